@@ -1,0 +1,31 @@
+# Third-party libraries: Debian packages (tools/prerequisites.sh lists them) and the Rust static crate.
+include(CTest)
+find_package(Threads REQUIRED)
+find_package(GTest REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(OpenSSL REQUIRED)
+
+add_custom_target(unit_tests COMMENT "all unit test programs")
+
+set(_lib /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
+
+# rapidcheck has no usable CMake package in Debian.
+add_library(rapidcheck INTERFACE)
+target_link_libraries(rapidcheck INTERFACE ${_lib}/librapidcheck.a)
+
+# Debian's fmt is a shared library only; its inline sources compiled once here make it static.
+add_library(mist_fmt STATIC ${CMAKE_SOURCE_DIR}/third_party/fmt/format.cc)
+
+# Static archives: what we ship needs nothing of the user's distribution but libc, libm and libz.
+function(mist_static name)
+  add_library(${name} INTERFACE)
+  target_link_libraries(${name} INTERFACE ${ARGN})
+endfunction()
+mist_static(mist_yaml ${_lib}/libyaml.a)
+mist_static(mist_boost_json ${_lib}/libboost_json.a ${_lib}/libboost_container.a)
+mist_static(mist_openssl ${_lib}/libssl.a ${_lib}/libcrypto.a ${CMAKE_DL_LIBS} Threads::Threads)
+mist_static(mist_zlib ${_lib}/libz.a)
+
+if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/RustStatic.cmake)
+  include(RustStatic)
+endif()

@@ -1,0 +1,68 @@
+#include "base/clock.h"
+
+#include <fmt/core.h>
+
+#include <ctime>
+
+#include "base/context.h"
+
+namespace mist {
+namespace {
+
+std::tm utc(WallTime time) {
+  const std::time_t seconds =
+      std::chrono::system_clock::to_time_t(std::chrono::floor<std::chrono::seconds>(time));
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  return parts;
+}
+
+}  // namespace
+
+bool SystemClock::sleep(Duration duration, std::stop_token stop) {
+  std::mutex mutex;
+  std::condition_variable_any wake;
+  std::unique_lock lock(mutex);
+  wake.wait_for(lock, stop, duration, [] { return false; });
+  return !stop.stop_requested();
+}
+
+std::string format_time(WallTime time) {
+  const std::tm t = utc(time);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday,
+                     t.tm_hour, t.tm_min, t.tm_sec);
+}
+
+std::string format_micro_time(WallTime time) {
+  const std::tm t = utc(time);
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+  const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(time - seconds).count();
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday,
+                     t.tm_hour, t.tm_min, t.tm_sec, micros);
+}
+
+std::string format_age(Duration age) {
+  const auto total = std::chrono::duration_cast<std::chrono::seconds>(age).count();
+  if (total < 0) return "0s";
+  const auto days = total / 86400, hours = total / 3600 % 24, minutes = total / 60 % 60, seconds = total % 60;
+  const auto two = [](long long big, char big_unit, long long small, char small_unit) {
+    return small == 0 ? fmt::format("{}{}", big, big_unit)
+                      : fmt::format("{}{}{}{}", big, big_unit, small, small_unit);
+  };
+  if (total < 120) return fmt::format("{}s", total);
+  if (total < 600) return two(minutes, 'm', seconds, 's');
+  if (total < 3 * 3600) return fmt::format("{}m", total / 60);
+  if (total < 8 * 3600) return two(hours, 'h', minutes, 'm');
+  if (total < 48 * 3600) return fmt::format("{}h", total / 3600);
+  if (days < 8) return two(days, 'd', hours, 'h');
+  return fmt::format("{}d", days);
+}
+
+Status Context::check() const {
+  if (stop_.stop_requested()) return error(ErrorKind::Cancelled, "stopped on request");
+  if (deadline_ && std::chrono::steady_clock::now() >= *deadline_)
+    return error(ErrorKind::Timeout, "the time allowed is over");
+  return {};
+}
+
+}  // namespace mist

@@ -1,0 +1,57 @@
+#include "base/error.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace mist {
+
+std::string_view to_string(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::NotFound:
+      return "NotFound";
+    case ErrorKind::Conflict:
+      return "Conflict";
+    case ErrorKind::Gone:
+      return "Gone";
+    case ErrorKind::Forbidden:
+      return "Forbidden";
+    case ErrorKind::Invalid:
+      return "Invalid";
+    case ErrorKind::Retryable:
+      return "Retryable";
+    case ErrorKind::Timeout:
+      return "Timeout";
+    case ErrorKind::Trap:
+      return "Trap";
+    case ErrorKind::Cancelled:
+      return "Cancelled";
+    case ErrorKind::Usage:
+      return "Usage";
+    case ErrorKind::Internal:
+      return "Internal";
+  }
+  return "Internal";
+}
+
+std::string Error::to_line() const {
+  std::string line;
+  if (where) {
+    line += where->file;
+    if (where->line != 0) line += fmt::format(":{}", where->line);
+    if (where->column != 0) line += fmt::format(":{}", where->column);
+    line += ": ";
+  }
+  line += message;
+  if (!because.empty()) line += fmt::format(" ({})", because);
+  for (const std::string& frame : frames) line += fmt::format("; {}", frame);
+  if (cause) line += fmt::format(": {}", cause->to_line());
+  return line;
+}
+
+void check_failed(const char* expression, const char* file, int line, std::string_view message) {
+  std::fprintf(stderr, "mistletoe: a defect: %s:%d: %s does not hold. %.*s\n", file, line, expression,
+               static_cast<int>(message.size()), message.data());
+  std::abort();
+}
+
+}  // namespace mist

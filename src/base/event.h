@@ -1,0 +1,76 @@
+#pragma once
+// Progress as data. Whatever takes time tells an EventSink; the CLI draws it, tests record it, the operator
+// makes Kubernetes Events of it. Sinks may be called from any thread and must not block for long.
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mist {
+
+enum class EventLevel : std::uint8_t { Debug, Info, Warning };
+
+/// A sentence for people: warnings of the API server, of YAML, of the cache.
+struct Message {
+  EventLevel level = EventLevel::Info;
+  std::string text;
+};
+
+/// Something that takes time began or ended. `id` pairs the two.
+struct ActivityBegan {
+  std::uint64_t id = 0;
+  std::string text;  ///< "compiling hello-web 0.1.0"
+};
+struct ActivityEnded {
+  std::uint64_t id = 0;
+  bool ok = true;
+};
+
+/// One object of a release moved on.
+struct ObjectProgress {
+  std::string object;  ///< "Deployment shop/api"
+  std::string state;   ///< "created", "configured", "unchanged", "deleted", "waiting", "ready", "failed"
+  std::string detail;  ///< "1 of 3 replicas ready"
+};
+
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  virtual void message(const Message& event) = 0;
+  virtual void began(const ActivityBegan& event) = 0;
+  virtual void ended(const ActivityEnded& event) = 0;
+  virtual void object(const ObjectProgress& event) = 0;
+
+  void warn(std::string text) { message({EventLevel::Warning, std::move(text)}); }
+  void info(std::string text) { message({EventLevel::Info, std::move(text)}); }
+  void debug(std::string text) { message({EventLevel::Debug, std::move(text)}); }
+};
+
+/// Drops everything.
+class NullEventSink final : public EventSink {
+ public:
+  void message(const Message&) override {}
+  void began(const ActivityBegan&) override {}
+  void ended(const ActivityEnded&) override {}
+  void object(const ObjectProgress&) override {}
+};
+
+/// Began when made, ended when destroyed; `fail()` marks it as failed.
+class Activity {
+ public:
+  Activity(EventSink& sink, std::string text);
+  Activity(const Activity&) = delete;
+  Activity& operator=(const Activity&) = delete;
+  ~Activity() { sink_.ended({id_, ok_}); }
+  void fail() { ok_ = false; }
+
+ private:
+  EventSink& sink_;
+  std::uint64_t id_;
+  bool ok_ = true;
+};
+
+}  // namespace mist

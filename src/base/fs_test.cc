@@ -1,0 +1,55 @@
+#include "base/fs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "base/context.h"
+#include "testing/temp_dir.h"
+
+namespace mist {
+namespace {
+
+TEST(HostFileSystem, WritesWholeFilesWithTheirMode) {
+  testing::TempDir dir;
+  HostFileSystem fs;
+  ASSERT_TRUE(fs.write(dir.path() / "a/b/file", "hello", {.mode = 0600}).ok());
+  EXPECT_EQ(*fs.read(dir.path() / "a/b/file"), "hello");
+  struct stat info{};
+  ASSERT_EQ(::stat((dir.path() / "a/b/file").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  EXPECT_EQ(fs.list(dir.path() / "a/b")->size(), 1u) << "no temporary file stays behind";
+}
+
+TEST(HostFileSystem, ExclusiveWriteRefusesAnExistingFile) {
+  testing::TempDir dir;
+  HostFileSystem fs;
+  ASSERT_TRUE(fs.write(dir.path() / "f", "1", {.exclusive = true}).ok());
+  EXPECT_EQ(fs.write(dir.path() / "f", "2", {.exclusive = true}).error().kind, ErrorKind::Conflict);
+  EXPECT_EQ(*fs.read(dir.path() / "f"), "1");
+  EXPECT_EQ(fs.list(dir.path())->size(), 1u);
+}
+
+TEST(HostFileSystem, NamesPathAndReason) {
+  testing::TempDir dir;
+  HostFileSystem fs;
+  const Error missing = fs.read(dir.path() / "nope").error();
+  EXPECT_EQ(missing.kind, ErrorKind::NotFound);
+  EXPECT_THAT(missing.message, ::testing::HasSubstr("nope"));
+  EXPECT_THAT(missing.because, ::testing::HasSubstr("No such file"));
+  EXPECT_EQ(fs.read(dir.path()).error().kind, ErrorKind::Invalid);
+  ASSERT_TRUE(fs.write(dir.path() / "big", std::string(100, 'x')).ok());
+  EXPECT_EQ(fs.read(dir.path() / "big", 99).error().kind, ErrorKind::Invalid);
+}
+
+TEST(FileLock, SecondHolderWaitsAndTimesOut) {
+  testing::TempDir dir;
+  auto first = FileLock::acquire(dir.path() / "lock", Context());
+  ASSERT_TRUE(first.ok());
+  const auto second =
+      FileLock::acquire(dir.path() / "lock", Context().with_timeout(std::chrono::milliseconds(20)));
+  EXPECT_EQ(second.error().kind, ErrorKind::Timeout);
+}
+
+}  // namespace
+}  // namespace mist

@@ -1,0 +1,185 @@
+#include "base/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+extern char** environ;
+
+namespace mist {
+namespace {
+
+struct Pipe {
+  UniqueFd read, write;
+};
+
+Result<Pipe> make_pipe() {
+  std::array<int, 2> fds{};
+  if (::pipe2(fds.data(), O_CLOEXEC) != 0) {
+    Error failure = error(ErrorKind::Internal, "cannot create a pipe");
+    failure.because = std::strerror(errno);
+    return failure;
+  }
+  return Pipe{UniqueFd(fds[0]), UniqueFd(fds[1])};
+}
+
+std::vector<std::string> merged_environment(const Command& command) {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (const auto equals = text.find('='); equals != std::string_view::npos)
+      variables[std::string(text.substr(0, equals))] = text.substr(equals + 1);
+  }
+  for (const auto& [name, value] : command.env) {
+    if (value)
+      variables[name] = *value;
+    else
+      variables.erase(name);
+  }
+  std::vector<std::string> result;
+  for (const auto& [name, value] : variables) result.push_back(fmt::format("{}={}", name, value));
+  return result;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+  std::vector<char*> result;
+  for (std::string& text : strings) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+// Reads what is there; false at end of file.
+bool drain(int fd, std::string& into, std::uint64_t limit, bool& over) {
+  std::array<char, 65536> buffer;
+  const ssize_t n = ::read(fd, buffer.data(), buffer.size());
+  if (n < 0) return errno == EINTR || errno == EAGAIN;
+  if (n == 0) return false;
+  if (into.size() + static_cast<std::size_t>(n) > limit)
+    over = true;
+  else
+    into.append(buffer.data(), static_cast<std::size_t>(n));
+  return true;
+}
+
+int wait_for(pid_t pid) {
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+class SpawnActions {
+ public:
+  SpawnActions() {
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawnattr_init(&attributes_);
+    // An own process group, so that a time-out reaches the children of the program too; default signals,
+    // because we ignore SIGPIPE and handle SIGINT.
+    sigset_t all;
+    sigemptyset(&all);
+    for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&all, signal);
+    posix_spawnattr_setsigdefault(&attributes_, &all);
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+  }
+  SpawnActions(const SpawnActions&) = delete;
+  SpawnActions& operator=(const SpawnActions&) = delete;
+  ~SpawnActions() {
+    posix_spawn_file_actions_destroy(&actions_);
+    posix_spawnattr_destroy(&attributes_);
+  }
+  void dup(int from, int to) { posix_spawn_file_actions_adddup2(&actions_, from, to); }
+  void chdir(const char* path) { posix_spawn_file_actions_addchdir_np(&actions_, path); }
+  void flags(bool own_group) {
+    const int bits = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | (own_group ? POSIX_SPAWN_SETPGROUP : 0);
+    posix_spawnattr_setflags(&attributes_, static_cast<short>(bits));
+  }
+  posix_spawn_file_actions_t* actions() { return &actions_; }
+  posix_spawnattr_t* attributes() { return &attributes_; }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+  posix_spawnattr_t attributes_{};
+};
+
+}  // namespace
+
+Result<ProcessResult> HostProcessRunner::run(const Command& command, const Context& context) {
+  MIST_TRY_VOID(context.check());
+  MIST_TRY(Pipe in, make_pipe());
+  MIST_TRY(Pipe out, make_pipe());
+  MIST_TRY(Pipe err, make_pipe());
+
+  // A program that talks to the user on the terminal must stay in our group, or reading the terminal stops
+  // it.
+  const bool own_group = !command.inherit_stdin;
+  SpawnActions spawn;
+  spawn.flags(own_group);
+  if (!command.inherit_stdin) spawn.dup(in.read.get(), 0);
+  spawn.dup(out.write.get(), 1);
+  if (!command.inherit_stderr) spawn.dup(err.write.get(), 2);
+  if (!command.directory.empty()) spawn.chdir(command.directory.c_str());
+
+  std::vector<std::string> argument_text{command.program};
+  argument_text.insert(argument_text.end(), command.arguments.begin(), command.arguments.end());
+  std::vector<std::string> environment_text = merged_environment(command);
+  pid_t pid = 0;
+  const int code = ::posix_spawnp(&pid, command.program.c_str(), spawn.actions(), spawn.attributes(),
+                                  pointers(argument_text).data(), pointers(environment_text).data());
+  if (code != 0) {
+    Error failure =
+        error(code == ENOENT ? ErrorKind::NotFound : ErrorKind::Internal, "cannot run {}", command.program);
+    failure.because = std::strerror(code);
+    if (code == ENOENT) failure.hint = fmt::format("install {}, or add its folder to PATH", command.program);
+    return failure;
+  }
+  in.read.reset();
+  out.write.reset();
+  err.write.reset();
+  ::fcntl(in.write.get(), F_SETFL, O_NONBLOCK);
+
+  const auto abandon = [&](Error failure) {
+    ::kill(own_group ? -pid : pid, SIGKILL);
+    wait_for(pid);
+    return std::move(failure).with_frame(fmt::format("while running {}", command.program));
+  };
+
+  ProcessResult result;
+  std::string_view input = command.input;
+  bool over = false;
+  if (command.inherit_stderr) err.read.reset();
+  while (out.read || err.read) {
+    if (Status go_on = context.check(); !go_on) return abandon(std::move(go_on).error());
+    if (over)
+      return abandon(
+          error(ErrorKind::Invalid, "{} printed more than {} bytes", command.program, command.output_limit));
+    if (input.empty()) in.write.reset();
+    std::array<pollfd, 3> fds{pollfd{out.read.get(), POLLIN, 0}, pollfd{err.read.get(), POLLIN, 0},
+                              pollfd{in.write.get(), POLLOUT, 0}};
+    if (::poll(fds.data(), fds.size(), 50) < 0 && errno != EINTR) break;
+    if (fds[0].revents != 0 && !drain(out.read.get(), result.out, command.output_limit, over))
+      out.read.reset();
+    if (fds[1].revents != 0 && !drain(err.read.get(), result.err, command.output_limit, over))
+      err.read.reset();
+    if (fds[2].revents != 0) {
+      const ssize_t n = ::write(in.write.get(), input.data(), input.size());  // SIGPIPE is ignored by main
+      if (n > 0)
+        input.remove_prefix(static_cast<std::size_t>(n));
+      else if (n < 0 && errno != EAGAIN && errno != EINTR)
+        input = {};
+    }
+  }
+  in.write.reset();
+  result.exit_code = wait_for(pid);
+  return result;
+}
+
+}  // namespace mist

@@ -1,0 +1,46 @@
+#pragma once
+// Runs other programs (git, exec credential plugins) without a shell. Blocking; any thread.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/context.h"
+#include "base/fs.h"
+#include "base/result.h"
+
+namespace mist {
+
+struct Command {
+  std::string program;                                    ///< looked up in PATH when it has no slash
+  std::vector<std::string> arguments;                     ///< without argv[0]
+  std::map<std::string, std::optional<std::string>> env;  ///< added to ours; nullopt removes
+  Path directory;                                         ///< empty: ours
+  std::string input;                                      ///< given on stdin, then closed
+  bool inherit_stderr = false;                            ///< for programs that talk to the user
+  bool inherit_stdin = false;
+  std::uint64_t output_limit = 64u << 20;  ///< bytes of stdout and of stderr kept
+};
+
+struct ProcessResult {
+  int exit_code = 0;  ///< 128 + n after signal n
+  std::string out;
+  std::string err;
+};
+
+class ProcessRunner {
+ public:
+  virtual ~ProcessRunner() = default;
+  /// A program that ran and failed is a result, not an error. Errors: NotFound (no such program), Timeout and
+  /// Cancelled (its process group was killed), Invalid (output over the limit), Internal.
+  virtual Result<ProcessResult> run(const Command& command, const Context& context) = 0;
+};
+
+class HostProcessRunner final : public ProcessRunner {
+ public:
+  Result<ProcessResult> run(const Command& command, const Context& context) override;
+};
+
+}  // namespace mist

@@ -1,0 +1,55 @@
+#include "base/process.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+
+namespace mist {
+namespace {
+
+Command shell(std::string script) {
+  return {
+      .program = "/bin/sh", .arguments = {"-c", std::move(script)}, .env = {}, .directory = {}, .input = {}};
+}
+
+TEST(HostProcessRunner, GivesInputAndCollectsBothStreams) {
+  Command command = shell("cat; echo oops >&2; exit 3");
+  command.input = std::string(300000, 'x');
+  const auto result = HostProcessRunner().run(command, Context());
+  ASSERT_TRUE(result.ok()) << result.error().to_line();
+  EXPECT_EQ(result->exit_code, 3);
+  EXPECT_EQ(result->out.size(), 300000u);
+  EXPECT_EQ(result->err, "oops\n");
+}
+
+TEST(HostProcessRunner, AddsAndRemovesVariables) {
+  Command command = shell("echo \"$MIST_A-${HOME-none}\"");
+  command.env = {{"MIST_A", "1"}, {"HOME", std::nullopt}};
+  EXPECT_EQ(HostProcessRunner().run(command, Context())->out, "1-none\n");
+}
+
+TEST(HostProcessRunner, KillsTheWholeGroupAtTheDeadline) {
+  const auto result = HostProcessRunner().run(shell("sleep 1000 & sleep 1000"),
+                                              Context().with_timeout(std::chrono::milliseconds(80)));
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().kind, ErrorKind::Timeout);
+}
+
+TEST(HostProcessRunner, SaysWhatIsMissing) {
+  const auto result = HostProcessRunner().run(
+      {.program = "mist-no-such-program", .arguments = {}, .env = {}, .directory = {}, .input = {}},
+      Context());
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().kind, ErrorKind::NotFound);
+  EXPECT_NE(result.error().hint.find("mist-no-such-program"), std::string::npos);
+}
+
+TEST(HostProcessRunner, LimitsOutput) {
+  Command command = shell("yes");
+  command.output_limit = 100000;
+  EXPECT_EQ(HostProcessRunner().run(command, Context()).error().kind, ErrorKind::Invalid);
+}
+
+}  // namespace
+}  // namespace mist

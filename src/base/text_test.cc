@@ -1,0 +1,59 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <array>
+
+namespace mist {
+namespace {
+
+TEST(Text, EscapesWhatATerminalWouldObey) {
+  EXPECT_EQ(escape_controls("a\x1b[31mb"), "a\\x1b[31mb");
+  EXPECT_EQ(escape_controls("line\nnext\ttab"), "line\\nnext\ttab");
+  EXPECT_EQ(escape_controls("line\nnext", true), "line\nnext");
+  EXPECT_EQ(escape_controls("\xc2\x9b"), "\\u009b");  // C1 CSI
+  EXPECT_EQ(escape_controls("a\xe2\x80\xae"
+                            "b"),
+            "a\\u202eb");  // right-to-left override
+  EXPECT_EQ(escape_controls("\xff\xfe"), "\\xff\\xfe");
+  EXPECT_EQ(escape_controls("grüße 日本 🎄"), "grüße 日本 🎄");
+}
+
+TEST(Text, KnowsUtf8) {
+  EXPECT_TRUE(is_valid_utf8("grüße 🎄"));
+  EXPECT_FALSE(is_valid_utf8("\xc0\x80"));          // overlong NUL
+  EXPECT_FALSE(is_valid_utf8("\xed\xa0\x80"));      // surrogate
+  EXPECT_FALSE(is_valid_utf8("\xf4\x90\x80\x80"));  // beyond U+10FFFF
+  EXPECT_FALSE(is_valid_utf8("abc\xe2\x82"));       // cut
+}
+
+TEST(Text, SuggestsOnlyWhatIsNear) {
+  constexpr std::array<std::string_view, 3> kVerbs{"install", "uninstall", "upgrade"};
+  EXPECT_EQ(nearest("instal", kVerbs), "install");
+  EXPECT_EQ(nearest("upgarde", kVerbs), "upgrade");
+  EXPECT_EQ(nearest("frobnicate", kVerbs), "");
+}
+
+TEST(Text, ChecksDnsNames) {
+  EXPECT_TRUE(is_dns1123_label("my-namespace"));
+  EXPECT_FALSE(is_dns1123_label("-a"));
+  EXPECT_FALSE(is_dns1123_label("A"));
+  EXPECT_FALSE(is_dns1123_label(std::string(64, 'a')));
+  EXPECT_TRUE(is_dns1123_subdomain("widgets.example.com"));
+  EXPECT_FALSE(is_dns1123_subdomain("a..b"));
+}
+
+TEST(Text, Base64RoundTrips) {
+  rc::check([](const std::string& bytes) {
+    std::string back;
+    RC_ASSERT(base64_decode(base64_encode(bytes), back));
+    RC_ASSERT(back == bytes);
+  });
+  std::string out;
+  EXPECT_FALSE(base64_decode("abc", out));
+  EXPECT_FALSE(base64_decode("a$==", out));
+}
+
+}  // namespace
+}  // namespace mist
