@@ -112,6 +112,7 @@ class Value {
 struct Value::Member {
   std::string key;
   Value value;
+  friend bool operator==(const Member&, const Member&) = default;
 };
 
 /// "null", "boolean", "integer", "number", "string", "array", "object": JSON Schema's names.
