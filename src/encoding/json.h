@@ -1,0 +1,33 @@
+#pragma once
+// JSON (RFC 8259) in and out. Integers stay exact up to uint64, larger ones become doubles; the writer prints
+// numbers as Go's encoding/json does, so that texts can be compared with kubectl's. Pure functions; any
+// thread.
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "encoding/value.h"
+
+namespace mist::encoding {
+
+struct JsonOptions {
+  bool strict = false;  ///< duplicate keys are errors; otherwise the last one wins
+  int max_depth = 512;  ///< of nested arrays and objects
+  std::string file;     ///< what SourceLocation::file says
+};
+
+/// One JSON text, white space around it allowed. Values carry no positions. Errors: Invalid, with line,
+/// column and the line itself in `where`; so is a number that no double can hold, as in Go.
+Result<Value> parse_json(std::string_view text, const JsonOptions& options = {});
+
+enum class JsonStyle {
+  Compact,  ///< one line, no spaces, no newline at the end
+  Pretty,   ///< two spaces of indentation, no newline at the end
+};
+
+/// Always valid UTF-8: bytes that aren't become U+FFFD. <, > and & stay as they are (Go with
+/// SetEscapeHTML(false)). NaN and infinities, which JSON doesn't have, become null.
+std::string to_json(const Value& value, JsonStyle style = JsonStyle::Compact);
+
+}  // namespace mist::encoding
