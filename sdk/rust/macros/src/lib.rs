@@ -1,0 +1,170 @@
+//! The macro `mistletoe_package!`; use it through the crate `mistletoe`, which documents it.
+
+mod literal;
+mod metadata;
+
+use std::path::Path;
+
+use metadata::Metadata;
+use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
+
+/// Makes a program or library a Mistletoe package: embeds its metadata and exports its function `generate`.
+///
+/// `generate` must be in scope, of type `fn(I) -> MistResult` or `fn(I, Context) -> MistResult` with
+/// `I: serde::Deserialize`. The macro stands once, at the root of the crate:
+///
+/// * In a program (`src/main.rs`) it also writes `main`.
+/// * In a library (`crate-type = ["cdylib"]`, as packages were made from the beginning) it writes exports alone:
+///   `v1alpha1` for `wasm32-unknown-unknown`, a `v1` reactor for `wasm32-wasip1`.
+///
+/// The metadata is YAML, in the macro or in a file beside `Cargo.toml`:
+///
+/// ```text
+/// mistletoe_package! {"
+///   name: namespace-example          # required: letters, digits, '-', '.'
+///   labels:                          # texts
+///     mistletoe.dev/group: mistletoe-examples
+///   version: 0.1.2                   # these four default to what Cargo.toml says
+///   description: Creates a Namespace
+///   home: https://example.com
+///   maintainers: [{name: Ann, email: ann@example.com}]
+///   inputs: {type: object}           # JSON Schema 2020-12 of `data`
+///   exports: {type: object}          # JSON Schema 2020-12 of the exports
+///   dependencies: [{name: db, package: mistletoe/db, version: ^1}]
+///   needs: {release: true}
+/// "}
+/// mistletoe_package! { file = "mistletoe.yaml" }
+/// ```
+///
+/// The same file may also be a whole `kind: MistPackage` document, as `mistctl package build -m` takes it.
+/// Mistakes in it are compile errors. The document goes into the custom section `mistletoe.package` of the module, so
+/// that a host can read it without running anything.
+#[proc_macro]
+pub fn mistletoe_package(input: TokenStream) -> TokenStream {
+    let span = input.clone().into_iter().next().map_or(Span::call_site(), |token| token.span());
+    match expand(input) {
+        Ok(code) => code.parse().expect("the macro writes valid Rust"),
+        Err(message) => compile_error(&message, span),
+    }
+}
+
+fn expand(input: TokenStream) -> Result<String, String> {
+    let source = Source::parse(input)?;
+    let metadata = Metadata::parse(&source.yaml, &|name| std::env::var(name).ok())
+        .map_err(|message| format!("{}{message}", source.prefix()))?;
+    let tracked =
+        source.file.as_deref().map_or(String::new(), |file| format!("const _: &[u8] = include_bytes!({file:?});"));
+    Ok(code(&metadata, &tracked, std::env::var_os("CARGO_BIN_NAME").is_some()))
+}
+
+/// The metadata's text, and the file that it came from.
+struct Source {
+    yaml: String,
+    file: Option<String>,
+}
+
+impl Source {
+    fn parse(input: TokenStream) -> Result<Self, String> {
+        let tokens: Vec<TokenTree> = input.into_iter().collect();
+        match tokens.as_slice() {
+            [yaml] => Ok(Self { yaml: literal::unindent(&literal::string(yaml)?), file: None }),
+            [TokenTree::Ident(word), TokenTree::Punct(equals), path]
+                if word.to_string() == "file" && equals.as_char() == '=' =>
+            {
+                Self::read(&literal::string(path)?)
+            }
+            _ => Err("expected the metadata as one string of YAML, or `file = \"mistletoe.yaml\"`".into()),
+        }
+    }
+
+    fn read(path: &str) -> Result<Self, String> {
+        let root = std::env::var("CARGO_MANIFEST_DIR").map_err(|_| "`file = …` works only under Cargo".to_string())?;
+        let full = Path::new(&root).join(path);
+        let yaml = std::fs::read_to_string(&full).map_err(|error| format!("can't read {}: {error}", full.display()))?;
+        Ok(Self { yaml, file: Some(full.to_str().ok_or("the path of the crate isn't UTF-8")?.to_owned()) })
+    }
+
+    fn prefix(&self) -> String {
+        self.file.as_deref().map_or(String::new(), |file| format!("{file}: "))
+    }
+}
+
+fn code(metadata: &Metadata, tracked: &str, is_program: bool) -> String {
+    let section = byte_string(&metadata.package_document());
+    let length = metadata.package_document().len();
+    let info = metadata.info_document();
+    let (main, reactor) = if is_program {
+        (
+            "#[cfg(not(all(target_arch = \"wasm32\", target_os = \"unknown\")))]
+            fn main() { ::mistletoe::abi::v1::run(generate) }
+            #[cfg(all(target_arch = \"wasm32\", target_os = \"unknown\"))]
+            fn main() {}",
+            "",
+        )
+    } else {
+        (
+            "",
+            "#[cfg(target_os = \"wasi\")]
+            #[unsafe(no_mangle)]
+            extern \"C\" fn mistletoe_generate() { ::mistletoe::abi::v1::run(generate) }",
+        )
+    };
+    format!(
+        "const _: () = {{
+            {tracked}
+            #[used]
+            #[cfg_attr(target_family = \"wasm\", unsafe(link_section = \"mistletoe.package\"))]
+            static METADATA: [u8; {length}] = *{section};
+
+            #[allow(unused)]
+            fn is_used() {{ let _ = generate; }}
+
+            #[cfg(all(target_arch = \"wasm32\", target_os = \"unknown\"))]
+            mod exports {{
+                use ::mistletoe::abi::v1alpha1::{{self, Text}};
+
+                #[allow(non_upper_case_globals)]
+                #[unsafe(no_mangle)]
+                static __mistletoe_panic: Text = Text::empty();
+                #[unsafe(no_mangle)]
+                extern \"C\" fn __mistletoe_info() -> *const Text {{
+                    static INFO: Text = Text::of({info:?});
+                    &INFO
+                }}
+                #[unsafe(no_mangle)]
+                extern \"C\" fn __mistletoe_alloc(length: usize) -> *mut u8 {{
+                    v1alpha1::alloc(length)
+                }}
+                #[unsafe(no_mangle)]
+                unsafe extern \"C\" fn __mistletoe_dealloc(address: *mut u8, length: usize) {{
+                    unsafe {{ v1alpha1::dealloc(address, length) }}
+                }}
+                #[unsafe(no_mangle)]
+                unsafe extern \"C\" fn __mistletoe_generate(address: *const u8, length: usize) -> *const Text {{
+                    unsafe {{ v1alpha1::generate(super::generate, address, length, &__mistletoe_panic) }}
+                }}
+            }}
+            {reactor}
+        }};
+        {main}"
+    )
+}
+
+fn byte_string(text: &str) -> String {
+    format!("b\"{}\"", text.as_bytes().escape_ascii())
+}
+
+/// `compile_error!(message)` at the caller's text, which a parsed string couldn't say.
+fn compile_error(message: &str, span: Span) -> TokenStream {
+    let mut text = Literal::string(message);
+    text.set_span(span);
+    let mut bang = Punct::new('!', Spacing::Alone);
+    bang.set_span(span);
+    let mut arguments = Group::new(Delimiter::Brace, TokenStream::from(TokenTree::Literal(text)));
+    arguments.set_span(span);
+    TokenStream::from_iter([
+        TokenTree::Ident(Ident::new("compile_error", span)),
+        TokenTree::Punct(bang),
+        TokenTree::Group(arguments),
+    ])
+}
