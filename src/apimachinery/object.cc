@@ -1,0 +1,98 @@
+#include "apimachinery/object.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace mist::apimachinery {
+
+using encoding::Value;
+
+std::string ObjectKey::display() const {
+  std::string text = group_kind.kind + " ";
+  if (!ns.empty()) text += ns + "/";
+  return text + name;
+}
+
+namespace {
+
+Error invalid_at(const Value& value, std::string message) {
+  Error failure = error(ErrorKind::Invalid, "{}", message);
+  if (value.position().line != 0)
+    failure.where = SourceLocation{
+        .file = {}, .line = value.position().line, .column = value.position().column, .excerpt = {}};
+  return failure;
+}
+
+// metadata.labels and metadata.annotations are maps of strings; anything else the API server refuses late and
+// darkly.
+Status check_string_map(const Value& metadata, std::string_view field, std::string_view kind) {
+  const Value* map = metadata.find(field);
+  if (map == nullptr || map->is_null()) return {};
+  if (!map->is_object())
+    return invalid_at(*map, fmt::format("metadata.{} of the {} must be a mapping, it is a {}", field, kind,
+                                        encoding::kind_name(map->kind())));
+  for (const Value::Member& member : map->as_object()) {
+    if (!member.value.is_string() && !member.value.is_null())
+      return invalid_at(member.value,
+                        fmt::format("metadata.{}.{} of the {} must be a string, it is a {}: put it in quotes",
+                                    field, member.key, kind, encoding::kind_name(member.value.kind())));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Object> Object::from_value(Value value) {
+  if (!value.is_object())
+    return invalid_at(value, fmt::format("a Kubernetes object must be a mapping, this is a {}",
+                                         encoding::kind_name(value.kind())));
+  const std::string_view kind = value.string_at("kind");
+  if (kind.empty()) return invalid_at(value, "an object has no kind");
+  auto gvk = GroupVersionKind::parse(value.string_at("apiVersion"), kind);
+  if (!gvk) return invalid_at(value, gvk.error().message);
+  const Value* metadata = value.find("metadata");
+  if (metadata == nullptr || !metadata->is_object())
+    return invalid_at(value, fmt::format("a {} has no metadata", kind));
+  const Value* name = metadata->find("name");
+  if (name == nullptr || !name->is_string() || name->as_string().empty()) {
+    if (metadata->find("generateName") != nullptr)
+      return invalid_at(
+          *metadata,
+          fmt::format("a {} has generateName but no name: what a release owns needs a fixed name", kind));
+    if (name != nullptr && !name->is_string())
+      return invalid_at(*name, fmt::format("metadata.name of a {} must be a string, it is a {}", kind,
+                                           encoding::kind_name(name->kind())));
+    return invalid_at(*metadata, fmt::format("a {} has no metadata.name", kind));
+  }
+  const Value* ns = metadata->find("namespace");
+  if (ns != nullptr && !ns->is_string() && !ns->is_null())
+    return invalid_at(*ns,
+                      fmt::format("metadata.namespace of {} {} must be a string", kind, name->as_string()));
+  MIST_TRY_VOID(check_string_map(*metadata, "labels", kind));
+  MIST_TRY_VOID(check_string_map(*metadata, "annotations", kind));
+  return Object(*std::move(gvk), std::move(value));
+}
+
+bool Object::terminating() const {
+  const Value* stamp = value_.at_path({"metadata", "deletionTimestamp"});
+  return stamp != nullptr && !stamp->is_null();
+}
+
+ObjectKey Object::key() const { return {gvk_.group_kind(), std::string(ns()), std::string(name())}; }
+
+Result<std::vector<Value>> flatten_lists(std::vector<Value> documents) {
+  std::vector<Value> flat;
+  for (Value& document : documents) {
+    Value* items = document.find("items");
+    const bool list = items != nullptr && items->is_array() && document.string_at("kind").ends_with("List");
+    if (!list) {
+      flat.push_back(std::move(document));
+      continue;
+    }
+    MIST_TRY(std::vector<Value> inner, flatten_lists(std::move(items->as_array())));
+    std::ranges::move(inner, std::back_inserter(flat));
+  }
+  return flat;
+}
+
+}  // namespace mist::apimachinery

@@ -1,0 +1,64 @@
+#pragma once
+// Object: one Kubernetes object as data (client-go's Unstructured), whose apiVersion, kind and name are known
+// to be there; and ObjectKey, its identity. Plain values; any thread for const use.
+
+#include <compare>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apimachinery/gvk.h"
+#include "base/result.h"
+#include "encoding/value.h"
+
+namespace mist::apimachinery {
+
+/// What makes two objects the same one: the version of the API doesn't count.
+struct ObjectKey {
+  GroupKind group_kind;
+  std::string ns;  ///< empty: cluster-scoped
+  std::string name;
+
+  /// "Deployment shop/api", "Namespace shop".
+  std::string display() const;
+  friend auto operator<=>(const ObjectKey&, const ObjectKey&) = default;
+};
+
+class Object {
+ public:
+  /// Takes a mapping with apiVersion, kind and metadata.name. Invalid (with the value's line) otherwise; a
+  /// `generateName` without name is refused, since an object without a fixed name can't be owned.
+  static Result<Object> from_value(encoding::Value value);
+
+  const GroupVersionKind& gvk() const { return gvk_; }
+  std::string_view name() const { return value_.string_at({"metadata", "name"}); }
+  std::string_view ns() const { return value_.string_at({"metadata", "namespace"}); }
+  std::string_view uid() const { return value_.string_at({"metadata", "uid"}); }
+  std::string_view resource_version() const { return value_.string_at({"metadata", "resourceVersion"}); }
+  bool terminating() const;
+  ObjectKey key() const;
+
+  std::string_view label(std::string_view key) const { return value_.string_at({"metadata", "labels", key}); }
+  std::string_view annotation(std::string_view key) const {
+    return value_.string_at({"metadata", "annotations", key});
+  }
+  void set_label(std::string_view key, std::string_view text) { value_["metadata"]["labels"].set(key, text); }
+  void set_annotation(std::string_view key, std::string_view text) {
+    value_["metadata"]["annotations"].set(key, text);
+  }
+  void set_namespace(std::string_view ns) { value_["metadata"].set("namespace", ns); }
+
+  const encoding::Value& value() const { return value_; }
+  encoding::Value& mutable_value() { return value_; }
+  encoding::Value take() && { return std::move(value_); }
+
+ private:
+  Object(GroupVersionKind gvk, encoding::Value value) : gvk_(std::move(gvk)), value_(std::move(value)) {}
+  GroupVersionKind gvk_;
+  encoding::Value value_;
+};
+
+/// Replaces every `kind: List` (and `…List` with items) by its items, recursively.
+Result<std::vector<encoding::Value>> flatten_lists(std::vector<encoding::Value> documents);
+
+}  // namespace mist::apimachinery

@@ -1,0 +1,69 @@
+#pragma once
+// HTTP as the rest of Mistletoe sees it: blocking calls with a Context. client.h is the real one (libcurl on
+// one I/O thread), testing/fake_transport.h the scripted one. Implementations may be used from any thread.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/context.h"
+#include "base/result.h"
+#include "base/secret.h"
+
+namespace mist::http {
+
+/// Names compare without case.
+struct Header {
+  std::string name;
+  std::string value;
+};
+using Headers = std::vector<Header>;
+
+/// The first value of `name`; empty if there is none.
+std::string_view find_header(const Headers& headers, std::string_view name);
+
+/// Whether a request may be sent again when nobody knows if the first try arrived.
+enum class Repeat : std::uint8_t { Safe, Unsafe };
+
+struct Request {
+  std::string method = "GET";
+  std::string url;  ///< absolute; path and query are escaped already
+  Headers headers;  ///< without Authorization
+  std::string body;
+  std::optional<SecretString> authorization;  ///< the whole value: "Bearer …"; never logged
+  Repeat repeat = Repeat::Unsafe;
+  std::uint64_t response_limit = std::uint64_t{512} << 20;  ///< bytes of body; more is an Invalid error
+  std::optional<Duration>
+      idle_timeout;  ///< no byte for this long is a Retryable error; nullopt: the client's default
+};
+
+struct Response {
+  int status = 0;
+  Headers headers;
+  std::string body;
+};
+
+/// Called on the calling thread with each piece of the body as it arrives; false ends the exchange without
+/// error.
+using BodyPiece = std::function<bool(std::string_view)>;
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  /// Sends once; any HTTP status is a Response. Errors: Retryable (connection refused, reset, cut, garbage;
+  /// the message says whether anything had been sent), Forbidden (TLS: untrusted, expired, wrong name),
+  /// Invalid (URL, body over the limit), Timeout, Cancelled.
+  virtual Result<Response> send(const Request& request, const Context& context) = 0;
+
+  /// The same with a body that is handed on while it arrives (watches). The Response has no body when its
+  /// status is 2xx; of other statuses it has the body and `piece` is not called.
+  virtual Result<Response> stream(const Request& request, const BodyPiece& piece, const Context& context) = 0;
+};
+
+}  // namespace mist::http

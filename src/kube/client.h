@@ -1,0 +1,129 @@
+#pragma once
+// What release, apply and the operator ask of a cluster. rest_client.h is the real one;
+// testing/fake_cluster.h keeps objects in memory. Blocking; any thread.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apimachinery/gvk.h"
+#include "apimachinery/object.h"
+#include "base/context.h"
+#include "base/result.h"
+#include "encoding/value.h"
+
+namespace mist::kube {
+
+using apimachinery::GroupKind;
+using apimachinery::GroupVersionKind;
+using apimachinery::GroupVersionResource;
+using encoding::Value;
+
+/// How the server serves a kind.
+struct ResourceInfo {
+  GroupVersionKind gvk;  ///< the version that was asked for, or the preferred one
+  std::string resource;  ///< plural
+  bool namespaced = false;
+  std::vector<std::string> verbs;  ///< "get", "list", "patch", …
+
+  GroupVersionResource gvr() const { return {gvk.group, gvk.version, resource}; }
+};
+
+/// One object on the server. `ns` is ignored for cluster-scoped resources.
+struct ObjectRef {
+  ResourceInfo resource;
+  std::string ns;
+  std::string name;
+};
+
+enum class DryRun : bool { No, Server };
+
+struct ApplyOptions {
+  std::string field_manager = "mistctl";
+  bool force = false;
+  DryRun dry_run = DryRun::No;
+};
+
+enum class Propagation : std::uint8_t { Background, Foreground, Orphan };
+
+struct DeleteOptions {
+  std::string uid;               ///< precondition; empty: none
+  std::string resource_version;  ///< precondition; empty: none
+  Propagation propagation = Propagation::Background;
+  DryRun dry_run = DryRun::No;
+};
+
+struct ListOptions {
+  std::string ns;  ///< empty: all namespaces (or cluster-scoped)
+  std::string label_selector;
+  std::string field_selector;
+  bool metadata_only = false;  ///< PartialObjectMetadata: items have apiVersion, kind, metadata only
+  int page_size = 500;
+};
+
+struct ObjectList {
+  std::vector<Value> items;  ///< each with apiVersion and kind
+  std::string resource_version;
+};
+
+enum class WatchEventType : std::uint8_t { Added, Modified, Deleted, Bookmark };
+struct WatchEvent {
+  WatchEventType type = WatchEventType::Added;
+  Value object;
+};
+/// Returns false to end the watch.
+using WatchHandler = std::function<bool(const WatchEvent&)>;
+
+/// Errors of every call: NotFound, Conflict (409: `because` has the server's words), Gone (410), Forbidden
+/// (401, 403), Invalid (400, 422: `because` lists the causes), Retryable (after the retries), Timeout,
+/// Cancelled, Internal. Each says verb and object.
+class Client {
+ public:
+  virtual ~Client() = default;
+
+  /// Version, group and resource of a kind. `version` may be empty: the preferred one. An unknown kind
+  /// refreshes discovery once; NotFound if it stays unknown.
+  virtual Result<ResourceInfo> resource_for(const GroupKind& kind, const std::string& version,
+                                            const Context& context) = 0;
+  /// Forgets what discovery said (a CRD was just established).
+  virtual void invalidate_discovery() = 0;
+  /// Every kind that the server serves in its preferred version (for capabilities and for pruning).
+  virtual Result<std::vector<ResourceInfo>> all_resources(const Context& context) = 0;
+  /// GET /version: an object with major, minor, gitVersion.
+  virtual Result<Value> server_version(const Context& context) = 0;
+
+  virtual Result<Value> get(const ObjectRef& ref, const Context& context) = 0;
+  /// All pages. A Gone in the middle begins again.
+  virtual Result<ObjectList> list(const ResourceInfo& resource, const ListOptions& options,
+                                  const Context& context) = 0;
+  /// POST. Not repeated after a broken connection.
+  virtual Result<Value> create(const ResourceInfo& resource, const std::string& ns, const Value& object,
+                               const Context& context) = 0;
+  /// PUT; the object's resourceVersion guards it.
+  virtual Result<Value> update(const ObjectRef& ref, const Value& object, const Context& context) = 0;
+  /// Server-side apply (PATCH application/apply-patch+yaml). Repeated when the outcome is unknown.
+  virtual Result<Value> apply(const ObjectRef& ref, const Value& object, const ApplyOptions& options,
+                              const Context& context) = 0;
+  /// PATCH application/merge-patch+json.
+  virtual Result<Value> merge_patch(const ObjectRef& ref, const Value& patch, const Context& context) = 0;
+  virtual Result<Value> remove(const ObjectRef& ref, const DeleteOptions& options,
+                               const Context& context) = 0;
+
+  /// LIST, then WATCH from there with bookmarks, reconnecting and listing again after Gone, until `handler`
+  /// returns false (ok), or the context ends (Timeout, Cancelled). After a new LIST the handler sees Added
+  /// for everything that is there and Deleted for what it knew and is gone. Called on the calling thread.
+  virtual Status watch(const ResourceInfo& resource, const ListOptions& options, const WatchHandler& handler,
+                       const Context& context) = 0;
+
+  /// Warnings of the API server (RFC 7234 Warning headers) go to the EventSink that the client was built
+  /// with. The context's default namespace in the kubeconfig; "default" if it names none.
+  virtual const std::string& default_namespace() const = 0;
+  /// For messages: "https://127.0.0.1:6443 (context dev)".
+  virtual std::string describe() const = 0;
+};
+
+}  // namespace mist::kube
