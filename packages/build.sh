@@ -9,6 +9,7 @@ set -euo pipefail
 # Package and the ABI that it is published in; both ABIs are in use on purpose.
 readonly PACKAGES=(
   "namespace-example v1alpha1"
+  "hello-web v1"
 )
 declare -rA TARGET_OF=([v1alpha1]=wasm32-unknown-unknown [v1]=wasm32-wasip1)
 

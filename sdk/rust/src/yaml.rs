@@ -161,13 +161,25 @@ impl Writer {
     }
 }
 
-/// Whether every YAML reader takes the unquoted text for this very string: a letter or slash, then nothing special.
+/// Whether every YAML reader takes the unquoted text for this very string.
 fn is_plain(text: &str) -> bool {
+    is_plain_words(text) || is_quantity(text)
+}
+
+/// A letter or slash, then nothing special.
+fn is_plain_words(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/')
         && text.chars().all(|c| c.is_ascii_alphanumeric() || " -_./:@%+,=".contains(c))
         && !text.contains(": ")
         && !text.ends_with([' ', ':'])
         && !RESERVED_WORDS.contains(&text.to_ascii_lowercase().as_str())
+}
+
+/// A Kubernetes quantity with a suffix that no YAML number has, such as `250m` or `64Mi`.
+fn is_quantity(text: &str) -> bool {
+    let suffix = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    suffix.len() < text.len()
+        && matches!(suffix, "m" | "k" | "M" | "G" | "T" | "P" | "Ki" | "Mi" | "Gi" | "Ti" | "Pi" | "Ei")
 }
 
 /// Whether a literal block shows the text exactly; its first line decides the indentation, so it can't be blank.
@@ -370,7 +382,17 @@ mod tests {
 
     #[test]
     fn leaves_common_words_plain() {
-        for text in ["web", "v1", "a b", "/etc/nginx", "nginx:1.27@sha256:0a", "app.kubernetes.io/name", "a=b,c%"] {
+        for text in [
+            "web",
+            "v1",
+            "a b",
+            "/etc/nginx",
+            "250m",
+            "64Mi",
+            "nginx:1.27@sha256:0a",
+            "app.kubernetes.io/name",
+            "a=b,c%",
+        ] {
             assert_eq!(to_string(text).unwrap(), format!("{text}\n"));
         }
     }
