@@ -1,0 +1,99 @@
+#pragma once
+// The user's configuration file, `kind: MistletoeConfig` (docs/formats/registry.md, schemas/
+// mistletoe-config.schema.json): today, which registries there are. It keeps the original's schema; keys that
+// we don't know are kept when the file is rewritten, comments are not.
+//
+// Config is a plain value, one thread at a time. `load` and `edit` may be used from any thread and by many
+// processes at once.
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/context.h"
+#include "base/event.h"
+#include "base/fs.h"
+#include "base/result.h"
+#include "config/paths.h"
+#include "encoding/value.h"
+
+namespace mist::config {
+
+inline constexpr std::string_view kDefaultRegistry = "mistletoe";
+
+struct GitSource {
+  std::string url;  ///< may carry credentials: pass it through redact_urls before anybody sees it
+  friend bool operator==(const GitSource&, const GitSource&) = default;
+};
+struct DirectorySource {
+  std::string path;  ///< relative: to the directory of the configuration file
+  friend bool operator==(const DirectorySource&, const DirectorySource&) = default;
+};
+
+/// One way to reach a registry; all remotes of a registry hold the same packages.
+struct Remote {
+  std::string name;
+  std::variant<GitSource, DirectorySource> source;
+  friend bool operator==(const Remote&, const Remote&) = default;
+};
+
+struct Registry {
+  std::string name;
+  std::string default_remote;   ///< names one of `remotes`; parse checks it
+  std::vector<Remote> remotes;  ///< never empty
+
+  const Remote& remote() const;  ///< the default one
+  friend bool operator==(const Registry&, const Registry&) = default;
+};
+
+/// Letters, digits, '.', '_' and '-', beginning with a letter or digit, at most 63: it stands in references
+/// and in file names.
+bool is_registry_name(std::string_view name);
+
+class Config {
+ public:
+  /// What is used while there is no file: the registry "mistletoe" with the original's remotes.
+  static Config defaults();
+
+  /// `file` is named in errors. Empty text gives a configuration without registries. `warnings`, if given,
+  /// gets a sentence for each key that is kept but not known. Errors: Invalid, with line and hint.
+  static Result<Config> parse(std::string_view text, const std::string& file,
+                              std::vector<std::string>* warnings = nullptr);
+
+  /// YAML, unknown keys included.
+  std::string serialize() const;
+
+  /// The document without credentials, for `config view`.
+  encoding::Value view() const;
+
+  const std::vector<Registry>& registries() const { return registries_; }
+  const Registry* find_registry(std::string_view name) const;
+
+  /// Errors: Conflict (the name is taken), Invalid (the name is none, no remote, names twice).
+  Status add_registry(Registry registry);
+  /// Errors: NotFound, with the nearest name.
+  Status remove_registry(std::string_view name);
+
+  /// Reads `paths.config_file`; a missing file is `defaults()`. Warnings go to `events`. Errors: as parse and
+  /// FileSystem::read.
+  static Result<Config> load(const FileSystem& files, const Paths& paths, EventSink& events);
+
+ private:
+  encoding::Value document_;  // the whole file; registries_ is what we understood of it
+  std::vector<Registry> registries_;
+};
+
+/// Reads the file (or the defaults), lets `change` work on it and writes it back, whole or not at all, mode
+/// 0600, while holding a lock, so that no writer loses another's change. Nothing is written when `change`
+/// fails or changes nothing in an existing file. Errors: of `change`, as load, Timeout and Cancelled while
+/// waiting for the lock.
+Status edit(FileSystem& files, const Paths& paths, EventSink& events, const Context& context,
+            const std::function<Status(Config&)>& change);
+
+/// The error for a registry that isn't configured: NotFound, naming the nearest and how to add it.
+Error unknown_registry(const Config& config, std::string_view name);
+
+}  // namespace mist::config

@@ -1,0 +1,32 @@
+#pragma once
+// A registry that is a directory on this machine, in either layout (layout.h). Read anew each time; links
+// that lead out of it are refused. Any thread.
+
+#include <string>
+
+#include "base/fs.h"
+#include "base/result.h"
+#include "registry/layout.h"
+#include "registry/package_files.h"
+
+namespace mist::registry {
+
+class DirectoryRegistry {
+ public:
+  DirectoryRegistry(const FileSystem& files, Path root);
+
+  /// Walks the whole directory. Errors: NotFound (no such directory), Invalid (too many files), of
+  /// FileSystem.
+  Result<PackageIndex> index() const;
+  /// Looks at the two possible places only. Errors: NotFound (as PackageIndex::find), Invalid (links that
+  /// lead out, too large), of FileSystem.
+  Result<PackageContent> read(const RegistryRef& reference) const;
+  /// The path that `read` takes, for people.
+  std::string origin(const RegistryRef& reference) const;
+
+ private:
+  const FileSystem& files_;
+  Path root_;
+};
+
+}  // namespace mist::registry

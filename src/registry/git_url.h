@@ -1,0 +1,39 @@
+#pragma once
+// GitUrl: an address that we let git talk to. https and ssh (also as "git@host:path"); file:// and plain
+// paths, which mean the same; http only to this machine. Everything else (git://, ext::, an option in
+// disguise) is refused before git sees it. A plain value; any thread.
+
+#include <string>
+#include <string_view>
+
+#include "base/fs.h"
+#include "base/result.h"
+
+namespace mist::registry {
+
+class GitUrl {
+ public:
+  enum class Transport { Https, Ssh, File, LoopbackHttp };
+
+  /// A relative path becomes absolute below `directory`. Errors: Invalid, with what is possible as hint; the
+  /// message shows no credentials.
+  static Result<GitUrl> parse(std::string_view text, const Path& directory);
+
+  const std::string& text() const { return text_; }  ///< as git takes it; may carry credentials
+  std::string display() const;                       ///< without credentials
+  Transport transport() const { return transport_; }
+  /// git's name of the protocol, for `protocol.<name>.allow`.
+  std::string_view protocol() const;
+
+ private:
+  GitUrl(std::string text, Transport transport) : text_(std::move(text)), transport_(transport) {}
+  std::string text_;
+  Transport transport_;
+};
+
+/// A branch, tag or commit that may be given to git: no option, no range, no refspec.
+bool is_git_ref(std::string_view text);
+/// 40 or 64 lower-case hexadecimal digits.
+bool is_commit(std::string_view text);
+
+}  // namespace mist::registry

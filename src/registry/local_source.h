@@ -1,0 +1,24 @@
+#pragma once
+// Packages that are files on this machine: `./module.wasm`, a directory, a plain `.yaml`, `.yml` or `.json`
+// file. Any thread.
+
+#include "base/fs.h"
+#include "base/result.h"
+#include "registry/package_files.h"
+
+namespace mist::registry {
+
+/// A `.wasm` file is a module; a YAML or JSON file is a tree of that one file; a directory is the tree of its
+/// files. Errors: NotFound, Forbidden, Invalid (another kind of file, links that leave the directory, beyond
+/// a bound, nothing in it).
+Result<PackageContent> read_local(const FileSystem& files, const Path& path);
+
+/// Every regular file below `directory`, except hidden ones (a name that begins with '.'). Links are followed
+/// while they stay inside. Errors as read_local.
+Result<PackageTree> read_directory_tree(const FileSystem& files, const Path& directory);
+
+/// One file below `root`. Errors: Invalid when its real place is outside of `root`, or it is no regular file.
+Result<std::string> read_inside(const FileSystem& files, const Path& root, const Path& path,
+                                std::uint64_t limit);
+
+}  // namespace mist::registry

@@ -1,0 +1,68 @@
+#pragma once
+// What a package consists of: one WebAssembly module, or a tree of files (a chart, plain Kubernetes YAML, a
+// Kustomize directory). The tree has a canonical text, so that it has a digest and can be kept as one file:
+//
+//   mistletoe-tree-v1\n  then for each file, in ascending byte order of paths:
+//   <length of path> <length of content>\n<path><content>
+//
+// Plain values; any thread.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "crypto/digest.h"
+
+namespace mist::registry {
+
+/// Bounds of one package, whatever it comes from. What is larger is Invalid.
+inline constexpr std::uint64_t kMaxPackageBytes = std::uint64_t{64} << 20;
+inline constexpr std::size_t kMaxPackageFiles = 10'000;
+inline constexpr std::size_t kMaxTreeDepth = 32;
+
+struct PackageFile {
+  std::string path;  ///< relative, '/' between segments; path_objection accepts it
+  std::string bytes;
+  friend bool operator==(const PackageFile&, const PackageFile&) = default;
+};
+
+struct PackageTree {
+  std::vector<PackageFile> files;  ///< ascending by path, no path twice
+  friend bool operator==(const PackageTree&, const PackageTree&) = default;
+
+  std::string encode() const;
+  /// Errors: Invalid when `text` isn't exactly what encode gives.
+  static Result<PackageTree> decode(std::string_view text);
+};
+
+struct PackageModule {
+  std::string bytes;  ///< a WebAssembly binary
+  friend bool operator==(const PackageModule&, const PackageModule&) = default;
+};
+
+using PackageContent = std::variant<PackageModule, PackageTree>;
+
+/// SHA-256 of the module's bytes, or of the tree's canonical text.
+crypto::Digest digest_of(const PackageContent& content);
+
+/// Collects files under the bounds above, then sorts them. One thread.
+class TreeBuilder {
+ public:
+  /// Errors: Invalid (a path that path_objection refuses, or beyond a bound); names `origin`.
+  explicit TreeBuilder(std::string origin) : origin_(std::move(origin)) {}
+  Status add(std::string path, std::string bytes);
+  /// Bytes that may still be added.
+  std::uint64_t room() const { return kMaxPackageBytes - used_; }
+  /// Errors: Invalid when there is no file, or a path came twice.
+  Result<PackageTree> finish() &&;
+
+ private:
+  std::string origin_;
+  PackageTree tree_;
+  std::uint64_t used_ = 0;
+};
+
+}  // namespace mist::registry

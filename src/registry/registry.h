@@ -1,0 +1,103 @@
+#pragma once
+// Where packages come from, behind one door: configured registries (git or a directory), git URLs, local
+// paths. What has been read once in an exact version needs no network and no git process again, and its bytes
+// can't change unnoticed (pin_store.h).
+//
+// Any thread, many processes at once. `main` builds one; a test builds one with a fake ProcessRunner.
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/context.h"
+#include "base/event.h"
+#include "base/fs.h"
+#include "base/process.h"
+#include "base/result.h"
+#include "config/config.h"
+#include "config/paths.h"
+#include "registry/package_files.h"
+#include "registry/reference.h"
+
+namespace mist::registry {
+
+/// One package, read.
+struct Fetched {
+  PackageContent content;
+  crypto::Digest digest;  ///< of content
+  PackageRef resolved;    ///< the reference that gives these bytes again; local paths absolute
+  std::string origin;     ///< for people: "https://host/r.git at 1a2b3c4d5e6f, a/b/b-0.1.2.mist-pack.wasm"
+};
+
+/// What an update did.
+struct UpdateReport {
+  std::string registry;
+  std::string before;         ///< commit, empty: first snapshot, or no git registry
+  std::string after;          ///< commit, empty: no git registry
+  std::size_t packages = 0;   ///< packages now there
+  std::size_t versions = 0;   ///< versions now there, of all packages
+  std::size_t forgotten = 0;  ///< versions whose changed bytes were accepted
+};
+
+struct PackageVersions {
+  std::string path;
+  std::vector<std::string> versions;  ///< ascending; SemVer order where they are SemVer
+};
+
+/// `changed bytes under a known version`: refuse them, or take the new ones from now on.
+enum class ChangedVersions { Refuse, Accept };
+
+class Registries {
+ public:
+  struct World {
+    FileSystem& files;
+    ProcessRunner& processes;
+    EventSink& events;
+    config::Paths paths;
+  };
+
+  explicit Registries(World world);
+  Registries(const Registries&) = delete;
+  Registries& operator=(const Registries&) = delete;
+  ~Registries();
+
+  /// PackageRef::parse with better hints: looks whether a file of that name exists, and which registries are
+  /// configured. Reads the file system, never the network.
+  Result<PackageRef> parse(std::string_view text) const;
+
+  /// The package. A version that isn't in the local snapshot is looked for once more after an update. Errors:
+  /// NotFound (registry, package or version; names what there is and what is nearest), Conflict (these bytes
+  /// aren't what that version or `@sha256:` says; both digests named), Invalid (no package, links, too
+  /// large), Retryable, Forbidden, Timeout (the remote), Cancelled.
+  Result<Fetched> fetch(const PackageRef& reference, const Context& context);
+
+  /// Ascending. Reads the snapshot; the network only when there is none yet. Errors: NotFound and as fetch.
+  Result<std::vector<std::string>> list_versions(const std::string& registry, const std::string& path,
+                                                 const Context& context);
+  /// Every package of a registry, ascending by path. Same rules.
+  Result<std::vector<PackageVersions>> list_packages(const std::string& registry, const Context& context);
+
+  /// The configured registries in order. URLs are as configured: print them through config::redact_urls.
+  Result<std::vector<config::Registry>> list() const;
+  /// Writes the configuration; the network isn't asked. Errors: Invalid (URL), Conflict (name), as edit.
+  Status add(const config::Registry& registry, const Context& context);
+  /// Also forgets snapshot and pins. Errors: NotFound, as edit.
+  Status remove(const std::string& name, const Context& context);
+  /// Brings the snapshot of a git registry up to date. Failed or killed, the last good one stays. Errors:
+  /// Conflict when a version that was used before has other bytes now (unless accepted); as fetch.
+  Result<UpdateReport> update(const std::string& name, const Context& context,
+                              ChangedVersions changed = ChangedVersions::Refuse);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// `registry add NAME -g URL`: one remote "default", as the original writes it.
+config::Registry registry_with_git(std::string name, std::string url);
+config::Registry registry_with_directory(std::string name, std::string path);
+
+}  // namespace mist::registry

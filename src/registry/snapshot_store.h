@@ -1,0 +1,73 @@
+#pragma once
+// SnapshotStore: the local picture of one ref of one git repository, under the cache directory.
+//
+//   <directory>/lock               held by who updates
+//   <directory>/current            "<snapshot> <commit>": the only thing that ever changes, by rename
+//   <directory>/snapshot-…/repo.git  bare, depth 1, without contents where the server can leave them out
+//   <directory>/snapshot-…/tree      `git ls-tree -r -z` of the commit
+//   <directory>/incoming-…         an update at work, or what a killed one left; the next update removes it
+//
+// An update fetches into a directory of its own and then switches `current`, so a failed or killed one leaves
+// the last good state, and two at once are two in a row. Contents are read from git's object store by object
+// id: there is no working tree that a path or a link could leave. Any thread, many processes.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/context.h"
+#include "base/fs.h"
+#include "base/result.h"
+#include "registry/git.h"
+#include "registry/layout.h"
+#include "registry/package_files.h"
+
+namespace mist::registry {
+
+struct Snapshot {
+  Path directory;
+  std::string commit;
+};
+
+class SnapshotStore {
+ public:
+  /// `ref` empty: the repository's HEAD.
+  SnapshotStore(FileSystem& files, const Git& git, Path directory, GitUrl url, std::string ref);
+
+  /// The last good one; nullopt before the first update, or when the cache was cleared.
+  Result<std::optional<Snapshot>> current() const;
+
+  struct Updated {
+    Snapshot snapshot;
+    std::string before;  ///< commit; empty: there was none
+  };
+  /// Asks the remote and fetches if it moved (always, when `force`). `accept` sees the new snapshot before
+  /// anybody else; when it fails, the old one stays. Errors: of accept, of Git::run, of the lock.
+  Result<Updated> update(const Context& context, bool force,
+                         const std::function<Status(const Snapshot&)>& accept);
+
+  Result<PackageIndex> index(const Snapshot& snapshot) const;
+  /// May talk to the remote when the snapshot came without contents. Errors: Invalid (too large, an LFS
+  /// pointer, names that can't be files of a package), of Git::run.
+  Result<PackageContent> read(const Snapshot& snapshot, const Located& located, const Context& context) const;
+
+  const GitUrl& url() const { return url_; }
+
+ private:
+  Result<std::string> remote_commit(const Context& context) const;
+  Status fetch_into(const Path& incoming, const std::string& commit, const Context& context) const;
+  Result<PackageModule> read_module(const Snapshot& snapshot, const Located& located,
+                                    const Context& context) const;
+  Result<PackageTree> read_tree(const Snapshot& snapshot, const Located& located,
+                                const Context& context) const;
+  void remove_leftovers(const std::optional<Snapshot>& keep, const std::string& keep_too) const;
+
+  FileSystem& files_;
+  const Git& git_;
+  Path directory_;
+  GitUrl url_;
+  std::string ref_;
+};
+
+}  // namespace mist::registry
