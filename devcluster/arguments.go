@@ -1,0 +1,68 @@
+package main
+
+import (
+	"mistletoe.dev/devcluster/internal/home"
+)
+
+// Arguments of the components. Notes say what isn't plain from Kubernetes' manuals.
+
+func apiserverArgs(dir home.Dir, socket, audit string) []string {
+	args := []string{
+		"--etcd-servers=unix://" + socket,
+		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
+		// A loopback address is no legal Endpoint: Service "kubernetes" stays without.
+		"--endpoint-reconciler-type=none",
+		"--service-cluster-ip-range=10.96.0.0/16",
+		"--tls-cert-file=" + dir.Internal("server.crt"), "--tls-private-key-file=" + dir.Internal("server.key"),
+		"--client-ca-file=" + dir.CACert(),
+		"--token-auth-file=" + dir.Internal("tokens.csv"),
+		"--authorization-mode=Node,RBAC",
+		"--service-account-issuer=https://kubernetes.default.svc",
+		// The verifier reads public keys only, the signer PKCS#8.
+		"--service-account-key-file=" + dir.Internal("service-account.pub"),
+		"--service-account-signing-key-file=" + dir.Internal("service-account.key"),
+		"--allow-privileged=true", "--profiling=false",
+		"--shutdown-delay-duration=0s",
+	}
+	if audit != auditOff {
+		args = append(args,
+			"--audit-policy-file="+dir.Internal("audit-policy.yaml"),
+			"--audit-log-path="+dir.Audit(),
+			// A request is answered only when its line is written: who counts after the
+			// answer counts right.
+			"--audit-log-mode=blocking-strict",
+			"--audit-log-maxsize=0",
+		)
+	}
+	return args
+}
+
+func controllerManagerArgs(dir home.Dir) []string {
+	return []string{
+		"--kubeconfig=" + dir.Internal("kube-controller-manager.kubeconfig"),
+		"--secure-port=0", "--leader-elect=false",
+		"--service-account-private-key-file=" + dir.Internal("service-account.key"),
+		"--root-ca-file=" + dir.CACert(),
+		"--cluster-signing-cert-file=" + dir.CACert(), "--cluster-signing-key-file=" + dir.CAKey(),
+		"--use-service-account-credentials=true",
+		"--kube-api-qps=500", "--kube-api-burst=1000",
+		"--controllers=*",
+	}
+}
+
+func schedulerArgs(dir home.Dir) []string {
+	return []string{
+		"--kubeconfig=" + dir.Internal("kube-scheduler.kubeconfig"),
+		"--secure-port=0", "--leader-elect=false",
+		"--kube-api-qps=500", "--kube-api-burst=1000",
+	}
+}
+
+func kwokArgs(dir home.Dir) []string {
+	return []string{
+		"--config=" + dir.Internal("kwok.yaml"),
+		"--kubeconfig=" + dir.Internal("kwok.kubeconfig"),
+		"--manage-all-nodes=true", "--node-lease-duration-seconds=40",
+		"--cidr=10.244.0.0/16", "--node-ip=10.244.255.1",
+	}
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"mistletoe.dev/devcluster/internal/stages"
+)
+
+// bootstrap fills a new cluster and says when it is ready.
+type bootstrap struct{ client kubernetes.Interface }
+
+func newBootstrap(kubeconfig string) (*bootstrap, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.UserAgent = "devcluster"
+	config.QPS = -1 // no limit
+	client, err := kubernetes.NewForConfig(config)
+	return &bootstrap{client}, err
+}
+
+func (b *bootstrap) apiserverReady(ctx context.Context) error {
+	_, err := b.client.Discovery().RESTClient().Get().AbsPath("/readyz").Timeout(2 * time.Second).DoRaw(ctx)
+	return err
+}
+
+// populate makes nodes and storage classes; with kept data they may be there.
+func (b *bootstrap) populate(ctx context.Context, nodes int) error {
+	for i := 0; i < nodes; i++ {
+		_, err := b.client.CoreV1().Nodes().Create(ctx, fakeNode(i), metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("can't create node %d: %w", i, err)
+		}
+	}
+	for _, class := range storageClasses() {
+		_, err := b.client.StorageV1().StorageClasses().Create(ctx, class, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("can't create storage class %s: %w", class.Name, err)
+		}
+	}
+	return nil
+}
+
+func fakeNode(i int) *corev1.Node {
+	name := fmt.Sprintf("node-%d", i)
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+		Name:        name,
+		Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"},
+		Labels: map[string]string{
+			"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
+			"topology.kubernetes.io/region": "local", "topology.kubernetes.io/zone": fmt.Sprintf("zone-%d", i%3),
+		},
+	}}
+}
+
+func storageClasses() []*storagev1.StorageClass {
+	now, later := storagev1.VolumeBindingImmediate, storagev1.VolumeBindingWaitForFirstConsumer
+	return []*storagev1.StorageClass{
+		{
+			ObjectMeta:  metav1.ObjectMeta{Name: "standard", Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}},
+			Provisioner: stages.Provisioner, VolumeBindingMode: &now,
+		},
+		{
+			ObjectMeta:  metav1.ObjectMeta{Name: "wait-for-first-consumer"},
+			Provisioner: stages.Provisioner, VolumeBindingMode: &later,
+		},
+	}
+}
+
+// clusterReady says nil when Pods can be made: nodes take them and the default service
+// account and its CA are there.
+func (b *bootstrap) clusterReady(ctx context.Context, nodes int) error {
+	if _, err := b.client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{}); err != nil {
+		return err
+	}
+	if _, err := b.client.CoreV1().ConfigMaps("default").Get(ctx, "kube-root-ca.crt", metav1.GetOptions{}); err != nil {
+		return err
+	}
+	list, err := b.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	if len(list.Items) < nodes {
+		return fmt.Errorf("%d of %d nodes", len(list.Items), nodes)
+	}
+	for i := range list.Items {
+		if err := nodeReady(&list.Items[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func nodeReady(n *corev1.Node) error {
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue {
+			if len(n.Spec.Taints) != 0 {
+				return fmt.Errorf("node %s is tainted %s", n.Name, n.Spec.Taints[0].Key)
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("node %s is not Ready", n.Name)
+}

@@ -1,0 +1,353 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"mistletoe.dev/devcluster/internal/home"
+	"mistletoe.dev/devcluster/internal/procs"
+	"mistletoe.dev/devcluster/internal/stages"
+)
+
+// superviseCommand is the hidden command that `up` runs in the background.
+const superviseCommand = "supervise"
+
+// reportFD is where it inherits the pipe to `up`.
+const reportFD = 3
+
+// stopGrace is how long components may take to end by themselves. Every write is in
+// etcd before it is answered, so that killing them loses nothing.
+const stopGrace = time.Second
+
+func superviseMain(c command, args []string) error {
+	var o options
+	fs := c.flagSet()
+	o.flags(fs)
+	if err := c.parse(fs, args); err != nil {
+		return err
+	}
+	unix.CloseOnExec(reportFD)
+	return supervise(o, reporter{os.NewFile(reportFD, "report")}, true)
+}
+
+// supervisor owns one running cluster. Its methods are called by one goroutine.
+type supervisor struct {
+	options
+	cluster  home.Name
+	dir      home.Dir
+	report   reporter
+	began    time.Time
+	state    home.State
+	children []*procs.Child
+	ended    chan *procs.Child
+}
+
+// supervise runs a cluster until a signal, the time limit, the end of its parent or a
+// component's death. In the background it logs to the cluster's directory.
+func supervise(o options, report reporter, background bool) (err error) {
+	s := &supervisor{options: o, report: report, began: time.Now(), ended: make(chan *procs.Child, 8)}
+	// From here on a signal ends us in order.
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer cancel()
+	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE)
+	defer func() {
+		if err != nil {
+			report.send(failed, err.Error())
+		}
+	}()
+
+	if s.cluster, s.dir, err = o.resolve(); err != nil {
+		return err
+	}
+	unix.Umask(0o077)
+	lock, err := s.takeDirectory()
+	if errors.Is(err, home.ErrBusy) {
+		report.send(busy, "")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+
+	previous, _ := s.dir.ReadState() // none or damaged: as if there was none
+	keepData := o.keep && previous.Keep
+	if err := s.dir.Clean(keepData); err != nil {
+		return fmt.Errorf("can't clean %s: %w", s.dir, err)
+	}
+	if background {
+		if err := redirectOutput(s.dir.Log("supervisor")); err != nil {
+			return err
+		}
+	}
+	ticks, _ := procs.StartTicks(os.Getpid())
+	s.state = home.State{Phase: home.Starting, Name: o.name, PID: os.Getpid(), StartTicks: ticks,
+		Nodes: o.nodes, Keep: o.keep, Audit: o.audit, Started: s.began.UTC().Truncate(time.Millisecond)}
+
+	why, err := s.run(ctx, previous.Port)
+	return s.finish(why, err)
+}
+
+// takeDirectory makes the directory and takes its lock.
+func (s *supervisor) takeDirectory() (*home.Lock, error) {
+	for attempt := 0; ; attempt++ {
+		if err := s.dir.Create(); err != nil {
+			return nil, err
+		}
+		lock, err := s.dir.TryLock()
+		// `down` may have removed the directory in between.
+		if errors.Is(err, os.ErrNotExist) && attempt < 100 {
+			continue
+		}
+		return lock, err
+	}
+}
+
+// run starts everything and waits for the end; why is the reason of an end as asked.
+func (s *supervisor) run(ctx context.Context, preferredPort int) (why string, err error) {
+	parentEnded, err := s.watchParent()
+	if err != nil {
+		return "", err
+	}
+	var ttl <-chan time.Time
+	if s.ttl > 0 {
+		ttl = time.After(s.ttl)
+	}
+
+	// A component's end, a signal or the time limit break off the start as well.
+	startCtx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	stopEtcd, err := s.start(startCtx, preferredPort)
+	defer func() {
+		s.state.Phase = home.Stopping
+		s.dir.WriteState(s.state)
+		begin := time.Now()
+		procs.StopAll(s.children, stopGrace)
+		stopEtcd()
+		s.logf("all stopped in %.1f s", time.Since(begin).Seconds())
+	}()
+	if err != nil {
+		if ctx.Err() != nil {
+			return "", errors.New("stopped by a signal before it was ready")
+		}
+		return "", err
+	}
+	s.state.Phase = home.Ready
+	if err := s.dir.WriteState(s.state); err != nil {
+		return "", err
+	}
+	s.progressf("ready")
+	s.report.send(ready, s.dir.Kubeconfig())
+
+	select {
+	case <-ctx.Done():
+		return "a signal", nil
+	case <-ttl:
+		return fmt.Sprintf("its time of %s is over", s.ttl), nil
+	case <-parentEnded:
+		return fmt.Sprintf("process %d ended", s.parentPID), nil
+	case c := <-s.ended:
+		return "", s.componentEnded(c)
+	}
+}
+
+func (s *supervisor) componentEnded(c *procs.Child) error {
+	return fmt.Errorf("%s ended: %s (see %s)", c.Name, c.How(), s.dir.Log(c.Name))
+}
+
+func (s *supervisor) watchParent() (<-chan struct{}, error) {
+	if s.parentPID == 0 {
+		return nil, nil
+	}
+	return procs.Watch(s.parentPID)
+}
+
+// start brings up all components. stopEtcd is never nil.
+func (s *supervisor) start(ctx context.Context, preferredPort int) (stopEtcd func(), err error) {
+	stopEtcd = func() {}
+	ln, err := listen(preferredPort)
+	if err != nil {
+		return stopEtcd, err
+	}
+	defer ln.Close() // the API server has its own copy
+	s.state.Port = ln.Addr().(*net.TCPAddr).Port
+	s.state.URL = fmt.Sprintf("https://127.0.0.1:%d", s.state.Port)
+	if err := s.dir.WriteState(s.state); err != nil {
+		return stopEtcd, err
+	}
+	if err := s.writeFiles(); err != nil {
+		return stopEtcd, err
+	}
+
+	if err := s.dir.PrepareSocket(); err != nil {
+		return stopEtcd, fmt.Errorf("no place for etcd's socket: %w", err)
+	}
+	etcd, err := startEtcd(s.dir.Etcd(), s.dir.EtcdSocket(), s.dir.Log("etcd"))
+	if err != nil {
+		return stopEtcd, err
+	}
+	stopEtcd = etcd.Close
+	s.progressf("etcd is ready")
+
+	if err := s.spawn("kube-apiserver", apiserverArgs(s.dir, s.dir.EtcdSocket(), s.audit), ln); err != nil {
+		return stopEtcd, err
+	}
+	b, err := newBootstrap(s.dir.Internal("supervisor.kubeconfig"))
+	if err != nil {
+		return stopEtcd, err
+	}
+	if err := s.await(ctx, "kube-apiserver", b.apiserverReady); err != nil {
+		return stopEtcd, err
+	}
+	s.progressf("kube-apiserver is ready at %s", s.state.URL)
+
+	for _, c := range []struct {
+		name string
+		args []string
+	}{
+		{"kube-controller-manager", controllerManagerArgs(s.dir)},
+		{"kube-scheduler", schedulerArgs(s.dir)},
+		{"kwok", kwokArgs(s.dir)},
+	} {
+		if err := s.spawn(c.name, c.args, nil); err != nil {
+			return stopEtcd, err
+		}
+	}
+	if err := b.populate(ctx, s.nodes); err != nil {
+		return stopEtcd, err
+	}
+	return stopEtcd, s.await(ctx, "nodes, default service account and its CA", func(ctx context.Context) error { return b.clusterReady(ctx, s.nodes) })
+}
+
+// listen takes the port of the last run if it is free, so that old kubeconfigs work.
+func listen(preferredPort int) (*net.TCPListener, error) {
+	if preferredPort > 0 && preferredPort < 1<<16 {
+		if ln, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", preferredPort)); err == nil {
+			return ln.(*net.TCPListener), nil
+		}
+	}
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("no port on 127.0.0.1: %w", err)
+	}
+	return ln.(*net.TCPListener), nil
+}
+
+func (s *supervisor) writeFiles() error {
+	if err := writeCredentials(s.cluster, s.dir, s.state.URL, s.began); err != nil {
+		return fmt.Errorf("can't write certificates and kubeconfigs: %w", err)
+	}
+	if err := os.WriteFile(s.dir.Internal("kwok.yaml"), []byte(stages.Config()), 0o600); err != nil {
+		return err
+	}
+	return os.WriteFile(s.dir.Internal("audit-policy.yaml"), []byte(auditPolicy(s.audit)), 0o600)
+}
+
+// spawn starts a component: this binary under its name.
+func (s *supervisor) spawn(name string, args []string, ln *net.TCPListener) error {
+	log, err := os.OpenFile(s.dir.Log(name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	if name != "kwok" { // it has no such flag
+		args = append(args, fmt.Sprintf("--v=%d", s.verbosity))
+	}
+	cmd := exec.Command(selfExe, args...)
+	cmd.Args[0] = name
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Dir = string(s.dir)
+	// Neither the user's kubeconfig nor kwok's own configuration may have a say.
+	cmd.Env = append(os.Environ(), "KUBECONFIG=", "KWOK_WORKDIR="+s.dir.Internal("kwok"))
+	if ln != nil {
+		f, err := ln.File()
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		cmd.ExtraFiles = []*os.File{f} // listenFD
+	}
+	child, err := procs.Start(name, cmd)
+	if err != nil {
+		return err
+	}
+	s.children = append(s.children, child)
+	s.state.Children = append(s.state.Children, home.Child{Name: name, PID: child.PID})
+	go func() {
+		<-child.Done()
+		s.ended <- child
+	}()
+	return s.dir.WriteState(s.state)
+}
+
+// await asks until the condition holds.
+func (s *supervisor) await(ctx context.Context, what string, condition func(context.Context) error) error {
+	for {
+		err := condition(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s: not ready after %.0f s: %w", what, time.Since(s.began).Seconds(), err)
+		case c := <-s.ended:
+			return s.componentEnded(c)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// finish leaves the directory as the next start should find it. It stays after a
+// failure, for its logs, and with --keep.
+func (s *supervisor) finish(why string, err error) error {
+	s.state.Children = nil
+	if err == nil && !s.keep {
+		s.logf("stopped: %s", why)
+		return s.dir.Remove()
+	}
+	s.state.Phase, s.state.Reason = home.Stopped, why
+	if err != nil {
+		s.state.Phase, s.state.Reason = home.Failed, err.Error()
+	}
+	s.logf("%s: %s", s.state.Phase, s.state.Reason)
+	s.dir.PrepareSocket() // removes them
+	if werr := s.dir.WriteState(s.state); err == nil {
+		err = werr
+	}
+	return err
+}
+
+func (s *supervisor) progressf(format string, a ...any) {
+	text := fmt.Sprintf("%5.2f s  %s", time.Since(s.began).Seconds(), fmt.Sprintf(format, a...))
+	s.report.send(progress, text)
+	s.logf("%s", text)
+}
+
+func (s *supervisor) logf(format string, a ...any) {
+	fmt.Fprintf(os.Stderr, "%s %s\n", time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), fmt.Sprintf(format, a...))
+}
+
+// redirectOutput sends standard output and error to a file, a panic's trace included.
+func redirectOutput(file string) error {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for _, fd := range []int{1, 2} {
+		if err := unix.Dup2(int(f.Fd()), fd); err != nil {
+			return fmt.Errorf("can't write to %s: %w", filepath.Base(file), err)
+		}
+	}
+	return nil
+}
