@@ -51,16 +51,16 @@ struct ApplyOptions {
 enum class Propagation : std::uint8_t { Background, Foreground, Orphan };
 
 struct DeleteOptions {
-  std::string uid;               ///< precondition; empty: none
-  std::string resource_version;  ///< precondition; empty: none
+  std::string uid = {};               ///< precondition; empty: none
+  std::string resource_version = {};  ///< precondition; empty: none
   Propagation propagation = Propagation::Background;
   DryRun dry_run = DryRun::No;
 };
 
 struct ListOptions {
-  std::string ns;  ///< empty: all namespaces (or cluster-scoped)
-  std::string label_selector;
-  std::string field_selector;
+  std::string ns = {};  ///< empty: all namespaces (or cluster-scoped)
+  std::string label_selector = {};
+  std::string field_selector = {};
   bool metadata_only = false;  ///< PartialObjectMetadata: items have apiVersion, kind, metadata only
   int page_size = 500;
 };

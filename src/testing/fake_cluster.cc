@@ -1,0 +1,405 @@
+#include "testing/fake_cluster.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+
+#include "testing/fake_store.h"
+#include "testing/selector_match.h"
+
+namespace mist::testing {
+
+using apimachinery::GroupKind;
+using kube::ListOptions;
+using kube::ObjectRef;
+using kube::ResourceInfo;
+using kube::WatchEvent;
+using kube::WatchEventType;
+
+struct FakeCluster::State {
+  mutable std::mutex mutex;
+  std::condition_variable_any changed;
+  FakeStore store;
+  FakeFault before, after;
+  std::vector<FakeCall> calls;
+};
+
+namespace {
+
+ObjectKey key_of(const ObjectRef& ref) {
+  return {ref.resource.gvk.group_kind(), ref.resource.namespaced ? ref.ns : std::string(), ref.name};
+}
+
+// The kind behind a path: an unknown one has no path, which is the server's bare 404.
+Result<const FakeKind*> served_kind(const FakeStore& store, const ResourceInfo& resource,
+                                    std::string_view verb, const ObjectKey& key) {
+  const FakeKind* kind = store.find_kind(resource.gvk.group_kind());
+  if (kind == nullptr || std::ranges::find(kind->versions, resource.gvk.version) == kind->versions.end())
+    return fake_answer(ErrorKind::NotFound, verb, key, "the server could not find the requested resource");
+  return kind;
+}
+
+Value in_version(Value object, const ResourceInfo& resource) {
+  if (object.string_at("kind") == resource.gvk.kind) object.set("apiVersion", resource.gvk.api_version());
+  return object;
+}
+
+Value shaped(const Value& object, const ResourceInfo& resource, const ListOptions& options) {
+  if (!options.metadata_only) return in_version(object, resource);
+  Value partial = Value::object({{"apiVersion", resource.gvk.api_version()}, {"kind", resource.gvk.kind}});
+  partial.set("metadata", *object.find("metadata"));
+  return partial;
+}
+
+Result<bool> selected(const ObjectKey& key, const Value& object, const ResourceInfo& resource,
+                      const ListOptions& options) {
+  if (key.group_kind != resource.gvk.group_kind()) return false;
+  if (resource.namespaced && !options.ns.empty() && key.ns != options.ns) return false;
+  MIST_TRY(const bool labels, matches_labels(options.label_selector, object));
+  MIST_TRY(const bool fields, matches_fields(options.field_selector, object));
+  return labels && fields;
+}
+
+}  // namespace
+
+FakeCluster::FakeCluster() : state_(std::make_shared<State>()) {}
+FakeCluster::FakeCluster(std::shared_ptr<State> state, std::string user)
+    : state_(std::move(state)), user_(std::move(user)) {}
+FakeCluster::~FakeCluster() = default;
+
+std::unique_ptr<FakeCluster> FakeCluster::client_for(std::string user) const {
+  return std::unique_ptr<FakeCluster>(new FakeCluster(state_, std::move(user)));
+}
+
+template <typename Work>
+auto FakeCluster::perform(FakeCall call, const Context& context, Work&& work) -> decltype(work()) {
+  MIST_TRY_VOID(context.check());
+  FakeFault before, after;
+  {
+    const std::lock_guard lock(state_->mutex);
+    call.user = user_;
+    call.number = state_->calls.size() + 1;
+    state_->calls.push_back(call);
+    before = state_->before;
+    after = state_->after;
+  }
+  if (before)
+    if (std::optional<Error> fault = before(call)) return *std::move(fault);
+  auto result = [&] {
+    const std::lock_guard lock(state_->mutex);
+    return work();
+  }();
+  state_->changed.notify_all();
+  call.executed_ok = result.ok();
+  if (after)
+    if (std::optional<Error> fault = after(call)) return *std::move(fault);
+  return result;
+}
+
+void FakeCluster::set_before(FakeFault fault) {
+  const std::lock_guard lock(state_->mutex);
+  state_->before = std::move(fault);
+}
+void FakeCluster::set_after(FakeFault fault) {
+  const std::lock_guard lock(state_->mutex);
+  state_->after = std::move(fault);
+}
+std::vector<FakeCall> FakeCluster::calls() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->calls;
+}
+std::size_t FakeCluster::count(std::string_view verb) const {
+  return static_cast<std::size_t>(std::ranges::count(calls(), verb, &FakeCall::verb));
+}
+std::size_t FakeCluster::writes() const {
+  const std::vector<FakeCall> log = calls();
+  return static_cast<std::size_t>(std::ranges::count_if(log, &FakeCall::writes));
+}
+void FakeCluster::clear_calls() {
+  const std::lock_guard lock(state_->mutex);
+  state_->calls.clear();
+}
+
+void FakeCluster::set_instant_controllers(bool on) {
+  const std::lock_guard lock(state_->mutex);
+  state_->store.instant_controllers = on;
+}
+void FakeCluster::set_establish_crds(bool on) {
+  const std::lock_guard lock(state_->mutex);
+  state_->store.establish_crds = on;
+}
+void FakeCluster::set_hold_namespaces(bool on) {
+  const std::lock_guard lock(state_->mutex);
+  state_->store.hold_namespaces = on;
+}
+
+Value FakeCluster::put(Value object, std::string_view manager) {
+  auto parsed = apimachinery::Object::from_value(object);
+  MIST_CHECK(parsed.ok(), "put() needs a Kubernetes object");
+  Value stored;
+  {
+    const std::lock_guard lock(state_->mutex);
+    const FakeKind* kind = state_->store.find_kind(parsed->gvk().group_kind());
+    MIST_CHECK(kind != nullptr, "put() of an unknown kind");
+    ObjectKey key = parsed->key();
+    if (!kind->namespaced) key.ns.clear();
+    if (kind->namespaced && key.ns.empty()) key.ns = "default";
+    object["metadata"].erase("resourceVersion");
+    const FakeStore::Writer writer{.manager = std::string(manager)};
+    std::optional<Value> status;
+    if (kind->status_subresource && object.find("status") != nullptr) status = *object.find("status");
+    auto result = state_->store.find(key) == nullptr
+                      ? state_->store.create(*kind, key, std::move(object), writer)
+                      : state_->store.update(*kind, key, std::move(object), writer);
+    MIST_CHECK(result.ok(), "put() of an object that the server refuses");
+    if (status) MIST_CHECK(state_->store.set_status(key, *std::move(status)).ok());
+    stored = *state_->store.find(key);
+  }
+  state_->changed.notify_all();
+  return stored;
+}
+
+std::optional<Value> FakeCluster::find(const ObjectKey& key) const {
+  const std::lock_guard lock(state_->mutex);
+  const Value* object = state_->store.find(key);
+  return object == nullptr ? std::nullopt : std::optional(*object);
+}
+std::optional<Value> FakeCluster::find(std::string_view group_kind, std::string_view ns,
+                                       std::string_view name) const {
+  return find({apimachinery::parse_group_kind(group_kind), std::string(ns), std::string(name)});
+}
+bool FakeCluster::has(std::string_view group_kind, std::string_view ns, std::string_view name) const {
+  return find(group_kind, ns, name).has_value();
+}
+
+std::vector<ObjectKey> FakeCluster::objects() const {
+  const std::lock_guard lock(state_->mutex);
+  std::vector<ObjectKey> keys;
+  for (const auto& [key, object] : state_->store.objects()) {
+    const bool initial = key.group_kind == GroupKind{"", "Namespace"} &&
+                         (key.name == "default" || key.name.starts_with("kube-"));
+    const bool automatic = (key.group_kind == GroupKind{"", "ServiceAccount"} && key.name == "default") ||
+                           (key.group_kind == GroupKind{"", "ConfigMap"} && key.name == "kube-root-ca.crt");
+    if (!initial && !automatic) keys.push_back(key);
+  }
+  return keys;
+}
+
+void FakeCluster::set_status(const ObjectKey& key, Value status) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    MIST_CHECK(state_->store.set_status(key, std::move(status)).ok(), "set_status() of a missing object");
+  }
+  state_->changed.notify_all();
+}
+void FakeCluster::drop(const ObjectKey& key) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->store.drop(key);
+  }
+  state_->changed.notify_all();
+}
+void FakeCluster::establish(const std::string& crd_name) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->store.establish(crd_name);
+  }
+  state_->changed.notify_all();
+}
+void FakeCluster::finish_namespaces() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->store.finish_namespaces();
+  }
+  state_->changed.notify_all();
+}
+void FakeCluster::register_kind(const ResourceInfo& resource) {
+  const std::lock_guard lock(state_->mutex);
+  state_->store.register_kind({.kind = resource.gvk.group_kind(),
+                               .resource = resource.resource,
+                               .versions = {resource.gvk.version},
+                               .namespaced = resource.namespaced,
+                               .status_subresource = false,
+                               .generation = true});
+}
+void FakeCluster::forget_history() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->store.forget_history();
+  }
+  state_->changed.notify_all();
+}
+
+Result<ResourceInfo> FakeCluster::resource_for(const GroupKind& kind, const std::string& version,
+                                               const Context& context) {
+  MIST_TRY_VOID(context.check());
+  const std::lock_guard lock(state_->mutex);
+  const FakeKind* known = state_->store.find_kind(kind);
+  if (known == nullptr || known->versions.empty())
+    return error(ErrorKind::NotFound, "the cluster has no kind {}", apimachinery::to_string(kind));
+  if (!version.empty() && std::ranges::find(known->versions, version) == known->versions.end())
+    return error(ErrorKind::NotFound, "the cluster doesn't serve {} in version {}",
+                 apimachinery::to_string(kind), version);
+  return known->info(version.empty() ? known->versions.front() : version);
+}
+
+Result<std::vector<ResourceInfo>> FakeCluster::all_resources(const Context& context) {
+  MIST_TRY_VOID(context.check());
+  const std::lock_guard lock(state_->mutex);
+  std::vector<ResourceInfo> all;
+  for (const auto& [name, kind] : state_->store.kinds())
+    if (!kind.versions.empty()) all.push_back(kind.info(kind.versions.front()));
+  return all;
+}
+
+Result<Value> FakeCluster::server_version(const Context& context) {
+  return perform({.verb = "version"}, context, [&]() -> Result<Value> {
+    return Value::object({{"major", "1"}, {"minor", "36"}, {"gitVersion", "v1.36.0"}});
+  });
+}
+
+Result<Value> FakeCluster::get(const ObjectRef& ref, const Context& context) {
+  const ObjectKey key = key_of(ref);
+  return perform({.verb = "get", .key = key}, context, [&]() -> Result<Value> {
+    MIST_TRY(const FakeKind* kind, served_kind(state_->store, ref.resource, "get", key));
+    const Value* object = state_->store.find(key);
+    if (object == nullptr)
+      return fake_answer(ErrorKind::NotFound, "get", key,
+                         fmt::format("{}{}{} \"{}\" not found", kind->resource,
+                                     kind->kind.group.empty() ? "" : ".", kind->kind.group, key.name));
+    return in_version(*object, ref.resource);
+  });
+}
+
+Result<kube::ObjectList> FakeCluster::list(const ResourceInfo& resource, const ListOptions& options,
+                                           const Context& context) {
+  const ObjectKey key{resource.gvk.group_kind(), resource.namespaced ? options.ns : "", ""};
+  return perform({.verb = "list",
+                  .key = key,
+                  .label_selector = options.label_selector,
+                  .metadata_only = options.metadata_only},
+                 context, [&]() -> Result<kube::ObjectList> {
+                   MIST_TRY(const FakeKind* kind, served_kind(state_->store, resource, "list", key));
+                   (void)kind;
+                   kube::ObjectList found;
+                   found.resource_version = std::to_string(state_->store.version());
+                   for (const auto& [at, object] : state_->store.objects()) {
+                     MIST_TRY(const bool wanted, selected(at, object, resource, options));
+                     if (wanted) found.items.push_back(shaped(object, resource, options));
+                   }
+                   return found;
+                 });
+}
+
+Result<Value> FakeCluster::create(const ResourceInfo& resource, const std::string& ns, const Value& object,
+                                  const Context& context) {
+  const ObjectKey key = key_of({resource, ns, std::string(object.string_at({"metadata", "name"}))});
+  return perform({.verb = "create", .key = key}, context, [&]() -> Result<Value> {
+    MIST_TRY(const FakeKind* kind, served_kind(state_->store, resource, "create", key));
+    return state_->store.create(*kind, key, object, {.manager = user_});
+  });
+}
+
+Result<Value> FakeCluster::update(const ObjectRef& ref, const Value& object, const Context& context) {
+  const ObjectKey key = key_of(ref);
+  return perform({.verb = "update", .key = key}, context, [&]() -> Result<Value> {
+    MIST_TRY(const FakeKind* kind, served_kind(state_->store, ref.resource, "update", key));
+    return state_->store.update(*kind, key, object, {.manager = user_});
+  });
+}
+
+Result<Value> FakeCluster::apply(const ObjectRef& ref, const Value& object, const kube::ApplyOptions& options,
+                                 const Context& context) {
+  const ObjectKey key = key_of(ref);
+  const bool dry_run = options.dry_run == kube::DryRun::Server;
+  return perform({.verb = "apply", .key = key, .field_manager = options.field_manager, .dry_run = dry_run},
+                 context, [&]() -> Result<Value> {
+                   MIST_TRY(const FakeKind* kind, served_kind(state_->store, ref.resource, "apply", key));
+                   return state_->store.apply(*kind, key, object,
+                                              {.manager = options.field_manager,
+                                               .operation = "Apply",
+                                               .force = options.force,
+                                               .dry_run = dry_run});
+                 });
+}
+
+Result<Value> FakeCluster::merge_patch(const ObjectRef& ref, const Value& patch, const Context& context) {
+  const ObjectKey key = key_of(ref);
+  return perform({.verb = "patch", .key = key}, context, [&]() -> Result<Value> {
+    MIST_TRY(const FakeKind* kind, served_kind(state_->store, ref.resource, "patch", key));
+    return state_->store.merge_patch(*kind, key, patch, {.manager = user_});
+  });
+}
+
+Result<Value> FakeCluster::remove(const ObjectRef& ref, const kube::DeleteOptions& options,
+                                  const Context& context) {
+  const ObjectKey key = key_of(ref);
+  return perform({.verb = "delete", .key = key, .dry_run = options.dry_run == kube::DryRun::Server}, context,
+                 [&]() -> Result<Value> {
+                   MIST_TRY(const FakeKind* kind, served_kind(state_->store, ref.resource, "delete", key));
+                   return state_->store.remove(*kind, key, options);
+                 });
+}
+
+Status FakeCluster::watch(const ResourceInfo& resource, const ListOptions& options,
+                          const kube::WatchHandler& handler, const Context& context) {
+  std::map<ObjectKey, Value> known;  // what the handler was told of
+  std::uint64_t version = 0;
+  bool listing = true;
+  while (true) {
+    MIST_TRY_VOID(context.check());
+    std::vector<WatchEvent> events;
+    if (listing) {
+      MIST_TRY(const kube::ObjectList all, list(resource, options, context));
+      std::map<ObjectKey, Value> present;
+      for (const Value& item : all.items) {
+        MIST_TRY(const apimachinery::Object object, apimachinery::Object::from_value(item));
+        events.push_back({WatchEventType::Added, item});
+        present[object.key()] = item;
+      }
+      for (const auto& [key, object] : known)
+        if (!present.contains(key)) events.push_back({WatchEventType::Deleted, object});
+      known = std::move(present);
+      version = std::stoull(all.resource_version);
+      listing = false;
+      const ObjectKey key{resource.gvk.group_kind(), resource.namespaced ? options.ns : "", ""};
+      MIST_TRY_VOID(perform({.verb = "watch",
+                             .key = key,
+                             .label_selector = options.label_selector,
+                             .metadata_only = options.metadata_only},
+                            context, [&]() -> Status { return {}; }));
+    } else {
+      std::unique_lock lock(state_->mutex);
+      const auto until = std::min(context.deadline().value_or(SteadyTime::max()),
+                                  std::chrono::steady_clock::now() + std::chrono::milliseconds(100));
+      state_->changed.wait_until(lock, context.stop(), until,
+                                 [&] { return state_->store.version() > version; });
+      if (version < state_->store.oldest_version()) {
+        listing = true;  // 410 Gone
+        continue;
+      }
+      for (const FakeChange& change : state_->store.history()) {
+        if (change.version <= version) continue;
+        MIST_TRY(bool wanted, selected(change.key, change.object, resource, options));
+        wanted = wanted && change.type != WatchEventType::Deleted;
+        const bool was_known = known.contains(change.key);
+        if (!wanted && !was_known) continue;
+        Value object = shaped(change.object, resource, options);
+        const WatchEventType type = !wanted     ? WatchEventType::Deleted
+                                    : was_known ? WatchEventType::Modified
+                                                : WatchEventType::Added;
+        if (wanted)
+          known[change.key] = object;
+        else
+          known.erase(change.key);
+        events.push_back({type, std::move(object)});
+      }
+      version = state_->store.version();
+    }
+    for (const WatchEvent& event : events)
+      if (!handler(event)) return {};
+  }
+}
+
+}  // namespace mist::testing
