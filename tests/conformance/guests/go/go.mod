@@ -1,0 +1,3 @@
+module mistletoe.dev/conformance/namespace
+
+go 1.26

@@ -1,0 +1,4 @@
+;; Prints nothing and ends well.
+(module
+  (memory (export "memory") 1)
+  (func (export "_start") ))

@@ -1,0 +1,11 @@
+;; Asks for 2^31-1 random bytes, more than its memory holds.
+(module
+  (import "wasi_snapshot_preview1" "random_get" (func $random_get (param i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_write" (func $fd_write (param i32 i32 i32 i32) (result i32)))
+  (memory (export "memory") 1)
+  (data (i32.const 0) "\40\00\00\00\3d\00\00\00") ;; (64, 61)
+  (data (i32.const 64) "{apiVersion: v1, kind: Namespace, metadata: {name: refused}}\n")
+  (func (export "_start")
+    (if (i32.eqz (call $random_get (i32.const 0) (i32.const 0x7fffffff)))
+      (then unreachable))
+    (drop (call $fd_write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))))

@@ -1,0 +1,4 @@
+;; _start takes a number.
+(module
+  (memory (export "memory") 1)
+  (func (export "_start") (param i32)))

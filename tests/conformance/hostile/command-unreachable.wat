@@ -1,0 +1,4 @@
+;; Traps.
+(module
+  (memory (export "memory") 1)
+  (func (export "_start") unreachable))
