@@ -46,7 +46,8 @@ func controllerManagerArgs(dir home.Dir) []string {
 		"--cluster-signing-cert-file=" + dir.CACert(), "--cluster-signing-key-file=" + dir.CAKey(),
 		"--use-service-account-credentials=true",
 		"--kube-api-qps=500", "--kube-api-burst=1000",
-		"--controllers=*",
+		// These two run in the supervisor, see namespace_controller.go.
+		"--controllers=*,-namespace-controller,-garbage-collector-controller",
 	}
 }
 

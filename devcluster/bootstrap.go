@@ -10,13 +10,19 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"mistletoe.dev/devcluster/internal/stages"
 )
 
-// bootstrap fills a new cluster and says when it is ready.
-type bootstrap struct{ client kubernetes.Interface }
+// bootstrap is the supervisor's client: it fills a new cluster, says when it is ready,
+// and runs two controllers.
+type bootstrap struct {
+	client kubernetes.Interface
+	meta   metadata.Interface
+}
 
 func newBootstrap(kubeconfig string) (*bootstrap, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -24,9 +30,14 @@ func newBootstrap(kubeconfig string) (*bootstrap, error) {
 		return nil, err
 	}
 	config.UserAgent = "devcluster"
-	config.QPS = -1 // no limit
+	config.QPS = -1                           // no limit
+	config.WarningHandler = rest.NoWarnings{} // the log is for people
 	client, err := kubernetes.NewForConfig(config)
-	return &bootstrap{client}, err
+	if err != nil {
+		return nil, err
+	}
+	meta, err := metadata.NewForConfig(config)
+	return &bootstrap{client, meta}, err
 }
 
 func (b *bootstrap) apiserverReady(ctx context.Context) error {
@@ -34,8 +45,14 @@ func (b *bootstrap) apiserverReady(ctx context.Context) error {
 	return err
 }
 
-// populate makes nodes and storage classes; with kept data they may be there.
+// populate makes nodes and storage classes; with kept data they may be there. Comes
+// before kwok starts.
 func (b *bootstrap) populate(ctx context.Context, nodes int) error {
+	// In kept data the last kwok still holds the nodes, and the new one would wait.
+	err := b.client.CoordinationV1().Leases(corev1.NamespaceNodeLease).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("can't free the nodes: %w", err)
+	}
 	for i := 0; i < nodes; i++ {
 		_, err := b.client.CoreV1().Nodes().Create(ctx, fakeNode(i), metav1.CreateOptions{})
 		if err != nil && !apierrors.IsAlreadyExists(err) {

@@ -3,7 +3,7 @@
 # Progress and errors go to standard error. Safe to run several times at once.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-cache=${MIST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/mistletoe-build}
+cache=${MIST_CACHE:-$HOME/.cache/mistletoe-build}
 
 say() { printf 'devcluster build: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }

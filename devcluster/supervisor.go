@@ -43,19 +43,20 @@ func superviseMain(c command, args []string) error {
 // supervisor owns one running cluster. Its methods are called by one goroutine.
 type supervisor struct {
 	options
-	cluster  home.Name
-	dir      home.Dir
-	report   reporter
-	began    time.Time
-	state    home.State
-	children []*procs.Child
-	ended    chan *procs.Child
+	cluster           home.Name
+	dir               home.Dir
+	report            reporter
+	began             time.Time
+	state             home.State
+	children          []*procs.Child
+	ended             chan *procs.Child
+	controllersFailed chan error // those that run in this process
 }
 
 // supervise runs a cluster until a signal, the time limit, the end of its parent or a
 // component's death. In the background it logs to the cluster's directory.
 func supervise(o options, report reporter, background bool) (err error) {
-	s := &supervisor{options: o, report: report, began: time.Now(), ended: make(chan *procs.Child, 8)}
+	s := &supervisor{options: o, report: report, began: time.Now(), ended: make(chan *procs.Child, 8), controllersFailed: make(chan error, 2)}
 	// From here on a signal ends us in order.
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer cancel()
@@ -127,11 +128,13 @@ func (s *supervisor) run(ctx context.Context, preferredPort int) (why string, er
 	// A component's end, a signal or the time limit break off the start as well.
 	startCtx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	stopEtcd, err := s.start(startCtx, preferredPort)
+	controllersCtx, stopControllers := context.WithCancel(context.Background())
+	stopEtcd, err := s.start(startCtx, controllersCtx, preferredPort)
 	defer func() {
 		s.state.Phase = home.Stopping
 		s.dir.WriteState(s.state)
 		begin := time.Now()
+		stopControllers()
 		procs.StopAll(s.children, stopGrace)
 		stopEtcd()
 		s.logf("all stopped in %.1f s", time.Since(begin).Seconds())
@@ -158,7 +161,18 @@ func (s *supervisor) run(ctx context.Context, preferredPort int) (why string, er
 		return fmt.Sprintf("process %d ended", s.parentPID), nil
 	case c := <-s.ended:
 		return "", s.componentEnded(c)
+	case err := <-s.controllersFailed:
+		return "", err
 	}
+}
+
+// control runs one of our own controllers in the background.
+func (s *supervisor) control(ctx context.Context, name string, run func(context.Context) error) {
+	go func() {
+		if err := run(ctx); err != nil {
+			s.controllersFailed <- fmt.Errorf("%s: %w", name, err)
+		}
+	}()
 }
 
 func (s *supervisor) componentEnded(c *procs.Child) error {
@@ -173,7 +187,7 @@ func (s *supervisor) watchParent() (<-chan struct{}, error) {
 }
 
 // start brings up all components. stopEtcd is never nil.
-func (s *supervisor) start(ctx context.Context, preferredPort int) (stopEtcd func(), err error) {
+func (s *supervisor) start(ctx, controllersCtx context.Context, preferredPort int) (stopEtcd func(), err error) {
 	stopEtcd = func() {}
 	ln, err := listen(preferredPort)
 	if err != nil {
@@ -211,6 +225,9 @@ func (s *supervisor) start(ctx context.Context, preferredPort int) (stopEtcd fun
 	}
 	s.progressf("kube-apiserver is ready at %s", s.state.URL)
 
+	if err := b.populate(ctx, s.nodes); err != nil {
+		return stopEtcd, err
+	}
 	for _, c := range []struct {
 		name string
 		args []string
@@ -223,9 +240,8 @@ func (s *supervisor) start(ctx context.Context, preferredPort int) (stopEtcd fun
 			return stopEtcd, err
 		}
 	}
-	if err := b.populate(ctx, s.nodes); err != nil {
-		return stopEtcd, err
-	}
+	s.control(controllersCtx, "namespace controller", b.runNamespaceController)
+	s.control(controllersCtx, "garbage collector", b.runGarbageCollector)
 	return stopEtcd, s.await(ctx, "nodes, default service account and its CA", func(ctx context.Context) error { return b.clusterReady(ctx, s.nodes) })
 }
 
