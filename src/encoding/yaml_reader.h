@@ -1,0 +1,103 @@
+#pragma once
+// YamlReader turns libyaml's events into Values the way go-yaml v2's decoder turns them into Go values, and
+// sigs.k8s.io/yaml those into JSON. It holds the state of one stream. Internal to encoding. One thread.
+
+#include <yaml.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "encoding/source_text.h"
+#include "encoding/tree_builder.h"
+#include "encoding/value.h"
+#include "encoding/yaml.h"
+#include "encoding/yaml_resolve.h"
+
+namespace mist::encoding {
+
+class YamlReader {
+ public:
+  YamlReader(const SourceText& source, const YamlOptions& options) : source_(source), options_(options) {}
+
+  void begin_document();
+  /// A scalar, alias, or a collection's start or end.
+  Status event(const yaml_event_t& event);
+  /// False for a document without content: nothing, or only comments.
+  bool has_content() const { return has_content_; }
+  Result<Value> end_document();
+
+ private:
+  enum class Role : std::uint8_t {
+    Mapping,
+    Sequence,
+    MergeMapping,   // the value of "<<", or an item of its list: its members go into the mapping below
+    MergeSequence,  // the list of a "<<"
+  };
+  /// What a mapping waits for.
+  enum class Expect : std::uint8_t { Key, Value, MergeValue };
+
+  struct Frame {
+    Role role = Role::Mapping;
+    Expect expect = Expect::Key;
+    yaml_mark_t start{};
+    yaml_mark_t key{};  // of the last key
+    std::string anchor;
+    std::uint64_t operations = 0;  // the counters when it began
+    std::uint64_t bytes = 0;
+    int height = 0;                   // of the highest child so far
+    std::vector<std::size_t> merged;  // members that came with a merge: a key may replace them
+  };
+
+  /// What an anchor names.
+  struct Anchor {
+    bool complete = false;
+    bool is_scalar = false;
+    bool is_mapping = false;
+    Value value;      // of a collection
+    Resolved scalar;  // else
+    std::uint64_t operations = 0;
+    std::uint64_t bytes = 0;
+    int height = 0;
+  };
+
+  Status scalar(const yaml_event_t& event);
+  Status alias(const yaml_event_t& event);
+  Status begin_collection(const yaml_event_t& event);
+  Status end_collection();
+
+  Resolved resolve(const yaml_event_t& event) const;
+  bool has_bang_tag(const yaml_event_t& event) const;
+  Status resolved_key(const Resolved& scalar, yaml_mark_t mark);
+  Status key(std::string_view name, yaml_mark_t mark);
+  void add(Value value, int height);
+  Status merge(Value mapping, yaml_mark_t mark);
+  Status check_limits(yaml_mark_t mark) const;
+  Error at(yaml_mark_t mark, std::string message, std::string hint = {}) const;
+  Error too_deep(yaml_mark_t mark) const;
+
+  bool expects(Expect what) const {
+    return !frames_.empty() && is_mapping(frames_.back().role) && frames_.back().expect == what;
+  }
+  static bool is_mapping(Role role) { return role == Role::Mapping || role == Role::MergeMapping; }
+  bool in_merge() const {
+    return !frames_.empty() && (frames_.back().role == Role::MergeSequence || expects(Expect::MergeValue));
+  }
+
+  const SourceText& source_;
+  const YamlOptions& options_;
+  TreeBuilder builder_;
+  std::vector<Frame> frames_;
+  std::unordered_map<std::string, Anchor> anchors_;
+  std::uint64_t operations_ = 0;  // go-yaml's decodeCount
+  std::uint64_t aliased_ = 0;     // and its aliasCount
+  std::uint64_t bytes_ = 0;       // of strings and nodes made so far
+  std::uint64_t copied_ = 0;      // of them by anchors and aliases
+  bool has_content_ = false;
+  bool has_non_finite_ = false;
+};
+
+}  // namespace mist::encoding
