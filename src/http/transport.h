@@ -27,6 +27,14 @@ using Headers = std::vector<Header>;
 /// The first value of `name`; empty if there is none.
 std::string_view find_header(const Headers& headers, std::string_view name);
 
+/// True for an error of Transport after which the server can't have seen the request (nothing listens, no
+/// such host, TLS failed): sending it again is safe even when Repeat is Unsafe. False also means "not known".
+bool surely_not_sent(const Error& error);
+/// What the message of an error ends with, by which surely_not_sent() knows it.
+inline constexpr std::string_view kNothingSent = "; nothing was sent";
+/// What it ends with when the server may have acted on the request all the same.
+inline constexpr std::string_view kMaybeSent = "; the server may have got the request";
+
 /// Whether a request may be sent again when nobody knows if the first try arrived.
 enum class Repeat : std::uint8_t { Safe, Unsafe };
 

@@ -1,0 +1,304 @@
+#include "http/client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <latch>
+#include <stop_token>
+#include <thread>
+
+#include "testing/http_server.h"
+
+namespace mist::http {
+namespace {
+
+using mist::testing::ClosedPort;
+using mist::testing::HttpServer;
+using mist::testing::ServerReply;
+using mist::testing::ServerRequest;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Request get(std::string url) {
+  Request request;
+  request.url = std::move(url);
+  return request;
+}
+
+Request post(std::string url, std::string body) {
+  Request request = get(std::move(url));
+  request.method = "POST";
+  request.body = std::move(body);
+  return request;
+}
+
+void hang(const ServerRequest&, ServerReply& reply) { reply.hang(); }
+
+TEST(Client, SendsMethodPathHeadersAndBody) {
+  HttpServer server([](const ServerRequest&, ServerReply& reply) {
+    reply.respond(201, "made", {{"Content-Type", "text/plain"}, {"Warning", "299 - \"old\""}});
+  });
+  Client client({.user_agent = "test/1"});
+  Request request = post(server.url("/a%2Fb/../c?x=1%20"), "the body");
+  request.method = "PATCH";
+  request.headers = {{"Content-Type", "application/apply-patch+yaml"}, {"X-Empty", ""}};
+  request.authorization = SecretString("Bearer abc");
+  const auto response = client.send(request, Context());
+  ASSERT_TRUE(response.ok()) << response.error().to_line();
+  EXPECT_EQ(response->status, 201);
+  EXPECT_EQ(response->body, "made");
+  EXPECT_EQ(find_header(response->headers, "WARNING"), "299 - \"old\"");
+
+  const ServerRequest seen = server.requests().at(0);
+  EXPECT_EQ(seen.method, "PATCH");
+  EXPECT_EQ(seen.target, "/a%2Fb/../c?x=1%20");
+  EXPECT_EQ(seen.body, "the body");
+  EXPECT_EQ(seen.header("content-type"), "application/apply-patch+yaml");
+  EXPECT_EQ(seen.header("authorization"), "Bearer abc");
+  EXPECT_EQ(seen.header("user-agent"), "test/1");
+  EXPECT_EQ(seen.header("expect"), "");
+}
+
+TEST(Client, EveryStatusIsAnAnswer) {
+  HttpServer server([](const ServerRequest& request, ServerReply& reply) {
+    reply.respond(std::stoi(request.target.substr(1)), "why");
+  });
+  Client client({});
+  for (const int status : {200, 301, 400, 401, 404, 409, 429, 500, 503}) {
+    const auto response = client.send(get(server.url(fmt::format("/{}", status))), Context());
+    ASSERT_TRUE(response.ok()) << response.error().to_line();
+    EXPECT_EQ(response->status, status);
+    EXPECT_EQ(response->body, "why");
+  }
+  EXPECT_EQ(server.connections(), 1u) << "the connection is used again";
+}
+
+TEST(Client, DeleteMayHaveABodyAndHeadHasNone) {
+  HttpServer server([](const ServerRequest& request, ServerReply& reply) {
+    if (request.method == "HEAD")
+      reply.raw("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-A: b\r\n\r\n");
+    else
+      reply.respond(200, request.method);
+  });
+  Client client({});
+  Request request = post(server.url(), "{}");
+  request.method = "DELETE";
+  EXPECT_EQ(client.send(request, Context())->body, "DELETE");
+  EXPECT_EQ(server.requests().at(0).body, "{}");
+  request = get(server.url());
+  request.method = "HEAD";
+  const auto head = client.send(request, Context());
+  ASSERT_TRUE(head.ok()) << head.error().to_line();
+  EXPECT_EQ(find_header(head->headers, "x-a"), "b");
+}
+
+TEST(Client, NothingListens) {
+  const ClosedPort closed;
+  Client client({});
+  const auto response =
+      client.send(post(fmt::format("http://127.0.0.1:{}/x", closed.port()), "b"), Context());
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().kind, ErrorKind::Retryable);
+  EXPECT_THAT(response.error().message,
+              HasSubstr(fmt::format("nothing listens at 127.0.0.1:{}", closed.port())));
+  EXPECT_TRUE(surely_not_sent(response.error()));
+  EXPECT_FALSE(response.error().hint.empty());
+}
+
+TEST(Client, UnknownHostName) {
+  Client client({});
+  const auto response = client.send(get("http://no-such-host.invalid/"), Context());
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().kind, ErrorKind::Retryable);
+  EXPECT_THAT(response.error().message, HasSubstr("no-such-host.invalid can't be resolved"));
+  EXPECT_TRUE(surely_not_sent(response.error()));
+}
+
+TEST(Client, RequestsThatCanNotBeAreInvalid) {
+  Client client({});
+  EXPECT_EQ(client.send(get("ftp://x/"), Context()).error().kind, ErrorKind::Invalid);
+  Request request = get("http://127.0.0.1:1/");
+  request.headers = {{"X-A", "b\r\nX-Evil: c"}};
+  EXPECT_EQ(client.send(request, Context()).error().kind, ErrorKind::Invalid);
+  request = get("http://127.0.0.1:1/");
+  request.authorization = SecretString("Bearer geheim\n");
+  const auto response = client.send(request, Context());
+  EXPECT_EQ(response.error().kind, ErrorKind::Invalid);
+  EXPECT_THAT(response.error().to_line(), Not(HasSubstr("geheim")));
+  request = get("http://127.0.0.1:1/");
+  request.method = "GE T";
+  EXPECT_EQ(client.send(request, Context()).error().kind, ErrorKind::Invalid);
+}
+
+TEST(Client, GarbageIsNotAnAnswer) {
+  HttpServer server(
+      [](const ServerRequest&, ServerReply& reply) { reply.raw("220 smtp.example ESMTP\r\n"); });
+  Client client({});
+  const auto response = client.send(get(server.url()), Context());
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().kind, ErrorKind::Retryable);
+  EXPECT_THAT(response.error().message, HasSubstr("does not speak HTTP"));
+  EXPECT_FALSE(surely_not_sent(response.error()));
+}
+
+TEST(Client, ResetBeforeTheAnswer) {
+  HttpServer server([](const ServerRequest&, ServerReply& reply) { reply.reset(); });
+  Client client({});
+  const auto response = client.send(post(server.url(), "x"), Context());
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().kind, ErrorKind::Retryable);
+  EXPECT_THAT(response.error().message, HasSubstr("broke before an answer came"));
+  EXPECT_THAT(response.error().message, EndsWith(std::string(kMaybeSent)));
+}
+
+TEST(Client, CutAndResetInTheMiddle) {
+  HttpServer server([](const ServerRequest& request, ServerReply& reply) {
+    if (request.target == "/length") reply.raw("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n12345");
+    if (request.target == "/length") return;
+    reply.begin_chunks();
+    reply.chunk("12345");
+    if (request.target == "/reset") reply.reset();
+  });
+  Client client({});
+  for (const char* path : {"/length", "/chunked"}) {
+    const auto response = client.send(get(server.url(path)), Context());
+    ASSERT_FALSE(response.ok()) << path;
+    EXPECT_EQ(response.error().kind, ErrorKind::Retryable);
+    EXPECT_THAT(response.error().message, HasSubstr("in the middle of the answer, after 5 bytes"));
+  }
+  // A reset may overtake the bytes before it.
+  const auto response = client.send(get(server.url("/reset")), Context());
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().kind, ErrorKind::Retryable);
+}
+
+TEST(Client, HangingServerEndsAtTheIdleTimeout) {
+  HttpServer server(hang);
+  Client client({});
+  Request request = post(server.url(), "x");
+  request.idle_timeout = std::chrono::milliseconds(50);
+  const auto response = client.send(request, Context());
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().kind, ErrorKind::Retryable);
+  EXPECT_THAT(response.error().message, HasSubstr("sent nothing for 0.05 s"));
+  EXPECT_FALSE(surely_not_sent(response.error()));
+}
+
+TEST(Client, DeadlineEndsAHang) {
+  HttpServer server(hang);
+  Client client({});
+  const auto response = client.send(get(server.url()), Context().with_timeout(std::chrono::milliseconds(50)));
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().kind, ErrorKind::Timeout);
+}
+
+TEST(Client, StopEndsAHangFromAnotherThread) {
+  std::promise<void> asked;
+  HttpServer server([&](const ServerRequest&, ServerReply& reply) {
+    asked.set_value();
+    reply.hang();
+  });
+  Client client({});
+  std::stop_source stop;
+  std::jthread stopper([&] {
+    asked.get_future().wait();
+    stop.request_stop();
+  });
+  const auto response = client.send(get(server.url()), Context(stop.get_token()));
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().kind, ErrorKind::Cancelled);
+}
+
+TEST(Client, StoppedBeforeItBeganSendsNothing) {
+  HttpServer server(hang);
+  Client client({});
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(client.send(get(server.url()), Context(stop.get_token())).error().kind, ErrorKind::Cancelled);
+  EXPECT_EQ(server.connections(), 0u);
+}
+
+TEST(Client, TheAnswerHasALimit) {
+  HttpServer server([](const ServerRequest&, ServerReply& reply) {
+    reply.begin_chunks();
+    while (reply.raw("4\r\nmore\r\n")) {
+    }
+  });
+  Client client({});
+  Request request = get(server.url());
+  request.response_limit = 1000;
+  const auto response = client.send(request, Context());
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().kind, ErrorKind::Invalid);
+  EXPECT_THAT(response.error().message, HasSubstr("1000 bytes"));
+}
+
+TEST(Client, LargeBodiesInBothDirections) {
+  HttpServer server(
+      [](const ServerRequest& request, ServerReply& reply) { reply.respond(200, request.body); });
+  Client client({});
+  std::string body(5'000'000, 'x');
+  for (std::size_t i = 0; i < body.size(); i += 7) body[i] = static_cast<char>('a' + i % 26);
+  const auto response = client.send(post(server.url(), body), Context());
+  ASSERT_TRUE(response.ok()) << response.error().to_line();
+  EXPECT_TRUE(response->body == body);
+}
+
+// The connection was used once and dies under the second request. A POST that may have arrived must not be
+// sent again by anybody but the caller.
+TEST(Client, DoesNotRepeatAnUnsafeRequestOnAFreshConnection) {
+  std::atomic<int> posts{0};
+  HttpServer server([&](const ServerRequest& request, ServerReply& reply) {
+    if (request.method == "GET") return reply.respond(200, "ok");
+    if (++posts == 1) return;  // got it, then dies
+    reply.respond(200, "twice");
+  });
+  Client client({});
+  ASSERT_TRUE(client.send(get(server.url()), Context()).ok());
+  const auto response = client.send(post(server.url(), "once"), Context());
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().kind, ErrorKind::Retryable);
+  EXPECT_THAT(response.error().message, EndsWith(std::string(kMaybeSent)));
+  EXPECT_EQ(posts, 1);
+}
+
+TEST(Client, ManyThreadsManyRequests) {
+  HttpServer server(
+      [](const ServerRequest& request, ServerReply& reply) { reply.respond(200, request.body); });
+  Client client({.max_connections = 8});
+  std::atomic<int> good{0};
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 64; ++t)
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < 20; ++i) {
+          const std::string body = fmt::format("{}-{}", t, i);
+          const auto response = client.send(post(server.url(), body), Context());
+          if (response.ok() && response->body == body) ++good;
+        }
+      });
+  }
+  EXPECT_EQ(good, 64 * 20);
+  EXPECT_LE(server.connections(), 8u);
+}
+
+TEST(Client, ClosingItEndsRunningRequests) {
+  std::latch asked(1);
+  HttpServer server([&](const ServerRequest&, ServerReply& reply) {
+    asked.count_down();
+    reply.hang();
+  });
+  auto client = std::make_unique<Client>(ClientOptions{});
+  auto answer = std::async(std::launch::async, [&] { return client->send(get(server.url()), Context()); });
+  asked.wait();
+  client.reset();
+  const auto response = answer.get();
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().kind, ErrorKind::Cancelled);
+}
+
+}  // namespace
+}  // namespace mist::http

@@ -1,0 +1,245 @@
+// The real Client against TLS servers and proxies, good and bad.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "http/client.h"
+#include "testing/certificates.h"
+#include "testing/http_server.h"
+
+namespace mist::http {
+namespace {
+
+using mist::testing::CertificateWishes;
+using mist::testing::CertifiedKey;
+using mist::testing::ClosedPort;
+using mist::testing::HttpServer;
+using mist::testing::ServerReply;
+using mist::testing::ServerRequest;
+using mist::testing::ServerTls;
+using mist::testing::TestAuthority;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ClientTls : public ::testing::Test {
+ protected:
+  static void answer(const ServerRequest& request, ServerReply& reply) {
+    reply.respond(200, request.client_subject.empty() ? "hello" : "hello " + request.client_subject);
+  }
+  ServerTls server_tls(const CertificateWishes& wishes = {}) const {
+    const CertifiedKey pair = authority_.issue(wishes);
+    return {.certificate_pem = pair.certificate_pem, .key_pem = pair.key_pem, .client_ca_pem = {}};
+  }
+  ClientOptions trusting() const {
+    ClientOptions options;
+    options.tls.ca_pem = authority_.certificate_pem();
+    return options;
+  }
+  static Result<Response> ask(const ClientOptions& options, const std::string& url) {
+    Client client(options);
+    Request request;
+    request.url = url;
+    return client.send(request, Context());
+  }
+  /// The error of an exchange that must fail as Forbidden.
+  static Error refusal(const ClientOptions& options, const std::string& url) {
+    const Result<Response> response = ask(options, url);
+    if (response.ok()) return error(ErrorKind::Internal, "it was accepted");
+    EXPECT_EQ(response.error().kind, ErrorKind::Forbidden) << response.error().to_line();
+    return response.error();
+  }
+
+  TestAuthority authority_;
+};
+
+TEST_F(ClientTls, TrustsTheGivenAuthority) {
+  HttpServer server(answer, server_tls());
+  const auto response = ask(trusting(), server.url());
+  ASSERT_TRUE(response.ok()) << response.error().to_line();
+  EXPECT_EQ(response->body, "hello");
+  EXPECT_EQ(server.requests().at(0).sni, "") << "addresses are no server names (RFC 6066)";
+}
+
+TEST_F(ClientTls, SaysWhoseCertificateNobodyTrusts) {
+  HttpServer server(answer, server_tls());
+  ClientOptions options;
+  options.tls.ca_pem = TestAuthority("Somebody else").certificate_pem();
+  const Error refused = refusal(options, server.url());
+  EXPECT_THAT(refused.message, HasSubstr("no trusted authority signed CN=test server"));
+  EXPECT_THAT(refused.message, HasSubstr("issued by CN=Mistletoe test CA"));
+  EXPECT_THAT(refused.hint, HasSubstr("certificate-authority"));
+  EXPECT_THAT(refused.hint, HasSubstr("insecure-skip-tls-verify"));
+  EXPECT_TRUE(server.requests().empty());
+}
+
+TEST_F(ClientTls, TrustsOnlyTheSystemWhenNothingIsGiven) {
+  HttpServer server(answer, server_tls());
+  EXPECT_THAT(refusal({}, server.url()).message, HasSubstr("no trusted authority"));
+}
+
+TEST_F(ClientTls, SaysWhenACertificateExpired) {
+  HttpServer server(answer, server_tls({.begins = std::chrono::hours(-3), .ends = -std::chrono::hours(2)}));
+  const Error refused = refusal(trusting(), server.url());
+  EXPECT_THAT(refused.message, HasSubstr("CN=test server"));
+  EXPECT_THAT(refused.message, HasSubstr("expired at 20"));
+  EXPECT_THAT(refused.message, HasSubstr("120m ago"));
+}
+
+TEST_F(ClientTls, SaysWhenACertificateBegins) {
+  HttpServer server(answer, server_tls({.begins = std::chrono::hours(1), .ends = std::chrono::hours(2)}));
+  EXPECT_THAT(refusal(trusting(), server.url()).message, HasSubstr("is valid only from"));
+}
+
+TEST_F(ClientTls, ListsTheNamesOfACertificateForAnotherHost) {
+  HttpServer server(answer, server_tls({.names = {"kubernetes.default.svc", "10.0.0.1"}}));
+  EXPECT_THAT(refusal(trusting(), server.url()).message,
+              HasSubstr("it is good for kubernetes.default.svc, 10.0.0.1 but not for 127.0.0.1"));
+}
+
+TEST_F(ClientTls, ServerNameReplacesTheHostInTlsOnly) {
+  HttpServer server(answer, server_tls({.names = {"kubernetes.default.svc"}}));
+  ClientOptions options = trusting();
+  options.tls.server_name = "kubernetes.default.svc";
+  const auto response = ask(options, server.url("/x"));
+  ASSERT_TRUE(response.ok()) << response.error().to_line();
+  const ServerRequest seen = server.requests().at(0);
+  EXPECT_EQ(seen.sni, "kubernetes.default.svc");
+  EXPECT_EQ(seen.header("host"), fmt::format("127.0.0.1:{}", server.port()));
+
+  options.tls.server_name = "other.example";
+  EXPECT_THAT(refusal(options, server.url()).message,
+              HasSubstr("good for kubernetes.default.svc but not for other.example"));
+}
+
+TEST_F(ClientTls, SkippingVerificationAcceptsAnything) {
+  HttpServer server(answer, server_tls({.names = {"other.example"}, .ends = -std::chrono::seconds(60)}));
+  ClientOptions options;
+  options.tls.insecure_skip_verify = true;
+  EXPECT_TRUE(ask(options, server.url()).ok());
+}
+
+TEST_F(ClientTls, PresentsItsCertificate) {
+  ServerTls tls = server_tls();
+  tls.client_ca_pem = authority_.certificate_pem();
+  HttpServer server(answer, tls);
+  const CertifiedKey me = authority_.issue({.common_name = "admin", .names = {}});
+  ClientOptions options = trusting();
+  options.tls.client_certificate_pem = me.certificate_pem;
+  options.tls.client_key_pem = SecretString(me.key_pem);
+  const auto response = ask(options, server.url());
+  ASSERT_TRUE(response.ok()) << response.error().to_line();
+  EXPECT_EQ(response->body, "hello admin");
+}
+
+TEST_F(ClientTls, SaysThatAClientCertificateIsDemanded) {
+  ServerTls tls = server_tls();
+  tls.client_ca_pem = authority_.certificate_pem();
+  HttpServer server(answer, tls);
+  const Error refused = refusal(trusting(), server.url());
+  EXPECT_THAT(refused.message, HasSubstr("demands a client certificate"));
+  EXPECT_THAT(refused.hint, HasSubstr("client-certificate"));
+}
+
+TEST_F(ClientTls, SaysThatTheClientCertificateExpired) {
+  ServerTls tls = server_tls();
+  tls.client_ca_pem = authority_.certificate_pem();
+  HttpServer server(answer, tls);
+  const CertifiedKey me = authority_.issue({.common_name = "admin",
+                                            .names = {},
+                                            .begins = std::chrono::hours(-3),
+                                            .ends = -std::chrono::hours(2)});
+  ClientOptions options = trusting();
+  options.tls.client_certificate_pem = me.certificate_pem;
+  options.tls.client_key_pem = SecretString(me.key_pem);
+  EXPECT_THAT(refusal(options, server.url()).message,
+              HasSubstr("does not accept our client certificate CN=admin"));
+  EXPECT_THAT(refusal(options, server.url()).message, HasSubstr("which expired at"));
+}
+
+TEST_F(ClientTls, UnusablePemTextsAreInvalid) {
+  HttpServer server(answer, server_tls());
+  ClientOptions options = trusting();
+  options.tls.client_certificate_pem = authority_.issue().certificate_pem;
+  options.tls.client_key_pem = SecretString(authority_.issue().key_pem);
+  auto response = ask(options, server.url());
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().kind, ErrorKind::Invalid) << response.error().to_line();
+  EXPECT_THAT(response.error().message, HasSubstr("client certificate or its key"));
+
+  options = {};
+  options.tls.ca_pem = "this is no certificate";
+  response = ask(options, server.url());
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().kind, ErrorKind::Invalid) << response.error().to_line();
+}
+
+TEST_F(ClientTls, HttpsToAPlainServer) {
+  HttpServer server(answer);
+  const std::string url = fmt::format("https://127.0.0.1:{}/", server.port());
+  EXPECT_THAT(refusal(trusting(), url).message, HasSubstr("does not speak TLS"));
+}
+
+TEST_F(ClientTls, TunnelsThroughAProxyWithoutShowingItTheRequest) {
+  HttpServer server(answer, server_tls());
+  HttpServer proxy([&](const ServerRequest& request, ServerReply& reply) {
+    if (request.method == "CONNECT") reply.tunnel(server.port());
+  });
+  ClientOptions options = trusting();
+  options.proxy_url = proxy.url("");
+  Client client(options);
+  Request request;
+  request.url = server.url("/secret-path");
+  request.authorization = SecretString("Bearer geheim");
+  const auto response = client.send(request, Context());
+  ASSERT_TRUE(response.ok()) << response.error().to_line();
+  EXPECT_EQ(server.requests().at(0).header("authorization"), "Bearer geheim");
+  const ServerRequest connect = proxy.requests().at(0);
+  EXPECT_EQ(connect.target, fmt::format("127.0.0.1:{}", server.port()));
+  EXPECT_EQ(connect.header("authorization"), "");
+}
+
+TEST_F(ClientTls, ServerNameWorksThroughAProxy) {
+  HttpServer server(answer, server_tls({.names = {"kubernetes"}}));
+  HttpServer proxy([&](const ServerRequest&, ServerReply& reply) { reply.tunnel(server.port()); });
+  ClientOptions options = trusting();
+  options.proxy_url = proxy.url("");
+  options.tls.server_name = "kubernetes";
+  const auto response = ask(options, server.url());
+  ASSERT_TRUE(response.ok()) << response.error().to_line();
+  EXPECT_EQ(proxy.requests().at(0).target, fmt::format("127.0.0.1:{}", server.port()));
+}
+
+TEST_F(ClientTls, ProxyThatRefuses) {
+  int status = 407;
+  HttpServer proxy([&](const ServerRequest&, ServerReply& reply) { reply.respond(status); });
+  ClientOptions options = trusting();
+  options.proxy_url = fmt::format("http://user:geheim@127.0.0.1:{}", proxy.port());
+  Error refused = refusal(options, "https://server.example/");
+  EXPECT_THAT(refused.message, HasSubstr("answered 407"));
+  EXPECT_THAT(refused.to_line(), Not(HasSubstr("geheim")));
+  status = 403;
+  refused = refusal(options, "https://server.example/");
+  EXPECT_THAT(refused.message, HasSubstr("answered 403 to the wish to reach server.example:443"));
+}
+
+TEST_F(ClientTls, ProxyThatIsNotThere) {
+  const ClosedPort closed;
+  ClientOptions options = trusting();
+  options.proxy_url = fmt::format("http://127.0.0.1:{}", closed.port());
+  const auto response = ask(options, "https://server.example/");
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().kind, ErrorKind::Retryable);
+  EXPECT_TRUE(surely_not_sent(response.error()));
+  EXPECT_THAT(response.error().message, HasSubstr("the proxy http://127.0.0.1"));
+}
+
+TEST_F(ClientTls, EnvironmentsProxyIsNotUsedForLoopback) {
+  const ClosedPort closed;
+  HttpServer server(answer, server_tls());
+  ClientOptions options = trusting();
+  options.proxy_environment.https_proxy = fmt::format("127.0.0.1:{}", closed.port());
+  EXPECT_TRUE(ask(options, server.url()).ok());
+  EXPECT_FALSE(ask(options, "https://server.example/").ok());
+}
+
+}  // namespace
+}  // namespace mist::http

@@ -1,0 +1,122 @@
+#pragma once
+// One request on its way: what the calling thread and the I/O thread share. The calling thread makes it and
+// waits; the I/O thread runs libcurl's callbacks into it. It owns all its data, so a caller may give up and
+// leave while the I/O thread is still cleaning up.
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "http/client.h"
+#include "http/failure.h"
+#include "http/transport.h"
+
+struct curl_slist;
+
+namespace mist::http {
+
+/// What all exchanges of one Client have in common.
+struct ExchangeSettings {
+  ClientOptions options;
+  std::string system_roots;  ///< file with the system's certificates, empty: none found
+};
+
+/// The file of trusted roots of this system: SSL_CERT_FILE, else the first that exists of those where Go
+/// looks too; empty: none. A static libcurl knows no place of its own.
+std::string find_system_roots();
+
+enum class Delivery : bool { Whole, Pieces };
+
+class Exchange {
+ public:
+  /// Checks the request and prepares the transfer, so that the I/O thread has little to do. `settings` must
+  /// outlive the exchange. Errors: Invalid, Internal.
+  static Result<std::shared_ptr<Exchange>> create(const Request& request, Delivery delivery,
+                                                  const ExchangeSettings& settings);
+  ~Exchange();
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  // --- the calling thread
+
+  enum class Woken : std::uint8_t { Data, Done, Stopped, Deadline, Idle, Unstarted };
+  /// Waits for the next thing that the caller must see to.
+  Woken wait(const Context& context);
+  /// Makes wait() look again; for stop callbacks. Any thread.
+  void notify();
+  /// After Data: the pieces that arrived. `resume` is set when the I/O thread must let more come.
+  std::string take_pieces(bool& resume);
+  /// After a piece was worked on: that time was the caller's, not the server's.
+  void restart_idle_clock();
+  /// After Done.
+  Result<Response> result();
+  /// After Data: status and headers.
+  Response head() const;
+  /// The caller leaves: callbacks end the transfer at the next chance. Any thread.
+  void abandon() { abandoned_.store(true, std::memory_order_relaxed); }
+
+  Error idle_error() const;
+  Error unstarted_error() const;
+  const std::string& frame() const { return frame_; }
+
+  // --- the I/O thread
+
+  void* easy() const { return easy_; }
+  /// The transfer ended with `code` (a CURLcode); kClosed: the client went away.
+  void finish(int code);
+  static constexpr int kClosed = -1;
+
+ private:
+  Exchange(const Request& request, Delivery delivery, const ExchangeSettings& settings)
+      : request_(request), delivery_(delivery), settings_(settings) {}
+
+  Status prepare();
+  Status prepare_headers();
+  Status prepare_route();
+  void prepare_method();
+  void prepare_tls();
+  void prepare_callbacks();
+
+  struct Callbacks;  // what libcurl calls
+  std::size_t take_header(std::string_view line);
+  std::size_t take_body(std::string_view piece);
+  void touch();
+  Failure failure() const;
+
+  const Request request_;
+  const Delivery delivery_;
+  const ExchangeSettings& settings_;
+  Url url_;
+  std::string proxy_;  // for messages
+  std::string frame_;
+  void* easy_ = nullptr;  // CURL*
+  curl_slist* headers_ = nullptr;
+  curl_slist* connect_to_ = nullptr;
+  std::array<char, 256> error_buffer_{};  // CURL_ERROR_SIZE
+  std::shared_ptr<TlsReport> tls_ = std::make_shared<TlsReport>();
+  SteadyTime created_ = std::chrono::steady_clock::now();
+
+  // Written by the I/O thread; read by the caller after Done.
+  Response response_;
+  std::uint64_t received_ = 0;
+  bool over_limit_ = false;
+  bool would_repeat_ = false;
+  int sendings_ = 0;
+  long long uploaded_ = 0;
+
+  std::atomic<bool> abandoned_{false};
+  std::atomic<std::int64_t> last_activity_{0};  // steady nanoseconds; 0: not yet on a connection
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  Response head_;        // guarded by mutex_; a copy that trailers don't change
+  std::string pieces_;   // guarded by mutex_
+  bool paused_ = false;  // guarded by mutex_
+  bool done_ = false;    // guarded by mutex_
+  int code_ = 0;         // guarded by mutex_
+};
+
+}  // namespace mist::http

@@ -1,0 +1,148 @@
+#include "http/io_thread.h"
+
+#include <curl/curl.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+namespace mist::http {
+namespace {
+
+// libcurl names its own time to look again; this only bounds it.
+constexpr int kPollMilliseconds = 60'000;
+
+/// Signals are for the threads that wait for users. A SIGPIPE of OpenSSL would end the process.
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+bool initialise_libcurl() {
+  static const bool ok = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+  return ok;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<IoThread>> IoThread::start(const ClientOptions& options) {
+  if (!initialise_libcurl()) return error(ErrorKind::Internal, "the HTTP library can't be initialised");
+  std::unique_ptr<IoThread> io(new IoThread);
+  io->multi_ = curl_multi_init();
+  if (io->multi_ == nullptr) return error(ErrorKind::Internal, "the HTTP library can't start: no memory");
+  const long connections = static_cast<long>(std::max<std::size_t>(options.max_connections, 1));
+  curl_multi_setopt(io->multi_, CURLMOPT_MAX_HOST_CONNECTIONS, connections);
+  curl_multi_setopt(io->multi_, CURLMOPT_MAXCONNECTS, connections);
+  curl_multi_setopt(io->multi_, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_MULTIPLEX));
+  curl_multi_setopt(io->multi_, CURLMOPT_MAX_CONCURRENT_STREAMS,
+                    static_cast<long>(std::max<std::size_t>(options.streams_per_connection, 1)));
+  const BlockedSignals inherited_by_the_thread;
+  io->thread_ = std::thread(&IoThread::run, io.get());
+  return io;
+}
+
+void IoThread::stop() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stopping_ = true;
+  }
+  if (!thread_.joinable()) return;
+  curl_multi_wakeup(multi_);
+  thread_.join();
+}
+
+IoThread::~IoThread() {
+  stop();
+  curl_multi_cleanup(multi_);
+}
+
+void IoThread::post(Command command) {
+  bool first = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (stopping_) return command.exchange->finish(Exchange::kClosed);
+    first = commands_.empty();
+    commands_.push_back(std::move(command));
+  }
+  // Whoever filled an empty list woke the thread for all who came after.
+  if (first) curl_multi_wakeup(multi_);
+}
+
+void IoThread::drop(std::shared_ptr<Exchange> exchange) {
+  exchange->abandon();
+  post({Verb::Drop, std::move(exchange)});
+}
+
+void IoThread::run() {
+  std::vector<Command> commands;
+  while (true) {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (stopping_) break;
+      commands.swap(commands_);
+    }
+    for (const Command& command : commands) execute(command);
+    commands.clear();
+    int running = 0;
+    curl_multi_perform(multi_, &running);
+    collect();
+    curl_multi_poll(multi_, nullptr, 0, kPollMilliseconds, nullptr);
+  }
+  for (const auto& [key, exchange] : std::exchange(running_, {})) {
+    curl_multi_remove_handle(multi_, exchange->easy());
+    exchange->finish(Exchange::kClosed);
+  }
+  const std::scoped_lock lock(mutex_);
+  for (const Command& command : commands_) command.exchange->finish(Exchange::kClosed);
+  commands_.clear();
+}
+
+void IoThread::execute(const Command& command) {
+  const std::shared_ptr<Exchange>& exchange = command.exchange;
+  switch (command.verb) {
+    case Verb::Begin:
+      if (const CURLMcode code = curl_multi_add_handle(multi_, exchange->easy()); code != CURLM_OK)
+        exchange->finish(CURLE_FAILED_INIT);
+      else
+        running_.emplace(exchange.get(), exchange);
+      break;
+    case Verb::Resume:
+      if (running_.contains(exchange.get())) curl_easy_pause(exchange->easy(), CURLPAUSE_CONT);
+      break;
+    case Verb::Drop:
+      remove(exchange.get());
+      break;
+  }
+}
+
+void IoThread::collect() {
+  int left = 0;
+  while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
+    if (message->msg != CURLMSG_DONE) continue;
+    // Copied first: removing the handle frees the message.
+    const CURLcode code = message->data.result;
+    Exchange* exchange = nullptr;
+    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &exchange);
+    if (const std::shared_ptr<Exchange> owner = remove(exchange)) owner->finish(code);
+  }
+}
+
+std::shared_ptr<Exchange> IoThread::remove(Exchange* exchange) {
+  auto node = running_.extract(exchange);
+  if (node.empty()) return nullptr;
+  curl_multi_remove_handle(multi_, exchange->easy());
+  return std::move(node.mapped());
+}
+
+}  // namespace mist::http
