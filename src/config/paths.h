@@ -45,7 +45,7 @@ struct Paths {
   Path exec_credentials() const { return cache / "credentials"; }  ///< answers of exec plugins
 
   /// All absolute and lexically normal. `program` is the path of the running program (for `engines`). Errors:
-  /// Invalid when there is neither a home directory nor MIST_HOME_LOCATION, or a path holds a NUL.
+  /// Invalid when there is neither a home directory nor MIST_HOME_LOCATION.
   static Result<Paths> from_environment(const Environment& environment, const Path& program);
 };
 

@@ -35,11 +35,11 @@ struct Fetched {
 /// What an update did.
 struct UpdateReport {
   std::string registry;
-  std::string before;         ///< commit, empty: first snapshot, or no git registry
-  std::string after;          ///< commit, empty: no git registry
-  std::size_t packages = 0;   ///< packages now there
-  std::size_t versions = 0;   ///< versions now there, of all packages
-  std::size_t forgotten = 0;  ///< versions whose changed bytes were accepted
+  std::string before;        ///< commit, empty: first snapshot, or no git registry
+  std::string after;         ///< commit, empty: no git registry
+  std::size_t packages = 0;  ///< packages now there
+  std::size_t versions = 0;  ///< versions now there, of all packages
+  std::size_t accepted = 0;  ///< versions whose changed bytes were accepted
 };
 
 struct PackageVersions {

@@ -55,12 +55,17 @@ class SnapshotStore {
   const GitUrl& url() const { return url_; }
 
  private:
-  Result<std::string> remote_commit(const Context& context) const;
-  Status fetch_into(const Path& incoming, const std::string& commit, const Context& context) const;
-  Result<PackageModule> read_module(const Snapshot& snapshot, const Located& located,
-                                    const Context& context) const;
+  struct RemoteTip {
+    std::string commit;
+    std::string name;  ///< what to fetch: a full ref name, or the commit
+  };
+  Result<RemoteTip> remote_tip(const Context& context) const;
+  Result<std::string> fetch_into(const Path& incoming, const RemoteTip& tip, const Context& context) const;
+  Result<std::string> read_file(const Snapshot& snapshot, const TreeEntry& entry,
+                                const Context& context) const;
   Result<PackageTree> read_tree(const Snapshot& snapshot, const Located& located,
                                 const Context& context) const;
+  Status fetch_missing(const Path& repository, const std::string& objects, const Context& context) const;
   void remove_leftovers(const std::optional<Snapshot>& keep, const std::string& keep_too) const;
 
   FileSystem& files_;

@@ -1,0 +1,349 @@
+#include "config/config.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "config/redact.h"
+#include "encoding/yaml.h"
+
+namespace mist::config {
+namespace {
+
+using encoding::Value;
+
+constexpr std::string_view kApiVersion = "mistletoe.dev/v1alpha1";
+constexpr std::string_view kKind = "MistletoeConfig";
+constexpr std::uint64_t kMaxConfigBytes = std::uint64_t{4} << 20;
+
+// The remotes that the original writes into a new configuration.
+constexpr std::string_view kDefaultHttps = "https://github.com/gsfraley/mistletoe-registry.git";
+constexpr std::string_view kDefaultSsh = "git@github.com:gsfraley/mistletoe-registry.git";
+
+/// Walks the document and turns what it finds into registries; knows where everything stands in the text.
+class Reader {
+ public:
+  Reader(std::string_view text, const std::string& file, std::vector<std::string>* warnings)
+      : lines_(split(text, '\n')), file_(file), warnings_(warnings) {}
+
+  Result<std::vector<Registry>> read(const Value& document) {
+    if (!document.is_object())
+      return fail(document, fmt::format("the configuration is {}, not an object", described(document)),
+                  fmt::format("begin with 'apiVersion: {}' and 'kind: {}'", kApiVersion, kKind));
+    MIST_TRY_VOID(expect_text(document, "apiVersion", kApiVersion));
+    MIST_TRY_VOID(expect_text(document, "kind", kKind));
+    warn_of_unknown(document, "", {"apiVersion", "kind", "metadata", "spec"});
+    const Value* spec = document.find("spec");
+    if (spec == nullptr || spec->is_null()) return std::vector<Registry>{};
+    if (!spec->is_object()) return fail(*spec, "spec is no object", "write 'spec:' with 'registries:' below");
+    warn_of_unknown(*spec, "spec.", {"registries"});
+    return read_registries(spec->find("registries"));
+  }
+
+ private:
+  static std::string described(const Value& value) {
+    return value.is_null() ? "empty" : fmt::format("of type {}", encoding::kind_name(value.kind()));
+  }
+
+  Error fail(const Value& place, std::string message, std::string hint) const {
+    SourceLocation where{
+        .file = file_, .line = place.position().line, .column = place.position().column, .excerpt = {}};
+    // The line may hold a URL with credentials.
+    if (where.line > 0 && where.line <= lines_.size()) where.excerpt = redact_urls(lines_[where.line - 1]);
+    return error(ErrorKind::Invalid, "{}", message).with_hint(std::move(hint)).at(std::move(where));
+  }
+
+  Status expect_text(const Value& document, std::string_view key, std::string_view wanted) const {
+    const Value* value = document.find(key);
+    if (value == nullptr)
+      return fail(document, fmt::format("the configuration has no {}", key),
+                  fmt::format("add '{}: {}'", key, wanted));
+    if (!value->is_string() || value->as_string() != wanted)
+      return fail(*value, fmt::format("{} must be '{}'", key, wanted),
+                  "this version of mistctl reads only that");
+    return {};
+  }
+
+  void warn_of_unknown(const Value& object, std::string_view prefix,
+                       std::initializer_list<std::string_view> known) const {
+    if (warnings_ == nullptr) return;
+    for (const auto& [key, value] : object.as_object()) {
+      if (std::ranges::find(known, key) != known.end()) continue;
+      const std::string_view suggestion = nearest(key, std::span(known.begin(), known.size()));
+      warnings_->push_back(
+          fmt::format("{}:{}: the key {}{} is not known and has no effect{}", file_, value.position().line,
+                      prefix, key, suggestion.empty() ? "" : fmt::format("; did you mean {}?", suggestion)));
+    }
+  }
+
+  Result<std::string> required_text(const Value& object, std::string_view what, std::string_view key) const {
+    const Value* value = object.find(key);
+    if (value == nullptr)
+      return fail(object, fmt::format("{} has no {}", what, key), fmt::format("add '{}: …' to it", key));
+    if (!value->is_string() || value->as_string().empty())
+      return fail(*value, fmt::format("{} of {} must be a text, not {}", key, what, described(*value)),
+                  fmt::format("write '{}: …', in quotes if it looks like a number", key));
+    const std::string& text = value->as_string();
+    if (text.front() == '-' ||
+        std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+      return fail(*value, fmt::format("{} of {} begins with '-' or holds a control character", key, what),
+                  "correct it, or remove the entry");
+    return text;
+  }
+
+  Result<std::vector<Registry>> read_registries(const Value* list) const {
+    std::vector<Registry> registries;
+    if (list == nullptr || list->is_null()) return registries;
+    if (!list->is_array())
+      return fail(*list, "spec.registries must be a list",
+                  "write each registry as '- name: …' with defaultRemote and remotes");
+    std::set<std::string> names;
+    for (const Value& item : list->as_array()) {
+      MIST_TRY(Registry registry, read_registry(item));
+      if (!names.insert(registry.name).second)
+        return fail(item, fmt::format("two registries are named {}", registry.name), "rename or remove one");
+      registries.push_back(std::move(registry));
+    }
+    return registries;
+  }
+
+  Result<Registry> read_registry(const Value& item) const {
+    if (!item.is_object())
+      return fail(item, "an entry of spec.registries is no object", "write '- name: …' with its keys below");
+    Registry registry;
+    MIST_TRY(registry.name, required_text(item, "a registry", "name"));
+    if (!is_registry_name(registry.name))
+      return fail(*item.find("name"),
+                  fmt::format("'{}' can't name a registry", escape_controls(registry.name)),
+                  "use letters, digits, '.', '_' and '-', at most 63, beginning with a letter or digit");
+    const std::string what = fmt::format("the registry {}", registry.name);
+    warn_of_unknown(item, what + ": ", {"name", "defaultRemote", "remotes"});
+    MIST_TRY(registry.remotes, read_remotes(item, what));
+    if (item.find("defaultRemote") == nullptr && registry.remotes.size() == 1) {
+      registry.default_remote = registry.remotes.front().name;
+      return registry;
+    }
+    MIST_TRY(registry.default_remote, required_text(item, what, "defaultRemote"));
+    if (std::ranges::find(registry.remotes, registry.default_remote, &Remote::name) == registry.remotes.end())
+      return fail(*item.find("defaultRemote"),
+                  fmt::format("{} has no remote named {}", what, escape_controls(registry.default_remote)),
+                  fmt::format("name one of its remotes: {}", remote_names(registry)));
+    return registry;
+  }
+
+  static std::string remote_names(const Registry& registry) {
+    std::vector<std::string> names;
+    for (const Remote& remote : registry.remotes) names.push_back(remote.name);
+    return join(names, ", ");
+  }
+
+  Result<std::vector<Remote>> read_remotes(const Value& registry, const std::string& what) const {
+    const Value* list = registry.find("remotes");
+    if (list == nullptr || !list->is_array() || list->size() == 0)
+      return fail(list == nullptr ? registry : *list, fmt::format("{} has no list of remotes", what),
+                  "add 'remotes:' with '- name: default' and 'git: {url: …}' below");
+    std::vector<Remote> remotes;
+    for (const Value& item : list->as_array()) {
+      if (!item.is_object())
+        return fail(item, fmt::format("a remote of {} is no object", what), "write '- name: …'");
+      Remote remote;
+      MIST_TRY(remote.name, required_text(item, fmt::format("a remote of {}", what), "name"));
+      if (std::ranges::find(remotes, remote.name, &Remote::name) != remotes.end())
+        return fail(item, fmt::format("two remotes of {} are named {}", what, remote.name), "rename one");
+      warn_of_unknown(item, fmt::format("{}, remote {}: ", what, remote.name), {"name", "git", "directory"});
+      MIST_TRY(remote.source, read_source(item, fmt::format("the remote {} of {}", remote.name, what)));
+      remotes.push_back(std::move(remote));
+    }
+    return remotes;
+  }
+
+  Result<std::variant<GitSource, DirectorySource>> read_source(const Value& item,
+                                                               const std::string& what) const {
+    using Source = std::variant<GitSource, DirectorySource>;
+    const Value* git = item.find("git");
+    const Value* directory = item.find("directory");
+    if ((git == nullptr) == (directory == nullptr))
+      return fail(item, fmt::format("{} must have exactly one of git and directory", what),
+                  "write 'git: {url: …}' or 'directory: {path: …}'");
+    const Value& source = git != nullptr ? *git : *directory;
+    if (!source.is_object())
+      return fail(
+          source, fmt::format("{} of {} is no object", git != nullptr ? "git" : "directory", what),
+          git != nullptr ? "write 'git:' with 'url: …' below" : "write 'directory:' with 'path: …' below");
+    if (git != nullptr) {
+      warn_of_unknown(source, fmt::format("{}: git.", what), {"url"});
+      MIST_TRY(std::string url, required_text(source, what, "url"));
+      return Source(GitSource{std::move(url)});
+    }
+    warn_of_unknown(source, fmt::format("{}: directory.", what), {"path"});
+    MIST_TRY(std::string path, required_text(source, what, "path"));
+    return Source(DirectorySource{std::move(path)});
+  }
+
+  std::vector<std::string_view> lines_;
+  const std::string& file_;
+  std::vector<std::string>* warnings_;
+};
+
+Value remote_document(const Remote& remote) {
+  Value result = Value::object({{"name", remote.name}});
+  if (const auto* git = std::get_if<GitSource>(&remote.source))
+    result.set("git", Value::object({{"url", git->url}}));
+  else
+    result.set("directory", Value::object({{"path", std::get<DirectorySource>(remote.source).path}}));
+  return result;
+}
+
+Value registry_document(const Registry& registry) {
+  Value remotes = Value::array();
+  for (const Remote& remote : registry.remotes) remotes.push_back(remote_document(remote));
+  return Value::object(
+      {{"name", registry.name}, {"defaultRemote", registry.default_remote}, {"remotes", std::move(remotes)}});
+}
+
+// People link their configuration into a repository; replacing the link would cut it off.
+Path link_target(const Path& path) {
+  std::error_code failed;
+  Path target = std::filesystem::canonical(path, failed);
+  return failed ? path : target;
+}
+
+Value empty_document() {
+  return Value::object({{"apiVersion", kApiVersion},
+                        {"kind", kKind},
+                        {"spec", Value::object({{"registries", Value::array()}})}});
+}
+
+}  // namespace
+
+const Remote& Registry::remote() const {
+  const auto found = std::ranges::find(remotes, default_remote, &Remote::name);
+  MIST_CHECK(found != remotes.end());
+  return *found;
+}
+
+bool is_registry_name(std::string_view name) {
+  const auto alphanumeric = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  };
+  return !name.empty() && name.size() <= 63 && alphanumeric(name.front()) &&
+         std::ranges::all_of(name,
+                             [&](char c) { return alphanumeric(c) || c == '.' || c == '_' || c == '-'; });
+}
+
+Config Config::defaults() {
+  Config config;
+  config.document_ = empty_document();
+  Registry registry{.name = std::string(kDefaultRegistry), .default_remote = "github-https", .remotes = {}};
+  registry.remotes.push_back({"github-https", GitSource{std::string(kDefaultHttps)}});
+  registry.remotes.push_back({"github-ssh", GitSource{std::string(kDefaultSsh)}});
+  MIST_CHECK(config.add_registry(std::move(registry)).ok());
+  return config;
+}
+
+Result<Config> Config::parse(std::string_view text, const std::string& file,
+                             std::vector<std::string>* warnings) {
+  encoding::YamlOptions options;
+  options.strict = true;
+  options.file = file;
+  Result<Value> document = encoding::parse_yaml(text, options);
+  if (!document) {
+    Error failure = std::move(document).error();
+    if (failure.where) failure.where->excerpt = redact_urls(failure.where->excerpt);
+    failure.message = redact_urls(failure.message);
+    return std::move(failure).with_frame("while reading the configuration");
+  }
+  Config config;
+  if (document->is_null()) {
+    config.document_ = empty_document();
+    return config;
+  }
+  MIST_TRY(config.registries_,
+           Reader(text, file, warnings).read(*document).in("while reading the configuration"));
+  config.document_ = *std::move(document);
+  return config;
+}
+
+std::string Config::serialize() const { return encoding::to_yaml(document_); }
+
+Value Config::view() const { return redact(document_); }
+
+const Registry* Config::find_registry(std::string_view name) const {
+  const auto found = std::ranges::find(registries_, name, &Registry::name);
+  return found == registries_.end() ? nullptr : &*found;
+}
+
+Status Config::add_registry(Registry registry) {
+  if (!is_registry_name(registry.name))
+    return error(ErrorKind::Invalid, "'{}' can't name a registry", escape_controls(registry.name))
+        .with_hint("use letters, digits, '.', '_' and '-', at most 63, beginning with a letter or digit");
+  if (find_registry(registry.name) != nullptr)
+    return error(ErrorKind::Conflict, "there is a registry named {} already", registry.name)
+        .with_hint(fmt::format("choose another name, or remove it first: mistctl registry remove {}",
+                               registry.name));
+  std::set<std::string_view> remotes;
+  for (const Remote& remote : registry.remotes)
+    if (!remotes.insert(remote.name).second)
+      return error(ErrorKind::Invalid, "two remotes of {} are named {}", registry.name, remote.name)
+          .with_hint("give each remote a name of its own");
+  if (!remotes.contains(registry.default_remote))
+    return error(ErrorKind::Invalid, "the registry {} has no remote named {}", registry.name,
+                 registry.default_remote)
+        .with_hint("name one of its remotes as the default");
+  Value& list = document_["spec"]["registries"];
+  if (list.is_null()) list = Value::array();
+  list.push_back(registry_document(registry));
+  registries_.push_back(std::move(registry));
+  return {};
+}
+
+Status Config::remove_registry(std::string_view name) {
+  if (find_registry(name) == nullptr) return unknown_registry(*this, name);
+  std::erase_if(registries_, [&](const Registry& registry) { return registry.name == name; });
+  std::erase_if(document_["spec"]["registries"].as_array(),
+                [&](const Value& item) { return item.string_at("name") == name; });
+  return {};
+}
+
+Result<Config> Config::load(const FileSystem& files, const Paths& paths, EventSink& events) {
+  Result<std::string> text = files.read(paths.config_file, kMaxConfigBytes);
+  if (!text) {
+    if (text.error().kind == ErrorKind::NotFound) return defaults();
+    return std::move(text).error().with_frame("while reading the configuration");
+  }
+  std::vector<std::string> warnings;
+  MIST_TRY(Config config, parse(*text, paths.config_file.string(), &warnings));
+  for (std::string& warning : warnings) events.warn(std::move(warning));
+  return config;
+}
+
+Status edit(FileSystem& files, const Paths& paths, EventSink& events, const Context& context,
+            const std::function<Status(Config&)>& change) {
+  MIST_TRY_VOID(make_private_directory(files, paths.config_file.parent_path()));
+  // Beside the file, not the file itself: writing replaces the file, and with it the lock.
+  Path lock_path = paths.config_file;
+  lock_path += ".lock";
+  MIST_TRY(FileLock lock, FileLock::acquire(lock_path, context));
+  MIST_TRY(Config config, Config::load(files, paths, events));
+  const std::string before = config.serialize();
+  MIST_TRY_VOID(change(config));
+  std::string after = config.serialize();
+  if (after == before && files.exists(paths.config_file)) return {};
+  return files
+      .write(link_target(paths.config_file), after, {.mode = 0600, .durable = true, .exclusive = false})
+      .in("while writing the configuration");
+}
+
+Error unknown_registry(const Config& config, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Registry& registry : config.registries()) names.push_back(registry.name);
+  Error failure = error(ErrorKind::NotFound, "there is no registry named {}", escape_controls(name));
+  const std::string_view suggestion = nearest(name, names);
+  if (!suggestion.empty()) return std::move(failure).with_hint(fmt::format("did you mean {}?", suggestion));
+  const std::vector<std::string> texts(names.begin(), names.end());
+  return std::move(failure).with_hint(
+      fmt::format("add it with: mistctl registry add {} -g URL ({})", escape_controls(name),
+                  texts.empty() ? "none is configured" : fmt::format("configured: {}", join(texts, ", "))));
+}
+
+}  // namespace mist::config

@@ -1,0 +1,77 @@
+#include "config/paths.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+
+namespace mist::config {
+namespace {
+
+std::optional<std::string> non_empty(const Environment& environment, std::string_view name) {
+  std::optional<std::string> value = environment(name);
+  if (value && value->empty()) return std::nullopt;
+  return value;
+}
+
+// HOME may be missing for services; the user database then still knows.
+std::optional<std::string> home_directory(const Environment& environment) {
+  if (auto home = non_empty(environment, "HOME")) return home;
+  passwd entry{};
+  passwd* found = nullptr;
+  std::array<char, 4096> buffer;
+  if (::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr)
+    return std::nullopt;
+  if (entry.pw_dir == nullptr || *entry.pw_dir == '\0') return std::nullopt;
+  return entry.pw_dir;
+}
+
+Path absolute_path(const Path& path) {
+  std::error_code failed;
+  const Path result = std::filesystem::absolute(path, failed);
+  return (failed ? path : result).lexically_normal();
+}
+
+}  // namespace
+
+Environment process_environment() {
+  return [](std::string_view name) -> std::optional<std::string> {
+    const char* value = std::getenv(std::string(name).c_str());
+    if (value == nullptr) return std::nullopt;
+    return value;
+  };
+}
+
+Result<Paths> Paths::from_environment(const Environment& environment, const Path& program) {
+  const auto own_home = non_empty(environment, "MIST_HOME_LOCATION");
+  const auto user_home = home_directory(environment);
+  if (!own_home && !user_home)
+    return error(ErrorKind::Invalid, "there is no home directory to keep the configuration in")
+        .with_hint("set HOME, or set MIST_HOME_LOCATION to a directory");
+
+  Paths paths;
+  paths.home = absolute_path(own_home ? Path(*own_home) : Path(*user_home) / ".mistletoe");
+  const auto config_file = non_empty(environment, "MIST_CONFIG_LOCATION");
+  paths.config_file = config_file ? absolute_path(*config_file) : paths.home / "config.yaml";
+  paths.state = paths.home / "state";
+  if (own_home || !user_home) {
+    paths.cache = paths.home / "cache";
+  } else {
+    // The XDG specification has relative paths ignored.
+    const auto xdg = non_empty(environment, "XDG_CACHE_HOME");
+    paths.cache =
+        absolute_path(xdg && Path(*xdg).is_absolute() ? Path(*xdg) : Path(*user_home) / ".cache") / "mistletoe";
+  }
+  const auto engines = non_empty(environment, "MIST_ENGINES_LOCATION");
+  paths.engines = engines
+                      ? absolute_path(*engines)
+                      : (absolute_path(program).parent_path() / "../share/mistletoe/engines").lexically_normal();
+  return paths;
+}
+
+Status make_private_directory(FileSystem& files, const Path& path) {
+  return files.make_directories(path, 0700);
+}
+
+}  // namespace mist::config

@@ -1,0 +1,102 @@
+#include "config/redact.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "base/text.h"
+
+namespace mist::config {
+namespace {
+
+using encoding::Value;
+
+constexpr std::string_view kHidden = "***";
+
+bool is_scheme_character(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '-' || c == '.';
+}
+
+bool ends_url(char c) {
+  return static_cast<unsigned char>(c) <= ' ' || c == '\'' || c == '"' || c == '<' || c == '>' || c == '`';
+}
+
+bool names_secret(std::string_view key) {
+  std::string lower(key);
+  std::ranges::transform(lower, lower.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  constexpr std::array<std::string_view, 8> kWords{"token",      "secret", "password", "passwd",
+                                                   "credential", "apikey", "api_key",  "signature"};
+  return std::ranges::any_of(kWords,
+                             [&](std::string_view word) { return lower.find(word) != std::string::npos; });
+}
+
+// "user:pw" before the host. ssh needs its user name to be of use in a message, and it is no secret.
+std::string redact_userinfo(std::string_view scheme, std::string_view userinfo) {
+  const bool ssh = scheme.ends_with("ssh");
+  const auto colon = userinfo.find(':');
+  if (ssh && colon == std::string_view::npos) return std::string(userinfo);
+  return ssh ? fmt::format("{}:{}", userinfo.substr(0, colon), kHidden) : std::string(kHidden);
+}
+
+std::string redact_query(std::string_view query) {
+  std::string result;
+  for (const std::string_view parameter : split(query, '&')) {
+    if (!result.empty()) result += '&';
+    const auto equals = parameter.find('=');
+    if (equals != std::string_view::npos && names_secret(parameter.substr(0, equals)))
+      result += fmt::format("{}={}", parameter.substr(0, equals), kHidden);
+    else
+      result += parameter;
+  }
+  return result;
+}
+
+// What follows "://" up to the end of the URL.
+std::string redact_after_scheme(std::string_view scheme, std::string_view rest) {
+  std::string result;
+  const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
+  // The last '@': git and curl both take a password that holds one.
+  const auto at = authority.rfind('@');
+  if (at != std::string_view::npos) {
+    result += redact_userinfo(scheme, authority.substr(0, at));
+    rest.remove_prefix(at);
+  }
+  const auto question = rest.find('?');
+  result += rest.substr(0, question);
+  if (question != std::string_view::npos) result += '?' + redact_query(rest.substr(question + 1));
+  return result;
+}
+
+}  // namespace
+
+std::string redact_urls(std::string_view text) {
+  std::string result;
+  while (true) {
+    const auto colon = text.find("://");
+    if (colon == std::string_view::npos) return result += text;
+    std::size_t begin = colon;
+    while (begin > 0 && is_scheme_character(text[begin - 1])) --begin;
+    const std::string_view scheme = text.substr(begin, colon - begin);
+    result += text.substr(0, colon + 3);
+    text.remove_prefix(colon + 3);
+    const auto end = static_cast<std::size_t>(std::ranges::find_if(text, ends_url) - text.begin());
+    result += redact_after_scheme(scheme, text.substr(0, end));
+    text.remove_prefix(end);
+  }
+}
+
+Value redact(Value value) {
+  if (value.is_string()) return Value(redact_urls(value.as_string()));
+  if (value.is_array()) {
+    for (Value& item : value.as_array()) item = redact(std::move(item));
+  } else if (value.is_object()) {
+    for (auto& [key, member] : value.as_object())
+      member = member.is_string() && names_secret(key) ? Value(kHidden) : redact(std::move(member));
+  }
+  return value;
+}
+
+}  // namespace mist::config

@@ -1,0 +1,174 @@
+#include "registry/git.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <span>
+
+#include "base/text.h"
+#include "config/redact.h"
+
+namespace mist::registry {
+namespace {
+
+// Settings of every call. What the user configured for credentials, proxies and ssh stays in force.
+constexpr std::array<std::string_view, 12> kSettings{
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.symlinks=false",
+    "submodule.recurse=false",
+    "fetch.recurseSubmodules=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "fetch.writeCommitGraph=false",
+    "credential.interactive=false",
+    "advice.detachedHead=false",
+    // A connection that delivers nothing for half a minute is dead.
+    "http.lowSpeedLimit=1",
+    "http.lowSpeedTime=30",
+};
+
+// A git hook that runs mistctl would otherwise point us at its own repository; traces would put
+// Authorization headers into messages.
+constexpr std::array<std::string_view, 18> kRemovedVariables{
+    "GIT_DIR",         "GIT_WORK_TREE",    "GIT_INDEX_FILE",   "GIT_OBJECT_DIRECTORY",
+    "GIT_COMMON_DIR",  "GIT_NAMESPACE",    "GIT_SHALLOW_FILE", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_GRAFT_FILE",  "GIT_CONFIG",       "GIT_PREFIX",       "GIT_REPLACE_REF_BASE",
+    "GIT_TRACE",       "GIT_TRACE_PACKET", "GIT_TRACE_CURL",   "GIT_CURL_VERBOSE",
+    "GIT_TRACE_SETUP", "LANGUAGE",
+};
+
+// The user may rewrite https to ssh and back (url.<base>.insteadOf); nothing may become a file or a helper.
+std::string allowed_protocols(const GitUrl* remote) {
+  if (remote == nullptr) return "none";
+  switch (remote->transport()) {
+    case GitUrl::Transport::File:
+      return "file";
+    case GitUrl::Transport::LoopbackHttp:
+      return "http";
+    case GitUrl::Transport::Https:
+    case GitUrl::Transport::Ssh:
+      return "https:ssh";
+  }
+  return "none";
+}
+
+Command command_for(const GitCall& call) {
+  Command command;
+  command.program = "git";
+  for (const std::string_view setting : kSettings) {
+    command.arguments.emplace_back("-c");
+    command.arguments.emplace_back(setting);
+  }
+  if (!call.repository.empty())
+    command.arguments.push_back(fmt::format("--git-dir={}", call.repository.string()));
+  command.arguments.insert(command.arguments.end(), call.arguments.begin(), call.arguments.end());
+  for (const std::string_view name : kRemovedVariables) command.env.emplace(name, std::nullopt);
+  command.env["LC_ALL"] = "C";  // git_failure reads English
+  // Overrides every protocol.* setting of the user, ext::'s included.
+  command.env["GIT_ALLOW_PROTOCOL"] = allowed_protocols(call.remote);
+  command.env["GIT_TERMINAL_PROMPT"] = "0";
+  command.env["GIT_NO_REPLACE_OBJECTS"] = "1";
+  command.env["GIT_LFS_SKIP_SMUDGE"] = "1";
+  // ssh would stop for ever at a question on the terminal: it is in a process group of the background.
+  command.env["SSH_ASKPASS_REQUIRE"] = "force";
+  if (std::getenv("SSH_ASKPASS") == nullptr) command.env["SSH_ASKPASS"] = "/bin/false";
+  command.input = call.input;
+  command.output_limit = call.output_limit;
+  return command;
+}
+
+struct Symptom {
+  std::string_view text;
+  ErrorKind kind;
+  std::string_view hint;
+};
+
+constexpr std::string_view kCheckCredentials =
+    "check that `git ls-remote <url>` works on this machine: a credential helper, a token or an ssh key may "
+    "be "
+    "missing, or the repository may not exist";
+constexpr std::string_view kCheckNetwork = "check the network and the proxy, then try again";
+constexpr std::string_view kCheckUrl = "check the URL: mistctl registry list";
+
+// The first that occurs wins, so the special ones stand before the general.
+constexpr std::array kSymptoms{
+    Symptom{"Host key verification failed", ErrorKind::Forbidden,
+            "connect once with ssh to accept the host's key, then try again"},
+    Symptom{"Authentication failed", ErrorKind::Forbidden, kCheckCredentials},
+    Symptom{"could not read Username", ErrorKind::Forbidden, kCheckCredentials},
+    Symptom{"could not read Password", ErrorKind::Forbidden, kCheckCredentials},
+    Symptom{"Permission denied", ErrorKind::Forbidden, kCheckCredentials},
+    Symptom{"returned error: 401", ErrorKind::Forbidden, kCheckCredentials},
+    Symptom{"returned error: 403", ErrorKind::Forbidden, kCheckCredentials},
+    Symptom{"dubious ownership", ErrorKind::Forbidden,
+            "the repository belongs to another user; allow it with git config --global --add safe.directory "
+            "<path>"},
+    Symptom{"not allowed", ErrorKind::Invalid, "use an https, ssh or file address"},
+    Symptom{"server certificate", ErrorKind::Forbidden,
+            "check the certificate of the server, or git's http.sslCAInfo"},
+    Symptom{"SSL certificate problem", ErrorKind::Forbidden,
+            "check the certificate of the server, or git's http.sslCAInfo"},
+    Symptom{"Could not resolve host", ErrorKind::Retryable, kCheckNetwork},
+    Symptom{"Failed to connect", ErrorKind::Retryable, kCheckNetwork},
+    Symptom{"Couldn't connect", ErrorKind::Retryable, kCheckNetwork},
+    Symptom{"Connection refused", ErrorKind::Retryable, kCheckNetwork},
+    Symptom{"Connection reset", ErrorKind::Retryable, kCheckNetwork},
+    Symptom{"timed out", ErrorKind::Retryable, kCheckNetwork},
+    Symptom{"Operation too slow", ErrorKind::Retryable, kCheckNetwork},
+    Symptom{"early EOF", ErrorKind::Retryable, kCheckNetwork},
+    Symptom{"unexpected disconnect", ErrorKind::Retryable, kCheckNetwork},
+    Symptom{"hung up unexpectedly", ErrorKind::Retryable, kCheckNetwork},
+    Symptom{"returned error: 5", ErrorKind::Retryable, "the server has a fault; try again later"},
+    Symptom{"returned error: 429", ErrorKind::Retryable, "the server asks to slow down; try again later"},
+    Symptom{"No space left", ErrorKind::Retryable, "free some disk space, then try again"},
+    Symptom{"does not appear to be a git repository", ErrorKind::NotFound, kCheckUrl},
+    Symptom{"Repository not found", ErrorKind::NotFound, kCheckCredentials},
+    Symptom{"repository not found", ErrorKind::NotFound, kCheckCredentials},
+    Symptom{"' not found", ErrorKind::NotFound, kCheckUrl},
+    Symptom{"does not exist", ErrorKind::NotFound, kCheckUrl},
+    Symptom{"couldn't find remote ref", ErrorKind::NotFound, "check the name of the branch or tag"},
+    Symptom{"not our ref", ErrorKind::NotFound, "the repository has no such commit, or doesn't give it out"},
+};
+
+// The end of what git said: its reason stands last.
+std::string safe_messages(std::string_view messages) {
+  constexpr std::size_t kMost = 2000;
+  std::string text = config::redact_urls(messages);
+  if (text.size() > kMost) text = "…" + text.substr(text.size() - kMost);
+  return std::string(trim(escape_controls(text, true)));
+}
+
+}  // namespace
+
+Error git_failure(std::string_view what, std::string_view messages) {
+  Error failure = error(ErrorKind::Internal, "git could not {}", what);
+  failure.because = safe_messages(messages);
+  const auto symptom = std::ranges::find_if(kSymptoms, [&](const Symptom& candidate) {
+    return messages.find(candidate.text) != std::string_view::npos;
+  });
+  if (symptom != kSymptoms.end()) {
+    failure.kind = symptom->kind;
+    failure.hint = symptom->hint;
+  }
+  return failure;
+}
+
+Result<std::string> Git::run(const GitCall& call, const Context& context) const {
+  MIST_CHECK(!call.arguments.empty());
+  Result<ProcessResult> result = processes_.run(command_for(call), context);
+  const std::string what = call.remote != nullptr
+                               ? fmt::format("{} from {}", call.arguments.front(), call.remote->display())
+                               : fmt::format("do {} in {}", call.arguments.front(), call.repository.string());
+  if (!result) {
+    Error failure = std::move(result).error();
+    if (failure.kind == ErrorKind::Timeout && failure.hint.empty())
+      failure.hint = "the remote didn't answer in time: check the network, or allow more time";
+    return std::move(failure).with_frame(fmt::format("while letting git {}", what));
+  }
+  if (result->exit_code == 0) return std::move(result->out);
+  return git_failure(what,
+                     result->err.empty() ? fmt::format("exit code {}", result->exit_code) : result->err);
+}
+
+}  // namespace mist::registry

@@ -1,0 +1,123 @@
+#include "registry/git_url.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "config/redact.h"
+
+namespace mist::registry {
+namespace {
+
+constexpr std::size_t kMaxUrl = 1024;
+constexpr std::string_view kPossible =
+    "use https://<host>/<repository>, ssh://<user>@<host>/<repository>, <user>@<host>:<repository>, or a "
+    "path "
+    "on this machine";
+
+Error bad(std::string_view text, std::string_view why, std::string hint = std::string(kPossible)) {
+  return error(ErrorKind::Invalid, "'{}' can't be used as the address of a git repository: {}",
+               config::redact_urls(escape_controls(text.substr(0, 200))), why)
+      .with_hint(std::move(hint));
+}
+
+// Host and port of what follows "://", without userinfo.
+std::string_view host_of(std::string_view rest) {
+  std::string_view authority = rest.substr(0, rest.find('/'));
+  if (const auto at = authority.rfind('@'); at != std::string_view::npos) authority.remove_prefix(at + 1);
+  return authority;
+}
+
+// A host or user that begins with '-' would be an option of ssh.
+bool is_host(std::string_view host) {
+  return !host.empty() && host.front() != '-' &&
+         std::ranges::none_of(host, [](char c) { return c == ' ' || c == '%' || c == '@'; });
+}
+
+bool is_loopback(std::string_view host) {
+  const std::string_view name =
+      host.starts_with('[') ? host.substr(0, host.find(']') + 1) : host.substr(0, host.find(':'));
+  return name == "localhost" || name == "127.0.0.1" || name == "[::1]";
+}
+
+// "git@host:path": a colon before the first slash. What git itself calls the scp form.
+bool is_scp_form(std::string_view text) {
+  const auto colon = text.find(':');
+  return colon != std::string_view::npos && colon > 0 &&
+         text.substr(0, colon).find('/') == std::string_view::npos;
+}
+
+}  // namespace
+
+Result<GitUrl> GitUrl::parse(std::string_view text, const Path& directory) {
+  if (text.empty()) return bad(text, "it is empty");
+  if (text.size() > kMaxUrl) return bad(text, fmt::format("it is longer than {} bytes", kMaxUrl));
+  if (text.front() == '-') return bad(text, "it begins with '-'");
+  if (std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }) ||
+      !is_valid_utf8(text))
+    return bad(text, "it holds a control character or invalid UTF-8");
+  if (text.find("::") != std::string_view::npos && text.find("[") == std::string_view::npos)
+    return bad(text, "remote helpers ('<helper>::<address>') may run any program");
+
+  const auto scheme_end = text.find("://");
+  if (scheme_end == std::string_view::npos) {
+    if (is_scp_form(text)) {
+      std::string_view host = text.substr(0, text.find(':'));
+      if (const auto at = host.rfind('@'); at != std::string_view::npos) host.remove_prefix(at + 1);
+      if (!is_host(host) || text.ends_with(':')) return bad(text, "it has no host, or nothing behind it");
+      return GitUrl(std::string(text), Transport::Ssh);
+    }
+    const Path path = Path(text).is_absolute() ? Path(text) : directory / Path(text);
+    if (!path.is_absolute()) return bad(text, "it is neither a URL nor an absolute path");
+    return GitUrl("file://" + path.lexically_normal().string(), Transport::File);
+  }
+  const std::string_view scheme = text.substr(0, scheme_end);
+  const std::string_view rest = text.substr(scheme_end + 3);
+  if (scheme == "file") {
+    if (!rest.starts_with('/')) return bad(text, "file:// needs an absolute path", "write file:///<path>");
+    return GitUrl(std::string(text), Transport::File);
+  }
+  const std::string_view host = host_of(rest);
+  if (!is_host(host) || rest.starts_with('-')) return bad(text, "it has no host");
+  if (scheme == "https") return GitUrl(std::string(text), Transport::Https);
+  if (scheme == "ssh") return GitUrl(std::string(text), Transport::Ssh);
+  if (scheme == "http") {
+    if (is_loopback(host)) return GitUrl(std::string(text), Transport::LoopbackHttp);
+    return bad(text, "anybody on the way could change what http delivers", "use https:// or ssh://");
+  }
+  return bad(text, fmt::format("'{}' is not an allowed protocol", escape_controls(scheme)));
+}
+
+std::string GitUrl::display() const { return config::redact_urls(text_); }
+
+std::string_view GitUrl::protocol() const {
+  switch (transport_) {
+    case Transport::Https:
+      return "https";
+    case Transport::Ssh:
+      return "ssh";
+    case Transport::File:
+      return "file";
+    case Transport::LoopbackHttp:
+      return "http";
+  }
+  return "https";
+}
+
+bool is_git_ref(std::string_view text) {
+  if (text.empty() || text.size() > 200 || text.find("..") != std::string_view::npos) return false;
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-' || c == '+' || c == '/';
+  };
+  if (!std::ranges::all_of(text, allowed) || text.ends_with(".lock")) return false;
+  return std::ranges::all_of(split(text, '/'), [](std::string_view segment) {
+    return !segment.empty() && segment.front() != '-' && segment.front() != '.' && segment.back() != '.';
+  });
+}
+
+bool is_commit(std::string_view text) {
+  return (text.size() == 40 || text.size() == 64) &&
+         std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+}  // namespace mist::registry

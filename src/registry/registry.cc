@@ -1,0 +1,372 @@
+#include "registry/registry.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "config/redact.h"
+#include "registry/git.h"
+#include "registry/local_source.h"
+#include "registry/package_cache.h"
+#include "registry/pin_store.h"
+#include "registry/registry_view.h"
+#include "registry/snapshot_store.h"
+
+namespace mist::registry {
+namespace {
+
+// Begins as no registry's name can, so that git+https references have a place of their own.
+constexpr std::string_view kGitName = "_git";
+
+/// What a pin is kept under: a digest or credentials don't make it another version.
+template <typename Form>
+std::string pin_key(Form form) {
+  form.digest.reset();
+  return PackageRef(std::move(form)).display();
+}
+
+Error changed_bytes(const std::string& registry, const std::string& reference, const crypto::Digest& recorded,
+                    const crypto::Digest& now) {
+  Error failure = error(ErrorKind::Conflict, "{} isn't what it was when it was first used here", reference)
+                      .with_because(fmt::format("it was {}, now it is {}", recorded.str(), now.str()));
+  if (registry == kGitName)
+    return std::move(failure).with_hint("a commit never changes: don't trust this server");
+  return std::move(failure).with_hint(
+      fmt::format("published versions don't change: ask the registry's owner; to trust the new "
+                  "bytes: mistctl registry update {} --accept-changed",
+                  registry));
+}
+
+Status check_digest(const PackageRef& reference, const std::optional<crypto::Digest>& wanted,
+                    const crypto::Digest& digest) {
+  if (!wanted || *wanted == digest) return {};
+  return error(ErrorKind::Conflict, "{} hasn't the digest that the reference asks for", reference.display())
+      .with_because(fmt::format("it is {}", digest.str()))
+      .with_hint("if the package is the right one, correct or leave out the part after '@'");
+}
+
+Path working_directory() {
+  std::error_code failed;
+  Path here = std::filesystem::current_path(failed);
+  return failed ? Path("/") : here;
+}
+
+Status accept_anything(const Snapshot&) { return {}; }
+
+}  // namespace
+
+class Registries::Impl {
+ public:
+  explicit Impl(World world)
+      : world_(std::move(world)),
+        git_(world_.processes),
+        cache_(world_.files, world_.events, world_.paths.packages()),
+        pins_(world_.files, world_.paths.pins()) {}
+
+  Result<config::Config> load() const {
+    return config::Config::load(world_.files, world_.paths, world_.events);
+  }
+
+  Result<std::unique_ptr<RegistryView>> open(const std::string& name) const {
+    MIST_TRY(const config::Config config, load());
+    const config::Registry* registry = config.find_registry(name);
+    if (registry == nullptr) return config::unknown_registry(config, name);
+    return open_view(*registry, world_.paths, world_.files, git_, world_.events);
+  }
+
+  Result<Fetched> fetch(const RegistryRef& reference, const Context& context) const;
+  Result<Fetched> fetch(const GitRef& reference, const Context& context) const;
+  Result<Fetched> fetch(const LocalRef& reference, const Context& context) const;
+
+  /// Holds a new state of a registry against everything that was read from it before.
+  Status check_pins(const std::string& registry, const RegistryState& state, ChangedVersions changed,
+                    std::size_t& accepted) const;
+
+  RegistryView::Accept refusing(const std::string& registry) const {
+    return [this, registry](const RegistryState& state) {
+      std::size_t accepted = 0;
+      return check_pins(registry, state, ChangedVersions::Refuse, accepted);
+    };
+  }
+
+  Status forget(const std::string& name) const;
+  void add_version_hint(std::string_view text, Error& failure) const;
+
+  const World& world() const { return world_; }
+
+ private:
+  std::optional<Fetched> from_cache(const PackageRef& reference, const Pin& pin) const {
+    std::optional<PackageContent> content = cache_.get(pin.digest, pin.is_tree);
+    if (!content) return std::nullopt;
+    return Fetched{*std::move(content), pin.digest, reference, pin.origin};
+  }
+
+  Status record(const std::string& registry, const std::optional<Pin>& known, Pin pin) const;
+
+  World world_;
+  Git git_;
+  PackageCache cache_;
+  PinStore pins_;
+};
+
+Result<Fetched> Registries::Impl::fetch(const RegistryRef& reference, const Context& context) const {
+  MIST_TRY(const std::unique_ptr<RegistryView> view, open(reference.registry));
+  const std::string key = pin_key(reference);
+  MIST_TRY(const std::optional<Pin> pin, pins_.find(reference.registry, key));
+  if (pin) {
+    MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, pin->digest));
+    if (view->is_remote())
+      if (std::optional<Fetched> cached = from_cache(PackageRef(reference), *pin)) return *std::move(cached);
+  }
+  MIST_TRY(ReadPackage read, view->read(reference, context, refusing(reference.registry)));
+  const crypto::Digest digest = digest_of(read.content);
+  MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, digest));
+  MIST_TRY_VOID(record(reference.registry, pin,
+                       {.reference = key,
+                        .digest = digest,
+                        .is_tree = std::holds_alternative<PackageTree>(read.content),
+                        .object = read.object,
+                        .origin = read.origin}));
+  if (view->is_remote()) cache_.put(digest, read.content);
+  return Fetched{std::move(read.content), digest, PackageRef(reference), std::move(read.origin)};
+}
+
+Result<Fetched> Registries::Impl::fetch(const GitRef& reference, const Context& context) const {
+  const std::string name(kGitName);
+  const std::string key = pin_key(reference);
+  std::optional<Pin> pin;
+  if (reference.names_commit()) {
+    MIST_TRY(pin, pins_.find(name, key));
+    if (pin) {
+      MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, pin->digest));
+      if (std::optional<Fetched> cached = from_cache(PackageRef(reference), *pin)) return *std::move(cached);
+    }
+  }
+  MIST_TRY(GitUrl url, GitUrl::parse(reference.url, working_directory()));
+  const std::string shown = url.display();
+  const Path directory =
+      world_.paths.registries() / snapshot_directory_name(name, url.text() + '\n' + reference.ref);
+  SnapshotStore store(world_.files, git_, directory, std::move(url), reference.ref);
+  std::optional<Snapshot> snapshot;
+  if (reference.names_commit()) {
+    MIST_TRY(snapshot, store.current());
+  }
+  if (!snapshot) {
+    Activity activity(world_.events, fmt::format("fetching {}", shown));
+    Result<SnapshotStore::Updated> updated = store.update(context, false, accept_anything);
+    if (!updated) {
+      activity.fail();
+      return std::move(updated).error();
+    }
+    snapshot = updated->snapshot;
+  }
+  MIST_TRY(const PackageIndex index, store.index(*snapshot));
+  MIST_TRY(
+      const Located located,
+      index.find_path(reference.path).in(fmt::format("while reading {}", PackageRef(reference).display())));
+  MIST_TRY(PackageContent content, store.read(*snapshot, located, context));
+  const crypto::Digest digest = digest_of(content);
+  MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, digest));
+  GitRef resolved = reference;
+  resolved.ref = snapshot->commit;
+  const std::string origin = fmt::format("{} at {}{}{}", shown, snapshot->commit.substr(0, 12),
+                                         reference.path.empty() ? "" : ", ", reference.path);
+  if (reference.names_commit()) {
+    MIST_TRY_VOID(record(name, pin,
+                         {.reference = key,
+                          .digest = digest,
+                          .is_tree = std::holds_alternative<PackageTree>(content),
+                          .object = located.object,
+                          .origin = origin}));
+    cache_.put(digest, content);
+  }
+  return Fetched{std::move(content), digest, PackageRef(std::move(resolved)), origin};
+}
+
+Result<Fetched> Registries::Impl::fetch(const LocalRef& reference, const Context& context) const {
+  MIST_TRY_VOID(context.check());
+  PackageRef resolved = PackageRef(reference).anchored(working_directory());
+  const Path& path = std::get<LocalRef>(resolved.form()).path;
+  MIST_TRY(PackageContent content, read_local(world_.files, reference.path));
+  const crypto::Digest digest = digest_of(content);
+  std::string origin = path.string();
+  return Fetched{std::move(content), digest, std::move(resolved), std::move(origin)};
+}
+
+Status Registries::Impl::record(const std::string& registry, const std::optional<Pin>& known, Pin pin) const {
+  if (known && known->digest == pin.digest) return {};
+  if (known) return changed_bytes(registry, pin.reference, known->digest, pin.digest);
+  const Status added = pins_.add(registry, pin);
+  if (added) return {};
+  if (added.error().kind == ErrorKind::Conflict) {
+    // Another process was first: what it read must be what we read.
+    MIST_TRY(const std::optional<Pin> theirs, pins_.find(registry, pin.reference));
+    if (theirs && theirs->digest != pin.digest)
+      return changed_bytes(registry, pin.reference, theirs->digest, pin.digest);
+    return {};
+  }
+  world_.events.warn(fmt::format("which bytes {} has is not recorded: {}", pin.reference,
+                                 escape_controls(added.error().to_line())));
+  return {};
+}
+
+Status Registries::Impl::check_pins(const std::string& registry, const RegistryState& state,
+                                    ChangedVersions changed, std::size_t& accepted) const {
+  MIST_TRY(const std::vector<Pin> pins, pins_.all(registry));
+  std::optional<Error> first;
+  std::size_t refused = 0;
+  for (const Pin& pin : pins) {
+    MIST_TRY(const PackageRef parsed, PackageRef::parse(pin.reference));
+    const auto* reference = std::get_if<RegistryRef>(&parsed.form());
+    if (reference == nullptr) continue;
+    const Result<std::string> object = state.object_of(*reference);
+    if (!object && object.error().kind == ErrorKind::NotFound) continue;  // withdrawn; what we have stays
+    if (object && !object->empty() && *object == pin.object) continue;
+    Result<ReadPackage> read = state.read(*reference);
+    if (!read && read.error().kind == ErrorKind::NotFound) continue;
+    if (!read) return std::move(read).error();
+    const crypto::Digest digest = digest_of(read->content);
+    if (digest == pin.digest) continue;
+    if (changed == ChangedVersions::Refuse) {
+      if (++refused == 1) first = changed_bytes(registry, pin.reference, pin.digest, digest);
+      continue;
+    }
+    Pin replacement = pin;
+    replacement.digest = digest;
+    replacement.is_tree = std::holds_alternative<PackageTree>(read->content);
+    replacement.object = read->object;
+    replacement.origin = read->origin;
+    MIST_TRY_VOID(pins_.replace(registry, replacement));
+    cache_.put(digest, read->content);
+    ++accepted;
+  }
+  if (!first) return {};
+  if (refused > 1) first->because += fmt::format("; {} more changed too", plural(refused - 1, "version"));
+  return *std::move(first);
+}
+
+Status Registries::Impl::forget(const std::string& name) const {
+  MIST_TRY_VOID(pins_.forget(name));
+  const Path directory = world_.paths.registries();
+  const Result<std::vector<DirectoryEntry>> entries = world_.files.list(directory);
+  if (!entries) return {};
+  for (const DirectoryEntry& entry : *entries)
+    if (is_snapshot_directory_of(name, entry.name))
+      MIST_TRY_VOID(world_.files.remove_all(directory / entry.name));
+  return {};
+}
+
+// "mistletoe/x/y" without a version: the local copy knows which there are.
+void Registries::Impl::add_version_hint(std::string_view text, Error& failure) const {
+  const Result<PackageRef> completed = PackageRef::parse(fmt::format("{}:0", text));
+  if (!completed) return;
+  const auto* reference = std::get_if<RegistryRef>(&completed->form());
+  if (reference == nullptr) return;
+  const Result<std::unique_ptr<RegistryView>> view = open(reference->registry);
+  if (!view) return;
+  const PackageIndex known = (*view)->known();
+  const auto package = known.packages().find(reference->path);
+  if (package == known.packages().end()) return;
+  failure.hint = fmt::format("add a version: {}", join(package->second, ", "));
+}
+
+Registries::Registries(World world) : impl_(std::make_unique<Impl>(std::move(world))) {}
+Registries::~Registries() = default;
+
+Result<PackageRef> Registries::parse(std::string_view text) const {
+  Result<PackageRef> reference = PackageRef::parse(text);
+  if (reference) return reference;
+  Error& failure = reference.error();
+  const bool may_be_path = !text.empty() && text.size() < 4096 && text.find('\0') == std::string_view::npos &&
+                           text.find("://") == std::string_view::npos;
+  if (may_be_path && impl_->world().files.exists(Path(text)))
+    failure.hint =
+        fmt::format("did you mean ./{}? A local path begins with ./, ../ or /", escape_controls(text));
+  else if (may_be_path)
+    impl_->add_version_hint(text, failure);
+  return reference;
+}
+
+Result<Fetched> Registries::fetch(const PackageRef& reference, const Context& context) {
+  return std::visit([&](const auto& form) { return impl_->fetch(form, context); }, reference.form());
+}
+
+Result<std::vector<std::string>> Registries::list_versions(const std::string& registry,
+                                                           const std::string& path, const Context& context) {
+  MIST_TRY(const std::unique_ptr<RegistryView> view, impl_->open(registry));
+  MIST_TRY(const PackageIndex index, view->index(context, impl_->refusing(registry)));
+  const auto found = index.packages().find(path);
+  if (found == index.packages().end())
+    return version_not_found({.registry = registry, .path = path, .version = {}, .digest = {}},
+                             index.packages());
+  return found->second;
+}
+
+Result<std::vector<PackageVersions>> Registries::list_packages(const std::string& registry,
+                                                               const Context& context) {
+  MIST_TRY(const std::unique_ptr<RegistryView> view, impl_->open(registry));
+  MIST_TRY(const PackageIndex index, view->index(context, impl_->refusing(registry)));
+  std::vector<PackageVersions> result;
+  for (const auto& [path, versions] : index.packages()) result.push_back({path, versions});
+  return result;
+}
+
+Result<std::vector<config::Registry>> Registries::list() const {
+  MIST_TRY(const config::Config config, impl_->load());
+  return std::vector(config.registries().begin(), config.registries().end());
+}
+
+Status Registries::add(const config::Registry& registry, const Context& context) {
+  config::Registry stored = registry;
+  for (config::Remote& remote : stored.remotes) {
+    if (auto* git = std::get_if<config::GitSource>(&remote.source)) {
+      MIST_TRY(const GitUrl url, GitUrl::parse(git->url, working_directory()));
+      if (url.transport() == GitUrl::Transport::File) git->url = url.text();
+    } else {
+      // Relative means "from here" on a command line, but "from the file" in the configuration.
+      std::string& path = std::get<config::DirectorySource>(remote.source).path;
+      path =
+          std::get<LocalRef>(PackageRef(LocalRef{path}).anchored(working_directory()).form()).path.string();
+    }
+  }
+  const World& world = impl_->world();
+  return config::edit(world.files, world.paths, world.events, context,
+                      [&](config::Config& config) { return config.add_registry(stored); });
+}
+
+Status Registries::remove(const std::string& name, const Context& context) {
+  const World& world = impl_->world();
+  MIST_TRY_VOID(config::edit(world.files, world.paths, world.events, context,
+                             [&](config::Config& config) { return config.remove_registry(name); }));
+  return impl_->forget(name);
+}
+
+Result<UpdateReport> Registries::update(const std::string& name, const Context& context,
+                                        ChangedVersions changed) {
+  MIST_TRY(const std::unique_ptr<RegistryView> view, impl_->open(name));
+  UpdateReport report;
+  report.registry = name;
+  MIST_TRY(RegistryView::Moved moved, view->update(context, [&](const RegistryState& state) {
+    return impl_->check_pins(name, state, changed, report.accepted);
+  }));
+  MIST_TRY(const PackageIndex index, view->index(context, impl_->refusing(name)));
+  report.before = std::move(moved.before);
+  report.after = std::move(moved.after);
+  report.packages = index.packages().size();
+  report.versions = index.version_count();
+  return report;
+}
+
+config::Registry registry_with_git(std::string name, std::string url) {
+  config::Registry registry{.name = std::move(name), .default_remote = "default", .remotes = {}};
+  registry.remotes.push_back({"default", config::GitSource{std::move(url)}});
+  return registry;
+}
+
+config::Registry registry_with_directory(std::string name, std::string path) {
+  config::Registry registry{.name = std::move(name), .default_remote = "default", .remotes = {}};
+  registry.remotes.push_back({"default", config::DirectorySource{std::move(path)}});
+  return registry;
+}
+
+}  // namespace mist::registry

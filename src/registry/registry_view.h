@@ -1,0 +1,69 @@
+#pragma once
+// RegistryView: one registry of the configuration, whichever kind it is. What a registry kind must be able to
+// do; add the next one (OCI) beside the two here and in `open_view`. Any thread.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/context.h"
+#include "base/event.h"
+#include "base/fs.h"
+#include "base/result.h"
+#include "config/config.h"
+#include "config/paths.h"
+#include "registry/git.h"
+#include "registry/layout.h"
+#include "registry/package_files.h"
+#include "registry/reference.h"
+
+namespace mist::registry {
+
+/// A package as a registry gave it out.
+struct ReadPackage {
+  PackageContent content;
+  std::string object;  ///< Located::object; empty in a directory registry
+  std::string origin;  ///< for people, without credentials
+};
+
+/// One state of a registry that an update is about to show to everybody.
+class RegistryState {
+ public:
+  virtual ~RegistryState() = default;
+  /// Located::object of a version, cheap; empty when only reading tells. Errors: as PackageIndex::find.
+  virtual Result<std::string> object_of(const RegistryRef& reference) const = 0;
+  virtual Result<ReadPackage> read(const RegistryRef& reference) const = 0;
+};
+
+class RegistryView {
+ public:
+  virtual ~RegistryView() = default;
+
+  using Accept = std::function<Status(const RegistryState&)>;
+
+  /// True when what was read once may be taken from the cache without looking here again.
+  virtual bool is_remote() const = 0;
+  /// Looks after an update too, where the version isn't here yet. `accept` as in update.
+  virtual Result<ReadPackage> read(const RegistryRef& reference, const Context& context,
+                                   const Accept& accept) = 0;
+  /// The network only when there is no local state yet.
+  virtual Result<PackageIndex> index(const Context& context, const Accept& accept) = 0;
+  /// What is known without the network; an empty index when nothing is.
+  virtual PackageIndex known() const = 0;
+
+  struct Moved {
+    std::string before, after;  ///< commits; empty: none, or no such thing
+  };
+  /// `accept` sees the new state first; when it fails, the old one stays.
+  virtual Result<Moved> update(const Context& context, const Accept& accept) = 0;
+};
+
+/// The view of a configured registry, through its default remote. Errors: Invalid (URL).
+Result<std::unique_ptr<RegistryView>> open_view(const config::Registry& registry, const config::Paths& paths,
+                                                FileSystem& files, const Git& git, EventSink& events);
+
+/// The directory below Paths::registries() of one address (and ref) of a registry. `name` stays readable.
+std::string snapshot_directory_name(const std::string& name, const std::string& address);
+bool is_snapshot_directory_of(const std::string& name, std::string_view directory);
+
+}  // namespace mist::registry

@@ -1,0 +1,329 @@
+#include "registry/snapshot_store.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+
+#include "base/text.h"
+#include "config/paths.h"
+
+namespace mist::registry {
+namespace {
+
+constexpr std::string_view kTip = "refs/mist/tip";
+constexpr std::string_view kIncoming = "incoming-";
+constexpr std::string_view kSnapshot = "snapshot-";
+constexpr std::string_view kLfsPointer = "version https://git-lfs.github.com/spec/";
+constexpr std::chrono::minutes kNetworkTimeout{5};
+// The list of files of a registry with half a million of them.
+constexpr std::uint64_t kMaxListing = std::uint64_t{64} << 20;
+
+Path repository_of(const Path& snapshot) { return snapshot / "repo.git"; }
+
+std::string config_quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + '"';
+}
+
+struct RemoteRef {
+  std::string_view commit, name;
+};
+
+std::vector<RemoteRef> parse_remote_refs(std::string_view text) {
+  std::vector<RemoteRef> refs;
+  for (const std::string_view line : split(text, '\n')) {
+    const auto tab = line.find('\t');
+    if (tab != std::string_view::npos && is_commit(line.substr(0, tab)))
+      refs.push_back({line.substr(0, tab), line.substr(tab + 1)});
+  }
+  return refs;
+}
+
+Error too_large(std::string_view path) {
+  return error(ErrorKind::Invalid, "{} is larger than {} MiB, the most that a package may be",
+               escape_controls(path), kMaxPackageBytes >> 20)
+      .with_hint("ask the registry's owner for a smaller package");
+}
+
+Status check_content(std::string_view bytes, std::string_view path) {
+  if (!bytes.starts_with(kLfsPointer)) return {};
+  return error(ErrorKind::Invalid, "{} is a pointer of Git LFS, not the file itself", escape_controls(path))
+      .with_hint("ask the registry's owner to commit the file without LFS");
+}
+
+/// Takes the answers of `git cat-file --batch` apart: "<object> blob <size>\n<bytes>\n".
+class BatchReader {
+ public:
+  explicit BatchReader(std::string_view text) : text_(text) {}
+
+  Result<std::string_view> next(const TreeEntry& wanted) {
+    const auto end = text_.find('\n');
+    const auto words = split(text_.substr(0, end), ' ');
+    std::size_t size = 0;
+    const bool is_blob = end != std::string_view::npos && words.size() == 3 && words[0] == wanted.object &&
+                         words[1] == "blob" && to_number(words[2], size) && size < text_.size() - end - 1;
+    if (!is_blob)
+      return error(ErrorKind::Internal, "the local copy of {} is incomplete", escape_controls(wanted.path))
+          .with_hint("mistctl registry update fetches it anew");
+    const std::string_view bytes = text_.substr(end + 1, size);
+    text_.remove_prefix(end + 1 + size + 1);
+    return bytes;
+  }
+
+ private:
+  static bool to_number(std::string_view text, std::size_t& number) {
+    const auto [stop, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return failure == std::errc() && stop == text.data() + text.size();
+  }
+  std::string_view text_;
+};
+
+}  // namespace
+
+SnapshotStore::SnapshotStore(FileSystem& files, const Git& git, Path directory, GitUrl url, std::string ref)
+    : files_(files),
+      git_(git),
+      directory_(std::move(directory)),
+      url_(std::move(url)),
+      ref_(std::move(ref)) {}
+
+Result<std::optional<Snapshot>> SnapshotStore::current() const {
+  Result<std::string> text = files_.read(directory_ / "current", 4096);
+  if (!text) {
+    if (text.error().kind == ErrorKind::NotFound) return std::optional<Snapshot>();
+    return std::move(text).error();
+  }
+  const auto words = split(trim(*text), ' ');
+  // Anything else than what we write counts as nothing: the next update replaces it.
+  if (words.size() != 2 || !words[0].starts_with(kSnapshot) || words[0].find('/') != std::string_view::npos ||
+      !is_commit(words[1]))
+    return std::optional<Snapshot>();
+  Snapshot snapshot{directory_ / words[0], std::string(words[1])};
+  if (!files_.exists(snapshot.directory / "tree")) return std::optional<Snapshot>();
+  return std::optional(std::move(snapshot));
+}
+
+Result<SnapshotStore::Updated> SnapshotStore::update(const Context& caller, bool force,
+                                                     const std::function<Status(const Snapshot&)>& accept) {
+  const Context context = caller.with_timeout(kNetworkTimeout);
+  MIST_TRY_VOID(config::make_private_directory(files_, directory_));
+  MIST_TRY(FileLock lock, FileLock::acquire(directory_ / "lock", context));
+  MIST_TRY(std::optional<Snapshot> before, current());
+  MIST_TRY(const RemoteTip tip, remote_tip(context));
+  Updated result;
+  if (before) result.before = before->commit;
+  if (before && before->commit == tip.commit && !force) {
+    MIST_TRY_VOID(accept(*before));
+    result.snapshot = *std::move(before);
+    return result;
+  }
+  remove_leftovers(before, {});
+
+  // Unique without a random source: only the holder of the lock makes these names.
+  const std::string unique =
+      fmt::format("{}-{}", ::getpid(), std::chrono::system_clock::now().time_since_epoch().count());
+  const Path incoming = directory_ / fmt::format("{}{}", kIncoming, unique);
+  Result<std::string> commit = fetch_into(incoming, tip, context);
+  const auto abandon = [&](Error failure) {
+    (void)files_.remove_all(incoming);  // else the next update does it
+    return failure;
+  };
+  if (!commit) return abandon(std::move(commit).error());
+  if (Status accepted = accept({incoming, *commit}); !accepted) return abandon(std::move(accepted).error());
+
+  const std::string name = fmt::format("{}{}-{}", kSnapshot, commit->substr(0, 12), unique);
+  if (Status renamed = files_.rename(incoming, directory_ / name); !renamed)
+    return abandon(std::move(renamed).error());
+  MIST_TRY_VOID(files_.write(directory_ / "current", fmt::format("{} {}\n", name, *commit),
+                             {.mode = 0600, .durable = true, .exclusive = false}));
+  remove_leftovers(before, name);
+  result.snapshot = {directory_ / name, *std::move(commit)};
+  return result;
+}
+
+Result<SnapshotStore::RemoteTip> SnapshotStore::remote_tip(const Context& context) const {
+  if (is_commit(ref_)) return RemoteTip{ref_, ref_};
+  GitCall call{.arguments = {"ls-remote", "--quiet", "--", url_.text()},
+               .repository = {},
+               .remote = &url_,
+               .input = {},
+               .output_limit = std::uint64_t{1} << 20};
+  // Peeled tags first: git's own order is tags before branches.
+  std::vector<std::string> names{"HEAD"};
+  if (!ref_.empty())
+    names = {fmt::format("refs/tags/{}^{{}}", ref_), fmt::format("refs/tags/{}", ref_),
+             fmt::format("refs/heads/{}", ref_)};
+  call.arguments.insert(call.arguments.end(), names.begin(), names.end());
+  MIST_TRY(const std::string text, git_.run(call, context));
+  const std::vector<RemoteRef> refs = parse_remote_refs(text);
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(refs, name, &RemoteRef::name);
+    if (found == refs.end()) continue;
+    const std::string_view fetched =
+        found->name.ends_with("^{}") ? found->name.substr(0, found->name.size() - 3) : found->name;
+    return RemoteTip{std::string(found->commit), std::string(fetched)};
+  }
+  if (ref_.empty())
+    return error(ErrorKind::NotFound, "the repository {} has no commit yet", url_.display())
+        .with_hint("push a package into it first");
+  return error(ErrorKind::NotFound, "the repository {} has no branch or tag named {}", url_.display(), ref_)
+      .with_hint("name a branch, a tag or a full commit after ?ref=");
+}
+
+Result<std::string> SnapshotStore::fetch_into(const Path& incoming, const RemoteTip& tip,
+                                              const Context& context) const {
+  const Path repository = repository_of(incoming);
+  MIST_TRY_VOID(config::make_private_directory(files_, incoming));
+  const auto local = [&](std::vector<std::string> arguments) {
+    return git_.run({.arguments = std::move(arguments),
+                     .repository = repository,
+                     .remote = nullptr,
+                     .input = {},
+                     .output_limit = kMaxListing},
+                    context);
+  };
+  MIST_TRY_VOID(local({"init", "--quiet", "--bare", "--template=",
+                       fmt::format("--object-format={}", tip.commit.size() == 64 ? "sha256" : "sha1")}));
+  // The address goes into a file that only we can read, not onto a command line that everybody can.
+  MIST_TRY(std::string settings, files_.read(repository / "config", 1 << 20));
+  settings += fmt::format("[remote \"origin\"]\n\turl = {}\n", config_quoted(url_.text()));
+  MIST_TRY_VOID(
+      files_.write(repository / "config", settings, {.mode = 0600, .durable = false, .exclusive = false}));
+  // Contents stay away where the server knows filters; a module is fetched when it is first read.
+  MIST_TRY_VOID(git_.run({.arguments = {"fetch", "--quiet", "--depth=1", "--filter=blob:none", "--no-tags",
+                                        "--no-write-fetch-head", "--no-recurse-submodules",
+                                        "--end-of-options", "origin", fmt::format("+{}:{}", tip.name, kTip)},
+                          .repository = repository,
+                          .remote = &url_,
+                          .input = {}},
+                         context));
+  MIST_TRY(const std::string parsed,
+           local({"rev-parse", "--verify", "--end-of-options", fmt::format("{}^{{commit}}", kTip)}));
+  std::string commit(trim(parsed));
+  if (!is_commit(commit))
+    return error(ErrorKind::Internal, "git named '{}' as a commit", escape_controls(commit));
+  MIST_TRY(const std::string listing,
+           local({"ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit}));
+  MIST_TRY_VOID(parse_tree_listing(listing));
+  MIST_TRY_VOID(
+      files_.write(incoming / "tree", listing, {.mode = 0600, .durable = true, .exclusive = false}));
+  return commit;
+}
+
+void SnapshotStore::remove_leftovers(const std::optional<Snapshot>& keep, const std::string& keep_too) const {
+  const Result<std::vector<DirectoryEntry>> entries = files_.list(directory_);
+  if (!entries) return;
+  for (const DirectoryEntry& entry : *entries) {
+    if (!entry.name.starts_with(kIncoming) && !entry.name.starts_with(kSnapshot)) continue;
+    // The one before stays for readers that are at work.
+    if (entry.name == keep_too || (keep && keep->directory.filename() == entry.name)) continue;
+    (void)files_.remove_all(directory_ / entry.name);  // what can't be removed now, goes with the next update
+  }
+}
+
+Result<PackageIndex> SnapshotStore::index(const Snapshot& snapshot) const {
+  MIST_TRY(const std::string listing, files_.read(snapshot.directory / "tree", kMaxListing));
+  MIST_TRY(std::vector<TreeEntry> entries, parse_tree_listing(listing));
+  return PackageIndex(std::move(entries));
+}
+
+Result<PackageContent> SnapshotStore::read(const Snapshot& snapshot, const Located& located,
+                                           const Context& caller) const {
+  const Context context = caller.with_timeout(kNetworkTimeout);
+  if (located.is_tree) {
+    MIST_TRY(PackageTree tree, read_tree(snapshot, located, context));
+    return PackageContent(std::move(tree));
+  }
+  MIST_TRY(std::string bytes, read_file(snapshot, located.entries.front(), context));
+  // A single manifest is a tree of one file, as it is on the local disk.
+  if (!located.path.ends_with(".wasm")) {
+    TreeBuilder builder(located.path);
+    MIST_TRY_VOID(builder.add(Path(located.path).filename().string(), std::move(bytes)));
+    MIST_TRY(PackageTree tree, std::move(builder).finish());
+    return PackageContent(std::move(tree));
+  }
+  return PackageContent(PackageModule{std::move(bytes)});
+}
+
+Result<std::string> SnapshotStore::read_file(const Snapshot& snapshot, const TreeEntry& entry,
+                                             const Context& context) const {
+  Result<std::string> bytes = git_.run({.arguments = {"cat-file", "blob", entry.object},
+                                        .repository = repository_of(snapshot.directory),
+                                        .remote = &url_,
+                                        .input = {},
+                                        .output_limit = kMaxPackageBytes},
+                                       context);
+  if (!bytes && bytes.error().kind == ErrorKind::Invalid)
+    return too_large(entry.path).caused_by(std::move(bytes).error());
+  if (!bytes) return bytes;
+  MIST_TRY_VOID(check_content(*bytes, entry.path));
+  return bytes;
+}
+
+Result<PackageTree> SnapshotStore::read_tree(const Snapshot& snapshot, const Located& located,
+                                             const Context& context) const {
+  const std::string place = located.path.empty() ? url_.display() : escape_controls(located.path);
+  if (located.entries.size() > kMaxPackageFiles)
+    return error(ErrorKind::Invalid, "{} has more than {} files", place, kMaxPackageFiles)
+        .with_hint("name the directory of one package, after '//'");
+  std::string objects;
+  std::vector<const TreeEntry*> wanted;
+  for (const TreeEntry& entry : located.entries) {
+    std::string_view name = entry.path;
+    if (!located.path.empty()) name.remove_prefix(located.path.size() + 1);
+    // As on the local disk: hidden files are no part of a package.
+    if (name.starts_with('.') || name.find("/.") != std::string_view::npos) continue;
+    if (entry.type != EntryType::File)
+      return error(ErrorKind::Invalid, "{} is a {}, and those are not followed", escape_controls(entry.path),
+                   entry.type == EntryType::Symlink ? "symbolic link" : "submodule")
+          .with_hint("ask the registry's owner to publish the files themselves");
+    objects += entry.object + '\n';
+    wanted.push_back(&entry);
+  }
+  const Path repository = repository_of(snapshot.directory);
+  MIST_TRY_VOID(fetch_missing(repository, objects, context));
+  Result<std::string> answers = git_.run({.arguments = {"cat-file", "--batch"},
+                                          .repository = repository,
+                                          .remote = &url_,
+                                          .input = objects,
+                                          .output_limit = kMaxPackageBytes + 128 * kMaxPackageFiles},
+                                         context);
+  if (!answers && answers.error().kind == ErrorKind::Invalid)
+    return too_large(place).caused_by(std::move(answers).error());
+  if (!answers) return std::move(answers).error();
+  BatchReader reader(*answers);
+  TreeBuilder builder(place);
+  for (const TreeEntry* entry : wanted) {
+    MIST_TRY(const std::string_view bytes, reader.next(*entry));
+    MIST_TRY_VOID(check_content(bytes, entry->path));
+    MIST_TRY_VOID(builder.add(entry->path.substr(located.path.empty() ? 0 : located.path.size() + 1),
+                              std::string(bytes)));
+  }
+  return std::move(builder).finish();
+}
+
+// git would fetch contents that stayed away one by one, a connection each; so ask for all of them at once.
+Status SnapshotStore::fetch_missing(const Path& repository, const std::string& objects,
+                                    const Context& context) const {
+  MIST_TRY(const std::string settings, files_.read(repository / "config", 1 << 20));
+  if (settings.find("promisor = true") == std::string::npos) return {};
+  Result<std::string> fetched =
+      git_.run({.arguments = {"-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet", "--no-tags",
+                              "--no-write-fetch-head", "--no-recurse-submodules", "--filter=blob:none",
+                              "--stdin", "origin"},
+                .repository = repository,
+                .remote = &url_,
+                .input = objects},
+               context);
+  if (!fetched) return std::move(fetched).error();
+  return {};
+}
+
+}  // namespace mist::registry
