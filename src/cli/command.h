@@ -1,0 +1,114 @@
+#pragma once
+// What a command is: a record. Parsing, `--help`, manual pages and completion are made from these tables and
+// from nothing else, so adding a command or a flag is adding a record (README.md shows how). Plain constants;
+// any thread.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace mist::cli {
+
+class Invocation;
+struct World;
+
+/// The exit codes of mistctl (STYLE 5).
+enum class ExitCode : std::uint8_t {
+  Ok = 0,
+  Failed = 1,
+  Usage = 2,
+  Differences = 3,  ///< only where the user asked for it
+  Interrupted = 130,
+};
+
+/// What may stand at a place of the command line, for completion. complete.cc says where the words come from.
+enum class Completion : std::uint8_t {
+  None,
+  File,
+  Directory,
+  Package,  ///< a reference: registry, file or directory
+  Release,
+  Namespace,
+  Context,
+  Registry,
+  Command,
+};
+
+enum class FlagType : std::uint8_t {
+  Bool,      ///< --wait, --wait=false
+  Count,     ///< -v, -vv: how often it was given
+  Text,      ///< one value; giving it twice is an error
+  Texts,     ///< one value each time, in order
+  Number,    ///< a decimal integer, not negative
+  Duration,  ///< as Go writes it: 300ms, 1m30s
+  Choice,    ///< one of `choices`
+};
+
+struct Flag {
+  std::string_view name;  ///< long, without dashes
+  char letter = 0;        ///< short; 0: none
+  FlagType type = FlagType::Bool;
+  std::string_view value = {};                     ///< the value's name in help: FILE
+  std::string_view help = {};                      ///< one sentence, no full stop
+  std::string_view fallback = {};                  ///< the value when it isn't given, as text
+  std::span<const std::string_view> choices = {};  ///< "dir=" stands for any text that begins so
+  Completion completion = Completion::None;
+  bool required = false;
+  std::string_view implied = {};  ///< the value of a bare --flag; others then need the form --flag=value
+};
+
+/// Whether the next word of the command line is the flag's value.
+constexpr bool takes_value(const Flag& flag) {
+  return flag.type != FlagType::Bool && flag.type != FlagType::Count && flag.implied.empty();
+}
+
+/// Flags under one heading of the help.
+struct FlagGroup {
+  std::string_view title;
+  std::span<const Flag> flags;
+};
+
+enum class Arity : std::uint8_t { Required, Optional, OneOrMore, Any };
+
+/// A positional argument. Only the last one of a command may be OneOrMore or Any.
+struct Argument {
+  std::string_view name;  ///< in capitals: NAME
+  std::string_view help = {};
+  Arity arity = Arity::Required;
+  Completion completion = Completion::None;
+};
+
+struct Example {
+  std::string_view line;  ///< without the prompt
+  std::string_view meaning;
+};
+
+/// A handler parses what its arguments mean, calls one action and prints the result; nothing else. An error
+/// of kind Usage ends with exit code 2, Cancelled with 130, any other with 1.
+using Handler = Result<ExitCode> (*)(const Invocation&, World&);
+
+struct Command {
+  std::string_view path;     ///< "install", "registry add"
+  std::string_view summary;  ///< one line for lists of commands, no full stop
+  Handler run = nullptr;
+  std::span<const Argument> arguments = {};
+  std::span<const FlagGroup> flags = {};  ///< without the global ones
+  std::span<const Example> examples = {};
+  std::string_view alias = {};  ///< another path: "inspect install"
+  bool hidden = false;
+};
+
+/// The first word of a path of two: what "mistctl registry --help" says of itself.
+struct CommandGroup {
+  std::string_view name;
+  std::string_view summary;
+};
+
+struct CommandTable {
+  std::span<const Command* const> commands;
+  std::span<const CommandGroup> groups;
+};
+
+}  // namespace mist::cli

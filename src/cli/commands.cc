@@ -1,0 +1,25 @@
+#include "cli/commands.h"
+
+namespace mist::cli {
+namespace {
+
+// In the order in which `mistctl help` shows them.
+constexpr const Command* kCommands[] = {
+    &kConfigViewCommand,     &kConfigPathCommand,     &kRegistryAddCommand,    &kRegistryListCommand,
+    &kRegistryRemoveCommand, &kRegistryUpdateCommand, &kCompletionBashCommand, &kVersionCommand,
+    &kHelpCommand,           &kCompleteCommand,       &kManualPagesCommand,
+};
+
+constexpr CommandGroup kGroups[] = {
+    {"config", "The configuration of mistctl"},
+    {"registry", "Where packages come from"},
+    {"completion", "Completion of command lines in shells"},
+};
+
+constexpr CommandTable kTable{kCommands, kGroups};
+
+}  // namespace
+
+const CommandTable& command_table() { return kTable; }
+
+}  // namespace mist::cli

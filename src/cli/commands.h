@@ -1,0 +1,22 @@
+#pragma once
+// Every command of mistctl, in one visible list (commands.cc).
+
+#include "cli/command.h"
+
+namespace mist::cli {
+
+extern const Command kVersionCommand;
+extern const Command kHelpCommand;
+extern const Command kCompletionBashCommand;
+extern const Command kCompleteCommand;
+extern const Command kManualPagesCommand;
+extern const Command kConfigViewCommand;
+extern const Command kConfigPathCommand;
+extern const Command kRegistryAddCommand;
+extern const Command kRegistryListCommand;
+extern const Command kRegistryRemoveCommand;
+extern const Command kRegistryUpdateCommand;
+
+const CommandTable& command_table();
+
+}  // namespace mist::cli

@@ -1,0 +1,79 @@
+#include "config/config.h"
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/places.h"
+
+namespace mist::cli {
+namespace {
+
+using encoding::Value;
+
+constexpr std::string_view kViewChoices[] = {"yaml", "json"};
+constexpr Flag kViewFlags[] = {
+    {.name = "output",
+     .letter = 'o',
+     .type = FlagType::Choice,
+     .value = "FORMAT",
+     .help = "How to print the result",
+     .fallback = "yaml",
+     .choices = kViewChoices},
+};
+constexpr FlagGroup kViewFlagGroups[] = {{"Output flags", kViewFlags}};
+constexpr Example kViewExamples[] = {
+    {"mistctl config view", "What mistctl works with, passwords and tokens left out"},
+};
+
+Result<ExitCode> run_view(const Invocation& invocation, World& world) {
+  MIST_TRY(const config::Paths paths, paths_of(world));
+  MIST_TRY(const config::Config config, config::Config::load(world.files, paths, *world.events));
+  print_value(world, output_format(invocation), config.view());
+  return ExitCode::Ok;
+}
+
+constexpr std::string_view kPathChoices[] = {"plain", "json", "yaml"};
+constexpr Flag kPathFlags[] = {
+    {.name = "output",
+     .letter = 'o',
+     .type = FlagType::Choice,
+     .value = "FORMAT",
+     .help = "plain prints the path of the configuration file, the others all places",
+     .fallback = "plain",
+     .choices = kPathChoices},
+};
+constexpr FlagGroup kPathFlagGroups[] = {{"Output flags", kPathFlags}};
+constexpr Example kPathExamples[] = {
+    {"mistctl config path", "Which file is it?"},
+    {"mistctl config path -o yaml", "Where are the caches?"},
+};
+
+Result<ExitCode> run_path(const Invocation& invocation, World& world) {
+  MIST_TRY(const config::Paths paths, paths_of(world));
+  const OutputFormat format = output_format(invocation);
+  if (format == OutputFormat::Table)
+    world.out.write(paths.config_file.string() + "\n");
+  else
+    print_value(world, format,
+                Value::object({{"home", Value(paths.home.string())},
+                               {"configFile", Value(paths.config_file.string())},
+                               {"state", Value(paths.state.string())},
+                               {"cache", Value(paths.cache.string())},
+                               {"engines", Value(paths.engines.string())}}));
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+constinit const Command kConfigViewCommand{.path = "config view",
+                                           .summary = "Print the configuration without credentials",
+                                           .run = run_view,
+                                           .flags = kViewFlagGroups,
+                                           .examples = kViewExamples};
+
+constinit const Command kConfigPathCommand{.path = "config path",
+                                           .summary = "Print where the configuration and other files are",
+                                           .run = run_path,
+                                           .flags = kPathFlagGroups,
+                                           .examples = kPathExamples};
+
+}  // namespace mist::cli

@@ -1,0 +1,70 @@
+#include <algorithm>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/help.h"
+#include "cli/manual.h"
+#include "cli/world.h"
+
+namespace mist::cli {
+namespace {
+
+constexpr Argument kArguments[] = {
+    {.name = "COMMAND",
+     .help = "The command, one or two words; without it all commands are listed",
+     .arity = Arity::Any,
+     .completion = Completion::Command},
+};
+constexpr Example kExamples[] = {
+    {"mistctl help registry add", "The manual page that describes the command"},
+};
+
+Result<ExitCode> run_help(const Invocation& invocation, World& world) {
+  const CommandTable& table = command_table();
+  const std::vector<std::string> words = invocation.arguments("COMMAND");
+  const int columns = world.out.columns();
+  if (words.empty()) {
+    world.out.write(help_text({}, table, columns, world.color_out));
+    return ExitCode::Ok;
+  }
+  // Parsing finds the command, or says which is nearest.
+  std::vector<std::string> args = words;
+  args.emplace_back("--help");
+  MIST_TRY(const Parsed parsed, parse(args, table));
+  const auto& topic = std::get<HelpTopic>(parsed);
+  if (const ManualPage* page = find_page(words[0]); page != nullptr)
+    world.out.write(render_page(*page, columns, world.color_out));
+  else
+    world.out.write(help_text(topic, table, columns, world.color_out));
+  return ExitCode::Ok;
+}
+
+constexpr Argument kManualArguments[] = {
+    {.name = "DIRECTORY", .help = "Where to write them", .completion = Completion::Directory},
+};
+
+Result<ExitCode> run_manual_pages(const Invocation& invocation, World& world) {
+  const Path directory = invocation.argument("DIRECTORY");
+  for (const ManualPage& page : manual_pages())
+    MIST_TRY_VOID(world.files.write(directory / fmt::format("mistctl-{}.1", page.name),
+                                    roff_page(page, command_table(), world.build.version),
+                                    {.durable = false}));
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+constinit const Command kHelpCommand{.path = "help",
+                                     .summary = "Print the manual page of a command",
+                                     .run = run_help,
+                                     .arguments = kArguments,
+                                     .examples = kExamples};
+
+// For the build: `cmake --build … --target manual_pages`.
+constinit const Command kManualPagesCommand{.path = "__manual-pages",
+                                            .summary = "Write the manual pages for man(1)",
+                                            .run = run_manual_pages,
+                                            .arguments = kManualArguments,
+                                            .hidden = true};
+
+}  // namespace mist::cli

@@ -1,0 +1,210 @@
+#include "registry/registry.h"
+
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/output.h"
+#include "cli/places.h"
+#include "config/redact.h"
+
+namespace mist::cli {
+namespace {
+
+using encoding::Value;
+
+Result<std::unique_ptr<registry::Registries>> open(World& world) {
+  MIST_TRY(config::Paths paths, paths_of(world));
+  return std::make_unique<registry::Registries>(
+      registry::Registries::World{world.files, world.processes, *world.events, std::move(paths)});
+}
+
+constexpr Argument kName[] = {
+    {.name = "NAME", .help = "Name of the registry", .completion = Completion::Registry},
+};
+
+// add
+
+constexpr Argument kNewName[] = {
+    {.name = "NAME", .help = "What references will call it: NAME/path/of/package:1.0.0"},
+};
+constexpr Flag kAddFlags[] = {
+    {.name = "git", .letter = 'g', .type = FlagType::Text, .value = "URL", .help = "A git repository"},
+    {.name = "directory",
+     .letter = 'd',
+     .type = FlagType::Text,
+     .value = "PATH",
+     .help = "A directory of this machine",
+     .completion = Completion::Directory},
+};
+constexpr FlagGroup kAddFlagGroups[] = {{"Flags (one of them)", kAddFlags}};
+constexpr Example kAddExamples[] = {
+    {"mistctl registry add team -g git@example.com:team/packages.git", "Over ssh, with your key"},
+    {"mistctl registry add local -d ./packages", "Packages that are being written"},
+};
+
+Result<ExitCode> run_add(const Invocation& invocation, World& world) {
+  const bool git = invocation.has("git"), directory = invocation.has("directory");
+  if (git == directory)
+    return error(ErrorKind::Usage, "{}",
+                 git ? "--git and --directory exclude each other" : "no place is given")
+        .with_hint("mistctl registry add NAME -g URL, or -d PATH");
+  const std::string name = invocation.argument("NAME");
+  MIST_TRY(const auto registries, open(world));
+  MIST_TRY_VOID(registries->add(
+      git ? registry::registry_with_git(name, invocation.text("git"))
+          : registry::registry_with_directory(
+                name, std::filesystem::absolute(invocation.text("directory")).lexically_normal().string()),
+      world.context));
+  world.events->info(fmt::format("registry {} added", name));
+  if (git) world.events->info(fmt::format("mistctl registry update {} reads what it holds", name));
+  return ExitCode::Ok;
+}
+
+// list
+
+constexpr FlagGroup kOutputGroups[] = {kOutputFlags};
+
+struct Place {
+  std::string_view kind;
+  std::string text;
+};
+
+Place place_of(const config::Remote& remote) {
+  if (const auto* git = std::get_if<config::GitSource>(&remote.source))
+    return {"git", config::redact_urls(git->url)};
+  return {"directory", std::get<config::DirectorySource>(remote.source).path};
+}
+
+Result<ExitCode> run_list(const Invocation& invocation, World& world) {
+  MIST_TRY(const auto registries, open(world));
+  MIST_TRY(const std::vector<config::Registry> list, registries->list());
+  const OutputFormat format = output_format(invocation);
+  Table table({"NAME", "KIND", "PLACE"});
+  Value items{Value::Array{}};
+  for (const config::Registry& each : list) {
+    const Place place = place_of(each.remote());
+    table.add({{each.name}, {std::string(place.kind)}, {place.text}});
+    items.push_back(Value::object(
+        {{"name", Value(each.name)}, {"kind", Value(place.kind)}, {"place", Value(place.text)}}));
+  }
+  if (format != OutputFormat::Table)
+    print_value(world, format, Value::object({{"registries", std::move(items)}}));
+  else if (table.empty())
+    world.events->info("no registry is configured; mistctl registry add NAME -g URL adds one");
+  else
+    world.out.write(table.render(world.color_out));
+  return ExitCode::Ok;
+}
+
+// remove
+
+Result<ExitCode> run_remove(const Invocation& invocation, World& world) {
+  const std::string name = invocation.argument("NAME");
+  MIST_TRY(const auto registries, open(world));
+  MIST_TRY_VOID(registries->remove(name, world.context));
+  world.events->info(fmt::format("registry {} removed", name));
+  return ExitCode::Ok;
+}
+
+// update
+
+constexpr Argument kSomeNames[] = {
+    {.name = "NAME",
+     .help = "Registries to update; without one all of them",
+     .arity = Arity::Any,
+     .completion = Completion::Registry},
+};
+constexpr Flag kUpdateFlags[] = {
+    {.name = "accept-changed",
+     .help = "Trust new bytes under versions that were used before, instead of refusing the update"},
+};
+constexpr FlagGroup kUpdateFlagGroups[] = {{"Flags", kUpdateFlags}, kOutputFlags};
+constexpr Example kUpdateExamples[] = {
+    {"mistctl registry update", "See what is new everywhere"},
+};
+
+std::string change_of(const registry::UpdateReport& report) {
+  if (report.after.empty()) return "read in place";
+  if (report.before.empty()) return "new";
+  return report.before == report.after ? "none" : fmt::format("from {}", report.before.substr(0, 12));
+}
+
+Value to_value(const registry::UpdateReport& report) {
+  const auto commit = [](const std::string& text) { return text.empty() ? Value() : Value(text); };
+  return Value::object({{"name", Value(report.registry)},
+                        {"before", commit(report.before)},
+                        {"after", commit(report.after)},
+                        {"packages", Value(static_cast<std::uint64_t>(report.packages))},
+                        {"versions", Value(static_cast<std::uint64_t>(report.versions))},
+                        {"acceptedChanges", Value(static_cast<std::uint64_t>(report.accepted))}});
+}
+
+Result<std::vector<std::string>> names_to_update(const Invocation& invocation,
+                                                 const registry::Registries& registries) {
+  std::vector<std::string> names = invocation.arguments("NAME");
+  if (!names.empty()) return names;
+  MIST_TRY(const std::vector<config::Registry> list, registries.list());
+  for (const config::Registry& each : list) names.push_back(each.name);
+  return names;
+}
+
+Result<ExitCode> run_update(const Invocation& invocation, World& world) {
+  const auto changed = invocation.enabled("accept-changed") ? registry::ChangedVersions::Accept
+                                                            : registry::ChangedVersions::Refuse;
+  MIST_TRY(const auto registries, open(world));
+  MIST_TRY(const std::vector<std::string> names, names_to_update(invocation, *registries));
+  Table table({"NAME", "COMMIT", "CHANGE", "PACKAGES", "VERSIONS"});
+  Value items{Value::Array{}};
+  std::vector<Error> failures;
+  for (const std::string& name : names) {
+    Activity activity(*world.events, fmt::format("updating registry {}", name));
+    auto report = registries->update(name, world.context, changed);
+    if (!report.ok()) {
+      activity.fail();
+      failures.push_back(std::move(report).in(fmt::format("while updating registry {}", name)).error());
+      if (failures.back().kind == ErrorKind::Cancelled) return std::move(failures.back());
+      continue;
+    }
+    table.add({{name},
+               {report->after.substr(0, 12)},
+               {change_of(*report)},
+               {fmt::format("{}", report->packages)},
+               {fmt::format("{}", report->versions)}});
+    items.push_back(to_value(*report));
+  }
+  const OutputFormat format = output_format(invocation);
+  if (format != OutputFormat::Table)
+    print_value(world, format, Value::object({{"registries", std::move(items)}}));
+  else if (!table.empty())
+    world.out.write(table.render(world.color_out));
+  if (failures.empty()) return ExitCode::Ok;
+  for (std::size_t i = 1; i < failures.size(); ++i) world.events->warn(failures[i].to_line());
+  return std::move(failures.front());
+}
+
+}  // namespace
+
+constinit const Command kRegistryAddCommand{.path = "registry add",
+                                            .summary = "Configure a registry",
+                                            .run = run_add,
+                                            .arguments = kNewName,
+                                            .flags = kAddFlagGroups,
+                                            .examples = kAddExamples};
+
+constinit const Command kRegistryListCommand{.path = "registry list",
+                                             .summary = "List the configured registries",
+                                             .run = run_list,
+                                             .flags = kOutputGroups};
+
+constinit const Command kRegistryRemoveCommand{.path = "registry remove",
+                                               .summary = "Forget a registry and what was read from it",
+                                               .run = run_remove,
+                                               .arguments = kName};
+
+constinit const Command kRegistryUpdateCommand{.path = "registry update",
+                                               .summary = "Read again what registries hold",
+                                               .run = run_update,
+                                               .arguments = kSomeNames,
+                                               .flags = kUpdateFlagGroups,
+                                               .examples = kUpdateExamples};
+
+}  // namespace mist::cli

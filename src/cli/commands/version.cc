@@ -1,0 +1,64 @@
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/output.h"
+#include "kube/client.h"
+
+namespace mist::cli {
+namespace {
+
+using encoding::Value;
+
+constexpr Flag kFlags[] = {
+    {.name = "client", .help = "Only the version of mistctl, which is the default"},
+    {.name = "server", .help = "Also ask the cluster for its version"},
+};
+constexpr FlagGroup kFlagGroups[] = {{"Flags", kFlags}, kOutputFlags};
+constexpr Example kExamples[] = {
+    {"mistctl version", "Which mistctl is this?"},
+    {"mistctl version --server -o json", "And which Kubernetes does it talk to?"},
+};
+
+Value client_version(const BuildInfo& build) {
+  return Value::object({{"version", Value(build.version)},
+                        {"gitCommit", Value(build.commit)},
+                        {"platform", Value(build.platform)},
+                        {"compiler", Value(build.compiler)}});
+}
+
+Result<Value> server_version(const Invocation& invocation, World& world) {
+  const ClusterChoice choice{.kubeconfig = invocation.text("kubeconfig"),
+                             .context = invocation.text("context")};
+  MIST_TRY(const auto client, world.connect(choice, world));
+  return client->server_version(world.context.with_timeout(std::chrono::seconds(10)))
+      .in("while asking the cluster for its version");
+}
+
+Result<ExitCode> run_version(const Invocation& invocation, World& world) {
+  if (invocation.enabled("client") && invocation.enabled("server"))
+    return error(ErrorKind::Usage, "--client and --server exclude each other")
+        .with_hint("leave one of them out");
+  Value server;
+  if (invocation.enabled("server")) {
+    MIST_TRY(server, server_version(invocation, world));
+  }
+  const OutputFormat format = output_format(invocation);
+  if (format != OutputFormat::Table) {
+    print_value(world, format, Value::object({{"client", client_version(world.build)}, {"server", server}}));
+    return ExitCode::Ok;
+  }
+  world.out.write(fmt::format("mistctl {} (commit {}, {}, {})\n", world.build.version, world.build.commit,
+                              world.build.platform, world.build.compiler));
+  if (!server.is_null()) world.out.write(fmt::format("Kubernetes {}\n", server.string_at("gitVersion")));
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+constinit const Command kVersionCommand{
+    .path = "version",
+    .summary = "Print the version of mistctl, and of the cluster if asked",
+    .run = run_version,
+    .flags = kFlagGroups,
+    .examples = kExamples};
+
+}  // namespace mist::cli

@@ -1,0 +1,273 @@
+#include "cli/complete.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "cli/flags.h"
+#include "cli/invocation.h"
+#include "cli/parse.h"
+
+namespace mist::cli {
+namespace {
+
+// As a shell splits a line that isn't finished: the last word is the one at the cursor, maybe empty.
+std::vector<std::string> shell_words(std::string_view line) {
+  std::vector<std::string> words;
+  std::string word;
+  bool inside = false;
+  char quote = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quote == 0 && (c == ' ' || c == '\t' || c == '\n')) {
+      if (inside) words.push_back(std::exchange(word, {}));
+      inside = false;
+      continue;
+    }
+    inside = true;
+    if (c == '\\' && quote != '\'' && i + 1 < line.size())
+      word += line[++i];
+    else if (quote == 0 && (c == '"' || c == '\''))
+      quote = c;
+    else if (c == quote)
+      quote = 0;
+    else
+      word += c;
+  }
+  words.push_back(std::move(word));
+  return words;
+}
+
+class Completer {
+ public:
+  Completer(const CommandTable& table, const NameSource& names) : table_(table), names_(names) {}
+
+  CompletionReply run(std::vector<std::string> words) {
+    current_ = std::move(words.back());
+    words.pop_back();
+    for (std::size_t i = 1; i < words.size(); ++i) take(words[i]);
+    settle_command();
+    if (pending_ != nullptr) {
+      value(*pending_, "", current_);
+    } else if (!ended_ && current_.starts_with("--") && current_.find('=') != std::string::npos) {
+      const std::size_t equals = current_.find('=');
+      if (const Flag* flag = flag_named(std::string_view(current_).substr(2, equals - 2)))
+        value(*flag, current_.substr(0, equals + 1), current_.substr(equals + 1));
+    } else if (!ended_ && current_.starts_with('-')) {
+      flags();
+    } else if (command_ == nullptr) {
+      commands();
+    } else {
+      argument();
+    }
+    std::ranges::sort(reply_.words);
+    const auto repeated = std::ranges::unique(reply_.words);
+    reply_.words.erase(repeated.begin(), repeated.end());
+    return std::move(reply_);
+  }
+
+ private:
+  // A word before the cursor.
+  void take(const std::string& word) {
+    if (pending_ != nullptr) {
+      remember(*pending_, word);
+      pending_ = nullptr;
+    } else if (ended_ || !word.starts_with('-') || word == "-") {
+      words_.push_back(word);
+    } else if (word == "--") {
+      ended_ = true;
+    } else if (word.starts_with("--")) {
+      const std::size_t equals = word.find('=');
+      const Flag* flag = flag_named(std::string_view(word).substr(2, equals - 2));
+      if (flag != nullptr && equals != std::string::npos)
+        remember(*flag, word.substr(equals + 1));
+      else if (flag != nullptr)
+        seen(*flag);
+    } else {
+      letters(std::string_view(word).substr(1));
+    }
+  }
+
+  void letters(std::string_view text) {
+    while (!text.empty()) {
+      const Flag* flag = flag_lettered(text[0]);
+      text.remove_prefix(1);
+      if (flag == nullptr) return;
+      if (!text.empty() && takes_value(*flag)) return remember(*flag, text);
+      seen(*flag);
+    }
+  }
+
+  void seen(const Flag& flag) {
+    if (takes_value(flag))
+      pending_ = &flag;
+    else
+      given_.push_back(flag.name);
+  }
+
+  void remember(const Flag& flag, std::string_view text) {
+    if (flag.type != FlagType::Texts) given_.push_back(flag.name);
+    if (text.starts_with('=')) text.remove_prefix(1);
+    if (flag.name == "namespace") scope_.ns = text;
+    if (flag.name == "context") scope_.cluster.context = text;
+    if (flag.name == "kubeconfig") scope_.cluster.kubeconfig = text;
+  }
+
+  // The words that name the command go; what is left are arguments.
+  void settle_command() {
+    std::size_t used = 0;
+    if (words_.size() >= 2) {
+      command_ = find_command(table_, fmt::format("{} {}", words_[0], words_[1]));
+      used = 2;
+    }
+    if (command_ == nullptr && !words_.empty()) {
+      command_ = find_command(table_, words_[0]);
+      used = 1;
+    }
+    if (command_ != nullptr) words_.erase(words_.begin(), words_.begin() + static_cast<std::ptrdiff_t>(used));
+  }
+
+  const Flag* flag_named(std::string_view name) const {
+    return any([&](const Flag& flag) { return flag.name == name; });
+  }
+  const Flag* flag_lettered(char letter) const {
+    return any([&](const Flag& flag) { return flag.letter == letter; });
+  }
+  template <typename Matches>
+  const Flag* any(Matches matches) const {
+    const Flag* found = nullptr;
+    const auto look = [&](const FlagGroup& group) {
+      for (const Flag& flag : group.flags)
+        if (found == nullptr && matches(flag)) found = &flag;
+    };
+    if (command_ != nullptr)
+      for (const FlagGroup& group : command_->flags) look(group);
+    look(kGlobalFlags);
+    for (const Command* command : table_.commands)
+      for (const FlagGroup& group : command->flags) look(group);
+    return found;
+  }
+
+  void offer(std::string_view word) {
+    if (word.starts_with(current_)) reply_.words.emplace_back(word);
+  }
+
+  void flags() {
+    const auto offer_group = [&](const FlagGroup& group) {
+      for (const Flag& flag : group.flags)
+        if (std::ranges::find(given_, flag.name) == given_.end()) offer(fmt::format("--{}", flag.name));
+    };
+    if (command_ != nullptr)
+      for (const FlagGroup& group : command_->flags) offer_group(group);
+    offer_group(kGlobalFlags);
+  }
+
+  void commands() {
+    for (const Command* command : table_.commands) {
+      if (command->hidden) continue;
+      offer_command(command->path);
+      if (!command->alias.empty()) offer_command(command->alias);
+    }
+  }
+
+  // The word of `path` that comes after those already typed.
+  void offer_command(std::string_view path) {
+    const std::vector<std::string_view> parts = split(path, ' ');
+    if (words_.size() >= parts.size()) return;
+    for (std::size_t i = 0; i < words_.size(); ++i)
+      if (parts[i] != words_[i]) return;
+    offer(parts[words_.size()]);
+  }
+
+  void argument() {
+    const auto arguments = command_->arguments;
+    if (arguments.empty()) return;
+    const Argument& last = arguments.back();
+    const bool many = last.arity == Arity::OneOrMore || last.arity == Arity::Any;
+    if (words_.size() >= arguments.size() && !many) return;
+    names(arguments[std::min(words_.size(), arguments.size() - 1)].completion, "", current_);
+  }
+
+  void value(const Flag& flag, const std::string& prefix, const std::string& typed) {
+    if (flag.type == FlagType::Bool) {
+      if (!prefix.empty()) offer_all({"true", "false"}, prefix, typed);
+      return;
+    }
+    for (const std::string_view choice : flag.choices) {
+      if (choice.ends_with('=') && typed.starts_with(choice)) {
+        reply_.files = CompletionReply::Files::Directories;
+        return;
+      }
+      if (!choice.starts_with(typed)) continue;
+      reply_.words.push_back(prefix + std::string(choice));
+      if (choice.ends_with('=')) reply_.no_space = true;
+    }
+    names(flag.completion, prefix, typed);
+  }
+
+  void offer_all(const std::vector<std::string>& candidates, const std::string& prefix,
+                 const std::string& typed) {
+    for (const std::string& candidate : candidates)
+      if (candidate.starts_with(typed)) reply_.words.push_back(prefix + candidate);
+  }
+
+  void names(Completion kind, const std::string& prefix, const std::string& typed) {
+    switch (kind) {
+      case Completion::None:
+        return;
+      case Completion::File:
+        reply_.files = CompletionReply::Files::Files;
+        return;
+      case Completion::Directory:
+        reply_.files = CompletionReply::Files::Directories;
+        return;
+      case Completion::Command:
+        return commands();
+      case Completion::Package: {
+        if (typed.starts_with('.') || typed.starts_with('/')) {
+          reply_.files = CompletionReply::Files::Files;
+          return;
+        }
+        // "name/": what follows is a path inside the registry.
+        for (const std::string& registry : names_(Completion::Registry, scope_))
+          if (const std::string word = registry + "/"; word.starts_with(typed))
+            reply_.words.push_back(prefix + word);
+        reply_.no_space = true;
+        return;
+      }
+      case Completion::Release:
+      case Completion::Namespace:
+      case Completion::Context:
+      case Completion::Registry:
+        return offer_all(names_(kind, scope_), prefix, typed);
+    }
+  }
+
+  const CommandTable& table_;
+  const NameSource& names_;
+  std::string current_;
+  std::vector<std::string> words_;       // before the cursor, flags left out
+  std::vector<std::string_view> given_;  // flags that can't be given again
+  const Flag* pending_ = nullptr;        // the flag whose value comes next
+  bool ended_ = false;                   // after "--"
+  const Command* command_ = nullptr;
+  CompletionScope scope_;
+  CompletionReply reply_;
+};
+
+}  // namespace
+
+CompletionReply complete(std::string_view line, const CommandTable& table, const NameSource& names) {
+  return Completer(table, names).run(shell_words(line));
+}
+
+void strip_to_last_break(CompletionReply& reply, std::string_view line, std::string_view breaks) {
+  const std::string current = shell_words(line).back();
+  // Only these two stand inside our words; bash breaks at them although they need no quotes.
+  std::size_t keep = 0;
+  for (std::size_t i = 0; i < current.size(); ++i)
+    if ((current[i] == '=' || current[i] == ':') && breaks.find(current[i]) != std::string_view::npos)
+      keep = i + 1;
+  for (std::string& word : reply.words) word.erase(0, keep);
+}
+
+}  // namespace mist::cli

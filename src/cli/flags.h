@@ -1,0 +1,60 @@
+#pragma once
+// Flags that several commands share. A name or letter takes a value in all commands or in none
+// (commands_test.cc checks it): that is what lets flags stand before the command's name.
+
+#include <array>
+
+#include "cli/command.h"
+
+namespace mist::cli {
+
+inline constexpr std::string_view kColorChoices[] = {"auto", "always", "never"};
+inline constexpr Flag kGlobalFlagList[] = {
+    {.name = "kubeconfig",
+     .type = FlagType::Text,
+     .value = "FILE",
+     .help = "Cluster configuration; without it $KUBECONFIG, then ~/.kube/config",
+     .completion = Completion::File},
+    {.name = "context",
+     .type = FlagType::Text,
+     .value = "NAME",
+     .help = "Context of the kubeconfig to use instead of its current one",
+     .completion = Completion::Context},
+    {.name = "namespace",
+     .letter = 'n',
+     .type = FlagType::Text,
+     .value = "NAME",
+     .help = "Namespace of the release; without it the context's, then \"default\"",
+     .completion = Completion::Namespace},
+    {.name = "color",
+     .type = FlagType::Choice,
+     .value = "WHEN",
+     .help = "Colors: auto is on a terminal, unless NO_COLOR is set or TERM is dumb",
+     .fallback = "auto",
+     .choices = kColorChoices},
+    {.name = "quiet", .letter = 'q', .help = "No progress; only results, warnings and errors"},
+    {.name = "verbose", .letter = 'v', .type = FlagType::Count, .help = "Say more; -vv says most"},
+    {.name = "help", .letter = 'h', .help = "Print this help"},
+};
+inline constexpr FlagGroup kGlobalFlags{"Global flags", kGlobalFlagList};
+
+/// `-o` of commands whose plain form is text for people.
+inline constexpr std::string_view kOutputChoices[] = {"table", "json", "yaml"};
+inline constexpr Flag kOutputFlagList[] = {
+    {.name = "output",
+     .letter = 'o',
+     .type = FlagType::Choice,
+     .value = "FORMAT",
+     .help = "How to print the result",
+     .fallback = "table",
+     .choices = kOutputChoices},
+};
+inline constexpr FlagGroup kOutputFlags{"Output flags", kOutputFlagList};
+
+/// `--yes` of commands that ask before they delete or change much.
+inline constexpr Flag kConfirmFlagList[] = {
+    {.name = "yes", .letter = 'y', .help = "Don't ask"},
+};
+inline constexpr FlagGroup kConfirmFlags{"Confirmation flags", kConfirmFlagList};
+
+}  // namespace mist::cli

@@ -1,0 +1,16 @@
+#pragma once
+// Names that completion offers and only the outside world knows.
+
+#include <string>
+#include <vector>
+
+#include "cli/complete.h"
+#include "cli/world.h"
+
+namespace mist::cli {
+
+/// Registries, namespaces, …; what can't be found out within two seconds is left out, for completion has no
+/// place for errors. Blocking, one thread.
+std::vector<std::string> names_of(Completion kind, const CompletionScope& scope, World& world);
+
+}  // namespace mist::cli

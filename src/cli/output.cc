@@ -1,0 +1,60 @@
+#include "cli/output.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "cli/display_width.h"
+#include "encoding/json.h"
+#include "encoding/yaml.h"
+
+namespace mist::cli {
+
+OutputFormat output_format(const Invocation& invocation) {
+  const std::string format = invocation.text("output");
+  if (format == "json") return OutputFormat::Json;
+  return format == "yaml" ? OutputFormat::Yaml : OutputFormat::Table;
+}
+
+void print_value(World& world, OutputFormat format, const encoding::Value& value) {
+  MIST_CHECK(format != OutputFormat::Table);
+  if (format == OutputFormat::Json)
+    world.out.write(encoding::to_json(value, encoding::JsonStyle::Pretty) + "\n");
+  else
+    world.out.write(encoding::to_yaml(value));
+}
+
+void Table::add(std::vector<Cell> row) {
+  MIST_CHECK(row.size() == headers_.size());
+  for (Cell& cell : row) cell.text = escape_controls(cell.text);
+  rows_.push_back(std::move(row));
+}
+
+std::string Table::render(bool color) const {
+  constexpr int kGap = 3;
+  std::vector<int> widths;
+  for (std::size_t column = 0; column < headers_.size(); ++column) {
+    int width = display_width(headers_[column]);
+    for (const auto& row : rows_) width = std::max(width, display_width(row[column].text));
+    widths.push_back(width + kGap);
+  }
+  // Spaces stand outside the color, and none at the end of a line.
+  std::string out;
+  const auto draw = [&](std::size_t column, std::string_view text, Tone tone, bool last) {
+    out += paint(color, tone, text);
+    if (!last) out.append(static_cast<std::size_t>(widths[column] - display_width(text)), ' ');
+  };
+  const auto draw_row = [&](std::size_t count, auto cell_of) {
+    std::size_t used = count;
+    while (used > 0 && cell_of(used - 1).text.empty()) --used;
+    for (std::size_t column = 0; column < used; ++column) {
+      const Cell cell = cell_of(column);
+      draw(column, cell.text, cell.tone, column + 1 == used);
+    }
+    out += '\n';
+  };
+  draw_row(headers_.size(), [&](std::size_t i) { return Cell{headers_[i], Tone::Strong}; });
+  for (const auto& row : rows_) draw_row(row.size(), [&](std::size_t i) { return row[i]; });
+  return out;
+}
+
+}  // namespace mist::cli

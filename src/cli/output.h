@@ -1,0 +1,45 @@
+#pragma once
+// Printing results to stdout: Values as JSON or YAML, rows as a table. One thread.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/invocation.h"
+#include "cli/style.h"
+#include "cli/world.h"
+#include "encoding/value.h"
+
+namespace mist::cli {
+
+enum class OutputFormat : std::uint8_t { Table, Json, Yaml };
+
+/// What kOutputFlags gave (flags.h).
+OutputFormat output_format(const Invocation& invocation);
+
+/// JSON (pretty, a newline at the end) or YAML. Table is a defect: the command draws that itself.
+void print_value(World& world, OutputFormat format, const encoding::Value& value);
+
+struct Cell {
+  std::string text;
+  Tone tone = Tone::Plain;
+};
+
+/// Columns as kubectl prints them: three spaces between, as wide as their widest cell on a terminal. Control
+/// characters in cells are escaped.
+class Table {
+ public:
+  /// `headers` in capitals.
+  explicit Table(std::vector<std::string> headers) : headers_(std::move(headers)) {}
+  /// As many cells as there are headers.
+  void add(std::vector<Cell> row);
+  bool empty() const { return rows_.empty(); }
+  std::string render(bool color) const;
+
+ private:
+  std::vector<std::string> headers_;
+  std::vector<std::vector<Cell>> rows_;
+};
+
+}  // namespace mist::cli

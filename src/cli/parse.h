@@ -1,0 +1,38 @@
+#pragma once
+// From argv to an Invocation, by the tables of command.h. Pure; any thread.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/command.h"
+#include "cli/invocation.h"
+
+namespace mist::cli {
+
+/// The user wants help on this command, this group of commands, or (neither) on mistctl as a whole.
+struct HelpTopic {
+  const Command* command = nullptr;
+  std::string_view group;
+};
+
+using Parsed = std::variant<Invocation, HelpTopic>;
+
+/// `args` is argv without the program's name. Flags may stand anywhere, also before the command; `--` ends
+/// them; a flag's last form is checked against its type. Errors: Usage, with the usage line or the nearest
+/// name as hint.
+Result<Parsed> parse(std::span<const std::string> args, const CommandTable& table);
+
+/// The command of that path or alias; null if there is none.
+const Command* find_command(const CommandTable& table, std::string_view path);
+
+/// "mistctl install NAME -p PACKAGE [flags]".
+std::string usage_line(const Command& command);
+
+/// True if `args` ask for JSON, even where the rest of them can't be parsed: errors then follow that form.
+bool asks_for_json(std::span<const std::string> args);
+
+}  // namespace mist::cli

@@ -1,0 +1,87 @@
+#include "cli/plain_progress.h"
+
+#include "base/text.h"
+#include "cli/duration.h"
+#include "cli/style.h"
+
+namespace mist::cli {
+
+PlainProgress::PlainProgress(const ProgressOptions& options, Output& err, Clock& clock, bool color)
+    : options_(options), err_(err), clock_(clock), color_(color) {}
+
+void PlainProgress::line(std::string text) { err_.write(text + "\n"); }
+
+void PlainProgress::message(const Message& event) {
+  const std::string text = escape_controls(event.text);
+  switch (event.level) {
+    case EventLevel::Warning:
+      return line(paint(color_, Tone::Warning, "warning:") + " " + text);
+    case EventLevel::Info:
+      if (!options_.quiet) line(text);
+      return;
+    case EventLevel::Debug:
+      if (!options_.quiet && options_.verbosity > 0) line(paint(color_, Tone::Faint, text));
+      return;
+  }
+}
+
+void PlainProgress::began(const ActivityBegan& event) {
+  if (options_.quiet) return;
+  const std::lock_guard lock(mutex_);
+  const bool now = options_.verbosity > 0;
+  if (now) line(fmt::format("… {}", escape_controls(event.text)));
+  running_.emplace(event.id, Running{escape_controls(event.text), clock_.steady_now(), now});
+  // Most commands end before anything needs watching; a thread is only started for the others.
+  if (now) return;
+  if (!watcher_.joinable()) watcher_ = std::jthread([this](std::stop_token stop) { watch(stop); });
+  wake_.notify_all();
+}
+
+void PlainProgress::ended(const ActivityEnded& event) {
+  const std::lock_guard lock(mutex_);
+  const auto found = running_.find(event.id);
+  if (found == running_.end()) return;
+  const Running& running = found->second;
+  if (options_.verbosity > 0)
+    line(fmt::format("… {} {} after {}", running.text, event.ok ? "done" : "failed",
+                     format_elapsed(clock_.steady_now() - running.since)));
+  running_.erase(found);
+}
+
+void PlainProgress::object(const ObjectProgress& event) {
+  if (options_.quiet) return;
+  std::string text = fmt::format("{}: {}", event.object, event.state);
+  if (!event.detail.empty()) text += fmt::format(" ({})", event.detail);
+  const std::lock_guard lock(mutex_);
+  std::string& last = last_[event.object];
+  if (last == text) return;
+  last = text;
+  line(escape_controls(text));
+}
+
+void PlainProgress::watch(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    const SteadyTime now = clock_.steady_now();
+    bool pending = false;
+    for (auto& [id, running] : running_) {
+      if (running.shown) continue;
+      if (now - running.since >= kShowActivityAfter) {
+        running.shown = true;
+        line(fmt::format("… {}", running.text));
+      } else {
+        pending = true;
+      }
+    }
+    if (pending)
+      wake_.wait_for(lock, stop, std::chrono::milliseconds(30), [] { return false; });
+    else
+      wake_.wait(lock, stop, [&] {
+        for (const auto& [id, running] : running_)
+          if (!running.shown) return true;
+        return false;
+      });
+  }
+}
+
+}  // namespace mist::cli

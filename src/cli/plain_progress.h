@@ -1,0 +1,50 @@
+#pragma once
+// Progress as lines, for pipes, logs and -v:
+//
+//   … compiling hello-web 0.1.0            an activity that takes longer than kShowActivityAfter
+//   Deployment shop/api: created           an object moved on; the same line isn't repeated
+//   warning: …
+//
+// Lines that begin with "… " depend on how fast the machine is; all others don't.
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "cli/progress.h"
+
+namespace mist::cli {
+
+class PlainProgress final : public EventSink {
+ public:
+  /// `err` and `clock` must live longer than this.
+  PlainProgress(const ProgressOptions& options, Output& err, Clock& clock, bool color);
+
+  void message(const Message& event) override;
+  void began(const ActivityBegan& event) override;
+  void ended(const ActivityEnded& event) override;
+  void object(const ObjectProgress& event) override;
+
+ private:
+  struct Running {
+    std::string text;
+    SteadyTime since;
+    bool shown = false;
+  };
+  void line(std::string text);
+  void watch(std::stop_token stop);
+
+  const ProgressOptions options_;
+  Output& err_;
+  Clock& clock_;
+  const bool color_;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::map<std::uint64_t, Running> running_;
+  std::map<std::string, std::string> last_;  // object → its last line
+  std::jthread watcher_;                     // last: it uses all of the above
+};
+
+}  // namespace mist::cli

@@ -1,0 +1,29 @@
+#include "cli/prompt.h"
+
+#include "base/text.h"
+#include "cli/style.h"
+
+namespace mist::cli {
+
+Result<bool> confirm(World& world, const Invocation& invocation, std::string_view question) {
+  if (invocation.enabled("yes")) return true;
+  if (!world.in.is_terminal() || !world.err.is_terminal())
+    return error(ErrorKind::Usage, "mistctl {} asks before it goes on, and nobody can answer here",
+                 invocation.command().path)
+        .with_because(fmt::format("the question is: {}", question))
+        .with_hint("add --yes");
+  while (true) {
+    world.err.write(
+        paint(world.color_err, Tone::Strong, fmt::format("{} [y/N] ", escape_controls(question))));
+    MIST_TRY(const std::optional<std::string> answer, world.in.read_line(world.context));
+    if (!answer) {
+      world.err.write("\n");
+      return false;
+    }
+    const std::string_view word = trim(*answer);
+    if (word == "y" || word == "Y" || word == "yes") return true;
+    if (word.empty() || word == "n" || word == "N" || word == "no") return false;
+  }
+}
+
+}  // namespace mist::cli

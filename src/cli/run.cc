@@ -1,0 +1,57 @@
+#include "cli/run.h"
+
+#include <utility>
+
+#include "cli/help.h"
+#include "cli/parse.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "cli/style.h"
+#include "encoding/json.h"
+
+namespace mist::cli {
+namespace {
+
+Result<ExitCode> call(const Invocation& invocation, World& world) {
+  const std::string color = invocation.text("color");
+  world.color_out = wants_color(color, world.out, world);
+  world.color_err = wants_color(color, world.err, world);
+  // The screen is clean again before anything else is written to it.
+  const auto progress =
+      make_progress({.quiet = invocation.enabled("quiet"), .verbosity = invocation.count("verbose")}, world);
+  world.events = progress.get();
+  auto result = invocation.command().run(invocation, world);
+  world.events = nullptr;
+  return result;
+}
+
+Result<ExitCode> parse_and_call(std::span<const std::string> args, World& world, const CommandTable& table) {
+  world.color_out = wants_color("auto", world.out, world);
+  world.color_err = wants_color("auto", world.err, world);
+  MIST_TRY(const Parsed parsed, parse(args, table));
+  if (const auto* topic = std::get_if<HelpTopic>(&parsed)) {
+    world.out.write(help_text(*topic, table, world.out.columns(), world.color_out));
+    return ExitCode::Ok;
+  }
+  return call(std::get<Invocation>(parsed), world);
+}
+
+}  // namespace
+
+ExitCode run(std::span<const std::string> args, World& world, const CommandTable& table) {
+  const std::vector<std::string> version{"version"};
+  if (args.size() == 1 && args[0] == "--version") args = version;
+  auto result = parse_and_call(args, world, table);
+  // Also after a failure: what was printed before it still has to arrive, or the user must know.
+  Status flushed = world.out.flush();
+  if (result.ok() && !flushed.ok()) result = std::move(flushed).error();
+  if (result.ok()) return *result;
+  const ExitCode code = exit_code_of(result.error());
+  if (asks_for_json(args))
+    world.err.write(encoding::to_json(error_to_value(result.error(), code)) + "\n");
+  else
+    world.err.write(render_error(result.error(), world.color_err));
+  return code;
+}
+
+}  // namespace mist::cli

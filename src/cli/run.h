@@ -1,0 +1,16 @@
+#pragma once
+// One whole run of mistctl: parse, set up progress and colors, call the handler, report.
+
+#include <span>
+#include <string>
+
+#include "cli/command.h"
+#include "cli/world.h"
+
+namespace mist::cli {
+
+/// `args` is argv without the program's name. Draws errors on `world.err` (as JSON when `-o json` was given),
+/// flushes `world.out`, and returns the exit code of the process.
+ExitCode run(std::span<const std::string> args, World& world, const CommandTable& table);
+
+}  // namespace mist::cli

@@ -1,0 +1,91 @@
+#pragma once
+// Everything impure that a command may touch, as one argument. main/ builds the real one, tests a smaller one
+// (testing/fake_world.h). A World is used by one command on one thread; what it refers to says its own thread
+// rule.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/event.h"
+#include "base/fs.h"
+#include "base/process.h"
+#include "base/random.h"
+#include "base/result.h"
+
+namespace mist::kube {
+class Client;
+}
+
+namespace mist::cli {
+
+/// Standard input. One thread.
+class Input {
+ public:
+  virtual ~Input() = default;
+  virtual bool is_terminal() const = 0;
+  /// The next line without its newline; nullopt at the end. Errors: Cancelled, Timeout, Internal.
+  virtual Result<std::optional<std::string>> read_line(const Context& context) = 0;
+  /// All that is left. Errors: as above, Invalid if it is more than `limit` bytes.
+  virtual Result<std::string> read_all(std::uint64_t limit, const Context& context) = 0;
+};
+
+/// Standard output or standard error. Failures are kept until `flush`, so that printing needs no checks. Any
+/// thread; a write is never torn by another.
+class Output {
+ public:
+  virtual ~Output() = default;
+  virtual void write(std::string_view text) = 0;
+  /// Errors: Retryable (no space), Internal. A reader that went away (EPIPE) is no error: the rest is
+  /// dropped.
+  virtual Status flush() = 0;
+  virtual bool is_terminal() const = 0;
+  virtual int columns() const = 0;  ///< of the terminal, now; 80 where nobody knows
+  virtual int rows() const = 0;     ///< of the terminal, now; 24 where nobody knows
+};
+
+/// What this program is; constants of the build.
+struct BuildInfo {
+  std::string version;   ///< "0.1.0", SemVer
+  std::string commit;    ///< of git, "-dirty" if the tree was changed; "unknown" outside a checkout
+  std::string platform;  ///< "linux/amd64"
+  std::string compiler;
+};
+
+/// Which cluster the user chose. Empty: not said.
+struct ClusterChoice {
+  std::string kubeconfig;
+  std::string context;
+};
+
+struct World {
+  BuildInfo build;
+  Path program;  ///< absolute path of the running program
+
+  Input& in;
+  Output& out;  ///< results, and nothing else
+  Output& err;  ///< progress, questions, errors
+
+  FileSystem& files;
+  ProcessRunner& processes;
+  Clock& clock;
+  Random& random;
+  std::function<std::optional<std::string>(std::string_view name)> environment;
+  Context context = {};  ///< stops at Ctrl-C and SIGTERM
+
+  /// Where progress goes; run() puts the sink that the flags ask for here before a handler starts. Never null
+  /// in a handler.
+  EventSink* events = nullptr;
+  bool color_out = false;  ///< whether `out` may carry colors; run() decides
+  bool color_err = false;
+
+  /// A client of the chosen cluster. Sends nothing by itself.
+  std::function<Result<std::unique_ptr<kube::Client>>(const ClusterChoice&, World&)> connect = {};
+};
+
+}  // namespace mist::cli

@@ -1,0 +1,132 @@
+#include "main/host_streams.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/handle.h"
+
+namespace mist {
+namespace {
+
+constexpr std::size_t kBlock = std::size_t{64} << 10;
+
+Error input_error(int code) {
+  return error(ErrorKind::Internal, "cannot read standard input").with_because(std::strerror(code));
+}
+
+// Waits until `fd` can be read; the context's error if that ends first.
+Status wait_readable(int fd, const Context& context) {
+  const UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  const std::stop_callback on_stop(context.stop(), [&] {
+    const std::uint64_t one = 1;
+    // A full counter has woken the poll already.
+    [[maybe_unused]] const ssize_t ignored = ::write(wake.get(), &one, sizeof one);
+  });
+  while (true) {
+    MIST_TRY_VOID(context.check());
+    std::array<pollfd, 2> fds{pollfd{fd, POLLIN, 0}, pollfd{wake.get(), POLLIN, 0}};
+    int timeout = -1;
+    if (const auto left = context.remaining())
+      timeout = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(*left).count());
+    if (::poll(fds.data(), fds.size(), timeout) < 0 && errno != EINTR) return input_error(errno);
+    if (fds[0].revents != 0) return {};
+  }
+}
+
+winsize terminal_size(int fd) {
+  winsize size{};
+  if (::ioctl(fd, TIOCGWINSZ, &size) != 0) size = {};
+  return size;
+}
+
+}  // namespace
+
+bool HostInput::is_terminal() const { return ::isatty(fd_) == 1; }
+
+Result<bool> HostInput::fill(const Context& context) {
+  std::array<char, kBlock> block;
+  while (true) {
+    MIST_TRY_VOID(wait_readable(fd_, context));
+    const ssize_t count = ::read(fd_, block.data(), block.size());
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (count < 0) return input_error(errno);
+    buffer_.append(block.data(), static_cast<std::size_t>(count));
+    return count > 0;
+  }
+}
+
+Result<std::optional<std::string>> HostInput::read_line(const Context& context) {
+  while (buffer_.find('\n') == std::string::npos) {
+    MIST_TRY(const bool more, fill(context));
+    if (more) continue;
+    if (buffer_.empty()) return std::optional<std::string>();
+    return std::optional<std::string>(std::exchange(buffer_, {}));
+  }
+  const std::size_t end = buffer_.find('\n');
+  std::optional<std::string> line(buffer_.substr(0, end));
+  buffer_.erase(0, end + 1);
+  return line;
+}
+
+Result<std::string> HostInput::read_all(std::uint64_t limit, const Context& context) {
+  while (true) {
+    if (buffer_.size() > limit)
+      return error(ErrorKind::Invalid, "standard input is larger than {} bytes", limit);
+    MIST_TRY(const bool more, fill(context));
+    if (!more) return std::exchange(buffer_, {});
+  }
+}
+
+void HostOutput::write(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  buffer_ += text;
+  if (buffering_ == Buffering::None || buffer_.size() >= kBlock) drain_locked();
+}
+
+void HostOutput::drain_locked() {
+  std::string_view rest = buffer_;
+  while (!rest.empty() && failed_ == 0) {
+    const ssize_t count = ::write(fd_, rest.data(), rest.size());
+    if (count >= 0) {
+      rest.remove_prefix(static_cast<std::size_t>(count));
+    } else if (errno == EAGAIN) {
+      // Somebody who shares the descriptor made it non-blocking.
+      pollfd ready{fd_, POLLOUT, 0};
+      ::poll(&ready, 1, -1);
+    } else if (errno != EINTR) {
+      failed_ = errno;
+    }
+  }
+  buffer_.clear();
+}
+
+Status HostOutput::flush() {
+  const std::lock_guard lock(mutex_);
+  drain_locked();
+  if (failed_ == 0 || failed_ == EPIPE) return {};
+  const bool full = failed_ == ENOSPC || failed_ == EDQUOT;
+  Error failure = error(full ? ErrorKind::Retryable : ErrorKind::Internal, "cannot write to {}", name_)
+                      .with_because(std::strerror(failed_));
+  if (full) failure.hint = "make room, or send the output elsewhere; what was printed is incomplete";
+  return failure;
+}
+
+bool HostOutput::is_terminal() const { return ::isatty(fd_) == 1; }
+
+int HostOutput::columns() const {
+  const winsize size = terminal_size(fd_);
+  return size.ws_col == 0 ? 80 : size.ws_col;
+}
+
+int HostOutput::rows() const {
+  const winsize size = terminal_size(fd_);
+  return size.ws_row == 0 ? 24 : size.ws_row;
+}
+
+}  // namespace mist

@@ -1,0 +1,51 @@
+#pragma once
+// Standard input, output and error of the process.
+
+#include <atomic>
+#include <mutex>
+#include <string>
+
+#include "cli/world.h"
+
+namespace mist {
+
+/// A file descriptor that isn't ours to close. Reading ends when the context does, also while a terminal
+/// waits for its user.
+class HostInput final : public cli::Input {
+ public:
+  explicit HostInput(int fd) : fd_(fd) {}
+  bool is_terminal() const override;
+  Result<std::optional<std::string>> read_line(const Context& context) override;
+  Result<std::string> read_all(std::uint64_t limit, const Context& context) override;
+
+ private:
+  /// More bytes into buffer_; false at the end.
+  Result<bool> fill(const Context& context);
+  int fd_;
+  std::string buffer_;
+};
+
+enum class Buffering : bool { None, Blocks };
+
+class HostOutput final : public cli::Output {
+ public:
+  /// `name` stands in errors: "standard output".
+  HostOutput(int fd, std::string name, Buffering buffering)
+      : fd_(fd), name_(std::move(name)), buffering_(buffering) {}
+  void write(std::string_view text) override;
+  Status flush() override;
+  bool is_terminal() const override;
+  int columns() const override;
+  int rows() const override;
+
+ private:
+  void drain_locked();
+  const int fd_;
+  const std::string name_;
+  const Buffering buffering_;
+  std::mutex mutex_;
+  std::string buffer_;
+  int failed_ = 0;  // errno of the first write that failed
+};
+
+}  // namespace mist

@@ -1,0 +1,28 @@
+#pragma once
+// SIGINT and SIGTERM as a stop token. The first one asks the command to stop and clean up; the second ends
+// the process at once with exit code 130. SIGPIPE is ignored: a closed pipe is an error of write(2). The
+// three dispositions are the process's, so there is one Interrupt, made by main before any other thread.
+
+#include <stop_token>
+#include <thread>
+
+#include "base/handle.h"
+
+namespace mist {
+
+class Interrupt {
+ public:
+  Interrupt();
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+  ~Interrupt();
+
+  std::stop_token token() const { return source_.get_token(); }
+
+ private:
+  std::stop_source source_;
+  UniqueFd read_, write_;
+  std::thread waiter_;
+};
+
+}  // namespace mist
