@@ -24,6 +24,9 @@ constexpr std::size_t kLongUpload = std::size_t{256} << 10;
 // Announced lengths are only believed so far before bytes arrive.
 constexpr std::uint64_t kMostReserved = std::uint64_t{16} << 20;
 
+// A request that waits for a connection longer than its idle time looks this often if it got one.
+constexpr std::chrono::milliseconds kLeastWait{50};
+
 std::int64_t steady_nanoseconds() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
@@ -351,7 +354,11 @@ Exchange::Woken Exchange::wait(const Context& context) {
     const SteadyTime now = std::chrono::steady_clock::now();
     if (context.deadline() && now >= *context.deadline()) return Woken::Deadline;
     if (now >= due) return started ? Woken::Idle : Woken::Unstarted;
-    changed_.wait_until(lock, std::min(due, context.deadline().value_or(due)));
+    // Activity wakes nobody, which would cost a switch of threads for each request; so look again when the
+    // idle time could be over at the earliest.
+    const SteadyTime earliest = std::max(now + kLeastWait, std::min(due, created_ + idle));
+    const SteadyTime look = started ? due : earliest;
+    changed_.wait_until(lock, std::min(look, context.deadline().value_or(look)));
   }
 }
 
