@@ -1,0 +1,67 @@
+#pragma once
+// Versions and version ranges: SemVer 2.0.0 (semver.org), with ranges as Helm (Masterminds/semver) and npm
+// write them and KPM's `1.9 < x <= 1.10`. Plain values; any thread.
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace mist::encoding {
+
+struct SemVer {
+  std::uint64_t major = 0;
+  std::uint64_t minor = 0;
+  std::uint64_t patch = 0;
+  std::vector<std::string> prerelease;  ///< the parts between dots: {"rc", "1"}
+  std::string build;                    ///< without "+"; no part of the order
+
+  /// Exactly what semver.org allows: three numbers without leading zeros. Errors: Invalid.
+  static Result<SemVer> parse(std::string_view text);
+  /// Also "v1.2.3", "1.2" and "1", whose missing numbers are 0. Errors: Invalid.
+  static Result<SemVer> parse_lenient(std::string_view text);
+
+  std::string to_string() const;
+
+  /// Precedence (semver.org 11): a prerelease comes before its release; build metadata doesn't count.
+  friend std::strong_ordering operator<=>(const SemVer& a, const SemVer& b);
+  friend bool operator==(const SemVer& a, const SemVer& b) { return (a <=> b) == 0; }
+};
+
+/// A set of versions: alternatives (`||`) of conditions that all must hold (space or comma).
+///   =1.2.3  1.2.3  !=1.2.3  >1.2  >=1.2  <2  <=2   comparisons (a bare 1.2 or 1.2.x: any 1.2)
+///   ^1.2.3   >=1.2.3 <2.0.0, and ^0.2.3 <0.3.0, ^0.0.3 <0.0.4
+///   ~1.2.3   >=1.2.3 <1.3.0, and ~1 <2.0.0
+///   1.2.x 1.* *   any in place of the wildcard
+///   1.2 - 2.3    both ends included, 2.3 meaning any 2.3
+///   1.9 < x <= 1.10    KPM's form; numbers that are missing are 0
+/// A prerelease is in the set only if a condition of the alternative names a prerelease of the same numbers.
+class SemVerRange {
+ public:
+  /// Errors: Invalid, saying which part isn't understood.
+  static Result<SemVerRange> parse(std::string_view text);
+
+  bool contains(const SemVer& version) const;
+  /// True for a range that only one version fits: `1.2.3` or `=1.2.3`.
+  bool is_exact() const;
+  /// As it was written.
+  const std::string& text() const { return text_; }
+
+ private:
+  enum class Compare : std::uint8_t { Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual };
+  struct Condition {
+    Compare compare = Compare::Equal;
+    SemVer version;
+    bool hidden = false;  // an upper end that we made ourselves: its prereleases were never named
+  };
+  using Alternative = std::vector<Condition>;
+  class Reader;
+
+  std::string text_;
+  std::vector<Alternative> alternatives_;
+};
+
+}  // namespace mist::encoding
