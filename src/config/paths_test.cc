@@ -1,0 +1,74 @@
+#include "config/paths.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <map>
+
+#include "testing/temp_dir.h"
+
+namespace mist::config {
+namespace {
+
+Environment fixed(std::map<std::string, std::string, std::less<>> variables) {
+  return [variables = std::move(variables)](std::string_view name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    if (found == variables.end()) return std::nullopt;
+    return found->second;
+  };
+}
+
+Paths paths_for(std::map<std::string, std::string, std::less<>> variables) {
+  const auto paths = Paths::from_environment(fixed(std::move(variables)), "/opt/mist/bin/mistctl");
+  EXPECT_TRUE(paths.ok()) << paths.error().to_line();
+  return *paths;
+}
+
+TEST(Paths, AreTheOriginalsByDefault) {
+  const Paths paths = paths_for({{"HOME", "/home/u"}});
+  EXPECT_EQ(paths.home, "/home/u/.mistletoe");
+  EXPECT_EQ(paths.config_file, "/home/u/.mistletoe/config.yaml");
+  EXPECT_EQ(paths.cache, "/home/u/.cache/mistletoe");
+  EXPECT_EQ(paths.engines, "/opt/mist/share/mistletoe/engines");
+}
+
+TEST(Paths, AnOwnHomeSharesNothingWithOthers) {
+  const Paths paths = paths_for(
+      {{"HOME", "/home/u"}, {"XDG_CACHE_HOME", "/home/u/xdg"}, {"MIST_HOME_LOCATION", "/tmp/demo/"}});
+  EXPECT_EQ(paths.config_file, "/tmp/demo/config.yaml");
+  EXPECT_EQ(paths.cache, "/tmp/demo/cache");
+  EXPECT_EQ(paths.state, "/tmp/demo/state");
+}
+
+TEST(Paths, TakeEachVariableOnItsOwn) {
+  const Paths paths = paths_for({{"HOME", "/home/u"},
+                                 {"XDG_CACHE_HOME", "/var/c"},
+                                 {"MIST_CONFIG_LOCATION", "/etc/mist.yaml"},
+                                 {"MIST_ENGINES_LOCATION", "/build/engines"}});
+  EXPECT_EQ(paths.home, "/home/u/.mistletoe");
+  EXPECT_EQ(paths.config_file, "/etc/mist.yaml");
+  EXPECT_EQ(paths.cache, "/var/c/mistletoe");
+  EXPECT_EQ(paths.engines, "/build/engines");
+}
+
+TEST(Paths, EmptyVariablesAndARelativeXdgDirectoryDoNotCount) {
+  const Paths paths = paths_for({{"HOME", "/home/u"}, {"XDG_CACHE_HOME", "rel"}, {"MIST_HOME_LOCATION", ""}});
+  EXPECT_EQ(paths.home, "/home/u/.mistletoe");
+  EXPECT_EQ(paths.cache, "/home/u/.cache/mistletoe");
+}
+
+TEST(Paths, RelativeOnesBecomeAbsolute) {
+  EXPECT_TRUE(paths_for({{"HOME", "/h"}, {"MIST_HOME_LOCATION", "demo"}}).home.is_absolute());
+}
+
+TEST(MakePrivateDirectory, IsForTheOwnerOnly) {
+  testing::TempDir temp;
+  HostFileSystem files;
+  ASSERT_TRUE(make_private_directory(files, temp.path() / "a" / "b").ok());
+  struct stat info{};
+  ASSERT_EQ(::stat((temp.path() / "a" / "b").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0700u);
+}
+
+}  // namespace
+}  // namespace mist::config
