@@ -1,0 +1,74 @@
+#pragma once
+// How a package's code is talked to. `open` recognises which package ABI a module speaks (DESIGN, "The
+// package ABI") and gives a Guest that hides the difference. Each ABI has a folder of its own and one row in
+// abi.cc. A Guest may be used from any thread; each call runs the module in a fresh instance.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/context.h"
+#include "base/result.h"
+#include "encoding/value.h"
+#include "wasm/limits.h"
+#include "wasm/runtime.h"
+#include "wasm/world.h"
+
+namespace mist::abi {
+
+inline constexpr std::string_view kVersion1Alpha1 = "mistletoe.dev/v1alpha1";
+inline constexpr std::string_view kVersion1 = "mistletoe.dev/v1";
+
+/// The name of the file that holds what a package simply printed.
+inline constexpr std::string_view kPlainOutputFile = "stdout.yaml";
+
+/// One file of Kubernetes YAML (any number of documents), not parsed yet.
+struct OutputFile {
+  std::string path;  ///< relative, without "." and ".." parts and control characters
+  std::string text;  ///< valid UTF-8
+};
+
+struct Output {
+  std::vector<OutputFile> files;  ///< in the order of the result document
+  encoding::Value exports;        ///< for packages that call this one; null if there are none
+  std::string log;                ///< what the guest wrote to stderr; may hold anything
+  std::uint64_t drawn = 0;        ///< random bytes drawn after its entry: other than 0, another seed may give
+                                  ///< another output
+};
+
+struct RunOptions {
+  wasm::World world;
+  wasm::Limits limits;
+  Context context;
+};
+
+class Guest {
+ public:
+  virtual ~Guest() = default;
+
+  /// "v1alpha1", "v1 command", "v1 reactor".
+  virtual std::string_view abi() const = 0;
+  /// The apiVersion of the input document that it understands.
+  virtual std::string_view input_version() const = 0;
+
+  /// The MistPackage document: from the custom section "mistletoe.package", which runs nothing; else, where
+  /// the ABI has a function for it, from there; else nothing. Invalid for a document that is none; Trap.
+  virtual Result<std::optional<encoding::Value>> info(const RunOptions& options) const = 0;
+
+  /// Renders a MistInput document (any Value; it is passed on as it is). Errors: Invalid where the package
+  /// itself said that it failed (its words are in `because`) or gave what can't be understood; Trap; Timeout;
+  /// Cancelled.
+  virtual Result<Output> generate(const encoding::Value& input, const RunOptions& options) const = 0;
+};
+
+/// Invalid if the module speaks no package ABI, or one of its functions has another type.
+Result<std::unique_ptr<Guest>> open(wasm::Module module);
+
+/// The MistPackage document of wasm bytes that has one in its custom section; needs no Runtime and runs
+/// nothing.
+Result<std::optional<encoding::Value>> read_metadata(std::span<const std::byte> wasm, std::string_view name);
+
+}  // namespace mist::abi

@@ -1,0 +1,189 @@
+#include "abi/documents.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "encoding/json.h"
+#include "encoding/yaml.h"
+
+namespace mist::abi {
+namespace {
+
+using encoding::Value;
+
+constexpr std::string_view kResultKind = "MistResult";
+constexpr std::string_view kPackageKind = "MistPackage";
+constexpr std::size_t kMaxQuoted = 100;
+
+std::string in_quotes(std::string_view text) {
+  return fmt::format("\"{}{}\"", escape_controls(text.substr(0, kMaxQuoted)),
+                     text.size() > kMaxQuoted ? "…" : "");
+}
+
+encoding::YamlOptions strict_options(std::string_view file) {
+  encoding::YamlOptions options;
+  options.strict = true;
+  options.file = file;
+  return options;
+}
+
+// Where a value of a parsed document stands in it.
+SourceLocation place(const Value& value, std::string_view file) {
+  return {.file = std::string(file),
+          .line = value.position().line,
+          .column = value.position().column,
+          .excerpt = ""};
+}
+
+// kind and apiVersion, the same for all of our documents.
+Status check_envelope(const Value& document, std::string_view kind, std::string_view name,
+                      std::string_view source) {
+  const auto wrong = [&](std::string text) {
+    return error(ErrorKind::Invalid, "{} of {} is no {} document", source, name, kind)
+        .with_because(std::move(text))
+        .at(place(document, source));
+  };
+  if (!document.is_object()) return wrong(fmt::format("it is {}, not an object", kind_name(document.kind())));
+  if (document.string_at("kind") != kind)
+    return wrong(fmt::format("its kind is {}", in_quotes(document.string_at("kind"))));
+  const std::string_view version = document.string_at("apiVersion");
+  if (version != kVersion1Alpha1 && version != kVersion1)
+    return wrong(fmt::format("its apiVersion is {}, but it must be {} or {}", in_quotes(version),
+                             kVersion1Alpha1, kVersion1));
+  return {};
+}
+
+bool is_bad_part(std::string_view part) { return part.empty() || part == "." || part == ".."; }
+
+// Paths end up in file systems (`generate -o dir=`) and on terminals.
+bool is_safe_path(std::string_view path) {
+  const auto is_control = [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f || c == '\\';
+  };
+  return path.size() <= 1024 && !std::ranges::any_of(path, is_control) &&
+         !std::ranges::any_of(split(path, '/'), is_bad_part);
+}
+
+Result<std::vector<OutputFile>> parse_files(const Value& data, std::string_view name,
+                                            std::string_view source) {
+  std::vector<OutputFile> files;
+  const Value* const list = data.find("files");
+  if (list == nullptr || list->is_null()) return files;
+  const auto wrong = [&](const Value& at, std::string text) {
+    return error(ErrorKind::Invalid, "the result of {} can't be used: {}", name, text).at(place(at, source));
+  };
+  if (!list->is_object())
+    return wrong(*list, fmt::format("data.files is {}, not an object of paths and YAML texts",
+                                    kind_name(list->kind())));
+  for (const Value::Member& member : list->as_object()) {
+    if (!is_safe_path(member.key))
+      return wrong(member.value,
+                   fmt::format("{} can't be the path of a file (relative, without \".\" and \"..\")",
+                               in_quotes(member.key)));
+    if (!member.value.is_string())
+      return wrong(member.value, fmt::format("the file {} is {}, not a YAML text", in_quotes(member.key),
+                                             kind_name(member.value.kind())));
+    MIST_TRY_VOID(
+        check_text(member.value.as_string(), fmt::format("the file {} of {}", in_quotes(member.key), name)));
+    files.push_back({member.key, member.value.as_string()});
+  }
+  return files;
+}
+
+Result<Value> parse_exports(const Value& data, std::string_view name) {
+  const Value* const exports = data.find("exports");
+  if (exports == nullptr) return Value();
+  if (!exports->is_string()) return *exports;
+  return encoding::parse_yaml(exports->as_string(), strict_options("data.exports"))
+      .in(fmt::format("while reading what {} exports", name));
+}
+
+}  // namespace
+
+std::string input_text(const Value& input) {
+  const std::string json = encoding::to_json(input);
+  std::string text;
+  text.reserve(json.size() + 1);
+  // YAML 1.1 wants DEL, the C1 controls and the noncharacters FFFE and FFFF escaped; JSON lets them stand. In
+  // UTF-8 they are 7f, c2 80–c2 9f, ef bf be, ef bf bf; in JSON they can only be inside of a string.
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const auto at = [&](std::size_t offset) {
+      return i + offset < json.size() ? static_cast<unsigned char>(json[i + offset]) : 0U;
+    };
+    if (at(0) == 0x7f) {
+      text += "\\u007f";
+    } else if (at(0) == 0xc2 && at(1) >= 0x80 && at(1) <= 0x9f) {
+      text += fmt::format("\\u{:04x}", at(1));
+      i += 1;
+    } else if (at(0) == 0xef && at(1) == 0xbf && at(2) >= 0xbe) {
+      text += at(2) == 0xbe ? "\\ufffe" : "\\uffff";
+      i += 2;
+    } else {
+      text.push_back(json[i]);
+    }
+  }
+  text.push_back('\n');
+  return text;
+}
+
+Status check_text(std::string_view text, std::string_view what) {
+  const std::size_t nul = text.find('\0');
+  if (nul != std::string_view::npos)
+    return error(ErrorKind::Invalid, "{} is no text: it has a NUL byte at offset {}", what, nul);
+  if (!is_valid_utf8(text)) return error(ErrorKind::Invalid, "{} is no text: it is not valid UTF-8", what);
+  return {};
+}
+
+Result<Value> parse_package(std::string_view text, std::string_view name, std::string_view source) {
+  MIST_TRY_VOID(check_text(text, fmt::format("{} of {}", source, name)));
+  auto parsed = encoding::parse_yaml(text, strict_options(source));
+  if (!parsed) return std::move(parsed).in(fmt::format("while reading the metadata of {}", name));
+  MIST_TRY_VOID(check_envelope(*parsed, kPackageKind, name, source));
+  if (parsed->string_at({"metadata", "name"}).empty())
+    return error(ErrorKind::Invalid, "{} of {} has no metadata.name", source, name);
+  return parsed;
+}
+
+bool is_result_document(std::string_view text) {
+  // Most outputs are Kubernetes YAML, and looking for the word is much cheaper than parsing it twice.
+  if (text.find(kResultKind) == std::string_view::npos || !check_text(text, "")) return false;
+  const auto documents = encoding::parse_yaml_documents(text);
+  if (!documents) {
+    // It can't be told. A text that begins as a result does should be reported as one.
+    const std::string_view begin = trim(text).substr(0, 200);
+    return begin.find(kResultKind) != std::string_view::npos &&
+           begin.find("mistletoe.dev/") != std::string_view::npos;
+  }
+  return documents->size() == 1 && documents->front().string_at("kind") == kResultKind &&
+         documents->front().string_at("apiVersion").starts_with("mistletoe.dev/");
+}
+
+Result<Output> parse_result(std::string_view text, std::string_view name) {
+  constexpr std::string_view kSource = "the result";
+  MIST_TRY_VOID(check_text(text, fmt::format("the result of {}", name)));
+  auto parsed = encoding::parse_yaml(text, strict_options(kSource));
+  if (!parsed)
+    return std::move(parsed).error().with_frame(fmt::format("while reading the result of {}", name));
+  MIST_TRY_VOID(check_envelope(*parsed, kResultKind, name, kSource));
+  const Value* const data = parsed->find("data");
+  if (data == nullptr || !data->is_object())
+    return error(ErrorKind::Invalid, "the result of {} has no data", name).at(place(*parsed, kSource));
+
+  const std::string_view verdict = data->string_at("result");
+  if (verdict == "Err") {
+    const std::string_view message = trim(data->string_at("message"));
+    return error(ErrorKind::Invalid, "{} could not be rendered", name)
+        .with_because(message.empty() ? "the package gave no reason" : std::string(message));
+  }
+  if (verdict != "Ok")
+    return error(ErrorKind::Invalid,
+                 "the result of {} can't be used: data.result must be Ok or Err, it is {}", name,
+                 in_quotes(verdict))
+        .at(place(*data, kSource));
+  Output output;
+  MIST_TRY(output.files, parse_files(*data, name, kSource));
+  MIST_TRY(output.exports, parse_exports(*data, name));
+  return output;
+}
+
+}  // namespace mist::abi

@@ -1,0 +1,34 @@
+#pragma once
+// The documents that guests give back, read strictly: MistPackage and MistResult. For src/abi only. Pure.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "abi/abi.h"
+#include "base/result.h"
+#include "encoding/value.h"
+
+namespace mist::abi {
+
+/// The input document as one line of JSON that every YAML 1.1 and 1.2 reader takes: characters that YAML
+/// doesn't allow in the open are escaped.
+std::string input_text(const encoding::Value& input);
+
+/// Checks what a guest says is a MistPackage document: UTF-8, YAML, kind, apiVersion, metadata.name. `source`
+/// is where it came from, for messages.
+Result<encoding::Value> parse_package(std::string_view text, std::string_view name, std::string_view source);
+
+/// The MistPackage document of the module's custom section, if it has one.
+Result<std::optional<encoding::Value>> section_metadata(const wasm::Module& module);
+
+/// Reads a MistResult. Its files and exports, or Invalid with the package's own message when it says Err.
+Result<Output> parse_result(std::string_view text, std::string_view name);
+
+/// True if `text` holds one document and that is a MistResult, not Kubernetes YAML.
+bool is_result_document(std::string_view text);
+
+/// Invalid unless `text` is UTF-8 without NUL. `what` is "the output of hello-web".
+Status check_text(std::string_view text, std::string_view what);
+
+}  // namespace mist::abi

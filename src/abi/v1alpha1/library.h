@@ -1,0 +1,14 @@
+#pragma once
+// Package ABI v1alpha1, the original: a library of four functions that pass documents by address in the
+// guest's memory. Existing *.mist-pack.wasm speak it.
+
+#include "abi/abi.h"
+
+namespace mist::abi::v1alpha1 {
+
+/// True if the module exports all four functions, whatever their types are.
+bool recognises(const wasm::Module& module);
+/// Invalid if one of them has another type.
+Result<std::unique_ptr<Guest>> open(wasm::Module module);
+
+}  // namespace mist::abi::v1alpha1

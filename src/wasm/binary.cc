@@ -1,0 +1,162 @@
+#include "wasm/binary.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "base/text.h"
+
+namespace mist::wasm {
+namespace {
+
+constexpr std::string_view kMagic{"\0asm", 4};
+constexpr std::string_view kModuleVersion{"\1\0\0\0", 4};
+constexpr std::string_view kComponentLayer{"\1\0", 2};  // of the version field's second half
+constexpr std::uint8_t kCustom = 0;
+
+struct Section {
+  std::uint8_t id = 0;
+  std::string_view whole;    // with its id and length
+  std::string_view name;     // of a custom section
+  std::string_view content;  // of a custom section: what follows the name
+};
+
+// Takes an unsigned LEB128 number of at most 32 bits off `bytes`.
+std::optional<std::uint32_t> take_number(std::string_view& bytes) {
+  std::uint32_t value = 0;
+  for (unsigned i = 0; i < 5 && i < bytes.size(); ++i) {
+    const auto byte = static_cast<std::uint8_t>(bytes[i]);
+    if (i == 4 && byte > 0x0f) return std::nullopt;  // more than 32 bits, or a sixth byte
+    value |= static_cast<std::uint32_t>(byte & 0x7f) << (7 * i);
+    if ((byte & 0x80) == 0) {
+      bytes.remove_prefix(i + 1);
+      return value;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string_view> take_bytes(std::string_view& bytes, std::size_t count) {
+  if (count > bytes.size()) return std::nullopt;
+  const std::string_view taken = bytes.substr(0, count);
+  bytes.remove_prefix(count);
+  return taken;
+}
+
+void append_number(std::string& out, std::size_t value) {
+  do {
+    const auto low = static_cast<unsigned char>(value & 0x7f);
+    value >>= 7;
+    out.push_back(static_cast<char>(value != 0 ? low | 0x80 : low));
+  } while (value != 0);
+}
+
+std::string_view view(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// What somebody most likely gave us in place of a module.
+std::string_view describe(std::string_view bytes) {
+  const std::string_view text = trim(bytes.substr(0, 4096));
+  if (bytes.empty()) return "the file is empty";
+  if (text.starts_with("(module") || text.starts_with(";;"))
+    return "it looks like WebAssembly text, not binary";
+  if (text.starts_with("version https://git-lfs")) return "it is a pointer of git LFS, not the file itself";
+  if (text.starts_with("<")) return "it looks like an HTML or XML page";
+  if (bytes.starts_with("\x1f\x8b")) return "it is a gzip archive";
+  if (bytes.starts_with("PK\x03\x04")) return "it is a zip archive";
+  if (bytes.starts_with("\x7f"
+                        "ELF"))
+    return "it is a native program";
+  return "it does not begin with \\0asm";
+}
+
+Error not_a_module(std::string_view name, std::string_view because) {
+  return error(ErrorKind::Invalid, "{} is not a WebAssembly module", name).with_because(std::string(because));
+}
+
+Error damaged(std::string_view name, std::size_t offset, std::string_view because) {
+  return error(ErrorKind::Invalid, "the WebAssembly module {} is damaged at byte {}", name, offset)
+      .with_because(std::string(because))
+      .with_hint("fetch or build it again");
+}
+
+Status check_header(std::string_view bytes, std::string_view name) {
+  if (bytes.size() < 8 && !bytes.empty() && kMagic.starts_with(bytes.substr(0, 4)))
+    return not_a_module(name, "it ends inside its header");
+  if (!bytes.starts_with(kMagic)) return not_a_module(name, describe(bytes));
+  const std::string_view version = bytes.substr(4, 4);
+  if (version == kModuleVersion) return {};
+  if (version.substr(2) == kComponentLayer)
+    return not_a_module(name, "it is a component, and this version of Mistletoe runs core modules only")
+        .with_hint("build it for wasm32-wasip1 (WASI preview 1)");
+  return not_a_module(name, "its version of the binary format is unknown");
+}
+
+Result<std::vector<Section>> sections_of(std::span<const std::byte> wasm, std::string_view name) {
+  const std::string_view bytes = view(wasm);
+  MIST_TRY_VOID(check_header(bytes, name));
+  std::vector<Section> sections;
+  std::string_view rest = bytes.substr(8);
+  while (!rest.empty()) {
+    const std::size_t offset = bytes.size() - rest.size();
+    const std::string_view begin = rest;
+    Section section;
+    section.id = static_cast<std::uint8_t>(rest.front());
+    rest.remove_prefix(1);
+    const auto size = take_number(rest);
+    if (!size) return damaged(name, offset, "a section has no valid length");
+    auto body = take_bytes(rest, *size);
+    if (!body)
+      return damaged(name, offset,
+                     fmt::format("a section should have {} bytes, but only {} are left: it was truncated",
+                                 *size, rest.size()));
+    section.whole = begin.substr(0, begin.size() - rest.size());
+    if (section.id == kCustom) {
+      const auto length = take_number(*body);
+      const auto section_name = length ? take_bytes(*body, *length) : std::nullopt;
+      if (!section_name || !is_valid_utf8(*section_name))
+        return damaged(name, offset, "a custom section has no valid name");
+      section.name = *section_name;
+      section.content = *body;
+    }
+    sections.push_back(section);
+  }
+  return sections;
+}
+
+}  // namespace
+
+Status check_module(std::span<const std::byte> wasm, std::string_view name) {
+  MIST_TRY([[maybe_unused]] const auto sections, sections_of(wasm, name));
+  return {};
+}
+
+Result<std::optional<std::string_view>> custom_section(std::span<const std::byte> wasm, std::string_view name,
+                                                       std::string_view section) {
+  MIST_TRY(const auto sections, sections_of(wasm, name));
+  std::optional<std::string_view> found;
+  for (const Section& each : sections) {
+    if (each.id != kCustom || each.name != section) continue;
+    if (found) return error(ErrorKind::Invalid, "{} has more than one custom section \"{}\"", name, section);
+    found = each.content;
+  }
+  return found;
+}
+
+Result<std::string> with_custom_section(std::span<const std::byte> wasm, std::string_view name,
+                                        std::string_view section, std::string_view content) {
+  MIST_TRY(const auto sections, sections_of(wasm, name));
+  std::string out(view(wasm).substr(0, 8));
+  for (const Section& each : sections)
+    if (each.id != kCustom || each.name != section) out += each.whole;
+  std::string body;
+  append_number(body, section.size());
+  body += section;
+  body += content;
+  out.push_back(static_cast<char>(kCustom));
+  append_number(out, body.size());
+  out += body;
+  return out;
+}
+
+}  // namespace mist::wasm

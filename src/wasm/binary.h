@@ -1,0 +1,32 @@
+#pragma once
+// Reads the outer structure of a WebAssembly binary without running or compiling it: is it a core module, and
+// what is in a custom section (core specification, "Binary Format", sections 5.5.2 and 5.5.3). The bytes are
+// untrusted. Pure; any thread.
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace mist::wasm {
+
+/// The section that holds a package's MistPackage document.
+inline constexpr std::string_view kPackageSection = "mistletoe.package";
+
+/// Fine for a whole core module. Invalid, saying what it is instead: a component, text (WAT), another file, a
+/// truncated module. `name` stands in the messages.
+Status check_module(std::span<const std::byte> wasm, std::string_view name);
+
+/// The content of the custom section `section`, or nothing if there is none. Invalid as above, and if there
+/// is more than one.
+Result<std::optional<std::string_view>> custom_section(std::span<const std::byte> wasm, std::string_view name,
+                                                       std::string_view section);
+
+/// The module with `content` as its custom section `section`, any earlier one removed. Invalid as above.
+Result<std::string> with_custom_section(std::span<const std::byte> wasm, std::string_view name,
+                                        std::string_view section, std::string_view content);
+
+}  // namespace mist::wasm

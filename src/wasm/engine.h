@@ -1,0 +1,47 @@
+#pragma once
+// Wasmtime's handles, for the sources of this folder only.
+
+#include <wasmtime.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/handle.h"
+#include "wasm/epoch_ticker.h"
+#include "wasm/runtime.h"
+
+namespace mist::wasm {
+
+using EngineHandle = Handle<wasm_engine_t, &wasm_engine_delete>;
+using ModuleHandle = Handle<wasmtime_module_t, &wasmtime_module_delete>;
+using StoreHandle = Handle<wasmtime_store_t, &wasmtime_store_delete>;
+using FailureHandle = Handle<wasmtime_error_t, &wasmtime_error_delete>;
+using TrapHandle = Handle<wasm_trap_t, &wasm_trap_delete>;
+
+/// The engine and the thread that makes its time pass.
+struct Engine {
+  explicit Engine(EngineHandle engine, std::size_t stack)
+      : handle(std::move(engine)),
+        stack_bytes(stack),
+        ticker([this] { wasmtime_engine_increment_epoch(handle.get()); }) {}
+  EngineHandle handle;
+  std::size_t stack_bytes;
+  EpochTicker ticker;
+};
+
+struct Module::Impl {
+  std::shared_ptr<Engine> engine;
+  ModuleHandle handle;
+  std::string name;
+  crypto::Digest digest;
+  std::optional<std::string> package_section;
+  std::vector<Import> imports;
+  std::vector<Export> exports;
+};
+
+/// Owns the text and frees it: `message_of(error)`.
+std::string message_of(const wasmtime_error_t& failure);
+std::string message_of(const wasm_trap_t& trap);
+
+}  // namespace mist::wasm

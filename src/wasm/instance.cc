@@ -1,0 +1,297 @@
+#include "wasm/instance.h"
+
+#include <mist_runtime.h>
+#include <time.h>
+
+#include <array>
+#include <deque>
+
+#include "base/text.h"
+#include "wasm/engine.h"
+#include "wasm/trap.h"
+#include "wasm/wasi.h"
+
+namespace mist::wasm {
+namespace {
+
+constexpr std::string_view kMemoryExport = "memory";
+constexpr std::string_view kStopped = "stopped by the host";
+
+// Processor time of this thread: a busy machine doesn't shorten a guest's time.
+Duration thread_time() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+struct FunctionTypeFree {
+  void operator()(wasm_functype_t* type) const noexcept { wasm_functype_delete(type); }
+};
+
+std::unique_ptr<wasm_functype_t, FunctionTypeFree> make_type(const WasiFunction& function) {
+  std::vector<wasm_valtype_t*> types;
+  for (const char c : function.parameters) types.push_back(wasm_valtype_new(c == 'I' ? WASM_I64 : WASM_I32));
+  wasm_valtype_vec_t parameters;
+  wasm_valtype_vec_new(&parameters, types.size(), types.data());
+  wasm_valtype_vec_t results;
+  wasm_valtype_vec_new_empty(&results);
+  if (function.returns_errno) {
+    wasm_valtype_t* result = wasm_valtype_new(WASM_I32);
+    wasm_valtype_vec_new(&results, 1, &result);
+  }
+  return std::unique_ptr<wasm_functype_t, FunctionTypeFree>(wasm_functype_new(&parameters, &results));
+}
+
+}  // namespace
+
+struct Instance::Impl {
+  struct Binding {
+    Impl* instance = nullptr;
+    const WasiFunction* function = nullptr;
+  };
+
+  Impl(std::shared_ptr<const Module::Impl> m, InstanceOptions options, const Context& c)
+      : module(std::move(m)),
+        limits(options.limits),
+        context(c),
+        wasi(std::move(options.world), options.limits, std::move(options.input),
+             std::move(options.arguments)),
+        store(wasmtime_store_new(module->engine->handle.get(), nullptr, nullptr)) {}
+
+  wasmtime_context_t* store_context() const { return wasmtime_store_context(store.get()); }
+  GuestMemory memory_view(wasmtime_caller_t* caller);
+  Status instantiate();
+  wasmtime_extern_t bind(const Import& import);
+  template <typename Call>
+  Result<std::optional<std::uint32_t>> run(Call call);
+  Error failed(const Failure& failure);
+  std::optional<Error> exceeded() const;
+
+  static wasm_trap_t* call_wasi(void* env, wasmtime_caller_t* caller, wasmtime_val_raw_t* values,
+                                size_t count);
+  static wasmtime_error_t* on_tick(wasmtime_context_t* store, void* self, std::uint64_t* delta,
+                                   wasmtime_update_deadline_kind_t* kind);
+
+  std::shared_ptr<const Module::Impl> module;  // outlives the store
+  Limits limits;
+  Context context;
+  Wasi wasi;
+  StoreHandle store;
+  std::deque<Binding> bindings;  // addresses stay
+  wasmtime_instance_t handle{};
+  std::optional<wasmtime_memory_t> memory;
+  Duration used{};                    // guest time of finished calls
+  std::optional<Duration> began;      // of the running call
+  std::optional<Error> interruption;  // why on_tick ended the guest
+  bool over = false;
+};
+
+GuestMemory Instance::Impl::memory_view(wasmtime_caller_t* caller) {
+  if (!memory) {
+    // During a start function there is no instance to ask yet, only the caller.
+    wasmtime_extern_t item;
+    const bool found =
+        caller != nullptr
+            ? wasmtime_caller_export_get(caller, kMemoryExport.data(), kMemoryExport.size(), &item)
+            : wasmtime_instance_export_get(store_context(), &handle, kMemoryExport.data(),
+                                           kMemoryExport.size(), &item);
+    if (!found) return {};
+    if (item.kind != WASMTIME_EXTERN_MEMORY) {
+      wasmtime_extern_delete(&item);
+      return {};
+    }
+    memory = item.of.memory;
+  }
+  auto* const data = reinterpret_cast<std::byte*>(wasmtime_memory_data(store_context(), &*memory));
+  return GuestMemory({data, wasmtime_memory_data_size(store_context(), &*memory)});
+}
+
+// Nothing may be thrown through Wasmtime's frames.
+wasm_trap_t* Instance::Impl::call_wasi(void* env, wasmtime_caller_t* caller, wasmtime_val_raw_t* values,
+                                       size_t) try {
+  const Binding& binding = *static_cast<Binding*>(env);
+  Wasi& wasi = binding.instance->wasi;
+  const WasiFunction& function = *binding.function;
+  std::array<std::uint64_t, kMaxWasiParameters> arguments{};
+  for (std::size_t i = 0; i < function.parameters.size(); ++i)
+    arguments[i] = function.parameters[i] == 'I' ? static_cast<std::uint64_t>(values[i].i64)
+                                                 : static_cast<std::uint32_t>(values[i].i32);
+  const Errno result =
+      function.call(wasi, binding.instance->memory_view(caller),
+                    std::span<const std::uint64_t>(arguments).first(function.parameters.size()));
+  if (wasi.stop) return wasmtime_trap_new(kStopped.data(), kStopped.size());
+  if (function.returns_errno) values[0].i32 = static_cast<std::int32_t>(result);
+  return nullptr;
+} catch (const std::exception& thrown) {
+  const std::string_view text = thrown.what();
+  return wasmtime_trap_new(text.data(), text.size());
+}
+
+std::optional<Error> Instance::Impl::exceeded() const {
+  if (Status status = context.check(); !status) return std::move(status).error();
+  if (used + (began ? thread_time() - *began : Duration{}) < limits.guest_time) return std::nullopt;
+  const auto seconds = std::chrono::duration<double>(limits.guest_time).count();
+  return limit_reached(module->name, fmt::format("did not end within its limit of {:g} s", seconds),
+                       "limits.guestTime", fmt::format("{:g}s", seconds));
+}
+
+wasmtime_error_t* Instance::Impl::on_tick(wasmtime_context_t*, void* self, std::uint64_t* delta,
+                                          wasmtime_update_deadline_kind_t* kind) try {
+  auto& instance = *static_cast<Impl*>(self);
+  *delta = 1;
+  *kind = WASMTIME_UPDATE_DEADLINE_CONTINUE;
+  instance.interruption = instance.exceeded();
+  return instance.interruption ? wasmtime_error_new(kStopped.data()) : nullptr;
+} catch (const std::exception& thrown) {
+  return wasmtime_error_new(thrown.what());
+}
+
+wasmtime_extern_t Instance::Impl::bind(const Import& import) {
+  const WasiFunction* const function = find_wasi_function(import.name);
+  MIST_CHECK(function != nullptr);  // Runtime::load refuses the others
+  bindings.push_back({this, function});
+  wasmtime_extern_t item;
+  item.kind = WASMTIME_EXTERN_FUNC;
+  wasmtime_func_new_unchecked(store_context(), make_type(*function).get(), &call_wasi, &bindings.back(),
+                              nullptr, &item.of.func);
+  return item;
+}
+
+// Runs guest code through `call(wasm_trap_t**)` and tells how it ended: an exit code if it exited, an error,
+// or neither.
+template <typename Call>
+Result<std::optional<std::uint32_t>> Instance::Impl::run(Call call) {
+  wasm_trap_t* trapped = nullptr;
+  wasmtime_context_set_epoch_deadline(store_context(), 1);
+  module->engine->ticker.enter();
+  began = thread_time();
+  const FailureHandle failure(call(&trapped));
+  used += thread_time() - *began;
+  began.reset();
+  module->engine->ticker.leave();
+  const TrapHandle trap(trapped);
+
+  if (!failure && !trap) {
+    // A call that took long without passing a loop or a function entry is over its time all the same.
+    if (auto late = exceeded()) {
+      over = true;
+      return *std::move(late);
+    }
+    return std::optional<std::uint32_t>();
+  }
+  over = true;
+  if (wasi.stop)
+    if (const auto* const exited = std::get_if<Exited>(&*wasi.stop)) return std::optional(exited->code);
+  return failed(failure ? failure_of(*failure) : failure_of(*trap));
+}
+
+Error Instance::Impl::failed(const Failure& failure) {
+  Error result;
+  if (interruption) {
+    result = *std::move(interruption);
+    if (result.kind != ErrorKind::Trap) return result;
+  } else if (wasi.stop && std::holds_alternative<OutputLimitReached>(*wasi.stop)) {
+    const std::string value = fmt::format("{} MiB", limits.output_bytes >> 20);
+    result = limit_reached(module->name, fmt::format("printed more than its limit of {}", value),
+                           "limits.output", value);
+  } else if (wasi.stop) {
+    const std::string value =
+        fmt::format("{}s", std::chrono::duration_cast<std::chrono::seconds>(limits.virtual_time).count());
+    result = limit_reached(
+        module->name,
+        fmt::format("waits for something: it let more than {} of its clock pass, and nothing can wake it",
+                    value),
+        "limits.virtualTime", value);
+  } else if (auto limit = limit_error(failure, module->name, limits, module->engine->stack_bytes)) {
+    result = *std::move(limit);
+  } else {
+    result = trap_error(failure, module->name);
+  }
+  result.because = last_words(failure, wasi.err);
+  return result;
+}
+
+Status Instance::Impl::instantiate() {
+  wasmtime_store_limiter(store.get(), 0, 0, 1, 1, 1);
+  mist_store_trap_on_limits(store_context(), limits.memory_bytes, limits.table_elements);
+  wasmtime_store_epoch_deadline_callback(store.get(), &on_tick, this, nullptr);
+  std::vector<wasmtime_extern_t> imports;
+  for (const Import& import : module->imports) imports.push_back(bind(import));
+  MIST_TRY(const auto exited, run([&](wasm_trap_t** trap) {
+             return wasmtime_instance_new(store_context(), module->handle.get(), imports.data(),
+                                          imports.size(), &handle, trap);
+           }));
+  if (exited)
+    return error(ErrorKind::Trap, "{} exited with code {} while it was being set up", module->name, *exited);
+  return {};
+}
+
+Instance::Instance(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Instance::Instance(Instance&&) noexcept = default;
+Instance& Instance::operator=(Instance&&) noexcept = default;
+Instance::~Instance() = default;
+
+Result<Instance> Instance::create(const Module& module, InstanceOptions options, const Context& context) {
+  MIST_TRY_VOID(context.check());
+  auto impl = std::make_unique<Impl>(module.impl_, std::move(options), context);
+  MIST_TRY_VOID(impl->instantiate());
+  return Instance(std::move(impl));
+}
+
+void Instance::mark_entry() { impl_->wasi.entered = true; }
+
+Result<CallResult> Instance::call(std::string_view function, std::initializer_list<std::uint32_t> arguments) {
+  Impl& impl = *impl_;
+  if (impl.over)
+    return error(ErrorKind::Invalid, "{} has ended, so {} can't be called", impl.module->name, function);
+  wasmtime_extern_t item;
+  if (!wasmtime_instance_export_get(impl.store_context(), &impl.handle, function.data(), function.size(),
+                                    &item))
+    return error(ErrorKind::Invalid, "{} has no export \"{}\"", impl.module->name, function);
+  if (item.kind != WASMTIME_EXTERN_FUNC) {
+    wasmtime_extern_delete(&item);
+    return error(ErrorKind::Invalid, "the export \"{}\" of {} is no function", function, impl.module->name);
+  }
+  const FunctionType* type = nullptr;
+  for (const Export& each : impl.module->exports)
+    if (each.name == function && each.function) type = &*each.function;
+  MIST_CHECK(type != nullptr);
+  if (type->parameters != std::string(arguments.size(), 'i') ||
+      type->results.find_first_not_of('i') != std::string::npos)
+    return error(ErrorKind::Invalid, "the function \"{}\" of {} has the type {}, which can't be called",
+                 function, impl.module->name, to_string(*type));
+
+  std::vector<wasmtime_val_t> inputs;
+  for (const std::uint32_t argument : arguments) {
+    wasmtime_val_t value{};
+    value.kind = WASMTIME_I32;
+    value.of.i32 = static_cast<std::int32_t>(argument);
+    inputs.push_back(value);
+  }
+  std::vector<wasmtime_val_t> outputs(type->results.size());
+  Result<std::optional<std::uint32_t>> ended = impl.run([&](wasm_trap_t** trap) {
+    return wasmtime_func_call(impl.store_context(), &item.of.func, inputs.data(), inputs.size(),
+                              outputs.data(), outputs.size(), trap);
+  });
+  if (!ended) return std::move(ended).error();
+  CallResult result;
+  result.exit_code = *ended;
+  if (!result.exit_code)
+    for (const wasmtime_val_t& value : outputs)
+      result.values.push_back(static_cast<std::uint32_t>(value.of.i32));
+  return result;
+}
+
+GuestMemory Instance::memory() { return impl_->memory_view(nullptr); }
+
+RunReport Instance::take_report() {
+  Wasi& wasi = impl_->wasi;
+  return {.out = std::move(wasi.out),
+          .err = std::move(wasi.err),
+          .drawn_before_entry = wasi.drawn_before_entry,
+          .drawn_after_entry = wasi.drawn_after_entry,
+          .guest_time = impl_->used,
+          .memory_bytes = memory().size()};
+}
+
+}  // namespace mist::wasm

@@ -1,0 +1,74 @@
+#pragma once
+// One run of a guest: a module with its own memory, world, input and limits. Whatever the guest does, a call
+// ends in a result or in an ErrorKind::Trap that says what happened, in the guest's own function names and
+// last words. An Instance belongs to one thread at a time.
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/context.h"
+#include "wasm/guest_memory.h"
+#include "wasm/limits.h"
+#include "wasm/runtime.h"
+#include "wasm/world.h"
+
+namespace mist::wasm {
+
+struct InstanceOptions {
+  World world;
+  std::string input;                              ///< its stdin
+  std::vector<std::string> arguments{"package"};  ///< its argv; there is no environment
+  Limits limits;
+};
+
+/// How a call ended that didn't fail.
+struct CallResult {
+  std::vector<std::uint32_t> values;       ///< what the function returned
+  std::optional<std::uint32_t> exit_code;  ///< the guest called proc_exit instead of returning; it is over
+};
+
+/// What is known about a run so far.
+struct RunReport {
+  std::string out;                       ///< stdout
+  std::string err;                       ///< stderr
+  std::uint64_t drawn_before_entry = 0;  ///< random bytes, see mark_entry
+  std::uint64_t drawn_after_entry = 0;
+  Duration guest_time{};           ///< processor time
+  std::uint64_t memory_bytes = 0;  ///< its memory's size; memory never shrinks
+};
+
+class Instance {
+ public:
+  /// Instantiates, which may run guest code (a start function). `context` stops guests within about 10 ms.
+  static Result<Instance> create(const Module& module, InstanceOptions options, const Context& context = {});
+
+  Instance(Instance&&) noexcept;
+  Instance& operator=(Instance&&) noexcept;
+  ~Instance();
+
+  /// Random bytes drawn from now on count as drawn after entry: the caller's start-up code has run.
+  void mark_entry();
+
+  /// Calls an exported function of i32 parameters and results. Invalid if there is none of that type or the
+  /// guest is over; Trap, Cancelled, Timeout.
+  Result<CallResult> call(std::string_view function, std::initializer_list<std::uint32_t> arguments = {});
+
+  /// Its exported memory "memory", empty if it has none. Good until the next call.
+  GuestMemory memory();
+
+  /// Takes the outputs along; call it once, at the end.
+  RunReport take_report();
+
+  struct Impl;
+
+ private:
+  explicit Instance(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace mist::wasm

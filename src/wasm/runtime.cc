@@ -1,0 +1,300 @@
+#include "wasm/runtime.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "wasm/binary.h"
+#include "wasm/code_cache.h"
+#include "wasm/cpu_features.h"
+#include "wasm/engine.h"
+#include "wasm/wasi.h"
+
+namespace mist::wasm {
+namespace {
+
+constexpr std::size_t kHostStack = std::size_t{1}
+                                   << 20;  // for host functions and Wasmtime, below a guest's frames
+constexpr std::size_t kMaxReportedImports = 5;
+
+// Every setting that changes what is compiled, and the layout of the cache itself. A new text makes all
+// cached code unused; a setting that is changed without it makes Wasmtime refuse the old code, or worse, run
+// it.
+constexpr std::string_view kSettings =
+    "1: epochs, NaN canonical, relaxed SIMD deterministic, no unwind info, no memory64, no multi-memory, no "
+    "threads, "
+    "no GC, no exceptions, no function references, no stack switching";
+
+// One fixed configuration: a wrong one ends the process.
+EngineHandle make_engine(std::size_t stack_bytes) {
+  wasm_config_t* const config = wasm_config_new();
+  wasmtime_config_epoch_interruption_set(config, true);
+  wasmtime_config_max_wasm_stack_set(config, stack_bytes);
+  wasmtime_config_async_stack_size_set(config, stack_bytes + kHostStack);
+  // The same bytes on every processor.
+  wasmtime_config_cranelift_nan_canonicalization_set(config, true);
+  wasmtime_config_wasm_relaxed_simd_deterministic_set(config, true);
+  // Proposals that no toolchain of packages needs are ways in that needn't be there.
+  wasmtime_config_wasm_memory64_set(config, false);
+  wasmtime_config_wasm_multi_memory_set(config, false);
+  wasmtime_config_wasm_function_references_set(config, false);
+  wasmtime_config_wasm_gc_set(config, false);
+  wasmtime_config_wasm_exceptions_set(config, false);
+  wasmtime_config_wasm_stack_switching_set(config, false);
+  wasmtime_config_gc_support_set(config, false);  // no collector is compiled in
+  wasmtime_config_native_unwind_info_set(config, false);
+  wasmtime_config_wasm_component_model_set(config, false);
+  wasmtime_config_concurrency_support_set(config, false);
+  return EngineHandle(wasm_engine_new_with_config(config));
+}
+
+std::string take_text(wasm_byte_vec_t& bytes) {
+  std::string text(bytes.data, bytes.size);
+  wasm_byte_vec_delete(&bytes);
+  while (!text.empty() && text.back() == '\0') text.pop_back();
+  return text;
+}
+
+char letter(const wasm_valtype_t& type) {
+  // wasm_valtype_kind would end the process at a v128.
+  wasmtime_valtype_t value{};
+  wasmtime_valtype_new(&type, &value);
+  const wasmtime_valtype_kind_t kind = value.kind;
+  wasmtime_valtype_delete(&value);
+  switch (kind) {
+    case WASMTIME_VALTYPE_KIND_I32:
+      return 'i';
+    case WASMTIME_VALTYPE_KIND_I64:
+      return 'I';
+    case WASMTIME_VALTYPE_KIND_F32:
+      return 'f';
+    case WASMTIME_VALTYPE_KIND_F64:
+      return 'F';
+    case WASMTIME_VALTYPE_KIND_V128:
+      return 'v';
+    default:
+      return 'r';
+  }
+}
+
+std::string letters(const wasm_valtype_vec_t& types) {
+  std::string text;
+  for (std::size_t i = 0; i < types.size; ++i) text.push_back(letter(*types.data[i]));
+  return text;
+}
+
+std::optional<FunctionType> function_type(const wasm_externtype_t& type) {
+  if (wasm_externtype_kind(&type) != WASM_EXTERN_FUNC) return std::nullopt;
+  const wasm_functype_t* const function = wasm_externtype_as_functype_const(&type);
+  return FunctionType{letters(*wasm_functype_params(function)), letters(*wasm_functype_results(function))};
+}
+
+std::string text_of(const wasm_name_t& name) { return {name.data, name.size}; }
+
+std::vector<Import> imports_of(const wasmtime_module_t& module) {
+  wasm_importtype_vec_t types;
+  wasmtime_module_imports(&module, &types);
+  std::vector<Import> imports;
+  for (std::size_t i = 0; i < types.size; ++i)
+    imports.push_back({text_of(*wasm_importtype_module(types.data[i])),
+                       text_of(*wasm_importtype_name(types.data[i])),
+                       function_type(*wasm_importtype_type(types.data[i]))});
+  wasm_importtype_vec_delete(&types);
+  return imports;
+}
+
+std::vector<Export> exports_of(const wasmtime_module_t& module) {
+  wasm_exporttype_vec_t types;
+  wasmtime_module_exports(&module, &types);
+  std::vector<Export> exports;
+  for (std::size_t i = 0; i < types.size; ++i)
+    exports.push_back(
+        {text_of(*wasm_exporttype_name(types.data[i])), function_type(*wasm_exporttype_type(types.data[i]))});
+  wasm_exporttype_vec_delete(&types);
+  return exports;
+}
+
+FunctionType type_of(const WasiFunction& function) {
+  return {std::string(function.parameters), function.returns_errno ? "i" : ""};
+}
+
+std::string describe(const Import& import) {
+  return escape_controls(fmt::format("{}.{}", import.module, import.name));
+}
+
+// A guest may import WASI preview 1 and nothing else.
+Status check_imports(const Module::Impl& module) {
+  std::vector<std::string> unknown;
+  for (const Import& import : module.imports) {
+    const WasiFunction* const function =
+        import.module == kWasiModule ? find_wasi_function(import.name) : nullptr;
+    if (function == nullptr || !import.function) {
+      unknown.push_back(describe(import));
+    } else if (*import.function != type_of(*function)) {
+      return error(ErrorKind::Invalid, "{} imports {} as {}, but it is {}", module.name, describe(import),
+                   to_string(*import.function), to_string(type_of(*function)))
+          .with_hint("build it for wasm32-wasip1 (WASI preview 1)");
+    }
+  }
+  if (unknown.empty()) return {};
+  const std::size_t more = unknown.size() - std::min(unknown.size(), kMaxReportedImports);
+  unknown.resize(unknown.size() - more);
+  return error(ErrorKind::Invalid, "{} imports what no package can have: {}{}", module.name,
+               join(unknown, ", "), more == 0 ? "" : fmt::format(" and {} more", more))
+      .with_hint("a package may import only WASI preview 1 (module wasi_snapshot_preview1)");
+}
+
+}  // namespace
+
+std::string message_of(const wasmtime_error_t& failure) {
+  wasm_byte_vec_t bytes;
+  wasmtime_error_message(&failure, &bytes);
+  return take_text(bytes);
+}
+
+std::string message_of(const wasm_trap_t& trap) {
+  wasm_byte_vec_t bytes;
+  wasm_trap_message(&trap, &bytes);
+  return take_text(bytes);
+}
+
+std::string to_string(const FunctionType& type) {
+  const auto list = [](std::string_view letters) {
+    std::vector<std::string> names;
+    for (const char c : letters) {
+      switch (c) {
+        case 'i':
+          names.emplace_back("i32");
+          break;
+        case 'I':
+          names.emplace_back("i64");
+          break;
+        case 'f':
+          names.emplace_back("f32");
+          break;
+        case 'F':
+          names.emplace_back("f64");
+          break;
+        case 'v':
+          names.emplace_back("v128");
+          break;
+        default:
+          names.emplace_back("reference");
+      }
+    }
+    return join(names, ", ");
+  };
+  return fmt::format("({}) → {}", list(type.parameters),
+                     type.results.size() == 1 ? list(type.results) : fmt::format("({})", list(type.results)));
+}
+
+const std::string& Module::name() const { return impl_->name; }
+const crypto::Digest& Module::digest() const { return impl_->digest; }
+const std::vector<Import>& Module::imports() const { return impl_->imports; }
+const std::vector<Export>& Module::exports() const { return impl_->exports; }
+const std::optional<std::string>& Module::package_section() const { return impl_->package_section; }
+
+const FunctionType* Module::function(std::string_view name) const {
+  for (const Export& each : impl_->exports)
+    if (each.name == name) return each.function ? &*each.function : nullptr;
+  return nullptr;
+}
+
+struct Runtime::Impl {
+  Impl(std::shared_ptr<Engine> e, RuntimeOptions options, EventSink& sink)
+      : engine(std::move(e)),
+        cache(std::move(options.cache_directory), options.cache_bytes, sink),
+        events(sink) {}
+
+  std::shared_ptr<Engine> engine;
+  CodeCache cache;
+  EventSink& events;
+
+  crypto::Digest cache_key(const crypto::Digest& module) const;
+  ModuleHandle from_cache(const crypto::Digest& key, std::string_view name);
+  Result<ModuleHandle> compile(std::span<const std::byte> wasm, std::string_view name);
+};
+
+crypto::Digest Runtime::Impl::cache_key(const crypto::Digest& module) const {
+  return crypto::Hasher()
+      .field(kSettings)
+      .field(WASMTIME_VERSION)
+      .field(cpu_features())
+      .update(module.bytes())
+      .finish();
+}
+
+ModuleHandle Runtime::Impl::from_cache(const crypto::Digest& key, std::string_view name) {
+  ModuleHandle module;
+  cache.load(key, name, [&](const Path& path) {
+    const FailureHandle failed(
+        wasmtime_module_deserialize_file(engine->handle.get(), path.c_str(), out_ptr(module)));
+    return failed == nullptr;
+  });
+  return module;
+}
+
+Result<ModuleHandle> Runtime::Impl::compile(std::span<const std::byte> wasm, std::string_view name) {
+  Activity activity(events, fmt::format("compiling {}", name));
+  ModuleHandle module;
+  const FailureHandle failed(wasmtime_module_new(engine->handle.get(),
+                                                 reinterpret_cast<const std::uint8_t*>(wasm.data()),
+                                                 wasm.size(), out_ptr(module)));
+  if (!failed) return module;
+  activity.fail();
+  return error(ErrorKind::Invalid, "{} is not a valid WebAssembly module", name)
+      .with_because(message_of(*failed))
+      .with_hint("fetch or build it again");
+}
+
+Runtime::Runtime(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Runtime::Runtime(Runtime&&) noexcept = default;
+Runtime& Runtime::operator=(Runtime&&) noexcept = default;
+Runtime::~Runtime() = default;
+
+Result<Runtime> Runtime::create(RuntimeOptions options, EventSink& events) {
+  // Also the size of every thread that is made without a size of its own. A guest that runs off the real
+  // stack would take the process with it.
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+      limit.rlim_cur < options.stack_bytes + kHostStack)
+    return error(ErrorKind::Invalid,
+                 "the stack limit of this process is {} KiB, but running packages needs {} KiB",
+                 limit.rlim_cur >> 10, (options.stack_bytes + kHostStack) >> 10)
+        .with_hint("ulimit -s 8192");
+  auto engine = std::make_shared<Engine>(make_engine(options.stack_bytes), options.stack_bytes);
+  return Runtime(std::make_unique<Impl>(std::move(engine), std::move(options), events));
+}
+
+Result<Module> Runtime::load(std::span<const std::byte> wasm, std::string_view name) {
+  MIST_TRY(const auto package_section, custom_section(wasm, name, kPackageSection));
+  auto module = std::make_shared<Module::Impl>(Module::Impl{.engine = impl_->engine,
+                                                            .handle = nullptr,
+                                                            .name = std::string(name),
+                                                            .digest = crypto::sha256(wasm),
+                                                            .package_section = std::nullopt,
+                                                            .imports = {},
+                                                            .exports = {}});
+  if (package_section) module->package_section.emplace(*package_section);
+  const crypto::Digest key = impl_->cache_key(module->digest);
+  module->handle = impl_->from_cache(key, name);
+  const bool is_new = module->handle == nullptr;
+  if (is_new) {
+    MIST_TRY(module->handle, impl_->compile(wasm, name));
+  }
+  module->imports = imports_of(*module->handle);
+  module->exports = exports_of(*module->handle);
+  MIST_TRY_VOID(check_imports(*module));
+  if (is_new) {
+    wasm_byte_vec_t code;
+    const FailureHandle failed(wasmtime_module_serialize(module->handle.get(), &code));
+    if (!failed) {
+      impl_->cache.store(key, std::as_bytes(std::span(code.data, code.size)));
+      wasm_byte_vec_delete(&code);
+    }
+  }
+  return Module(std::move(module));
+}
+
+}  // namespace mist::wasm

@@ -1,0 +1,89 @@
+#pragma once
+// The WebAssembly runtime: turns module bytes into runnable code, through the cache of compiled code. One
+// Runtime for each process; any thread. What is compiled with one Runtime runs only there, and keeps it
+// alive. Only src/wasm/*.cc see Wasmtime.
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/event.h"
+#include "base/fs.h"
+#include "base/result.h"
+#include "crypto/digest.h"
+
+namespace mist::wasm {
+
+struct RuntimeOptions {
+  Path cache_directory;  ///< of compiled code; empty: compile every time
+  std::uint64_t cache_bytes = std::uint64_t{1} << 30;
+  /// How deep guest calls may nest, in bytes of stack; setting limits.stack. The threads that run guests need
+  /// a stack that is at least 1 MiB larger.
+  std::size_t stack_bytes = std::size_t{1} << 20;
+};
+
+/// A function that a module imports or exports. Types are one letter for each value: i is i32, I i64, f f32,
+/// F f64, v v128, r a reference.
+struct FunctionType {
+  std::string parameters;
+  std::string results;
+  friend bool operator==(const FunctionType&, const FunctionType&) = default;
+};
+/// "(i32, i32) → i32".
+std::string to_string(const FunctionType& type);
+
+struct Import {
+  std::string module;
+  std::string name;
+  std::optional<FunctionType> function;  ///< nothing: a memory, table or global
+};
+struct Export {
+  std::string name;
+  std::optional<FunctionType> function;
+};
+
+/// Compiled code of one core module. A cheap copy; any thread.
+class Module {
+ public:
+  const std::string& name() const;
+  const crypto::Digest& digest() const;  ///< of the WebAssembly bytes
+  const std::vector<Import>& imports() const;
+  const std::vector<Export>& exports() const;
+  /// The type of the exported function `name`; null if there is none.
+  const FunctionType* function(std::string_view name) const;
+  /// The content of the custom section kPackageSection, if there is one.
+  const std::optional<std::string>& package_section() const;
+
+  struct Impl;
+
+ private:
+  friend class Runtime;
+  friend class Instance;
+  explicit Module(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<const Impl> impl_;
+};
+
+class Runtime {
+ public:
+  /// `events` hears of compiling and of a cache that doesn't work; it outlives the Runtime. Invalid if the
+  /// stack of this process is too small (`ulimit -s`).
+  static Result<Runtime> create(RuntimeOptions options, EventSink& events);
+
+  Runtime(Runtime&&) noexcept;
+  Runtime& operator=(Runtime&&) noexcept;
+  ~Runtime();
+
+  /// Compiles `wasm`, or maps what was compiled earlier. `name` is what people call it, for messages. Invalid
+  /// for what is no core module, is damaged, or imports anything but WASI preview 1, saying what.
+  Result<Module> load(std::span<const std::byte> wasm, std::string_view name);
+
+ private:
+  struct Impl;
+  explicit Runtime(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace mist::wasm

@@ -1,0 +1,135 @@
+#include "wasm/trap.h"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+
+#include "base/text.h"
+
+namespace mist::wasm {
+namespace {
+
+constexpr std::size_t kMaxFrames = 16;
+constexpr std::size_t kMaxErrorTail = 4096;  // bytes of stderr
+constexpr std::size_t kMaxFunctionName = 200;
+
+struct TrapText {
+  wasmtime_trap_code_t code;
+  std::string_view text;
+};
+constexpr auto kTrapTexts = std::to_array<TrapText>({
+    {WASMTIME_TRAP_CODE_MEMORY_OUT_OF_BOUNDS, "it read or wrote outside of its memory"},
+    {WASMTIME_TRAP_CODE_HEAP_MISALIGNED, "it used an atomic operation at an unaligned address"},
+    {WASMTIME_TRAP_CODE_TABLE_OUT_OF_BOUNDS, "it used a function table outside of its bounds"},
+    {WASMTIME_TRAP_CODE_INDIRECT_CALL_TO_NULL, "it called a function pointer that is null"},
+    {WASMTIME_TRAP_CODE_BAD_SIGNATURE, "it called a function pointer of another type"},
+    {WASMTIME_TRAP_CODE_INTEGER_OVERFLOW, "an integer operation overflowed"},
+    {WASMTIME_TRAP_CODE_INTEGER_DIVISION_BY_ZERO, "it divided an integer by zero"},
+    {WASMTIME_TRAP_CODE_BAD_CONVERSION_TO_INTEGER, "it converted a float that is no integer"},
+    {WASMTIME_TRAP_CODE_UNREACHABLE_CODE_REACHED,
+     "it aborted (a panic, a failed assertion, or out of memory)"},
+    {WASMTIME_TRAP_CODE_NULL_REFERENCE, "it called a null reference"},
+    {WASMTIME_TRAP_CODE_ALLOCATION_TOO_LARGE, "it asked for an allocation that is too large"},
+});
+
+std::vector<std::string> names_of(wasm_frame_vec_t& frames) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < frames.size && i < kMaxFrames; ++i) {
+    const wasm_name_t* const name = wasmtime_frame_func_name(frames.data[i]);
+    if (name == nullptr) {
+      names.push_back(fmt::format("function {}", wasm_frame_func_index(frames.data[i])));
+      continue;
+    }
+    std::string text(name->data, std::min(name->size, kMaxFunctionName));
+    int status = 0;
+    const Handle<char, &std::free> plain(abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status));
+    names.push_back(plain ? std::string(plain.get()).substr(0, kMaxFunctionName) : std::move(text));
+  }
+  wasm_frame_vec_delete(&frames);
+  return names;
+}
+
+// The number behind `prefix` in Wasmtime's text.
+std::optional<std::uint64_t> number_after(std::string_view text, std::string_view prefix) {
+  const std::size_t at = text.find(prefix);
+  if (at == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(at + prefix.size());
+  std::uint64_t value = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc{}) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+Failure failure_of(const wasmtime_error_t& failure) {
+  wasm_frame_vec_t frames;
+  wasmtime_error_wasm_trace(&failure, &frames);
+  return {std::nullopt, message_of(failure), names_of(frames)};
+}
+
+Failure failure_of(const wasm_trap_t& trap) {
+  wasm_frame_vec_t frames;
+  wasm_trap_trace(&trap, &frames);
+  Failure failure{std::nullopt, message_of(trap), names_of(frames)};
+  if (wasmtime_trap_code_t code = 0; wasmtime_trap_code(&trap, &code)) failure.code = code;
+  return failure;
+}
+
+Error limit_reached(std::string_view name, std::string_view what, std::string_view setting,
+                    std::string value) {
+  return error(ErrorKind::Trap, "{} {}", name, what)
+      .with_hint(fmt::format("if that is what it needs, raise the setting {}, now {}", setting, value));
+}
+
+std::optional<Error> limit_error(const Failure& failure, std::string_view name, const Limits& limits,
+                                 std::size_t stack_bytes) {
+  const auto mib = [](std::uint64_t bytes) { return fmt::format("{} MiB", bytes >> 20); };
+  if (failure.code == WASMTIME_TRAP_CODE_STACK_OVERFLOW)
+    return limit_reached(
+        name, fmt::format("nested its calls deeper than its limit of {} KiB of stack", stack_bytes >> 10),
+        "limits.stack", fmt::format("{} KiB", stack_bytes >> 10));
+  if (const auto desired = number_after(failure.message, "when growing memory to ")) {
+    if (*desired <= limits.memory_bytes)
+      return error(ErrorKind::Trap, "{} ran out of the memory that it declares as its own maximum", name)
+          .with_hint("build it with a larger maximum memory");
+    return limit_reached(name,
+                         fmt::format("wanted {} of memory, more than its limit", mib(*desired + 0xfffff)),
+                         "limits.memory", mib(limits.memory_bytes));
+  }
+  if (const auto desired = number_after(failure.message, "memory minimum size of "))
+    return limit_reached(name, fmt::format("begins with {} pages of memory, more than its limit", *desired),
+                         "limits.memory", mib(limits.memory_bytes));
+  if (failure.message.find("when growing table to ") != std::string::npos ||
+      failure.message.find("table minimum size of ") != std::string::npos)
+    return limit_reached(name, "wanted a larger table than its limit", "limits.tableElements",
+                         fmt::format("{}", limits.table_elements));
+  return std::nullopt;
+}
+
+Error trap_error(const Failure& failure, std::string_view name) {
+  const auto known =
+      std::ranges::find_if(kTrapTexts, [&](const TrapText& each) { return failure.code == each.code; });
+  if (known != kTrapTexts.end()) return error(ErrorKind::Trap, "{} stopped: {}", name, known->text);
+  return error(ErrorKind::Trap, "{} stopped: {}", name,
+               failure.message.substr(0, failure.message.find('\n')));
+}
+
+std::string last_words(const Failure& failure, std::string_view err) {
+  std::string text;
+  const std::string_view all = trim(err);
+  std::string_view tail = all.substr(all.size() - std::min(all.size(), kMaxErrorTail));
+  if (tail.size() < all.size()) {
+    // Begin with a whole line, where there is one.
+    const std::size_t newline = tail.find('\n');
+    if (newline != std::string_view::npos) tail.remove_prefix(newline + 1);
+  }
+  if (!tail.empty()) text += fmt::format("its stderr: {}", tail);
+  if (!failure.backtrace.empty())
+    text += fmt::format("{}its backtrace: {}", text.empty() ? "" : "\n", join(failure.backtrace, " ← "));
+  return text;
+}
+
+}  // namespace mist::wasm

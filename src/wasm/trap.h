@@ -1,0 +1,38 @@
+#pragma once
+// From Wasmtime's traps to errors for people; for the sources of this folder only.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "wasm/engine.h"
+#include "wasm/limits.h"
+
+namespace mist::wasm {
+
+/// What Wasmtime said at the end of a call that failed.
+struct Failure {
+  std::optional<wasmtime_trap_code_t> code;
+  std::string message;
+  std::vector<std::string> backtrace;  ///< function names, innermost first
+};
+Failure failure_of(const wasmtime_error_t& failure);
+Failure failure_of(const wasm_trap_t& trap);
+
+/// The limit that ended the guest, if one of Wasmtime's did: memory, tables, stack.
+std::optional<Error> limit_error(const Failure& failure, std::string_view name, const Limits& limits,
+                                 std::size_t stack_bytes);
+
+/// "hello-web used more than …", with the hint that names the setting.
+Error limit_reached(std::string_view name, std::string_view what, std::string_view setting,
+                    std::string value);
+
+/// Any other trap: "hello-web stopped: it divided an integer by zero".
+Error trap_error(const Failure& failure, std::string_view name);
+
+/// The guest's backtrace and the end of its stderr, for `because`.
+std::string last_words(const Failure& failure, std::string_view err);
+
+}  // namespace mist::wasm

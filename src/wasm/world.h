@@ -1,0 +1,19 @@
+#pragma once
+// What a guest can know of the world, all of it an argument: the same world gives the same output. Plain
+// values.
+
+#include <memory>
+
+#include "base/clock.h"
+#include "crypto/random_stream.h"
+#include "wasm/file_tree.h"
+
+namespace mist::wasm {
+
+struct World {
+  WallTime wall_clock{};                  ///< what the guest's clock says, for as long as it runs
+  crypto::Seed seed{};                    ///< all its random bytes come from this
+  std::shared_ptr<const FileTree> files;  ///< what it sees at /package; null: there is no /package
+};
+
+}  // namespace mist::wasm
