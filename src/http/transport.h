@@ -40,20 +40,20 @@ enum class Repeat : std::uint8_t { Safe, Unsafe };
 
 struct Request {
   std::string method = "GET";
-  std::string url;  ///< absolute; path and query are escaped already
-  Headers headers;  ///< without Authorization
-  std::string body;
-  std::optional<SecretString> authorization;  ///< the whole value: "Bearer …"; never logged
+  std::string url = {};  ///< absolute; path and query are escaped already
+  Headers headers = {};  ///< without Authorization
+  std::string body = {};
+  std::optional<SecretString> authorization = {};  ///< the whole value: "Bearer …"; never logged
   Repeat repeat = Repeat::Unsafe;
   std::uint64_t response_limit = std::uint64_t{512} << 20;  ///< bytes of body; more is an Invalid error
-  std::optional<Duration>
-      idle_timeout;  ///< no byte for this long is a Retryable error; nullopt: the client's default
+  /// No byte for this long is a Retryable error; nullopt: the client's default.
+  std::optional<Duration> idle_timeout = {};
 };
 
 struct Response {
   int status = 0;
-  Headers headers;
-  std::string body;
+  Headers headers = {};
+  std::string body = {};
 };
 
 /// Called on the calling thread with each piece of the body as it arrives; false ends the exchange without

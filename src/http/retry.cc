@@ -1,0 +1,196 @@
+#include "http/retry.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <ctime>
+#include <span>
+#include <utility>
+
+#include "base/text.h"
+#include "http/url.h"
+
+namespace mist::http {
+namespace {
+
+using std::chrono::duration;
+using std::chrono::seconds;
+
+// Many threads meet the same overloaded server at once; one sentence now and then is enough.
+constexpr seconds kReportInterval{5};
+// A Retry-After beyond this is taken for "never".
+constexpr seconds kLongestRetryAfter{24 * 3600};
+
+/// RFC 9110 section 5.6.7, the only form that may be sent: "Sun, 06 Nov 1994 08:49:37 GMT".
+std::optional<WallTime> parse_http_date(std::string_view text) {
+  static constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                               "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const auto number = [&](std::size_t at, std::size_t size) {
+    int value = -1;
+    const char* begin = text.data() + at;
+    const auto [end, code] = std::from_chars(begin, begin + size, value);
+    return code == std::errc() && end == begin + size ? value : -1;
+  };
+  if (text.size() != 29 || !text.ends_with(" GMT") || text[3] != ',') return std::nullopt;
+  const auto month = std::ranges::find(kMonths, text.substr(8, 3));
+  std::tm parts{};
+  parts.tm_mday = number(5, 2);
+  parts.tm_mon = static_cast<int>(month - kMonths.begin());
+  parts.tm_year = number(12, 4) - 1900;
+  parts.tm_hour = number(17, 2);
+  parts.tm_min = number(20, 2);
+  parts.tm_sec = number(23, 2);
+  const bool possible = month != kMonths.end() && parts.tm_mday > 0 && parts.tm_year >= 70 &&
+                        parts.tm_hour >= 0 && parts.tm_min >= 0 && parts.tm_sec >= 0;
+  if (!possible) return std::nullopt;
+  return std::chrono::system_clock::from_time_t(::timegm(&parts));
+}
+
+std::string without_ending(std::string_view message) {
+  for (const std::string_view ending : {kNothingSent, kMaybeSent})
+    if (message.ends_with(ending)) message.remove_suffix(ending.size());
+  return std::string(message);
+}
+
+/// The server answered that it did not act on the request.
+bool surely_not_acted(const Result<Response>& result) {
+  if (!result.ok()) return surely_not_sent(result.error());
+  return result->status == 429 ||
+         (result->status == 503 && !find_header(result->headers, "Retry-After").empty());
+}
+
+bool may_pass(const Result<Response>& result) {
+  if (!result.ok()) return result.error().kind == ErrorKind::Retryable;
+  switch (result->status) {
+    case 429:
+    case 500:
+    case 502:
+    case 503:
+    case 504:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::optional<Duration> parse_retry_after(std::string_view value, WallTime now) {
+  const std::string_view text = trim(value);
+  std::int64_t count = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), count);
+  const bool digits = !text.empty() && end == text.data() + text.size() && text.front() != '-';
+  if (digits && code == std::errc::result_out_of_range) return kLongestRetryAfter;
+  if (digits && code == std::errc())
+    return std::min<Duration>(seconds(std::min<std::int64_t>(count, kLongestRetryAfter.count())),
+                              kLongestRetryAfter);
+  if (const std::optional<WallTime> date = parse_http_date(text))
+    return std::clamp<Duration>(*date - now, Duration::zero(), kLongestRetryAfter);
+  return std::nullopt;
+}
+
+RetryingTransport::RetryingTransport(Transport& inner, Clock& clock, Random& random, EventSink& events,
+                                     RetryOptions options)
+    : inner_(inner), clock_(clock), random_(random), events_(events), options_(std::move(options)) {}
+
+Result<Response> RetryingTransport::send(const Request& request, const Context& context) {
+  return run(request, nullptr, context);
+}
+
+Result<Response> RetryingTransport::stream(const Request& request, const BodyPiece& piece,
+                                           const Context& context) {
+  return run(request, &piece, context);
+}
+
+Result<Response> RetryingTransport::run(const Request& request, const BodyPiece* piece,
+                                        const Context& context) {
+  Duration waited{};
+  bool handed_on = false;
+  const BodyPiece watching = [&](std::string_view bytes) {
+    handed_on = true;
+    return (*piece)(bytes);
+  };
+  for (int attempt = 1;; ++attempt) {
+    const SteadyTime begin = clock_.steady_now();
+    Result<Response> result =
+        piece == nullptr ? inner_.send(request, context) : inner_.stream(request, watching, context);
+    trace(request, result, attempt, clock_.steady_now() - begin);
+    if (result.ok()) reached_.store(true, std::memory_order_relaxed);
+
+    const std::optional<Wait> next = handed_on ? std::nullopt : decide(request, result, attempt, waited);
+    // A wait that the deadline would cut short is no use: what is known now says more than "too late".
+    const bool too_late = next && context.remaining() && *context.remaining() <= next->time;
+    if (!next || too_late) {
+      if (result.ok() || attempt == 1) return result;
+      return std::move(result).in(
+          fmt::format("after {} attempts within {:.1f} s", attempt, duration<double>(waited).count()));
+    }
+    report(*next);
+    if (!clock_.sleep(next->time, context.stop())) MIST_TRY_VOID(context.check());
+    waited += next->time;
+  }
+}
+
+std::optional<RetryingTransport::Wait> RetryingTransport::decide(const Request& request,
+                                                                 const Result<Response>& result, int attempt,
+                                                                 Duration waited) {
+  if (!may_pass(result) || attempt >= options_.attempts) return std::nullopt;
+  if (request.repeat == Repeat::Unsafe && !surely_not_acted(result)) return std::nullopt;
+
+  Wait next{.time = back_off(attempt), .why = {}, .asked_for = false};
+  const bool throttled = result.ok() && surely_not_acted(result);
+  if (result.ok()) {
+    const auto asked = parse_retry_after(find_header(result->headers, "Retry-After"), clock_.now());
+    next.asked_for = asked.has_value();
+    // Never sooner than asked; a little later, so that all who were sent away don't come back at once.
+    if (asked) next.time = *asked + back_off(1) / 2;
+    next.why = asked ? fmt::format("{}", result->status) : fmt::format("it answered {}", result->status);
+  } else {
+    next.why = without_ending(result.error().message);
+  }
+  const Duration patience = throttled                                  ? options_.patience
+                            : reached_.load(std::memory_order_relaxed) ? options_.failure_patience
+                                                                       : options_.first_contact_patience;
+  if (waited + next.time > patience) return std::nullopt;
+  return next;
+}
+
+/// Exponential with "equal jitter": half fixed, half at random.
+Duration RetryingTransport::back_off(int attempt) {
+  const int doublings = std::min(attempt - 1, 20);
+  const Duration full = std::min(options_.first_wait * (std::int64_t{1} << doublings), options_.longest_wait);
+  std::uint32_t number = 0;
+  random_.fill(std::as_writable_bytes(std::span(&number, 1)));
+  return full / 2 + full / 2 * (number % 1024) / 1024;
+}
+
+void RetryingTransport::report(const Wait& wait) {
+  if (wait.time < options_.report_after) return;
+  {
+    const std::scoped_lock lock(mutex_);
+    const SteadyTime now = clock_.steady_now();
+    if (reported_ && now - *reported_ < kReportInterval) return;
+    reported_ = now;
+  }
+  const double length = duration<double>(wait.time).count();
+  if (wait.asked_for)
+    events_.info(fmt::format("{} asks to wait {:.0f} s ({})", options_.peer, length, wait.why));
+  else
+    events_.info(fmt::format("trying {} again in {:.0f} s: {}", options_.peer, length, wait.why));
+}
+
+void RetryingTransport::trace(const Request& request, const Result<Response>& result, int attempt,
+                              Duration elapsed) const {
+  if (!options_.tracer) return;
+  RequestTrace record{.method = request.method,
+                      .url = loggable_url(request.url),
+                      .status = result.ok() ? result->status : 0,
+                      .problem = result.ok() ? std::string() : result.error().to_line(),
+                      .duration = elapsed,
+                      .attempt = attempt};
+  options_.tracer(record);
+}
+
+}  // namespace mist::http

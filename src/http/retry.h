@@ -1,0 +1,75 @@
+#pragma once
+// Repeats what may be repeated: answers that say "later" (429, 503, 5xx) and connections that broke. A
+// request is only repeated when its Request says Repeat::Safe, or when the server surely has not acted on it:
+// it never got it, or answered 429, or 503 with Retry-After (RFC 9110 section 10.2.3; client-go does the
+// same). Any thread; `inner`, `clock`, `random` and `events` must outlive it.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/event.h"
+#include "base/random.h"
+#include "http/trace.h"
+#include "http/transport.h"
+
+namespace mist::http {
+
+struct RetryOptions {
+  Duration first_wait = std::chrono::milliseconds(200);  ///< doubles with each attempt, half of it at random
+  Duration longest_wait = std::chrono::seconds(5);       ///< of our own choice; Retry-After may ask for more
+  /// Waiting that one request may cost, whatever the reason. The Context's deadline ends it earlier.
+  Duration patience = std::chrono::seconds(60);
+  /// The same for broken connections and 5xx; servers that restart are back after this.
+  Duration failure_patience = std::chrono::seconds(20);
+  /// The same until the server answered for the first time: a wrong address should be reported quickly.
+  Duration first_contact_patience = std::chrono::milliseconds(800);
+  int attempts = 60;
+  std::string peer = "the API server";              ///< for messages
+  Duration report_after = std::chrono::seconds(1);  ///< waits from this on are told to the EventSink
+  Tracer tracer = {};
+};
+
+/// "120" or an HTTP date (RFC 9110 section 10.2.3) as a wait from `now`; nullopt when it is neither.
+std::optional<Duration> parse_retry_after(std::string_view value, WallTime now);
+
+class RetryingTransport final : public Transport {
+ public:
+  RetryingTransport(Transport& inner, Clock& clock, Random& random, EventSink& events,
+                    RetryOptions options = {});
+
+  /// As Transport::send. When trying is over, the last answer or error; an error says how often it was tried.
+  Result<Response> send(const Request& request, const Context& context) override;
+  /// Tries again only while no piece was handed on.
+  Result<Response> stream(const Request& request, const BodyPiece& piece, const Context& context) override;
+
+ private:
+  struct Wait {
+    Duration time{};
+    std::string why;         ///< for messages
+    bool asked_for = false;  ///< the server named the time
+  };
+  Result<Response> run(const Request& request, const BodyPiece* piece, const Context& context);
+  /// nullopt: don't try again.
+  std::optional<Wait> decide(const Request& request, const Result<Response>& result, int attempt,
+                             Duration waited);
+  Duration back_off(int attempt);
+  void report(const Wait& wait);
+  void trace(const Request& request, const Result<Response>& result, int attempt, Duration duration) const;
+
+  Transport& inner_;
+  Clock& clock_;
+  Random& random_;
+  EventSink& events_;
+  const RetryOptions options_;
+  std::atomic<bool> reached_{false};
+  std::mutex mutex_;
+  std::optional<SteadyTime> reported_;  // guarded by mutex_
+};
+
+}  // namespace mist::http

@@ -1,0 +1,91 @@
+#include "testing/fake_transport.h"
+
+#include <utility>
+
+namespace mist::testing {
+
+FakeTransport& FakeTransport::next(Handler handler) {
+  const std::scoped_lock lock(mutex_);
+  script_.push_back({.handler = std::move(handler), .pieces = {}, .end = {}});
+  return *this;
+}
+
+FakeTransport& FakeTransport::reply(int status, std::string body, http::Headers headers) {
+  http::Response response{.status = status, .headers = std::move(headers), .body = std::move(body)};
+  return next([response = std::move(response)](const http::Request&, const Context&) { return response; });
+}
+
+FakeTransport& FakeTransport::fail(Error error) {
+  return next([error = std::move(error)](const http::Request&, const Context&) -> Result<http::Response> {
+    return error;
+  });
+}
+
+FakeTransport& FakeTransport::reply_pieces(std::vector<std::string> pieces, Status end) {
+  const std::scoped_lock lock(mutex_);
+  script_.push_back(
+      {.handler = [](const http::Request&, const Context&) { return http::Response{.status = 200}; },
+       .pieces = std::move(pieces),
+       .end = std::move(end)});
+  return *this;
+}
+
+FakeTransport& FakeTransport::otherwise(Handler handler) {
+  const std::scoped_lock lock(mutex_);
+  otherwise_ = std::move(handler);
+  return *this;
+}
+
+std::vector<http::Request> FakeTransport::requests() const {
+  const std::scoped_lock lock(mutex_);
+  return requests_;
+}
+
+std::size_t FakeTransport::count() const {
+  const std::scoped_lock lock(mutex_);
+  return requests_.size();
+}
+
+FakeTransport::Step FakeTransport::take(const http::Request& request) {
+  const std::scoped_lock lock(mutex_);
+  requests_.push_back(request);
+  if (!script_.empty()) {
+    Step step = std::move(script_.front());
+    script_.pop_front();
+    return step;
+  }
+  if (otherwise_) return {.handler = otherwise_, .pieces = {}, .end = {}};
+  return {.handler = [](const http::Request& unexpected, const Context&) -> Result<http::Response> {
+            return error(ErrorKind::Internal, "FakeTransport has no answer for {} {}", unexpected.method,
+                         unexpected.url);
+          },
+          .pieces = {},
+          .end = {}};
+}
+
+Result<http::Response> FakeTransport::send(const http::Request& request, const Context& context) {
+  MIST_TRY_VOID(context.check());
+  Step step = take(request);
+  // Not under the lock: a handler may block until another thread sends something.
+  MIST_TRY(http::Response response, step.handler(request, context));
+  for (const std::string& piece : step.pieces) response.body += piece;
+  MIST_TRY_VOID(std::move(step.end));
+  return response;
+}
+
+Result<http::Response> FakeTransport::stream(const http::Request& request, const http::BodyPiece& piece,
+                                             const Context& context) {
+  MIST_TRY_VOID(context.check());
+  Step step = take(request);
+  MIST_TRY(http::Response response, step.handler(request, context));
+  if (response.status / 100 != 2) return response;
+  if (step.pieces.empty() && !response.body.empty()) step.pieces.push_back(std::exchange(response.body, {}));
+  for (const std::string& bytes : step.pieces) {
+    MIST_TRY_VOID(context.check());
+    if (!piece(bytes)) return response;
+  }
+  MIST_TRY_VOID(std::move(step.end));
+  return response;
+}
+
+}  // namespace mist::testing
