@@ -1,0 +1,48 @@
+#pragma once
+// JSON Schema 2020-12, as packages declare their inputs with it. Messages are for the person who wrote the
+// values: "replicas: must be integer, is string \"three\"". A `$ref` may only point into the schema itself.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "encoding/value.h"
+
+namespace mist::encoding {
+
+struct SchemaIssue {
+  std::string instance_path;  ///< JSON pointer (RFC 6901) to the value that is wrong; "": the whole document
+  std::string schema_path;    ///< JSON pointer to the keyword that says so
+  std::string message;        ///< with the path as `--set` would write it
+};
+
+/// A compiled schema. Any thread; validating doesn't change it.
+class Schema {
+ public:
+  /// Errors: Invalid (no schema, a pattern that can't be compiled, a reference outside of it).
+  static Result<Schema> compile(const Value& schema);
+
+  /// Empty: the value is as the schema wants it. At most 100 issues. A value that nests more than 128 levels
+  /// is one issue.
+  std::vector<SchemaIssue> validate(const Value& value) const;
+
+  const Value& value() const { return schema_; }
+
+ private:
+  struct Free {
+    void operator()(void* handle) const;
+  };
+  Schema(Value schema, void* handle) : schema_(std::move(schema)), handle_(handle) {}
+
+  Value schema_;
+  std::unique_ptr<void, Free> handle_;
+};
+
+/// The values that a schema's `default`s give: those of its properties, at every depth. A property without a
+/// default of its own becomes an object if its own properties' defaults satisfy its `required`. Always an
+/// object.
+Value schema_defaults(const Value& schema);
+
+}  // namespace mist::encoding

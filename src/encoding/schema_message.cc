@@ -1,0 +1,227 @@
+#include "encoding/schema_message.h"
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+#include "base/text.h"
+#include "encoding/json.h"
+#include "encoding/set_path.h"
+
+namespace mist::encoding {
+namespace {
+
+std::string unescape(std::string_view token) {
+  std::string out;
+  for (std::size_t i = 0; i < token.size(); ++i) {
+    if (token[i] == '~' && i + 1 < token.size())
+      out += token[++i] == '1' ? '/' : '~';
+    else
+      out += token[i];
+  }
+  return out;
+}
+
+std::vector<std::string> tokens_of(std::string_view pointer) {
+  std::vector<std::string> out;
+  if (pointer.empty()) return out;
+  for (const std::string_view token : split(pointer.substr(1), '/')) out.push_back(unescape(token));
+  return out;
+}
+
+const Value* child(const Value& value, const std::string& token) {
+  if (!value.is_array()) return value.find(token);
+  std::size_t index = 0;
+  const char* end = token.data() + token.size();
+  const auto read = std::from_chars(token.data(), end, index);
+  if (read.ec != std::errc() || read.ptr != end || index >= value.as_array().size()) return nullptr;
+  return &value.as_array()[index];
+}
+
+/// A value as a message quotes it: short, and harmless on a terminal.
+std::string quoted(const Value& value) {
+  constexpr std::size_t kMost = 60;
+  std::string text = escape_controls(to_json(value));
+  if (text.size() <= kMost) return text;
+  std::size_t end = kMost;
+  while ((static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end) + "…";
+}
+
+/// "string \"three\"", "an object": kind and, where it is short, the value.
+std::string described(const Value& value) {
+  switch (value.kind()) {
+    case Value::Kind::Null:
+      return "null";
+    case Value::Kind::Array:
+      return "an array";
+    case Value::Kind::Object:
+      return "an object";
+    case Value::Kind::Bool:
+    case Value::Kind::Int:
+    case Value::Kind::UInt:
+    case Value::Kind::Double:
+    case Value::Kind::String:
+      break;
+  }
+  return fmt::format("{} {}", kind_name(value.kind()), quoted(value));
+}
+
+std::string listed(const Value& values, std::string_view last) {
+  if (!values.is_array()) return values.is_string() ? values.as_string() : quoted(values);
+  std::string out;
+  const auto& items = values.as_array();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (i != 0) out += i + 1 == items.size() ? fmt::format(" {} ", last) : ", ";
+    out += items[i].is_string() && last == "or " ? items[i].as_string() : quoted(items[i]);
+  }
+  return out;
+}
+
+std::string types(const Value& wanted) {
+  if (wanted.is_string()) return wanted.as_string();
+  std::vector<std::string> names;
+  if (wanted.is_array())
+    for (const Value& name : wanted.as_array())
+      names.push_back(name.is_string() ? name.as_string() : quoted(name));
+  return join(names, " or ");
+}
+
+/// The first text between two of `quote` in what the validator says.
+std::string_view first_quoted(std::string_view text, char quote) {
+  const std::size_t start = text.find(quote);
+  if (start == std::string_view::npos) return {};
+  const std::size_t end = text.find(quote, start + 1);
+  return end == std::string_view::npos ? std::string_view() : text.substr(start + 1, end - start - 1);
+}
+
+std::string unknown_members(const Value& object_schema, const Value& instance) {
+  std::vector<std::string_view> known;
+  if (const Value* properties = object_schema.find("properties");
+      properties != nullptr && properties->is_object())
+    for (const Value::Member& member : properties->as_object()) known.push_back(member.key);
+  std::string out;
+  if (!instance.is_object()) return out;
+  for (const Value::Member& member : instance.as_object()) {
+    if (std::ranges::find(known, std::string_view(member.key)) != known.end()) continue;
+    if (const Value* patterns = object_schema.find("patternProperties");
+        patterns != nullptr && !patterns->empty())
+      return {};
+    if (!out.empty()) out += "; ";
+    out += fmt::format("there is no \"{}\"", escape_controls(member.key));
+    if (const std::string_view near = nearest(member.key, known); !near.empty())
+      out += fmt::format(", did you mean \"{}\"?", near);
+  }
+  return out;
+}
+
+struct Bound {
+  std::string_view keyword;
+  std::string_view words;  ///< {0}: the limit
+  enum class Shows : std::uint8_t { Value, Length, Items, Members } shows;
+};
+constexpr Bound kBounds[] = {
+    {"minimum", "must be at least {}", Bound::Shows::Value},
+    {"maximum", "must be at most {}", Bound::Shows::Value},
+    {"exclusiveMinimum", "must be more than {}", Bound::Shows::Value},
+    {"exclusiveMaximum", "must be less than {}", Bound::Shows::Value},
+    {"multipleOf", "must be a multiple of {}", Bound::Shows::Value},
+    {"const", "must be {}", Bound::Shows::Value},
+    {"pattern", "must match the pattern {}", Bound::Shows::Value},
+    {"format", "must have the format {}", Bound::Shows::Value},
+    {"minLength", "must have at least {} characters", Bound::Shows::Length},
+    {"maxLength", "must have at most {} characters", Bound::Shows::Length},
+    {"minItems", "must have at least {} items", Bound::Shows::Items},
+    {"maxItems", "must have at most {} items", Bound::Shows::Items},
+    {"minProperties", "must have at least {} members", Bound::Shows::Members},
+    {"maxProperties", "must have at most {} members", Bound::Shows::Members},
+};
+
+std::string shows(Bound::Shows what, const Value& instance) {
+  switch (what) {
+    case Bound::Shows::Value:
+    case Bound::Shows::Length:
+      return fmt::format("is {}", quoted(instance));
+    case Bound::Shows::Items:
+    case Bound::Shows::Members:
+      return fmt::format("has {}", instance.size());
+  }
+  return {};
+}
+
+/// Empty: nothing better than the validator's own words.
+std::string explain(std::string_view keyword, const Value* parent, const Value* limit, const Value& instance,
+                    std::string_view validator_says) {
+  if (limit == nullptr) return {};
+  if (keyword == "type") return fmt::format("must be {}, is {}", types(*limit), described(instance));
+  if (keyword == "enum") return fmt::format("must be {}, is {}", listed(*limit, "or"), quoted(instance));
+  if (keyword == "required")
+    return fmt::format("\"{}\" is missing", escape_controls(first_quoted(validator_says, '"')));
+  if (keyword == "additionalProperties" && parent != nullptr) return unknown_members(*parent, instance);
+  if (keyword == "uniqueItems") return "two items are equal";
+  const auto* bound = std::ranges::find(kBounds, keyword, &Bound::keyword);
+  if (bound == std::ranges::end(kBounds)) return {};
+  return fmt::format(
+      "{}, {}",
+      fmt::format(fmt::runtime(bound->words),
+                  limit->is_string() && keyword == "format" ? limit->as_string() : quoted(*limit)),
+      shows(bound->shows, instance));
+}
+
+/// The instance's path as `--set` would write it.
+std::string readable_path(const Value& root, const std::vector<std::string>& tokens) {
+  std::vector<PathStep> steps;
+  const Value* at = &root;
+  for (const std::string& token : tokens) {
+    std::size_t index = 0;
+    if (at != nullptr && at->is_array() &&
+        std::from_chars(token.data(), token.data() + token.size(), index).ec == std::errc())
+      steps.emplace_back(index);
+    else
+      steps.emplace_back(token);
+    if (at != nullptr) at = child(*at, token);
+  }
+  return escape_controls(to_string(steps));
+}
+
+}  // namespace
+
+const Value* at_pointer(const Value& value, std::string_view pointer) {
+  const Value* at = &value;
+  for (const std::string& token : tokens_of(pointer)) {
+    at = child(*at, token);
+    if (at == nullptr) return nullptr;
+  }
+  return at;
+}
+
+const Value* local_reference(const Value& schema, const Value& node) {
+  const std::string_view reference = node.string_at("$ref");
+  return reference.starts_with('#') && (reference.size() == 1 || reference[1] == '/')
+             ? at_pointer(schema, reference.substr(1))
+             : nullptr;
+}
+
+const Value* at_schema_pointer(const Value& schema, std::string_view pointer) {
+  const Value* at = &schema;
+  for (const std::string& token : tokens_of(pointer)) {
+    at = token == "$ref" ? local_reference(schema, *at) : child(*at, token);
+    if (at == nullptr) return nullptr;
+  }
+  return at;
+}
+
+std::string schema_message(const Value& schema, std::string_view schema_path, const Value& instance,
+                           std::string_view instance_path, std::string_view validator_says) {
+  const std::size_t slash = schema_path.rfind('/');
+  std::string words;
+  const Value* wrong = at_pointer(instance, instance_path);
+  if (slash != std::string_view::npos && wrong != nullptr)
+    words = explain(schema_path.substr(slash + 1), at_schema_pointer(schema, schema_path.substr(0, slash)),
+                    at_schema_pointer(schema, schema_path), *wrong, validator_says);
+  if (words.empty()) words = escape_controls(validator_says);
+  const std::string path = readable_path(instance, tokens_of(instance_path));
+  return path.empty() ? words : fmt::format("{}: {}", path, words);
+}
+
+}  // namespace mist::encoding

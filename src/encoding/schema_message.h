@@ -1,0 +1,24 @@
+#pragma once
+// Words for a violated JSON Schema keyword. Internal to encoding. Pure; any thread.
+
+#include <string>
+#include <string_view>
+
+#include "encoding/value.h"
+
+namespace mist::encoding {
+
+/// The value that a JSON pointer (RFC 6901) names below `value`; null if there is none.
+const Value* at_pointer(const Value& value, std::string_view pointer);
+
+/// As above, in a schema, where a step "$ref" goes on in what the reference names.
+const Value* at_schema_pointer(const Value& schema, std::string_view pointer);
+
+/// What a local reference ("#/$defs/port") in `node` names; null if it is none.
+const Value* local_reference(const Value& schema, const Value& node);
+
+/// "replicas: must be integer, is string \"three\"". `validator_says` stands in where we know nothing better.
+std::string schema_message(const Value& schema, std::string_view schema_path, const Value& instance,
+                           std::string_view instance_path, std::string_view validator_says);
+
+}  // namespace mist::encoding

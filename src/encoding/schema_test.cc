@@ -1,0 +1,113 @@
+#include "encoding/schema.h"
+
+#include <gtest/gtest.h>
+
+#include "encoding/json.h"
+#include "encoding/yaml.h"
+
+namespace mist::encoding {
+namespace {
+
+constexpr std::string_view kSchema = R"(
+type: object
+additionalProperties: false
+required: [name]
+properties:
+  name: {type: string, minLength: 1, pattern: "^[a-z]+$"}
+  replicas: {type: integer, minimum: 1, maximum: 10, default: 2}
+  kind: {enum: [web, worker]}
+  ratio: {type: [number, "null"], exclusiveMaximum: 1}
+  ports: {type: array, minItems: 1, uniqueItems: true, items: {$ref: "#/$defs/port"}}
+  ingress:
+    type: object
+    properties:
+      enabled: {type: boolean, default: false}
+      host: {type: string}
+  tls:
+    type: object
+    required: [cert]
+    properties:
+      cert: {type: string}
+      days: {default: 90}
+  labels: {default: {a: b}, properties: {c: {default: d}}}
+$defs:
+  port: {type: integer, maximum: 65535}
+)";
+
+std::vector<std::string> messages(std::string_view yaml) {
+  const auto schema = Schema::compile(*parse_yaml(kSchema));
+  EXPECT_TRUE(schema.ok()) << (schema.ok() ? "" : schema.error().to_line());
+  std::vector<std::string> out;
+  if (schema.ok())
+    for (const SchemaIssue& issue : schema->validate(*parse_yaml(yaml))) out.push_back(issue.message);
+  return out;
+}
+
+using Messages = std::vector<std::string>;
+
+TEST(Schema, AcceptsWhatFits) {
+  EXPECT_EQ(messages("{name: web, replicas: 3, ports: [80, 443], ratio: null, kind: web}"), Messages{});
+}
+
+TEST(Schema, SaysWhatIsWrongInWords) {
+  struct Case {
+    std::string_view yaml, message;
+  };
+  const Case cases[] = {
+      {"{name: a, replicas: three}", "replicas: must be integer, is string \"three\""},
+      {"{name: a, replicas: 0}", "replicas: must be at least 1, is 0"},
+      {"{name: a, replicas: 11}", "replicas: must be at most 10, is 11"},
+      {"{name: a, replicas: [1]}", "replicas: must be integer, is an array"},
+      {"{}", "\"name\" is missing"},
+      {"{name: A}", "name: must match the pattern \"^[a-z]+$\", is \"A\""},
+      {"{name: a, kind: job}", "kind: must be \"web\" or \"worker\", is \"job\""},
+      {"{name: a, ratio: x}", "ratio: must be number or null, is string \"x\""},
+      {"{name: a, ratio: 1}", "ratio: must be less than 1, is 1"},
+      {"{name: a, ports: []}", "ports: must have at least 1 items, has 0"},
+      {"{name: a, ports: [1, 1]}", "ports: two items are equal"},
+      {"{name: a, ports: [1, 70000]}", "ports[1]: must be at most 65535, is 70000"},
+      {"{name: a, ports: [x]}", "ports[0]: must be integer, is string \"x\""},
+      {"{name: a, replica: 1}", "there is no \"replica\", did you mean \"replicas\"?"},
+      {"{name: a, ingress: {enabled: 'yes'}}", "ingress.enabled: must be boolean, is string \"yes\""},
+      {"[]", "must be object, is an array"},
+      {"{name: a, tls: {}}", "tls: \"cert\" is missing"},
+  };
+  for (const Case& one : cases) EXPECT_EQ(messages(one.yaml), Messages{std::string(one.message)}) << one.yaml;
+}
+
+TEST(Schema, NamesInstanceAndKeyword) {
+  const auto schema = Schema::compile(*parse_yaml(kSchema));
+  const auto issues = schema->validate(*parse_yaml("{name: a, ports: [1, x]}"));
+  ASSERT_EQ(issues.size(), 1U);
+  EXPECT_EQ(issues[0].instance_path, "/ports/1");
+  EXPECT_NE(issues[0].schema_path.find("type"), std::string::npos) << issues[0].schema_path;
+}
+
+TEST(Schema, RefusesWhatIsNoSchema) {
+  EXPECT_FALSE(Schema::compile(*parse_yaml("{type: 5}")).ok());
+  EXPECT_FALSE(Schema::compile(*parse_yaml("{pattern: '('}")).ok());
+  EXPECT_FALSE(Schema::compile(*parse_yaml("{$ref: 'https://example.com/schema.json'}")).ok());
+  EXPECT_FALSE(Schema::compile(Value("x")).ok());
+  EXPECT_TRUE(Schema::compile(Value(true)).ok());
+}
+
+TEST(Schema, TooDeepAValueIsAnIssue) {
+  Value deep;
+  for (int i = 0; i < 400; ++i) deep = Value::array({std::move(deep)});
+  EXPECT_EQ(Schema::compile(Value(true))->validate(deep).size(), 1U);
+}
+
+TEST(SchemaDefaults, ComeFromEveryDepth) {
+  EXPECT_EQ(to_json(schema_defaults(*parse_yaml(kSchema))),
+            R"({"replicas":2,"ingress":{"enabled":false},"labels":{"a":"b","c":"d"}})");
+  EXPECT_EQ(to_json(schema_defaults(Value(true))), "{}");
+}
+
+TEST(SchemaDefaults, EndForASchemaThatContainsItself) {
+  EXPECT_EQ(
+      to_json(schema_defaults(*parse_yaml("{properties: {a: {$ref: '#'}, b: {default: 1}}}"))).substr(0, 2),
+      "{\"");
+}
+
+}  // namespace
+}  // namespace mist::encoding
