@@ -115,7 +115,9 @@ class Client {
 
   /// LIST, then WATCH from there with bookmarks, reconnecting and listing again after Gone, until `handler`
   /// returns false (ok), or the context ends (Timeout, Cancelled). After a new LIST the handler sees Added
-  /// for everything that is there and Deleted for what it knew and is gone. Called on the calling thread.
+  /// for everything that is there and Deleted for what it knew and is gone, then one Bookmark (apiVersion,
+  /// kind and metadata.resourceVersion only): the handler has seen everything, so what it misses isn't there.
+  /// The server's own bookmarks don't reach the handler. Called on the calling thread.
   virtual Status watch(const ResourceInfo& resource, const ListOptions& options, const WatchHandler& handler,
                        const Context& context) = 0;
 

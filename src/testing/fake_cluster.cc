@@ -360,6 +360,10 @@ Status FakeCluster::watch(const ResourceInfo& resource, const ListOptions& optio
       }
       for (const auto& [key, object] : known)
         if (!present.contains(key)) events.push_back({WatchEventType::Deleted, object});
+      Value complete =
+          Value::object({{"apiVersion", resource.gvk.api_version()}, {"kind", resource.gvk.kind}});
+      complete["metadata"].set("resourceVersion", all.resource_version);
+      events.push_back({WatchEventType::Bookmark, std::move(complete)});
       known = std::move(present);
       version = std::stoull(all.resource_version);
       listing = false;

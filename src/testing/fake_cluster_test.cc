@@ -221,20 +221,24 @@ TEST_F(FakeClusterTest, WatchFollowsChangesAndListsAgainAfterGone) {
   const auto handler = [&](const WatchEvent& event) {
     constexpr std::string_view kNames[] = {"added", "modified", "deleted", "bookmark"};
     if (event.object.string_at({"metadata", "name"}) == "kube-root-ca.crt") return true;
+    if (event.type == WatchEventType::Bookmark) {
+      seen.push_back("complete");
+      return seen.size() < 9;
+    }
     seen.push_back(fmt::format("{} {}", kNames[static_cast<int>(event.type)],
                                event.object.string_at({"metadata", "name"})));
     if (seen.size() == 2) cluster.put(config_map("c", Value::object()));
-    if (seen.size() == 3) cluster.put(config_map("c", Value::object({{"x", "1"}})));
-    if (seen.size() == 4) {
+    if (seen.size() == 4) cluster.put(config_map("c", Value::object({{"x", "1"}})));
+    if (seen.size() == 5) {
       cluster.drop({{"", "ConfigMap"}, "default", "a"});
       cluster.forget_history();
     }
-    return seen.size() < 7;
+    return true;
   };
   const auto status = cluster.watch(ref("ConfigMap", "", "").resource, {.ns = "default"}, handler, context);
   ASSERT_TRUE(status.ok());
-  EXPECT_THAT(seen,
-              ElementsAre("added a", "added b", "added c", "modified c", "added b", "added c", "deleted a"));
+  EXPECT_THAT(seen, ElementsAre("added a", "added b", "complete", "added c", "modified c", "added b",
+                                "added c", "deleted a", "complete"));
   EXPECT_EQ(cluster.count("list"), 2u);
 }
 

@@ -1,0 +1,180 @@
+#include "kube/api_catalog.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "base/text.h"
+
+namespace mist::kube {
+namespace {
+
+constexpr std::string_view kHeading = "mistletoe-discovery-1";
+constexpr std::string_view kEnd = "end";
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+std::vector<std::string> strings_at(const Value& map, std::string_view field) {
+  std::vector<std::string> result;
+  const Value* list = map.find(field);
+  if (list == nullptr || !list->is_array()) return result;
+  for (const Value& item : list->as_array())
+    if (item.is_string()) result.push_back(item.as_string());
+  return result;
+}
+
+// A field that would break the file's format is no name of Kubernetes either.
+bool plain(std::string_view text) { return text.find_first_of("\t\n,") == std::string_view::npos; }
+
+bool plain(const ApiResource& entry) {
+  const auto all_plain = [](const std::vector<std::string>& texts) {
+    return std::ranges::all_of(texts, [](const std::string& text) { return plain(text) && !text.empty(); });
+  };
+  const GroupVersionKind& gvk = entry.info.gvk;
+  return plain(gvk.group) && plain(gvk.version) && plain(gvk.kind) && plain(entry.info.resource) &&
+         plain(entry.singular) && all_plain(entry.info.verbs) && all_plain(entry.short_names) &&
+         !gvk.kind.empty() && !gvk.version.empty() && !entry.info.resource.empty();
+}
+
+std::vector<std::string> list_of(std::string_view joined) {
+  std::vector<std::string> result;
+  if (joined.empty()) return result;
+  for (const std::string_view part : split(joined, ',')) result.emplace_back(part);
+  return result;
+}
+
+}  // namespace
+
+const ApiResource* ApiCatalog::find(const GroupKind& kind, const std::string& version) const {
+  for (const ApiResource& entry : resources)
+    if (entry.info.gvk.kind == kind.kind && entry.info.gvk.group == kind.group &&
+        (version.empty() || entry.info.gvk.version == version))
+      return &entry;
+  return nullptr;
+}
+
+std::vector<std::string> ApiCatalog::versions_of(const GroupKind& kind) const {
+  std::vector<std::string> versions;
+  for (const ApiResource& entry : resources)
+    if (entry.info.gvk.group_kind() == kind) versions.push_back(entry.info.gvk.version);
+  return versions;
+}
+
+const ApiResource* ApiCatalog::find_alias(std::string_view word) const {
+  const std::string wanted = lower(word);
+  const auto dot = wanted.find('.');
+  const std::string name = wanted.substr(0, dot);
+  const std::string group = dot == std::string::npos ? std::string() : wanted.substr(dot + 1);
+  for (const ApiResource& entry : resources) {
+    if (!group.empty() && entry.info.gvk.group != group) continue;
+    if (name == lower(entry.info.gvk.kind) || name == entry.info.resource || name == entry.singular ||
+        std::ranges::find(entry.short_names, name) != entry.short_names.end())
+      return &entry;
+  }
+  return nullptr;
+}
+
+std::vector<ResourceInfo> ApiCatalog::preferred() const {
+  std::vector<ResourceInfo> result;
+  std::set<std::pair<std::string_view, std::string_view>> seen;
+  for (const ApiResource& entry : resources)
+    if (seen.emplace(entry.info.gvk.group, entry.info.resource).second) result.push_back(entry.info);
+  return result;
+}
+
+Status ApiCatalog::add_aggregated(const Value& list) {
+  const Value* groups = list.find("items");
+  if (list.string_at("kind") != "APIGroupDiscoveryList" || groups == nullptr || !groups->is_array())
+    return error(ErrorKind::Invalid, "the server's answer is no APIGroupDiscoveryList");
+  for (const Value& group : groups->as_array()) {
+    const std::string_view group_name = group.string_at({"metadata", "name"});
+    const Value* versions = group.find("versions");
+    if (versions == nullptr || !versions->is_array()) continue;
+    for (const Value& version : versions->as_array()) {
+      const std::string_view version_name = version.string_at("version");
+      if (version.string_at("freshness") == "Stale")
+        stale.push_back(fmt::format("{}/{}", group_name, version_name));
+      const Value* served = version.find("resources");
+      if (served == nullptr || !served->is_array()) continue;
+      for (const Value& resource : served->as_array()) {
+        ApiResource entry;
+        entry.info.gvk = {std::string(group_name), std::string(version_name),
+                          std::string(resource.string_at({"responseKind", "kind"}))};
+        entry.info.resource = resource.string_at("resource");
+        entry.info.namespaced = resource.string_at("scope") == "Namespaced";
+        entry.info.verbs = strings_at(resource, "verbs");
+        entry.singular = resource.string_at("singularResource");
+        entry.short_names = strings_at(resource, "shortNames");
+        if (plain(entry)) resources.push_back(std::move(entry));
+      }
+    }
+  }
+  return {};
+}
+
+Status ApiCatalog::add_group_version(const Value& list) {
+  const Value* served = list.find("resources");
+  const auto gv = apimachinery::GroupVersionKind::parse(list.string_at("groupVersion"), "APIResourceList");
+  if (list.string_at("kind") != "APIResourceList" || served == nullptr || !served->is_array() || !gv)
+    return error(ErrorKind::Invalid, "the server's answer is no APIResourceList");
+  for (const Value& resource : served->as_array()) {
+    ApiResource entry;
+    entry.info.resource = resource.string_at("name");
+    if (entry.info.resource.find('/') != std::string::npos) continue;  // a subresource
+    entry.info.gvk = {gv->group, gv->version, std::string(resource.string_at("kind"))};
+    const Value* namespaced = resource.find("namespaced");
+    entry.info.namespaced = namespaced != nullptr && namespaced->is_bool() && namespaced->as_bool();
+    entry.info.verbs = strings_at(resource, "verbs");
+    entry.singular = resource.string_at("singularName");
+    entry.short_names = strings_at(resource, "shortNames");
+    if (plain(entry)) resources.push_back(std::move(entry));
+  }
+  return {};
+}
+
+std::string ApiCatalog::to_text() const {
+  std::string text(kHeading);
+  text += '\n';
+  for (const std::string& name : stale)
+    if (plain(name)) text += fmt::format("stale\t{}\n", name);
+  for (const ApiResource& entry : resources)
+    text += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", entry.info.gvk.group, entry.info.gvk.version,
+                        entry.info.gvk.kind, entry.info.resource,
+                        entry.info.namespaced ? "namespaced" : "cluster", join(entry.info.verbs, ","),
+                        entry.singular, join(entry.short_names, ","));
+  text += kEnd;
+  text += '\n';
+  return text;
+}
+
+std::optional<ApiCatalog> ApiCatalog::parse(std::string_view text) {
+  ApiCatalog catalog;
+  std::vector<std::string_view> lines = split(text, '\n');
+  // The last line shows that nothing is missing.
+  if (lines.size() < 3 || lines.front() != kHeading || lines[lines.size() - 2] != kEnd ||
+      !lines.back().empty())
+    return std::nullopt;
+  for (std::size_t i = 1; i + 2 < lines.size(); ++i) {
+    const std::vector<std::string_view> fields = split(lines[i], '\t');
+    if (fields.size() == 2 && fields[0] == "stale") {
+      catalog.stale.emplace_back(fields[1]);
+      continue;
+    }
+    if (fields.size() != 8) return std::nullopt;
+    ApiResource entry;
+    entry.info.gvk = {std::string(fields[0]), std::string(fields[1]), std::string(fields[2])};
+    entry.info.resource = fields[3];
+    entry.info.namespaced = fields[4] == "namespaced";
+    entry.info.verbs = list_of(fields[5]);
+    entry.singular = fields[6];
+    entry.short_names = list_of(fields[7]);
+    catalog.resources.push_back(std::move(entry));
+  }
+  return catalog;
+}
+
+}  // namespace mist::kube

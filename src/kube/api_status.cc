@@ -1,0 +1,170 @@
+#include "kube/api_status.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "encoding/json.h"
+
+namespace mist::kube {
+namespace {
+
+using encoding::Value;
+
+constexpr std::size_t kExcerpt = 200;
+
+ErrorKind kind_of(int status, std::string_view reason) {
+  if (reason == "Expired" || reason == "Gone") return ErrorKind::Gone;
+  switch (status) {
+    case 401:
+    case 403:
+      return ErrorKind::Forbidden;
+    case 404:
+      return ErrorKind::NotFound;
+    case 409:
+      return ErrorKind::Conflict;
+    case 410:
+      return ErrorKind::Gone;
+    case 408:
+    case 425:
+    case 429:
+      return ErrorKind::Retryable;
+    default:
+      return status >= 500 ? ErrorKind::Retryable : ErrorKind::Invalid;
+  }
+}
+
+std::string_view meaning(int status) {
+  switch (status) {
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 409:
+      return "Conflict";
+    case 410:
+      return "Gone";
+    case 413:
+      return "the request is too large";
+    case 422:
+      return "Unprocessable Entity";
+    case 429:
+      return "Too Many Requests";
+    case 500:
+      return "Internal Server Error";
+    case 502:
+      return "Bad Gateway";
+    case 503:
+      return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
+    default:
+      return status >= 300 && status < 400 ? "a redirect" : "an unexpected status";
+  }
+}
+
+std::string excerpt(std::string_view body) {
+  const std::string_view text = trim(body);
+  if (text.empty()) return "an empty body";
+  std::string start(text.substr(0, kExcerpt));
+  // A cut inside of a character isn't the server's fault.
+  while (text.size() > kExcerpt && !start.empty() && !is_valid_utf8(start) && (start.back() & 0x80) != 0)
+    start.pop_back();
+  return escape_controls(start) + (text.size() > kExcerpt ? "…" : "");
+}
+
+std::string hint_for(int status, std::string_view reason, const Asked& asked) {
+  if (status == 401)
+    return asked.user.empty()
+               ? "the context has no credentials that this server takes: choose another with --context"
+               : fmt::format(
+                     "the server doesn't take the credentials of the user \"{}\": log in again, or choose "
+                     "another context with --context",
+                     asked.user);
+  if (status == 403 && reason == "Forbidden")
+    return "ask an administrator for that permission (RBAC), or use another context";
+  if (status == 413) return "split the object: the API server takes about 3 MB";
+  if (status == 429) return "the server is overloaded: try again later";
+  return {};
+}
+
+}  // namespace
+
+Error status_error(const Value& status, int http_status, const Asked& asked) {
+  const Value* code = status.find("code");
+  if (code != nullptr && code->is_int() && code->as_int() >= 300 && code->as_int() < 600)
+    http_status = static_cast<int>(code->as_int());
+  const std::string_view reason = status.string_at("reason");
+  std::string because = escape_controls(status.string_at("message"), true);
+  if (const Value* causes = status.at_path({"details", "causes"}); causes != nullptr && causes->is_array()) {
+    for (const Value& cause : causes->as_array()) {
+      const std::string text = escape_controls(cause.string_at("message"));
+      if (text.empty() || because.find(text) != std::string::npos) continue;
+      const std::string field = escape_controls(cause.string_at("field"));
+      because += field.empty() ? fmt::format("\n{}", text) : fmt::format("\n{}: {}", field, text);
+    }
+  }
+  if (because.empty()) because = fmt::format("HTTP {}: {}", http_status, meaning(http_status));
+  return error(kind_of(http_status, reason), "cannot {} {} on {}", asked.verb, asked.object, asked.server)
+      .with_because(std::move(because))
+      .with_hint(hint_for(http_status, reason, asked));
+}
+
+Error answer_error(const http::Response& response, const Asked& asked) {
+  if (const auto body = encoding::parse_json(response.body); body && body->string_at("kind") == "Status")
+    return status_error(*body, response.status, asked);
+  const std::string what =
+      response.body.empty() ? std::string() : fmt::format(": {}", excerpt(response.body));
+  Error failure =
+      error(kind_of(response.status, ""), "cannot {} {} on {}", asked.verb, asked.object, asked.server)
+          .with_because(fmt::format("HTTP {}: {}{}", response.status, meaning(response.status), what))
+          .with_hint(hint_for(response.status, "", asked));
+  if (response.status >= 300 && response.status < 400)
+    failure.hint =
+        "is the server address of the context an API server? Redirects are not followed, because "
+        "credentials would go with them";
+  return failure;
+}
+
+Result<Value> decode_answer(const http::Response& response, const Asked& asked) {
+  if (response.status < 200 || response.status > 299) return answer_error(response, asked);
+  auto body = encoding::parse_json(response.body);
+  if (body && body->is_object()) return body;
+  return error(ErrorKind::Invalid, "cannot {} {}: {} answered something that is no Kubernetes API object",
+               asked.verb, asked.object, asked.server)
+      .with_because(excerpt(response.body))
+      .with_hint("check the server address of the context, and proxies on the way");
+}
+
+std::vector<std::string> warnings_of(const http::Headers& headers) {
+  std::vector<std::string> texts;
+  for (const http::Header& header : headers) {
+    const bool is_warning = std::ranges::equal(header.name, std::string_view("warning"),
+                                               [](char a, char b) { return (a | 0x20) == (b | 0x20); });
+    if (!is_warning) continue;
+    // code SP agent SP quoted-string, several joined by commas
+    std::string_view rest = header.value;
+    while (true) {
+      const auto open = rest.find('"');
+      if (open == std::string_view::npos) break;
+      std::string text;
+      std::size_t i = open + 1;
+      for (; i < rest.size() && rest[i] != '"'; ++i) {
+        if (rest[i] == '\\' && i + 1 < rest.size()) ++i;
+        text += rest[i];
+      }
+      if (!text.empty()) texts.push_back(escape_controls(text));
+      rest.remove_prefix(std::min(i + 1, rest.size()));
+      // An optional quoted date follows the text of a warning; it begins the rest up to the comma.
+      const auto comma = rest.find(',');
+      if (comma == std::string_view::npos) break;
+      rest.remove_prefix(comma + 1);
+    }
+  }
+  return texts;
+}
+
+}  // namespace mist::kube

@@ -1,0 +1,35 @@
+#pragma once
+// What an answer of the API server means: metav1.Status, bare HTTP statuses and bodies that no API server
+// would send, as our errors. Pure; any thread.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "encoding/value.h"
+#include "http/transport.h"
+
+namespace mist::kube {
+
+/// What was asked, for messages.
+struct Asked {
+  std::string verb;    ///< "apply", "list": stands in "cannot apply …"
+  std::string object;  ///< "Deployment shop/api"
+  std::string server;  ///< "https://127.0.0.1:6443"
+  std::string user;    ///< the kubeconfig's user, for hints
+};
+
+/// The JSON document of a 2xx answer. Other answers are errors: their kind by HTTP status and reason, their
+/// `because` the server's words and causes. Invalid, with an escaped excerpt, when a 2xx body is no JSON
+/// object.
+Result<encoding::Value> decode_answer(const http::Response& response, const Asked& asked);
+/// Only the error half: for a response that isn't 2xx.
+Error answer_error(const http::Response& response, const Asked& asked);
+/// The error of a Status object (an ERROR event of a watch, too).
+Error status_error(const encoding::Value& status, int http_status, const Asked& asked);
+
+/// The texts of `Warning: 299 - "text"` headers (RFC 7234, 5.5), unquoted, control characters escaped.
+std::vector<std::string> warnings_of(const http::Headers& headers);
+
+}  // namespace mist::kube

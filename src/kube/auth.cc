@@ -1,0 +1,54 @@
+#include "kube/auth.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace mist::kube {
+namespace {
+
+constexpr auto kMaxAge = std::chrono::minutes(1);
+constexpr std::uint64_t kLargestToken = 1 << 20;
+
+}  // namespace
+
+Result<SecretString> bearer(std::string_view token, std::string_view origin) {
+  const std::string_view text = trim(token);
+  if (text.empty()) return error(ErrorKind::Forbidden, "the token in {} is empty", origin);
+  if (!std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; }))
+    return error(ErrorKind::Forbidden, "what is in {} is no token: it holds blanks or control characters",
+                 origin);
+  return SecretString(fmt::format("Bearer {}", text));
+}
+
+TokenFileCredentials::TokenFileCredentials(Path file, Credential base, const FileSystem& fs,
+                                           const Clock& clock)
+    : file_(std::move(file)), fs_(fs), clock_(clock), current_(std::move(base)) {
+  current_.authorization.reset();
+}
+
+Result<Credential> TokenFileCredentials::get(const Context& context) {
+  MIST_TRY_VOID(context.check());
+  const std::lock_guard lock(mutex_);
+  const SteadyTime now = clock_.steady_now();
+  if (read_at_ && now - *read_at_ < kMaxAge) return current_;
+
+  const auto fresh = [&]() -> Result<SecretString> {
+    MIST_TRY(const std::string text, fs_.read(file_, kLargestToken));
+    return bearer(text, file_.string());
+  }();
+  if (fresh)
+    current_.authorization = *fresh;
+  else if (!current_.authorization)
+    return Error(fresh.error()).with_frame("while reading the token for the API server");
+  read_at_ = now;
+  return current_;
+}
+
+bool TokenFileCredentials::refresh(const Credential& rejected) {
+  const std::lock_guard lock(mutex_);
+  if (rejected == current_) read_at_.reset();
+  return true;
+}
+
+}  // namespace mist::kube

@@ -1,0 +1,167 @@
+#include "kube/auth_exec.h"
+
+#include <charconv>
+
+#include "base/text.h"
+#include "encoding/json.h"
+
+namespace mist::kube {
+
+using encoding::Value;
+
+ExecCredentials::ExecCredentials(ExecEntry exec, std::string user, ClusterEntry cluster, Credential base,
+                                 World world)
+    : exec_(std::move(exec)),
+      user_(std::move(user)),
+      cluster_(std::move(cluster)),
+      base_(std::move(base)),
+      world_(world) {}
+
+Result<Credential> ExecCredentials::get(const Context& context) {
+  MIST_TRY_VOID(context.check());
+  const std::lock_guard lock(mutex_);
+  if (current_ && (!expires_ || world_.clock.now() < *expires_)) return *current_;
+  current_.reset();
+  auto fresh = run(context);
+  if (!fresh)
+    return std::move(fresh).error().with_frame(
+        fmt::format("while getting credentials for the user \"{}\"", user_));
+  current_ = *fresh;
+  return *current_;
+}
+
+bool ExecCredentials::refresh(const Credential& rejected) {
+  const std::lock_guard lock(mutex_);
+  if (current_ == rejected) current_.reset();
+  return true;
+}
+
+std::string ExecCredentials::exec_info(bool interactive) const {
+  Value info = Value::object({{"apiVersion", exec_.api_version}, {"kind", "ExecCredential"}});
+  info["spec"].set("interactive", interactive);
+  if (exec_.provide_cluster_info) {
+    Value& cluster = info["spec"]["cluster"];
+    cluster.set("server", cluster_.server);
+    if (!cluster_.tls_server_name.empty()) cluster.set("tls-server-name", cluster_.tls_server_name);
+    if (cluster_.insecure_skip_tls_verify) cluster.set("insecure-skip-tls-verify", true);
+    if (!cluster_.ca_pem.empty()) cluster.set("certificate-authority-data", base64_encode(cluster_.ca_pem));
+    if (!cluster_.proxy_url.empty()) cluster.set("proxy-url", cluster_.proxy_url);
+    if (cluster_.disable_compression) cluster.set("disable-compression", true);
+    if (!cluster_.exec_extension.is_null()) cluster.set("config", cluster_.exec_extension);
+  }
+  return encoding::to_json(info);
+}
+
+Result<Credential> ExecCredentials::run(const Context& context) {
+  const bool interactive = exec_.interactive == Interactive::Always ||
+                           (exec_.interactive == Interactive::IfAvailable && world_.interactive_terminal);
+  if (interactive && !world_.interactive_terminal)
+    return error(ErrorKind::Forbidden,
+                 "the credential plugin {} must talk to a person, and standard input is no terminal",
+                 exec_.command)
+        .with_hint("run the command on a terminal, or use a user with another kind of credentials");
+
+  Command command;
+  command.program = exec_.command;
+  command.arguments = exec_.arguments;
+  for (const auto& [name, value] : exec_.env) command.env[name] = value;
+  command.env["KUBERNETES_EXEC_INFO"] = exec_info(interactive);
+  command.inherit_stdin = interactive;
+  command.inherit_stderr = interactive;
+  command.output_limit = 4 << 20;
+  auto result = world_.processes.run(command, context);
+  if (!result) {
+    Error failure = std::move(result).error();
+    if (failure.kind == ErrorKind::NotFound)
+      failure.message =
+          fmt::format("the credential plugin {} is not installed, or not in PATH", exec_.command);
+    if (failure.kind == ErrorKind::NotFound && !exec_.install_hint.empty())
+      failure.hint = escape_controls(trim(exec_.install_hint), true);
+    return failure;
+  }
+  const std::string said = escape_controls(trim(result->err), true);
+  if (result->exit_code != 0) {
+    return error(ErrorKind::Forbidden, "the credential plugin {} failed with exit code {}", exec_.command,
+                 result->exit_code)
+        .with_because(said)
+        .with_hint("run it by itself to see more, or log in again with your cloud's tool");
+  }
+  if (!said.empty()) world_.events.info(fmt::format("{}: {}", exec_.command, said));
+  return parse(result->out);
+}
+
+// Nothing of the output may get into an error: it is a secret, or contains one.
+Result<Credential> ExecCredentials::parse(std::string_view output) {
+  const auto refuse = [&](std::string_view why) {
+    return error(ErrorKind::Forbidden, "the credential plugin {} printed no usable credentials: {}",
+                 exec_.command, why);
+  };
+  const auto parsed = encoding::parse_json(output);
+  if (!parsed) return refuse(trim(output).empty() ? "nothing at all" : "its output is not JSON");
+  if (parsed->string_at("kind") != "ExecCredential") return refuse("its output's kind is not ExecCredential");
+  if (const std::string_view version = parsed->string_at("apiVersion"); version != exec_.api_version)
+    return refuse(
+        fmt::format("it speaks {}, the kubeconfig says {}", escape_controls(version), exec_.api_version));
+  const Value* status = parsed->find("status");
+  if (status == nullptr || !status->is_object()) return refuse("its output has no status");
+
+  Credential credential = base_;
+  const std::string_view token = status->string_at("token");
+  const std::string_view certificate = status->string_at("clientCertificateData");
+  const std::string_view key = status->string_at("clientKeyData");
+  if (token.empty() && certificate.empty())
+    return refuse("status has neither token nor clientCertificateData");
+  if (certificate.empty() != key.empty())
+    return refuse("status has only one of clientCertificateData and clientKeyData");
+  if (!token.empty()) {
+    MIST_TRY(credential.authorization, bearer(token, "the plugin's status.token"));
+  }
+  if (!certificate.empty()) {
+    credential.client_certificate_pem = certificate;
+    credential.client_key_pem = SecretString(std::string(key));
+  }
+  expires_.reset();
+  if (const Value* stamp = status->find("expirationTimestamp"); stamp != nullptr && !stamp->is_null()) {
+    expires_ = stamp->is_string() ? parse_rfc3339(stamp->as_string()) : std::nullopt;
+    if (!expires_) return refuse("status.expirationTimestamp is not an RFC 3339 time");
+  }
+  return credential;
+}
+
+std::optional<WallTime> parse_rfc3339(std::string_view text) {
+  const auto number = [&](std::size_t from, std::size_t length) -> std::optional<int> {
+    if (text.size() < from + length) return std::nullopt;
+    int value = 0;
+    const char* end = text.data() + from + length;
+    const auto [stop, failure] = std::from_chars(text.data() + from, end, value);
+    if (failure != std::errc() || stop != end || value < 0) return std::nullopt;
+    return value;
+  };
+  const auto is = [&](std::size_t at, char c) { return text.size() > at && (text[at] | 0x20) == (c | 0x20); };
+  const auto year = number(0, 4), month = number(5, 2), day = number(8, 2);
+  const auto hour = number(11, 2), minute = number(14, 2), second = number(17, 2);
+  if (!year || !month || !day || !hour || !minute || !second) return std::nullopt;
+  if (!is(4, '-') || !is(7, '-') || !is(10, 'T') || !is(13, ':') || !is(16, ':')) return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(*year),
+                                         std::chrono::month(static_cast<unsigned>(*month)),
+                                         std::chrono::day(static_cast<unsigned>(*day))};
+  if (!date.ok() || *hour > 23 || *minute > 59 || *second > 60) return std::nullopt;
+  WallTime time = std::chrono::sys_days(date) + std::chrono::hours(*hour) + std::chrono::minutes(*minute) +
+                  std::chrono::seconds(*second);
+
+  std::size_t zone = 19;
+  if (zone < text.size() && text[zone] == '.') {
+    const std::size_t digits = zone + 1;
+    for (++zone; zone < text.size() && text[zone] >= '0' && text[zone] <= '9';) ++zone;
+    if (zone == digits) return std::nullopt;
+  }
+  if (is(zone, 'Z') && text.size() == zone + 1) return time;
+  const auto offset_hour = number(zone + 1, 2), offset_minute = number(zone + 4, 2);
+  if (text.size() != zone + 6 || !is(zone + 3, ':') || !offset_hour || !offset_minute) return std::nullopt;
+  const auto offset = std::chrono::hours(*offset_hour) + std::chrono::minutes(*offset_minute);
+  if (text[zone] == '+') return time - offset;
+  if (text[zone] == '-') return time + offset;
+  return std::nullopt;
+}
+
+}  // namespace mist::kube

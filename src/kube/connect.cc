@@ -1,0 +1,147 @@
+#include "kube/connect.h"
+
+#include <map>
+
+#include "base/text.h"
+#include "http/url.h"
+#include "kube/auth_transport.h"
+#include "kube/credentials.h"
+#include "kube/in_cluster.h"
+
+namespace mist::kube {
+namespace {
+
+// One HTTP client with its retries.
+class RetryingClient final : public http::Transport {
+ public:
+  RetryingClient(http::ClientOptions options, const http::RetryOptions& retry, const World& world)
+      : client_(std::move(options)), retrying_(client_, world.clock, world.random, world.events, retry) {}
+
+  Result<http::Response> send(const http::Request& request, const Context& context) override {
+    return retrying_.send(request, context);
+  }
+  Result<http::Response> stream(const http::Request& request, const http::BodyPiece& piece,
+                                const Context& context) override {
+    return retrying_.stream(request, piece, context);
+  }
+
+ private:
+  http::Client client_;
+  http::RetryingTransport retrying_;
+};
+
+// As client-go: an address without scheme is https when anything about TLS is set.
+Result<http::Url> server_url(const ResolvedContext& context) {
+  const ClusterEntry& cluster = context.cluster;
+  std::string address = cluster.server;
+  if (address.find("://") == std::string::npos) {
+    const bool tls = cluster.insecure_skip_tls_verify || !cluster.ca_pem.empty() ||
+                     !cluster.certificate_authority.empty() || !context.user.client_certificate.empty() ||
+                     !context.user.client_certificate_pem.empty();
+    address = (tls ? "https://" : "http://") + address;
+  }
+  auto url = http::Url::parse(address);
+  if (!url)
+    return std::move(url)
+        .error()
+        .with_frame(fmt::format("in server of the cluster \"{}\"", cluster.name))
+        .at(cluster.where);
+  if (!url->user.empty() || !url->query.empty())
+    return error(ErrorKind::Invalid, "server of the cluster \"{}\" must be scheme, host, port and path only",
+                 cluster.name)
+        .at(cluster.where);
+  return url;
+}
+
+std::string identity_of(const ResolvedContext& context, const std::string& server,
+                        const std::string& ca_pem) {
+  const UserEntry& user = context.user;
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", server, context.cluster.tls_server_name,
+                     context.cluster.proxy_url, user.name, user.impersonation.user, ca_pem);
+}
+
+}  // namespace
+
+std::string user_agent(std::string_view program, std::string_view version) {
+#if defined(__aarch64__)
+  constexpr std::string_view kMachine = "arm64";
+#elif defined(__x86_64__)
+  constexpr std::string_view kMachine = "amd64";
+#else
+  constexpr std::string_view kMachine = "unknown";
+#endif
+  return fmt::format("{}/{} (linux/{})", program, version, kMachine);
+}
+
+Result<ResolvedContext> resolve_context(const ConnectOptions& options, const World& world) {
+  const KubeconfigFiles files = KubeconfigFiles::choose(options.kubeconfig, world.getenv);
+  MIST_TRY(const Kubeconfig config, Kubeconfig::load(files, world.fs));
+  if (config.empty() && options.context.empty()) {
+    if (!files.must_exist) {
+      MIST_TRY(std::optional<ResolvedContext> pod, in_cluster_context(world.fs, world.getenv));
+      if (pod) {
+        if (!options.ns.empty()) pod->ns = options.ns;
+        return *std::move(pod);
+      }
+    }
+    std::vector<std::string> looked;
+    for (const Path& path : files.paths) looked.push_back(path.string());
+    return error(ErrorKind::NotFound, "no cluster is configured: {}",
+                 looked.empty() ? "neither KUBECONFIG nor HOME is set"
+                                : fmt::format("there is no configuration in {}", join(looked, ", ")))
+        .with_hint("give --kubeconfig, or set KUBECONFIG to the file of your cluster");
+  }
+  MIST_TRY(ResolvedContext context, config.resolve(options.context));
+  if (!options.ns.empty()) context.ns = options.ns;
+  return context;
+}
+
+Result<std::unique_ptr<RestClient>> connect(const ConnectOptions& options, const World& world) {
+  MIST_TRY(const ResolvedContext context, resolve_context(options, world));
+  MIST_TRY(const http::Url url, server_url(context));
+  MIST_TRY(const std::string ca_pem, read_ca(context.cluster, world.fs));
+  MIST_TRY(auto credentials, make_credentials(context, {.fs = world.fs,
+                                                        .processes = world.processes,
+                                                        .clock = world.clock,
+                                                        .events = world.events,
+                                                        .interactive_terminal = world.interactive_terminal}));
+  http::ClientOptions client = options.http;
+  client.tls.ca_pem = ca_pem;
+  client.tls.server_name = context.cluster.tls_server_name;
+  client.tls.insecure_skip_verify = context.cluster.insecure_skip_tls_verify;
+  client.proxy_url = context.cluster.proxy_url;
+  client.compression = !context.cluster.disable_compression;
+  client.user_agent = options.user_agent;
+  std::map<std::string, std::string> proxy_variables;  // keeps what the lookup points to
+  client.proxy_environment = http::ProxyEnvironment::from([&](const char* name) -> const char* {
+    auto found = world.getenv(name);
+    return found ? (proxy_variables[name] = *std::move(found)).c_str() : nullptr;
+  });
+
+  auto make = [client, retry = options.retry, world](const std::string& certificate,
+                                                     const SecretString& key) {
+    http::ClientOptions with_certificate = client;
+    with_certificate.tls.client_certificate_pem = certificate;
+    with_certificate.tls.client_key_pem = key;
+    return std::make_shared<RetryingClient>(std::move(with_certificate), retry, world);
+  };
+  auto transport =
+      std::make_shared<AuthTransport>(std::move(credentials), std::move(make), context.user.impersonation);
+
+  std::string server = url.str();
+  while (server.ends_with('/')) server.pop_back();
+  RestOptions rest;
+  rest.server = server;
+  rest.context = context.name;
+  rest.user = context.user.name;
+  rest.default_namespace = context.ns;
+  rest.request_timeout = options.request_timeout;
+  if (!options.cache_directory.empty())
+    rest.discovery_cache = {options.cache_directory, identity_of(context, server, ca_pem)};
+  return std::make_unique<RestClient>(
+      std::move(transport), std::move(rest),
+      RestClient::World{
+          .fs = world.fs, .clock = world.clock, .random = world.random, .events = world.events});
+}
+
+}  // namespace mist::kube

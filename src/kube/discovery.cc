@@ -1,0 +1,203 @@
+#include "kube/discovery.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "base/parallel.h"
+#include "base/text.h"
+#include "crypto/digest.h"
+
+namespace mist::kube {
+namespace {
+
+constexpr auto kMaxAge = std::chrono::minutes(10);
+constexpr std::uint64_t kLargestFile = 16 << 20;
+constexpr std::size_t kParallelGroups = 16;
+
+const std::string kAggregated =
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
+    "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
+const std::string kPlain = "application/json";
+
+std::int64_t seconds_of(WallTime time) {
+  return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
+}
+
+bool is_aggregated(const Value& list) { return list.string_at("kind") == "APIGroupDiscoveryList"; }
+
+}  // namespace
+
+Discovery::Discovery(World world, DiscoveryCache cache) : world_(std::move(world)) {
+  if (cache.directory.empty()) return;
+  const std::string name = crypto::sha256(cache.identity).hex();
+  file_ = cache.directory / fmt::format("discovery-{}", name.substr(0, 32));
+}
+
+void Discovery::invalidate() {
+  const std::lock_guard lock(mutex_);
+  catalog_.reset();
+  distrust_file_ = true;
+}
+
+Result<ResourceInfo> Discovery::resource_for(const GroupKind& kind, const std::string& version,
+                                             const Context& context) {
+  MIST_TRY(Loaded loaded, load(context));
+  const ApiResource* found = loaded.catalog->find(kind, version);
+  if (found == nullptr && !loaded.fresh) {
+    MIST_TRY(loaded, load(context, loaded.catalog.get()));
+    found = loaded.catalog->find(kind, version);
+  }
+  if (found == nullptr) return unknown(kind, version, *loaded.catalog);
+  return found->info;
+}
+
+Result<ResourceInfo> Discovery::resource_for_alias(std::string_view word, const Context& context) {
+  MIST_TRY(Loaded loaded, load(context));
+  const ApiResource* found = loaded.catalog->find_alias(word);
+  if (found == nullptr && !loaded.fresh) {
+    MIST_TRY(loaded, load(context, loaded.catalog.get()));
+    found = loaded.catalog->find_alias(word);
+  }
+  if (found == nullptr) return unknown(apimachinery::parse_group_kind(word), "", *loaded.catalog);
+  return found->info;
+}
+
+Result<std::vector<ResourceInfo>> Discovery::all_resources(const Context& context) {
+  MIST_TRY(const Loaded loaded, load(context));
+  return loaded.catalog->preferred();
+}
+
+// `outdated`: a catalogue that lacked something; one that another thread has put in its place meanwhile is
+// new enough.
+Result<Discovery::Loaded> Discovery::load(const Context& context, const ApiCatalog* outdated) {
+  const std::lock_guard lock(mutex_);
+  if (catalog_ && catalog_.get() != outdated) return Loaded{catalog_, outdated != nullptr};
+  if (outdated == nullptr && !distrust_file_) {
+    if (auto kept = read_cache()) {
+      catalog_ = std::make_shared<const ApiCatalog>(*std::move(kept));
+      return Loaded{catalog_, false};
+    }
+  }
+  auto fresh = ask(context);
+  if (!fresh) return std::move(fresh).error().with_frame("while asking the cluster which kinds it serves");
+  catalog_ = std::make_shared<const ApiCatalog>(*std::move(fresh));
+  distrust_file_ = false;
+  write_cache(*catalog_);
+  return Loaded{catalog_, true};
+}
+
+Result<ApiCatalog> Discovery::ask(const Context& context) const {
+  constexpr std::array<std::string_view, 2> kPaths = {"/api", "/apis"};
+  std::array<Value, 2> answers;
+  MIST_TRY_VOID(parallel_for(2, 2, [&](std::size_t i) -> Status {
+    MIST_TRY(answers[i], world_.get(std::string(kPaths[i]), kAggregated, context));
+    return {};
+  }));
+  ApiCatalog catalog;
+  if (!is_aggregated(answers[0]) || !is_aggregated(answers[1])) {
+    MIST_TRY_VOID(ask_group_versions(answers[0], answers[1], catalog, context));
+    return catalog;
+  }
+  for (const Value& list : answers) MIST_TRY_VOID(catalog.add_aggregated(list));
+  return catalog;
+}
+
+Status Discovery::ask_group_versions(const Value& core, const Value& groups, ApiCatalog& into,
+                                     const Context& context) const {
+  struct GroupVersion {
+    std::string path, name;
+    Value resources;
+    bool stale = false;
+  };
+  std::vector<GroupVersion> wanted;
+  if (const Value* versions = core.find("versions"); versions != nullptr && versions->is_array())
+    for (const Value& version : versions->as_array())
+      if (version.is_string())
+        wanted.push_back({"/api/" + version.as_string(), version.as_string(), {}, false});
+  const Value* all = groups.find("groups");
+  if (wanted.empty() || all == nullptr || !all->is_array())
+    return error(ErrorKind::Invalid, "the server's answer to /api and /apis is no discovery document")
+        .with_hint("check the server address of the context");
+  for (const Value& group : all->as_array()) {
+    const std::string preferred(group.string_at({"preferredVersion", "groupVersion"}));
+    std::vector<std::string> names;
+    if (!preferred.empty()) names.push_back(preferred);
+    if (const Value* versions = group.find("versions"); versions != nullptr && versions->is_array())
+      for (const Value& version : versions->as_array())
+        if (const std::string_view name = version.string_at("groupVersion");
+            !name.empty() && name != preferred)
+          names.emplace_back(name);
+    for (std::string& name : names) wanted.push_back({"/apis/" + name, std::move(name), {}, false});
+  }
+  MIST_TRY_VOID(parallel_for(wanted.size(), kParallelGroups, [&](std::size_t i) -> Status {
+    auto resources = world_.get(wanted[i].path, kPlain, context);
+    // One aggregated API that is down must not hide all others.
+    if (!resources) {
+      const ErrorKind kind = resources.error().kind;
+      if (kind != ErrorKind::Retryable && kind != ErrorKind::NotFound) return std::move(resources).error();
+      wanted[i].stale = true;
+      return {};
+    }
+    wanted[i].resources = *std::move(resources);
+    return {};
+  }));
+  for (const GroupVersion& one : wanted) {
+    if (one.stale)
+      into.stale.push_back(one.name);
+    else
+      MIST_TRY_VOID(into.add_group_version(one.resources));
+  }
+  return {};
+}
+
+// The first line of the file is the time when the server was asked, in seconds since 1970.
+std::optional<ApiCatalog> Discovery::read_cache() const {
+  if (file_.empty()) return std::nullopt;
+  const auto text = world_.fs.read(file_, kLargestFile);
+  if (!text) return std::nullopt;
+  const auto newline = text->find('\n');
+  if (newline == std::string::npos) return std::nullopt;
+  std::int64_t asked = 0;
+  const char* end = text->data() + newline;
+  if (const auto [stop, failure] = std::from_chars(text->data(), end, asked);
+      failure != std::errc() || stop != end)
+    return std::nullopt;
+  const std::int64_t age = seconds_of(world_.clock.now()) - asked;
+  if (age < 0 || age >= std::chrono::seconds(kMaxAge).count()) return std::nullopt;
+  return ApiCatalog::parse(std::string_view(*text).substr(newline + 1));
+}
+
+void Discovery::write_cache(const ApiCatalog& catalog) const {
+  if (file_.empty()) return;
+  const std::string text = fmt::format("{}\n{}", seconds_of(world_.clock.now()), catalog.to_text());
+  Status made = world_.fs.make_directories(file_.parent_path(), 0700);
+  if (made) made = world_.fs.write(file_, text, {.mode = 0600, .durable = false, .exclusive = false});
+  if (!made) world_.events.debug("the discovery cache can't be written: " + made.error().to_line());
+}
+
+Error Discovery::unknown(const GroupKind& kind, const std::string& version, const ApiCatalog& catalog) const {
+  const std::string name = apimachinery::to_string(kind);
+  for (const std::string& group : catalog.stale)
+    if (group == kind.group || group.starts_with(kind.group + "/"))
+      return error(ErrorKind::NotFound, "the cluster has no kind {}", name)
+          .with_because(fmt::format("the aggregated API {} doesn't answer", group))
+          .with_hint("kubectl get apiservices shows why");
+  if (const std::vector<std::string> versions = catalog.versions_of(kind); !versions.empty())
+    return error(ErrorKind::NotFound, "the cluster serves {} in {}, not in {}", name, join(versions, ", "),
+                 version)
+        .with_hint(fmt::format("write apiVersion: {}{}{}", kind.group, kind.group.empty() ? "" : "/",
+                               versions.front()));
+  Error failure = error(ErrorKind::NotFound, "the cluster has no kind {}", name);
+  for (const ApiResource& entry : catalog.resources)
+    if (entry.info.gvk.kind == kind.kind)
+      return std::move(failure).with_hint(
+          fmt::format("{} is in the API group \"{}\"", kind.kind, entry.info.gvk.group));
+  std::vector<std::string_view> kinds;
+  for (const ApiResource& entry : catalog.resources) kinds.push_back(entry.info.gvk.kind);
+  if (const std::string_view best = nearest(kind.kind, kinds); !best.empty())
+    return std::move(failure).with_hint(fmt::format("did you mean {}?", best));
+  return std::move(failure).with_hint("install its CustomResourceDefinition first");
+}
+
+}  // namespace mist::kube

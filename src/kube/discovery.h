@@ -1,0 +1,67 @@
+#pragma once
+// Which kinds a cluster serves, and how. Asked by the aggregated API (KEP-3352: two requests, sent together),
+// by the old one where the server has no other; kept in memory and, for ten minutes as kubectl does, in a
+// file. An unknown kind makes it ask again. Any thread; threads that come while it asks wait for the answer.
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/event.h"
+#include "base/fs.h"
+#include "kube/api_catalog.h"
+
+namespace mist::kube {
+
+/// Where the catalogue is kept between commands.
+struct DiscoveryCache {
+  Path directory;        ///< made when missing; empty: nothing is kept
+  std::string identity;  ///< server and user: another identity has another file
+};
+
+class Discovery {
+ public:
+  struct World {
+    /// GET `path` with this Accept header: the decoded JSON of a 2xx answer, or the error.
+    std::function<Result<Value>(const std::string& path, const std::string& accept, const Context&)> get;
+    FileSystem& fs;
+    const Clock& clock;
+    EventSink& events;
+  };
+
+  Discovery(World world, DiscoveryCache cache);
+
+  /// NotFound (with the nearest kinds, or the versions there are) if the server doesn't serve it, after
+  /// having asked the server anew.
+  Result<ResourceInfo> resource_for(const GroupKind& kind, const std::string& version,
+                                    const Context& context);
+  /// By kind, plural, singular or short name, optionally with .group.
+  Result<ResourceInfo> resource_for_alias(std::string_view word, const Context& context);
+  Result<std::vector<ResourceInfo>> all_resources(const Context& context);
+  /// The next question goes to the server.
+  void invalidate();
+
+ private:
+  struct Loaded {
+    std::shared_ptr<const ApiCatalog> catalog;
+    bool fresh = false;  // asked from the server in this very call
+  };
+  Result<Loaded> load(const Context& context, const ApiCatalog* outdated = nullptr);
+  Result<ApiCatalog> ask(const Context& context) const;
+  Status ask_group_versions(const Value& core, const Value& groups, ApiCatalog& into,
+                            const Context& context) const;
+  std::optional<ApiCatalog> read_cache() const;
+  void write_cache(const ApiCatalog& catalog) const;
+  Error unknown(const GroupKind& kind, const std::string& version, const ApiCatalog& catalog) const;
+
+  const World world_;
+  Path file_;  // empty: nothing is kept
+  std::mutex mutex_;
+  std::shared_ptr<const ApiCatalog> catalog_;
+  bool distrust_file_ = false;
+};
+
+}  // namespace mist::kube

@@ -1,0 +1,278 @@
+#include "kube/rest_client.h"
+
+#include "encoding/json.h"
+#include "http/url.h"
+#include "kube/api_path.h"
+#include "kube/watch.h"
+
+namespace mist::kube {
+namespace {
+
+using http::Repeat;
+
+constexpr std::string_view kJson = "application/json";
+constexpr std::string_view kApplyPatch = "application/apply-patch+yaml";
+constexpr std::string_view kMergePatch = "application/merge-patch+json";
+constexpr int kListAttempts = 3;
+// A server sends a bookmark about every minute; a watch that is silent for longer has probably lost its
+// connection.
+constexpr Duration kWatchIdle = std::chrono::seconds(150);
+
+// Metadata only where the server can, everything where it can't (aggregated APIs may not).
+std::string accept_of(const ListOptions& options, std::string_view as) {
+  if (!options.metadata_only) return std::string(kJson);
+  return fmt::format("application/json;as={};g=meta.k8s.io;v=v1,application/json", as);
+}
+
+std::string display(const ObjectRef& ref) {
+  return apimachinery::ObjectKey{ref.resource.gvk.group_kind(), ref.resource.namespaced ? ref.ns : "",
+                                 ref.name}
+      .display();
+}
+
+void put_kind_first(Value& item, const GroupVersionKind& gvk) {
+  item.erase("apiVersion");
+  item.erase("kind");
+  Value::Object& members = item.as_object();
+  members.insert(members.begin(),
+                 {Value::Member{"apiVersion", gvk.api_version()}, Value::Member{"kind", gvk.kind}});
+}
+
+std::string_view propagation_policy(Propagation propagation) {
+  switch (propagation) {
+    case Propagation::Background:
+      return "Background";
+    case Propagation::Foreground:
+      return "Foreground";
+    case Propagation::Orphan:
+      return "Orphan";
+  }
+  return "Background";
+}
+
+bool has_precondition(const Value& object) {
+  return !object.string_at({"metadata", "resourceVersion"}).empty();
+}
+
+}  // namespace
+
+RestClient::RestClient(std::shared_ptr<http::Transport> transport, RestOptions options, World world)
+    : transport_(std::move(transport)),
+      options_(std::move(options)),
+      world_(world),
+      discovery_({.get =
+                      [this](const std::string& path, const std::string& accept, const Context& context) {
+                        return exchange(request("GET", path, {}, accept), asked("read", path), context);
+                      },
+                  .fs = world.fs,
+                  .clock = world.clock,
+                  .events = world.events},
+                 options_.discovery_cache) {}
+
+std::string RestClient::describe() const {
+  return options_.context.empty() ? options_.server
+                                  : fmt::format("{} (context {})", options_.server, options_.context);
+}
+
+Asked RestClient::asked(std::string verb, std::string object) const {
+  return {std::move(verb), std::move(object), options_.server, options_.user};
+}
+
+Asked RestClient::asked_for(std::string verb, const ResourceInfo& resource,
+                            const ListOptions& options) const {
+  std::string what = resource.resource;
+  if (!resource.gvk.group.empty()) what += "." + resource.gvk.group;
+  if (resource.namespaced) what += options.ns.empty() ? " in all namespaces" : " in namespace " + options.ns;
+  return asked(std::move(verb), std::move(what));
+}
+
+http::Request RestClient::request(std::string method, const std::string& path, const Query& query,
+                                  std::string accept) const {
+  http::Request request;
+  request.method = std::move(method);
+  request.url = http::join_url(options_.server, path);
+  if (!query.empty()) request.url += "?" + http::query_of(query);
+  request.headers.push_back({"Accept", std::move(accept)});
+  request.repeat = request.method == "GET" ? Repeat::Safe : Repeat::Unsafe;
+  return request;
+}
+
+Result<Value> RestClient::exchange(http::Request request, const Asked& asked, const Context& context) {
+  const Context bounded = context.with_timeout(options_.request_timeout);
+  auto response = transport_->send(request, bounded);
+  if (!response)
+    return std::move(response).error().with_frame(
+        fmt::format("while trying to {} {} on {}", asked.verb, asked.object, asked.server));
+  for (std::string& text : warnings_of(response->headers))
+    world_.events.warn(fmt::format("{}: {}", asked.object, text));
+  return decode_answer(*response, asked);
+}
+
+Result<Value> RestClient::exchange_with_body(std::string method, const std::string& path, const Query& query,
+                                             std::string content_type, const Value& body, Repeat repeat,
+                                             const Asked& asked, const Context& context) {
+  http::Request wire = request(std::move(method), path, query, std::string(kJson));
+  wire.headers.push_back({"Content-Type", std::move(content_type)});
+  wire.body = encoding::to_json(body);
+  wire.repeat = repeat;
+  return exchange(std::move(wire), asked, context);
+}
+
+Result<ResourceInfo> RestClient::resource_for(const GroupKind& kind, const std::string& version,
+                                              const Context& context) {
+  return discovery_.resource_for(kind, version, context);
+}
+
+Result<ResourceInfo> RestClient::resource_for_alias(std::string_view word, const Context& context) {
+  return discovery_.resource_for_alias(word, context);
+}
+
+Result<std::vector<ResourceInfo>> RestClient::all_resources(const Context& context) {
+  return discovery_.all_resources(context);
+}
+
+Result<Value> RestClient::server_version(const Context& context) {
+  return exchange(request("GET", "/version", {}, std::string(kJson)), asked("read", "the version"), context);
+}
+
+Result<Value> RestClient::get(const ObjectRef& ref, const Context& context) {
+  return exchange(request("GET", object_path(ref), {}, std::string(kJson)), asked("read", display(ref)),
+                  context);
+}
+
+Result<ObjectList> RestClient::list(const ResourceInfo& resource, const ListOptions& options,
+                                    const Context& context) {
+  const Asked what = asked_for("list", resource, options);
+  ListOptions pages = options;
+  for (int attempt = 1;; ++attempt) {
+    auto all = list_once(resource, pages, what, context);
+    if (all || all.error().kind != ErrorKind::Gone || attempt == kListAttempts) return all;
+    // The continue token was too old. A collection that is too large for the server's memory of versions is
+    // read in one piece in the end, as client-go does.
+    if (attempt + 1 == kListAttempts) pages.page_size = 0;
+  }
+}
+
+Result<ObjectList> RestClient::list_once(const ResourceInfo& resource, const ListOptions& options,
+                                         const Asked& what, const Context& context) {
+  ObjectList all;
+  std::string next;
+  do {
+    Query query;
+    if (!options.label_selector.empty()) query.emplace_back("labelSelector", options.label_selector);
+    if (!options.field_selector.empty()) query.emplace_back("fieldSelector", options.field_selector);
+    if (options.page_size > 0) query.emplace_back("limit", std::to_string(options.page_size));
+    if (!next.empty()) query.emplace_back("continue", next);
+    MIST_TRY(Value page, exchange(request("GET", collection_path(resource, options.ns), query,
+                                          accept_of(options, "PartialObjectMetadataList")),
+                                  what, context));
+    Value* items = page.find("items");
+    if (items == nullptr || (!items->is_array() && !items->is_null()))
+      return error(ErrorKind::Invalid, "cannot list {}: {} answered something that is no list", what.object,
+                   what.server)
+          .with_hint("check the server address of the context, and proxies on the way");
+    if (items->is_array()) {
+      all.items.reserve(all.items.size() + items->size());
+      for (Value& item : items->as_array()) {
+        if (!item.is_object()) continue;
+        put_kind_first(item, resource.gvk);
+        if (options.metadata_only) {
+          std::erase_if(item.as_object(), [](const Value::Member& member) {
+            return member.key != "apiVersion" && member.key != "kind" && member.key != "metadata";
+          });
+        }
+        all.items.push_back(std::move(item));
+      }
+    }
+    if (all.resource_version.empty()) all.resource_version = page.string_at({"metadata", "resourceVersion"});
+    next = page.string_at({"metadata", "continue"});
+  } while (!next.empty());
+  return all;
+}
+
+Result<Value> RestClient::create(const ResourceInfo& resource, const std::string& ns, const Value& object,
+                                 const Context& context) {
+  const std::string name(object.string_at({"metadata", "name"}));
+  return exchange_with_body("POST", collection_path(resource, ns), {{"fieldManager", "mistctl"}},
+                            std::string(kJson), object, Repeat::Unsafe,
+                            asked("create", display({resource, ns, name})), context);
+}
+
+Result<Value> RestClient::update(const ObjectRef& ref, const Value& object, const Context& context) {
+  // The resourceVersion makes a second try of an update that had arrived a conflict instead of a second
+  // write.
+  const Repeat repeat = has_precondition(object) ? Repeat::Safe : Repeat::Unsafe;
+  return exchange_with_body("PUT", object_path(ref), {{"fieldManager", "mistctl"}}, std::string(kJson),
+                            object, repeat, asked("update", display(ref)), context);
+}
+
+Result<Value> RestClient::apply(const ObjectRef& ref, const Value& object, const ApplyOptions& options,
+                                const Context& context) {
+  Query query = {{"fieldManager", options.field_manager},
+                 {"force", options.force ? "true" : "false"},
+                 {"fieldValidation", "Strict"}};
+  if (options.dry_run == DryRun::Server) query.emplace_back("dryRun", "All");
+  return exchange_with_body("PATCH", object_path(ref), query, std::string(kApplyPatch), object, Repeat::Safe,
+                            asked("apply", display(ref)), context);
+}
+
+Result<Value> RestClient::merge_patch(const ObjectRef& ref, const Value& patch, const Context& context) {
+  const Repeat repeat = has_precondition(patch) ? Repeat::Safe : Repeat::Unsafe;
+  return exchange_with_body("PATCH", object_path(ref), {{"fieldManager", "mistctl"}},
+                            std::string(kMergePatch), patch, repeat, asked("patch", display(ref)), context);
+}
+
+Result<Value> RestClient::remove(const ObjectRef& ref, const DeleteOptions& options, const Context& context) {
+  Value body = Value::object({{"apiVersion", "v1"},
+                              {"kind", "DeleteOptions"},
+                              {"propagationPolicy", propagation_policy(options.propagation)}});
+  if (!options.uid.empty()) body["preconditions"].set("uid", options.uid);
+  if (!options.resource_version.empty())
+    body["preconditions"].set("resourceVersion", options.resource_version);
+  if (options.dry_run == DryRun::Server) body.set("dryRun", Value::array({"All"}));
+  // With a precondition a second try can't hit an object that came later.
+  const Repeat repeat = body.find("preconditions") != nullptr ? Repeat::Safe : Repeat::Unsafe;
+  return exchange_with_body("DELETE", object_path(ref), {}, std::string(kJson), body, repeat,
+                            asked("delete", display(ref)), context);
+}
+
+Result<http::Response> RestClient::open_watch(const ResourceInfo& resource, const ListOptions& options,
+                                              const std::string& version, Duration timeout,
+                                              const http::BodyPiece& piece, const Asked& what,
+                                              const Context& context) {
+  Query query = {{"watch", "1"}, {"allowWatchBookmarks", "true"}, {"resourceVersion", version}};
+  query.emplace_back("timeoutSeconds",
+                     std::to_string(std::chrono::duration_cast<std::chrono::seconds>(timeout).count()));
+  if (!options.label_selector.empty()) query.emplace_back("labelSelector", options.label_selector);
+  if (!options.field_selector.empty()) query.emplace_back("fieldSelector", options.field_selector);
+  http::Request wire = request("GET", collection_path(resource, options.ns), query,
+                               accept_of(options, "PartialObjectMetadata"));
+  wire.idle_timeout = kWatchIdle;
+  // The watcher knows from where to go on; the transport doesn't.
+  wire.repeat = Repeat::Unsafe;
+  auto response = transport_->stream(wire, piece, context);
+  if (!response)
+    return std::move(response).error().with_frame(
+        fmt::format("while trying to {} {} on {}", what.verb, what.object, what.server));
+  for (std::string& text : warnings_of(response->headers))
+    world_.events.warn(fmt::format("{}: {}", what.object, text));
+  return response;
+}
+
+Status RestClient::watch(const ResourceInfo& resource, const ListOptions& options,
+                         const WatchHandler& handler, const Context& context) {
+  const Asked what = asked_for("watch", resource, options);
+  Watcher watcher(resource, what,
+                  {.list = [&](const Context& inner) { return list(resource, options, inner); },
+                   .open =
+                       [&](const std::string& version, Duration timeout, const http::BodyPiece& piece,
+                           const Context& inner) {
+                         return open_watch(resource, options, version, timeout, piece, what, inner);
+                       },
+                   .clock = world_.clock,
+                   .random = world_.random,
+                   .events = world_.events});
+  return watcher.run(handler, context);
+}
+
+}  // namespace mist::kube

@@ -1,0 +1,92 @@
+#pragma once
+// RestClient: where a request to a cluster leaves. It turns the calls of Client into HTTP requests of the
+// Kubernetes API and the answers into values and errors. Authentication and retries belong to the Transport
+// that it is given (connect.h puts all together). Any thread.
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/event.h"
+#include "base/fs.h"
+#include "base/random.h"
+#include "http/transport.h"
+#include "kube/api_status.h"
+#include "kube/client.h"
+#include "kube/discovery.h"
+
+namespace mist::kube {
+
+struct RestOptions {
+  std::string server;   ///< "https://127.0.0.1:6443", perhaps with a base path
+  std::string context;  ///< the kubeconfig's, for messages
+  std::string user;     ///< the kubeconfig's, for messages
+  std::string default_namespace = "default";
+  DiscoveryCache discovery_cache = {};
+  /// Of everything but watches; the caller's Context may end a request earlier.
+  Duration request_timeout = std::chrono::seconds(60);
+};
+
+class RestClient final : public Client {
+ public:
+  /// References must outlive the client.
+  struct World {
+    FileSystem& fs;
+    Clock& clock;
+    Random& random;
+    EventSink& events;
+  };
+
+  RestClient(std::shared_ptr<http::Transport> transport, RestOptions options, World world);
+
+  Result<ResourceInfo> resource_for(const GroupKind& kind, const std::string& version,
+                                    const Context& context) override;
+  /// By kind, plural, singular or short name ("deploy", "pods.v1"), as people type it.
+  Result<ResourceInfo> resource_for_alias(std::string_view word, const Context& context);
+  void invalidate_discovery() override { discovery_.invalidate(); }
+  Result<std::vector<ResourceInfo>> all_resources(const Context& context) override;
+  Result<Value> server_version(const Context& context) override;
+  Result<Value> get(const ObjectRef& ref, const Context& context) override;
+  Result<ObjectList> list(const ResourceInfo& resource, const ListOptions& options,
+                          const Context& context) override;
+  Result<Value> create(const ResourceInfo& resource, const std::string& ns, const Value& object,
+                       const Context& context) override;
+  Result<Value> update(const ObjectRef& ref, const Value& object, const Context& context) override;
+  /// Unknown and duplicate fields are errors (fieldValidation=Strict), as for kubectl apply --server-side:
+  /// what the server would drop in silence is a mistake of the package.
+  Result<Value> apply(const ObjectRef& ref, const Value& object, const ApplyOptions& options,
+                      const Context& context) override;
+  Result<Value> merge_patch(const ObjectRef& ref, const Value& patch, const Context& context) override;
+  Result<Value> remove(const ObjectRef& ref, const DeleteOptions& options, const Context& context) override;
+  Status watch(const ResourceInfo& resource, const ListOptions& options, const WatchHandler& handler,
+               const Context& context) override;
+  const std::string& default_namespace() const override { return options_.default_namespace; }
+  std::string describe() const override;
+
+ private:
+  using Query = std::vector<std::pair<std::string, std::string>>;
+
+  http::Request request(std::string method, const std::string& path, const Query& query,
+                        std::string accept) const;
+  Asked asked(std::string verb, std::string object) const;
+  /// Sends, hands on warnings, decodes; errors say what was asked.
+  Result<Value> exchange(http::Request request, const Asked& asked, const Context& context);
+  Result<Value> exchange_with_body(std::string method, const std::string& path, const Query& query,
+                                   std::string content_type, const Value& body, http::Repeat repeat,
+                                   const Asked& asked, const Context& context);
+  Result<http::Response> open_watch(const ResourceInfo& resource, const ListOptions& options,
+                                    const std::string& version, Duration timeout,
+                                    const http::BodyPiece& piece, const Asked& asked, const Context& context);
+  Result<ObjectList> list_once(const ResourceInfo& resource, const ListOptions& options, const Asked& asked,
+                               const Context& context);
+  Asked asked_for(std::string verb, const ResourceInfo& resource, const ListOptions& options) const;
+
+  const std::shared_ptr<http::Transport> transport_;
+  const RestOptions options_;
+  const World world_;
+  Discovery discovery_;
+};
+
+}  // namespace mist::kube

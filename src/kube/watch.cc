@@ -1,0 +1,178 @@
+#include "kube/watch.h"
+
+#include <algorithm>
+#include <span>
+
+#include "encoding/json.h"
+#include "kube/line_framer.h"
+
+namespace mist::kube {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kLongestEvent = std::size_t{64} << 20;
+// Of the server; the same range as client-go's reflector, so that many watches don't end together.
+constexpr Duration kShortestWatch = 5min;
+constexpr Duration kFirstBackOff = 200ms;
+constexpr Duration kLongestBackOff = 30s;
+constexpr int kFailuresBeforeWarning = 3;
+
+std::string key_of(const Value& object) {
+  return fmt::format("{}/{}", object.string_at({"metadata", "namespace"}),
+                     object.string_at({"metadata", "name"}));
+}
+
+// A random number in [0, 1).
+double fraction(Random& random) {
+  std::uint32_t bits = 0;
+  random.fill(std::as_writable_bytes(std::span(&bits, 1)));
+  return bits / 4294967296.0;
+}
+
+bool worth_waiting(ErrorKind kind) { return kind == ErrorKind::Retryable || kind == ErrorKind::Timeout; }
+
+}  // namespace
+
+Watcher::Watcher(ResourceInfo resource, Asked asked, World world)
+    : resource_(std::move(resource)), asked_(std::move(asked)), world_(std::move(world)) {}
+
+void Watcher::remember(const Value& object) {
+  Value last = Value::object({{"apiVersion", resource_.gvk.api_version()}, {"kind", resource_.gvk.kind}});
+  for (const std::string_view field : {"name", "namespace", "uid", "resourceVersion", "labels"})
+    if (const Value* value = object.at_path({"metadata", field})) last["metadata"].set(field, *value);
+  known_[key_of(object)] = std::move(last);
+}
+
+Result<bool> Watcher::list(const WatchHandler& handler, const Context& context) {
+  MIST_TRY(const ObjectList all, world_.list(context));
+  std::map<std::string, Value> before = std::move(known_);
+  known_.clear();
+  for (const Value& item : all.items) {
+    remember(item);
+    before.erase(key_of(item));
+    if (!handler({WatchEventType::Added, item})) return false;
+  }
+  for (const auto& [key, object] : before)
+    if (!handler({WatchEventType::Deleted, object})) return false;
+  version_ = all.resource_version;
+  Value complete = Value::object({{"apiVersion", resource_.gvk.api_version()}, {"kind", resource_.gvk.kind}});
+  complete["metadata"].set("resourceVersion", version_);
+  return handler({WatchEventType::Bookmark, complete});
+}
+
+bool Watcher::take_line(std::string_view line, const WatchHandler& handler, Connection& connection) {
+  auto event = encoding::parse_json(line);
+  const Value* object = event ? event->find("object") : nullptr;
+  if (object == nullptr || !object->is_object()) {
+    connection.broken = error(ErrorKind::Retryable, "the server sent a watch event that can't be read");
+    return false;
+  }
+  const std::string_view type = event->string_at("type");
+  if (type == "ERROR") {
+    Error failure = status_error(*object, 500, asked_);
+    if (failure.kind == ErrorKind::Gone)
+      connection.relist = true;
+    else
+      (worth_waiting(failure.kind) ? connection.broken : connection.fatal) = std::move(failure);
+    return false;
+  }
+  const bool known_type = type == "ADDED" || type == "MODIFIED" || type == "DELETED" || type == "BOOKMARK";
+  const std::string_view version = object->string_at({"metadata", "resourceVersion"});
+  if (!known_type || version.empty()) {
+    connection.broken = error(ErrorKind::Retryable, "the server sent a watch event of an unknown type");
+    return false;
+  }
+  connection.progressed = true;
+  version_ = version;
+  if (type == "BOOKMARK") return true;
+
+  WatchEvent told{WatchEventType::Modified, *object};
+  if (told.object.string_at("kind") != resource_.gvk.kind) {
+    // PartialObjectMetadata: callers know the kind that they asked for.
+    told.object.set("apiVersion", resource_.gvk.api_version());
+    told.object.set("kind", resource_.gvk.kind);
+  }
+  if (type == "DELETED") {
+    told.type = WatchEventType::Deleted;
+    known_.erase(key_of(*object));
+  } else {
+    if (type == "ADDED") told.type = WatchEventType::Added;
+    remember(*object);
+  }
+  connection.handler_ended = !handler(told);
+  return !connection.handler_ended;
+}
+
+Watcher::Connection Watcher::connect(const WatchHandler& handler, const Context& context) {
+  Connection connection;
+  LineFramer framer(kLongestEvent);
+  const auto on_line = [&](std::string_view line) { return take_line(line, handler, connection); };
+  const auto on_piece = [&](std::string_view piece) {
+    const LineFramer::State state = framer.feed(piece, on_line);
+    if (state == LineFramer::State::TooLong)
+      connection.broken = error(ErrorKind::Retryable, "the server sent a watch event without end");
+    return state == LineFramer::State::Open;
+  };
+  const Duration timeout =
+      kShortestWatch + std::chrono::duration_cast<Duration>(kShortestWatch * fraction(world_.random));
+  auto response = world_.open(version_, timeout, on_piece, context);
+  if (connection.handler_ended || connection.relist || connection.broken || connection.fatal)
+    return connection;
+  if (!response) {
+    Error failure = std::move(response).error();
+    (worth_waiting(failure.kind) ? connection.broken : connection.fatal) = std::move(failure);
+  } else if (response->status < 200 || response->status > 299) {
+    Error failure = answer_error(*response, asked_);
+    if (failure.kind == ErrorKind::Gone)
+      connection.relist = true;
+    else
+      (worth_waiting(failure.kind) ? connection.broken : connection.fatal) = std::move(failure);
+  }
+  return connection;
+}
+
+Duration Watcher::back_off(int failures) {
+  const Duration longest = std::min(kLongestBackOff, kFirstBackOff * (1 << std::min(failures, 10)));
+  return std::chrono::duration_cast<Duration>(longest * (0.5 + fraction(world_.random) / 2));
+}
+
+Status Watcher::run(const WatchHandler& handler, const Context& context) {
+  MIST_TRY(bool wanted, list(handler, context));
+  int failures = 0;
+  bool relist = false;
+  while (wanted) {
+    MIST_TRY_VOID(context.check());
+    Connection connection;
+    if (relist) {
+      auto listed = list(handler, context);
+      if (listed)
+        wanted = *listed, relist = false;
+      else if (!worth_waiting(listed.error().kind))
+        return std::move(listed).error();
+      else
+        connection.broken = std::move(listed).error();
+      if (!connection.broken) continue;
+    } else {
+      const SteadyTime began = world_.clock.steady_now();
+      connection = connect(handler, context);
+      if (connection.handler_ended) return {};
+      // A stream that the server ends at once, again and again, must not make us ask without pause.
+      const bool useful = connection.progressed || world_.clock.steady_now() - began > 1s;
+      if (useful) failures = 0;
+      relist = connection.relist;
+      if (!connection.broken && !connection.fatal && useful) continue;
+    }
+    MIST_TRY_VOID(context.check());
+    if (connection.fatal) return *std::move(connection.fatal);
+    if (++failures == kFailuresBeforeWarning && connection.broken)
+      world_.events.warn(fmt::format("the watch of {} is interrupted, trying again: {}", asked_.object,
+                                     connection.broken->to_line()));
+    Duration pause = back_off(failures);
+    if (const auto left = context.remaining()) pause = std::min(pause, *left);
+    world_.clock.sleep(pause, context.stop());
+  }
+  return {};
+}
+
+}  // namespace mist::kube

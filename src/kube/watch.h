@@ -1,0 +1,62 @@
+#pragma once
+// LIST and WATCH of one collection until somebody says stop: reconnects from the last resourceVersion after a
+// cut, a time-out or an idle connection, lists again after 410 Gone, and says Deleted for what disappeared
+// meanwhile. Blocking, on the calling thread.
+
+#include <functional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/event.h"
+#include "base/random.h"
+#include "http/transport.h"
+#include "kube/api_status.h"
+#include "kube/client.h"
+
+namespace mist::kube {
+
+class Watcher {
+ public:
+  /// What it needs of a client, and the outside world. All references must outlive it.
+  struct World {
+    std::function<Result<ObjectList>(const Context&)> list;
+    /// WATCH from `resource_version`; the server ends it after about `timeout`.
+    std::function<Result<http::Response>(const std::string& resource_version, Duration timeout,
+                                         const http::BodyPiece& piece, const Context&)>
+        open;
+    Clock& clock;
+    Random& random;
+    EventSink& events;
+  };
+
+  /// `asked` names the collection in messages.
+  Watcher(ResourceInfo resource, Asked asked, World world);
+
+  /// Ends well when `handler` returns false. Errors: Timeout and Cancelled by `context`; what the server
+  /// refuses for good (Forbidden, NotFound, Invalid). Outages of the server are waited out; the first LIST is
+  /// not repeated.
+  Status run(const WatchHandler& handler, const Context& context);
+
+ private:
+  struct Connection {
+    bool handler_ended = false;
+    bool relist = false;
+    bool progressed = false;  // at least one good event
+    std::optional<Error> broken;
+    std::optional<Error> fatal;
+  };
+  Result<bool> list(const WatchHandler& handler, const Context& context);
+  Connection connect(const WatchHandler& handler, const Context& context);
+  bool take_line(std::string_view line, const WatchHandler& handler, Connection& connection);
+  Duration back_off(int failures);
+  void remember(const Value& object);
+
+  const ResourceInfo resource_;
+  const Asked asked_;
+  const World world_;
+  std::string version_;
+  // What the handler was told of, by "namespace/name", as far as a synthetic Deleted needs it.
+  std::map<std::string, Value> known_;
+};
+
+}  // namespace mist::kube
