@@ -106,9 +106,6 @@ Error bad_version(std::string_view text, std::string_view before, std::string_vi
   if (version.find_first_of("^~<>=|*, ") != std::string_view::npos)
     return bad(text, "it names a range of versions",
                fmt::format("name an exact version, such as {}", example));
-  if (version.find('/') != std::string_view::npos)
-    return bad(text, "a '/' follows the ':'",
-               fmt::format("the version comes last: {}; a server with a port needs a scheme", example));
   if (version.empty())
     return bad(text, "no version follows the ':'", fmt::format("name an exact version, such as {}", example));
   return bad(text, "its version holds a character that no version has, or is too long",
@@ -144,6 +141,8 @@ Result<PackageRef> parse_registry(std::string_view text) {
   }
   if (colon == std::string_view::npos) return missing_version(rest);
   const auto slash = location.find('/');
+  if (rest.find('/', colon) != std::string_view::npos)
+    return bad(text, "a '/' follows the ':'", "the version comes last: <registry>/<path>:<version>");
   if (slash == std::string_view::npos || slash == 0)
     return bad(text, "it names no registry",
                fmt::format("begin with a registry's name, such as {}/{}; mistctl registry list shows them",

@@ -1,0 +1,74 @@
+#include "registry/git_url.h"
+
+#include <gtest/gtest.h>
+
+namespace mist::registry {
+namespace {
+
+using Transport = GitUrl::Transport;
+
+TEST(GitUrl, KnowsWhatGitMayTalkTo) {
+  const std::tuple<std::string, Transport, std::string> cases[] = {
+      {"https://h/o/r.git", Transport::Https, "https://h/o/r.git"},
+      {"ssh://git@h:22/r", Transport::Ssh, "ssh://git@h:22/r"},
+      {"git@h:o/r.git", Transport::Ssh, "git@h:o/r.git"},
+      {"h:r", Transport::Ssh, "h:r"},
+      {"file:///srv/r", Transport::File, "file:///srv/r"},
+      {"/srv/r", Transport::File, "file:///srv/r"},
+      {"../r", Transport::File, "file:///w/r"},
+      {"./a:b", Transport::File, "file:///w/d/a:b"},
+      {"http://127.0.0.1:80/r", Transport::LoopbackHttp, "http://127.0.0.1:80/r"},
+      {"http://[::1]:80/r", Transport::LoopbackHttp, "http://[::1]:80/r"},
+      {"http://localhost/r", Transport::LoopbackHttp, "http://localhost/r"},
+  };
+  for (const auto& [text, transport, url] : cases) {
+    const auto parsed = GitUrl::parse(text, "/w/d");
+    ASSERT_TRUE(parsed.ok()) << text << parsed.error().to_line();
+    EXPECT_EQ(parsed->transport(), transport) << text;
+    EXPECT_EQ(parsed->text(), url) << text;
+  }
+}
+
+TEST(GitUrl, RefusesTheRest) {
+  for (const std::string& text : {std::string(),
+                                  std::string("--upload-pack=touch /tmp/x"),
+                                  std::string("-x"),
+                                  std::string("ext::sh -c id"),
+                                  std::string("fd::17"),
+                                  std::string("http://h/r"),
+                                  std::string("http://127.0.0.1.evil/r"),
+                                  std::string("http://localhost@evil/r"),
+                                  std::string("git://h/r"),
+                                  std::string("ftp://h/r"),
+                                  std::string("ssh://-oProxyCommand=id/x"),
+                                  std::string("ssh://a@-oProxyCommand=id/x"),
+                                  std::string("-oProxyCommand=id:x"),
+                                  std::string("a@-oProxyCommand=id:x"),
+                                  std::string("https:///x"),
+                                  std::string("https://h/\nx"),
+                                  std::string("https://h/\0x", 11),
+                                  std::string("file://host/x"),
+                                  std::string("git@h:"),
+                                  "https://h/" + std::string(2000, 'a')}) {
+    const auto parsed = GitUrl::parse(text, "/w");
+    ASSERT_FALSE(parsed.ok()) << text;
+    EXPECT_EQ(parsed.error().kind, ErrorKind::Invalid);
+    EXPECT_FALSE(parsed.error().hint.empty());
+  }
+}
+
+TEST(GitUrl, ShowsNoCredentials) {
+  EXPECT_EQ(GitUrl::parse("https://u:hunter2@h/r", "/")->display(), "https://***@h/r");
+  EXPECT_EQ(GitUrl::parse("ftp://u:hunter2@h/r", "/").error().to_line().find("hunter2"), std::string::npos);
+}
+
+TEST(IsGitRef, TakesNamesAndCommitsOnly) {
+  for (const char* ref : {"main", "v1.2.3", "release/1.x", "0123456789abcdef0123456789abcdef01234567"})
+    EXPECT_TRUE(is_git_ref(ref)) << ref;
+  for (const char* ref :
+       {"", "-x", "a/-x", "a..b", "a b", "a:b", "a^", "a~1", "@{u}", "/a", "a/", "a.lock", ".a", "a*"})
+    EXPECT_FALSE(is_git_ref(ref)) << ref;
+}
+
+}  // namespace
+}  // namespace mist::registry
