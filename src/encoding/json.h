@@ -14,7 +14,7 @@ namespace mist::encoding {
 struct JsonOptions {
   bool strict = false;  ///< duplicate keys are errors; otherwise the last one wins
   int max_depth = 512;  ///< of nested arrays and objects
-  std::string file;     ///< what SourceLocation::file says
+  std::string file{};   ///< what SourceLocation::file says
 };
 
 /// One JSON text, white space around it allowed. Values carry no positions. Errors: Invalid, with line,

@@ -2,6 +2,8 @@
 
 #include <yaml.h>
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "encoding/source_text.h"
@@ -13,14 +15,14 @@ namespace {
 
 class Parser {
  public:
-  static Result<Parser*> make(Parser& parser, std::string_view text) {
-    if (yaml_parser_initialize(&parser.parser_) == 0)
+  Status open(std::string_view text) {
+    if (yaml_parser_initialize(&parser_) == 0)
       return error(ErrorKind::Internal, "not enough memory to read a YAML document");
-    parser.ready_ = true;
+    ready_ = true;
     // libyaml wants a pointer even for nothing.
     const char* data = text.empty() ? "" : text.data();
-    yaml_parser_set_input_string(&parser.parser_, reinterpret_cast<const unsigned char*>(data), text.size());
-    return &parser;
+    yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(data), text.size());
+    return {};
   }
 
   Parser() = default;
@@ -62,37 +64,64 @@ Status check_version(const SourceText& source, const yaml_event_t& event) {
 
 enum class Want : std::uint8_t { One, All };
 
-Result<std::vector<Value>> parse_stream(std::string_view text, const YamlOptions& options, Want want) {
-  const SourceText source(text, options.file);
-  if (text.size() > options.max_bytes)
-    return error(ErrorKind::Invalid, "the YAML text has {} bytes, more than the limit of {}", text.size(),
-                 options.max_bytes)
-        .at({.file = options.file, .line = 0, .column = 0, .excerpt = {}})
-        .with_hint("split it");
+/// go-yaml takes \' within "…", libyaml doesn't. If that is what `parser` stopped at, this is the offset of
+/// the backslash.
+std::optional<std::size_t> escaped_apostrophe(const SourceText& source, const yaml_parser_t& parser) {
+  if (parser.error != YAML_SCANNER_ERROR ||
+      std::string_view(parser.problem) != "found unknown escape character")
+    return std::nullopt;
+  const std::size_t at = source.offset(parser.problem_mark.line + 1, parser.problem_mark.column + 1);
+  if (!source.text().substr(std::min(at, source.text().size())).starts_with("\\'")) return std::nullopt;
+  return at;
+}
 
+/// `text` without the backslashes of \' from `at` to the end of that "…".
+std::string without_escapes(std::string_view text, std::size_t at) {
+  std::string out(text.substr(0, at));
+  for (; at < text.size() && text[at] != '"'; ++at) {
+    if (text[at] == '\\' && at + 1 < text.size()) {
+      if (text[at + 1] != '\'') out += text[at];
+      ++at;
+    }
+    out += text[at];
+  }
+  return out.append(text.substr(at));
+}
+
+/// Why reading ended: with the documents, with an error, or at an \' that has to be taken out first.
+struct Outcome {
+  Result<std::vector<Value>> documents;
+  std::optional<std::size_t> escape;
+};
+
+Outcome read_stream(const SourceText& source, const YamlOptions& options, Want want) {
   Parser parser;
-  MIST_TRY([[maybe_unused]] auto* made, Parser::make(parser, text));
+  if (Status made = parser.open(source.text()); !made.ok()) return {std::move(made).error(), std::nullopt};
   YamlReader reader(source, options);
   std::vector<Value> documents;
   yaml_mark_t start{};
   while (true) {
     const yaml_event_t* event = parser.next();
-    if (event == nullptr) return yaml_parser_error(source, parser.raw());
+    if (event == nullptr)
+      return {yaml_parser_error(source, parser.raw()), escaped_apostrophe(source, parser.raw())};
     switch (event->type) {
       case YAML_STREAM_END_EVENT:
-        return documents;
+        return {std::move(documents), std::nullopt};
       case YAML_DOCUMENT_START_EVENT:
-        MIST_TRY_VOID(check_version(source, *event));
+        if (Status known = check_version(source, *event); !known.ok())
+          return {std::move(known).error(), std::nullopt};
         start = event->start_mark;
         reader.begin_document();
         break;
       case YAML_DOCUMENT_END_EVENT: {
-        MIST_TRY(Value document, reader.end_document());
+        Result<Value> document = reader.end_document();
+        if (!document.ok()) return {std::move(document).error(), std::nullopt};
         if (!reader.has_content()) break;
         if (want == Want::One && !documents.empty())
-          return yaml_error_at(source, start, "a second document begins here; exactly one is expected",
-                               "keep one of them");
-        documents.push_back(std::move(document));
+          return {yaml_error_at(source, start, "a second document begins here; exactly one is expected",
+                                "keep one of them"),
+                  std::nullopt};
+        documents.push_back(*std::move(document));
         break;
       }
       case YAML_SCALAR_EVENT:
@@ -101,13 +130,39 @@ Result<std::vector<Value>> parse_stream(std::string_view text, const YamlOptions
       case YAML_SEQUENCE_END_EVENT:
       case YAML_MAPPING_START_EVENT:
       case YAML_MAPPING_END_EVENT:
-        MIST_TRY_VOID(reader.event(*event));
+        if (Status taken = reader.event(*event); !taken.ok()) return {std::move(taken).error(), std::nullopt};
         break;
       case YAML_NO_EVENT:
       case YAML_STREAM_START_EVENT:
         break;
     }
   }
+}
+
+Result<std::vector<Value>> parse_stream(std::string_view text, const YamlOptions& options, Want want) {
+  if (text.size() > options.max_bytes)
+    return error(ErrorKind::Invalid, "the YAML text has {} bytes, more than the limit of {}", text.size(),
+                 options.max_bytes)
+        .at({.file = options.file, .line = 0, .column = 0, .excerpt = {}})
+        .with_hint("split it");
+  // Each quoted text with a \' costs another pass. What one has warned of, the next doesn't repeat.
+  constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+  std::size_t seen = 0, told = 0;
+  YamlOptions once = options;
+  if (options.on_warning)
+    once.on_warning = [&](SourceLocation where, std::string message) {
+      if (seen++ < told) return;
+      ++told;
+      options.on_warning(std::move(where), std::move(message));
+    };
+  Outcome outcome = read_stream(SourceText(text, options.file), once, want);
+  std::string repaired;
+  for (std::size_t bytes = 0; outcome.escape && bytes < kMostBytes; bytes += text.size()) {
+    repaired = without_escapes(repaired.empty() ? text : repaired, *outcome.escape);
+    seen = 0;
+    outcome = read_stream(SourceText(repaired, options.file), once, want);
+  }
+  return std::move(outcome.documents);
 }
 
 }  // namespace

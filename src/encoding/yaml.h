@@ -19,11 +19,11 @@ namespace mist::encoding {
 
 struct YamlOptions {
   bool strict = false;  ///< duplicate keys are errors; otherwise the last one wins, with a warning
-  std::string file;     ///< what SourceLocation::file says
+  std::string file{};   ///< what SourceLocation::file says
   std::size_t max_bytes = std::size_t{100} << 20;  ///< a longer text is an error before anything is parsed
   int max_depth = 512;                             ///< of nested collections, aliases expanded
   /// Called for each duplicate key that was dropped, in the calling thread, while parsing.
-  std::function<void(SourceLocation, std::string)> on_warning;
+  std::function<void(SourceLocation, std::string)> on_warning{};
 };
 
 /// One document. Empty text, or only comments, is null; a second document is an error. Every value knows the

@@ -11,7 +11,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
+	"math"
 	"os"
+	"strconv"
 	"unicode/utf8"
 
 	goyaml "go.yaml.in/yaml/v2"
@@ -28,8 +31,10 @@ type record struct {
 	StrictError string `json:"strict,omitempty"`
 	// Two keys become the same text, so that Go's answer depends on its map order.
 	Undefined bool `json:"undefined,omitempty"`
-	// The stream holds more than one document; Go reads the first alone.
-	More bool `json:"more,omitempty"`
+	// All documents, null ones left out, if the stream has more than one: Go reads the first alone.
+	Documents []json.RawMessage `json:"documents,omitempty"`
+	// What follows the first document can't be read.
+	Broken bool `json:"broken,omitempty"`
 	// JSONToYAML's text for Result; "=": the input itself.
 	Printed string `json:"yaml,omitempty"`
 }
@@ -99,11 +104,13 @@ func answer(input string, printed bool) (r record) {
 		r.StrictError = err.Error()
 	}
 	r.Undefined = collides([]byte(input))
-	r.More = documents([]byte(input)) > 1
+	r.Documents, r.Broken = documents([]byte(input))
 	if printed {
 		text, err := yaml.JSONToYAML(result)
+		again, _ := yaml.YAMLToJSON(text)
 		switch {
 		case err != nil: // a control character in the JSON
+		case !bytes.Equal(again, result): // the key "<<", which it writes without quotes
 		case string(text) == input:
 			r.Printed = "="
 		default:
@@ -139,16 +146,28 @@ func collides(input []byte) bool {
 		case map[any]any:
 			names := map[string]bool{}
 			for key, value := range n {
-				name, err := yaml.YAMLToJSON(must(goyaml.Marshal(map[any]any{key: 0})))
-				if err != nil || names[string(name)] || walk(value) {
+				name := keyText(key)
+				if names[name] || walk(value) {
 					return true
 				}
-				names[string(name)] = true
+				names[name] = true
 			}
 		}
 		return false
 	}
 	return walk(tree)
+}
+
+// keyText is how the library makes text of a key.
+func keyText(key any) string {
+	if number, ok := key.(float64); ok {
+		text := strconv.FormatFloat(number, 'g', -1, 32)
+		if short, ok := map[string]string{"+Inf": ".inf", "-Inf": "-.inf", "NaN": ".nan"}[text]; ok {
+			return short
+		}
+		return text
+	}
+	return fmt.Sprint(key)
 }
 
 func must(text []byte, err error) []byte {
@@ -158,19 +177,50 @@ func must(text []byte, err error) []byte {
 	return text
 }
 
-// documents counts those with content; what can't be parsed counts.
-func documents(input []byte) int {
+// jsonable does what the library does between its YAML reader and its JSON writer, which it doesn't export.
+func jsonable(node any) any {
+	switch n := node.(type) {
+	case []any:
+		list := make([]any, len(n))
+		for i, item := range n {
+			list[i] = jsonable(item)
+		}
+		return list
+	case map[any]any:
+		object := map[string]any{}
+		for key, value := range n {
+			switch key.(type) {
+			case nil, uint64:
+				return math.NaN() // which json.Marshal refuses as the library refuses these keys
+			}
+			object[keyText(key)] = jsonable(value)
+		}
+		return object
+	}
+	return node
+}
+
+// documents reads a whole stream: nil if it has one document or none.
+func documents(input []byte) (results []json.RawMessage, broken bool) {
 	decoder := goyaml.NewDecoder(bytes.NewReader(input))
-	count := 0
-	for {
+	for count := 0; ; count++ {
 		var tree any
 		err := decoder.Decode(&tree)
-		if err != nil && err.Error() == "EOF" {
-			return count
+		if err == io.EOF && count <= 1 {
+			return nil, false
 		}
-		count++
+		if err == io.EOF {
+			return results, false
+		}
+		var result []byte
+		if err == nil {
+			result, err = json.Marshal(jsonable(tree))
+		}
 		if err != nil {
-			return count + 1
+			return nil, true
+		}
+		if tree != nil {
+			results = append(results, unescapeHTML(result))
 		}
 	}
 }
