@@ -50,14 +50,11 @@ func down(c command, args []string) error {
 // stop ends a cluster and removes its directory, unless its data is to be kept. One
 // that doesn't run is fine: down says what should be, not what to do.
 func stop(name home.Name, dir home.Dir, purge bool) error {
-	state, err := dir.ReadState()
-	if dir.Running() {
-		if err != nil {
-			return fmt.Errorf("cluster %s runs, but can't be named: %w", name, err)
-		}
-		if err := stopSupervisor(dir, state); err != nil {
-			return fmt.Errorf("cluster %s: %w", name, err)
-		}
+	if _, err := os.Lstat(string(dir)); err == nil && !dir.IsOurs() {
+		return fmt.Errorf("%s is no cluster's directory", dir)
+	}
+	if err := stopSupervisor(dir); err != nil {
+		return fmt.Errorf("cluster %s: %w", name, err)
 	}
 	lock, err := dir.TryLock()
 	switch {
@@ -70,7 +67,7 @@ func stop(name home.Name, dir home.Dir, purge bool) error {
 		return err
 	}
 	defer lock.Unlock()
-	if state.Keep && !purge {
+	if state, err := dir.ReadState(); err == nil && state.Keep && !purge {
 		fmt.Fprintf(os.Stderr, "cluster %s is down, its data is kept in %s\n", name, dir)
 		return nil
 	}
@@ -81,22 +78,31 @@ func stop(name home.Name, dir home.Dir, purge bool) error {
 	return nil
 }
 
-// stopSupervisor asks, and after ten seconds kills: the components die with it.
-func stopSupervisor(dir home.Dir, state home.State) error {
-	for _, step := range []struct {
-		signal  syscall.Signal
-		patient time.Duration
-	}{{syscall.SIGTERM, 10 * time.Second}, {syscall.SIGKILL, 5 * time.Second}} {
-		if procs.Is(state.PID, state.StartTicks) {
-			if err := syscall.Kill(state.PID, step.signal); err != nil && err != syscall.ESRCH {
+// stopSupervisor asks the supervisor to end, if one runs, and after ten seconds kills
+// it: the components die with it.
+func stopSupervisor(dir home.Dir) error {
+	const patience, deadline = 10 * time.Second, 15 * time.Second
+	begin := time.Now()
+	asked, killed := 0, 0 // process ids
+	for dir.Running() {
+		// Read anew each time: one that has just started writes it a moment after it
+		// took the lock.
+		state, err := dir.ReadState()
+		known := err == nil && procs.Is(state.PID, state.StartTicks)
+		waited := time.Since(begin)
+		switch {
+		case waited > deadline:
+			return fmt.Errorf("its supervisor does not end; see %s", dir.State())
+		case known && asked != state.PID:
+			if err := syscall.Kill(state.PID, syscall.SIGTERM); err != nil && err != syscall.ESRCH {
 				return fmt.Errorf("can't stop its supervisor, process %d: %w", state.PID, err)
 			}
+			asked = state.PID
+		case known && waited > patience && killed != state.PID:
+			syscall.Kill(state.PID, syscall.SIGKILL)
+			killed = state.PID
 		}
-		for end := time.Now().Add(step.patient); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-			if !dir.Running() {
-				return nil
-			}
-		}
+		time.Sleep(10 * time.Millisecond)
 	}
-	return fmt.Errorf("its supervisor, process %d, does not end", state.PID)
+	return nil
 }

@@ -29,11 +29,17 @@ func (e usageError) Error() string { return e.text }
 
 func usagef(format string, a ...any) error { return usageError{fmt.Sprintf(format, a...)} }
 
+// errInterrupted is what a start ends with that the user broke off: exit code 130.
+var errInterrupted = errors.New("interrupted")
+
 func exit(program string, err error) {
 	var usage usageError
 	switch {
 	case err == nil || errors.Is(err, pflag.ErrHelp):
 		os.Exit(0)
+	case errors.Is(err, errInterrupted):
+		fmt.Fprintf(os.Stderr, "%s: %v\n", program, err)
+		os.Exit(130)
 	case errors.As(err, &usage):
 		fmt.Fprintf(os.Stderr, "%s: %v\n", program, err)
 		os.Exit(2)

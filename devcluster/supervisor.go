@@ -8,11 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+	"k8s.io/klog/v2"
 
 	"mistletoe.dev/devcluster/internal/home"
 	"mistletoe.dev/devcluster/internal/procs"
@@ -48,6 +48,7 @@ type supervisor struct {
 	report            reporter
 	began             time.Time
 	state             home.State
+	log               *os.File
 	children          []*procs.Child
 	ended             chan *procs.Child
 	controllersFailed chan error // those that run in this process
@@ -86,11 +87,10 @@ func supervise(o options, report reporter, background bool) (err error) {
 	if err := s.dir.Clean(keepData); err != nil {
 		return fmt.Errorf("can't clean %s: %w", s.dir, err)
 	}
-	if background {
-		if err := redirectOutput(s.dir.Log("supervisor")); err != nil {
-			return err
-		}
+	if err := s.openLog(background); err != nil {
+		return err
 	}
+	defer s.log.Close()
 	ticks, _ := procs.StartTicks(os.Getpid())
 	s.state = home.State{Phase: home.Starting, Name: o.name, PID: os.Getpid(), StartTicks: ticks,
 		Nodes: o.nodes, Keep: o.keep, Audit: o.audit, Started: s.began.UTC().Truncate(time.Millisecond)}
@@ -350,19 +350,24 @@ func (s *supervisor) progressf(format string, a ...any) {
 }
 
 func (s *supervisor) logf(format string, a ...any) {
-	fmt.Fprintf(os.Stderr, "%s %s\n", time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), fmt.Sprintf(format, a...))
+	fmt.Fprintf(s.log, "%s %s\n", time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), fmt.Sprintf(format, a...))
 }
 
-// redirectOutput sends standard output and error to a file, a panic's trace included.
-func redirectOutput(file string) error {
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+// openLog opens our log, for Kubernetes' code in this process too. In the background
+// also what goes to standard error ends there, such as the trace of a panic.
+func (s *supervisor) openLog(background bool) (err error) {
+	s.log, err = os.OpenFile(s.dir.Log("supervisor"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	klog.LogToStderr(false)
+	klog.SetOutput(s.log)
+	if !background {
+		return nil
+	}
 	for _, fd := range []int{1, 2} {
-		if err := unix.Dup2(int(f.Fd()), fd); err != nil {
-			return fmt.Errorf("can't write to %s: %w", filepath.Base(file), err)
+		if err := unix.Dup2(int(s.log.Fd()), fd); err != nil {
+			return fmt.Errorf("can't write to %s: %w", s.log.Name(), err)
 		}
 	}
 	return nil

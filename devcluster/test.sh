@@ -51,6 +51,9 @@ expect() { # expect WANTED COMMAND...: waits up to 30 s for the output
 field() { kubectl get -n work "$1" -o "jsonpath={$2}"; }
 exit_code() { local c=0; "$@" >/dev/null 2>&1 || c=$?; echo "$c"; }
 
+step "unit tests"
+(cd "$here" && CGO_ENABLED=0 GOFLAGS=-trimpath go test ./internal/... >"$home/.unit" 2>&1) || { cat "$home/.unit" >&2; fail "go test ./internal/..."; }
+
 step "up"
 config=$(up)
 [ "$config" = "$home/default/kubeconfig" ] || fail "unexpected path of the kubeconfig: $config"
@@ -209,9 +212,7 @@ kill -TERM "$(pids term | head -n 1)"
 kill $parent
 # shellcheck disable=SC2086
 all_gone $old
-for n in brief child term; do
-  expect "" ls -d "$home/$n" 2>/dev/null || [ ! -e "$home/$n" ] || fail "$n left its directory"
-done
+expect "" find "$home" -maxdepth 1 '(' -name brief -o -name child -o -name term ')'
 
 step "a long directory, in the foreground, without audit log"
 long=$home/$(printf 'd%.0s' $(seq 120))
@@ -226,6 +227,7 @@ wait "$foreground" || fail "the foreground's exit code is $?"
 step "a directory that is somebody's is left alone"
 mkdir "$home/mine" && touch "$home/mine/file"
 [ "$(exit_code "$devcluster" up -q --dir "$home/mine")" = 1 ] && [ -e "$home/mine/file" ] || fail "it was taken"
+[ "$(exit_code "$devcluster" down --dir "$home/mine")" = 1 ] && [ -e "$home/mine/file" ] || fail "it was removed"
 
 step "down --all"
 # shellcheck disable=SC2086

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -114,19 +115,18 @@ func (u *upRun) launch() error {
 		return fmt.Errorf("can't start the supervisor: %w", err)
 	}
 	// Who interrupts `up` wants no cluster.
-	interrupts := make(chan os.Signal, 1)
-	signal.Notify(interrupts, syscall.SIGINT, syscall.SIGTERM)
-	defer signal.Stop(interrupts)
-	go func() {
-		for s := range interrupts {
-			cmd.Process.Signal(s)
-		}
-	}()
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer cancel()
+	forget := context.AfterFunc(ctx, func() { cmd.Process.Signal(syscall.SIGTERM) })
 	err = u.follow(r)
+	forget()
 	if err == nil {
 		return cmd.Process.Release()
 	}
 	cmd.Wait()
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w, cluster %s was not started", errInterrupted, u.name)
+	}
 	return err
 }
 

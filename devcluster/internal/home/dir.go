@@ -14,7 +14,8 @@ import (
 // Dir is the directory of one cluster, an absolute path.
 type Dir string
 
-// The files in it. Users and tests may rely on those of the first group.
+// The files in it. Users and tests may rely on those of the first group, which the
+// README names.
 func (d Dir) Kubeconfig() string        { return d.file("kubeconfig") }
 func (d Dir) TokenKubeconfig() string   { return d.file("kubeconfig-token") }
 func (d Dir) LimitedKubeconfig() string { return d.file("kubeconfig-limited") }
@@ -28,12 +29,12 @@ func (d Dir) Log(component string) string {
 }
 
 func (d Dir) State() string               { return d.file("state.json") }
-func (d Dir) Lock() string                { return d.file("lock") }
+func (d Dir) Lock() string                { return d.file(lockName) }
 func (d Dir) Etcd() string                { return d.file("etcd") }
 func (d Dir) Internal(name string) string { return filepath.Join(string(d), "internal", name) }
 func (d Dir) file(name string) string     { return filepath.Join(string(d), name) }
 func (d Dir) survivors() map[string]bool {
-	return map[string]bool{"lock": true, "ca.crt": true, "ca.key": true}
+	return map[string]bool{lockName: true, "ca.crt": true, "ca.key": true}
 }
 func (d Dir) keptSurvivors() map[string]bool {
 	s := d.survivors()
@@ -41,8 +42,11 @@ func (d Dir) keptSurvivors() map[string]bool {
 	return s
 }
 
-// Marker of a directory that is a cluster's: its lock file.
-func (d Dir) isOurs() bool {
+// lockName is also what marks a directory as a cluster's, to be emptied and removed.
+const lockName = "devcluster.lock"
+
+// IsOurs says whether this is a cluster's directory. Nothing is ever deleted in another.
+func (d Dir) IsOurs() bool {
 	_, err := os.Lstat(d.Lock())
 	return err == nil
 }
@@ -56,11 +60,17 @@ func (d Dir) Create() error {
 	if err := checkPrivate(string(d)); err != nil {
 		return err
 	}
+	// Left by a Remove that was killed.
+	if left, err := filepath.Glob(globQuote(string(d)) + goneSuffix + "*"); err == nil {
+		for _, f := range left {
+			os.RemoveAll(f)
+		}
+	}
 	entries, err := os.ReadDir(string(d))
 	if err != nil {
 		return err
 	}
-	if len(entries) != 0 && !d.isOurs() {
+	if len(entries) != 0 && !d.IsOurs() {
 		return fmt.Errorf("%s is not empty and no cluster's directory; name another with --dir", d)
 	}
 	return os.Chmod(string(d), 0o700)
@@ -93,11 +103,22 @@ func (d Dir) Clean(keepData bool) error {
 	return nil
 }
 
+// goneSuffix and a process id follow the name of a directory that is being removed.
+const goneSuffix = ".gone-"
+
+// globQuote makes filepath.Glob take a path as it is.
+func globQuote(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
 // Remove deletes the directory; the caller holds its lock. The rename first makes the
 // name free in one step: another `up` either finds all of it or nothing.
 func (d Dir) Remove() error {
+	if !d.IsOurs() {
+		return fmt.Errorf("%s is no cluster's directory", d)
+	}
 	d.removeSocketDir()
-	gone := fmt.Sprintf("%s.gone-%d", d, os.Getpid())
+	gone := fmt.Sprintf("%s%s%d", d, goneSuffix, os.Getpid())
 	if err := os.Rename(string(d), gone); err != nil {
 		if errors.Is(err, os.ErrNotExist) {
 			return nil

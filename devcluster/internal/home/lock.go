@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,9 +18,10 @@ var ErrBusy = errors.New("the cluster's lock is held by a running supervisor")
 // ids and state files may be stale.
 type Lock struct{ f *os.File }
 
-// TryLock takes the lock of the directory, or says ErrBusy. Never waits.
+// TryLock takes the lock of the directory, or says ErrBusy when a supervisor has it.
 func (d Dir) TryLock() (*Lock, error) {
-	for {
+	const glances = 100
+	for attempt := 0; ; attempt++ {
 		f, err := os.OpenFile(d.Lock(), os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
 			return nil, err
@@ -27,6 +29,11 @@ func (d Dir) TryLock() (*Lock, error) {
 		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 			f.Close()
 			if errors.Is(err, unix.EWOULDBLOCK) {
+				// Perhaps it was only somebody's glance, in Running.
+				if attempt < glances && !d.Running() {
+					time.Sleep(time.Millisecond)
+					continue
+				}
 				return nil, ErrBusy
 			}
 			return nil, fmt.Errorf("can't lock %s: %w", d.Lock(), err)
