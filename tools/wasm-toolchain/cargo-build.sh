@@ -1,10 +1,11 @@
 #!/bin/bash
-# Builds a Rust workspace in release mode for a WebAssembly target, reproducibly:
+# Builds a Rust workspace in release mode for a WebAssembly target:
 #
 #   tools/wasm-toolchain/cargo-build.sh WORKSPACE_DIR TARGET TARGET_DIR [cargo arguments…]
 #
-# The modules land in TARGET_DIR/TARGET/release. No path of this machine gets into them, so the same sources, lock file
-# and compiler give the same bytes everywhere. Cargo.lock is obeyed, never changed.
+# The modules land in TARGET_DIR/TARGET/release. Cargo.lock is obeyed, never changed. No path of this machine gets into
+# them, and a second build of the same tree gives the same bytes; a checkout elsewhere may order its functions
+# differently, because cargo names crates outside a workspace after their absolute path.
 set -euo pipefail
 
 readonly here=$(cd "$(dirname "$0")" && pwd)
