@@ -53,3 +53,8 @@ pub use input::{Capabilities, Context, MistInput, Release};
 pub use mistletoe_macros::mistletoe_package;
 pub use output::{MistOutput, MistResult};
 pub use serde_json::{Value, json};
+
+/// Compiles the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
