@@ -15,24 +15,32 @@ constexpr std::string_view kSectionSource = "the custom section mistletoe.packag
 
 struct Row {
   std::string_view name;
-  std::string_view needs;  ///< for the error that says what is missing
+  std::string_view needs;  ///< what it exports, for the error that no row recognises a module
   bool (*recognises)(const wasm::Module&);
   Result<std::unique_ptr<Guest>> (*open)(wasm::Module);
 };
 
 // In order; the first row wins.
 constexpr auto kAbis = std::to_array<Row>({
-    {"v1alpha1", "exports __mistletoe_info, __mistletoe_alloc, __mistletoe_dealloc and __mistletoe_generate",
+    {"v1alpha1", "__mistletoe_info, __mistletoe_alloc, __mistletoe_dealloc and __mistletoe_generate",
      &v1alpha1::recognises, &v1alpha1::open},
-    {"v1 command", "exports _start (a WASI preview 1 command)", &v1::recognises_command, &v1::open_command},
-    {"v1 reactor", "exports mistletoe_generate", &v1::recognises_reactor, &v1::open_reactor},
+    {"v1 command", "_start, as a WASI preview 1 command does", &v1::recognises_command, &v1::open_command},
+    {"v1 reactor", "mistletoe_generate", &v1::recognises_reactor, &v1::open_reactor},
 });
 
 }  // namespace
 
 Result<std::unique_ptr<Guest>> open(wasm::Module module) {
-  for (const Row& row : kAbis)
-    if (row.recognises(module)) return row.open(std::move(module));
+  for (const Row& row : kAbis) {
+    if (!row.recognises(module)) continue;
+    if (!module.has_memory())
+      return error(ErrorKind::Invalid, "{} breaks the package ABI {}", module.name(), row.name)
+          .with_because("it exports no memory with the name \"memory\"");
+    return row.open(std::move(module));
+  }
+  if (const std::string missing = v1alpha1::missing_functions(module); !missing.empty())
+    return error(ErrorKind::Invalid, "{} breaks the package ABI v1alpha1", module.name())
+        .with_because(fmt::format("it does not export the function {}", missing));
 
   std::string exported;
   for (const wasm::Export& each : module.exports()) {
@@ -46,11 +54,11 @@ Result<std::unique_ptr<Guest>> open(wasm::Module module) {
   }
   std::string ways;
   for (const Row& row : kAbis)
-    ways += fmt::format("{}{} ({})", ways.empty() ? "" : "; ", row.needs, row.name);
+    ways += fmt::format("{}{} ({})", ways.empty() ? "" : "; or ", row.needs, row.name);
   return error(ErrorKind::Invalid, "{} is a WebAssembly module, but no package", module.name())
       .with_because(exported.empty() ? "it exports no function"
                                      : fmt::format("the functions it exports: {}", exported))
-      .with_hint(fmt::format("a package {}", ways));
+      .with_hint(fmt::format("a package exports {}", ways));
 }
 
 Result<std::optional<encoding::Value>> read_metadata(std::span<const std::byte> bytes,

@@ -144,17 +144,17 @@ Result<Value> parse_package(std::string_view text, std::string_view name, std::s
   return parsed;
 }
 
-bool is_result_document(std::string_view text) {
-  // Most outputs are Kubernetes YAML, and looking for the word is much cheaper than parsing it twice.
-  if (text.find(kResultKind) == std::string_view::npos || !check_text(text, "")) return false;
+bool is_own_document(std::string_view text) {
+  // Most outputs are Kubernetes YAML, and looking for a word is much cheaper than parsing them twice.
+  const auto names_us = [](std::string_view part) {
+    return part.find("kind") != std::string_view::npos && part.find("Mist") != std::string_view::npos &&
+           part.find("mistletoe.dev/") != std::string_view::npos;
+  };
+  if (!names_us(text) || !check_text(text, "")) return false;
   const auto documents = encoding::parse_yaml_documents(text);
-  if (!documents) {
-    // It can't be told. A text that begins as a result does should be reported as one.
-    const std::string_view begin = trim(text).substr(0, 200);
-    return begin.find(kResultKind) != std::string_view::npos &&
-           begin.find("mistletoe.dev/") != std::string_view::npos;
-  }
-  return documents->size() == 1 && documents->front().string_at("kind") == kResultKind &&
+  // If it can't be parsed, a text that begins as a result does should be reported as one.
+  if (!documents) return names_us(trim(text).substr(0, 200));
+  return documents->size() == 1 && documents->front().string_at("kind").starts_with("Mist") &&
          documents->front().string_at("apiVersion").starts_with("mistletoe.dev/");
 }
 

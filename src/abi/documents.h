@@ -25,8 +25,8 @@ Result<std::optional<encoding::Value>> section_metadata(const wasm::Module& modu
 /// Reads a MistResult. Its files and exports, or Invalid with the package's own message when it says Err.
 Result<Output> parse_result(std::string_view text, std::string_view name);
 
-/// True if `text` holds one document and that is a MistResult, not Kubernetes YAML.
-bool is_result_document(std::string_view text);
+/// True if `text` is one document of ours (a MistResult, if all is well) and not Kubernetes YAML.
+bool is_own_document(std::string_view text);
 
 /// Invalid unless `text` is UTF-8 without NUL. `what` is "the output of hello-web".
 Status check_text(std::string_view text, std::string_view what);

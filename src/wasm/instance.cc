@@ -131,7 +131,7 @@ std::optional<Error> Instance::Impl::exceeded() const {
   if (Status status = context.check(); !status) return std::move(status).error();
   if (used + (began ? thread_time() - *began : Duration{}) < limits.guest_time) return std::nullopt;
   const auto seconds = std::chrono::duration<double>(limits.guest_time).count();
-  return limit_reached(module->name, fmt::format("did not end within its limit of {:g} s", seconds),
+  return limit_reached(module->name, fmt::format("reached its time limit of {:g} s", seconds),
                        "limits.guestTime", fmt::format("{:g}s", seconds));
 }
 
@@ -192,16 +192,12 @@ Error Instance::Impl::failed(const Failure& failure) {
     if (result.kind != ErrorKind::Trap) return result;
   } else if (wasi.stop && std::holds_alternative<OutputLimitReached>(*wasi.stop)) {
     const std::string value = fmt::format("{} MiB", limits.output_bytes >> 20);
-    result = limit_reached(module->name, fmt::format("printed more than its limit of {}", value),
+    result = limit_reached(module->name, fmt::format("reached its output limit of {}", value),
                            "limits.output", value);
   } else if (wasi.stop) {
-    const std::string value =
-        fmt::format("{}s", std::chrono::duration_cast<std::chrono::seconds>(limits.virtual_time).count());
-    result = limit_reached(
-        module->name,
-        fmt::format("waits for something: it let more than {} of its clock pass, and nothing can wake it",
-                    value),
-        "limits.virtualTime", value);
+    result = error(ErrorKind::Trap,
+                   "{} sleeps for ever: its clock reached its limit, and nothing outside can wake it",
+                   module->name);
   } else if (auto limit = limit_error(failure, module->name, limits, module->engine->stack_bytes)) {
     result = *std::move(limit);
   } else {
@@ -273,7 +269,7 @@ Result<CallResult> Instance::call(std::string_view function, std::initializer_li
     return wasmtime_func_call(impl.store_context(), &item.of.func, inputs.data(), inputs.size(),
                               outputs.data(), outputs.size(), trap);
   });
-  if (!ended) return std::move(ended).error();
+  if (!ended) return std::move(ended).error().with_frame(fmt::format("while it ran {}", function));
   CallResult result;
   result.exit_code = *ended;
   if (!result.exit_code)
@@ -283,6 +279,21 @@ Result<CallResult> Instance::call(std::string_view function, std::initializer_li
 }
 
 GuestMemory Instance::memory() { return impl_->memory_view(nullptr); }
+
+std::optional<std::uint32_t> Instance::global(std::string_view name) {
+  wasmtime_extern_t item;
+  if (!wasmtime_instance_export_get(impl_->store_context(), &impl_->handle, name.data(), name.size(), &item))
+    return std::nullopt;
+  wasmtime_val_t value{};
+  value.kind = WASMTIME_I64;
+  if (item.kind == WASMTIME_EXTERN_GLOBAL)
+    wasmtime_global_get(impl_->store_context(), &item.of.global, &value);
+  const std::optional<std::uint32_t> result =
+      value.kind == WASMTIME_I32 ? std::optional(static_cast<std::uint32_t>(value.of.i32)) : std::nullopt;
+  if (item.kind == WASMTIME_EXTERN_GLOBAL) wasmtime_val_unroot(&value);
+  wasmtime_extern_delete(&item);
+  return result;
+}
 
 RunReport Instance::take_report() {
   Wasi& wasi = impl_->wasi;

@@ -61,6 +61,9 @@ class Instance {
   /// Its exported memory "memory", empty if it has none. Good until the next call.
   GuestMemory memory();
 
+  /// The value of an exported i32 global; nothing if there is none. Works after a trap too, as `memory` does.
+  std::optional<std::uint32_t> global(std::string_view name);
+
   /// Takes the outputs along; call it once, at the end.
   RunReport take_report();
 

@@ -15,9 +15,6 @@ struct Limits {
   Duration guest_time = std::chrono::seconds(10);
   std::uint64_t output_bytes = std::uint64_t{64} << 20;  ///< stdout and stderr together; limits.output
   std::uint64_t table_elements = 1'000'000;              ///< of each table; limits.tableElements
-  /// How far a guest may move its virtual clock by waiting; limits.virtualTime. Nothing outside can ever wake
-  /// a guest, so one that waits longer would wait for ever.
-  Duration virtual_time = std::chrono::hours(1);
 };
 
 }  // namespace mist::wasm

@@ -109,8 +109,9 @@ std::vector<Export> exports_of(const wasmtime_module_t& module) {
   wasmtime_module_exports(&module, &types);
   std::vector<Export> exports;
   for (std::size_t i = 0; i < types.size; ++i)
-    exports.push_back(
-        {text_of(*wasm_exporttype_name(types.data[i])), function_type(*wasm_exporttype_type(types.data[i]))});
+    exports.push_back({text_of(*wasm_exporttype_name(types.data[i])),
+                       function_type(*wasm_exporttype_type(types.data[i])),
+                       wasm_externtype_kind(wasm_exporttype_type(types.data[i])) == WASM_EXTERN_MEMORY});
   wasm_exporttype_vec_delete(&types);
   return exports;
 }
@@ -199,6 +200,11 @@ const FunctionType* Module::function(std::string_view name) const {
   for (const Export& each : impl_->exports)
     if (each.name == name) return each.function ? &*each.function : nullptr;
   return nullptr;
+}
+
+bool Module::has_memory() const {
+  return std::ranges::any_of(impl_->exports,
+                             [](const Export& each) { return each.is_memory && each.name == "memory"; });
 }
 
 struct Runtime::Impl {

@@ -42,7 +42,8 @@ struct Import {
 };
 struct Export {
   std::string name;
-  std::optional<FunctionType> function;
+  std::optional<FunctionType> function;  ///< nothing: a memory, table or global
+  bool is_memory = false;
 };
 
 /// Compiled code of one core module. A cheap copy; any thread.
@@ -54,6 +55,8 @@ class Module {
   const std::vector<Export>& exports() const;
   /// The type of the exported function `name`; null if there is none.
   const FunctionType* function(std::string_view name) const;
+  /// True if it exports the memory "memory", through which documents and WASI's data pass.
+  bool has_memory() const;
   /// The content of the custom section kPackageSection, if there is one.
   const std::optional<std::string>& package_section() const;
 

@@ -21,16 +21,16 @@ struct TrapText {
   std::string_view text;
 };
 constexpr auto kTrapTexts = std::to_array<TrapText>({
-    {WASMTIME_TRAP_CODE_MEMORY_OUT_OF_BOUNDS, "it read or wrote outside of its memory"},
+    {WASMTIME_TRAP_CODE_MEMORY_OUT_OF_BOUNDS, "it read or wrote outside its memory"},
     {WASMTIME_TRAP_CODE_HEAP_MISALIGNED, "it used an atomic operation at an unaligned address"},
-    {WASMTIME_TRAP_CODE_TABLE_OUT_OF_BOUNDS, "it used a function table outside of its bounds"},
+    {WASMTIME_TRAP_CODE_TABLE_OUT_OF_BOUNDS, "it used a table outside its bounds"},
     {WASMTIME_TRAP_CODE_INDIRECT_CALL_TO_NULL, "it called a function pointer that is null"},
     {WASMTIME_TRAP_CODE_BAD_SIGNATURE, "it called a function pointer of another type"},
     {WASMTIME_TRAP_CODE_INTEGER_OVERFLOW, "an integer operation overflowed"},
     {WASMTIME_TRAP_CODE_INTEGER_DIVISION_BY_ZERO, "it divided an integer by zero"},
     {WASMTIME_TRAP_CODE_BAD_CONVERSION_TO_INTEGER, "it converted a float that is no integer"},
     {WASMTIME_TRAP_CODE_UNREACHABLE_CODE_REACHED,
-     "it aborted (a panic, a failed assertion, or out of memory)"},
+     "it executed an unreachable instruction (a panic, an abort, or its own end of memory)"},
     {WASMTIME_TRAP_CODE_NULL_REFERENCE, "it called a null reference"},
     {WASMTIME_TRAP_CODE_ALLOCATION_TOO_LARGE, "it asked for an allocation that is too large"},
 });
@@ -86,26 +86,28 @@ Error limit_reached(std::string_view name, std::string_view what, std::string_vi
 
 std::optional<Error> limit_error(const Failure& failure, std::string_view name, const Limits& limits,
                                  std::size_t stack_bytes) {
-  const auto mib = [](std::uint64_t bytes) { return fmt::format("{} MiB", bytes >> 20); };
+  // Rounded up, so that what was wanted never looks as if it fitted.
+  const auto mib = [](std::uint64_t bytes) {
+    return fmt::format("{} MiB", (bytes >> 20) + (bytes % (1 << 20) != 0));
+  };
   if (failure.code == WASMTIME_TRAP_CODE_STACK_OVERFLOW)
-    return limit_reached(
-        name, fmt::format("nested its calls deeper than its limit of {} KiB of stack", stack_bytes >> 10),
-        "limits.stack", fmt::format("{} KiB", stack_bytes >> 10));
+    return limit_reached(name, fmt::format("reached its stack limit of {} KiB", stack_bytes >> 10),
+                         "limits.stack", fmt::format("{} KiB", stack_bytes >> 10));
   if (const auto desired = number_after(failure.message, "when growing memory to ")) {
     if (*desired <= limits.memory_bytes)
-      return error(ErrorKind::Trap, "{} ran out of the memory that it declares as its own maximum", name)
+      return error(ErrorKind::Trap, "{} reached the memory limit that it sets itself, its declared maximum",
+                   name)
           .with_hint("build it with a larger maximum memory");
-    return limit_reached(name,
-                         fmt::format("wanted {} of memory, more than its limit", mib(*desired + 0xfffff)),
+    return limit_reached(name, fmt::format("reached its memory limit: it wanted {}", mib(*desired)),
                          "limits.memory", mib(limits.memory_bytes));
   }
-  if (const auto desired = number_after(failure.message, "memory minimum size of "))
-    return limit_reached(name, fmt::format("begins with {} pages of memory, more than its limit", *desired),
+  if (const auto pages = number_after(failure.message, "memory minimum size of "))
+    return limit_reached(name, fmt::format("reached its memory limit: it begins with {}", mib(*pages << 16)),
                          "limits.memory", mib(limits.memory_bytes));
   if (failure.message.find("when growing table to ") != std::string::npos ||
       failure.message.find("table minimum size of ") != std::string::npos)
-    return limit_reached(name, "wanted a larger table than its limit", "limits.tableElements",
-                         fmt::format("{}", limits.table_elements));
+    return limit_reached(name, fmt::format("reached its table limit of {} elements", limits.table_elements),
+                         "limits.tableElements", fmt::format("{}", limits.table_elements));
   return std::nullopt;
 }
 

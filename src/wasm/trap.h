@@ -25,7 +25,7 @@ Failure failure_of(const wasm_trap_t& trap);
 std::optional<Error> limit_error(const Failure& failure, std::string_view name, const Limits& limits,
                                  std::size_t stack_bytes);
 
-/// "hello-web used more than …", with the hint that names the setting.
+/// "hello-web reached its time limit of 10 s", with the hint that names the setting.
 Error limit_reached(std::string_view name, std::string_view what, std::string_view setting,
                     std::string value);
 

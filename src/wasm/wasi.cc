@@ -133,9 +133,8 @@ std::uint64_t Wasi::read_monotonic_clock() {
 
 bool Wasi::wait(std::uint64_t duration) {
   monotonic_ = add_saturating(monotonic_, duration);
-  waited_ = add_saturating(waited_, duration);
-  if (waited_ <= static_cast<std::uint64_t>(limits_.virtual_time.count())) return true;
-  stop = WaitLimitReached{};
+  if (monotonic_ != std::numeric_limits<std::uint64_t>::max()) return true;
+  stop = SleepsForEver{};
   return false;
 }
 

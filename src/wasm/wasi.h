@@ -45,8 +45,8 @@ struct Exited {
   std::uint32_t code = 0;
 };
 struct OutputLimitReached {};
-struct WaitLimitReached {};
-using Stop = std::variant<Exited, OutputLimitReached, WaitLimitReached>;
+struct SleepsForEver {};
+using Stop = std::variant<Exited, OutputLimitReached, SleepsForEver>;
 
 class Wasi {
  public:
@@ -75,7 +75,7 @@ class Wasi {
 
   OpenFile* file(std::uint64_t descriptor);
   std::uint64_t read_monotonic_clock();
-  /// Moves the virtual clock; false and `stop` set if that is beyond the limit.
+  /// Moves the virtual clock; false and `stop` set if that is beyond its end, in 584 years.
   bool wait(std::uint64_t nanoseconds);
   bool write_output(std::string& to, std::string_view text);
 
@@ -86,7 +86,6 @@ class Wasi {
   std::vector<OpenFile> files_;
   std::optional<crypto::RandomStream> random_;  // derived when first drawn from
   std::uint64_t monotonic_ = 0;                 // nanoseconds
-  std::uint64_t waited_ = 0;                    // nanoseconds, of them by waiting
 };
 
 /// One importable function.

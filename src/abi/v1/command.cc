@@ -66,7 +66,7 @@ class Program final : public Guest {
 
  private:
   Result<Output> read(std::string text) const {
-    if (is_result_document(text)) return parse_result(text, module_.name());
+    if (is_own_document(text)) return parse_result(text, module_.name());
     MIST_TRY_VOID(check_text(text, fmt::format("the output of {}", module_.name())));
     Output output;
     if (!trim(text).empty()) output.files.push_back({std::string(kPlainOutputFile), std::move(text)});

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "abi/documents.h"
+#include "base/text.h"
 #include "wasm/instance.h"
 
 namespace mist::abi::v1alpha1 {
@@ -18,6 +19,9 @@ constexpr std::string_view kInfo = "__mistletoe_info";
 constexpr std::string_view kAlloc = "__mistletoe_alloc";
 constexpr std::string_view kDealloc = "__mistletoe_dealloc";
 constexpr std::string_view kGenerate = "__mistletoe_generate";
+
+constexpr std::string_view kPanic = "__mistletoe_panic";
+constexpr std::uint32_t kMaxPanicMessage = 4096;
 
 struct Function {
   std::string_view name;
@@ -46,7 +50,9 @@ class Session {
 
   /// A function's one result, or 0 if it has none.
   Result<std::uint32_t> call(std::string_view function, std::initializer_list<std::uint32_t> arguments) {
-    MIST_TRY(const wasm::CallResult result, instance_.call(function, arguments));
+    auto called = instance_.call(function, arguments);
+    if (!called) return with_panic_message(std::move(called).error());
+    const wasm::CallResult& result = *called;
     if (result.exit_code) {
       return error(ErrorKind::Trap, "{} exited with code {} in {} instead of returning", module_->name(),
                    *result.exit_code, function)
@@ -65,8 +71,8 @@ class Session {
     const auto address = memory.get<std::uint32_t>(returned);
     const auto length = memory.get<std::uint32_t>(std::uint64_t{returned} + 4);
     if (!address || !length)
-      return wild(function, fmt::format("the address {:#x}, which is not in its memory of {} bytes", returned,
-                                        memory.size()));
+      return wild(function,
+                  fmt::format("the address {:#x}, outside its memory of {} bytes", returned, memory.size()));
     if (*length > options_->limits.output_bytes)
       return error(ErrorKind::Trap, "{} gave a document of {} bytes, more than its limit", module_->name(),
                    *length)
@@ -74,7 +80,7 @@ class Session {
                                  options_->limits.output_bytes >> 20));
     const auto text = memory.text(*address, *length);
     if (!text)
-      return wild(function, fmt::format("a text of {} bytes at {:#x}, which is not in its memory of {} bytes",
+      return wild(function, fmt::format("a text of {} bytes at {:#x}, outside its memory of {} bytes",
                                         *length, *address, memory.size()));
     return Text{std::string(*text), *address};
   }
@@ -82,10 +88,12 @@ class Session {
   Result<std::uint32_t> put_text(std::string_view text) {
     const auto length = static_cast<std::uint32_t>(text.size());
     MIST_TRY(const std::uint32_t address, call(kAlloc, {length}));
+    if (address == 0)
+      return error(ErrorKind::Trap, "{} has no memory for its input of {} bytes", module_->name(), length)
+          .with_because(fmt::format("{} gave 0", kAlloc));
     if (!instance_.memory().put_text(address, text))
-      return wild(kAlloc,
-                  fmt::format("the address {:#x} for {} bytes, which is not in its memory of {} bytes",
-                              address, length, instance_.memory().size()));
+      return wild(kAlloc, fmt::format("the address {:#x} for {} bytes, outside its memory of {} bytes",
+                                      address, length, instance_.memory().size()));
     return address;
   }
 
@@ -94,6 +102,22 @@ class Session {
  private:
   Session(const wasm::Module& module, const RunOptions& options, Instance instance)
       : module_(&module), options_(&options), instance_(std::move(instance)) {}
+
+  // A module without WASI has no stderr; those made with the Rust SDK leave their panic message in memory, at
+  // the address and length to which the exported global points.
+  Error with_panic_message(Error failure) {
+    const std::optional<std::uint32_t> pair = instance_.global(kPanic);
+    if (!pair || failure.kind != ErrorKind::Trap) return failure;
+    const wasm::GuestMemory memory = instance_.memory();
+    const auto address = memory.get<std::uint32_t>(*pair);
+    const auto length = memory.get<std::uint32_t>(std::uint64_t{*pair} + 4);
+    if (!address || !length || *length == 0) return failure;
+    const auto text = memory.text(*address, std::min(*length, kMaxPanicMessage));
+    if (!text || !is_valid_utf8(*text)) return failure;
+    failure.because =
+        failure.because.empty() ? std::string(*text) : fmt::format("{}\n{}", *text, failure.because);
+    return failure;
+  }
 
   Error wild(std::string_view function, std::string what) const {
     return error(ErrorKind::Invalid, "{} breaks the package ABI v1alpha1", module_->name())
@@ -148,6 +172,13 @@ class Library final : public Guest {
 bool recognises(const wasm::Module& module) {
   return std::ranges::all_of(kFunctions,
                              [&](const Function& each) { return module.function(each.name) != nullptr; });
+}
+
+std::string missing_functions(const wasm::Module& module) {
+  std::vector<std::string> missing;
+  for (const Function& each : kFunctions)
+    if (module.function(each.name) == nullptr) missing.emplace_back(each.name);
+  return missing.size() == kFunctions.size() ? "" : join(missing, ", ");
 }
 
 Result<std::unique_ptr<Guest>> open(wasm::Module module) {

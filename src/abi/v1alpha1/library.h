@@ -8,6 +8,9 @@ namespace mist::abi::v1alpha1 {
 
 /// True if the module exports all four functions, whatever their types are.
 bool recognises(const wasm::Module& module);
+/// The names of those functions that a module lacks which exports only some of them; empty if it has none or
+/// all.
+std::string missing_functions(const wasm::Module& module);
 /// Invalid if one of them has another type.
 Result<std::unique_ptr<Guest>> open(wasm::Module module);
 
