@@ -3,6 +3,7 @@
 // to be there; and ObjectKey, its identity. Plain values; any thread for const use.
 
 #include <compare>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,13 @@ class Object {
   Object(GroupVersionKind gvk, encoding::Value value) : gvk_(std::move(gvk)), value_(std::move(value)) {}
   GroupVersionKind gvk_;
   encoding::Value value_;
+};
+
+/// An object and where it stands in what a package rendered.
+struct RenderedObject {
+  Object object;
+  std::string file;        ///< inside the package's result
+  std::uint32_t line = 0;  ///< from 1
 };
 
 /// Replaces every `kind: List` (and `…List` with items) by its items, recursively.

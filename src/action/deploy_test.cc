@@ -1,0 +1,396 @@
+#include "action/deploy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "action/status.h"
+#include "action/uninstall.h"
+#include "encoding/yaml.h"
+#include "package/objects.h"
+#include "testing/fake_cluster.h"
+
+namespace mist::action {
+namespace {
+
+using ::testing::Contains;
+using testing::FakeCall;
+using testing::FakeCluster;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::string_view kConfigMaps = R"(
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: one}
+data: {a: "1"}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: two}
+data: {b: "2"}
+)";
+
+class DeployTest : public ::testing::Test {
+ protected:
+  Environment environment() { return {cluster, clock, random, events, "tester"}; }
+
+  Render rendering(std::string yaml, std::string digest = "sha256:1",
+                   encoding::Value values = encoding::Value::object()) {
+    return [=, this](const ReleaseState&) -> Result<RenderedRelease> {
+      MIST_TRY(auto objects, package::parse_objects({{"all.yaml", yaml}}, events));
+      return RenderedRelease{{"test:1", "test", "1", digest}, values, std::move(objects)};
+    };
+  }
+  Result<DeployReport> install_now(std::string yaml, DeployOptions options = {}) {
+    return install(environment(), id, rendering(std::move(yaml)), options, Context());
+  }
+  Result<DeployReport> upgrade_now(std::string yaml, DeployOptions options = {}) {
+    return upgrade(environment(), id, rendering(std::move(yaml)), options, Context());
+  }
+  Result<UninstallReport> uninstall_now(UninstallOptions options = {}) {
+    auto plan = plan_uninstall(environment(), id, options, Context());
+    if (!plan.ok()) return std::move(plan).error();
+    return uninstall(environment(), *plan, options, Context());
+  }
+  std::string label(std::string_view kind, std::string_view ns, std::string_view name) {
+    const auto object = cluster.find(kind, ns, name);
+    return object ? std::string(object->string_at({"metadata", "labels", release::kVersionLabel})) : "absent";
+  }
+  std::size_t object_writes() const {
+    std::size_t count = 0;
+    for (const FakeCall& call : cluster.calls())
+      count += call.writes() && call.key.group_kind.kind != "Secret";
+    return count;
+  }
+
+  FakeCluster cluster;
+  SystemClock clock;
+  SystemRandom random;
+  NullEventSink events;
+  release::ReleaseId id{"default", "web"};
+};
+
+TEST_F(DeployTest, FirstInstallMarksEveryObjectWithNameAndV0) {
+  const auto report = install_now(std::string(kConfigMaps));
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(report->revision, 0);
+  const auto one = cluster.find("ConfigMap", "default", "one");
+  ASSERT_TRUE(one.has_value());
+  EXPECT_EQ(one->string_at({"metadata", "labels", release::kNameLabel}), "web");
+  EXPECT_EQ(one->string_at({"metadata", "labels", release::kVersionLabel}), "v0");
+  EXPECT_EQ(one->string_at({"metadata", "annotations", release::kReleaseAnnotation}), "default/web");
+  const auto state = status(environment(), id, Context());
+  ASSERT_TRUE(state.ok());
+  EXPECT_EQ(state->anchor.head.deployed, 0);
+  EXPECT_FALSE(state->locked);
+  EXPECT_EQ(state->count(ObjectHealth::Ready), 2u);
+}
+
+TEST_F(DeployTest, InstallOfAnExistingReleaseNamesUpgrade) {
+  ASSERT_TRUE(install_now(std::string(kConfigMaps)).ok());
+  const auto again = install_now(std::string(kConfigMaps));
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().kind, ErrorKind::Conflict);
+  EXPECT_THAT(again.error().hint, HasSubstr("upgrade"));
+}
+
+TEST_F(DeployTest, UnchangedUpgradeWritesNothing) {
+  ASSERT_TRUE(install_now(std::string(kConfigMaps)).ok());
+  cluster.clear_calls();
+  const auto report = upgrade_now(std::string(kConfigMaps));
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_FALSE(report->changed);
+  EXPECT_EQ(cluster.writes(), 0u);
+}
+
+TEST_F(DeployTest, UpgradeTouchesOnlyWhatChangedAndPrunesTheRest) {
+  ASSERT_TRUE(install_now(std::string(kConfigMaps) + R"(
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: three}
+)")
+                  .ok());
+  cluster.clear_calls();
+  const auto report = upgrade_now(R"(
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: one}
+data: {a: "1"}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: two}
+data: {b: "changed"}
+)");
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(object_writes(), 2u) << "one apply, one delete";
+  EXPECT_EQ(label("ConfigMap", "default", "one"), "v0");
+  EXPECT_EQ(label("ConfigMap", "default", "two"), "v1");
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "three"));
+  EXPECT_EQ(report->plan.writes[1].differences[0].path, ".data.b");
+}
+
+TEST_F(DeployTest, RemovedFieldIsADifference) {
+  ASSERT_TRUE(install_now(std::string(kConfigMaps)).ok());
+  ASSERT_TRUE(upgrade_now("{apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {}}").ok());
+  EXPECT_TRUE(cluster.find("ConfigMap", "default", "one")->at_path({"data", "a"}) == nullptr);
+}
+
+TEST_F(DeployTest, ForeignFieldsAreLeftAlone) {
+  ASSERT_TRUE(install_now(std::string(kConfigMaps)).ok());
+  auto one = *cluster.find("ConfigMap", "default", "one");
+  one["data"].set("theirs", "x");
+  cluster.put(one);
+  cluster.clear_calls();
+  ASSERT_TRUE(upgrade_now(std::string(kConfigMaps)).ok());
+  EXPECT_EQ(cluster.writes(), 0u);
+  EXPECT_EQ(cluster.find("ConfigMap", "default", "one")->string_at({"data", "theirs"}), "x");
+}
+
+TEST_F(DeployTest, ObjectsOfOthersAreRefusedBeforeAnyWrite) {
+  cluster.put(encoding::Value::object(
+      {{"apiVersion", "v1"},
+       {"kind", "ConfigMap"},
+       {"metadata", encoding::Value::object({{"name", "two"}, {"namespace", "default"}})}}));
+  cluster.clear_calls();
+  const auto report = install_now(std::string(kConfigMaps));
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().kind, ErrorKind::Conflict);
+  EXPECT_THAT(report.error().message, HasSubstr("ConfigMap default/two exists already"));
+  EXPECT_EQ(report.error().where->line, 7u);
+  EXPECT_EQ(cluster.writes(), 0u);
+}
+
+TEST_F(DeployTest, AnotherReleasesObjectNamesItsOwner) {
+  ASSERT_TRUE(install_now(std::string(kConfigMaps)).ok());
+  const auto other =
+      install(environment(), {"default", "other"}, rendering(std::string(kConfigMaps)), {}, Context());
+  ASSERT_FALSE(other.ok());
+  EXPECT_THAT(other.error().message, HasSubstr("belongs to release default/web"));
+}
+
+TEST_F(DeployTest, BadDocumentsWriteNothingAndNameTheirLine) {
+  for (const auto& [yaml, words] : std::vector<std::pair<std::string, std::string>>{
+           {"apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n", "no metadata.name"},
+           {std::string(kConfigMaps) + "---" + std::string(kConfigMaps), "twice"},
+           {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {applyset.kubernetes.io/part-of: "
+            "x}}\n",
+            "belongs to Mistletoe"},
+           {"apiVersion: v1\nkind: Namespace\nmetadata: {name: a, namespace: b}\n", "not namespaced"},
+           {"apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: a}\n", "Widget"}}) {
+    cluster.clear_calls();
+    const auto report = install_now(yaml);
+    ASSERT_FALSE(report.ok()) << yaml;
+    EXPECT_THAT(report.error().to_line(), HasSubstr(words));
+    EXPECT_EQ(cluster.writes(), 0u) << yaml;
+  }
+}
+
+TEST_F(DeployTest, DefinitionsComeBeforeTheirObjects) {
+  const auto report = install_now(R"(
+apiVersion: example.com/v1
+kind: Widget
+metadata: {name: w}
+spec: {size: 1}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Widget, plural: widgets, singular: widget, listKind: WidgetList}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
+)");
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_TRUE(cluster.has("Widget.example.com", "default", "w"));
+}
+
+TEST_F(DeployTest, MissingNamespaceIsNamedAndCanBeCreated) {
+  id = {"shop", "web"};
+  const auto refused = install_now(std::string(kConfigMaps));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().hint, HasSubstr("--create-namespace"));
+  const auto report = install_now(std::string(kConfigMaps), {.create_namespace = true, .prune = {}});
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_TRUE(cluster.has("ConfigMap", "shop", "one"));
+}
+
+TEST_F(DeployTest, DryRunWritesNothing) {
+  const auto report = install_now(std::string(kConfigMaps), {.dry_run = DryRun::Client, .prune = {}});
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->plan.count(apply::ActionKind::Create), 2u);
+  EXPECT_EQ(cluster.writes(), 0u);
+}
+
+TEST_F(DeployTest, UninstallLeavesNothing) {
+  const auto before = cluster.objects();
+  ASSERT_TRUE(install_now(std::string(kConfigMaps) +
+                          "---\n{apiVersion: v1, kind: Namespace, metadata: {name: extra}}")
+                  .ok());
+  const auto report = uninstall_now();
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(report->deleted, 3u);
+  EXPECT_EQ(cluster.objects(), before);
+}
+
+TEST_F(DeployTest, UninstallKeepsClaimsDefinitionsAndWhatIsMarked) {
+  ASSERT_TRUE(install_now(R"(
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: kept, annotations: {mistletoe.dev/keep: "true"}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: gone}
+)")
+                  .ok());
+  const auto report = uninstall_now();
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(report->retained, 2u);
+  EXPECT_TRUE(cluster.has("PersistentVolumeClaim", "default", "data"));
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "kept"));
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "gone"));
+}
+
+TEST_F(DeployTest, NamespaceWithForeignObjectsStaysUnlessAskedFor) {
+  ASSERT_TRUE(install_now("{apiVersion: v1, kind: Namespace, metadata: {name: extra}}").ok());
+  cluster.put(encoding::Value::object(
+      {{"apiVersion", "v1"},
+       {"kind", "ConfigMap"},
+       {"metadata", encoding::Value::object({{"name", "theirs"}, {"namespace", "extra"}})}}));
+  const auto plan = plan_uninstall(environment(), id, {}, Context());
+  ASSERT_TRUE(plan.ok()) << plan.error().to_line();
+  EXPECT_THAT(plan->foreign.at("extra"), Contains("ConfigMap extra/theirs"));
+  EXPECT_EQ(plan->removals[0].kind, apply::ActionKind::Retain);
+  UninstallOptions options;
+  options.rules.delete_namespaces = true;
+  ASSERT_TRUE(uninstall_now(options).ok());
+  EXPECT_FALSE(cluster.has("Namespace", "", "extra"));
+}
+
+TEST_F(DeployTest, PrunedClaimIsRetainedInTheInventory) {
+  const std::string claim =
+      "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: "
+      "[ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}\n---\n";
+  ASSERT_TRUE(install_now(claim + std::string(kConfigMaps)).ok());
+  ASSERT_TRUE(upgrade_now(std::string(kConfigMaps)).ok());
+  EXPECT_TRUE(cluster.has("PersistentVolumeClaim", "default", "data"));
+  const auto state = status(environment(), id, Context());
+  const auto retained =
+      std::ranges::find_if(state->objects, [](const ObjectStatus& object) { return object.retained; });
+  ASSERT_NE(retained, state->objects.end());
+  EXPECT_EQ(retained->key.name, "data");
+  ASSERT_TRUE(upgrade_now(std::string(kConfigMaps), {.prune = {.delete_pvcs = true}}).ok());
+  EXPECT_FALSE(cluster.has("PersistentVolumeClaim", "default", "data"));
+}
+
+TEST_F(DeployTest, RefusedObjectFailsTheRevisionAndKeepsEverythingOwned) {
+  cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "apply" && call.key.name == "two") return error(ErrorKind::Forbidden, "quota exceeded");
+    return std::nullopt;
+  });
+  const auto failed = install_now(std::string(kConfigMaps));
+  ASSERT_FALSE(failed.ok());
+  EXPECT_THAT(failed.error().to_line(), HasSubstr("quota exceeded"));
+  cluster.set_before({});
+  const auto state = status(environment(), id, Context());
+  ASSERT_TRUE(state.ok());
+  EXPECT_EQ(state->anchor.head.status, release::RevisionStatus::Failed);
+  EXPECT_FALSE(state->locked);
+  ASSERT_TRUE(install_now(std::string(kConfigMaps)).ok());
+  EXPECT_EQ(label("ConfigMap", "default", "one"), "v0");
+  EXPECT_EQ(label("ConfigMap", "default", "two"), "v1");
+}
+
+// Killed at each request in turn: the next run finishes, nothing is left over, nothing is written twice with
+// effect.
+TEST_F(DeployTest, NothingIsLostWhereverTheProcessDies) {
+  for (std::size_t point = 1; point < 60; ++point) {
+    FakeCluster fresh;
+    const auto before = fresh.objects();
+    Environment dying{fresh, clock, random, events, "dying", std::chrono::milliseconds(200)};
+    bool dead = false;
+    fresh.set_before([&](const FakeCall& call) -> std::optional<Error> {
+      if (call.number >= point) dead = true;
+      if (dead) return error(ErrorKind::Retryable, "the process is gone");
+      return std::nullopt;
+    });
+    const bool survived = install(dying, id, rendering(std::string(kConfigMaps)), {}, Context()).ok();
+    fresh.set_before({});
+    if (survived) {
+      EXPECT_GT(point, 6u);
+      return;
+    }
+    Environment next{
+        fresh, clock, random, events, "next", std::chrono::milliseconds(200), std::chrono::seconds(5)};
+    const auto report = install(next, id, rendering(std::string(kConfigMaps)), {}, Context());
+    if (!report.ok()) {
+      // Only when the first run had finished in all but its answer.
+      const auto state = status(next, id, Context());
+      ASSERT_TRUE(state.ok() && state->anchor.head.deployed >= 0)
+          << "point " << point << ": " << report.error().to_line();
+    }
+    EXPECT_TRUE(fresh.has("ConfigMap", "default", "one") && fresh.has("ConfigMap", "default", "two"))
+        << point;
+    auto plan = plan_uninstall(next, id, {}, Context());
+    ASSERT_TRUE(plan.ok());
+    ASSERT_TRUE(uninstall(next, *plan, {}, Context()).ok()) << point;
+    EXPECT_EQ(fresh.objects(), before) << "point " << point;
+  }
+  FAIL() << "the install never survived";
+}
+
+TEST_F(DeployTest, LostAnswersOfCreatesAreRecognisedAsOurOwn) {
+  int lost = 0;
+  cluster.set_after([&](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "apply" && call.executed_ok && lost++ == 0)
+      return error(ErrorKind::Conflict, "the object exists already");
+    return std::nullopt;
+  });
+  const auto report = install_now(std::string(kConfigMaps));
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+}
+
+TEST_F(DeployTest, LivingHolderIsNamed) {
+  ASSERT_TRUE(install_now(std::string(kConfigMaps)).ok());
+  release::Store store(cluster);
+  auto anchor = store.read_anchor(id, Context());
+  const auto lock =
+      release::ReleaseLock::acquire({store, cluster, clock, random, events}, **anchor, {},
+                                    {.holder = "alice@laptop", .operation = "upgrade"}, Context());
+  ASSERT_TRUE(lock.ok());
+  const auto refused =
+      upgrade(environment(), id, rendering("{apiVersion: v1, kind: ConfigMap, metadata: {name: one}}"), {},
+              Context());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("alice@laptop"));
+}
+
+TEST_F(DeployTest, LargeRecordsAreStoredInChunksAndSweptWhenOrphaned) {
+  release::Store store(cluster, 200);
+  ASSERT_TRUE(install_now(std::string(kConfigMaps)).ok());
+  auto anchor = **store.read_anchor(id, Context());
+  auto revision = **store.read_revision(id, 0, Context());
+  revision.number = 7;
+  revision.attempt = "abcd";
+  ASSERT_TRUE(store.create_revision(anchor, revision, Context()).ok());
+  revision.status = release::RevisionStatus::Deployed;
+  ASSERT_TRUE(store.finish_revision(anchor, revision, Context()).ok());
+  const auto back = store.read_revision(id, 7, Context());
+  ASSERT_TRUE(back.ok() && back->has_value()) << back.error().to_line();
+  EXPECT_EQ((*back)->objects.size(), 2u);
+  EXPECT_EQ((*back)->inventory.size(), revision.inventory.size());
+  cluster.drop({{"", "Secret"}, "default", "mistletoe.web.v7"});
+  ASSERT_TRUE(store.sweep_chunks(id, Context()).ok());
+  for (const auto& key : cluster.objects()) EXPECT_THAT(key.name, Not(HasSubstr(".v7.")));
+}
+
+}  // namespace
+}  // namespace mist::action

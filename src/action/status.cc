@@ -1,0 +1,94 @@
+#include "action/status.h"
+
+#include <algorithm>
+
+#include "apply/observe.h"
+
+namespace mist::action {
+
+using encoding::Value;
+
+namespace {
+
+ObjectHealth health_of(apply::Health health) {
+  switch (health) {
+    case apply::Health::Ready:
+      return ObjectHealth::Ready;
+    case apply::Health::InProgress:
+      return ObjectHealth::InProgress;
+    case apply::Health::Failed:
+      return ObjectHealth::Failed;
+  }
+  return ObjectHealth::Failed;
+}
+
+ObjectStatus object_status(const release::InventoryItem& item, const apply::LiveState& live,
+                           const std::string& part_of) {
+  ObjectStatus result{
+      .key = item.key, .detail = {}, .revision = item.revision, .retained = item.retained, .created = {}};
+  const auto there = live.find(item.key);
+  if (there == live.end()) {
+    result.health = ObjectHealth::Missing;
+    result.detail = item.uid.empty() ? "it was never created" : "it was deleted outside of Mistletoe";
+    return result;
+  }
+  const Value& object = there->second.value;
+  result.created = object.string_at({"metadata", "creationTimestamp"});
+  const std::string_view uid = object.string_at({"metadata", "uid"});
+  if (item.uid.empty() ? object.string_at({"metadata", "labels", release::kPartOfLabel}) != part_of
+                       : item.uid != uid) {
+    result.health = ObjectHealth::Missing;
+    result.detail = "another object has its name";
+    return result;
+  }
+  if (!there->second.whole) {
+    result.detail = "its ownership label was removed";
+    return result;
+  }
+  const apply::Readiness readiness = apply::readiness(object);
+  result.health = health_of(readiness.health);
+  result.detail = readiness.detail;
+  return result;
+}
+
+}  // namespace
+
+std::string_view to_string(ObjectHealth health) {
+  switch (health) {
+    case ObjectHealth::Ready:
+      return "ready";
+    case ObjectHealth::InProgress:
+      return "in progress";
+    case ObjectHealth::Failed:
+      return "failed";
+    case ObjectHealth::Missing:
+      return "missing";
+  }
+  return "failed";
+}
+
+std::size_t ReleaseStatus::count(ObjectHealth health) const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      objects, [&](const ObjectStatus& object) { return object.health == health && !object.retained; }));
+}
+
+Result<ReleaseStatus> status(const Environment& environment, const release::ReleaseId& id,
+                             const Context& context) {
+  MIST_TRY(ReleaseState state, read_release(environment, id, context));
+  if (!state.anchor)
+    return error(ErrorKind::NotFound, "release {} does not exist", id.display())
+        .with_hint("see mistctl list -A");
+  const std::vector<release::InventoryItem> owned = state.owned();
+  MIST_TRY(const apply::LiveState live, apply::observe(environment.client, id, {}, owned, context));
+  ReleaseStatus result;
+  result.anchor = *std::move(state.anchor);
+  result.deployed = std::move(state.deployed);
+  result.unfinished = std::move(state.unfinished);
+  result.locked = result.anchor.lock.has_value();
+  const std::string part_of = release::apply_set_id(id);
+  for (const release::InventoryItem& item : owned)
+    result.objects.push_back(object_status(item, live, part_of));
+  return result;
+}
+
+}  // namespace mist::action

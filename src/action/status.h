@@ -1,0 +1,40 @@
+#pragma once
+// What a release is and how its objects are doing, read with one LIST for each kind and namespace. Nothing is
+// written, and nothing is repaired.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "action/environment.h"
+#include "apply/readiness.h"
+
+namespace mist::action {
+
+enum class ObjectHealth : std::uint8_t { Ready, InProgress, Failed, Missing };
+std::string_view to_string(ObjectHealth health);  ///< "ready", "in progress", "failed", "missing"
+
+struct ObjectStatus {
+  apimachinery::ObjectKey key;
+  ObjectHealth health = ObjectHealth::Ready;
+  std::string detail;
+  int revision = 0;  ///< that last changed it
+  bool retained = false;
+  std::string created;  ///< RFC 3339; empty: unknown
+};
+
+struct ReleaseStatus {
+  release::Anchor anchor;
+  std::optional<release::Revision> deployed;
+  std::vector<release::Revision> unfinished;  ///< pending or failed after the deployed one
+  std::vector<ObjectStatus> objects;
+  bool locked = false;
+
+  std::size_t count(ObjectHealth health) const;
+};
+
+/// NotFound if there is no such release.
+Result<ReleaseStatus> status(const Environment& environment, const release::ReleaseId& id,
+                             const Context& context);
+
+}  // namespace mist::action

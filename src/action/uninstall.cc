@@ -1,0 +1,246 @@
+#include "action/uninstall.h"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <set>
+
+#include "apply/execute.h"
+#include "apply/observe.h"
+#include "apply/wait.h"
+#include "base/parallel.h"
+#include "base/text.h"
+
+namespace mist::action {
+
+using apimachinery::GroupKind;
+using apimachinery::ObjectKey;
+using apply::ActionKind;
+using apply::PlannedAction;
+using encoding::Value;
+using release::InventoryItem;
+using release::ReleaseId;
+using release::ReleaseLock;
+
+namespace {
+
+const GroupKind kNamespaceKind{"", "Namespace"};
+
+bool is_own_namespace(const ReleaseId& id, const ObjectKey& key) {
+  return key.group_kind == kNamespaceKind && key.name == id.ns;
+}
+
+// What every namespace has by itself, or what isn't worth keeping it for.
+bool belongs_to_the_namespace(const kube::ResourceInfo& resource, std::string_view name) {
+  const GroupKind kind = resource.gvk.group_kind();
+  return kind.kind == "Event" || (kind == GroupKind{"", "ServiceAccount"} && name == "default") ||
+         (kind == GroupKind{"", "ConfigMap"} && name == "kube-root-ca.crt") ||
+         kind == GroupKind{"coordination.k8s.io", "Lease"};
+}
+
+// Lists everything in one namespace, metadata only, and names what isn't the release's.
+class ForeignObjects {
+ public:
+  ForeignObjects(const Environment& environment, const ReleaseId& id, const std::set<std::string>& uids)
+      : environment_(environment), id_(id), uids_(uids) {}
+
+  Result<std::vector<std::string>> in(const std::string& ns, const Context& context) {
+    MIST_TRY(const std::vector<kube::ResourceInfo> all, environment_.client.all_resources(context));
+    std::vector<kube::ResourceInfo> resources;
+    for (const kube::ResourceInfo& resource : all) {
+      const bool listable = std::ranges::find(resource.verbs, "list") != resource.verbs.end() &&
+                            std::ranges::find(resource.verbs, "delete") != resource.verbs.end();
+      if (resource.namespaced && listable) resources.push_back(resource);
+    }
+    std::mutex mutex;
+    std::map<std::string, Item> items;  // by uid: one object may be served by two groups; guarded by mutex
+    MIST_TRY_VOID(parallel_for(resources.size(), 16, [&](std::size_t i) -> Status {
+      kube::ListOptions options;
+      options.ns = ns;
+      options.metadata_only = true;
+      auto list = environment_.client.list(resources[i], options, context);
+      if (!list.ok()) {
+        if (list.error().kind == ErrorKind::NotFound) return {};
+        return std::move(list).error().with_frame(
+            fmt::format("while looking for other objects in namespace {}", ns));
+      }
+      const std::scoped_lock lock(mutex);
+      for (const Value& item : list->items) add(resources[i], item, items);
+      return {};
+    }));
+    return foreign(items);
+  }
+
+ private:
+  struct Item {
+    std::string display;
+    std::vector<std::string> owners;
+    bool ours = false;
+  };
+
+  void add(const kube::ResourceInfo& resource, const Value& object,
+           std::map<std::string, Item>& items) const {
+    const std::string name(object.string_at({"metadata", "name"})),
+        ns(object.string_at({"metadata", "namespace"})), uid(object.string_at({"metadata", "uid"}));
+    Item item{ObjectKey{resource.gvk.group_kind(), ns, name}.display(), {}, false};
+    const bool record = object.string_at({"metadata", "labels", "mistletoe.dev/release-name"}) == id_.name &&
+                        ns == id_.ns && resource.gvk.kind == "Secret";
+    item.ours = uids_.contains(uid) || record || belongs_to_the_namespace(resource, name);
+    if (const Value* owners = object.at_path({"metadata", "ownerReferences"});
+        owners != nullptr && owners->is_array()) {
+      for (const Value& owner : owners->as_array()) item.owners.emplace_back(owner.string_at("uid"));
+    }
+    items.insert_or_assign(uid, std::move(item));
+  }
+
+  // An object is ours when an owner is, as far up as owners go.
+  bool tied(const std::map<std::string, Item>& items, const std::string& uid, int depth) const {
+    if (uids_.contains(uid)) return true;
+    const auto found = items.find(uid);
+    if (found == items.end() || depth > 10) return false;
+    return found->second.ours || std::ranges::any_of(found->second.owners, [&](const std::string& owner) {
+             return tied(items, owner, depth + 1);
+           });
+  }
+
+  std::vector<std::string> foreign(const std::map<std::string, Item>& items) const {
+    std::vector<std::string> names;
+    for (const auto& [uid, item] : items) {
+      // EndpointSlices and Endpoints of our Services are tied by owner or name; a Pod by its ReplicaSet's
+      // Deployment.
+      if (!tied(items, uid, 0)) names.push_back(item.display);
+    }
+    std::ranges::sort(names);
+    return names;
+  }
+
+  const Environment& environment_;
+  const ReleaseId& id_;
+  const std::set<std::string>& uids_;
+};
+
+std::vector<apply::Removal> removals_of(const UninstallPlan& plan, bool own_namespace) {
+  std::map<ObjectKey, const apimachinery::Object*> recorded;
+  const auto look = [&](const release::Revision& revision) {
+    for (const release::RenderedObject& rendered : revision.objects)
+      recorded[rendered.object.key()] = &rendered.object;
+  };
+  if (plan.state.deployed) look(*plan.state.deployed);
+  for (const release::Revision& revision : plan.state.unfinished) look(revision);
+  std::vector<apply::Removal> removals;
+  for (const PlannedAction& action : plan.removals) {
+    if (action.kind != ActionKind::Delete || is_own_namespace(plan.id, action.key) != own_namespace) continue;
+    const auto known = recorded.find(action.key);
+    removals.push_back({action.key, action.resource.gvk.version, action.uid,
+                        known == recorded.end() ? nullptr : known->second});
+  }
+  return removals;
+}
+
+}  // namespace
+
+Result<UninstallPlan> plan_uninstall(const Environment& environment, const ReleaseId& id,
+                                     const UninstallOptions& options, const Context& context) {
+  UninstallPlan plan;
+  plan.id = id;
+  MIST_TRY(plan.state, read_release(environment, id, context));
+  if (!plan.state.anchor)
+    return error(ErrorKind::NotFound, "release {} does not exist", id.display())
+        .with_hint("see mistctl list -A");
+  const std::vector<InventoryItem> owned = plan.state.owned();
+  MIST_TRY(const apply::LiveState live, apply::observe(environment.client, id, {}, owned, context));
+  const std::string part_of = release::apply_set_id(id);
+
+  std::set<std::string> deleted_uids;
+  for (const InventoryItem& item : owned) {
+    const auto there = live.find(item.key);
+    if (there == live.end()) continue;
+    const Value& object = there->second.value;
+    const std::string uid(object.string_at({"metadata", "uid"}));
+    const bool ours = item.uid.empty()
+                          ? object.string_at({"metadata", "labels", release::kPartOfLabel}) == part_of
+                          : item.uid == uid;
+    if (!ours) continue;
+    PlannedAction action;
+    action.key = item.key;
+    action.resource.gvk = {item.key.group_kind.group, item.version, item.key.group_kind.kind};
+    action.uid = uid;
+    action.revision = item.revision;
+    apply::PruneRules rules = options.rules;
+    // Uninstalling removes the namespaces that the release made; what else is in them is looked at below.
+    rules.delete_namespaces = true;
+    const std::string_view kept = apply::kept_because(item.key, &object, rules);
+    action.kind = kept.empty() ? ActionKind::Delete : ActionKind::Retain;
+    action.reason = kept.empty() ? "the release is uninstalled" : std::string(kept);
+    if (action.kind == ActionKind::Delete) deleted_uids.insert(uid);
+    plan.removals.push_back(std::move(action));
+  }
+
+  ForeignObjects foreign(environment, id, deleted_uids);
+  for (PlannedAction& action : plan.removals) {
+    if (action.key.group_kind != kNamespaceKind || action.kind != ActionKind::Delete) continue;
+    MIST_TRY(std::vector<std::string> others, foreign.in(action.key.name, context));
+    if (others.empty()) continue;
+    if (!options.rules.delete_namespaces) {
+      action.kind = ActionKind::Retain;
+      action.reason =
+          fmt::format("{} in it {} not the release's ({}{}): --delete-namespaces removes it with them",
+                      plural(others.size(), "object"), others.size() == 1 ? "is" : "are", others.front(),
+                      others.size() > 1 ? ", …" : "");
+    }
+    plan.foreign[action.key.name] = std::move(others);
+  }
+  return plan;
+}
+
+Result<UninstallReport> uninstall(const Environment& environment, const UninstallPlan& plan,
+                                  const UninstallOptions& options, const Context& context) {
+  release::Store store(environment.client);
+  release::Head head = plan.state.anchor->head;
+  head.status = release::RevisionStatus::Uninstalling;
+  head.action = "uninstall";
+  head.updated = format_time(environment.clock.now());
+  const release::LockOptions lock_options{environment.holder, "uninstall", environment.lock_term,
+                                          environment.lock_wait};
+  MIST_TRY(const std::unique_ptr<ReleaseLock> lock,
+           ReleaseLock::acquire(
+               {store, environment.client, environment.clock, environment.random, environment.events},
+               *plan.state.anchor, {.head = head, .lock = {}, .group_kinds = {}, .additional_namespaces = {}},
+               lock_options, context));
+
+  UninstallReport report;
+  for (const PlannedAction& action : plan.removals) {
+    if (action.kind != ActionKind::Retain) continue;
+    ++report.retained;
+    environment.events.object({action.key.display(), "retained", action.reason});
+  }
+  const auto remove = [&](const std::vector<apply::Removal>& removals) -> Status {
+    if (removals.empty()) return {};
+    Activity activity(environment.events, fmt::format("deleting {}", plural(removals.size(), "object")));
+    apply::RemovalReport done =
+        apply::execute_removals(environment.client, removals, release::apply_set_id(plan.id), options.wait,
+                                environment.events, lock->context());
+    report.deleted += static_cast<std::size_t>(std::ranges::count(done.outcomes, apply::Outcome::Done));
+    if (!done.failure) return {};
+    activity.fail();
+    return std::move(*done.failure)
+        .with_hint(fmt::format("run mistctl uninstall {} -n {} again: it goes on where this one ended",
+                               plan.id.name, plan.id.ns));
+  };
+  MIST_TRY_VOID(remove(removals_of(plan, false)));
+
+  const std::vector<apply::Removal> own_namespace = removals_of(plan, true);
+  if (!own_namespace.empty()) {
+    // The record goes with its namespace: while it is there, the release is not uninstalled.
+    MIST_TRY_VOID(remove(own_namespace));
+    lock->drop();
+    return report;
+  }
+  MIST_TRY_VOID(
+      store.delete_revisions(plan.id, lock->context()).in("while deleting the release's revisions"));
+  MIST_TRY_VOID(store.delete_anchor(lock->anchor(), lock->context()));
+  lock->drop();
+  return report;
+}
+
+}  // namespace mist::action

@@ -1,0 +1,13 @@
+#pragma once
+// Resource quantities ("500m", "1Gi", "1e3"), compared exactly as k8s.io/apimachinery/pkg/api/resource does:
+// two texts that mean the same amount are equal. Pure; any thread.
+
+#include <string_view>
+
+namespace mist::apimachinery {
+
+/// True when both are quantities of the same amount: "1000m" and "1", "1Gi" and "1024Mi". Two equal texts
+/// that are no quantities are not.
+bool same_quantity(std::string_view a, std::string_view b);
+
+}  // namespace mist::apimachinery

@@ -1,0 +1,199 @@
+#include "apply/desired.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "base/text.h"
+
+namespace mist::apply {
+
+using apimachinery::GroupVersionKind;
+using apimachinery::Object;
+using kube::ResourceInfo;
+using release::ReleaseId;
+using release::RenderedObject;
+
+namespace {
+
+// Resolves a kind that isn't defined by the release itself.
+using Lookup = std::function<Result<ResourceInfo>(const GroupVersionKind&)>;
+
+// Cluster-scoped kinds of the built-in groups, for rendering without a cluster.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kClusterScoped{{
+    {"", "Namespace"},
+    {"", "Node"},
+    {"", "PersistentVolume"},
+    {"", "ComponentStatus"},
+    {"rbac.authorization.k8s.io", "ClusterRole"},
+    {"rbac.authorization.k8s.io", "ClusterRoleBinding"},
+    {"apiextensions.k8s.io", "CustomResourceDefinition"},
+    {"apiregistration.k8s.io", "APIService"},
+    {"admissionregistration.k8s.io", "MutatingWebhookConfiguration"},
+    {"admissionregistration.k8s.io", "ValidatingWebhookConfiguration"},
+    {"admissionregistration.k8s.io", "ValidatingAdmissionPolicy"},
+    {"admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"},
+    {"admissionregistration.k8s.io", "MutatingAdmissionPolicy"},
+    {"admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"},
+    {"scheduling.k8s.io", "PriorityClass"},
+    {"storage.k8s.io", "StorageClass"},
+    {"storage.k8s.io", "VolumeAttachment"},
+    {"storage.k8s.io", "CSIDriver"},
+    {"storage.k8s.io", "CSINode"},
+    {"node.k8s.io", "RuntimeClass"},
+    {"networking.k8s.io", "IngressClass"},
+    {"certificates.k8s.io", "CertificateSigningRequest"},
+    {"flowcontrol.apiserver.k8s.io", "FlowSchema"},
+}};
+
+Error at_source(Error failure, const RenderedObject& rendered) {
+  failure.where = SourceLocation{.file = rendered.file, .line = rendered.line, .column = 0, .excerpt = {}};
+  return failure;
+}
+
+// What CustomResourceDefinitions among the objects will define.
+std::map<GroupKind, ResourceInfo> defined_kinds(const std::vector<RenderedObject>& objects) {
+  std::map<GroupKind, ResourceInfo> kinds;
+  for (const RenderedObject& rendered : objects) {
+    if (rendered.object.gvk().group_kind() != GroupKind{"apiextensions.k8s.io", "CustomResourceDefinition"})
+      continue;
+    const Value& crd = rendered.object.value();
+    ResourceInfo info;
+    info.gvk.group = crd.string_at({"spec", "group"});
+    info.gvk.kind = crd.string_at({"spec", "names", "kind"});
+    info.resource = crd.string_at({"spec", "names", "plural"});
+    info.namespaced = crd.string_at({"spec", "scope"}) != "Cluster";
+    kinds[info.gvk.group_kind()] = std::move(info);
+  }
+  return kinds;
+}
+
+Status refuse_own_marks(const RenderedObject& rendered) {
+  const auto refuse = [&](std::string_view what, std::string_view name) {
+    return at_source(error(ErrorKind::Invalid, "{} sets the {} {}, which belongs to Mistletoe",
+                           rendered.object.key().display(), what, name)
+                         .with_hint("remove it from the package"),
+                     rendered);
+  };
+  for (const std::string_view label : {release::kPartOfLabel, release::kNameLabel, release::kVersionLabel}) {
+    if (rendered.object.value().at_path({"metadata", "labels", label}) != nullptr)
+      return refuse("label", label);
+  }
+  if (rendered.object.value().at_path({"metadata", "annotations", release::kReleaseAnnotation}) != nullptr)
+    return refuse("annotation", release::kReleaseAnnotation);
+  return {};
+}
+
+void fold_string_data(Object& object) {
+  if (object.gvk().group_kind() != GroupKind{"", "Secret"}) return;
+  Value& secret = object.mutable_value();
+  const Value* texts = secret.find("stringData");
+  if (texts == nullptr) return;
+  const Value copy = *texts;
+  secret.erase("stringData");
+  if (!copy.is_object()) return;
+  for (const Value::Member& member : copy.as_object()) {
+    if (member.value.is_string()) secret["data"].set(member.key, base64_encode(member.value.as_string()));
+  }
+}
+
+// A value that isn't a string in stringData is the package's mistake; the server's message for it is obscure.
+Status check_string_data(const RenderedObject& rendered) {
+  const Value* texts = rendered.object.value().find("stringData");
+  if (texts == nullptr || rendered.object.gvk().kind != "Secret") return {};
+  if (!texts->is_object() && !texts->is_null())
+    return at_source(
+        error(ErrorKind::Invalid, "stringData of {} must be a mapping", rendered.object.key().display()),
+        rendered);
+  if (texts->is_null()) return {};
+  for (const Value::Member& member : texts->as_object()) {
+    if (!member.value.is_string())
+      return at_source(error(ErrorKind::Invalid, "stringData.{} of {} must be a string: put it in quotes",
+                             member.key, rendered.object.key().display()),
+                       rendered);
+  }
+  return {};
+}
+
+Result<std::vector<DesiredObject>> prepare_with(std::vector<RenderedObject> objects, const ReleaseId& release,
+                                                const Lookup& lookup) {
+  const std::map<GroupKind, ResourceInfo> own_kinds = defined_kinds(objects);
+  std::map<GroupVersionKind, std::pair<ResourceInfo, bool>> resolved;
+  std::map<ObjectKey, std::size_t> places;
+  const std::string part_of = release::apply_set_id(release);
+  std::vector<DesiredObject> desired;
+  desired.reserve(objects.size());
+
+  for (RenderedObject& rendered : objects) {
+    MIST_TRY_VOID(refuse_own_marks(rendered));
+    MIST_TRY_VOID(check_string_data(rendered));
+    const GroupVersionKind gvk = rendered.object.gvk();
+    auto known = resolved.find(gvk);
+    if (known == resolved.end()) {
+      const auto own = own_kinds.find(gvk.group_kind());
+      if (auto served = lookup(gvk); served.ok()) {
+        known = resolved.emplace(gvk, std::pair{*std::move(served), false}).first;
+      } else if (served.error().kind == ErrorKind::NotFound && own != own_kinds.end()) {
+        ResourceInfo info = own->second;
+        info.gvk = gvk;
+        known = resolved.emplace(gvk, std::pair{std::move(info), true}).first;
+      } else {
+        return at_source(std::move(served).error().with_frame(
+                             fmt::format("while preparing {}", rendered.object.key().display())),
+                         rendered);
+      }
+    }
+    const auto& [resource, late] = known->second;
+    if (resource.namespaced && rendered.object.ns().empty()) rendered.object.set_namespace(release.ns);
+    if (!resource.namespaced && !rendered.object.ns().empty())
+      return at_source(error(ErrorKind::Invalid, "{} has a namespace, but {} is not namespaced",
+                             rendered.object.key().display(), gvk.kind)
+                           .with_hint("remove metadata.namespace"),
+                       rendered);
+    fold_string_data(rendered.object);
+    rendered.object.set_label(release::kPartOfLabel, part_of);
+    rendered.object.set_label(release::kNameLabel, release.name);
+    rendered.object.set_annotation(release::kReleaseAnnotation, release.display());
+
+    DesiredObject object{std::move(rendered), resource, late, {}};
+    object.key = object.rendered.object.key();
+    const auto [place, fresh] = places.emplace(object.key, desired.size());
+    if (!fresh) {
+      const RenderedObject& first = desired[place->second].rendered;
+      return at_source(error(ErrorKind::Invalid, "{} is there twice: first at {}:{}", object.key.display(),
+                             first.file, first.line)
+                           .with_hint("keep one of them"),
+                       object.rendered);
+    }
+    desired.push_back(std::move(object));
+  }
+  return desired;
+}
+
+}  // namespace
+
+Result<std::vector<DesiredObject>> prepare(std::vector<RenderedObject> objects, const ReleaseId& release,
+                                           kube::Client& client, const Context& context) {
+  return prepare_with(std::move(objects), release, [&](const GroupVersionKind& gvk) {
+    return client.resource_for(gvk.group_kind(), gvk.version, context);
+  });
+}
+
+Result<std::vector<DesiredObject>> prepare_offline(std::vector<RenderedObject> objects,
+                                                   const ReleaseId& release) {
+  const auto own = defined_kinds(objects);
+  return prepare_with(std::move(objects), release, [&](const GroupVersionKind& gvk) -> Result<ResourceInfo> {
+    if (const auto found = own.find(gvk.group_kind()); found != own.end()) return found->second;
+    const bool cluster = std::ranges::find(kClusterScoped, std::pair<std::string_view, std::string_view>(
+                                                               gvk.group, gvk.kind)) != kClusterScoped.end();
+    return ResourceInfo{gvk, "", !cluster, {}};
+  });
+}
+
+Value with_version(const RenderedObject& rendered, int revision) {
+  Value value = rendered.object.value();
+  value["metadata"]["labels"].set(release::kVersionLabel, fmt::format("v{}", revision));
+  return value;
+}
+
+}  // namespace mist::apply

@@ -1,0 +1,44 @@
+#pragma once
+// From rendered objects to what a release wants in the cluster: kinds resolved, namespaces filled in,
+// ownership marks added, identities unique. Nothing is written here; the only requests are discovery's.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/context.h"
+#include "kube/client.h"
+#include "release/record.h"
+
+namespace mist::apply {
+
+using apimachinery::GroupKind;
+using apimachinery::ObjectKey;
+using encoding::Value;
+
+/// A wanted object, ready to be applied but for the version label.
+struct DesiredObject {
+  release::RenderedObject rendered;
+  kube::ResourceInfo resource;
+  bool late = false;  ///< its kind arrives with a CustomResourceDefinition of the same release
+  ObjectKey key;
+};
+
+/// Adds kPartOfLabel, kReleaseAnnotation and kNameLabel, fills in `release.ns` for namespaced objects, and
+/// puts a Secret's stringData into its data (the server does the same, but can't compare it). Sorted by
+/// nothing: the order of the package stays. Invalid, with file and line: one of our marks set by the package;
+/// two objects with one identity (both places are named); a namespace on a cluster-scoped object. NotFound: a
+/// kind that neither the cluster nor the release defines.
+Result<std::vector<DesiredObject>> prepare(std::vector<release::RenderedObject> objects,
+                                           const release::ReleaseId& release, kube::Client& client,
+                                           const Context& context);
+
+/// The same without a cluster (generate -r): scope is taken from what built-in kinds are known to have,
+/// unknown kinds count as namespaced unless a CRD among the objects says otherwise.
+Result<std::vector<DesiredObject>> prepare_offline(std::vector<release::RenderedObject> objects,
+                                                   const release::ReleaseId& release);
+
+/// The object as it is sent for revision N: with kVersionLabel.
+Value with_version(const release::RenderedObject& rendered, int revision);
+
+}  // namespace mist::apply

@@ -1,0 +1,318 @@
+#include "apply/execute.h"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+
+#include "apply/order.h"
+#include "apply/run_graph.h"
+#include "apply/wait.h"
+#include "base/text.h"
+
+namespace mist::apply {
+
+using graph::Node;
+using release::InventoryItem;
+
+namespace {
+
+// A definition that isn't served after this long never will be; the caller's deadline may be shorter.
+constexpr auto kEstablishedLimit = std::chrono::seconds(60);
+constexpr auto kGoneLimit = std::chrono::minutes(5);
+
+std::string_view progress_word(ActionKind kind) {
+  return kind == ActionKind::Create ? "created" : "configured";
+}
+
+class Writer {
+ public:
+  Writer(kube::Client& client, const Plan& plan, const ExecuteOptions& options, EventSink& events,
+         const Context& context)
+      : client_(client),
+        plan_(plan),
+        options_(options),
+        events_(events),
+        context_(context),
+        uids_(plan.writes.size()) {}
+
+  std::vector<std::string> take_uids() { return std::move(uids_); }
+
+  Status write(Node node) {
+    if (node >= plan_.writes.size()) return {};  // a barrier
+    const PlannedAction& action = plan_.writes[node];
+    uids_[node] = action.uid;
+    if (action.kind == ActionKind::Unchanged) {
+      events_.object({action.key.display(), "unchanged", {}});
+    } else {
+      Status sent = send(node, action);
+      if (!sent) {
+        events_.object({action.key.display(), "failed", sent.error().message});
+        return std::move(sent).error().with_frame(fmt::format("while applying {}", action.key.display()));
+      }
+      events_.object({action.key.display(), std::string(progress_word(action.kind)), {}});
+    }
+    return await_what_follows(node, action);
+  }
+
+ private:
+  Result<kube::ObjectRef> reference(const PlannedAction& action) {
+    kube::ObjectRef ref{action.resource, action.key.ns, action.key.name};
+    if (!action.late) return ref;
+    // The definition is established, but the server's handler may be a moment behind it.
+    client_.invalidate_discovery();
+    auto served = client_.resource_for(action.key.group_kind, action.resource.gvk.version, context_);
+    if (served.ok()) ref.resource = *std::move(served);
+    return ref;
+  }
+
+  Status send(Node node, const PlannedAction& action) {
+    const DesiredObject& desired = plan_.desired[action.desired];
+    Value object = with_version(desired.rendered, action.revision);
+    const bool create = action.kind == ActionKind::Create;
+    // resourceVersion "1" can't be any object's: the server creates, or answers 409 and writes nothing.
+    if (create)
+      object["metadata"].set("resourceVersion", "1");
+    else
+      object["metadata"].set("uid", action.uid);
+    MIST_TRY(const kube::ObjectRef ref, reference(action));
+    kube::ApplyOptions apply;
+    apply.field_manager = options_.field_manager;
+    apply.force = options_.force_conflicts;
+    auto applied = client_.apply(ref, object, apply, context_);
+    if (!applied.ok() && create && applied.error().kind == ErrorKind::Conflict) {
+      auto there = client_.get(ref, context_);
+      // Ours by its mark: our own first try, whose answer was lost, or that of an earlier attempt.
+      const bool ours = there.ok() && there->string_at({"metadata", "labels", release::kPartOfLabel}) ==
+                                          desired.rendered.object.label(release::kPartOfLabel);
+      if (ours) {
+        object["metadata"].erase("resourceVersion");
+        object["metadata"].set("uid", there->string_at({"metadata", "uid"}));
+        applied = client_.apply(ref, object, apply, context_);
+      } else if (there.ok()) {
+        return error(ErrorKind::Conflict, "{} appeared while the plan was carried out", action.key.display())
+            .with_hint("run the command again to see whom it belongs to");
+      }
+    }
+    if (!applied.ok()) return explain(std::move(applied).error());
+    uids_[node] = applied->string_at({"metadata", "uid"});
+    return {};
+  }
+
+  static Error explain(Error failure) {
+    if (failure.kind == ErrorKind::Conflict && failure.hint.empty())
+      failure.hint = "another field manager owns these fields: let it, or take them with --force-conflicts";
+    return failure;
+  }
+
+  // What comes after a definition needs it established; nobody else waits.
+  Status await_what_follows(Node node, const PlannedAction& action) {
+    const auto& edges = plan_.order.edges_out(node);
+    const bool needed = std::ranges::any_of(edges, [&](std::size_t e) {
+      return plan_.order.edges()[e].label == static_cast<int>(EdgePredicate::Established);
+    });
+    if (!needed) return {};
+    MIST_TRY_VOID(
+        wait_for(
+            client_, {action.resource, action.key.ns, action.key.name},
+            [](const Value* live) { return live != nullptr && readiness(*live).health == Health::Ready; },
+            context_.with_timeout(kEstablishedLimit))
+            .in(fmt::format("while waiting for {} to be established", action.key.display())));
+    client_.invalidate_discovery();
+    return {};
+  }
+
+  kube::Client& client_;
+  const Plan& plan_;
+  const ExecuteOptions& options_;
+  EventSink& events_;
+  const Context& context_;
+  std::vector<std::string> uids_;  // each element has one writer
+};
+
+// The first failure, with how much else did not happen.
+std::optional<Error> summary(const GraphRun& run, std::size_t objects, const Context& context) {
+  std::size_t failed = 0, open = 0;
+  for (Node node = 0; node < objects; ++node) {
+    failed += run.results[node] == NodeResult::Failed;
+    open += run.results[node] == NodeResult::NotStarted;
+  }
+  if (run.failures.empty() && open == 0) return std::nullopt;
+  Error failure;
+  if (run.failures.empty())
+    failure = context.check().ok() ? error(ErrorKind::Cancelled, "stopped") : context.check().error();
+  else
+    failure = run.failures.front().second;
+  if (failed > 1) failure.frames.push_back(fmt::format("{} more failed too", plural(failed - 1, "object")));
+  if (open > 0)
+    failure.frames.push_back(fmt::format("{} had to wait for it and {} not written", plural(open, "object"),
+                                         open == 1 ? "was" : "were"));
+  return failure;
+}
+
+Outcome outcome(NodeResult result) {
+  switch (result) {
+    case NodeResult::NotStarted:
+      return Outcome::NotStarted;
+    case NodeResult::Done:
+      return Outcome::Done;
+    case NodeResult::Failed:
+      return Outcome::Failed;
+  }
+  return Outcome::Failed;
+}
+
+std::vector<Outcome> outcomes(const GraphRun& run, std::size_t objects) {
+  std::vector<Outcome> result;
+  for (std::size_t i = 0; i < objects; ++i) result.push_back(outcome(run.results[i]));
+  return result;
+}
+
+class Remover {
+ public:
+  Remover(kube::Client& client, const std::vector<Removal>& removals, const graph::SequenceGraph& order,
+          std::string part_of, bool wait, EventSink& events, const Context& context)
+      : client_(client),
+        removals_(removals),
+        order_(order),
+        part_of_(std::move(part_of)),
+        wait_(wait),
+        events_(events),
+        context_(context) {}
+
+  Status remove(Node node) {
+    if (node >= removals_.size()) return {};  // a barrier
+    const Removal& removal = removals_[node];
+    Status removed = remove(removal, wait_ || !order_.edges_out(node).empty());
+    if (!removed) {
+      events_.object({removal.key.display(), "failed", removed.error().message});
+      return std::move(removed).error().with_frame(fmt::format("while deleting {}", removal.key.display()));
+    }
+    return {};
+  }
+
+ private:
+  Status remove(const Removal& removal, bool until_gone) {
+    const InventoryItem item{.key = removal.key, .version = removal.version, .uid = removal.uid};
+    MIST_TRY(const std::optional<kube::ResourceInfo> resource, resource_of(client_, item, context_));
+    if (!resource) return gone(removal);  // its kind is gone, and it with it
+    const kube::ObjectRef ref{*resource, removal.key.ns, removal.key.name};
+    std::string uid = removal.uid;
+    if (uid.empty()) {
+      // Planned to be created by a run that died: ours if it carries our mark.
+      auto there = client_.get(ref, context_);
+      if (!there.ok())
+        return there.error().kind == ErrorKind::NotFound ? gone(removal) : Status(std::move(there).error());
+      if (there->string_at({"metadata", "labels", release::kPartOfLabel}) != part_of_) return gone(removal);
+      uid = there->string_at({"metadata", "uid"});
+    }
+    kube::DeleteOptions options;
+    options.uid = uid;
+    auto deleted = client_.remove(ref, options, context_);
+    if (!deleted.ok()) {
+      if (deleted.error().kind == ErrorKind::NotFound) return gone(removal);
+      // Another uid under that name: ours is gone, and this one isn't ours to delete.
+      if (deleted.error().kind == ErrorKind::Conflict) return gone(removal);
+      return std::move(deleted).error();
+    }
+    const Value* stamp = deleted->at_path({"metadata", "deletionTimestamp"});
+    const bool terminating = stamp != nullptr && !stamp->is_null() && deleted->string_at("kind") != "Status";
+    if (!terminating) return gone(removal);
+    events_.object({removal.key.display(), "deleting", {}});
+    if (!until_gone) return {};
+    MIST_TRY_VOID(
+        wait_for(
+            client_, ref,
+            [&](const Value* live) { return live == nullptr || live->string_at({"metadata", "uid"}) != uid; },
+            context_.with_timeout(kGoneLimit))
+            .in(fmt::format("while waiting until {} is gone", removal.key.display())));
+    return gone(removal);
+  }
+
+  Status gone(const Removal& removal) {
+    events_.object({removal.key.display(), "deleted", {}});
+    return {};
+  }
+
+  kube::Client& client_;
+  const std::vector<Removal>& removals_;
+  const graph::SequenceGraph& order_;
+  const std::string part_of_;
+  const bool wait_;
+  EventSink& events_;
+  const Context& context_;
+};
+
+// The order of what is known of the objects; those of which only the key is known still follow namespaces.
+Result<graph::SequenceGraph> removal_order(const std::vector<Removal>& removals) {
+  std::vector<apimachinery::Object> placeholders;
+  placeholders.reserve(removals.size());
+  std::vector<const apimachinery::Object*> objects;
+  for (const Removal& removal : removals) {
+    if (removal.object != nullptr) {
+      objects.push_back(removal.object);
+      continue;
+    }
+    const std::string api_version = removal.key.group_kind.group.empty()
+                                        ? removal.version
+                                        : removal.key.group_kind.group + "/" + removal.version;
+    Value metadata = Value::object({{"name", removal.key.name}});
+    if (!removal.key.ns.empty()) metadata.set("namespace", removal.key.ns);
+    MIST_TRY(auto object,
+             apimachinery::Object::from_value(Value::object({{"apiVersion", api_version},
+                                                             {"kind", removal.key.group_kind.kind},
+                                                             {"metadata", std::move(metadata)}})));
+    placeholders.push_back(std::move(object));
+    objects.push_back(&placeholders.back());
+  }
+  MIST_TRY(const graph::SequenceGraph order, infer_order(objects));
+  return order.reversed();
+}
+
+}  // namespace
+
+Execution execute_writes(kube::Client& client, const Plan& plan, const ExecuteOptions& options,
+                         EventSink& events, const Context& context) {
+  Writer writer(client, plan, options, events, context);
+  const GraphRun run =
+      run_graph(plan.order, options.parallel, [&](Node node) { return writer.write(node); }, context);
+  Execution execution;
+  execution.writes = outcomes(run, plan.writes.size());
+  execution.uids = writer.take_uids();
+  execution.removals.assign(plan.removals.size(), Outcome::NotStarted);
+  execution.failure = summary(run, plan.writes.size(), context);
+  return execution;
+}
+
+RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>& removals,
+                               const std::string& part_of, bool wait, EventSink& events,
+                               const Context& context) {
+  RemovalReport report;
+  auto order = removal_order(removals);
+  if (!order.ok()) {
+    report.outcomes.assign(removals.size(), Outcome::NotStarted);
+    report.failure = std::move(order).error();
+    return report;
+  }
+  Remover remover(client, removals, *order, part_of, wait, events, context);
+  const GraphRun run = run_graph(*order, 32, [&](Node node) { return remover.remove(node); }, context);
+  report.outcomes = outcomes(run, removals.size());
+  report.failure = summary(run, removals.size(), context);
+  return report;
+}
+
+std::vector<InventoryItem> inventory_after(const Plan& plan, const Execution& execution) {
+  std::vector<InventoryItem> inventory = inventory_of(plan);
+  std::vector<InventoryItem> after;
+  for (std::size_t i = 0; i < inventory.size(); ++i) {
+    if (i < plan.writes.size()) {
+      if (!execution.uids[i].empty()) inventory[i].uid = execution.uids[i];
+    } else if (execution.removals[i - plan.writes.size()] == Outcome::Done) {
+      continue;
+    }
+    after.push_back(std::move(inventory[i]));
+  }
+  return after;
+}
+
+}  // namespace mist::apply

@@ -1,0 +1,146 @@
+#include "apply/observe.h"
+
+#include <mutex>
+#include <optional>
+#include <set>
+
+#include "base/parallel.h"
+
+namespace mist::apply {
+
+using kube::ResourceInfo;
+using release::InventoryItem;
+
+namespace {
+
+// One resource in one namespace, and whose presence there is asked.
+struct Place {
+  ResourceInfo resource;
+  std::string ns;
+  std::vector<ObjectKey> keys;
+};
+
+ObjectKey key_in(const Place& place, const Value& object) {
+  return {place.resource.gvk.group_kind(), std::string(object.string_at({"metadata", "namespace"})),
+          std::string(object.string_at({"metadata", "name"}))};
+}
+
+// A kind that vanished between discovery and now has no objects.
+bool absent(const Error& failure) { return failure.kind == ErrorKind::NotFound; }
+
+class Observer {
+ public:
+  Observer(kube::Client& client, std::string selector, const Context& context)
+      : client_(client), selector_(std::move(selector)), context_(context) {}
+
+  Status look_at(const Place& place) {
+    kube::ListOptions ours;
+    ours.ns = place.ns;
+    ours.label_selector = selector_;
+    auto listed = client_.list(place.resource, ours, context_);
+    bool may_list = true;
+    if (listed.ok()) {
+      for (Value& item : listed->items) {
+        ObjectKey key = key_in(place, item);
+        add(std::move(key), {std::move(item), true});
+      }
+    } else if (listed.error().kind == ErrorKind::Forbidden) {
+      may_list = false;
+    } else if (!absent(listed.error())) {
+      return std::move(listed).error();
+    }
+    return look_for_the_rest(place, may_list);
+  }
+
+  LiveState take() { return std::move(state_); }
+
+ private:
+  Status look_for_the_rest(const Place& place, bool may_list) {
+    std::set<ObjectKey> missing;
+    {
+      const std::scoped_lock lock(mutex_);
+      for (const ObjectKey& key : place.keys) {
+        if (!state_.contains(key)) missing.insert(key);
+      }
+    }
+    if (missing.empty()) return {};
+    if (may_list && missing.size() > 1) {
+      kube::ListOptions all;
+      all.ns = place.ns;
+      all.metadata_only = true;
+      auto listed = client_.list(place.resource, all, context_);
+      if (listed.ok()) {
+        for (Value& item : listed->items) {
+          if (ObjectKey key = key_in(place, item); missing.contains(key))
+            add(std::move(key), {std::move(item), false});
+        }
+        return {};
+      }
+      if (absent(listed.error())) return {};
+      if (listed.error().kind != ErrorKind::Forbidden) return std::move(listed).error();
+    }
+    for (const ObjectKey& key : missing) {
+      auto got = client_.get({place.resource, key.ns, key.name}, context_);
+      if (got.ok())
+        add(key, {*std::move(got), true});
+      else if (!absent(got.error()))
+        return std::move(got).error();
+    }
+    return {};
+  }
+
+  void add(ObjectKey key, LiveObject object) {
+    const std::scoped_lock lock(mutex_);
+    state_.insert_or_assign(std::move(key), std::move(object));
+  }
+
+  kube::Client& client_;
+  const std::string selector_;
+  const Context& context_;
+  std::mutex mutex_;
+  LiveState state_;  // guarded by mutex_
+};
+
+}  // namespace
+
+Result<std::optional<ResourceInfo>> resource_of(kube::Client& client, const InventoryItem& item,
+                                                const Context& context) {
+  auto found = client.resource_for(item.key.group_kind, item.version, context);
+  if (!found.ok() && absent(found.error())) found = client.resource_for(item.key.group_kind, "", context);
+  if (found.ok()) return std::optional<ResourceInfo>(*std::move(found));
+  if (absent(found.error())) return std::optional<ResourceInfo>();
+  return std::move(found).error();
+}
+
+Result<LiveState> observe(kube::Client& client, const release::ReleaseId& release,
+                          const std::vector<DesiredObject>& desired, const std::vector<InventoryItem>& owned,
+                          const Context& context) {
+  std::map<std::pair<GroupKind, std::string>, Place> places;
+  for (const DesiredObject& object : desired) {
+    if (object.late) continue;
+    Place& place = places[{object.key.group_kind, object.key.ns}];
+    place.resource = object.resource;
+    place.ns = object.key.ns;
+    place.keys.push_back(object.key);
+  }
+  for (const InventoryItem& item : owned) {
+    const std::pair where{item.key.group_kind, item.key.ns};
+    if (auto known = places.find(where); known != places.end()) {
+      known->second.keys.push_back(item.key);
+      continue;
+    }
+    MIST_TRY(std::optional<ResourceInfo> resource, resource_of(client, item, context));
+    if (resource) places[where] = {*std::move(resource), item.key.ns, {item.key}};
+  }
+
+  std::vector<const Place*> work;
+  for (const auto& [where, place] : places) work.push_back(&place);
+  Observer observer(client, fmt::format("{}={}", release::kPartOfLabel, release::apply_set_id(release)),
+                    context);
+  MIST_TRY_VOID(parallel_for(work.size(), 16, [&](std::size_t i) {
+                  return observer.look_at(*work[i]);
+                }).in("while reading the cluster's state"));
+  return observer.take();
+}
+
+}  // namespace mist::apply

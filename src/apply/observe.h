@@ -1,0 +1,32 @@
+#pragma once
+// What is in the cluster now of everything that a release wants or owns, with few requests: one LIST of our
+// objects for each resource and namespace; what is wanted but not among them by one metadata-only LIST, or by
+// GET when it is a single object or LIST is forbidden. Objects that have the release's mark come back whole,
+// others as metadata.
+
+#include <map>
+#include <vector>
+
+#include "apply/desired.h"
+#include "base/context.h"
+#include "kube/client.h"
+
+namespace mist::apply {
+
+struct LiveObject {
+  Value value;
+  bool whole = false;  ///< false: metadata only
+};
+using LiveState = std::map<ObjectKey, LiveObject>;
+
+/// `owned` may name kinds that the cluster no longer knows; those count as absent.
+Result<LiveState> observe(kube::Client& client, const release::ReleaseId& release,
+                          const std::vector<DesiredObject>& desired,
+                          const std::vector<release::InventoryItem>& owned, const Context& context);
+
+/// How the server serves what the inventory names; nullopt: its kind is gone, and with it the object.
+Result<std::optional<kube::ResourceInfo>> resource_of(kube::Client& client,
+                                                      const release::InventoryItem& item,
+                                                      const Context& context);
+
+}  // namespace mist::apply

@@ -1,0 +1,28 @@
+#pragma once
+// Whether an object is as it should be, from its status: the kstatus rules for the kinds that have some.
+// Pure; any thread.
+
+#include <string>
+
+#include "apimachinery/object.h"
+
+namespace mist::apply {
+
+enum class Health : std::uint8_t {
+  Ready,
+  InProgress,
+  Failed,  ///< it won't become ready by waiting
+};
+
+struct Readiness {
+  Health health = Health::Ready;
+  std::string detail;  ///< "1 of 3 replicas are ready"; empty when ready and nothing is to be said
+};
+
+/// True for kinds whose readiness is more than being there.
+bool has_readiness_rule(const apimachinery::GroupKind& kind);
+
+/// `live`: the whole object. A kind without a rule is Ready when it isn't being deleted.
+Readiness readiness(const encoding::Value& live);
+
+}  // namespace mist::apply

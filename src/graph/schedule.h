@@ -1,0 +1,36 @@
+#pragma once
+// Which nodes of a Sequence graph may start now: everything whose predecessors are done, all at once. Failure
+// blocks descendants only. Pure bookkeeping without threads; apply/execute.cc adds those. One owner.
+
+#include <vector>
+
+#include "graph/sequence.h"
+
+namespace mist::graph {
+
+class Schedule {
+ public:
+  explicit Schedule(const SequenceGraph& graph);
+
+  /// Nodes that became free since the last call, in ascending order; each is handed out once.
+  std::vector<Node> take_ready();
+
+  void succeeded(Node node);
+  /// Every descendant becomes blocked and is never handed out.
+  void failed(Node node);
+
+  /// True when every node has succeeded, failed or is blocked.
+  bool finished() const { return open_ == 0; }
+  const std::vector<Node>& blocked() const { return blocked_; }
+
+ private:
+  void block_descendants(Node node);
+  const SequenceGraph& graph_;
+  std::vector<std::size_t> missing_;
+  std::vector<char> blocked_mark_;
+  std::vector<Node> ready_;
+  std::vector<Node> blocked_;
+  std::size_t open_;
+};
+
+}  // namespace mist::graph

@@ -1,0 +1,159 @@
+#include "package/metadata.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "base/text.h"
+
+namespace mist::package {
+namespace {
+
+constexpr std::array<std::string_view, 4> kTopMembers{"apiVersion", "kind", "metadata", "spec"};
+constexpr std::array<std::string_view, 3> kMetadataMembers{"name", "labels", "annotations"};
+constexpr std::array<std::string_view, 8> kSpecMembers{
+    "version", "description", "home", "maintainers", "inputs", "exports", "dependencies", "needs"};
+constexpr std::array<std::string_view, 3> kDependencyMembers{"name", "package", "version"};
+constexpr std::array<std::string_view, 2> kNeedsMembers{"clusterRead", "release"};
+constexpr std::array<std::string_view, 2> kVersions{"mistletoe.dev/v1alpha1", "mistletoe.dev/v1"};
+
+class Reader {
+ public:
+  explicit Reader(std::string_view where) : where_(where) {}
+
+  Error wrong(std::string message) const {
+    return error(ErrorKind::Invalid, "the metadata of {} is wrong: {}", where_, message);
+  }
+  Status only(const Value& object, std::span<const std::string_view> known, std::string_view path) const {
+    for (const Value::Member& member : object.as_object()) {
+      if (std::ranges::find(known, member.key) != known.end()) continue;
+      Error failure = wrong(fmt::format("{}{} is unknown", path, escape_controls(member.key)));
+      if (const auto near = nearest(member.key, known); !near.empty())
+        failure.hint = fmt::format("did you mean {}?", near);
+      return failure;
+    }
+    return {};
+  }
+  Result<const Value*> object(const Value& in, std::string_view key, std::string_view path) const {
+    const Value* value = in.find(key);
+    if (value == nullptr || value->is_null()) return nullptr;
+    if (!value->is_object()) return wrong(fmt::format("{}{} must be a mapping", path, key));
+    return value;
+  }
+  Status text(const Value& in, std::string_view key, std::string_view path, std::string& out) const {
+    const Value* value = in.find(key);
+    if (value == nullptr || value->is_null()) return {};
+    if (!value->is_string()) return wrong(fmt::format("{}{} must be a string", path, key));
+    out = value->as_string();
+    return {};
+  }
+  Status texts(const Value& in, std::string_view key, std::string_view path,
+               std::vector<std::string>& out) const {
+    const Value* value = in.find(key);
+    if (value == nullptr || value->is_null()) return {};
+    if (!value->is_array()) return wrong(fmt::format("{}{} must be a list of strings", path, key));
+    for (const Value& item : value->as_array()) {
+      if (!item.is_string()) return wrong(fmt::format("{}{} must be a list of strings", path, key));
+      out.push_back(item.as_string());
+    }
+    return {};
+  }
+
+ private:
+  std::string where_;
+};
+
+Status read_spec(const Reader& reader, const Value& spec, Metadata& metadata) {
+  constexpr std::string_view kPath = "spec.";
+  MIST_TRY_VOID(reader.only(spec, kSpecMembers, kPath));
+  MIST_TRY_VOID(reader.text(spec, "version", kPath, metadata.version));
+  MIST_TRY_VOID(reader.text(spec, "description", kPath, metadata.description));
+  MIST_TRY_VOID(reader.text(spec, "home", kPath, metadata.home));
+  MIST_TRY_VOID(reader.texts(spec, "maintainers", kPath, metadata.maintainers));
+  // A schema may be `true` or `false` too.
+  if (const Value* inputs = spec.find("inputs")) metadata.inputs = *inputs;
+  if (const Value* exports = spec.find("exports")) metadata.exports = *exports;
+  if (const Value* dependencies = spec.find("dependencies");
+      dependencies != nullptr && !dependencies->is_null()) {
+    if (!dependencies->is_array()) return reader.wrong("spec.dependencies must be a list");
+    for (const Value& entry : dependencies->as_array()) {
+      if (!entry.is_object()) return reader.wrong("each of spec.dependencies must be a mapping");
+      MIST_TRY_VOID(reader.only(entry, kDependencyMembers, "spec.dependencies[]."));
+      Dependency dependency;
+      MIST_TRY_VOID(reader.text(entry, "name", "spec.dependencies[].", dependency.name));
+      MIST_TRY_VOID(reader.text(entry, "package", "spec.dependencies[].", dependency.package));
+      MIST_TRY_VOID(reader.text(entry, "version", "spec.dependencies[].", dependency.version));
+      metadata.dependencies.push_back(std::move(dependency));
+    }
+  }
+  MIST_TRY(const Value* needs, reader.object(spec, "needs", kPath));
+  if (needs == nullptr) return {};
+  MIST_TRY_VOID(reader.only(*needs, kNeedsMembers, "spec.needs."));
+  MIST_TRY_VOID(reader.texts(*needs, "clusterRead", "spec.needs.", metadata.needs_cluster_read));
+  if (const Value* release = needs->find("release")) {
+    if (!release->is_bool()) return reader.wrong("spec.needs.release must be true or false");
+    metadata.needs_release = release->as_bool();
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Metadata> Metadata::parse(const Value& document, std::string_view where) {
+  const Reader reader(where);
+  if (!document.is_object()) return reader.wrong("it must be a mapping");
+  if (document.string_at("kind") != "MistPackage")
+    return reader.wrong(
+        fmt::format("its kind is \"{}\", not MistPackage", escape_controls(document.string_at("kind"))));
+  if (std::ranges::find(kVersions, document.string_at("apiVersion")) == kVersions.end()) {
+    Error failure = reader.wrong(
+        fmt::format("its apiVersion is \"{}\"", escape_controls(document.string_at("apiVersion"))));
+    failure.hint =
+        "known are mistletoe.dev/v1alpha1 and mistletoe.dev/v1; a newer package needs a newer mistctl";
+    return failure;
+  }
+  MIST_TRY_VOID(reader.only(document, kTopMembers, ""));
+  Metadata metadata;
+  MIST_TRY(const Value* head, reader.object(document, "metadata", ""));
+  if (head == nullptr) return reader.wrong("metadata is missing");
+  MIST_TRY_VOID(reader.only(*head, kMetadataMembers, "metadata."));
+  MIST_TRY_VOID(reader.text(*head, "name", "metadata.", metadata.name));
+  if (metadata.name.empty()) return reader.wrong("metadata.name is missing");
+  MIST_TRY(const Value* labels, reader.object(*head, "labels", "metadata."));
+  if (labels != nullptr) {
+    for (const Value::Member& label : labels->as_object()) {
+      if (!label.value.is_string())
+        return reader.wrong(fmt::format("metadata.labels.{} must be a string", label.key));
+      metadata.labels[label.key] = label.value.as_string();
+    }
+  }
+  MIST_TRY(const Value* spec, reader.object(document, "spec", ""));
+  if (spec != nullptr) MIST_TRY_VOID(read_spec(reader, *spec, metadata));
+  return metadata;
+}
+
+Value Metadata::to_value() const {
+  Value label_map = Value::object();
+  for (const auto& [key, text] : labels) label_map.set(key, text);
+  Value::Array people(maintainers.begin(), maintainers.end());
+  Value::Array reads(needs_cluster_read.begin(), needs_cluster_read.end());
+  Value::Array needed;
+  for (const Dependency& dependency : dependencies)
+    needed.push_back(Value::object(
+        {{"name", dependency.name}, {"package", dependency.package}, {"version", dependency.version}}));
+  return Value::object(
+      {{"apiVersion", "mistletoe.dev/v1"},
+       {"kind", "MistPackage"},
+       {"metadata", Value::object({{"name", name}, {"labels", std::move(label_map)}})},
+       {"spec", Value::object({{"version", version},
+                               {"description", description},
+                               {"home", home},
+                               {"maintainers", Value(std::move(people))},
+                               {"inputs", inputs},
+                               {"exports", exports},
+                               {"dependencies", Value(std::move(needed))},
+                               {"needs", Value::object({{"clusterRead", Value(std::move(reads))},
+                                                        {"release", needs_release}})}})}});
+}
+
+}  // namespace mist::package

@@ -1,0 +1,20 @@
+#pragma once
+// From the texts that a package rendered to Kubernetes objects that know their place. Pure; any thread.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "apimachinery/object.h"
+#include "base/event.h"
+#include "base/result.h"
+
+namespace mist::package {
+
+/// Files in ascending order of their paths, documents in theirs; lists are flattened, empty documents
+/// dropped. As the ecosystem does, a duplicate key warns and the last one wins. Invalid, with file, line,
+/// column and the line's text: what can't be parsed, or is no object with apiVersion, kind and name.
+Result<std::vector<apimachinery::RenderedObject>> parse_objects(
+    const std::map<std::string, std::string>& files, EventSink& events);
+
+}  // namespace mist::package

@@ -1,0 +1,226 @@
+#include "release/lock.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <functional>
+
+namespace mist::release {
+namespace {
+
+constexpr std::string_view kMovedFrame = "the release changed since it was read";
+
+Lock new_lock(const LockWorld& world, const LockOptions& options) {
+  const WallTime now = world.clock.now();
+  return {.holder = options.holder,
+          .token = world.random.token(8),
+          .operation = options.operation,
+          .acquired = format_time(now),
+          .renewed = format_micro_time(now),
+          .term_ms = std::chrono::duration_cast<std::chrono::milliseconds>(options.term).count()};
+}
+
+Error held_by(const ReleaseId& id, const Lock& lock) {
+  Error failure = error(ErrorKind::Conflict, "release {} is locked: {} has been running \"{}\" since {}",
+                        id.display(), lock.holder, lock.operation, lock.acquired);
+  failure.hint = "wait for it, or let this command wait with --lock-wait 5m";
+  return failure;
+}
+
+// Follows the anchor until it is unlocked, or silent for a whole term (then it may be taken), or `max_wait`
+// is over. Returns the anchor to lock; Conflict when the holder lives on.
+Result<Anchor> await_free(const LockWorld& world, Anchor anchor, const LockOptions& options,
+                          const Context& context) {
+  if (!anchor.lock) return anchor;
+  const Duration their_term = std::clamp<Duration>(std::chrono::milliseconds(anchor.lock->term_ms),
+                                                   std::chrono::milliseconds(100), std::chrono::minutes(10));
+  // A renewal time that looks old (whatever the clocks) makes a dead holder likely: worth one term of
+  // waiting.
+  const std::string stale_before = format_micro_time(
+      world.clock.now() - std::chrono::duration_cast<std::chrono::system_clock::duration>(their_term));
+  const bool looks_dead = anchor.lock->renewed < stale_before;
+  if (!looks_dead && options.max_wait == Duration::zero()) return held_by(anchor.id, *anchor.lock);
+
+  Activity waiting(world.events,
+                   fmt::format("waiting for the lock of {} (held by {}, \"{}\")", anchor.id.display(),
+                               anchor.lock->holder, anchor.lock->operation));
+  const SteadyTime give_up =
+      world.clock.steady_now() + std::chrono::duration_cast<SteadyTime::duration>(
+                                     std::max<Duration>(options.max_wait, their_term + their_term / 4));
+  while (true) {
+    // One silent term: watch the anchor until it changes or the term is over.
+    const std::string seen = anchor.resource_version;
+    bool changed = false;
+    kube::ListOptions only_anchor;
+    only_anchor.ns = anchor.id.ns;
+    only_anchor.field_selector = "metadata.name=" + anchor_name(anchor.id);
+    only_anchor.metadata_only = true;
+    const Status watched = world.client.watch(
+        Store::secrets(), only_anchor,
+        [&](const kube::WatchEvent& event) {
+          if (event.type == kube::WatchEventType::Bookmark) return true;
+          changed = event.type == kube::WatchEventType::Deleted ||
+                    event.object.string_at({"metadata", "resourceVersion"}) != seen;
+          return !changed;
+        },
+        context.with_timeout(their_term));
+    if (!watched.ok() && watched.error().kind != ErrorKind::Timeout) return watched.error();
+    MIST_TRY_VOID(context.check());
+    if (!changed) {
+      world.events.warn(fmt::format("taking over the lock of {}: {} has been silent for {}",
+                                    anchor.id.display(), anchor.lock->holder, format_age(their_term)));
+      return anchor;
+    }
+    MIST_TRY(std::optional<Anchor> next, world.store.read_anchor(anchor.id, context));
+    // Freed or gone: what the caller looked at is out of date, so it must look again.
+    if (!next || !next->lock)
+      return error(ErrorKind::Conflict, "release {} changed while waiting for its lock", anchor.id.display())
+          .with_frame(std::string(kMovedFrame));
+    anchor = *std::move(next);
+    if (world.clock.steady_now() >= give_up) return held_by(anchor.id, *anchor.lock);
+  }
+}
+
+}  // namespace
+
+bool anchor_moved(const Error& failure) {
+  return std::ranges::find(failure.frames, kMovedFrame) != failure.frames.end();
+}
+
+ReleaseLock::ReleaseLock(LockWorld world, Anchor anchor, Lock lock, Duration term, const Context& context)
+    : world_(world),
+      term_(term),
+      parent_(context),
+      anchor_(std::move(anchor)),
+      lock_(std::move(lock)),
+      renewed_at_(world.clock.steady_now()) {
+  parent_stop_.emplace(context.stop(), [this] { stop_writing_.request_stop(); });
+  renewer_ = std::jthread([this](std::stop_token stop) { renew(std::move(stop)); });
+}
+
+Result<std::unique_ptr<ReleaseLock>> ReleaseLock::create(LockWorld world, Anchor anchor,
+                                                         const LockOptions& options, const Context& context) {
+  const Lock lock = new_lock(world, options);
+  anchor.lock = lock;
+  MIST_TRY(Anchor created, world.store.create_anchor(std::move(anchor), context));
+  return std::unique_ptr<ReleaseLock>(
+      new ReleaseLock(world, std::move(created), lock, options.term, context));
+}
+
+Result<std::unique_ptr<ReleaseLock>> ReleaseLock::acquire(LockWorld world, Anchor anchor, AnchorChange change,
+                                                          const LockOptions& options,
+                                                          const Context& context) {
+  const std::string looked_at = anchor.resource_version;
+  MIST_TRY(Anchor free, await_free(world, std::move(anchor), options, context));
+  const auto moved = [&](Error failure) {
+    return std::move(failure).with_frame(std::string(kMovedFrame)).with_hint("run the command again");
+  };
+  // Renewals of a holder that died later moved the resourceVersion too; nothing else may have.
+  if (free.resource_version != looked_at && !free.lock)
+    return moved(
+        error(ErrorKind::Conflict, "release {} changed while waiting for its lock", free.id.display()));
+  const Lock lock = new_lock(world, options);
+  change.lock = std::optional<Lock>(lock);
+  Status taken = world.store.change_anchor(free, change, context);
+  if (!taken) {
+    if (taken.error().kind == ErrorKind::Conflict) return moved(std::move(taken).error());
+    return std::move(taken).error();
+  }
+  return std::unique_ptr<ReleaseLock>(new ReleaseLock(world, std::move(free), lock, options.term, context));
+}
+
+ReleaseLock::~ReleaseLock() {
+  renewer_.request_stop();
+  if (renewer_.joinable()) renewer_.join();
+  const std::scoped_lock guard(mutex_);
+  if (!held_ || lost_) return;
+  // The caller's context may have ended (Ctrl-C): unlocking gets a little time of its own.
+  const Context brief = Context().with_timeout(std::chrono::seconds(5));
+  if (const Status unlocked = change_locked(
+          {.head = {}, .lock = std::optional<Lock>(), .group_kinds = {}, .additional_namespaces = {}}, brief);
+      !unlocked.ok())
+    world_.events.warn(fmt::format("release {} stays locked for {}: {}", anchor_.id.display(),
+                                   format_age(term_), unlocked.error().to_line()));
+}
+
+Context ReleaseLock::context() const { return parent_.with_stop(stop_writing_.get_token()); }
+
+bool ReleaseLock::lost() const {
+  const std::scoped_lock guard(mutex_);
+  return lost_;
+}
+
+Anchor ReleaseLock::anchor() const {
+  const std::scoped_lock guard(mutex_);
+  return anchor_;
+}
+
+Status ReleaseLock::change(const AnchorChange& change) {
+  const std::scoped_lock guard(mutex_);
+  return change_locked(change, context());
+}
+
+Status ReleaseLock::finish(AnchorChange change) {
+  renewer_.request_stop();
+  const std::scoped_lock guard(mutex_);
+  if (lost_) return error(ErrorKind::Conflict, "the lock of release {} was lost", anchor_.id.display());
+  change.lock = std::optional<Lock>();
+  // Finishing must work after Ctrl-C: it is what makes the record true.
+  MIST_TRY_VOID(change_locked(change, Context().with_timeout(std::chrono::seconds(30))));
+  held_ = false;
+  return {};
+}
+
+void ReleaseLock::drop() {
+  renewer_.request_stop();
+  const std::scoped_lock guard(mutex_);
+  held_ = false;
+}
+
+// Somebody may annotate or label the anchor: a conflict is only a loss when the lock in it isn't ours any
+// more.
+Status ReleaseLock::change_locked(const AnchorChange& change, const Context& context) {
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    Status changed = world_.store.change_anchor(anchor_, change, context);
+    if (changed.ok() || changed.error().kind != ErrorKind::Conflict) return changed;
+    MIST_TRY(std::optional<Anchor> now, world_.store.read_anchor(anchor_.id, context));
+    if (!now || !now->lock || now->lock->token != lock_.token) {
+      lost_ = true;
+      stop_writing_.request_stop();
+      Error failure = error(ErrorKind::Conflict, "the lock of release {} was lost", anchor_.id.display());
+      if (now && now->lock)
+        failure.because = fmt::format("{} took it over for \"{}\"", now->lock->holder, now->lock->operation);
+      failure.hint = "see what happened with mistctl status, then run the command again";
+      return failure;
+    }
+    anchor_.resource_version = now->resource_version;
+  }
+  return error(ErrorKind::Conflict, "the record of release {} keeps changing", anchor_.id.display());
+}
+
+void ReleaseLock::renew(std::stop_token stop) {
+  while (world_.clock.sleep(term_ / 3, stop)) {
+    const std::scoped_lock guard(mutex_);
+    if (!held_ || lost_ || stop.stop_requested()) return;
+    const SteadyTime began = world_.clock.steady_now();
+    lock_.renewed = format_micro_time(world_.clock.now());
+    // A try may not outlive our own right: a taker's term began no earlier than our last success.
+    const auto left = renewed_at_ + std::chrono::duration_cast<SteadyTime::duration>(term_ * 3 / 4) - began;
+    const Status renewed = change_locked(
+        {.head = {}, .lock = std::optional<Lock>(lock_), .group_kinds = {}, .additional_namespaces = {}},
+        Context(stop).with_timeout(std::max<Duration>(left, std::chrono::milliseconds(1))));
+    if (renewed.ok()) {
+      renewed_at_ = began;
+      continue;
+    }
+    if (stop.stop_requested()) return;
+    if (lost_ || world_.clock.steady_now() - renewed_at_ >= term_ * 3 / 4) {
+      lost_ = true;
+      stop_writing_.request_stop();
+      world_.events.warn(fmt::format("stopped writing: the lock of {} could not be renewed: {}",
+                                     anchor_.id.display(), renewed.error().to_line()));
+      return;
+    }
+  }
+}
+
+}  // namespace mist::release

@@ -1,0 +1,90 @@
+#pragma once
+// The right to write to a release: an annotation on its anchor, taken and renewed under the anchor's
+// resourceVersion. A thread renews it; who can't renew in time is stopped through context() before anybody
+// else may take over, because a taker waits a whole term, on its own clock, from the last change that it saw.
+// No clocks are compared.
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/event.h"
+#include "base/random.h"
+#include "release/store.h"
+
+namespace mist::release {
+
+struct LockOptions {
+  std::string holder;                           ///< "alice@laptop pid 4711"
+  std::string operation;                        ///< "upgrade"
+  Duration term = std::chrono::seconds(15);     ///< how long a silent holder keeps it
+  Duration max_wait = std::chrono::seconds(0);  ///< how long to wait for a living holder; 0: refuse at once
+};
+
+/// What every lock needs from the world. Plain references; they outlive the lock.
+struct LockWorld {
+  Store& store;
+  kube::Client& client;
+  Clock& clock;
+  Random& random;
+  EventSink& events;
+};
+
+class ReleaseLock {
+ public:
+  /// Makes the anchor, locked: the first install. Conflict if it exists.
+  static Result<std::unique_ptr<ReleaseLock>> create(LockWorld world, Anchor anchor,
+                                                     const LockOptions& options, const Context& context);
+
+  /// Locks an anchor as it was read, writing `change` in the same request. Conflict with the holder's
+  /// name when somebody living has it; anchor_moved(error) when it changed since it was read.
+  static Result<std::unique_ptr<ReleaseLock>> acquire(LockWorld world, Anchor anchor, AnchorChange change,
+                                                      const LockOptions& options, const Context& context);
+
+  ReleaseLock(const ReleaseLock&) = delete;
+  ReleaseLock& operator=(const ReleaseLock&) = delete;
+  /// Unlocks if finish() or drop() didn't: best effort, a few seconds at most.
+  ~ReleaseLock();
+
+  /// For every write under the lock: ends when the caller's context ends or when the lock is lost.
+  Context context() const;
+  /// Why context() ended, when it was the lock.
+  bool lost() const;
+
+  /// A copy of the anchor as last written.
+  Anchor anchor() const;
+  Status change(const AnchorChange& change);
+  /// Writes `change` and unlocks in one request, then stops renewing.
+  Status finish(AnchorChange change);
+  /// Stops renewing without unlocking: the anchor was deleted.
+  void drop();
+
+ private:
+  ReleaseLock(LockWorld world, Anchor anchor, Lock lock, Duration term, const Context& context);
+  void renew(std::stop_token stop);
+  Status change_locked(const AnchorChange& change, const Context& context);  // mutex_ is held
+
+  LockWorld world_;
+  const Duration term_;
+  Context parent_;
+  mutable std::mutex mutex_;
+  Anchor anchor_;          // guarded by mutex_
+  Lock lock_;              // guarded by mutex_
+  SteadyTime renewed_at_;  // guarded by mutex_
+  bool held_ = true;       // guarded by mutex_
+  bool lost_ = false;      // guarded by mutex_
+  std::stop_source stop_writing_;
+  std::optional<std::stop_callback<std::function<void()>>> parent_stop_;
+  std::jthread renewer_;
+};
+
+/// True for acquire()'s error when the anchor changed since it was read: look again, then try again.
+bool anchor_moved(const Error& failure);
+
+}  // namespace mist::release

@@ -1,0 +1,216 @@
+#include "release/record.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "crypto/digest.h"
+
+namespace mist::release {
+
+using apimachinery::GroupKind;
+
+namespace {
+
+struct StatusName {
+  RevisionStatus status;
+  std::string_view name;
+};
+constexpr std::array kStatusNames{
+    StatusName{RevisionStatus::Pending, "pending"},
+    StatusName{RevisionStatus::Deployed, "deployed"},
+    StatusName{RevisionStatus::Superseded, "superseded"},
+    StatusName{RevisionStatus::Failed, "failed"},
+    StatusName{RevisionStatus::Uninstalling, "uninstalling"},
+};
+
+std::int64_t int_at(const Value& value, std::string_view key, std::int64_t fallback) {
+  const Value* found = value.find(key);
+  return found != nullptr && found->is_int() ? found->as_int() : fallback;
+}
+bool flag_at(const Value& value, std::string_view key) {
+  const Value* found = value.find(key);
+  return found != nullptr && found->is_bool() && found->as_bool();
+}
+Value value_at(const Value& value, std::string_view key) {
+  const Value* found = value.find(key);
+  return found != nullptr ? *found : Value();
+}
+
+}  // namespace
+
+Result<ReleaseName> ReleaseName::parse(std::string_view text) {
+  if (is_dns1123_label(text)) return ReleaseName(std::string(text));
+  Error failure = error(ErrorKind::Usage, "\"{}\" is no release name", escape_controls(text));
+  failure.because =
+      "a name has lower-case letters, digits and '-', begins and ends with a letter or digit, and is at most "
+      "63 "
+      "characters long";
+  return failure;
+}
+
+std::string_view to_string(RevisionStatus status) {
+  return std::ranges::find(kStatusNames, status, &StatusName::status)->name;
+}
+std::optional<RevisionStatus> revision_status(std::string_view text) {
+  const auto found = std::ranges::find(kStatusNames, text, &StatusName::name);
+  if (found == kStatusNames.end()) return std::nullopt;
+  return found->status;
+}
+
+std::string anchor_name(const ReleaseId& id) { return "mistletoe." + id.name; }
+std::string revision_name(const ReleaseId& id, int revision) {
+  return fmt::format("mistletoe.{}.v{}", id.name, revision);
+}
+
+std::string apply_set_id(const ReleaseId& id) {
+  const std::string subject = fmt::format("{}.{}.Secret.", anchor_name(id), id.ns);
+  const auto digest = crypto::sha256(subject);
+  std::string encoded =
+      base64_encode({reinterpret_cast<const char*>(digest.bytes().data()), digest.bytes().size()});
+  std::ranges::replace(encoded, '+', '-');
+  std::ranges::replace(encoded, '/', '_');
+  while (encoded.ends_with('=')) encoded.pop_back();
+  return "applyset-" + encoded + "-v1";
+}
+
+Value to_value(const std::vector<InventoryItem>& inventory) {
+  Value::Array items;
+  items.reserve(inventory.size());
+  for (const InventoryItem& item : inventory) {
+    Value value = Value::object({{"group", item.key.group_kind.group},
+                                 {"version", item.version},
+                                 {"kind", item.key.group_kind.kind},
+                                 {"namespace", item.key.ns},
+                                 {"name", item.key.name},
+                                 {"uid", item.uid},
+                                 {"revision", item.revision}});
+    if (item.retained) value.set("retained", true);
+    if (item.adopted) value.set("adopted", true);
+    items.push_back(std::move(value));
+  }
+  return Value(std::move(items));
+}
+
+Result<std::vector<InventoryItem>> inventory_from_value(const Value& value) {
+  if (!value.is_array())
+    return error(ErrorKind::Internal, "the inventory of the release's record is damaged");
+  std::vector<InventoryItem> inventory;
+  inventory.reserve(value.size());
+  for (const Value& entry : value.as_array()) {
+    InventoryItem item;
+    item.key.group_kind =
+        GroupKind{std::string(entry.string_at("group")), std::string(entry.string_at("kind"))};
+    item.key.ns = entry.string_at("namespace");
+    item.key.name = entry.string_at("name");
+    item.version = entry.string_at("version");
+    item.uid = entry.string_at("uid");
+    item.revision = static_cast<int>(int_at(entry, "revision", 0));
+    item.retained = flag_at(entry, "retained");
+    item.adopted = flag_at(entry, "adopted");
+    if (item.key.group_kind.kind.empty() || item.key.name.empty())
+      return error(ErrorKind::Internal, "the inventory of the release's record is damaged");
+    inventory.push_back(std::move(item));
+  }
+  return inventory;
+}
+
+Value to_value(const Revision& revision) {
+  Value::Array objects;
+  objects.reserve(revision.objects.size());
+  for (const RenderedObject& rendered : revision.objects)
+    objects.push_back(Value::object(
+        {{"file", rendered.file}, {"line", rendered.line}, {"object", rendered.object.value()}}));
+  return Value::object({{"format", kRecordFormat},
+                        {"revision", revision.number},
+                        {"action", revision.action},
+                        {"created", revision.created},
+                        {"attempt", revision.attempt},
+                        {"package", Value::object({{"reference", revision.package.reference},
+                                                   {"name", revision.package.name},
+                                                   {"version", revision.package.version},
+                                                   {"digest", revision.package.digest}})},
+                        {"values", revision.user_values},
+                        {"options", revision.options},
+                        {"objects", Value(std::move(objects))},
+                        {"inventory", to_value(revision.inventory)}});
+}
+
+Result<Revision> revision_from_value(const Value& value) {
+  const std::int64_t format = int_at(value, "format", 0);
+  if (format > kRecordFormat) {
+    Error failure = error(ErrorKind::Invalid, "the record has format {}, this mistctl knows up to {}", format,
+                          kRecordFormat);
+    failure.hint = "use a newer mistctl for this release";
+    return failure;
+  }
+  const Value* objects = value.find("objects");
+  if (format < 1 || objects == nullptr || !objects->is_array())
+    return error(ErrorKind::Internal, "the record of the revision is damaged");
+
+  Revision revision;
+  revision.number = static_cast<int>(int_at(value, "revision", -1));
+  revision.action = value.string_at("action");
+  revision.created = value.string_at("created");
+  revision.attempt = value.string_at("attempt");
+  revision.package = {std::string(value.string_at({"package", "reference"})),
+                      std::string(value.string_at({"package", "name"})),
+                      std::string(value.string_at({"package", "version"})),
+                      std::string(value.string_at({"package", "digest"}))};
+  revision.user_values = value_at(value, "values");
+  revision.options = value_at(value, "options");
+  for (const Value& entry : objects->as_array()) {
+    MIST_TRY(auto object, apimachinery::Object::from_value(value_at(entry, "object")));
+    revision.objects.push_back({std::move(object), std::string(entry.string_at("file")),
+                                static_cast<std::uint32_t>(int_at(entry, "line", 0))});
+  }
+  MIST_TRY(revision.inventory, inventory_from_value(value_at(value, "inventory")));
+  return revision;
+}
+
+Value to_value(const Head& head) {
+  return Value::object({{"latest", head.latest},
+                        {"deployed", head.deployed},
+                        {"status", to_string(head.status)},
+                        {"action", head.action},
+                        {"updated", head.updated},
+                        {"package", head.package},
+                        {"packageVersion", head.package_version},
+                        {"objects", head.objects}});
+}
+
+Head head_from_value(const Value& value) {
+  Head head;
+  head.latest = static_cast<int>(int_at(value, "latest", -1));
+  head.deployed = static_cast<int>(int_at(value, "deployed", -1));
+  head.status = revision_status(value.string_at("status")).value_or(RevisionStatus::Pending);
+  head.action = value.string_at("action");
+  head.updated = value.string_at("updated");
+  head.package = value.string_at("package");
+  head.package_version = value.string_at("packageVersion");
+  head.objects = static_cast<std::size_t>(std::max<std::int64_t>(int_at(value, "objects", 0), 0));
+  return head;
+}
+
+Value to_value(const Lock& lock) {
+  return Value::object({{"holder", lock.holder},
+                        {"token", lock.token},
+                        {"operation", lock.operation},
+                        {"acquired", lock.acquired},
+                        {"renewed", lock.renewed},
+                        {"termMs", lock.term_ms}});
+}
+
+std::optional<Lock> lock_from_value(const Value& value) {
+  if (value.string_at("token").empty()) return std::nullopt;
+  Lock lock;
+  lock.holder = value.string_at("holder");
+  lock.token = value.string_at("token");
+  lock.operation = value.string_at("operation");
+  lock.acquired = value.string_at("acquired");
+  lock.renewed = value.string_at("renewed");
+  lock.term_ms = int_at(value, "termMs", 0);
+  return lock;
+}
+
+}  // namespace mist::release

@@ -1,0 +1,148 @@
+#pragma once
+// What a release remembers: the anchor (one permanent Secret: identity, head, lock, seed) and its revisions
+// (one Secret each, with chunks when large). Pure data and its JSON form, versioned as kRecordFormat;
+// docs/formats/release.md is the specification. Plain values; any thread.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apimachinery/object.h"
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/secret.h"
+#include "base/strong.h"
+#include "encoding/value.h"
+
+namespace mist::release {
+
+using apimachinery::ObjectKey;
+using apimachinery::RenderedObject;
+using encoding::Value;
+
+inline constexpr int kRecordFormat = 1;
+
+/// Labels and annotations that Mistletoe writes. A package that sets one of these on an object is refused.
+inline constexpr std::string_view kPartOfLabel = "applyset.kubernetes.io/part-of";  // KEP-3659
+inline constexpr std::string_view kReleaseAnnotation = "mistletoe.dev/release";
+inline constexpr std::string_view kNameLabel = "mistletoe.dev/tied-to-install-name";
+inline constexpr std::string_view kVersionLabel = "mistletoe.dev/tied-to-install-version";
+/// Written by people on objects: pruning and uninstalling leave the object where it is.
+inline constexpr std::string_view kKeepAnnotation = "mistletoe.dev/keep";
+
+/// A release name: a DNS-1123 label of at most 63 characters, so that it can be the value of a
+/// label too.
+class ReleaseName {
+ public:
+  static Result<ReleaseName> parse(std::string_view text);
+  const std::string& str() const { return text_; }
+  friend auto operator<=>(const ReleaseName&, const ReleaseName&) = default;
+
+ private:
+  explicit ReleaseName(std::string text) : text_(std::move(text)) {}
+  std::string text_;
+};
+
+/// Which release: its name and the namespace of its record.
+struct ReleaseId {
+  std::string ns;
+  std::string name;
+  std::string display() const { return ns + "/" + name; }
+  friend auto operator<=>(const ReleaseId&, const ReleaseId&) = default;
+};
+
+enum class RevisionStatus : std::uint8_t { Pending, Deployed, Superseded, Failed, Uninstalling };
+std::string_view to_string(RevisionStatus status);
+std::optional<RevisionStatus> revision_status(std::string_view text);
+
+/// The package that a revision was made from.
+struct PackageInfo {
+  std::string reference;  ///< as the user wrote it, made exact: "mistletoe/examples/namespace-example:0.1.2"
+  std::string name;       ///< the package's own name
+  std::string version;
+  std::string digest;  ///< "sha256:…" of the bytes
+};
+
+/// One object that the release owns.
+struct InventoryItem {
+  ObjectKey key;
+  std::string version;    ///< API version that it was written with
+  std::string uid;        ///< empty: planned to be created, not known to exist
+  int revision = 0;       ///< the one that last changed it: the N of kVersionLabel
+  bool retained = false;  ///< no longer wanted, left in the cluster by a prune rule
+  bool adopted = false;   ///< existed before the release
+};
+
+struct Revision {
+  int number = 0;
+  std::string action;  ///< "install", "upgrade"
+  RevisionStatus status = RevisionStatus::Pending;
+  std::string created;  ///< RFC 3339
+  std::string attempt;  ///< random token of the run that wrote it; part of its chunks' names
+  PackageInfo package;
+  Value user_values;  ///< what the user gave, without the package's defaults
+  Value options;      ///< options that shape the result (flags), for "unchanged?" and for recover
+  std::vector<RenderedObject>
+      objects;  ///< with what Mistletoe adds, but without kVersionLabel, which the inventory gives
+  std::vector<InventoryItem> inventory;
+  std::string message;  ///< for people: why it failed
+};
+
+/// The anchor's pointer to the revisions; readable from metadata alone.
+struct Head {
+  int latest = -1;                                  ///< newest revision; -1: none yet
+  int deployed = -1;                                ///< newest revision that was finished; -1: none yet
+  RevisionStatus status = RevisionStatus::Pending;  ///< of `latest`
+  std::string action;
+  std::string updated;  ///< RFC 3339
+  std::string package;  ///< reference, of `latest`
+  std::string package_version;
+  std::size_t objects = 0;
+  friend bool operator==(const Head&, const Head&) = default;
+};
+
+/// Who is writing. Lives in an annotation of the anchor.
+struct Lock {
+  std::string holder;     ///< "alice@laptop pid 4711"
+  std::string token;      ///< random: tells our own lock from a namesake's
+  std::string operation;  ///< "upgrade"
+  std::string acquired;   ///< RFC 3339
+  std::string renewed;    ///< RFC 3339 with microseconds, by the holder's clock
+  std::int64_t term_ms = 0;
+  friend bool operator==(const Lock&, const Lock&) = default;
+};
+
+struct Anchor {
+  ReleaseId id;
+  std::string uid;
+  std::string resource_version;
+  Head head;
+  std::optional<Lock> lock;
+  std::string created;
+  SecretString seed;  ///< 32 bytes; empty when only metadata was read
+  std::string
+      frozen_clock;  ///< RFC 3339: the wall clock that packages see; empty when only metadata was read
+  std::vector<std::string> group_kinds;            ///< KEP-3659 contains-group-kinds
+  std::vector<std::string> additional_namespaces;  ///< KEP-3659
+};
+
+/// KEP-3659: the value of kPartOfLabel, "applyset-<base64url(sha256(name.namespace.kind.group))>-v1" of the
+/// anchor.
+std::string apply_set_id(const ReleaseId& id);
+
+std::string anchor_name(const ReleaseId& id);                  ///< "mistletoe.<name>"
+std::string revision_name(const ReleaseId& id, int revision);  ///< "mistletoe.<name>.v<N>"
+
+Value to_value(const Revision& revision);
+/// Internal when the record is damaged, Invalid when a newer Mistletoe wrote it.
+Result<Revision> revision_from_value(const Value& value);
+Value to_value(const std::vector<InventoryItem>& inventory);
+Result<std::vector<InventoryItem>> inventory_from_value(const Value& value);
+Value to_value(const Head& head);
+Head head_from_value(const Value& value);
+Value to_value(const Lock& lock);
+std::optional<Lock> lock_from_value(const Value& value);
+
+}  // namespace mist::release

@@ -1,0 +1,362 @@
+#include "release/store.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/parallel.h"
+#include "base/text.h"
+#include "crypto/digest.h"
+#include "encoding/gzip.h"
+#include "encoding/json.h"
+
+namespace mist::release {
+namespace {
+
+constexpr std::string_view kRecordLabel = "mistletoe.dev/record";  // anchor, revision, chunk
+constexpr std::string_view kReleaseLabel = "mistletoe.dev/release-name";
+constexpr std::string_view kRevisionLabel = "mistletoe.dev/revision";
+constexpr std::string_view kApplySetIdLabel = "applyset.kubernetes.io/id";
+constexpr std::string_view kToolingAnnotation = "applyset.kubernetes.io/tooling";
+constexpr std::string_view kGroupKindsAnnotation = "applyset.kubernetes.io/contains-group-kinds";
+constexpr std::string_view kNamespacesAnnotation = "applyset.kubernetes.io/additional-namespaces";
+constexpr std::string_view kHeadAnnotation = "mistletoe.dev/head";
+constexpr std::string_view kLockAnnotation = "mistletoe.dev/lock";
+constexpr std::string_view kStatusAnnotation = "mistletoe.dev/status";
+constexpr std::string_view kMessageAnnotation = "mistletoe.dev/message";
+constexpr std::string_view kAttemptAnnotation = "mistletoe.dev/attempt";
+constexpr std::string_view kSecretType = "mistletoe.dev/release";
+constexpr std::size_t kRecordLimit = std::size_t{512} << 20;  // unpacked, against a forged bomb
+
+std::string comma_joined(const std::vector<std::string>& parts) { return join(parts, ","); }
+std::vector<std::string> comma_split(std::string_view text) {
+  std::vector<std::string> parts;
+  for (const std::string_view part : split(text, ',')) {
+    if (!part.empty()) parts.emplace_back(part);
+  }
+  return parts;
+}
+
+Value json_annotation(const Value& metadata, std::string_view name) {
+  auto parsed = encoding::parse_json(metadata.string_at({"annotations", name}));
+  return parsed.ok() ? *std::move(parsed) : Value();
+}
+
+std::string record_selector(const ReleaseId& id, std::string_view record) {
+  return fmt::format("{}={},{}={}", kReleaseLabel, id.name, kRecordLabel, record);
+}
+
+Anchor anchor_from_metadata(const Value& object) {
+  const Value* metadata = object.find("metadata");
+  Anchor anchor;
+  if (metadata == nullptr) return anchor;
+  anchor.id = {std::string(metadata->string_at("namespace")),
+               std::string(metadata->string_at({"labels", kReleaseLabel}))};
+  anchor.uid = metadata->string_at("uid");
+  anchor.resource_version = metadata->string_at("resourceVersion");
+  anchor.created = metadata->string_at("creationTimestamp");
+  anchor.head = head_from_value(json_annotation(*metadata, kHeadAnnotation));
+  anchor.lock = lock_from_value(json_annotation(*metadata, kLockAnnotation));
+  anchor.group_kinds = comma_split(metadata->string_at({"annotations", kGroupKindsAnnotation}));
+  anchor.additional_namespaces = comma_split(metadata->string_at({"annotations", kNamespacesAnnotation}));
+  return anchor;
+}
+
+Result<Anchor> anchor_from_secret(const Value& secret) {
+  Anchor anchor = anchor_from_metadata(secret);
+  std::string seed, clock;
+  if (!base64_decode(secret.string_at({"data", "seed"}), seed) || seed.size() != 32 ||
+      !base64_decode(secret.string_at({"data", "clock"}), clock) || anchor.id.name.empty()) {
+    Error failure =
+        error(ErrorKind::Internal, "the record {}/{} is damaged", secret.string_at({"metadata", "namespace"}),
+              secret.string_at({"metadata", "name"}));
+    failure.hint = "restore that Secret from a backup; its seed and revisions can't be made anew";
+    return failure;
+  }
+  anchor.seed = SecretString(std::move(seed));
+  anchor.frozen_clock = std::move(clock);
+  return anchor;
+}
+
+Value change_annotations(const AnchorChange& change) {
+  Value annotations = Value::object();
+  if (change.head) annotations.set(kHeadAnnotation, encoding::to_json(to_value(*change.head)));
+  if (change.lock)
+    annotations.set(kLockAnnotation,
+                    *change.lock ? Value(encoding::to_json(to_value(**change.lock))) : Value());
+  if (change.group_kinds) annotations.set(kGroupKindsAnnotation, comma_joined(*change.group_kinds));
+  if (change.additional_namespaces)
+    annotations.set(kNamespacesAnnotation, comma_joined(*change.additional_namespaces));
+  return annotations;
+}
+
+Value owned_metadata(const Anchor& anchor, const Revision& revision, std::string name,
+                     std::string_view record) {
+  return Value::object({{"name", std::move(name)},
+                        {"namespace", anchor.id.ns},
+                        {"labels", Value::object({{kRecordLabel, record},
+                                                  {kReleaseLabel, anchor.id.name},
+                                                  {kRevisionLabel, fmt::format("v{}", revision.number)}})},
+                        {"annotations", Value::object({{kAttemptAnnotation, revision.attempt}})},
+                        {"ownerReferences", Value::array({Value::object({{"apiVersion", "v1"},
+                                                                         {"kind", "Secret"},
+                                                                         {"name", anchor_name(anchor.id)},
+                                                                         {"uid", anchor.uid}})})}});
+}
+
+}  // namespace
+
+const kube::ResourceInfo& Store::secrets() {
+  static const kube::ResourceInfo info{{"", "v1", "Secret"}, "secrets", true, {}};
+  return info;
+}
+
+Result<std::optional<Anchor>> Store::read_anchor(const ReleaseId& id, const Context& context) {
+  auto secret_value = client_.get(secret(id, anchor_name(id)), context);
+  if (!secret_value) {
+    if (secret_value.error().kind == ErrorKind::NotFound) return std::optional<Anchor>();
+    return std::move(secret_value)
+        .error()
+        .with_frame(fmt::format("while reading the record of release {}", id.display()));
+  }
+  MIST_TRY(Anchor anchor, anchor_from_secret(*secret_value));
+  return std::optional<Anchor>(std::move(anchor));
+}
+
+Result<std::vector<Anchor>> Store::list_anchors(const std::string& ns, const Context& context) {
+  kube::ListOptions options;
+  options.ns = ns;
+  options.label_selector = fmt::format("{}=anchor", kRecordLabel);
+  options.metadata_only = true;
+  MIST_TRY(const kube::ObjectList list,
+           client_.list(secrets(), options, context).in("while listing releases"));
+  std::vector<Anchor> anchors;
+  for (const Value& item : list.items) anchors.push_back(anchor_from_metadata(item));
+  std::ranges::sort(anchors, {}, &Anchor::id);
+  return anchors;
+}
+
+Result<Anchor> Store::create_anchor(Anchor anchor, const Context& context) {
+  Value annotations = change_annotations({.head = anchor.head,
+                                          .lock = anchor.lock,
+                                          .group_kinds = anchor.group_kinds,
+                                          .additional_namespaces = anchor.additional_namespaces});
+  if (!anchor.lock) annotations.erase(kLockAnnotation);
+  annotations.set(kToolingAnnotation, "mistctl/v1");
+  const Value object = Value::object(
+      {{"apiVersion", "v1"},
+       {"kind", "Secret"},
+       {"type", kSecretType},
+       {"metadata", Value::object({{"name", anchor_name(anchor.id)},
+                                   {"namespace", anchor.id.ns},
+                                   {"labels", Value::object({{kRecordLabel, "anchor"},
+                                                             {kReleaseLabel, anchor.id.name},
+                                                             {kApplySetIdLabel, apply_set_id(anchor.id)}})},
+                                   {"annotations", std::move(annotations)}})},
+       {"data", Value::object({{"seed", base64_encode(anchor.seed.reveal())},
+                               {"clock", base64_encode(anchor.frozen_clock)}})}});
+  MIST_TRY(const Value created,
+           client_.create(secrets(), anchor.id.ns, object, context)
+               .in(fmt::format("while creating the record of release {}", anchor.id.display())));
+  return anchor_from_secret(created);
+}
+
+Status Store::change_anchor(Anchor& anchor, const AnchorChange& change, const Context& context) {
+  const Value patch =
+      Value::object({{"metadata", Value::object({{"uid", anchor.uid},
+                                                 {"resourceVersion", anchor.resource_version},
+                                                 {"annotations", change_annotations(change)}})}});
+  MIST_TRY(const Value changed,
+           client_.merge_patch(secret(anchor.id, anchor_name(anchor.id)), patch, context)
+               .in(fmt::format("while writing the record of release {}", anchor.id.display())));
+  anchor.resource_version = changed.string_at({"metadata", "resourceVersion"});
+  if (change.head) anchor.head = *change.head;
+  if (change.lock) anchor.lock = *change.lock;
+  if (change.group_kinds) anchor.group_kinds = *change.group_kinds;
+  if (change.additional_namespaces) anchor.additional_namespaces = *change.additional_namespaces;
+  return {};
+}
+
+Status Store::delete_anchor(const Anchor& anchor, const Context& context) {
+  auto removed = client_.remove(secret(anchor.id, anchor_name(anchor.id)),
+                                {.uid = anchor.uid, .resource_version = {}}, context);
+  if (!removed && removed.error().kind != ErrorKind::NotFound)
+    return std::move(removed).error().with_frame(
+        fmt::format("while deleting the record of release {}", anchor.id.display()));
+  return {};
+}
+
+// A blob is {"inline": base64} or {"first": i, "count": n}, with the digest of the packed bytes. The record's
+// chunks are numbered from 0, the inventory's from 1000, so that both fit one attempt.
+Result<Value> Store::write_blob(const Anchor& anchor, const Revision& revision, std::string_view what,
+                                const std::string& bytes, const Context& context) {
+  MIST_TRY(const std::string packed, encoding::gzip(bytes));
+  Value ref = Value::object({{"digest", crypto::sha256(packed).str()}, {"size", packed.size()}});
+  if (packed.size() <= chunk_bytes_) {
+    ref.set("inline", base64_encode(packed));
+    return ref;
+  }
+  const std::size_t first = what == "inventory" ? 1000 : 0;
+  const std::size_t count = (packed.size() + chunk_bytes_ - 1) / chunk_bytes_;
+  MIST_TRY_VOID(parallel_for(count, 8, [&](std::size_t i) -> Status {
+    const std::string name =
+        fmt::format("{}.{}.{}", revision_name(anchor.id, revision.number), revision.attempt, first + i);
+    const std::string_view part = std::string_view(packed).substr(i * chunk_bytes_, chunk_bytes_);
+    const Value chunk = Value::object({{"apiVersion", "v1"},
+                                       {"kind", "Secret"},
+                                       {"type", kSecretType},
+                                       {"immutable", true},
+                                       {"metadata", owned_metadata(anchor, revision, name, "chunk")},
+                                       {"data", Value::object({{"chunk", base64_encode(part)}})}});
+    auto created = client_.create(secrets(), anchor.id.ns, chunk, context);
+    if (!created) return std::move(created).error();
+    return {};
+  }));
+  ref.set("first", first);
+  ref.set("count", count);
+  return ref;
+}
+
+Result<std::string> Store::read_blob(const ReleaseId& id, const Value& secret_value, std::string_view what,
+                                     const Context& context) {
+  const auto damaged = [&](std::string_view why) {
+    Error failure = error(ErrorKind::Internal, "the record {}/{} is damaged", id.ns,
+                          secret_value.string_at({"metadata", "name"}));
+    failure.because = why;
+    return failure;
+  };
+  std::string text;
+  if (!base64_decode(secret_value.string_at({"data", what}), text)) return damaged("it is not base64");
+  const auto ref = encoding::parse_json(text);
+  if (!ref.ok()) return damaged("its description can't be read");
+  std::string packed;
+  if (const Value* whole = ref->find("inline"); whole != nullptr && whole->is_string()) {
+    if (!base64_decode(whole->as_string(), packed)) return damaged("it is not base64");
+  } else {
+    const Value* first = ref->find("first");
+    const Value* count = ref->find("count");
+    if (first == nullptr || count == nullptr || !first->is_int() || !count->is_int() || count->as_int() < 1 ||
+        count->as_int() > 1000)
+      return damaged("its description can't be read");
+    std::vector<std::string> parts(static_cast<std::size_t>(count->as_int()));
+    MIST_TRY_VOID(parallel_for(parts.size(), 8, [&](std::size_t i) -> Status {
+      const std::string name =
+          fmt::format("{}.{}.{}", secret_value.string_at({"metadata", "name"}),
+                      secret_value.string_at({"metadata", "annotations", kAttemptAnnotation}),
+                      first->as_int() + static_cast<std::int64_t>(i));
+      MIST_TRY(const Value chunk, client_.get(secret(id, name), context));
+      if (!base64_decode(chunk.string_at({"data", "chunk"}), parts[i]))
+        return damaged("a part is not base64");
+      return {};
+    }));
+    for (const std::string& part : parts) packed += part;
+  }
+  if (crypto::sha256(packed).str() != ref->string_at("digest"))
+    return damaged("its digest doesn't match its bytes");
+  return encoding::gunzip(packed, kRecordLimit);
+}
+
+Status Store::create_revision(const Anchor& anchor, const Revision& revision, const Context& context) {
+  const std::string frame =
+      fmt::format("while storing revision {} of release {}", revision.number, anchor.id.display());
+  MIST_TRY(const Value record,
+           write_blob(anchor, revision, "record", encoding::to_json(to_value(revision)), context).in(frame));
+  Value metadata = owned_metadata(anchor, revision, revision_name(anchor.id, revision.number), "revision");
+  metadata["annotations"].set(kStatusAnnotation, to_string(revision.status));
+  const Value object =
+      Value::object({{"apiVersion", "v1"},
+                     {"kind", "Secret"},
+                     {"type", kSecretType},
+                     {"metadata", std::move(metadata)},
+                     {"data", Value::object({{"record", base64_encode(encoding::to_json(record))}})}});
+  auto created = client_.create(secrets(), anchor.id.ns, object, context);
+  if (!created) return std::move(created).error().with_frame(frame);
+  return {};
+}
+
+Result<std::optional<Revision>> Store::read_revision(const ReleaseId& id, int number,
+                                                     const Context& context) {
+  const std::string frame = fmt::format("while reading revision {} of release {}", number, id.display());
+  auto found = client_.get(secret(id, revision_name(id, number)), context);
+  if (!found) {
+    if (found.error().kind == ErrorKind::NotFound) return std::optional<Revision>();
+    return std::move(found).error().with_frame(frame);
+  }
+  MIST_TRY(const std::string text, read_blob(id, *found, "record", context).in(frame));
+  MIST_TRY(const Value record, encoding::parse_json(text).in(frame));
+  MIST_TRY(Revision revision, revision_from_value(record).in(frame));
+  if (found->at_path({"data", "inventory"}) != nullptr) {
+    MIST_TRY(const std::string inventory_text, read_blob(id, *found, "inventory", context).in(frame));
+    MIST_TRY(const Value inventory, encoding::parse_json(inventory_text).in(frame));
+    MIST_TRY(revision.inventory, inventory_from_value(inventory).in(frame));
+  }
+  revision.status = revision_status(found->string_at({"metadata", "annotations", kStatusAnnotation}))
+                        .value_or(RevisionStatus::Pending);
+  revision.message = found->string_at({"metadata", "annotations", kMessageAnnotation});
+  return std::optional<Revision>(std::move(revision));
+}
+
+Status Store::finish_revision(const Anchor& anchor, const Revision& revision, const Context& context) {
+  const std::string frame =
+      fmt::format("while finishing revision {} of release {}", revision.number, anchor.id.display());
+  MIST_TRY(const Value inventory,
+           write_blob(anchor, revision, "inventory", encoding::to_json(to_value(revision.inventory)), context)
+               .in(frame));
+  Value annotations = Value::object({{kStatusAnnotation, to_string(revision.status)}});
+  // A message never carries values of objects; bounded, since annotations are.
+  if (!revision.message.empty()) annotations.set(kMessageAnnotation, revision.message.substr(0, 4096));
+  const Value patch =
+      Value::object({{"metadata", Value::object({{"annotations", std::move(annotations)}})},
+                     {"data", Value::object({{"inventory", base64_encode(encoding::to_json(inventory))}})}});
+  auto patched =
+      client_.merge_patch(secret(anchor.id, revision_name(anchor.id, revision.number)), patch, context);
+  if (!patched) return std::move(patched).error().with_frame(frame);
+  return {};
+}
+
+Status Store::delete_revisions(const ReleaseId& id, const Context& context) {
+  // Revisions before chunks: a chunk without its revision is rubbish, a revision without its chunks is
+  // damage.
+  for (const std::string_view record : {"revision", "chunk"}) {
+    kube::ListOptions options;
+    options.ns = id.ns;
+    options.label_selector = record_selector(id, record);
+    options.metadata_only = true;
+    MIST_TRY(const kube::ObjectList list, client_.list(secrets(), options, context));
+    MIST_TRY_VOID(parallel_for(list.items.size(), 8, [&](std::size_t i) -> Status {
+      auto removed = client_.remove(
+          secret(id, std::string(list.items[i].string_at({"metadata", "name"}))),
+          {.uid = std::string(list.items[i].string_at({"metadata", "uid"})), .resource_version = {}},
+          context);
+      if (!removed && removed.error().kind != ErrorKind::NotFound) return std::move(removed).error();
+      return {};
+    }));
+  }
+  return {};
+}
+
+Status Store::sweep_chunks(const ReleaseId& id, const Context& context) {
+  kube::ListOptions options;
+  options.ns = id.ns;
+  options.label_selector = fmt::format("{}={},{} in (chunk,revision)", kReleaseLabel, id.name, kRecordLabel);
+  options.metadata_only = true;
+  MIST_TRY(const kube::ObjectList list, client_.list(secrets(), options, context));
+  const auto attempt_of = [](const Value& item) {
+    return std::pair{std::string(item.string_at({"metadata", "labels", kRevisionLabel})),
+                     std::string(item.string_at({"metadata", "annotations", kAttemptAnnotation}))};
+  };
+  std::set<std::pair<std::string, std::string>> living;
+  for (const Value& item : list.items) {
+    if (item.string_at({"metadata", "labels", kRecordLabel}) == "revision") living.insert(attempt_of(item));
+  }
+  for (const Value& item : list.items) {
+    if (item.string_at({"metadata", "labels", kRecordLabel}) != "chunk" || living.contains(attempt_of(item)))
+      continue;
+    auto removed = client_.remove(
+        secret(id, std::string(item.string_at({"metadata", "name"}))),
+        {.uid = std::string(item.string_at({"metadata", "uid"})), .resource_version = {}}, context);
+    if (!removed && removed.error().kind != ErrorKind::NotFound) return std::move(removed).error();
+  }
+  return {};
+}
+
+}  // namespace mist::release
