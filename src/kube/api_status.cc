@@ -91,11 +91,22 @@ std::string hint_for(int status, std::string_view reason, const Asked& asked) {
   return {};
 }
 
+// A patch with the uid of another object is answered as if it were a change of that field (422); PUT and
+// DELETE answer 409.
+bool names_other_uid(const Value& status) {
+  const Value* causes = status.at_path({"details", "causes"});
+  return causes != nullptr && causes->is_array() &&
+         std::ranges::any_of(causes->as_array(), [](const Value& cause) {
+           return cause.string_at("field") == "metadata.uid" &&
+                  cause.string_at("message").ends_with("field is immutable");
+         });
+}
+
 }  // namespace
 
 Error status_error(const Value& status, int http_status, const Asked& asked) {
-  const Value* code = status.find("code");
-  if (code != nullptr && code->is_int() && code->as_int() >= 300 && code->as_int() < 600)
+  // Inside of a watch there is no HTTP status but the one in the object.
+  if (const Value* code = status.find("code"); http_status == 0 && code != nullptr && code->is_int())
     http_status = static_cast<int>(code->as_int());
   const std::string_view reason = status.string_at("reason");
   std::string because = escape_controls(status.string_at("message"), true);
@@ -107,8 +118,10 @@ Error status_error(const Value& status, int http_status, const Asked& asked) {
       because += field.empty() ? fmt::format("\n{}", text) : fmt::format("\n{}: {}", field, text);
     }
   }
+  ErrorKind kind = kind_of(http_status, reason);
+  if (names_other_uid(status)) kind = ErrorKind::Conflict;
   if (because.empty()) because = fmt::format("HTTP {}: {}", http_status, meaning(http_status));
-  return error(kind_of(http_status, reason), "cannot {} {} on {}", asked.verb, asked.object, asked.server)
+  return error(kind, "cannot {} {} on {}", asked.verb, asked.object, asked.server)
       .with_because(std::move(because))
       .with_hint(hint_for(http_status, reason, asked));
 }
@@ -137,6 +150,13 @@ Result<Value> decode_answer(const http::Response& response, const Asked& asked) 
                asked.verb, asked.object, asked.server)
       .with_because(excerpt(response.body))
       .with_hint("check the server address of the context, and proxies on the way");
+}
+
+void correct_status(http::Response& response) {
+  if (response.status != 500) return;
+  const auto body = encoding::parse_json(response.body);
+  if (body && body->string_at("message").starts_with("failed to create typed patch object"))
+    response.status = 422;
 }
 
 std::vector<std::string> warnings_of(const http::Headers& headers) {

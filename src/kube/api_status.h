@@ -26,8 +26,12 @@ struct Asked {
 Result<encoding::Value> decode_answer(const http::Response& response, const Asked& asked);
 /// Only the error half: for a response that isn't 2xx.
 Error answer_error(const http::Response& response, const Asked& asked);
-/// The error of a Status object (an ERROR event of a watch, too).
+/// The error of a Status object. `http_status` 0: its own code counts (an ERROR event of a watch).
 Error status_error(const encoding::Value& status, int http_status, const Asked& asked);
+
+/// Makes a 422 of the 500 by which API servers answer an apply that doesn't fit the schema (seen with 1.36):
+/// an input error, which no retry cures.
+void correct_status(http::Response& response);
 
 /// The texts of `Warning: 299 - "text"` headers (RFC 7234, 5.5), unquoted, control characters escaped.
 std::vector<std::string> warnings_of(const http::Headers& headers);

@@ -11,7 +11,25 @@
 namespace mist::kube {
 namespace {
 
-// One HTTP client with its retries.
+// One HTTP client, below it what the retries must not take for an outage.
+class CorrectingClient final : public http::Transport {
+ public:
+  explicit CorrectingClient(http::ClientOptions options) : client_(std::move(options)) {}
+
+  Result<http::Response> send(const http::Request& request, const Context& context) override {
+    auto response = client_.send(request, context);
+    if (response) correct_status(*response);
+    return response;
+  }
+  Result<http::Response> stream(const http::Request& request, const http::BodyPiece& piece,
+                                const Context& context) override {
+    return client_.stream(request, piece, context);
+  }
+
+ private:
+  http::Client client_;
+};
+
 class RetryingClient final : public http::Transport {
  public:
   RetryingClient(http::ClientOptions options, const http::RetryOptions& retry, const World& world)
@@ -26,7 +44,7 @@ class RetryingClient final : public http::Transport {
   }
 
  private:
-  http::Client client_;
+  CorrectingClient client_;
   http::RetryingTransport retrying_;
 };
 

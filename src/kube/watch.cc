@@ -70,7 +70,7 @@ bool Watcher::take_line(std::string_view line, const WatchHandler& handler, Conn
   }
   const std::string_view type = event->string_at("type");
   if (type == "ERROR") {
-    Error failure = status_error(*object, 500, asked_);
+    Error failure = status_error(*object, 0, asked_);
     if (failure.kind == ErrorKind::Gone)
       connection.relist = true;
     else

@@ -69,8 +69,7 @@ TEST_F(FakeClusterTest, ApplyConflictNamesManagerAndFieldUnlessForced) {
   const auto refused = apply(config_map("a", Value::object({{"x", "2"}})));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
-  EXPECT_EQ(refused.error().because,
-            "Apply failed with 1 conflict: conflict with \"kubectl\" using v1: .data.x");
+  EXPECT_EQ(refused.error().because, "Apply failed with 1 conflict: conflict with \"kubectl\": .data.x");
   EXPECT_TRUE(apply(config_map("a", Value::object({{"x", "1"}}))).ok()) << "the same value is shared";
   const auto forced = apply(config_map("a", Value::object({{"x", "2"}})), {.force = true});
   EXPECT_EQ(forced->string_at({"data", "x"}), "2");

@@ -177,8 +177,8 @@ Status FakeStore::check_preconditions(const FakeKind& kind, const ObjectKey& key
   if (!uid.empty() && uid != live->string_at({"metadata", "uid"}))
     return fake_answer(
         ErrorKind::Conflict, "write", key,
-        head + fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", uid,
-                           live->string_at({"metadata", "uid"})));
+        fmt::format("{} \"{}\" is invalid: metadata.uid: Invalid value: \"{}\": field is immutable",
+                    kind.kind.kind, key.name, uid));
   if (!version.empty() && version != live->string_at({"metadata", "resourceVersion"}))
     return fake_answer(
         ErrorKind::Conflict, "write", key,

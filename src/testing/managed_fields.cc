@@ -67,8 +67,8 @@ std::string conflict_words(const std::vector<std::pair<const Manager*, FieldSet>
   const auto named = [](const Manager& manager) {
     std::string text = fmt::format("\"{}\"", manager.name);
     if (!manager.subresource.empty()) text += fmt::format(" with subresource \"{}\"", manager.subresource);
-    text += fmt::format(" using {}", manager.api_version);
-    if (manager.operation == "Update") text += " at " + manager.time;
+    if (manager.operation == "Update")
+      text += fmt::format(" using {} at {}", manager.api_version, manager.time);
     return text;
   };
   std::size_t count = 0;
