@@ -1,0 +1,150 @@
+// The real Client against an HTTP/2 server.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "http/client.h"
+#include "testing/certificates.h"
+#include "testing/h2_server.h"
+
+namespace mist::http {
+namespace {
+
+using mist::testing::CertifiedKey;
+using mist::testing::H2Server;
+using mist::testing::ServerTls;
+using mist::testing::TestAuthority;
+using ::testing::EndsWith;
+
+class ClientH2 : public ::testing::Test {
+ protected:
+  ServerTls server_tls() const {
+    const CertifiedKey pair = authority_.issue();
+    return {.certificate_pem = pair.certificate_pem, .key_pem = pair.key_pem, .client_ca_pem = {}};
+  }
+  ClientOptions options(std::size_t streams = 16) const {
+    ClientOptions result;
+    result.tls.ca_pem = authority_.certificate_pem();
+    result.streams_per_connection = streams;
+    return result;
+  }
+  Request request(std::string body, Repeat repeat = Repeat::Unsafe) const {
+    return {.method = "POST", .url = server_.url(), .body = std::move(body), .repeat = repeat};
+  }
+
+  TestAuthority authority_;
+  H2Server server_{server_tls()};
+};
+
+TEST_F(ClientH2, SpeaksHttp2WhereItIsOffered) {
+  Client client(options());
+  const auto response = client.send(request("echo me"), Context());
+  ASSERT_TRUE(response.ok()) << response.error().to_line();
+  EXPECT_EQ(response->status, 200);
+  EXPECT_EQ(response->body, "echo me");
+}
+
+TEST_F(ClientH2, RequestsShareOneConnection) {
+  Client client(options());
+  std::atomic<int> good{0};
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 16; ++i)
+      threads.emplace_back([&] {
+        const auto response = client.send(request("gather 16"), Context());
+        if (response.ok() && response->body == "together") ++good;
+      });
+  }
+  EXPECT_EQ(good, 16);
+  EXPECT_EQ(server_.connections(), 1u);
+}
+
+TEST_F(ClientH2, MoreRequestsOpenMoreConnections) {
+  Client client(options(4));
+  std::stop_source stop;
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 16; ++i)
+    threads.emplace_back([&] { (void)client.send(request("hang"), Context(stop.get_token())); });
+  while (server_.requests() < 16) std::this_thread::yield();
+  EXPECT_GT(server_.connections(), 1u);
+  EXPECT_LE(server_.connections(), 4u);
+  stop.request_stop();
+}
+
+TEST_F(ClientH2, ManyThreadsManyRequests) {
+  Client client(options());
+  std::atomic<int> good{0};
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 64; ++t)
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < 30; ++i) {
+          const std::string body = fmt::format("echo {} {}", t, i);
+          const auto response = client.send(request(body), Context());
+          if (response.ok() && response->body == body) ++good;
+        }
+      });
+  }
+  EXPECT_EQ(good, 64 * 30);
+}
+
+TEST_F(ClientH2, GivingUpOneRequestLeavesTheOthersAlone) {
+  Client client(options());
+  std::stop_source stop;
+  Result<Response> hanging = Response{};
+  std::jthread thread([&] { hanging = client.send(request("hang"), Context(stop.get_token())); });
+  while (server_.requests() == 0) std::this_thread::yield();
+  stop.request_stop();
+  thread.join();
+  ASSERT_FALSE(hanging.ok());
+  EXPECT_EQ(hanging.error().kind, ErrorKind::Cancelled);
+  EXPECT_TRUE(client.send(request("echo"), Context()).ok());
+  while (server_.cancelled() == 0) std::this_thread::yield();  // the server hears of it
+  EXPECT_EQ(server_.connections(), 1u);
+}
+
+TEST_F(ClientH2, ResetStreamsAreRetryable) {
+  Client client(options());
+  for (const char* body : {"reset", "goaway"}) {
+    const auto response = client.send(request(body), Context());
+    ASSERT_FALSE(response.ok()) << body;
+    EXPECT_EQ(response.error().kind, ErrorKind::Retryable) << response.error().to_line();
+    EXPECT_THAT(response.error().message, EndsWith(std::string(kMaybeSent)));
+  }
+}
+
+TEST_F(ClientH2, RefusedStreamsEnd) {
+  Client client(options());
+  const auto response = client.send(request("refuse"), Context());
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().kind, ErrorKind::Retryable) << response.error().to_line();
+}
+
+TEST_F(ClientH2, AnAnswerThatStopsInTheMiddleEndsAtTheIdleTimeout) {
+  Client client(options());
+  Request part = request("part");
+  part.idle_timeout = std::chrono::milliseconds(50);
+  const auto response = client.send(part, Context());
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().kind, ErrorKind::Retryable);
+}
+
+TEST_F(ClientH2, StreamsPiecesAndStopsWhenToldTo) {
+  Client client(options());
+  std::string got;
+  const auto response = client.stream(
+      request("part"),
+      [&](std::string_view piece) {
+        got += piece;
+        return false;
+      },
+      Context());
+  ASSERT_TRUE(response.ok()) << response.error().to_line();
+  EXPECT_EQ(response->status, 200);
+  EXPECT_EQ(got, "part");
+}
+
+}  // namespace
+}  // namespace mist::http
