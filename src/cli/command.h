@@ -90,8 +90,8 @@ struct Example {
 using Handler = Result<ExitCode> (*)(const Invocation&, World&);
 
 struct Command {
-  std::string_view path;     ///< "install", "registry add"
-  std::string_view summary;  ///< one line for lists of commands, no full stop
+  std::string_view path;          ///< "install", "registry add"
+  std::string_view summary = {};  ///< one line for lists of commands, no full stop
   Handler run = nullptr;
   std::span<const Argument> arguments = {};
   std::span<const FlagGroup> flags = {};  ///< without the global ones

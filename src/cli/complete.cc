@@ -107,9 +107,9 @@ class Completer {
   void remember(const Flag& flag, std::string_view text) {
     if (flag.type != FlagType::Texts) given_.push_back(flag.name);
     if (text.starts_with('=')) text.remove_prefix(1);
-    if (flag.name == "namespace") scope_.ns = text;
-    if (flag.name == "context") scope_.cluster.context = text;
-    if (flag.name == "kubeconfig") scope_.cluster.kubeconfig = text;
+    if (flag.name == "namespace") cluster_.ns = text;
+    if (flag.name == "context") cluster_.context = text;
+    if (flag.name == "kubeconfig") cluster_.kubeconfig = text;
   }
 
   // The words that name the command go; what is left are arguments.
@@ -228,7 +228,7 @@ class Completer {
           return;
         }
         // "name/": what follows is a path inside the registry.
-        for (const std::string& registry : names_(Completion::Registry, scope_))
+        for (const std::string& registry : names_(Completion::Registry, cluster_))
           if (const std::string word = registry + "/"; word.starts_with(typed))
             reply_.words.push_back(prefix + word);
         reply_.no_space = true;
@@ -238,7 +238,7 @@ class Completer {
       case Completion::Namespace:
       case Completion::Context:
       case Completion::Registry:
-        return offer_all(names_(kind, scope_), prefix, typed);
+        return offer_all(names_(kind, cluster_), prefix, typed);
     }
   }
 
@@ -250,7 +250,7 @@ class Completer {
   const Flag* pending_ = nullptr;        // the flag whose value comes next
   bool ended_ = false;                   // after "--"
   const Command* command_ = nullptr;
-  CompletionScope scope_;
+  ClusterChoice cluster_;
   CompletionReply reply_;
 };
 

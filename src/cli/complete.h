@@ -18,14 +18,9 @@ struct CompletionReply {
   bool no_space = false;  ///< what follows belongs to the same word ("--namespace=")
 };
 
-/// What the cluster flags on the line chose.
-struct CompletionScope {
-  ClusterChoice cluster;
-  std::string ns;
-};
-
-/// Names that only the outside world knows (names.h); none where it can't be asked.
-using NameSource = std::function<std::vector<std::string>(Completion kind, const CompletionScope& scope)>;
+/// Names that only the outside world knows (names.h), of the cluster that the flags on the line chose; none
+/// where it can't be asked.
+using NameSource = std::function<std::vector<std::string>(Completion kind, const ClusterChoice& cluster)>;
 
 /// `line` up to the cursor, the program's name included, as typed: quotes and backslashes are understood.
 CompletionReply complete(std::string_view line, const CommandTable& table, const NameSource& names);

@@ -5,6 +5,8 @@
 #include "cli/places.h"
 #include "config/config.h"
 #include "kube/client.h"
+#include "kube/kubeconfig.h"
+#include "release/store.h"
 
 namespace mist::cli {
 namespace {
@@ -20,8 +22,8 @@ Result<Names> registries(World& world) {
   return names;
 }
 
-Result<Names> namespaces(const CompletionScope& scope, World& world, const Context& context) {
-  MIST_TRY(const auto client, world.connect(scope.cluster, world));
+Result<Names> namespaces(const ClusterChoice& cluster, World& world, const Context& context) {
+  MIST_TRY(const auto client, world.connect(cluster, world));
   MIST_TRY(const kube::ResourceInfo resource, client->resource_for({"", "Namespace"}, "v1", context));
   kube::ListOptions options;
   options.metadata_only = true;
@@ -31,15 +33,32 @@ Result<Names> namespaces(const CompletionScope& scope, World& world, const Conte
   return names;
 }
 
-Result<Names> look_up(Completion kind, const CompletionScope& scope, World& world) {
+Result<Names> releases(const ClusterChoice& cluster, World& world, const Context& context) {
+  MIST_TRY(const auto client, world.connect(cluster, world));
+  MIST_TRY(const auto anchors, release::Store(*client).list_anchors(client->default_namespace(), context));
+  Names names;
+  for (const release::Anchor& anchor : anchors) names.push_back(anchor.id.name);
+  return names;
+}
+
+Result<Names> contexts(const ClusterChoice& cluster, World& world) {
+  MIST_TRY(const auto kubeconfig,
+           kube::Kubeconfig::load(kube::KubeconfigFiles::choose(cluster.kubeconfig, world.environment),
+                                  world.files));
+  return kubeconfig.context_names();
+}
+
+Result<Names> look_up(Completion kind, const ClusterChoice& cluster, World& world) {
   const Context context = world.context.with_timeout(std::chrono::seconds(2));
   switch (kind) {
     case Completion::Registry:
       return registries(world);
     case Completion::Namespace:
-      return namespaces(scope, world, context);
-    case Completion::Context:
+      return namespaces(cluster, world, context);
     case Completion::Release:
+      return releases(cluster, world, context);
+    case Completion::Context:
+      return contexts(cluster, world);
     case Completion::None:
     case Completion::File:
     case Completion::Directory:
@@ -52,8 +71,8 @@ Result<Names> look_up(Completion kind, const CompletionScope& scope, World& worl
 
 }  // namespace
 
-std::vector<std::string> names_of(Completion kind, const CompletionScope& scope, World& world) {
-  return look_up(kind, scope, world).value_or({});
+std::vector<std::string> names_of(Completion kind, const ClusterChoice& cluster, World& world) {
+  return look_up(kind, cluster, world).value_or({});
 }
 
 }  // namespace mist::cli

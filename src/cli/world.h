@@ -57,10 +57,11 @@ struct BuildInfo {
   std::string compiler;
 };
 
-/// Which cluster the user chose. Empty: not said.
+/// Which cluster, and which namespace in it, the user chose. Empty: not said.
 struct ClusterChoice {
-  std::string kubeconfig;
-  std::string context;
+  std::string kubeconfig = {};
+  std::string context = {};
+  std::string ns = {};
 };
 
 struct World {

@@ -1,6 +1,9 @@
 // mistctl: builds the real World and runs one command in it.
 
+#include <algorithm>
 #include <cstdlib>
+#include <system_error>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/fs.h"
@@ -8,8 +11,10 @@
 #include "base/random.h"
 #include "build_info.h"
 #include "cli/commands.h"
+#include "cli/places.h"
 #include "cli/run.h"
 #include "cli/world.h"
+#include "kube/connect.h"
 #include "main/host_streams.h"
 #include "main/interrupt.h"
 
@@ -24,6 +29,26 @@ mist::Path program_path(const char* argv0) {
   std::error_code failed;
   mist::Path path = std::filesystem::read_symlink("/proc/self/exe", failed);
   return failed ? std::filesystem::absolute(argv0, failed) : path;
+}
+
+mist::Result<std::unique_ptr<mist::kube::Client>> connect(const mist::cli::ClusterChoice& choice,
+                                                          mist::cli::World& world) {
+  MIST_TRY(const mist::config::Paths paths, mist::cli::paths_of(world));
+  const mist::kube::ConnectOptions options{
+      .kubeconfig = choice.kubeconfig,
+      .context = choice.context,
+      .ns = choice.ns,
+      .user_agent = mist::kube::user_agent("mistctl", world.build.version),
+      .cache_directory = paths.discovery(),
+  };
+  MIST_TRY(auto client, mist::kube::connect(options, {.fs = world.files,
+                                                      .processes = world.processes,
+                                                      .clock = world.clock,
+                                                      .random = world.random,
+                                                      .events = *world.events,
+                                                      .getenv = world.environment,
+                                                      .interactive_terminal = world.in.is_terminal()}));
+  return client;
 }
 
 }  // namespace
@@ -52,7 +77,7 @@ int main(int argc, char** argv) {
       .random = random,
       .environment = environment,
       .context = mist::Context(interrupt.token()),
-      .connect = nullptr,
+      .connect = connect,
   };
   const std::vector<std::string> args(argv + std::min(argc, 1), argv + argc);
   return static_cast<int>(mist::cli::run(args, world, mist::cli::command_table()));

@@ -51,8 +51,8 @@ void print_reply(const CompletionReply& reply, World& world) {
 
 Result<ExitCode> run_complete(const Invocation& invocation, World& world) {
   const std::string line = invocation.argument("LINE");
-  CompletionReply reply = complete(line, command_table(), [&](Completion kind, const CompletionScope& scope) {
-    return names_of(kind, scope, world);
+  CompletionReply reply = complete(line, command_table(), [&](Completion kind, const ClusterChoice& cluster) {
+    return names_of(kind, cluster, world);
   });
   strip_to_last_break(reply, line, invocation.argument("BREAKS"));
   print_reply(reply, world);

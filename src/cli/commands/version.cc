@@ -1,7 +1,7 @@
+#include "cli/cluster.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/output.h"
-#include "kube/client.h"
 
 namespace mist::cli {
 namespace {
@@ -26,9 +26,7 @@ Value client_version(const BuildInfo& build) {
 }
 
 Result<Value> server_version(const Invocation& invocation, World& world) {
-  const ClusterChoice choice{.kubeconfig = invocation.text("kubeconfig"),
-                             .context = invocation.text("context")};
-  MIST_TRY(const auto client, world.connect(choice, world));
+  MIST_TRY(const auto client, connect(invocation, world));
   return client->server_version(world.context.with_timeout(std::chrono::seconds(10)))
       .in("while asking the cluster for its version");
 }

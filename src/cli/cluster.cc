@@ -1,0 +1,15 @@
+#include "cli/cluster.h"
+
+namespace mist::cli {
+
+ClusterChoice cluster_choice(const Invocation& invocation) {
+  return {.kubeconfig = invocation.text("kubeconfig"),
+          .context = invocation.text("context"),
+          .ns = invocation.text("namespace")};
+}
+
+Result<std::unique_ptr<kube::Client>> connect(const Invocation& invocation, World& world) {
+  return world.connect(cluster_choice(invocation), world);
+}
+
+}  // namespace mist::cli

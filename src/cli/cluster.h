@@ -1,0 +1,19 @@
+#pragma once
+// The cluster that the global flags choose.
+
+#include <memory>
+
+#include "cli/invocation.h"
+#include "cli/world.h"
+#include "kube/client.h"
+
+namespace mist::cli {
+
+/// --kubeconfig, --context, --namespace.
+ClusterChoice cluster_choice(const Invocation& invocation);
+
+/// A client of that cluster; its default_namespace() is --namespace if that was given. Sends nothing by
+/// itself. Errors: of kube::connect.
+Result<std::unique_ptr<kube::Client>> connect(const Invocation& invocation, World& world);
+
+}  // namespace mist::cli

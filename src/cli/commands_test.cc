@@ -1,0 +1,197 @@
+#include "cli/commands.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "cli/duration.h"
+#include "cli/flags.h"
+#include "cli/help.h"
+#include "cli/manual.h"
+#include "testing/fake_world.h"
+
+namespace mist::cli {
+namespace {
+
+std::string page_of(const Command& command) {
+  return std::string(command.path.substr(0, command.path.find(' ')));
+}
+
+template <typename Visit>
+void each_flag(Visit visit) {
+  for (const Command* command : command_table().commands)
+    for (const FlagGroup& group : command->flags)
+      for (const Flag& flag : group.flags) visit(*command, flag);
+}
+
+TEST(Commands, ANameOrLetterTakesAValueEverywhereOrNowhere) {
+  std::map<std::string, bool> takes;
+  for (const Flag& flag : kGlobalFlags.flags) {
+    takes[std::string(flag.name)] = takes_value(flag);
+    if (flag.letter != 0) takes[std::string(1, flag.letter)] = takes_value(flag);
+  }
+  each_flag([&](const Command& command, const Flag& flag) {
+    EXPECT_EQ(takes.try_emplace(std::string(flag.name), takes_value(flag)).first->second, takes_value(flag))
+        << command.path << " --" << flag.name;
+    if (flag.letter != 0) {
+      EXPECT_EQ(takes.try_emplace(std::string(1, flag.letter), takes_value(flag)).first->second,
+                takes_value(flag))
+          << command.path << " -" << flag.letter;
+    }
+  });
+}
+
+TEST(Commands, NoFlagHidesAnother) {
+  for (const Command* command : command_table().commands) {
+    std::multiset<std::string> names;
+    const auto count = [&](const FlagGroup& group) {
+      for (const Flag& flag : group.flags) {
+        names.insert(std::string(flag.name));
+        if (flag.letter != 0) names.insert(std::string(1, flag.letter));
+      }
+    };
+    for (const FlagGroup& group : command->flags) count(group);
+    count(kGlobalFlags);
+    for (const std::string& name : names) EXPECT_EQ(names.count(name), 1u) << command->path << " " << name;
+  }
+}
+
+TEST(Commands, RecordsAreComplete) {
+  std::set<std::string_view> paths;
+  for (const Command* command : command_table().commands) {
+    EXPECT_TRUE(paths.insert(command->path).second) << command->path;
+    EXPECT_NE(command->run, nullptr) << command->path;
+    EXPECT_FALSE(command->summary.empty()) << command->path;
+    EXPECT_FALSE(command->summary.ends_with('.')) << command->path;
+    if (!command->hidden) {
+      EXPECT_NE(find_page(page_of(*command)), nullptr) << "no page for " << command->path;
+    }
+    if (const auto space = command->path.find(' '); space != std::string_view::npos) {
+      EXPECT_TRUE(std::ranges::any_of(
+          command_table().groups,
+          [&](const CommandGroup& group) { return group.name == command->path.substr(0, space); }))
+          << command->path << " needs its group";
+    }
+    for (std::size_t i = 0; i + 1 < command->arguments.size(); ++i)
+      EXPECT_TRUE(command->arguments[i].arity == Arity::Required ||
+                  command->arguments[i].arity == Arity::Optional)
+          << command->path;
+  }
+}
+
+TEST(Commands, FallbacksAreValues) {
+  each_flag([&](const Command& command, const Flag& flag) {
+    const std::string where = fmt::format("{} --{}", command.path, flag.name);
+    EXPECT_FALSE(flag.help.empty()) << where;
+    EXPECT_FALSE(flag.help.ends_with('.')) << where;
+    EXPECT_EQ(flag.type == FlagType::Bool || flag.type == FlagType::Count, flag.value.empty()) << where;
+    if (flag.type == FlagType::Duration && !flag.fallback.empty()) {
+      EXPECT_TRUE(parse_duration(flag.fallback).ok()) << where;
+    }
+    if (flag.type == FlagType::Choice && !flag.fallback.empty()) {
+      EXPECT_NE(std::ranges::find(flag.choices, flag.fallback), flag.choices.end()) << where;
+    }
+  });
+}
+
+TEST(Commands, EveryPageBelongsToACommand) {
+  for (const ManualPage& page : manual_pages())
+    EXPECT_TRUE(std::ranges::any_of(command_table().commands, [&](const Command* command) {
+      return page_of(*command) == page.name;
+    })) << page.name;
+}
+
+TEST(Commands, ExamplesParse) {
+  for (const Command* command : command_table().commands)
+    for (const Example& example : command->examples) {
+      if (!example.line.starts_with("mistctl ")) continue;
+      std::vector<std::string> args;
+      for (const std::string_view word : split(example.line, ' ')) args.emplace_back(word);
+      args.erase(args.begin());
+      const auto parsed = parse(args, command_table());
+      EXPECT_TRUE(parsed.ok()) << example.line << ": " << (parsed.ok() ? "" : parsed.error().to_line());
+    }
+}
+
+TEST(Help, FitsTheTerminal) {
+  for (const Command* command : command_table().commands) {
+    const std::string text = help_text({.command = command, .group = {}}, command_table(), 80, false);
+    for (const std::string_view line : split(text, '\n'))
+      if (!line.starts_with("  mistctl") && !line.starts_with("  #")) {
+        EXPECT_LE(line.size(), 80u) << line;
+      }
+  }
+}
+
+TEST(Manual, RendersMarkdown) {
+  const ManualPage page{
+      "x",
+      "# Title\n\nSome `code` and **bold**\ntext.\n\n* one\n* two\n  more\n\n    a  b\n\n    c\n\nEnd.\n"};
+  EXPECT_EQ(render_page(page, 80, false),
+            "Title\n\nSome code and bold text.\n  * one\n  * two more\n\n    a  b\n\n    c\n\nEnd.\n"
+            "\nArguments and flags: mistctl x --help\n");
+}
+
+TEST(Manual, WritesRoffThatManUnderstands) {
+  const ManualPage page{"x", "# T\n\n.dot `--flag`\n\n    .code \\n\n"};
+  const std::string roff = roff_page(page, {}, "1.2.3");
+  EXPECT_NE(roff.find(".TH MISTCTL\\-X 1 \"\" \"mistctl 1.2.3\" \"Mistletoe\"\n"), std::string::npos);
+  EXPECT_NE(roff.find("\n\\&.dot \\fB\\-\\-flag\\fR\n"), std::string::npos);
+  EXPECT_NE(roff.find("\n\\&.code \\en\n"), std::string::npos);
+}
+
+struct Run : ::testing::Test {
+  ExitCode run(std::vector<std::string> args) { return fake.run(args, command_table()); }
+  testing::FakeWorld fake;
+};
+
+TEST_F(Run, VersionNeedsNothing) {
+  EXPECT_EQ(run({"version"}), ExitCode::Ok);
+  EXPECT_EQ(fake.out.take(), "mistctl 0.0.0-test (commit none, test/none, none)\n");
+  EXPECT_EQ(run({"--version"}), ExitCode::Ok);
+  EXPECT_EQ(fake.err.take(), "");
+}
+
+TEST_F(Run, ErrorsGoToStderrInTheFormThatWasAsked) {
+  EXPECT_EQ(run({"version", "--bad"}), ExitCode::Usage);
+  EXPECT_EQ(fake.err.take(),
+            "error: mistctl version has no flag --bad\n  try: mistctl version --help lists them\n");
+  EXPECT_EQ(run({"version", "--bad", "-o", "json"}), ExitCode::Usage);
+  EXPECT_TRUE(fake.err.take().starts_with("{\"kind\":\"Error\",\"exitCode\":2,"));
+  EXPECT_EQ(fake.out.take(), "");
+}
+
+TEST_F(Run, AFullDiskIsAnError) {
+  fake.out.failure = error(ErrorKind::Retryable, "cannot write to standard output");
+  EXPECT_EQ(run({"version"}), ExitCode::Failed);
+  EXPECT_EQ(fake.err.take(), "error: cannot write to standard output\n");
+}
+
+TEST_F(Run, ColorsFollowTheTerminalAndTheUser) {
+  const auto colored = [&](std::vector<std::string> args) {
+    run(std::move(args));
+    return fake.out.take().find('\x1b') != std::string::npos;
+  };
+  EXPECT_FALSE(colored({"help"}));
+  EXPECT_TRUE(colored({"help", "--color=always"}));
+  fake.out.terminal = true;
+  EXPECT_TRUE(colored({"help"}));
+  EXPECT_FALSE(colored({"help", "--color=never"}));
+  fake.environment["NO_COLOR"] = "1";
+  EXPECT_FALSE(colored({"help"}));
+  fake.environment["NO_COLOR"] = "";
+  EXPECT_TRUE(colored({"help"}));
+  fake.environment["TERM"] = "dumb";
+  EXPECT_FALSE(colored({"help"}));
+}
+
+TEST_F(Run, ManualPagesAreWrittenForAllCommands) {
+  EXPECT_EQ(run({"__manual-pages", (fake.home.path() / "man1").string()}), ExitCode::Ok);
+  EXPECT_EQ(fake.files.list(fake.home.path() / "man1")->size(), manual_pages().size());
+}
+
+}  // namespace
+}  // namespace mist::cli

@@ -1,0 +1,95 @@
+#include "cli/complete.h"
+
+#include <gtest/gtest.h>
+
+#include "cli/flags.h"
+
+namespace mist::cli {
+namespace {
+
+Result<ExitCode> nothing(const Invocation&, World&) { return ExitCode::Ok; }
+
+constexpr std::string_view kOutputs[] = {"json", "dir=", "yaml"};
+constexpr Flag kInstallFlags[] = {
+    {.name = "package", .letter = 'p', .type = FlagType::Text, .completion = Completion::Package},
+    {.name = "values", .letter = 'f', .type = FlagType::Texts, .completion = Completion::File},
+    {.name = "output", .letter = 'o', .type = FlagType::Choice, .choices = kOutputs},
+    {.name = "wait"},
+};
+constexpr FlagGroup kGroups[] = {{"Flags", kInstallFlags}};
+constexpr Argument kArguments[] = {{.name = "NAME", .completion = Completion::Release}};
+constexpr Argument kRegistry[] = {{.name = "NAME", .arity = Arity::Any, .completion = Completion::Registry}};
+constexpr Argument kWords[] = {{.name = "COMMAND", .arity = Arity::Any, .completion = Completion::Command}};
+constexpr Command kUpgrade{.path = "upgrade", .run = nothing, .arguments = kArguments, .flags = kGroups};
+constexpr Command kAdd{.path = "registry add", .run = nothing};
+constexpr Command kUpdate{.path = "registry update", .run = nothing, .arguments = kRegistry};
+constexpr Command kHelp{.path = "help", .run = nothing, .arguments = kWords};
+constexpr Command kHidden{.path = "__hidden", .run = nothing, .hidden = true};
+constexpr const Command* kCommands[] = {&kUpgrade, &kAdd, &kUpdate, &kHelp, &kHidden};
+constexpr CommandTable kTable{kCommands, {}};
+
+std::vector<std::string> names(Completion kind, const ClusterChoice& cluster) {
+  if (kind == Completion::Registry) return {"mistletoe", "team"};
+  if (kind == Completion::Namespace) return {"default", "shop"};
+  if (kind == Completion::Context) return {"dev"};
+  if (kind == Completion::Release) return {fmt::format("{}-{}-app", cluster.context, cluster.ns)};
+  return {};
+}
+
+using Words = std::vector<std::string>;
+CompletionReply at(std::string_view line) { return complete(line, kTable, names); }
+
+TEST(Complete, Commands) {
+  EXPECT_EQ(at("mistctl ").words, (Words{"help", "registry", "upgrade"}));
+  EXPECT_EQ(at("mistctl up").words, (Words{"upgrade"}));
+  EXPECT_EQ(at("mistctl registry ").words, (Words{"add", "update"}));
+  EXPECT_EQ(at("mistctl -n shop registry u").words, (Words{"update"}));
+  EXPECT_EQ(at("mistctl help registry ").words, (Words{"add", "update"}));
+}
+
+TEST(Complete, FlagsThatMayStillBeGiven) {
+  EXPECT_EQ(at("mistctl upgrade --w").words, (Words{"--wait"}));
+  EXPECT_EQ(at("mistctl upgrade --wait --w").words, Words{});
+  EXPECT_EQ(at("mistctl upgrade -f a --val").words, (Words{"--values"}));
+  EXPECT_EQ(at("mistctl --kube").words, (Words{"--kubeconfig"}));
+  EXPECT_EQ(at("mistctl registry add --w").words, Words{});
+}
+
+TEST(Complete, ValuesOfFlags) {
+  EXPECT_EQ(at("mistctl upgrade -o ").words, (Words{"dir=", "json", "yaml"}));
+  EXPECT_TRUE(at("mistctl upgrade -o ").no_space);
+  EXPECT_EQ(at("mistctl upgrade --output=y").words, (Words{"--output=yaml"}));
+  EXPECT_EQ(at("mistctl upgrade -o dir=").files, CompletionReply::Files::Directories);
+  EXPECT_EQ(at("mistctl upgrade --color ").words, (Words{"always", "auto", "never"}));
+  EXPECT_EQ(at("mistctl upgrade -n s").words, (Words{"shop"}));
+  EXPECT_EQ(at("mistctl upgrade -f ").files, CompletionReply::Files::Files);
+}
+
+TEST(Complete, ArgumentsKnowTheScope) {
+  EXPECT_EQ(at("mistctl upgrade -n shop --context=dev ").words, (Words{"dev-shop-app"}));
+  EXPECT_EQ(at("mistctl upgrade app ").words, Words{}) << "takes only one";
+  EXPECT_EQ(at("mistctl registry update team mi").words, (Words{"mistletoe"}));
+}
+
+TEST(Complete, Packages) {
+  EXPECT_EQ(at("mistctl upgrade -p t").words, (Words{"team/"}));
+  EXPECT_TRUE(at("mistctl upgrade -p t").no_space);
+  EXPECT_EQ(at("mistctl upgrade -p ./").files, CompletionReply::Files::Files);
+}
+
+TEST(Complete, UnderstandsQuotesAndTheEndOfFlags) {
+  EXPECT_EQ(at("mistctl upgrade -n 'shop' --context \"d").words, (Words{"dev"}));
+  EXPECT_EQ(at("mistctl upgrade -- --w").words, Words{});
+}
+
+TEST(Complete, BashSeesOnlyWhatFollowsItsWordBreak) {
+  CompletionReply reply = at("mistctl upgrade --output=y");
+  strip_to_last_break(reply, "mistctl upgrade --output=y", " =:");
+  EXPECT_EQ(reply.words, (Words{"yaml"}));
+  reply = at("mistctl upgrade --output=y");
+  strip_to_last_break(reply, "mistctl upgrade --output=y", " ");
+  EXPECT_EQ(reply.words, (Words{"--output=yaml"}));
+}
+
+}  // namespace
+}  // namespace mist::cli

@@ -1,0 +1,276 @@
+#include "cli/progress.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "cli/live_progress.h"
+#include "cli/plain_progress.h"
+#include "testing/fake_world.h"
+
+namespace mist::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+// The part of a terminal that live progress relies on: lines, wrapping, cursor up, erase below. Narrowing
+// reflows lines, as terminals do.
+class Screen {
+ public:
+  explicit Screen(int columns) : columns_(columns) {}
+
+  void write(std::string_view text) {
+    for (std::size_t i = 0; i < text.size();) {
+      if (text[i] == '\n') {
+        ++row_, column_ = 0, ++i;
+        if (row_ >= lines_.size()) lines_.resize(row_ + 1);
+      } else if (text[i] == '\r') {
+        column_ = 0, ++i;
+      } else if (text[i] == '\x1b') {
+        const std::size_t end = text.find_first_not_of("0123456789;", i + 2);
+        const std::string number(text.substr(i + 2, end - i - 2));
+        if (text[end] == 'A') row_ -= std::stoul(number);
+        if (text[end] == 'J') {
+          lines_.resize(row_ + 1);
+          lines_[row_].resize(column_);
+        }
+        i = end + 1;
+      } else {
+        put(text, i);
+      }
+    }
+  }
+
+  std::string text() const {
+    std::string out;
+    for (const auto& line : lines_) {
+      for (const std::string& cell : line) out += cell;
+      out += '\n';
+    }
+    while (out.ends_with("\n\n")) out.pop_back();
+    return out == "\n" ? "" : out;
+  }
+
+  void resize(int columns) {
+    columns_ = columns;
+    std::vector<std::vector<std::string>> old = std::exchange(lines_, {{}});
+    row_ = column_ = 0;
+    for (std::size_t i = 0; i < old.size(); ++i) {
+      if (i > 0) write("\n");
+      for (const std::string& cell : old[i]) write(cell);
+    }
+  }
+
+ private:
+  void put(std::string_view text, std::size_t& i) {
+    std::size_t end = i + 1;
+    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) ++end;
+    if (column_ == static_cast<std::size_t>(columns_)) write("\n");
+    auto& line = lines_[row_];
+    if (line.size() <= column_) line.resize(column_ + 1, " ");
+    line[column_++] = text.substr(i, end - i);
+    i = end;
+  }
+
+  int columns_;
+  std::size_t row_ = 0, column_ = 0;
+  std::vector<std::vector<std::string>> lines_{{}};
+};
+
+struct Live : ::testing::Test {
+  std::string screen() {
+    live->draw();
+    return shown();
+  }
+  std::string shown() {
+    terminal.write(err.take());
+    return terminal.text();
+  }
+  testing::FakeOutput err;
+  testing::FakeClock clock;
+  Screen terminal{40};
+  std::unique_ptr<LiveProgress> live = [this] {
+    err.width = 40;
+    err.height = 10;
+    return std::make_unique<LiveProgress>(err, clock, false);
+  }();
+};
+
+TEST_F(Live, ShowsOnlyWhatTakesLonger) {
+  live->began({1, "compiling"});
+  EXPECT_EQ(screen(), "");
+  clock.advance(200ms);
+  EXPECT_NE(screen().find(" compiling  0.2s\n"), std::string::npos);
+  live->ended({1, true});
+  EXPECT_EQ(screen(), "");
+}
+
+TEST_F(Live, FinishedObjectsScrollAboveTheArea) {
+  live->object({"ConfigMap a", "created", ""});
+  live->object({"Deployment b", "waiting", "0 of 1 ready"});
+  clock.advance(1500ms);
+  EXPECT_EQ(screen().substr(0, screen().find('\n') + 1), "ConfigMap a created\n");
+  EXPECT_NE(screen().find(" Deployment b  waiting: 0 of 1"), std::string::npos);
+  live->object({"Deployment b", "ready", ""});
+  EXPECT_EQ(screen(), "ConfigMap a created\nDeployment b ready\n");
+}
+
+TEST_F(Live, WarningsAppearAtOnceAboveTheArea) {
+  live->began({1, "working"});
+  clock.advance(1s);
+  (void)screen();
+  live->warn("beware \x1b[31m");
+  EXPECT_EQ(shown().substr(0, 23), "warning: beware \\x1b[31");
+  EXPECT_NE(shown().find("working"), std::string::npos);
+}
+
+TEST_F(Live, LinesNeverReachTheLastColumn) {
+  live->began({1, std::string(200, 'x')});
+  clock.advance(100s);
+  for (const int width : {40, 20, 11, 5, 1}) {
+    err.width = width;
+    terminal.resize(width);
+    terminal = Screen(width);
+    live->draw();
+    std::string text = err.take();
+    if (const auto erase = text.rfind("\x1b[J"); erase != std::string::npos) text.erase(0, erase + 3);
+    Screen fresh(width);
+    fresh.write(text);
+    EXPECT_LE(std::ranges::count(fresh.text(), '\n'), 1) << width;
+  }
+}
+
+TEST_F(Live, ANarrowedTerminalIsStillErasedWhole) {
+  live->object({"Deployment a-rather-long-name", "waiting", ""});
+  live->object({"Deployment b-rather-long-name", "waiting", ""});
+  clock.advance(1s);
+  (void)screen();
+  err.width = 16;
+  terminal.resize(16);
+  live->object({"Deployment a-rather-long-name", "ready", ""});
+  live->object({"Deployment b-rather-long-name", "ready", ""});
+  live.reset();
+  EXPECT_EQ(shown(), "Deployment a-rat\nher-long-name re\nady\nDeployment b-rat\nher-long-name re\nady\n");
+}
+
+TEST_F(Live, ManyRowsAreCounted) {
+  for (int i = 10; i < 40; ++i) live->object({fmt::format("Job {}", i), "waiting", ""});
+  clock.advance(1s);
+  const std::string text = screen();
+  EXPECT_EQ(std::ranges::count(text, '\n'), 9);
+  EXPECT_NE(text.find("… and 22 more"), std::string::npos);
+}
+
+TEST_F(Live, LeavesACleanScreen) {
+  live->began({1, "working"});
+  live->object({"Deployment b", "waiting", "long"});
+  clock.advance(1s);
+  (void)screen();
+  live.reset();
+  EXPECT_EQ(shown(), "");
+}
+
+TEST_F(Live, EachFrameIsOneWrite) {
+  live->began({1, "working"});
+  live->object({"Deployment b", "waiting", ""});
+  clock.advance(1s);
+  const int before = err.writes();
+  live->draw();
+  EXPECT_LE(err.writes() - before, 1);
+  const std::string text = err.take();
+  EXPECT_EQ(text.find("\x1b[?25"), std::string::npos) << "the cursor is left alone";
+}
+
+TEST_F(Live, ThreadsMayReportAtOnce) {
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 200; ++i) {
+        Activity activity(*live, "x");
+        live->object({fmt::format("Job {}-{}", t, i), "waiting", ""});
+        live->object({fmt::format("Job {}-{}", t, i), "ready", ""});
+      }
+    });
+  threads.clear();
+  live.reset();
+  EXPECT_EQ(std::ranges::count(shown(), '\n'), 1600);
+}
+
+struct Plain : ::testing::Test {
+  std::unique_ptr<EventSink> sink(ProgressOptions options) {
+    return std::make_unique<PlainProgress>(options, err, clock, false);
+  }
+  testing::FakeOutput err;
+  testing::FakeClock clock;
+};
+
+TEST_F(Plain, SaysEachThingOnce) {
+  const auto plain = sink({});
+  plain->info("hello");
+  plain->debug("details");
+  plain->warn("careful\x07");
+  plain->object({"Job a", "waiting", "0 of 1"});
+  plain->object({"Job a", "waiting", "0 of 1"});
+  plain->object({"Job a", "ready", ""});
+  EXPECT_EQ(err.take(), "hello\nwarning: careful\\x07\nJob a: waiting (0 of 1)\nJob a: ready\n");
+}
+
+TEST_F(Plain, ShortActivitiesStaySilent) {
+  const auto plain = sink({});
+  {
+    const Activity activity(*plain, "quick");
+  }
+  EXPECT_EQ(err.take(), "");
+}
+
+TEST_F(Plain, LongActivitiesAreAnnounced) {
+  const auto plain = sink({});
+  const Activity activity(*plain, "slow");
+  clock.advance(1s);
+  std::string text;
+  while (text.empty()) {
+    std::this_thread::yield();
+    text = err.take();
+  }
+  EXPECT_EQ(text, "… slow\n");
+}
+
+TEST_F(Plain, VerboseTellsBothEnds) {
+  const auto plain = sink({.verbosity = 1});
+  plain->debug("details");
+  {
+    Activity activity(*plain, "work");
+    clock.advance(300ms);
+    activity.fail();
+  }
+  EXPECT_EQ(err.take(), "details\n… work\n… work failed after 0.3s\n");
+}
+
+TEST_F(Plain, QuietKeepsWarnings) {
+  const auto plain = sink({.quiet = true});
+  plain->info("hello");
+  plain->warn("careful");
+  plain->object({"Job a", "ready", ""});
+  {
+    const Activity activity(*plain, "quick");
+  }
+  EXPECT_EQ(err.take(), "warning: careful\n");
+}
+
+TEST(MakeProgress, DrawsOnlyOnACapableTerminal) {
+  testing::FakeWorld fake;
+  const auto live = [&](ProgressOptions options = {}) {
+    return dynamic_cast<LiveProgress*>(make_progress(options, fake.world).get()) != nullptr;
+  };
+  EXPECT_FALSE(live());
+  fake.err.terminal = true;
+  EXPECT_TRUE(live());
+  EXPECT_FALSE(live({.quiet = true}));
+  EXPECT_FALSE(live({.verbosity = 1}));
+  fake.environment["TERM"] = "dumb";
+  EXPECT_FALSE(live());
+}
+
+}  // namespace
+}  // namespace mist::cli

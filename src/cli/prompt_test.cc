@@ -1,0 +1,62 @@
+#include "cli/prompt.h"
+
+#include <gtest/gtest.h>
+
+#include "cli/flags.h"
+#include "testing/fake_world.h"
+
+namespace mist::cli {
+namespace {
+
+constexpr FlagGroup kGroups[] = {kConfirmFlags};
+constexpr Command kDelete{.path = "delete", .flags = kGroups};
+
+struct Prompt : ::testing::Test {
+  void use_terminal() { fake.in.terminal = fake.err.terminal = true; }
+  bool ask(std::deque<std::string> lines) {
+    fake.in.lines = std::move(lines);
+    return confirm(fake.world, Invocation(kDelete), "Delete it?").value_or(false);
+  }
+  testing::FakeWorld fake;
+};
+
+TEST_F(Prompt, AsksUntilItIsAnswered) {
+  use_terminal();
+  EXPECT_TRUE(ask({"what", "y"}));
+  EXPECT_EQ(fake.err.take(), "Delete it? [y/N] Delete it? [y/N] ");
+  EXPECT_TRUE(ask({"yes"}));
+  EXPECT_FALSE(ask({"n", "y"}));
+  EXPECT_FALSE(ask({""}));
+  EXPECT_FALSE(ask({}));
+}
+
+TEST_F(Prompt, YesNeedsNoTerminal) {
+  Invocation invocation(kDelete);
+  invocation.add_flag(kConfirmFlagList[0], "true");
+  EXPECT_TRUE(confirm(fake.world, invocation, "Delete it?").value_or(false));
+  EXPECT_EQ(fake.err.take(), "");
+}
+
+TEST_F(Prompt, WithoutTerminalItSaysYesIsNeeded) {
+  for (const auto& [in, err] : {std::pair(true, false), {false, true}, {false, false}}) {
+    fake.in.terminal = in;
+    fake.err.terminal = err;
+    const auto answer = confirm(fake.world, Invocation(kDelete), "Delete it?");
+    ASSERT_FALSE(answer.ok());
+    EXPECT_EQ(answer.error().kind, ErrorKind::Usage);
+    EXPECT_EQ(answer.error().hint, "add --yes");
+  }
+}
+
+TEST_F(Prompt, CtrlCEndsTheQuestion) {
+  use_terminal();
+  std::stop_source stop;
+  stop.request_stop();
+  fake.world.context = Context(stop.get_token());
+  const auto answer = confirm(fake.world, Invocation(kDelete), "Delete it?");
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.error().kind, ErrorKind::Cancelled);
+}
+
+}  // namespace
+}  // namespace mist::cli
