@@ -25,9 +25,10 @@ const superviseCommand = "supervise"
 // reportFD is where it inherits the pipe to `up`.
 const reportFD = 3
 
-// stopGrace is how long components may take to end by themselves. Every write is in
-// etcd before it is answered, so that killing them loses nothing.
-const stopGrace = time.Second
+// stopGrace is how long components may take to end by themselves. The API server always
+// wants more, for clients that we don't have. Every write is in etcd before it is
+// answered, so that killing it loses nothing.
+const stopGrace = 300 * time.Millisecond
 
 func superviseMain(c command, args []string) error {
 	var o options

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -216,5 +217,32 @@ func TestCreateRemovesWhatAKilledRemoveLeft(t *testing.T) {
 	}
 	if _, err := os.Stat(left); !os.IsNotExist(err) {
 		t.Errorf("%s: %v", left, err)
+	}
+}
+
+func TestNamesPassesOverWhatIsNoCluster(t *testing.T) {
+	root := t.TempDir()
+	for _, n := range []string{"b", "a"} {
+		d := Dir(filepath.Join(root, n))
+		if err := d.Create(); err != nil {
+			t.Fatal(err)
+		}
+		l, err := d.TryLock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Unlock()
+	}
+	if err := os.Mkdir(filepath.Join(root, "mine"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if names, err := Names(root); err != nil || !slices.Equal(names, []Name{"a", "b"}) {
+		t.Errorf("%v, %v", names, err)
+	}
+	if names, err := Names(filepath.Join(root, "none")); err != nil || len(names) != 0 {
+		t.Errorf("no root: %v, %v", names, err)
 	}
 }

@@ -42,7 +42,8 @@ func Root(getenv func(string) string) (string, error) {
 	return "", fmt.Errorf("no place for the state of clusters: neither MIST_DEVCLUSTER_HOME nor XDG_STATE_HOME nor HOME is an absolute path; set MIST_DEVCLUSTER_HOME")
 }
 
-// Names lists the clusters that have a directory under root, sorted.
+// Names lists the clusters that have a directory under root, sorted. What else lies
+// there is passed over.
 func Names(root string) ([]Name, error) {
 	entries, err := os.ReadDir(root)
 	if os.IsNotExist(err) {
@@ -53,7 +54,7 @@ func Names(root string) ([]Name, error) {
 	}
 	var names []Name
 	for _, e := range entries {
-		if n, err := ParseName(e.Name()); err == nil && e.IsDir() {
+		if n, err := ParseName(e.Name()); err == nil && Dir(filepath.Join(root, e.Name())).IsOurs() {
 			names = append(names, n)
 		}
 	}
