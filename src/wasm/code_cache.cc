@@ -177,7 +177,12 @@ bool CodeCache::is_trusted(int directory, const std::string& key, int file, std:
   };
   if (!is_ours(info)) return refuse("belongs to another user, or others may write to it");
   const std::optional<Stamp> stamp = read_stamp(directory, key);
-  if (!stamp) return refuse("has no valid stamp");
+  if (!stamp) {
+    // Without any stamp it was just evicted by another process, or its removal was cut short.
+    struct stat there{};
+    const bool missing = ::fstatat(directory, stamp_name(key).c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0;
+    return missing ? false : refuse("has no valid stamp");
+  }
   const std::time_t now = std::time(nullptr);
   if (stamp->identity == identity_of(info)) {
     if (now - stamp->used > kUseResolution || now < stamp->used)

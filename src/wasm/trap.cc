@@ -114,9 +114,11 @@ std::optional<Error> limit_error(const Failure& failure, std::string_view name, 
 Error trap_error(const Failure& failure, std::string_view name) {
   const auto known =
       std::ranges::find_if(kTrapTexts, [&](const TrapText& each) { return failure.code == each.code; });
-  if (known != kTrapTexts.end()) return error(ErrorKind::Trap, "{} stopped: {}", name, known->text);
-  return error(ErrorKind::Trap, "{} stopped: {}", name,
-               failure.message.substr(0, failure.message.find('\n')));
+  const std::string_view text = known != kTrapTexts.end()
+                                    ? known->text
+                                    : std::string_view(failure.message).substr(0, failure.message.find('\n'));
+  return error(ErrorKind::Trap, "{} stopped: {}", name, text)
+      .with_hint("this is a defect of the package or of its values: check the values, then tell its author");
 }
 
 std::string last_words(const Failure& failure, std::string_view err) {
