@@ -33,6 +33,38 @@ std::string format_time(WallTime time) {
                      t.tm_hour, t.tm_min, t.tm_sec);
 }
 
+std::optional<WallTime> parse_time(std::string_view text) {
+  constexpr std::string_view kShape = "dddd-dd-ddTdd:dd:dd";
+  if (text.size() < kShape.size() + 1 || text.back() != 'Z') return std::nullopt;
+  for (std::size_t i = 0; i < kShape.size(); ++i) {
+    const bool digit = text[i] >= '0' && text[i] <= '9';
+    if (kShape[i] == 'd' ? !digit : text[i] != kShape[i]) return std::nullopt;
+  }
+  const auto number = [&](std::size_t at, std::size_t count) {
+    int value = 0;
+    for (const char c : text.substr(at, count)) value = value * 10 + (c - '0');
+    return value;
+  };
+  std::string_view fraction = text.substr(kShape.size(), text.size() - kShape.size() - 1);
+  std::int64_t nanos = 0;
+  if (!fraction.empty()) {
+    if (fraction[0] != '.' || fraction.size() == 1 || fraction.size() > 10) return std::nullopt;
+    fraction.remove_prefix(1);
+    for (std::size_t i = 0; i < 9; ++i) {
+      const char c = i < fraction.size() ? fraction[i] : '0';
+      if (c < '0' || c > '9') return std::nullopt;
+      nanos = nanos * 10 + (c - '0');
+    }
+  }
+  const std::chrono::year_month_day date{std::chrono::year(number(0, 4)),
+                                         std::chrono::month(static_cast<unsigned>(number(5, 2))),
+                                         std::chrono::day(static_cast<unsigned>(number(8, 2)))};
+  const int hour = number(11, 2), minute = number(14, 2), second = number(17, 2);
+  if (!date.ok() || hour > 23 || minute > 59 || second > 60) return std::nullopt;
+  return std::chrono::sys_days(date) + std::chrono::hours(hour) + std::chrono::minutes(minute) +
+         std::chrono::seconds(second) + std::chrono::nanoseconds(nanos);
+}
+
 std::string format_micro_time(WallTime time) {
   const std::tm t = utc(time);
   const auto seconds = std::chrono::floor<std::chrono::seconds>(time);

@@ -5,8 +5,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 namespace mist {
 
@@ -32,6 +34,9 @@ class SystemClock final : public Clock {
 
 /// RFC 3339 in UTC with seconds, "2026-03-01T09:30:00Z", as metav1.Time prints it.
 std::string format_time(WallTime time);
+/// Reads RFC 3339 in UTC, with or without a fraction of a second ("2026-03-01T09:30:00Z"); nullopt for
+/// anything else.
+std::optional<WallTime> parse_time(std::string_view text);
 /// RFC 3339 in UTC with microseconds, as metav1.MicroTime prints it.
 std::string format_micro_time(WallTime time);
 /// "4s", "3m20s", "5h", "2d3h": how kubectl prints ages.

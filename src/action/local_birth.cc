@@ -1,0 +1,51 @@
+#include "action/local_birth.h"
+
+#include <sys/stat.h>
+
+#include <array>
+
+#include "base/text.h"
+#include "encoding/json.h"
+
+namespace mist::action {
+
+using encoding::Value;
+
+namespace {
+
+Result<Birth> parse(const std::string& text, const Path& path) {
+  const auto document = encoding::parse_json(text);
+  std::string seed;
+  const bool good = document.ok() && base64_decode(document->string_at("seed"), seed) && seed.size() == 32 &&
+                    parse_time(document->string_at("clock")).has_value();
+  if (!good)
+    return error(ErrorKind::Invalid, "the seed file {} is damaged", path.string())
+        .with_hint("restore it; without it, what packages draw at random will be different");
+  return Birth{SecretString(std::move(seed)), std::string(document->string_at("clock"))};
+}
+
+}  // namespace
+
+Result<Birth> local_birth(FileSystem& files, Random& random, const Clock& clock, const Path& path) {
+  if (auto text = files.read(path, 4096); text.ok()) {
+    struct stat info{};
+    if (::stat(path.c_str(), &info) == 0 && (info.st_mode & 077) != 0)
+      return error(ErrorKind::Invalid, "the seed file {} can be read by others", path.string())
+          .with_hint(fmt::format("chmod 600 {}", path.string()));
+    return parse(*text, path);
+  } else if (text.error().kind != ErrorKind::NotFound) {
+    return std::move(text).error();
+  }
+  std::array<std::byte, 32> seed;
+  random.fill(seed);
+  const std::string bytes(reinterpret_cast<const char*>(seed.data()), seed.size());
+  const Value document = Value::object({{"seed", base64_encode(bytes)}, {"clock", format_time(clock.now())}});
+  MIST_TRY_VOID(files.make_directories(path.parent_path(), 0700));
+  Status written = files.write(path, encoding::to_json(document) + "\n", {.mode = 0600, .exclusive = true});
+  // Another process was quicker: its seed is the one.
+  if (!written && written.error().kind != ErrorKind::Conflict) return std::move(written).error();
+  MIST_TRY(const std::string text, files.read(path, 4096));
+  return parse(text, path);
+}
+
+}  // namespace mist::action

@@ -1,0 +1,51 @@
+// What a package is given: defaults, values and names made one, and checked against its schema.
+
+#include "base/text.h"
+#include "encoding/schema.h"
+#include "package/renderer.h"
+
+namespace mist::package {
+namespace {
+
+bool declares(const Value& schema, std::string_view property) {
+  return schema.at_path({"properties", property}) != nullptr;
+}
+
+}  // namespace
+
+Result<Value> input_data(const Metadata& metadata, const RenderRequest& request) {
+  Value data = metadata.inputs.is_object() ? encoding::schema_defaults(metadata.inputs) : Value::object();
+  if (const Value* name = request.user_values.find("name");
+      name != nullptr && *name != Value(request.release_name)) {
+    Error failure =
+        error(ErrorKind::Invalid, "the values set name, but that is always the release's name, \"{}\"",
+              request.release_name);
+    failure.hint = "remove name from the values";
+    return failure;
+  }
+  encoding::merge_into(data, request.user_values);
+  if (metadata.inputs.is_object() && declares(metadata.inputs, "namespace") &&
+      request.user_values.find("namespace") == nullptr)
+    data.set("namespace", request.release_namespace);
+  if (metadata.inputs.is_null()) {
+    data.set("name", request.release_name);
+    return data;
+  }
+  // The name is always given, whether or not the author thought of it.
+  const bool name_declared = declares(metadata.inputs, "name");
+  if (name_declared) data.set("name", request.release_name);
+  MIST_TRY(const encoding::Schema schema,
+           encoding::Schema::compile(metadata.inputs)
+               .in(fmt::format("while reading the input schema of package {}", metadata.name)));
+  const std::vector<encoding::SchemaIssue> issues = schema.validate(data);
+  data.set("name", request.release_name);
+  if (issues.empty()) return data;
+  std::vector<std::string> lines;
+  for (const encoding::SchemaIssue& issue : issues) lines.push_back(issue.message);
+  Error failure = error(ErrorKind::Invalid, "the values don't fit the package {}", metadata.name);
+  failure.because = join(lines, "\n");
+  failure.hint = "mistctl inspect package prints the inputs that it knows";
+  return failure;
+}
+
+}  // namespace mist::package

@@ -1,0 +1,115 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "encoding/json.h"
+#include "encoding/yaml.h"
+#include "package/metadata.h"
+#include "package/objects.h"
+#include "package/renderer.h"
+#include "package/values.h"
+
+namespace mist::package {
+namespace {
+
+using ::testing::HasSubstr;
+
+Value yaml(std::string_view text) { return *encoding::parse_yaml(text); }
+
+TEST(Values, FilesComeBeforeSetsAndLaterOnesWin) {
+  const std::vector<ValuesInput> inputs{{ValuesFlag::Set, "a.b=3", ""},
+                                        {ValuesFlag::File, "one.yaml", "a: {b: 1, c: 1}\nlist: [1, 2]\n"},
+                                        {ValuesFlag::File, "two.yaml", "a: {c: 2}\n"},
+                                        {ValuesFlag::SetString, "s=007", ""},
+                                        {ValuesFlag::SetFile, "key.file", "text\n"},
+                                        {ValuesFlag::Set, "x: 1, y: two", ""}};
+  const auto merged = merge_values(inputs);
+  ASSERT_TRUE(merged.ok()) << merged.error().to_line();
+  EXPECT_EQ(*merged,
+            yaml("a: {b: 3, c: 2}\nlist: [1, 2]\ns: '007'\nkey: {file: \"text\\n\"}\nx: 1\ny: two\n"));
+}
+
+TEST(Values, WrongOnesNameTheirPlace) {
+  const std::vector<ValuesInput> list{{ValuesFlag::File, "values.yaml", "- a\n"}};
+  EXPECT_THAT(merge_values(list).error().message, HasSubstr("values.yaml must be a mapping"));
+  const std::vector<ValuesInput> twice{{ValuesFlag::File, "values.yaml", "a: 1\na: 2\n"}};
+  EXPECT_EQ(merge_values(twice).error().where->line, 2u);
+}
+
+TEST(Metadata, IsStrictAndSuggests) {
+  const auto good = Metadata::parse(yaml("apiVersion: mistletoe.dev/v1\nkind: MistPackage\nmetadata: {name: "
+                                         "a}\nspec: {version: 1.0.0, needs: {release: true}}\n"),
+                                    "a");
+  ASSERT_TRUE(good.ok()) << good.error().to_line();
+  EXPECT_TRUE(good->needs_release);
+  EXPECT_EQ(Metadata::parse(good->to_value(), "a")->version, "1.0.0");
+  const auto typo = Metadata::parse(
+      yaml("apiVersion: mistletoe.dev/v1\nkind: MistPackage\nmetadata: {name: a}\nspec: {inpts: {}}\n"), "a");
+  EXPECT_THAT(typo.error().hint, HasSubstr("inputs"));
+  EXPECT_FALSE(Metadata::parse(yaml("kind: MistResult"), "a").ok());
+}
+
+TEST(InputData, HasDefaultsNameAndNamespace) {
+  Metadata metadata;
+  metadata.name = "p";
+  metadata.inputs = yaml(
+      "type: object\nadditionalProperties: false\nproperties: {replicas: {type: integer, default: 2}, "
+      "namespace: {type: string}, image: {type: string}}\n");
+  RenderRequest request;
+  request.release_name = "web";
+  request.release_namespace = "shop";
+  request.user_values = yaml("{image: nginx}");
+  EXPECT_EQ(*input_data(metadata, request), yaml("{replicas: 2, image: nginx, namespace: shop, name: web}"));
+  request.user_values = yaml("{replicas: three, colour: red}");
+  const auto refused = input_data(metadata, request);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().because, HasSubstr("replicas"));
+  EXPECT_THAT(refused.error().because, HasSubstr("colour"));
+  request.user_values = yaml("{name: other}");
+  EXPECT_THAT(input_data(metadata, request).error().message, HasSubstr("release's name"));
+}
+
+TEST(ParseObjects, KeepsFileAndLineAndFlattensLists) {
+  NullEventSink events;
+  const auto objects = parse_objects({{"b.yaml",
+                                       "# c\n---\napiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  "
+                                       "kind: ConfigMap\n  metadata: {name: x}\n"},
+                                      {"a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: z}}"}},
+                                     events);
+  ASSERT_TRUE(objects.ok()) << objects.error().to_line();
+  ASSERT_EQ(objects->size(), 2u);
+  EXPECT_EQ((*objects)[0].file, "a.yaml");
+  EXPECT_EQ((*objects)[1].line, 6u);
+}
+
+TEST(ParseObjects, ErrorsShowTheLine) {
+  NullEventSink events;
+  const auto broken = parse_objects(
+      {{"a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  labels: {a: 1}\n  name: x\n"}}, events);
+  ASSERT_FALSE(broken.ok());
+  EXPECT_EQ(broken.error().where->file, "a.yaml");
+  EXPECT_EQ(broken.error().where->line, 4u);
+  EXPECT_THAT(broken.error().where->excerpt, HasSubstr("labels"));
+}
+
+TEST(Renderer, PlainYamlIsAPackageWithoutValues) {
+  NullEventSink events;
+  Renderer renderer({}, {}, events);
+  Source source{
+      "./dir", "dir", "", "sha256:0",
+      std::map<std::string, std::string>{
+          {"cm.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: z}}"}, {"README.md", "text"}}};
+  RenderRequest request;
+  request.release_name = "web";
+  request.user_values = Value::object();
+  const auto rendered = renderer.render(source, request, Context());
+  ASSERT_TRUE(rendered.ok()) << rendered.error().to_line();
+  EXPECT_EQ(rendered->objects.size(), 1u);
+  request.user_values = yaml("{a: 1}");
+  EXPECT_THAT(renderer.render(source, request, Context()).error().message, HasSubstr("takes no values"));
+  source.content = std::map<std::string, std::string>{{"Chart.yaml", "name: x"}};
+  request.user_values = Value::object();
+  EXPECT_THAT(renderer.render(source, request, Context()).error().message, HasSubstr("a Helm chart"));
+}
+
+}  // namespace
+}  // namespace mist::package

@@ -1,0 +1,92 @@
+#pragma once
+// Renders packages: source and values in, Kubernetes objects out, by way of the sandbox. What it gives is a
+// function of the request alone. Any thread; the WebAssembly runtime starts with the first package that needs
+// it.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "apimachinery/object.h"
+#include "base/context.h"
+#include "base/event.h"
+#include "base/fs.h"
+#include "package/metadata.h"
+#include "wasm/limits.h"
+#include "wasm/world.h"
+
+namespace mist::package {
+
+/// What a package consists of, and what it is called.
+struct Source {
+  std::string reference;  ///< exact, for people and for the record
+  std::string name;       ///< its own name where it says none
+  std::string version;    ///< of the reference; empty: unknown
+  std::string digest;     ///< "sha256:…"
+  /// A WebAssembly module, or files by relative path.
+  std::variant<std::string, std::map<std::string, std::string>> content;
+};
+
+struct Capabilities {
+  std::string kube_version;               ///< "v1.36.3"
+  std::vector<std::string> api_versions;  ///< "v1", "apps/v1", …
+};
+
+struct RenderRequest {
+  std::string release_name;
+  std::string release_namespace;
+  Value user_values;  ///< an object
+  crypto::Seed seed{};
+  WallTime clock{};
+  int revision = 0;
+  bool is_upgrade = false;
+  /// Asked only for packages whose ABI is given it.
+  std::function<Result<Capabilities>()> capabilities;
+};
+
+struct Rendered {
+  Metadata metadata;
+  std::map<std::string, std::string> files;  ///< as the package gave them
+  std::vector<apimachinery::RenderedObject> objects;
+  Value exports;
+  std::uint64_t drawn = 0;  ///< random bytes that the guest drew
+};
+
+struct Inspection {
+  Metadata metadata;
+  std::string format;  ///< "v1alpha1", "v1 command", "Kubernetes YAML"
+  std::size_t bytes = 0;
+};
+
+class Renderer {
+ public:
+  /// `code_cache`: directory of compiled code; empty: none. `events` outlives the renderer.
+  Renderer(Path code_cache, wasm::Limits limits, EventSink& events);
+  Renderer(const Renderer&) = delete;
+  Renderer& operator=(const Renderer&) = delete;
+  ~Renderer();
+
+  /// Errors: Invalid (values against the schema, each with its path; what the package itself refused; output
+  /// that can't be understood, with file and line), Trap (the sandbox's limits), Cancelled.
+  Result<Rendered> render(const Source& source, const RenderRequest& request, const Context& context);
+  /// Only what is needed for `generate -o raw`: files, not objects.
+  Result<Rendered> render_files(const Source& source, const RenderRequest& request, const Context& context);
+  /// Metadata and format; runs nothing unless the ABI has no other way.
+  Result<Inspection> inspect(const Source& source, const Context& context);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// The `data` of an input document: the schema's defaults, over them the user's values (null removes),
+/// `name`, and `namespace` where the schema declares it and the user didn't set it. Invalid when the schema
+/// refuses it.
+Result<Value> input_data(const Metadata& metadata, const RenderRequest& request);
+
+}  // namespace mist::package
