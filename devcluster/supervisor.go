@@ -142,7 +142,8 @@ func (s *supervisor) run(ctx context.Context, preferredPort int) (why string, er
 	}()
 	if err != nil {
 		if ctx.Err() != nil {
-			return "", errors.New("stopped by a signal before it was ready")
+			s.report.send(failed, "stopped by a signal before it was ready")
+			return "a signal", nil
 		}
 		return "", err
 	}

@@ -215,6 +215,19 @@ kill $parent
 all_gone $old
 expect "" find "$home" -maxdepth 1 '(' -name brief -o -name child -o -name term ')'
 
+step "an interrupted start leaves nothing"
+"$devcluster" up --name broken-off 2>"$home/.up" & starting=$!
+expect 1 grep -c 'etcd is ready' "$home/.up"
+kill -TERM $starting
+code=0
+wait $starting || code=$?
+[ "$code" = 130 ] || fail "exit code $code: $(cat "$home/.up")"
+[ ! -e "$home/broken-off" ] || fail "it left its directory"
+
+step "a start that takes too long says so"
+[ "$(exit_code "$devcluster" up --name late --timeout 1ms)" = 1 ] || fail "it did not fail"
+state late | grep -q '^reason .*not ready after' || fail "status does not say why: $(state late)"
+
 step "a long directory, in the foreground, without audit log"
 long=$home/$(printf 'd%.0s' $(seq 120))
 "$devcluster" up -f -q --dir "$long" --audit=off >"$home/.f" & foreground=$!

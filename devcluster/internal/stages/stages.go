@@ -1,5 +1,6 @@
 // Package stages holds what the fake nodes do: kwok's stages for Pods, volumes and
-// load balancers. kwok has none built in; those for nodes are its own.
+// load balancers. kwok has none built in; those for nodes are its own, the others began
+// as its "fast" ones (Apache-2.0).
 //
 // A Pod follows its spec: it becomes Ready, and, if its restartPolicy is Never or
 // OnFailure, completes. Two annotations make it do something else, for tests:
