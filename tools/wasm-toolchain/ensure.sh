@@ -43,7 +43,12 @@ use_debian_rust() {
   for package in "${DEBIAN_INSTALLED[@]}"; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
   done
-  ((${#missing[@]} == 0)) || fail "needed Debian packages are missing; run: apt-get install ${missing[*]}"
+  if ((${#missing[@]} > 0)); then
+    ((EUID == 0)) || fail "needed Debian packages are missing; run: sudo apt-get install ${missing[*]}"
+    say "installing ${missing[*]}"
+    apt-get install --yes --no-install-recommends "${missing[@]}" >&2 ||
+      fail "apt-get can't install ${missing[*]}; run apt-get update and try again"
+  fi
 
   local root="$CACHE/rustc-web"
   if [[ ! -d $root ]]; then
@@ -57,14 +62,12 @@ use_debian_rust() {
     rm -rf "$staging"
   fi
 
-  local rustc cargo libraries
-  rustc=$(find "$root/usr" -path '*/bin/rustc*' -type f -perm -u+x -print -quit)
-  cargo=$(find "$root/usr" -path '*/bin/cargo*' -type f -perm -u+x -print -quit)
-  libraries=$(find "$root/usr/lib" -name 'librustc_driver-*.so' -printf '%h\n' -quit)
-  [[ $rustc && $cargo && $libraries ]] || fail "$root holds no compiler: remove that directory and try again"
+  local libraries="$root/usr/lib/x86_64-linux-gnu"
+  [[ -x $root/usr/bin/rustc && -x $root/usr/bin/cargo && -d $libraries ]] ||
+    fail "$root holds no compiler: remove that directory and try again"
   cat <<ENV
-export MIST_WASM_CARGO='$cargo' MIST_WASM_CARGO_ARGS='-Zbuild-std=std,panic_abort'
-export RUSTC='$rustc' RUSTC_BOOTSTRAP=1 LD_LIBRARY_PATH='$libraries:$root/usr/lib/x86_64-linux-gnu'\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}
+export MIST_WASM_CARGO='$root/usr/bin/cargo' MIST_WASM_CARGO_ARGS='-Zbuild-std=std,panic_abort'
+export RUSTC='$root/usr/bin/rustc' RUSTC_BOOTSTRAP=1 LD_LIBRARY_PATH='$libraries'\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}
 export MIST_WASM_RUSTFLAGS_WASM32_WASIP1='-Clinker=wasm-ld-22 -Clinker-flavor=wasm-ld -Clink-self-contained=no -Clink-arg=/usr/lib/wasm32-wasi/crt1-command.o -L/usr/lib/wasm32-wasi -Clink-arg=-lc'
 export MIST_WASM_RUSTFLAGS_WASM32_UNKNOWN_UNKNOWN='-Clinker=wasm-ld-22 -Clinker-flavor=wasm-ld'
 ENV
