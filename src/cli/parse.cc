@@ -195,8 +195,8 @@ Error bad_value(const Flag& flag, std::string_view value, std::string expected) 
 
 bool is_choice(const Flag& flag, std::string_view value) {
   return std::ranges::any_of(flag.choices, [&](std::string_view choice) {
-    return choice == value ||
-           (choice.ends_with('=') && value.size() > choice.size() && value.starts_with(choice));
+    if (!choice.ends_with('=')) return choice == value;
+    return value.size() > choice.size() && value.starts_with(choice);
   });
 }
 
@@ -258,11 +258,6 @@ Status add_flags(Invocation& into, const CommandTable& table, const std::vector<
             .with_hint(fmt::format("keep one of them; {}", help_line(&command)));
     into.add_flag(*flag, std::move(value));
   }
-  for (const FlagGroup& group : command.flags)
-    for (const Flag& flag : group.flags)
-      if (flag.required && !into.has(flag.name))
-        return error(ErrorKind::Usage, "mistctl {} needs --{} {}", command.path, flag.name, flag.value)
-            .with_hint(usage_line(command));
   return {};
 }
 
@@ -283,6 +278,16 @@ Status add_arguments(Invocation& into, std::span<const std::string> words) {
   if (next < words.size())
     return error(ErrorKind::Usage, "mistctl {} can't use the argument \"{}\"", command.path, words[next])
         .with_hint(usage_line(command));
+  return {};
+}
+
+Status check_required_flags(const Invocation& invocation) {
+  const Command& command = invocation.command();
+  for (const FlagGroup& group : command.flags)
+    for (const Flag& flag : group.flags)
+      if (flag.required && !invocation.has(flag.name))
+        return error(ErrorKind::Usage, "mistctl {} needs --{} {}", command.path, flag.name, flag.value)
+            .with_hint(usage_line(command));
   return {};
 }
 
@@ -321,8 +326,10 @@ Result<Parsed> parse(std::span<const std::string> args, const CommandTable& tabl
   }
   if (help) return Parsed(HelpTopic{.command = command, .group = {}});
   Invocation invocation(*command);
-  MIST_TRY_VOID(add_arguments(invocation, std::span(line.words).subspan(used)));
+  // Flags first: after a misspelled one its value looks like an argument too many.
   MIST_TRY_VOID(add_flags(invocation, table, line.flags));
+  MIST_TRY_VOID(add_arguments(invocation, std::span(line.words).subspan(used)));
+  MIST_TRY_VOID(check_required_flags(invocation));
   return Parsed(std::move(invocation));
 }
 

@@ -117,8 +117,8 @@ TEST(Parse, TellsWhichOfTwoValuesCameTwice) {
 
 TEST(Parse, SuggestsTheNearestFlag) {
   EXPECT_EQ(refused("install shop -p x --pakage y").hint, "did you mean --package?");
-  EXPECT_EQ(refused("install shop -p x --name y").message, "mistctl install can't use the argument \"y\"");
-  EXPECT_EQ(refused("install shop -p x --name").hint, "did you mean --namespace?");
+  EXPECT_EQ(refused("install shop -p x y").message, "mistctl install can't use the argument \"y\"");
+  EXPECT_EQ(refused("install shop -p x --name y").hint, "did you mean --namespace?");
   EXPECT_EQ(refused("install shop -p x --zzzzzz").hint, "mistctl install --help lists them");
 }
 

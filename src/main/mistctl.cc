@@ -1,5 +1,7 @@
 // mistctl: builds the real World and runs one command in it.
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <system_error>
@@ -23,6 +25,16 @@ namespace {
 std::optional<std::string> environment(std::string_view name) {
   const char* value = std::getenv(std::string(name).c_str());
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+// A program that was started with a standard descriptor closed would otherwise get some file as that
+// descriptor, and results would go there. Opened the wrong way round, using them is still an error.
+void occupy_standard_descriptors() {
+  for (const int fd : {0, 1, 2})
+    if (::fcntl(fd, F_GETFD) < 0) {
+      // The lowest free number is `fd` itself.
+      [[maybe_unused]] const int opened = ::open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+    }
 }
 
 mist::Path program_path(const char* argv0) {
@@ -54,6 +66,7 @@ mist::Result<std::unique_ptr<mist::kube::Client>> connect(const mist::cli::Clust
 }  // namespace
 
 int main(int argc, char** argv) {
+  occupy_standard_descriptors();
   mist::Interrupt interrupt;
   mist::HostInput in(0);
   mist::HostOutput out(1, "standard output", mist::Buffering::Blocks);

@@ -45,7 +45,8 @@ Result<ExitCode> run_add(const Invocation& invocation, World& world) {
   const bool git = invocation.has("git"), directory = invocation.has("directory");
   if (git == directory)
     return error(ErrorKind::Usage, "{}",
-                 git ? "--git and --directory exclude each other" : "no place is given")
+                 git ? "--git and --directory exclude each other"
+                     : "mistctl registry add needs --git URL or --directory PATH")
         .with_hint("mistctl registry add NAME -g URL, or -d PATH");
   const std::string name = invocation.argument("NAME");
   MIST_TRY(const auto registries, open(world));

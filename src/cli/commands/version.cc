@@ -27,6 +27,7 @@ Value client_version(const BuildInfo& build) {
 
 Result<Value> server_version(const Invocation& invocation, World& world) {
   MIST_TRY(const auto client, connect(invocation, world));
+  const Activity activity(*world.events, "asking the cluster for its version");
   return client->server_version(world.context.with_timeout(std::chrono::seconds(10)))
       .in("while asking the cluster for its version");
 }

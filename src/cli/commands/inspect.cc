@@ -1,0 +1,164 @@
+#include "action/status.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/output.h"
+#include "cli/package_flags.h"
+#include "cli/release_flags.h"
+#include "encoding/yaml.h"
+
+namespace mist::cli {
+namespace {
+
+using encoding::Value;
+
+// package
+
+constexpr Argument kPackageArgument[] = {
+    {.name = "PACKAGE", .help = "REGISTRY/PATH:VERSION, or a path that begins with ./ ../ or /", .completion = Completion::Package},
+};
+constexpr FlagGroup kPackageGroups[] = {kSandboxFlags, kOutputFlags};
+constexpr Example kPackageExamples[] = {
+    {"mistctl inspect package mistletoe/examples/hello-web:0.1.0", "Its metadata and inputs, without running it"},
+};
+
+std::string type_of(const Value& schema) {
+  const Value* type = schema.find("type");
+  std::string text = type == nullptr ? "any" : type->is_string() ? type->as_string() : "several";
+  if (const Value* choices = schema.find("enum"); choices != nullptr && choices->is_array()) text = fmt::format("one of {}", choices->size());
+  if (type != nullptr && type->is_string() && type->as_string() == "array") {
+    if (const Value* items = schema.find("items")) text = "list of " + type_of(*items);
+  }
+  return text;
+}
+
+std::string default_text(const Value& schema) {
+  const Value* fallback = schema.find("default");
+  if (fallback == nullptr) return "";
+  std::string text = encoding::to_yaml(*fallback);
+  while (text.ends_with('\n')) text.pop_back();
+  return text.find('\n') == std::string::npos ? text : "…";
+}
+
+void add_inputs(const Value& schema, const std::string& prefix, int depth, Table& table) {
+  const Value* properties = schema.find("properties");
+  if (properties == nullptr || !properties->is_object() || depth > 4) return;
+  const Value* required = schema.find("required");
+  for (const Value::Member& property : properties->as_object()) {
+    const bool needed = required != nullptr && required->is_array() &&
+                        std::ranges::find(required->as_array(), Value(property.key)) != required->as_array().end();
+    table.add({{prefix + property.key}, {type_of(property.value) + (needed ? ", required" : "")}, {default_text(property.value)}, {std::string(property.value.string_at("description"))}});
+    add_inputs(property.value, prefix + property.key + ".", depth + 1, table);
+  }
+}
+
+Value package_value(const package::Source& source, const package::Inspection& inspection) {
+  Value value = inspection.metadata.to_value();
+  return Value::object({{"reference", source.reference}, {"digest", source.digest}, {"format", inspection.format}, {"bytes", inspection.bytes}, {"metadata", std::move(value)}});
+}
+
+Result<ExitCode> run_package(const Invocation& invocation, World& world) {
+  MIST_TRY(const package::Source source, fetch_package(world, invocation.argument("PACKAGE")));
+  MIST_TRY(const auto renderer, open_renderer(invocation, world));
+  MIST_TRY(const package::Inspection inspection, renderer->inspect(source, world.context));
+  if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
+    print_value(world, format, package_value(source, inspection));
+    return ExitCode::Ok;
+  }
+  const package::Metadata& metadata = inspection.metadata;
+  const auto line = [&](std::string_view name, std::string_view text) {
+    if (!text.empty()) world.out.write(fmt::format("{:<13}{}\n", name, escape_controls(text)));
+  };
+  line("Name", metadata.name);
+  line("Version", metadata.version);
+  line("Description", metadata.description);
+  line("Home", metadata.home);
+  line("Maintainers", join(metadata.maintainers, ", "));
+  line("Reference", source.reference);
+  line("Digest", source.digest);
+  line("Format", fmt::format("{}, {} bytes", inspection.format, inspection.bytes));
+  for (const auto& [key, text] : metadata.labels) line("Label", fmt::format("{}={}", key, text));
+  for (const package::Dependency& dependency : metadata.dependencies) line("Depends on", fmt::format("{} {} as {}", dependency.package, dependency.version, dependency.name));
+  line("Reads", join(metadata.needs_cluster_read, ", "));
+  if (metadata.inputs.is_null()) {
+    line("Inputs", "the package does not say");
+    return ExitCode::Ok;
+  }
+  Table table({"INPUT", "TYPE", "DEFAULT", "DESCRIPTION"});
+  add_inputs(metadata.inputs, "", 0, table);
+  world.out.write("\n" + (table.empty() ? std::string("The package takes no inputs.\n") : table.render(world.color_out)));
+  return ExitCode::Ok;
+}
+
+// release
+
+constexpr Flag kReleaseFlags[] = {{.name = "show-secrets", .help = "Print the data of Secrets instead of ***"}};
+constexpr FlagGroup kReleaseGroups[] = {{"Flags", kReleaseFlags}, kOutputFlags};
+constexpr Example kReleaseExamples[] = {
+    {"mistctl inspect release web -o yaml", "Package, values and every object as it was rendered"},
+};
+
+// A Secret's data is for its readers in the cluster, not for a terminal or a log of CI.
+Value masked(Value object, bool show) {
+  if (show || object.string_at("kind") != "Secret" || object.string_at("apiVersion") != "v1") return object;
+  if (Value* data = object.find("data"); data != nullptr && data->is_object()) {
+    for (Value::Member& member : data->as_object()) member.value = Value("***");
+  }
+  return object;
+}
+
+Value revision_value(const release::Revision& revision, bool show) {
+  Value::Array objects;
+  for (const release::RenderedObject& rendered : revision.objects)
+    objects.push_back(Value::object({{"file", rendered.file}, {"line", rendered.line}, {"object", masked(rendered.object.value(), show)}}));
+  return Value::object({{"revision", revision.number},
+                        {"action", revision.action},
+                        {"status", release::to_string(revision.status)},
+                        {"created", revision.created},
+                        {"package", Value::object({{"reference", revision.package.reference}, {"name", revision.package.name}, {"version", revision.package.version}, {"digest", revision.package.digest}})},
+                        {"values", revision.user_values},
+                        {"inventory", release::to_value(revision.inventory)},
+                        {"objects", Value(std::move(objects))}});
+}
+
+Result<ExitCode> run_release(const Invocation& invocation, World& world) {
+  MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
+  MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
+  MIST_TRY(const action::ReleaseState state, action::read_release(cluster.environment, id, world.context));
+  if (!state.anchor) return error(ErrorKind::NotFound, "release {} does not exist", id.display()).with_hint("see mistctl list -A");
+  const bool show = invocation.enabled("show-secrets");
+  Value::Array revisions;
+  if (state.deployed) revisions.push_back(revision_value(*state.deployed, show));
+  for (const release::Revision& revision : state.unfinished) revisions.push_back(revision_value(revision, show));
+  const Value value = Value::object({{"name", id.name},
+                                     {"namespace", id.ns},
+                                     {"applySet", release::apply_set_id(id)},
+                                     {"head", release::to_value(state.anchor->head)},
+                                     {"lock", state.anchor->lock ? release::to_value(*state.anchor->lock) : Value()},
+                                     {"frozenClock", state.anchor->frozen_clock},
+                                     {"revisions", Value(std::move(revisions))}});
+  const OutputFormat format = output_format(invocation);
+  print_value(world, format == OutputFormat::Table ? OutputFormat::Yaml : format, value);
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+constinit const Command kInspectPackageCommand{.path = "inspect package",
+                                               .summary = "Show what a package is and which inputs it takes",
+                                               .run = run_package,
+                                               .arguments = kPackageArgument,
+                                               .flags = kPackageGroups,
+                                               .examples = kPackageExamples};
+constinit const Command kInspectReleaseCommand{.path = "inspect release",
+                                               .summary = "Show the record of a release",
+                                               .run = run_release,
+                                               .arguments = kReleaseArgument,
+                                               .flags = kReleaseGroups,
+                                               .examples = kReleaseExamples,
+                                               .alias = "inspect install"};
+
+}  // namespace mist::cli

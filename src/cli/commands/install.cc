@@ -1,0 +1,49 @@
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/package_flags.h"
+#include "cli/release_flags.h"
+
+namespace mist::cli {
+namespace {
+
+constexpr Argument kArguments[] = {{.name = "NAME", .help = "Name of the new release; packages see it as data.name"}};
+constexpr Flag kFlags[] = {
+    {.name = "package",
+     .letter = 'p',
+     .type = FlagType::Text,
+     .value = "PACKAGE",
+     .help = "What to install: REGISTRY/PATH:VERSION, git+https://…, or a path that begins with ./ ../ or /",
+     .completion = Completion::Package,
+     .required = true},
+};
+constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kValuesFlags, kDeployFlags, kLockFlags, kSandboxFlags, kOutputFlags};
+constexpr Example kExamples[] = {
+    {"mistctl install my-namespace -p mistletoe/examples/namespace-example:0.1.2", "A package of the registry \"mistletoe\""},
+    {"mistctl install web -p ./manifests -n shop --create-namespace --wait", "A directory of Kubernetes YAML, and wait until it runs"},
+    {"mistctl install web -p team/hello-web:0.1.0 -f prod.yaml -s replicas=3 --dry-run", "Only show what would happen"},
+};
+
+Result<ExitCode> run_install(const Invocation& invocation, World& world) {
+  MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
+  MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
+  MIST_TRY(const encoding::Value values, read_values(invocation, world));
+  MIST_TRY(const package::Source source, fetch_package(world, invocation.text("package")));
+  MIST_TRY(const auto renderer, open_renderer(invocation, world));
+  const auto render = [&](const action::ReleaseState& state) {
+    return render_release(*renderer, source, state, values, *cluster.client, world.context);
+  };
+  MIST_TRY(const action::DeployReport report, action::install(cluster.environment, id, render, deploy_options(invocation), world.context));
+  print_deploy_report(invocation, world, report, "is installed");
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+constinit const Command kInstallCommand{.path = "install",
+                                        .summary = "Install a package as a new release",
+                                        .run = run_install,
+                                        .arguments = kArguments,
+                                        .flags = kGroups,
+                                        .examples = kExamples};
+
+}  // namespace mist::cli

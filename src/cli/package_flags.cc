@@ -1,0 +1,99 @@
+#include "cli/package_flags.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "cli/places.h"
+#include "package/values.h"
+
+namespace mist::cli {
+namespace {
+
+constexpr std::uint64_t kValuesLimit = std::uint64_t{100} << 20;
+
+Result<std::string> read_file(World& world, const std::string& path, bool& stdin_used) {
+  if (path != "-") return world.files.read(path, kValuesLimit);
+  if (std::exchange(stdin_used, true)) return error(ErrorKind::Usage, "standard input can be read only once, and \"-\" is there twice");
+  return world.in.read_all(kValuesLimit, world.context);
+}
+
+Result<package::ValuesInput> input_of(const Invocation::Given& given, World& world, bool& stdin_used) {
+  using package::ValuesFlag;
+  if (given.flag->name == "values") {
+    MIST_TRY(std::string content, read_file(world, given.value, stdin_used));
+    return package::ValuesInput{ValuesFlag::File, given.value, std::move(content)};
+  }
+  if (given.flag->name == "set-file") {
+    const auto equals = given.value.find('=');
+    if (equals == std::string::npos) return error(ErrorKind::Usage, "--set-file needs the form KEY=FILE");
+    MIST_TRY(std::string content, read_file(world, given.value.substr(equals + 1), stdin_used));
+    return package::ValuesInput{ValuesFlag::SetFile, given.value.substr(0, equals), std::move(content)};
+  }
+  return package::ValuesInput{given.flag->name == "set" ? ValuesFlag::Set : ValuesFlag::SetString, given.value, {}};
+}
+
+bool is_values_flag(const Flag& flag) {
+  return std::ranges::any_of(kValuesFlagList, [&](const Flag& known) { return known.name == flag.name; });
+}
+
+// "examples/namespace-example" → "namespace-example"; "./my-dir" → "my-dir".
+std::string last_segment(const Path& path) {
+  const Path clean = path.lexically_normal();
+  const std::string name = clean.has_filename() ? clean.stem().string() : clean.parent_path().filename().string();
+  return name.empty() || name == "." ? "package" : name;
+}
+
+std::pair<std::string, std::string> name_and_version(const registry::PackageRef& reference) {
+  if (const auto* in_registry = std::get_if<registry::RegistryRef>(&reference.form())) return {in_registry->name(), in_registry->version};
+  if (const auto* local = std::get_if<registry::LocalRef>(&reference.form())) return {last_segment(local->path), ""};
+  const auto& git = std::get<registry::GitRef>(reference.form());
+  return {last_segment(git.path.empty() ? Path(git.url) : Path(git.path)), git.ref};
+}
+
+}  // namespace
+
+bool has_values(const Invocation& invocation) {
+  return std::ranges::any_of(invocation.given(), [](const Invocation::Given& given) { return is_values_flag(*given.flag); });
+}
+
+Result<encoding::Value> read_values(const Invocation& invocation, World& world) {
+  std::vector<package::ValuesInput> inputs;
+  bool stdin_used = false;
+  for (const Invocation::Given& given : invocation.given()) {
+    if (!is_values_flag(*given.flag)) continue;
+    MIST_TRY(package::ValuesInput input, input_of(given, world, stdin_used));
+    inputs.push_back(std::move(input));
+  }
+  return package::merge_values(inputs);
+}
+
+Result<package::Source> fetch_package(World& world, std::string_view reference) {
+  MIST_TRY(config::Paths paths, paths_of(world));
+  registry::Registries registries({world.files, world.processes, *world.events, std::move(paths)});
+  MIST_TRY(const registry::PackageRef parsed, registries.parse(reference));
+  MIST_TRY(registry::Fetched fetched, registries.fetch(parsed, world.context));
+  package::Source source;
+  source.reference = fetched.resolved.display();
+  std::tie(source.name, source.version) = name_and_version(fetched.resolved);
+  source.digest = fetched.digest.str();
+  if (auto* module = std::get_if<registry::PackageModule>(&fetched.content)) {
+    source.content = std::move(module->bytes);
+  } else {
+    std::map<std::string, std::string> files;
+    for (registry::PackageFile& file : std::get<registry::PackageTree>(fetched.content).files) files.emplace(std::move(file.path), std::move(file.bytes));
+    source.content = std::move(files);
+  }
+  return source;
+}
+
+Result<std::unique_ptr<package::Renderer>> open_renderer(const Invocation& invocation, World& world) {
+  MIST_TRY(const config::Paths paths, paths_of(world));
+  wasm::Limits limits;
+  limits.memory_bytes = static_cast<std::uint64_t>(invocation.number("limit-memory")) << 20;
+  limits.guest_time = invocation.duration("limit-time");
+  return std::make_unique<package::Renderer>(paths.compiled_code(), limits, *world.events);
+}
+
+}  // namespace mist::cli

@@ -1,0 +1,53 @@
+#pragma once
+// The flags by which commands name a package and give it values, and what they mean: references become sources, files and
+// --set become one document. One thread.
+
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/invocation.h"
+#include "cli/world.h"
+#include "package/renderer.h"
+#include "registry/registry.h"
+
+namespace mist::cli {
+
+inline constexpr Flag kValuesFlagList[] = {
+    {.name = "values",
+     .letter = 'f',
+     .type = FlagType::Texts,
+     .value = "FILE",
+     .help = "Values for the package, YAML or JSON; - is standard input; later files win",
+     .completion = Completion::File},
+    {.name = "set",
+     .letter = 's',
+     .type = FlagType::Texts,
+     .value = "KEY=VALUE",
+     .help = "One value: a.b[0].c=1; or YAML: 'a: 1, b: x'"},
+    {.name = "set-string", .type = FlagType::Texts, .value = "KEY=VALUE", .help = "One value that is always text"},
+    {.name = "set-file",
+     .type = FlagType::Texts,
+     .value = "KEY=FILE",
+     .help = "One value from the content of a file",
+     .completion = Completion::File},
+};
+inline constexpr FlagGroup kValuesFlags{"Values flags", kValuesFlagList};
+
+inline constexpr Flag kSandboxFlagList[] = {
+    {.name = "limit-memory", .type = FlagType::Number, .value = "MIB", .help = "Memory that a package may use", .fallback = "256"},
+    {.name = "limit-time", .type = FlagType::Duration, .value = "TIME", .help = "Processor time that a package may use", .fallback = "10s"},
+};
+inline constexpr FlagGroup kSandboxFlags{"Sandbox flags", kSandboxFlagList};
+
+/// True if any of kValuesFlags was given.
+bool has_values(const Invocation& invocation);
+/// Reads what kValuesFlags name. Errors: of the files, Invalid with line and column.
+Result<encoding::Value> read_values(const Invocation& invocation, World& world);
+
+/// The package that `reference` names: from a registry, or a path that begins with ./, ../ or /.
+Result<package::Source> fetch_package(World& world, std::string_view reference);
+
+/// With the limits that kSandboxFlags give, and the cache of compiled code.
+Result<std::unique_ptr<package::Renderer>> open_renderer(const Invocation& invocation, World& world);
+
+}  // namespace mist::cli

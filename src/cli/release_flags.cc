@@ -1,0 +1,167 @@
+#include "cli/release_flags.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <set>
+#include <span>
+
+#include "base/text.h"
+#include "cli/cluster.h"
+#include "cli/output.h"
+#include "crypto/random_stream.h"
+
+namespace mist::cli {
+
+using apply::ActionKind;
+using encoding::Value;
+
+namespace {
+
+std::string holder_name(const World& world) {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  const auto user = world.environment("USER");
+  return fmt::format("{}@{} pid {}", user && !user->empty() ? *user : "somebody", host.data(), ::getpid());
+}
+
+// Kubernetes tells which API versions it serves through what discovery found.
+Result<package::Capabilities> capabilities_of(kube::Client& client, const Context& context) {
+  MIST_TRY(const Value version, client.server_version(context));
+  MIST_TRY(const std::vector<kube::ResourceInfo> resources, client.all_resources(context));
+  std::set<std::string> versions;
+  for (const kube::ResourceInfo& resource : resources) versions.insert(resource.gvk.api_version());
+  return package::Capabilities{std::string(version.string_at("gitVersion")), {versions.begin(), versions.end()}};
+}
+
+struct Count {
+  ActionKind kind;
+  std::string_view done, planned;
+};
+constexpr std::array kCounts{Count{ActionKind::Create, "created", "to create"}, Count{ActionKind::Update, "changed", "to change"},
+                             Count{ActionKind::Unchanged, "unchanged", "unchanged"}, Count{ActionKind::Delete, "deleted", "to delete"},
+                             Count{ActionKind::Retain, "retained", "to retain"}};
+
+std::string counts(const apply::Plan& plan, bool dry) {
+  std::string text;
+  for (const Count& each : kCounts) {
+    const std::size_t count = plan.count(each.kind);
+    if (count == 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, dry ? each.planned : each.done);
+  }
+  return text.empty() ? "no objects" : text;
+}
+
+Value actions_value(const apply::Plan& plan) {
+  Value::Array actions;
+  for (const auto* list : {&plan.writes, &plan.removals}) {
+    for (const apply::PlannedAction& action : *list) {
+      Value::Array paths;
+      for (const apply::FieldDifference& difference : action.differences) paths.emplace_back(difference.path);
+      actions.push_back(Value::object({{"group", action.key.group_kind.group},
+                                       {"kind", action.key.group_kind.kind},
+                                       {"namespace", action.key.ns.empty() ? Value() : Value(action.key.ns)},
+                                       {"name", action.key.name},
+                                       {"action", apply::to_string(action.kind)},
+                                       {"reason", action.reason},
+                                       {"fields", Value(std::move(paths))}}));
+    }
+  }
+  return Value(std::move(actions));
+}
+
+}  // namespace
+
+Result<Cluster> open_cluster(const Invocation& invocation, World& world) {
+  MIST_TRY(std::unique_ptr<kube::Client> client, connect(invocation, world));
+  action::Environment environment{*client, world.clock, world.random, *world.events, holder_name(world)};
+  // A setting for tests of takeover; people have no reason to change it.
+  if (const auto term = world.environment("MIST_LOCK_TERM_MS"); term && !term->empty())
+    environment.lock_term = std::chrono::milliseconds(std::clamp(std::atoi(term->c_str()), 100, 600000));
+  if (find_flag(invocation.command(), "lock-wait") != nullptr) environment.lock_wait = invocation.duration("lock-wait");
+  return Cluster{std::move(client), std::move(environment)};
+}
+
+Result<release::ReleaseId> release_id(const Invocation& invocation, const kube::Client& client) {
+  MIST_TRY(const release::ReleaseName name, release::ReleaseName::parse(invocation.argument("NAME")));
+  if (!is_dns1123_label(client.default_namespace()))
+    return error(ErrorKind::Usage, "\"{}\" is no namespace name", escape_controls(client.default_namespace()));
+  return release::ReleaseId{client.default_namespace(), name.str()};
+}
+
+action::DeployOptions deploy_options(const Invocation& invocation) {
+  const std::string dry_run = invocation.text("dry-run");
+  return {.dry_run = dry_run == "client"   ? action::DryRun::Client
+                     : dry_run == "server" ? action::DryRun::Server
+                                           : action::DryRun::No,
+          .wait = invocation.enabled("wait"),
+          .timeout = invocation.duration("timeout"),
+          .create_namespace = invocation.enabled("create-namespace"),
+          .force_conflicts = invocation.enabled("force-conflicts"),
+          .prune = {}};
+}
+
+apply::PruneRules prune_rules(const Invocation& invocation) {
+  return {.delete_crds = invocation.enabled("delete-crds"),
+          .delete_pvcs = invocation.enabled("delete-pvcs"),
+          .delete_namespaces = invocation.enabled("delete-namespaces")};
+}
+
+Result<package::RenderRequest> render_request(const action::ReleaseState& state, Value values) {
+  package::RenderRequest request;
+  request.release_name = state.id.name;
+  request.release_namespace = state.id.ns;
+  request.user_values = std::move(values);
+  const std::string& seed = state.birth.seed.reveal();
+  std::ranges::copy(std::as_bytes(std::span(seed)).first(std::min(seed.size(), request.seed.size())), request.seed.begin());
+  const auto clock = parse_time(state.birth.frozen_clock);
+  if (!clock) return error(ErrorKind::Internal, "the record of release {} has no readable clock", state.id.display());
+  request.clock = *clock;
+  request.revision = state.next_revision();
+  request.is_upgrade = state.deployed.has_value();
+  return request;
+}
+
+Result<action::RenderedRelease> render_release(package::Renderer& renderer, const package::Source& source, const action::ReleaseState& state, Value values,
+                                               kube::Client& client, const Context& context) {
+  MIST_TRY(package::RenderRequest request, render_request(state, values));
+  request.capabilities = [&client, &context] { return capabilities_of(client, context); };
+  MIST_TRY(package::Rendered rendered, renderer.render(source, request, context));
+  return action::RenderedRelease{{source.reference, rendered.metadata.name, rendered.metadata.version, source.digest}, std::move(values), std::move(rendered.objects)};
+}
+
+void print_deploy_report(const Invocation& invocation, World& world, const action::DeployReport& report, std::string_view did) {
+  const bool dry = report.dry_run != action::DryRun::No;
+  if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
+    print_value(world, format,
+                Value::object({{"release", report.id.name},
+                               {"namespace", report.id.ns},
+                               {"revision", report.revision},
+                               {"changed", report.changed},
+                               {"dryRun", dry},
+                               {"package", Value::object({{"reference", report.package.reference},
+                                                          {"name", report.package.name},
+                                                          {"version", report.package.version},
+                                                          {"digest", report.package.digest}})},
+                               {"objects", actions_value(report.plan)}}));
+    return;
+  }
+  if (!report.changed) {
+    world.out.write(fmt::format("{} is as wanted, at revision {}: nothing was written\n", report.id.name, report.revision));
+    return;
+  }
+  if (dry) {
+    Table table({"ACTION", "OBJECT", "WHY"});
+    for (const auto* list : {&report.plan.writes, &report.plan.removals}) {
+      for (const apply::PlannedAction& action : *list) table.add({{std::string(apply::to_string(action.kind))}, {action.key.display()}, {action.reason}});
+    }
+    world.out.write(table.render(world.color_out));
+    world.out.write(fmt::format("{}: {}; nothing was written\n", report.id.name, counts(report.plan, true)));
+    return;
+  }
+  world.out.write(fmt::format("{} {} at revision {} in namespace {}: {}\n", report.id.name, did, report.revision, report.id.ns, counts(report.plan, false)));
+}
+
+}  // namespace mist::cli

@@ -1,0 +1,65 @@
+#pragma once
+// Flags that the commands on releases share, and what they mean. One thread.
+
+#include "action/deploy.h"
+#include "cli/command.h"
+#include "cli/invocation.h"
+#include "cli/world.h"
+#include "package/renderer.h"
+
+namespace mist::cli {
+
+inline constexpr Argument kReleaseArgument[] = {
+    {.name = "NAME", .help = "Name of the release", .completion = Completion::Release},
+};
+
+inline constexpr std::string_view kDryRunChoices[] = {"none", "client", "server"};
+inline constexpr Flag kDeployFlagList[] = {
+    {.name = "wait", .help = "Return only when every object is ready"},
+    {.name = "timeout", .type = FlagType::Duration, .value = "TIME", .help = "How long --wait waits", .fallback = "5m"},
+    {.name = "dry-run",
+     .type = FlagType::Choice,
+     .value = "WHERE",
+     .help = "Only show the plan; server: let the API server check it too",
+     .fallback = "none",
+     .choices = kDryRunChoices,
+     .implied = "client"},
+    {.name = "create-namespace", .help = "Create the release's namespace if it does not exist"},
+    {.name = "force-conflicts", .help = "Take fields that other field managers own"},
+};
+inline constexpr FlagGroup kDeployFlags{"Deployment flags", kDeployFlagList};
+
+inline constexpr Flag kPruneFlagList[] = {
+    {.name = "delete-crds", .help = "Also delete CustomResourceDefinitions, and with them every object of their kinds"},
+    {.name = "delete-pvcs", .help = "Also delete PersistentVolumeClaims, and with them their data"},
+    {.name = "delete-namespaces", .help = "Also delete namespaces that hold objects of others"},
+};
+inline constexpr FlagGroup kPruneFlags{"Deletion flags", kPruneFlagList};
+
+inline constexpr Flag kLockFlagList[] = {
+    {.name = "lock-wait", .type = FlagType::Duration, .value = "TIME", .help = "How long to wait while somebody else changes the release", .fallback = "0s"},
+};
+inline constexpr FlagGroup kLockFlags{"Lock flags", kLockFlagList};
+
+/// A client of the chosen cluster with what actions need beside it.
+struct Cluster {
+  std::unique_ptr<kube::Client> client;
+  action::Environment environment;
+};
+Result<Cluster> open_cluster(const Invocation& invocation, World& world);
+
+/// NAME in the release namespace: -n, else the context's, else "default".
+Result<release::ReleaseId> release_id(const Invocation& invocation, const kube::Client& client);
+
+action::DeployOptions deploy_options(const Invocation& invocation);
+apply::PruneRules prune_rules(const Invocation& invocation);
+
+/// What a render starts from: names, seed and clock of the release; without capabilities.
+Result<package::RenderRequest> render_request(const action::ReleaseState& state, encoding::Value values);
+Result<action::RenderedRelease> render_release(package::Renderer& renderer, const package::Source& source, const action::ReleaseState& state,
+                                               encoding::Value values, kube::Client& client, const Context& context);
+
+/// Prints what install and upgrade did, or would do.
+void print_deploy_report(const Invocation& invocation, World& world, const action::DeployReport& report, std::string_view did);
+
+}  // namespace mist::cli
