@@ -123,6 +123,16 @@ struct Explanation {
   std::string hint;
 };
 
+Explanation surrogate() {
+  return {"half of a surrogate pair is no character", "write both halves: \\ud83d\\ude00"};
+}
+
+/// \uD800 to \uDFFF.
+bool is_surrogate(std::string_view escape) {
+  return escape.starts_with("\\u") && (escape[2] | 0x20) == 'd' &&
+         std::string_view("89abcdefABCDEF").find(escape[3]) != std::string_view::npos;
+}
+
 Explanation explain_syntax(std::string_view text, std::size_t offset) {
   if (offset >= text.size()) return {"the JSON text ends too early", "is the file cut off?"};
   const std::string_view rest = text.substr(offset);
@@ -130,6 +140,7 @@ Explanation explain_syntax(std::string_view text, std::size_t offset) {
   if (rest[0] == '\'') return {"JSON strings stand in double quotes", "write \"…\" in place of '…'"};
   if (rest.starts_with("//") || rest.starts_with("/*") || rest[0] == '#')
     return {"JSON has no comments", "remove the comment, or write the file as YAML"};
+  if (offset >= 6 && is_surrogate(text.substr(offset - 6, 6))) return surrogate();
   if (rest[0] == '}' || rest[0] == ']')
     return {fmt::format("\"{}\" isn't expected here", rest[0]), "is there a comma after the last item?"};
   if (rest.starts_with("\xef\xbb\xbf")) return {"the text begins with a byte order mark", "save it without"};
@@ -151,7 +162,7 @@ Explanation explain(json::error code, std::string_view text, std::size_t offset)
     return {"text after the end of the JSON value", "remove it; one text holds one value"};
   if (code == json::error::illegal_leading_surrogate || code == json::error::illegal_trailing_surrogate ||
       code == json::error::expected_utf16_escape)
-    return {"half of a surrogate pair is no character", "write both halves: \\ud83d\\ude00"};
+    return surrogate();
   if (code == json::error::expected_hex_digit) return {"\\u needs four hexadecimal digits", ""};
   return explain_syntax(text, offset);
 }

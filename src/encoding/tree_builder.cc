@@ -51,7 +51,7 @@ bool TreeBuilder::key(std::string_view name) {
   Frame& frame = top();
   frame.target = find(frame, name);
   if (frame.target != members_.size()) return false;
-  members_.push_back({std::string(name), Value()});
+  members_.emplace_back().key = name;
   return true;
 }
 

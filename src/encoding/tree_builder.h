@@ -37,6 +37,15 @@ class TreeBuilder {
     }
   }
 
+  /// As value(Value(text)), without moving it about: nearly all values are texts.
+  void text(std::string_view text, Position position) {
+    Value& slot = depth_ == 0       ? root_
+                  : top().is_object ? members_[top().target].value
+                                    : items_.emplace_back();
+    slot.make_string() = text;
+    slot.set_position(position);
+  }
+
   /// Closes the innermost collection and hands it out; value() adds it to its parent.
   Value end();
 

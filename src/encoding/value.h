@@ -92,6 +92,9 @@ class Value {
   bool erase(std::string_view key);
   void push_back(Value value);
 
+  /// Makes this an empty string and lends it, so that a reader can fill it in place.
+  std::string& make_string() { return data_.emplace<std::string>(); }
+
   bool empty() const;        ///< null, "", [], {}
   std::size_t size() const;  ///< of an array or object; else 0
 

@@ -18,9 +18,6 @@ struct Explanation {
 };
 
 constexpr Explanation kExplanations[] = {
-    {"mapping values are not allowed in this context", "",
-     "a second \": \" on one line, or a key that is indented too far",
-     "put quotes around a value that contains \": \", or align this key with its neighbours"},
     {"could not find expected ':'", "", "this line is neither \"key: value\" nor part of the text before it",
      "is a \":\", or the space after it, missing? A list item needs a space after its \"-\""},
     {"did not find expected key", "while parsing a block mapping",
@@ -110,6 +107,27 @@ Error cannot_start_token(const SourceText& source, yaml_mark_t mark) {
                        "put quotes around it");
 }
 
+/// libyaml has one complaint for three mistakes.
+Error unexpected_mapping_value(const SourceText& source, yaml_mark_t mark) {
+  const std::string line = source.at(mark.line + 1, 1).excerpt;
+  if (std::string_view(line).substr(0, mark.column).find(": ") != std::string_view::npos)
+    return yaml_error_at(source, mark, "a second \": \" on one line",
+                         "put quotes around a value that contains \": \"");
+  return yaml_error_at(
+      source, mark, "a key can't follow the text before it",
+      "is the space after the \":\" on a line before missing, or is this line indented too far?");
+}
+
+Error unexpected_key(const SourceText& source, yaml_mark_t mark) {
+  const std::size_t at = source.offset(mark.line + 1, mark.column + 1);
+  const std::string_view rest = source.text().substr(std::min(at, source.text().size()));
+  if (rest.starts_with("- ") || rest.starts_with("-\n") || rest.starts_with("-\r"))
+    return yaml_error_at(source, mark, "a list item stands here among the keys of a mapping",
+                         "indent it like the items of its list");
+  const Explanation& other = *explain("did not find expected key", "while parsing a block mapping");
+  return yaml_error_at(source, mark, std::string(other.message), std::string(other.hint));
+}
+
 }  // namespace
 
 Error yaml_error_at(const SourceText& source, yaml_mark_t mark, std::string message, std::string hint) {
@@ -140,6 +158,10 @@ Error yaml_parser_error(const SourceText& source, const yaml_parser_t& parser) {
   }
   if (problem == "found character that cannot start any token")
     return cannot_start_token(source, parser.problem_mark);
+  if (problem == "mapping values are not allowed in this context")
+    return unexpected_mapping_value(source, parser.problem_mark);
+  if (problem == "did not find expected key" && context == "while parsing a block mapping")
+    return unexpected_key(source, parser.problem_mark);
   if (explanation == nullptr)
     return yaml_error_at(source, parser.problem_mark,
                          context.empty() ? std::string(problem) : fmt::format("{} {}", problem, context));

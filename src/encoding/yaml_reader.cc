@@ -11,8 +11,6 @@
 namespace mist::encoding {
 namespace {
 
-/// Bounds what 100 MB of "[1,1,1,…" may cost: a Value takes some 20 times the room of its text.
-constexpr std::uint64_t kMaxValues = 16'000'000;
 /// What anchors and aliases may copy. go-yaml shares strings between copies and so needs no such limit.
 constexpr std::uint64_t kMaxCopiedBytes = std::uint64_t{100} << 20;
 
@@ -40,6 +38,12 @@ double allowed_alias_ratio(std::uint64_t operations) {
 std::string shown(std::string_view text) {
   constexpr std::size_t kMost = 40;
   return escape_controls(text.size() <= kMost ? text : text.substr(0, kMost));
+}
+
+/// "!!int" for "tag:yaml.org,2002:int", as people write it.
+std::string short_tag(std::string_view tag) {
+  constexpr std::string_view kPrefix = "tag:yaml.org,2002:";
+  return tag.starts_with(kPrefix) ? "!!" + shown(tag.substr(kPrefix.size())) : shown(tag);
 }
 
 const Value* find_non_finite(const Value& value) {
@@ -109,7 +113,7 @@ Status YamlReader::event(const yaml_event_t& event) {
   return error(ErrorKind::Internal, "the YAML parser sent an event that doesn't belong into a document");
 }
 
-Status YamlReader::check_limits(yaml_mark_t mark) const {
+Status YamlReader::check_all_limits(yaml_mark_t mark) const {
   if (aliased_ > 100 && operations_ > 1000 &&
       static_cast<double>(aliased_) / static_cast<double>(operations_) > allowed_alias_ratio(operations_))
     return at(mark, "the document's aliases expand to far more than its own text",
@@ -123,8 +127,12 @@ Status YamlReader::check_limits(yaml_mark_t mark) const {
 }
 
 void YamlReader::add(Value value, int height) {
-  has_content_ = true;
   builder_.value(std::move(value));
+  added(height);
+}
+
+void YamlReader::added(int height) {
+  has_content_ = true;
   if (frames_.empty()) return;
   Frame& frame = frames_.back();
   frame.height = std::max(frame.height, height);
@@ -149,15 +157,24 @@ bool YamlReader::has_bang_tag(const yaml_event_t& event) const {
   return false;
 }
 
-Resolved YamlReader::resolve(const yaml_event_t& event) const {
+bool YamlReader::resolve(const yaml_event_t& event, Resolved& out) const {
   const auto& scalar = event.data.scalar;
   const std::string_view text = text_of(scalar.value, scalar.length);
-  if (scalar.tag != nullptr) return resolve_tagged(text_of(scalar.tag), text);
-  Resolved out;
-  if (scalar.plain_implicit && scalar.style == YAML_PLAIN_SCALAR_STYLE && resolve_plain(text, out) &&
-      !has_bang_tag(event))
-    return out;
-  return {.value = Value(text)};
+  if (scalar.tag != nullptr) {
+    out = resolve_tagged(text_of(scalar.tag), text);
+    return true;
+  }
+  return scalar.plain_implicit != 0 && scalar.style == YAML_PLAIN_SCALAR_STYLE && resolve_plain(text, out) &&
+         !has_bang_tag(event);
+}
+
+/// The common case: a scalar without anchor that means its own text.
+Status YamlReader::text(const yaml_event_t& event) {
+  const std::string_view text = text_of(event.data.scalar.value, event.data.scalar.length);
+  if (expects(Expect::Key)) return key(text, event.start_mark);
+  builder_.text(text, position_of(event.start_mark));
+  added(0);
+  return {};
 }
 
 Status YamlReader::scalar(const yaml_event_t& event) {
@@ -174,15 +191,19 @@ Status YamlReader::scalar(const yaml_event_t& event) {
   ++operations_;
   bytes_ += sizeof(Value) + scalar.length;
   MIST_TRY_VOID(check_limits(event.start_mark));
-  Resolved resolved = resolve(event);
+  const bool has_anchor = scalar.anchor != nullptr;
+  Resolved resolved;
+  if (!resolve(event, resolved)) {
+    if (!has_anchor) return this->text(event);
+    resolved = {.value = Value(text)};
+  }
   if (resolved.fault == ScalarFault::WrongTag)
     return at(event.start_mark,
-              fmt::format("\"{}\" isn't what its tag {} says", shown(text), shown(text_of(scalar.tag))),
+              fmt::format("\"{}\" isn't what its tag {} says", shown(text), short_tag(text_of(scalar.tag))),
               "remove the tag, or correct the value");
   if (resolved.fault == ScalarFault::BadBase64)
     return at(event.start_mark, "a !!binary value must be base64", "correct the value, or remove the tag");
   resolved.value.set_position(position_of(event.start_mark));
-  const bool has_anchor = scalar.anchor != nullptr;
   if (has_anchor) {
     Anchor anchor{.complete = true, .is_scalar = true, .is_mapping = false, .value = {}, .scalar = resolved};
     anchor.operations = 1;

@@ -40,6 +40,9 @@ class YamlReader {
   /// What a mapping waits for.
   enum class Expect : std::uint8_t { Key, Value, MergeValue };
 
+  /// Bounds what 100 MB of "[1,1,1,…" may cost: a Value takes some 20 times the room of its text.
+  static constexpr std::uint64_t kMaxValues = 16'000'000;
+
   struct Frame {
     Role role = Role::Mapping;
     Expect expect = Expect::Key;
@@ -69,13 +72,22 @@ class YamlReader {
   Status begin_collection(const yaml_event_t& event);
   Status end_collection();
 
-  Resolved resolve(const yaml_event_t& event) const;
+  /// False for what is simply its own text.
+  bool resolve(const yaml_event_t& event, Resolved& out) const;
+  Status text(const yaml_event_t& event);
   bool has_bang_tag(const yaml_event_t& event) const;
   Status resolved_key(const Resolved& scalar, yaml_mark_t mark);
   Status key(std::string_view name, yaml_mark_t mark);
   void add(Value value, int height);
+  void added(int height);
   Status merge(Value mapping, yaml_mark_t mark);
-  Status check_limits(yaml_mark_t mark) const;
+  Status check_limits(yaml_mark_t mark) const {
+    // Documents without anchors, nearly all, need one look.
+    if ((aliased_ | copied_) == 0 && operations_ <= kMaxValues) [[likely]]
+      return {};
+    return check_all_limits(mark);
+  }
+  Status check_all_limits(yaml_mark_t mark) const;
   Error at(yaml_mark_t mark, std::string message, std::string hint = {}) const;
   Error too_deep(yaml_mark_t mark) const;
 

@@ -1,0 +1,119 @@
+#include "encoding/json.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace mist::encoding {
+namespace {
+
+std::string again(std::string_view text) {
+  const auto value = parse_json(text);
+  return value.ok() ? to_json(*value) : "error: " + value.error().to_line();
+}
+
+TEST(Json, KeepsNumbersExact) {
+  for (const std::string_view text :
+       {"0", "-1", "9223372036854775807", "-9223372036854775808", "9223372036854775808",
+        "18446744073709551615", "1.5", "0.1", "1e-7", "1e+21", "1.7976931348623157e+308", "5e-324",
+        "2.2250738585072014e-308", "123456789.12345679", "-0", "0.000001", "100000000000000000000"})
+    EXPECT_EQ(again(text), text);
+  EXPECT_EQ(again("18446744073709551616"), "18446744073709552000");
+  EXPECT_EQ(again("-9223372036854775809"), "-9223372036854776000");
+  EXPECT_EQ(again("1.0"), "1");
+  EXPECT_EQ(again("1e3"), "1000");
+  EXPECT_EQ(again("1E+2"), "100");
+  EXPECT_EQ(again("1e-400"), "0");
+  EXPECT_EQ(parse_json("1.0")->kind(), Value::Kind::Double);
+  EXPECT_EQ(parse_json("18446744073709551615")->kind(), Value::Kind::UInt);
+  EXPECT_NE(again("1e400").find("too large"), std::string::npos);
+  // Rounded correctly, which fast parsers often don't.
+  EXPECT_EQ(parse_json("9007199254740993.0")->as_double(), 9007199254740992.0);
+  EXPECT_EQ(parse_json("8.5e-17")->as_double(), 8.5e-17);
+  EXPECT_EQ(parse_json("0.3")->as_double(), 0.3);
+}
+
+TEST(Json, EscapesWhatGoEscapes) {
+  EXPECT_EQ(to_json(Value(std::string("\x00\x01\b\f\n\r\t\x1f\x7f\"\\/<>&", 15))),
+            R"("\u0000\u0001\b\f\n\r\t\u001f)"
+            "\x7f"
+            R"(\"\\/<>&")");
+  EXPECT_EQ(to_json(Value("é\u2028\u2029😀")), "\"é\\u2028\\u2029😀\"");
+  EXPECT_EQ(to_json(Value("a\xff\xc3")), "\"a\ufffd\ufffd\"");
+  EXPECT_EQ(to_json(Value::object({{"\xff", 1}})), "{\"\ufffd\":1}");
+}
+
+TEST(Json, ReadsEscapes) {
+  EXPECT_EQ(parse_json(R"("\u0041\ud83d\ude00\/\n\u0000")")->as_string(), std::string("A😀/\n\0", 8));
+  EXPECT_EQ(parse_json("\"a\xff\"")->as_string(), "a\ufffd");
+  EXPECT_EQ(parse_json("{\"a\xff\":1}")->as_object()[0].key, "a\ufffd");
+}
+
+TEST(Json, PrintsInTwoStyles) {
+  const Value value = *parse_json(R"({"b":[1,{"c":null}],"a":{},"d":[]})");
+  EXPECT_EQ(to_json(value), R"({"b":[1,{"c":null}],"a":{},"d":[]})");
+  EXPECT_EQ(to_json(value, JsonStyle::Pretty),
+            "{\n  \"b\": [\n    1,\n    {\n      \"c\": null\n    }\n  ],\n  \"a\": {},\n  \"d\": []\n}");
+  EXPECT_EQ(to_json(Value(std::nan(""))), "null");
+}
+
+TEST(Json, DuplicatesFailOnlyWhenStrict) {
+  EXPECT_EQ(again(R"({"a":1,"b":2,"a":3})"), R"({"a":3,"b":2})");
+  const auto strict = parse_json("{\"a\":1,\n \"a\":3}", {.strict = true, .file = "x.json"});
+  ASSERT_FALSE(strict.ok());
+  EXPECT_EQ(strict.error().where->line, 2U);
+  EXPECT_EQ(strict.error().where->file, "x.json");
+}
+
+TEST(Json, ErrorsSayWhere) {
+  struct Case {
+    std::string_view text, place, words;
+  };
+  const Case cases[] = {
+      {"", "1:1", "too early"},
+      {"  \n", "2:1", "too early"},
+      {"{\"a\": 1", "1:8", "too early"},
+      {"{\n  \"a\": 1,\n}", "3:1", "comma"},
+      {"[1, 2,]", "1:7", "comma"},
+      {"{'a': 1}", "1:2", "double quotes"},
+      {"{a: 1}", "1:2", "double quotes"},
+      {"{\"a\": 1 \"b\": 2}", "1:9", "comma is missing"},
+      {"[1] x", "1:5", "after the end"},
+      {"{} {}", "1:4", "after the end"},
+      {"// c\n1", "1:1", "no comments"},
+      {"True", "1:1", "lower case"},
+      {"\"a\nb\"", "1:3", "U+000A"},
+      {"\"\\ud83d\"", "1:8", "surrogate"},
+      {"\"\\x\"", "1:3", "isn't expected"},
+      {"\xef\xbb\xbf{}", "1:1", "byte order mark"},
+      {"nul", "1:4", "too early"},
+      {"01", "1:2", ""},
+      {"-", "1:2", ""},
+  };
+  for (const Case& one : cases) {
+    const auto result = parse_json(one.text);
+    ASSERT_FALSE(result.ok()) << one.text;
+    const Error& e = result.error();
+    EXPECT_EQ(fmt::format("{}:{}", e.where->line, e.where->column), one.place)
+        << one.text << " " << e.to_line();
+    EXPECT_NE((e.message + " " + e.hint).find(one.words), std::string::npos)
+        << one.text << " " << e.to_line() << e.hint;
+  }
+}
+
+TEST(Json, DepthIsBounded) {
+  const auto nested = [](std::size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); };
+  EXPECT_TRUE(parse_json(nested(512)).ok());
+  EXPECT_FALSE(parse_json(nested(513)).ok());
+  EXPECT_NE(parse_json(std::string(10'000'000, '[')).error().message.find("512"), std::string::npos);
+}
+
+TEST(Json, ManyMembersStayQuick) {
+  std::string text = "{";
+  for (int i = 0; i < 200'000; ++i) text += fmt::format("\"key{}\":{},", i % 100'000, i);
+  text.back() = '}';
+  EXPECT_EQ(parse_json(text)->size(), 100'000U);
+}
+
+}  // namespace
+}  // namespace mist::encoding

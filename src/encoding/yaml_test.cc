@@ -1,0 +1,213 @@
+#include "encoding/yaml.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "encoding/json.h"
+
+namespace mist::encoding {
+namespace {
+
+Error failure(std::string_view text, const YamlOptions& options = {}) {
+  auto result = parse_yaml(text, options);
+  EXPECT_FALSE(result.ok()) << text;
+  return result.ok() ? Error{} : std::move(result).error();
+}
+
+std::string place(const Error& e) {
+  return e.where ? fmt::format("{}:{}", e.where->line, e.where->column) : "nowhere";
+}
+
+TEST(Yaml, KeepsOrderAndPositions) {
+  const Value value = *parse_yaml("b: 1\na:\n  - x\n  - {k: é, l: v}\n");
+  ASSERT_EQ(value.as_object()[0].key, "b");
+  const auto at = [](const Value& v) { return std::pair(v.position().line, v.position().column); };
+  EXPECT_EQ(at(value), std::pair(1U, 1U));
+  EXPECT_EQ(at(*value.find("b")), std::pair(1U, 4U));
+  const Value& list = *value.find("a");
+  EXPECT_EQ(at(list), std::pair(3U, 3U));
+  EXPECT_EQ(at(list.as_array()[0]), std::pair(3U, 5U));
+  EXPECT_EQ(at(list.as_array()[1]), std::pair(4U, 5U));
+  EXPECT_EQ(at(*list.as_array()[1].find("l")), std::pair(4U, 15U));
+}
+
+TEST(Yaml, EmptyTextIsNull) {
+  for (const std::string_view text : {"", "\n", "# c\n", "---\n", "---\n# c\n---\n...\n"}) {
+    EXPECT_TRUE(parse_yaml(text)->is_null()) << text;
+    EXPECT_TRUE(parse_yaml_documents(text)->empty()) << text;
+  }
+  EXPECT_EQ(parse_yaml_documents("null\n---\n~\n")->size(), 2U);
+}
+
+TEST(Yaml, OneDocumentMeansOne) {
+  EXPECT_EQ(parse_yaml("---\na: 1\n---\n# nothing\n")->size(), 1U);
+  const Error e = failure("a: 1\n---\nb: 2\n", {.file = "x.yaml"});
+  EXPECT_EQ(e.where, (SourceLocation{"x.yaml", 2, 1, "---"}));
+  EXPECT_EQ(parse_yaml_documents("a: 1\n---\nb: 2\n---\n# c\n---\nc: 3")->size(), 3U);
+}
+
+TEST(Yaml, DuplicatesWarnOrFail) {
+  std::vector<std::string> warnings;
+  YamlOptions options;
+  options.file = "f";
+  options.on_warning = [&](const SourceLocation& where, const std::string& message) {
+    warnings.push_back(fmt::format("{}:{}:{}: {}", where.file, where.line, where.column, message));
+  };
+  EXPECT_EQ(to_json(*parse_yaml("a: 1\nb: 2\na: 3\n", options)), R"({"a":3,"b":2})");
+  EXPECT_EQ(warnings,
+            std::vector<std::string>{"f:3:1: the key \"a\" is set twice in one mapping; the last one wins"});
+  // A key beside a merge that brings it too is no mistake.
+  warnings.clear();
+  EXPECT_TRUE(parse_yaml("x: {<<: {a: 1}, a: 2}", options).ok());
+  EXPECT_TRUE(warnings.empty());
+  // The passes that \' needs don't repeat warnings.
+  EXPECT_EQ(to_json(*parse_yaml("a: 1\na: \"it\\'s\"\nb: \"x\\'y\"\n", options)),
+            R"({"a":"it's","b":"x'y"})");
+  EXPECT_EQ(warnings.size(), 1U);
+
+  options.strict = true;
+  const Error e = failure("a: 1\nb:\n  c: 2\n  c: 3\n", options);
+  EXPECT_EQ(place(e), "4:3");
+  EXPECT_EQ(e.where->excerpt, "  c: 3");
+}
+
+struct Complaint {
+  std::string_view text;
+  std::string_view place;
+  std::string_view words;  // in message or hint
+};
+
+TEST(Yaml, ErrorsSayWhatPeopleGotWrong) {
+  const Complaint cases[] = {
+      {"a:\n\tb: c\n", "2:1", "a tab is used for indentation"},
+      {"a: b: c\n", "1:5", "a second \": \" on one line"},
+      {"message: error: x\n", "1:15", "quotes"},
+      {"a: 'b\nc: d\n", "1:4", "the quote that opens here is never closed"},
+      {"a: \"b\nc: d\n", "1:4", "the quote that opens here is never closed"},
+      {"a: [1, 2\nb: c\n", "1:4", "isn't closed"},
+      {"a: {b: c\n", "1:4", "close it with \"}\""},
+      {"a: {{ .Values.x }}\n", "1:5", "mapping can't be a key"},
+      {"a: @x\n", "1:4", "can't begin with \"@\""},
+      {"{% if x %}\n", "1:2", "rendered first"},
+      {"a: *\n", "1:5", "\"*\" must be followed"},
+      {"a: *x\n", "1:4", "no anchor \"&x\""},
+      {"a: \"C:\\dir\"\n", "1:7", "backslash"},
+      {"a:\n  b: c\n d: e\n", "3:2", "align it"},
+      {"a:\n  - b\n - c\n", "3:2", "list"},
+      {"a: b\n- c\n", "2:1", "list item"},
+      {"a:b\nc: d\n", "2:2", "space after the \":\""},
+      {"? [a]\n: b\n", "1:3", "can't be a key"},
+      {"a: .inf\n", "1:4", "infinite"},
+      {"a:\n- .nan\n", "2:3", "NaN"},
+      {"a: !!int x\n", "1:4", "!!int"},
+      {"a: !!binary '='\n", "1:4", "base64"},
+      {"a: &x [*x]\n", "1:8", "contain itself"},
+      {"<<: 1\n", "1:5", "\"<<\" takes a mapping"},
+      {"~: 1\n", "1:1", "null can't be a key"},
+      {"18446744073709551615: 1\n", "1:1", "can't be a key"},
+      {"a: \x01\n", "1:4", "U+0001"},
+      {"a: é\xff\n", "1:5", "UTF-8"},
+      {"a: é: b\n", "1:5", "second"},
+      {"%YAML 1.2\n---\na\n", "1:1", "version"},
+      {"a: !x!y b\n", "1:4", "tag"},
+      {"a: | x\n  b\n", "1:6", "next line"},
+  };
+  for (const Complaint& one : cases) {
+    const Error e = failure(one.text);
+    EXPECT_EQ(place(e), one.place) << one.text << e.to_line();
+    EXPECT_NE((e.message + " " + e.hint).find(one.words), std::string::npos)
+        << one.text << e.to_line() << " " << e.hint;
+    EXPECT_EQ(e.kind, ErrorKind::Invalid);
+  }
+}
+
+TEST(Yaml, ErrorsShowTheLine) {
+  const Error e = failure("first: 1\r\nsecond: x: y\r\nthird: 3\r\n", {.file = "v.yaml"});
+  EXPECT_EQ(e.where, (SourceLocation{"v.yaml", 2, 10, "second: x: y"}));
+  EXPECT_EQ(failure("\ufeffa: b: c").where->excerpt, "a: b: c");
+  EXPECT_EQ(failure("a: " + std::string(100'000, 'x') + ": c: d").where->excerpt, "");
+}
+
+TEST(YamlLimits, RefuseTooManyBytes) {
+  EXPECT_FALSE(parse_yaml("a: 12345", {.max_bytes = 7}).ok());
+  EXPECT_TRUE(parse_yaml("a: 1234", {.max_bytes = 7}).ok());
+  EXPECT_FALSE(parse_yaml(std::string((std::size_t{100} << 20) + 1, ' ')).ok());
+}
+
+TEST(YamlLimits, RefuseTooManyLevels) {
+  const auto nested = [](std::size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); };
+  EXPECT_TRUE(parse_yaml(nested(512)).ok());
+  EXPECT_FALSE(parse_yaml(nested(513)).ok());
+  EXPECT_NE(failure(nested(1'000'000)).message.find("512 levels"), std::string::npos);
+  std::string dashes;
+  for (int i = 0; i < 100'000; ++i) dashes += "- ";
+  EXPECT_FALSE(parse_yaml(dashes).ok());
+  std::string questions;
+  for (int i = 0; i < 100'000; ++i) questions += "? ";
+  EXPECT_FALSE(parse_yaml(questions).ok());
+  // Aliases add up.
+  std::string chain = "a0: &a0 [x]\n";
+  for (int i = 1; i < 600; ++i) chain += fmt::format("a{}: &a{} [*a{}]\n", i, i, i - 1);
+  EXPECT_FALSE(parse_yaml(chain).ok());
+}
+
+TEST(YamlLimits, RefuseAliasBombs) {
+  std::string laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 12; ++i) {
+    laughs += fmt::format("a{}: &a{} [", i, i);
+    for (int k = 0; k < 9; ++k) laughs += fmt::format("*a{},", i - 1);
+    laughs += "]\n";
+  }
+  EXPECT_NE(failure(laughs).message.find("aliases"), std::string::npos);
+  // Few aliases of one huge text are as bad.
+  std::string heavy = "a: &a " + std::string(1'000'000, 'x') + "\nb: [";
+  for (int i = 0; i < 300; ++i) heavy += "*a,";
+  heavy += "]\nc: [";
+  for (int i = 0; i < 1000; ++i) heavy += "1,";
+  EXPECT_NE(failure(heavy + "]").message.find("100 MiB"), std::string::npos);
+  // So are anchors around anchors.
+  std::string anchors;
+  for (int i = 0; i < 400; ++i) anchors += fmt::format("&a{} [", i);
+  anchors += std::string(1'000'000, 'x') + std::string(400, ']');
+  EXPECT_FALSE(parse_yaml(anchors).ok());
+}
+
+TEST(YamlLimits, RefuseTooManyValues) {
+  std::string ones = "[";
+  ones.reserve(40'000'000);
+  while (ones.size() < 33'000'000) ones += "1,";
+  EXPECT_NE(failure(ones + "]").message.find("16000000 values"), std::string::npos);
+}
+
+TEST(YamlLimits, ManyMembersAndManyDuplicatesStayQuick) {
+  std::string text;
+  for (int i = 0; i < 200'000; ++i) text += fmt::format("key{}: {}\n", i % 100'000, i);
+  std::size_t warnings = 0;
+  YamlOptions options;
+  options.on_warning = [&](const SourceLocation&, const std::string&) { ++warnings; };
+  const Value value = *parse_yaml(text, options);
+  EXPECT_EQ(value.size(), 100'000U);
+  EXPECT_EQ(value.as_object().back().value, Value(199'999));
+  EXPECT_EQ(warnings, 100'000U);
+}
+
+TEST(YamlPrint, RefusesNothing) {
+  EXPECT_EQ(to_yaml(Value::object({{"x", std::nan("")}, {"i", -std::numeric_limits<double>::infinity()}})),
+            "x: .nan\ni: -.inf\n");
+  EXPECT_EQ(to_yaml(Value("a\xff")), "a\ufffd\n");
+  EXPECT_EQ(to_yaml(Value(-0.0)), "-0.0\n");
+  EXPECT_EQ(to_yaml(Value()), "null\n");
+}
+
+TEST(YamlPrint, SeparatesDocuments) {
+  const std::vector<Value> documents = {Value::object({{"a", 1}}), Value::array({"x"}), Value("l\n")};
+  const std::string text = to_yaml_documents(documents);
+  EXPECT_EQ(text, "a: 1\n---\n- x\n---\n|\n  l\n");
+  EXPECT_EQ(*parse_yaml_documents(text), documents);
+  EXPECT_EQ(to_yaml_documents({}), "");
+}
+
+}  // namespace
+}  // namespace mist::encoding
