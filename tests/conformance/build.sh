@@ -28,7 +28,7 @@ build() {
   (cd "$here/guests/go" &&
     CGO_ENABLED=0 GOOS=wasip1 GOARCH=wasm go build -trimpath -ldflags='-s -w -buildid=' -o "$directory/go-command.wasm" .)
   echo "conformance: building the guests in Rust"
-  export MODULE_FILE=namespace_guest
+  export MODULE_FILE=namespace_guest MIST_WASM_EXEC_MODEL=reactor
   build_module "$here/guests/rust" wasm32-unknown-unknown namespace-guest "$directory/rust-v1alpha1.wasm"
   build_module "$here/guests/rust" wasm32-wasip1 namespace-guest "$directory/rust-reactor.wasm"
   chmod 644 "$directory"/*.wasm

@@ -5,6 +5,7 @@
 #
 # sets MIST_WASM_CARGO (the cargo to call), MIST_WASM_CARGO_ARGS (further arguments, may be empty),
 # MIST_WASM_RUSTFLAGS_<TARGET> (needed compiler flags, separated by spaces) and what that cargo needs around it.
+# MIST_WASM_EXEC_MODEL=reactor asks for flags for libraries instead of programs.
 # First choice is the Rust at hand; where it lacks the targets and rustup can't add them, Debian's rustc-web, unpacked
 # into the cache without installing it. Messages go to standard error.
 set -euo pipefail
@@ -68,7 +69,7 @@ use_debian_rust() {
   cat <<ENV
 export MIST_WASM_CARGO='$root/usr/bin/cargo' MIST_WASM_CARGO_ARGS='-Zbuild-std=std,panic_abort'
 export RUSTC='$root/usr/bin/rustc' RUSTC_BOOTSTRAP=1 LD_LIBRARY_PATH='$libraries'\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}
-export MIST_WASM_RUSTFLAGS_WASM32_WASIP1='-Clinker=wasm-ld-22 -Clinker-flavor=wasm-ld -Clink-self-contained=no -Clink-arg=/usr/lib/wasm32-wasi/crt1-command.o -L/usr/lib/wasm32-wasi -Clink-arg=-lc'
+export MIST_WASM_RUSTFLAGS_WASM32_WASIP1='-Clinker=wasm-ld-22 -Clinker-flavor=wasm-ld -Clink-self-contained=no -Clink-arg=/usr/lib/wasm32-wasi/crt1-${MIST_WASM_EXEC_MODEL:-command}.o -L/usr/lib/wasm32-wasi -Clink-arg=-lc'
 export MIST_WASM_RUSTFLAGS_WASM32_UNKNOWN_UNKNOWN='-Clinker=wasm-ld-22 -Clinker-flavor=wasm-ld'
 ENV
 }

@@ -1,5 +1,5 @@
-/* The namespace package as an ABI v1 command in C: JSON on standard input, plain Kubernetes YAML on standard output,
- * and the other way to fail: a non-zero exit code with the message on standard error. */
+/* The namespace package as an ABI v1 command in C: JSON on standard input, plain Kubernetes YAML on standard
+ * output, and the other way to fail: a non-zero exit code with the message on standard error. */
 #include <stdio.h>
 
 #include "json.h"
