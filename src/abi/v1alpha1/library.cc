@@ -20,6 +20,7 @@ constexpr std::string_view kAlloc = "__mistletoe_alloc";
 constexpr std::string_view kDealloc = "__mistletoe_dealloc";
 constexpr std::string_view kGenerate = "__mistletoe_generate";
 
+constexpr const char* kTellItsAuthor = "this is a defect of the package: tell its author";
 constexpr std::string_view kPanic = "__mistletoe_panic";
 constexpr std::uint32_t kMaxPanicMessage = 4096;
 
@@ -74,8 +75,8 @@ class Session {
       return wild(function,
                   fmt::format("the address {:#x}, outside its memory of {} bytes", returned, memory.size()));
     if (*length > options_->limits.output_bytes)
-      return error(ErrorKind::Trap, "{} gave a document of {} bytes, more than its limit", module_->name(),
-                   *length)
+      return error(ErrorKind::Trap, "{} reached its output limit: it gave a document of {} bytes",
+                   module_->name(), *length)
           .with_hint(fmt::format("if that is what it needs, raise the setting limits.output, now {} MiB",
                                  options_->limits.output_bytes >> 20));
     const auto text = memory.text(*address, *length);
@@ -121,7 +122,8 @@ class Session {
 
   Error wild(std::string_view function, std::string what) const {
     return error(ErrorKind::Invalid, "{} breaks the package ABI v1alpha1", module_->name())
-        .with_because(fmt::format("{} gave {}", function, what));
+        .with_because(fmt::format("{} gave {}", function, what))
+        .with_hint(kTellItsAuthor);
   }
 
   const wasm::Module* module_;
@@ -188,7 +190,8 @@ Result<std::unique_ptr<Guest>> open(wasm::Module module) {
     if (found != expected)
       return error(ErrorKind::Invalid, "{} breaks the package ABI v1alpha1", module.name())
           .with_because(fmt::format("its function {} has the type {}, but must have {}", each.name,
-                                    to_string(found), to_string(expected)));
+                                    to_string(found), to_string(expected)))
+          .with_hint(kTellItsAuthor);
   }
   return std::unique_ptr<Guest>(std::make_unique<Library>(std::move(module)));
 }

@@ -1,0 +1,139 @@
+#include "abi/documents.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "encoding/json.h"
+#include "encoding/yaml.h"
+
+namespace mist::abi {
+namespace {
+
+using encoding::Value;
+using ::testing::HasSubstr;
+
+TEST(InputText, IsOneLineOfJson) {
+  const Value input = Value::object({{"kind", "MistInput"}, {"data", Value::object({{"text", "a\nb"}})}});
+  EXPECT_EQ(input_text(input), "{\"kind\":\"MistInput\",\"data\":{\"text\":\"a\\nb\"}}\n");
+}
+
+TEST(InputText, IsYamlWhateverTheStringsHold) {
+  std::string all;
+  for (char32_t c = 1; c < 0x10000; ++c) {
+    if (c >= 0xd800 && c < 0xe000) continue;
+    if (c < 0x80) {
+      all.push_back(static_cast<char>(c));
+    } else if (c < 0x800) {
+      all.push_back(static_cast<char>(0xc0 | c >> 6));
+      all.push_back(static_cast<char>(0x80 | (c & 0x3f)));
+    } else {
+      all.push_back(static_cast<char>(0xe0 | c >> 12));
+      all.push_back(static_cast<char>(0x80 | (c >> 6 & 0x3f)));
+      all.push_back(static_cast<char>(0x80 | (c & 0x3f)));
+    }
+  }
+  all += "\xf0\x9f\x8e\x84";
+  const Value input = Value::object({{"text", all}});
+  const auto as_json = encoding::parse_json(input_text(input));
+  ASSERT_TRUE(as_json.ok()) << as_json.error().to_line();
+  EXPECT_EQ(*as_json, input);
+  const auto as_yaml = encoding::parse_yaml(input_text(input));
+  ASSERT_TRUE(as_yaml.ok()) << as_yaml.error().to_line();
+  EXPECT_EQ(*as_yaml, input);
+}
+
+TEST(ParseResult, ReadsFilesInOrderAndExports) {
+  const auto output = parse_result(
+      "apiVersion: mistletoe.dev/v1\nkind: MistResult\ndata:\n  result: Ok\n  files:\n    z/b.yaml: 'b: 1'\n"
+      "    a.yaml: 'a: 1'\n  exports:\n    url: http://shop\n",
+      "shop");
+  ASSERT_TRUE(output.ok()) << output.error().to_line();
+  ASSERT_EQ(output->files.size(), 2U);
+  EXPECT_EQ(output->files[0].path, "z/b.yaml");
+  EXPECT_EQ(output->files[1].text, "a: 1");
+  EXPECT_EQ(output->exports.string_at("url"), "http://shop");
+}
+
+TEST(ParseResult, ReadsExportsThatAreYamlText) {
+  const auto output = parse_result(
+      R"({"apiVersion":"mistletoe.dev/v1","kind":"MistResult","data":{"result":"Ok","exports":"a: [1, 2]\n"}})",
+      "shop");
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(output->exports, Value::object({{"a", Value::array({1, 2})}}));
+  EXPECT_TRUE(output->files.empty());
+}
+
+TEST(ParseResult, PassesOnThePackagesOwnMessage) {
+  const auto output = parse_result(
+      "apiVersion: mistletoe.dev/v1alpha1\nkind: MistResult\ndata:\n  result: Err\n  message: replicas must "
+      "be odd\n",
+      "shop");
+  ASSERT_FALSE(output.ok());
+  EXPECT_EQ(output.error().kind, ErrorKind::Invalid);
+  EXPECT_EQ(output.error().because, "replicas must be odd");
+}
+
+struct BadResult {
+  std::string_view text;
+  std::string_view says;
+};
+
+TEST(ParseResult, SaysWhatIsWrong) {
+  const std::vector<BadResult> cases = {
+      {"", "null"},
+      {"[]", "array"},
+      {"kind: Pod", "\"Pod\""},
+      {"{kind: MistResult, apiVersion: mistletoe.dev/v7}", "v7"},
+      {"{kind: MistResult, apiVersion: mistletoe.dev/v1}", "has no data"},
+      {"{kind: MistResult, apiVersion: mistletoe.dev/v1, data: {}}", "data.result must be Ok or Err"},
+      {"{kind: MistResult, apiVersion: mistletoe.dev/v1, data: {result: ok}}", "\"ok\""},
+      {"{kind: MistResult, apiVersion: mistletoe.dev/v1, data: {result: Ok, files: 5}}",
+       "data.files is integer"},
+      {"{kind: MistResult, apiVersion: mistletoe.dev/v1, data: {result: Ok, files: {a: {}}}}",
+       "\"a\" is object"},
+      {"{kind: MistResult, apiVersion: mistletoe.dev/v1, data: {result: Ok, files: {'': x}}}", "path"},
+      {"{kind: MistResult, apiVersion: mistletoe.dev/v1, data: {result: Ok, files: {a/../b: x}}}", "a/../b"},
+      {"{kind: MistResult, apiVersion: mistletoe.dev/v1, data: {result: Ok, files: {\"a\\nb\": x}}}", "path"},
+      {"{kind: MistResult, apiVersion: mistletoe.dev/v1, data: {result: Ok, files: {'a\\b': x}}}", "path"},
+      {"{kind: MistResult, apiVersion: mistletoe.dev/v1, data: {result: Ok, files: {a: \"\\0\"}}}", "NUL"},
+      {"{kind: MistResult, apiVersion: mistletoe.dev/v1, data: {result: Ok, exports: '{'}}", "exports"},
+      {"{kind: MistResult, kind: MistResult}", "kind"},
+      {"a: \xff", "UTF-8"},
+      {std::string_view("a: \0", 4), "NUL byte at offset 3"},
+  };
+  for (const BadResult& each : cases) {
+    const auto output = parse_result(each.text, "shop");
+    ASSERT_FALSE(output.ok()) << each.text;
+    EXPECT_EQ(output.error().kind, ErrorKind::Invalid);
+    EXPECT_THAT(output.error().to_line(), HasSubstr(each.says)) << each.text;
+  }
+}
+
+TEST(ParsePackage, WantsANameAndTheKind) {
+  EXPECT_TRUE(
+      parse_package("{apiVersion: mistletoe.dev/v1, kind: MistPackage, metadata: {name: shop}}", "p", "s")
+          .ok());
+  for (const std::string_view text :
+       {"{apiVersion: mistletoe.dev/v1, kind: MistPackage}",
+        "{apiVersion: mistletoe.dev/v1, kind: MistPackage, metadata: {name: 5}}",
+        "{apiVersion: v1, kind: MistPackage, metadata: {name: shop}}", "{", ""}) {
+    const auto package = parse_package(text, "shop.wasm", "the section");
+    ASSERT_FALSE(package.ok()) << text;
+    EXPECT_EQ(package.error().kind, ErrorKind::Invalid);
+    EXPECT_THAT(package.error().to_line(), HasSubstr("shop.wasm"));
+  }
+}
+
+TEST(IsOwnDocument, TellsResultsFromKubernetesYaml) {
+  EXPECT_TRUE(is_own_document("apiVersion: mistletoe.dev/v1\nkind: MistResult\n"));
+  EXPECT_TRUE(is_own_document(R"({"data":{},"kind":"MistResult","apiVersion":"mistletoe.dev/v1alpha1"})"));
+  EXPECT_TRUE(is_own_document("apiVersion: mistletoe.dev/v1\nkind: MistResult\ndata: {{{\n"))
+      << "broken, but meant as one";
+  EXPECT_FALSE(is_own_document(
+      "apiVersion: v1\nkind: ConfigMap\nmetadata: {labels: {mistletoe.dev/x: MistResult}}\n"));
+  EXPECT_FALSE(is_own_document("apiVersion: mistletoe.dev/v1\nkind: MistResult\n---\nkind: Pod\n"));
+  EXPECT_FALSE(is_own_document(""));
+}
+
+}  // namespace
+}  // namespace mist::abi
