@@ -178,7 +178,8 @@ std::vector<std::string> warnings_of(const http::Headers& headers) {
       }
       if (!text.empty()) texts.push_back(escape_controls(text));
       rest.remove_prefix(std::min(i + 1, rest.size()));
-      // An optional quoted date follows the text of a warning; it begins the rest up to the comma.
+      // A warning may end with a quoted date.
+      if (rest.starts_with(" \"")) rest.remove_prefix(std::min(rest.find('"', 2), rest.size() - 1) + 1);
       const auto comma = rest.find(',');
       if (comma == std::string_view::npos) break;
       rest.remove_prefix(comma + 1);

@@ -27,7 +27,7 @@ Result<std::string> KubeconfigReader::text(const Value& map, std::string_view fi
   const Value* value = map.find(field);
   if (value == nullptr || value->is_null()) return std::string();
   if (!value->is_string())
-    return at(*value, fmt::format("{} must be a string, it is a {}: put it in quotes", field,
+    return at(*value, fmt::format("{} must be a string, not {}: put it in quotes", field,
                                   encoding::kind_name(value->kind())));
   return value->as_string();
 }
@@ -37,7 +37,7 @@ Result<bool> KubeconfigReader::flag(const Value& map, std::string_view field) co
   if (value == nullptr || value->is_null()) return false;
   if (!value->is_bool())
     return at(*value,
-              fmt::format("{} must be true or false, it is a {}", field, encoding::kind_name(value->kind())));
+              fmt::format("{} must be true or false, not {}", field, encoding::kind_name(value->kind())));
   return value->as_bool();
 }
 
@@ -82,8 +82,8 @@ Status KubeconfigReader::read(std::string_view source) {
   }
   if (parsed->is_null()) return {};
   if (!parsed->is_object())
-    return at(*parsed, fmt::format("a kubeconfig must be a mapping, this is a {}",
-                                   encoding::kind_name(parsed->kind())));
+    return at(*parsed,
+              fmt::format("a kubeconfig must be a mapping, not {}", encoding::kind_name(parsed->kind())));
   const Value& root = *parsed;
   MIST_TRY(const std::string kind, text(root, "kind"));
   if (!kind.empty() && kind != "Config")

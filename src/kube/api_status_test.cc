@@ -1,0 +1,111 @@
+#include "kube/api_status.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace mist::kube {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const Asked kAsked{"apply", "Deployment shop/api", "https://h:6443", "alice"};
+
+http::Response answer(int status, std::string body) {
+  return {.status = status, .headers = {{"Content-Type", "application/json"}}, .body = std::move(body)};
+}
+std::string status_body(std::string_view rest) {
+  return fmt::format(R"({{"kind":"Status","apiVersion":"v1","status":"Failure",{}}})", rest);
+}
+
+TEST(ApiStatus, KindFollowsFromStatusAndReason) {
+  const struct {
+    int status;
+    std::string_view reason;
+    ErrorKind kind;
+  } kCases[] = {
+      {400, "BadRequest", ErrorKind::Invalid},
+      {400, "Expired", ErrorKind::Gone},
+      {401, "Unauthorized", ErrorKind::Forbidden},
+      {403, "Forbidden", ErrorKind::Forbidden},
+      {404, "NotFound", ErrorKind::NotFound},
+      {409, "AlreadyExists", ErrorKind::Conflict},
+      {410, "Gone", ErrorKind::Gone},
+      {413, "", ErrorKind::Invalid},
+      {422, "Invalid", ErrorKind::Invalid},
+      {429, "TooManyRequests", ErrorKind::Retryable},
+      {500, "InternalError", ErrorKind::Retryable},
+      {503, "", ErrorKind::Retryable},
+      {302, "", ErrorKind::Invalid},
+  };
+  for (const auto& test : kCases) {
+    const auto result = decode_answer(
+        answer(test.status, status_body(fmt::format(R"("message":"m","reason":"{}")", test.reason))), kAsked);
+    ASSERT_FALSE(result.ok());
+    EXPECT_EQ(result.error().kind, test.kind) << test.status;
+    EXPECT_EQ(result.error().message, "cannot apply Deployment shop/api on https://h:6443");
+    EXPECT_EQ(result.error().because, "m");
+  }
+}
+
+TEST(ApiStatus, CausesFollowTheMessageOnce) {
+  const auto failed = decode_answer(
+      answer(422,
+             status_body(
+                 R"("message":"is invalid: spec.a: Required value","reason":"Invalid","details":{"causes":[
+        {"message":"Required value","field":"spec.a"},{"message":"too\u001b[31m long","field":"spec.b"}]})")),
+      kAsked);
+  EXPECT_EQ(failed.error().because, "is invalid: spec.a: Required value\nspec.b: too\\x1b[31m long");
+}
+
+TEST(ApiStatus, PatchWithAnotherUidIsAConflict) {
+  const auto failed =
+      decode_answer(answer(422, status_body(R"("message":"m","reason":"Invalid","details":{"causes":[
+        {"message":"Invalid value: \"x\": field is immutable","field":"metadata.uid"}]})")),
+                    kAsked);
+  EXPECT_EQ(failed.error().kind, ErrorKind::Conflict);
+}
+
+TEST(ApiStatus, SchemaErrorIsAnInputErrorAndNoOutage) {
+  http::Response response = answer(
+      500,
+      status_body(
+          R"("message":"failed to create typed patch object (a/b; /v1, Kind=ConfigMap): .dat: field not declared in schema","code":500)"));
+  correct_status(response);
+  const auto failed = decode_answer(response, kAsked);
+  EXPECT_EQ(failed.error().kind, ErrorKind::Invalid);
+  response = answer(500, status_body(R"("message":"etcdserver: request timed out","code":500)"));
+  correct_status(response);
+  EXPECT_EQ(decode_answer(response, kAsked).error().kind, ErrorKind::Retryable);
+}
+
+TEST(ApiStatus, HtmlOfAProxyIsShownEscapedAndShort) {
+  const auto ok = decode_answer(answer(200, "<html>\x1b[31mlog in</html>" + std::string(5000, 'x')), kAsked);
+  EXPECT_EQ(ok.error().kind, ErrorKind::Invalid);
+  EXPECT_THAT(ok.error().message,
+              HasSubstr("https://h:6443 answered something that is no Kubernetes API object"));
+  EXPECT_THAT(ok.error().because, HasSubstr("<html>\\x1b[31mlog in</html>"));
+  EXPECT_LT(ok.error().because.size(), 300u);
+  const auto bad = decode_answer(answer(502, "<html>"), kAsked);
+  EXPECT_EQ(bad.error().because, "HTTP 502: Bad Gateway: <html>");
+  EXPECT_EQ(decode_answer(answer(200, ""), kAsked).error().because, "an empty body");
+  EXPECT_EQ(decode_answer(answer(200, "[1]"), kAsked).error().kind, ErrorKind::Invalid);
+}
+
+TEST(ApiStatus, HintsSayWhatToDo) {
+  EXPECT_THAT(decode_answer(answer(401, ""), kAsked).error().hint,
+              HasSubstr("credentials of the user \"alice\""));
+  EXPECT_THAT(decode_answer(answer(302, ""), kAsked).error().hint, HasSubstr("API server"));
+}
+
+TEST(ApiStatus, ReadsWarningHeaders) {
+  EXPECT_THAT(warnings_of({{"warning", R"(299 - "unknown field \"spec.x\"")"},
+                           {"Other", "x"},
+                           {"Warning", R"(299 - "one" "Sat, 25 Aug 2012 23:34:45 GMT", 299 - "two")"},
+                           {"Warning", "garbage"},
+                           {"Warning", "299 - \"open"}}),
+              ElementsAre("unknown field \"spec.x\"", "one", "two", "open"));
+}
+
+}  // namespace
+}  // namespace mist::kube

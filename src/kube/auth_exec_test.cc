@@ -1,0 +1,186 @@
+#include "kube/auth_exec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "encoding/json.h"
+#include "testing/fake_clock.h"
+
+namespace mist::kube {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ScriptedRunner final : public ProcessRunner {
+ public:
+  Result<ProcessResult> answer = ProcessResult{};
+  std::vector<Command> commands;
+  Result<ProcessResult> run(const Command& command, const Context&) override {
+    commands.push_back(command);
+    return answer;
+  }
+};
+
+class Infos final : public EventSink {
+ public:
+  std::vector<std::string> texts;
+  void message(const Message& event) override { texts.push_back(event.text); }
+  void began(const ActivityBegan&) override {}
+  void ended(const ActivityEnded&) override {}
+  void object(const ObjectProgress&) override {}
+};
+
+class ExecTest : public ::testing::Test {
+ protected:
+  ExecTest() {
+    exec.api_version = "client.authentication.k8s.io/v1";
+    exec.command = "login";
+    exec.arguments = {"get-token"};
+    exec.env = {{"REGION", "eu"}};
+    cluster.server = "https://h:6443";
+    cluster.ca_pem = "CA";
+  }
+  void says(std::string_view status) {
+    runner.answer = ProcessResult{
+        .exit_code = 0,
+        .out = fmt::format(
+            R"({{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{}}})",
+            status),
+        .err = {}};
+  }
+  ExecCredentials source(bool terminal = false) {
+    return ExecCredentials(exec, "alice", cluster, {}, {runner, clock, events, terminal});
+  }
+
+  ExecEntry exec;
+  ClusterEntry cluster;
+  ScriptedRunner runner;
+  testing::FakeClock clock;  // 2026-03-01T09:30:00Z
+  Infos events;
+};
+
+TEST_F(ExecTest, RunsOnceUntilTheTokenExpires) {
+  says(R"({"token":"one","expirationTimestamp":"2026-03-01T10:00:00Z"})");
+  ExecCredentials credentials = source();
+  EXPECT_EQ(credentials.get({})->authorization->reveal(), "Bearer one");
+  EXPECT_EQ(credentials.get({})->authorization->reveal(), "Bearer one");
+  EXPECT_EQ(runner.commands.size(), 1u);
+  clock.advance(30min);
+  says(R"({"token":"two"})");
+  EXPECT_EQ(credentials.get({})->authorization->reveal(), "Bearer two");
+  clock.advance(24h * 365);
+  EXPECT_TRUE(credentials.get({}).ok());
+  EXPECT_EQ(runner.commands.size(), 2u) << "without expirationTimestamp it is good until refused";
+}
+
+TEST_F(ExecTest, RunsAgainAfterARefusalButOnlyOfWhatItGave) {
+  says(R"({"token":"one"})");
+  ExecCredentials credentials = source();
+  const Credential rejected = *credentials.get({});
+  says(R"({"token":"two"})");
+  EXPECT_TRUE(credentials.refresh(rejected));
+  EXPECT_EQ(credentials.get({})->authorization->reveal(), "Bearer two");
+  EXPECT_TRUE(credentials.refresh(rejected));
+  EXPECT_EQ(credentials.get({})->authorization->reveal(), "Bearer two");
+  EXPECT_EQ(runner.commands.size(), 2u);
+}
+
+TEST_F(ExecTest, TellsThePluginWhatItMayKnow) {
+  says(R"({"token":"one"})");
+  ASSERT_TRUE(source().get({}).ok());
+  const Command& plain = runner.commands[0];
+  EXPECT_EQ(plain.program, "login");
+  EXPECT_EQ(plain.arguments, std::vector<std::string>{"get-token"});
+  EXPECT_EQ(plain.env.at("REGION"), "eu");
+  EXPECT_EQ(
+      *plain.env.at("KUBERNETES_EXEC_INFO"),
+      R"({"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","spec":{"interactive":false}})");
+  exec.provide_cluster_info = true;
+  cluster.exec_extension = encoding::Value::object({{"audience", "x"}});
+  ASSERT_TRUE(source(true).get({}).ok());
+  const auto info = encoding::parse_json(*runner.commands[1].env.at("KUBERNETES_EXEC_INFO"));
+  EXPECT_TRUE(info->at_path({"spec", "interactive"})->as_bool());
+  EXPECT_EQ(info->string_at({"spec", "cluster", "server"}), "https://h:6443");
+  EXPECT_EQ(info->string_at({"spec", "cluster", "certificate-authority-data"}), "Q0E=");
+  EXPECT_EQ(info->string_at({"spec", "cluster", "config", "audience"}), "x");
+  EXPECT_TRUE(runner.commands[1].inherit_stderr);
+}
+
+TEST_F(ExecTest, GivesClientCertificates) {
+  says(R"({"clientCertificateData":"CERT","clientKeyData":"KEY"})");
+  ExecCredentials credentials = source();
+  const auto credential = credentials.get({});
+  EXPECT_EQ(credential->client_certificate_pem, "CERT");
+  EXPECT_EQ(credential->client_key_pem.reveal(), "KEY");
+  EXPECT_FALSE(credential->authorization);
+}
+
+TEST_F(ExecTest, FailureShowsThePluginsWords) {
+  runner.answer = ProcessResult{.exit_code = 3, .out = "s3cret", .err = "please log in\x1b[31m\n"};
+  const auto failed = source().get({});
+  EXPECT_EQ(failed.error().kind, ErrorKind::Forbidden);
+  EXPECT_EQ(failed.error().message, "the credential plugin login failed with exit code 3");
+  EXPECT_EQ(failed.error().because, "please log in\\x1b[31m");
+  EXPECT_THAT(failed.error().to_line(), HasSubstr("for the user \"alice\""));
+}
+
+TEST_F(ExecTest, MissingPluginShowsTheInstallHint) {
+  exec.install_hint = "brew install login";
+  runner.answer = error(ErrorKind::NotFound, "cannot run login");
+  const auto failed = source().get({});
+  EXPECT_EQ(failed.error().hint, "brew install login");
+  EXPECT_THAT(failed.error().message, HasSubstr("not installed"));
+}
+
+TEST_F(ExecTest, NoAnswerOfAPluginGetsIntoAnError) {
+  for (
+      const std::string_view out :
+      {"", "s3cret", "{\"s3cret\":1}",
+       R"({"kind":"ExecCredential","apiVersion":"v1","status":{"token":"s3cret"}})",
+       R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{}})",
+       R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1"})",
+       R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"clientKeyData":"s3cret"}})",
+       R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"s3cret","expirationTimestamp":"soon"}})",
+       R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"s3cret\n"}})"}) {
+    runner.answer = ProcessResult{.exit_code = 0, .out = std::string(out), .err = {}};
+    const auto failed = source().get({});
+    if (failed.ok()) {
+      EXPECT_THAT(out, HasSubstr("\\n")) << "only a newline at the end is forgiven";
+      continue;
+    }
+    EXPECT_EQ(failed.error().kind, ErrorKind::Forbidden) << out;
+    EXPECT_THAT(failed.error().to_line(), Not(HasSubstr("s3cret")));
+  }
+}
+
+TEST_F(ExecTest, InteractivePluginNeedsATerminal) {
+  exec.interactive = Interactive::Always;
+  says(R"({"token":"one"})");
+  EXPECT_THAT(source(false).get({}).error().message, HasSubstr("no terminal"));
+  EXPECT_TRUE(runner.commands.empty());
+  EXPECT_TRUE(source(true).get({}).ok());
+}
+
+TEST_F(ExecTest, WordsOfAPluginThatSucceededAreShown) {
+  says(R"({"token":"one"})");
+  runner.answer->err = "token is from a cache\n";
+  ASSERT_TRUE(source().get({}).ok());
+  EXPECT_THAT(events.texts, ::testing::ElementsAre("login: token is from a cache"));
+}
+
+TEST(ParseRfc3339, KnowsZonesAndFractions) {
+  const auto expected = parse_rfc3339("2026-03-01T09:30:00Z");
+  ASSERT_TRUE(expected);
+  EXPECT_EQ(format_time(*expected), "2026-03-01T09:30:00Z");
+  EXPECT_EQ(parse_rfc3339("2026-03-01T10:30:00+01:00"), expected);
+  EXPECT_EQ(parse_rfc3339("2026-03-01t08:00:00.123456-01:30"), expected);
+  for (const std::string_view bad :
+       {"", "2026-03-01", "2026-02-30T00:00:00Z", "2026-03-01T09:30:00", "2026-03-01T09:30:00.Z",
+        "2026-03-01T25:00:00Z", "2026-03-01T09:30:00+1"})
+    EXPECT_FALSE(parse_rfc3339(bad)) << bad;
+}
+
+}  // namespace
+}  // namespace mist::kube

@@ -1,0 +1,93 @@
+#include "kube/auth_transport.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "testing/fake_transport.h"
+
+namespace mist::kube {
+namespace {
+
+using mist::testing::FakeTransport;
+
+// Gives the next credential after each refresh.
+class Rotating final : public CredentialSource {
+ public:
+  explicit Rotating(std::vector<Credential> credentials) : credentials_(std::move(credentials)) {}
+  Result<Credential> get(const Context&) override { return credentials_[at_]; }
+  bool refresh(const Credential&) override {
+    if (at_ + 1 == credentials_.size()) return false;
+    ++at_;
+    return true;
+  }
+
+ private:
+  std::vector<Credential> credentials_;
+  std::size_t at_ = 0;
+};
+
+Credential token(std::string text) { return {SecretString("Bearer " + std::move(text)), "", {}}; }
+
+class AuthTransportTest : public ::testing::Test {
+ protected:
+  AuthTransport make(std::vector<Credential> credentials, const Impersonation& impersonation = {}) {
+    return AuthTransport(
+        std::make_unique<Rotating>(std::move(credentials)),
+        [this](const std::string& certificate, const SecretString&) {
+          certificates.push_back(certificate);
+          return web;
+        },
+        impersonation);
+  }
+  std::shared_ptr<FakeTransport> web = std::make_shared<FakeTransport>();
+  std::vector<std::string> certificates;
+};
+
+TEST_F(AuthTransportTest, AsksForNewCredentialsOnceAfterARefusal) {
+  web->reply(401).reply(200, "{}");
+  AuthTransport transport = make({token("one"), token("two")});
+  EXPECT_EQ(transport.send({}, {})->status, 200);
+  const auto requests = web->requests();
+  ASSERT_EQ(requests.size(), 2u);
+  EXPECT_EQ(requests[0].authorization->reveal(), "Bearer one");
+  EXPECT_EQ(requests[1].authorization->reveal(), "Bearer two");
+}
+
+TEST_F(AuthTransportTest, GivesUpAfterTheSecondRefusalOrWithoutOthers) {
+  web->reply(401).reply(401);
+  AuthTransport transport = make({token("one"), token("two"), token("three")});
+  EXPECT_EQ(transport.send({}, {})->status, 401);
+  EXPECT_EQ(web->count(), 2u);
+  web->reply(401);
+  AuthTransport fixed = make({token("one")});
+  EXPECT_EQ(fixed.stream({}, [](std::string_view) { return true; }, {})->status, 401);
+  EXPECT_EQ(web->count(), 3u);
+}
+
+TEST_F(AuthTransportTest, NewClientCertificateMeansANewConnection) {
+  web->reply(200).reply(401).reply(200);
+  AuthTransport transport = make({{{}, "one", {}}, {{}, "two", {}}});
+  EXPECT_EQ(transport.send({}, {})->status, 200);
+  EXPECT_EQ(transport.send({}, {})->status, 200);
+  EXPECT_THAT(certificates, ::testing::ElementsAre("one", "two"));
+}
+
+TEST_F(AuthTransportTest, SendsWhomItActsFor) {
+  web->reply(200);
+  Impersonation as;
+  as.user = "bob";
+  as.groups = {"admins", "devs"};
+  as.uid = "7";
+  as.extra = {{"a/b", "x"}};
+  AuthTransport transport = make({token("one")}, as);
+  ASSERT_TRUE(transport.send({}, {}).ok());
+  std::string sent;
+  const http::Request request = web->requests()[0];
+  for (const http::Header& header : request.headers) sent += header.name + "=" + header.value + ";";
+  EXPECT_EQ(sent,
+            "Impersonate-User=bob;Impersonate-Uid=7;Impersonate-Group=admins;Impersonate-Group=devs;"
+            "Impersonate-Extra-a%2Fb=x;");
+}
+
+}  // namespace
+}  // namespace mist::kube

@@ -1,0 +1,165 @@
+#include "kube/discovery.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "encoding/json.h"
+#include "testing/fake_clock.h"
+#include "testing/temp_dir.h"
+
+namespace mist::kube {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+constexpr std::string_view kCore =
+    R"({"kind":"APIGroupDiscoveryList","items":[{"metadata":{},"versions":[{"version":"v1",
+ "freshness":"Current","resources":[
+  {"resource":"configmaps","responseKind":{"group":"","version":"v1","kind":"ConfigMap"},"scope":"Namespaced",
+   "singularResource":"configmap","verbs":["get","list"],"shortNames":["cm"]},
+  {"resource":"namespaces","responseKind":{"kind":"Namespace"},"scope":"Cluster","singularResource":"namespace",
+   "verbs":["get"],"shortNames":["ns"],"subresources":[{"subresource":"finalize"}]}]}]}]})";
+constexpr std::string_view kGroups = R"({"kind":"APIGroupDiscoveryList","items":[
+ {"metadata":{"name":"autoscaling"},"versions":[
+  {"version":"v2","resources":[{"resource":"horizontalpodautoscalers",
+    "responseKind":{"kind":"HorizontalPodAutoscaler"},"scope":"Namespaced","verbs":["get"]}]},
+  {"version":"v1","resources":[{"resource":"horizontalpodautoscalers",
+    "responseKind":{"kind":"HorizontalPodAutoscaler"},"scope":"Namespaced","verbs":["get"]}]}]},
+ {"metadata":{"name":"metrics.k8s.io"},"versions":[{"version":"v1beta1","freshness":"Stale"}]}]})";
+
+class DiscoveryTest : public ::testing::Test {
+ protected:
+  DiscoveryTest() { serve(kCore, kGroups); }
+
+  void serve(std::string_view core, std::string_view groups) {
+    answers["/api"] = *encoding::parse_json(core);
+    answers["/apis"] = *encoding::parse_json(groups);
+  }
+  std::unique_ptr<Discovery> make(std::string identity = "me") {
+    return std::make_unique<Discovery>(
+        Discovery::World{
+            .get = [this](const std::string& path, const std::string&, const Context&) -> Result<Value> {
+              ++requests;
+              const auto found = answers.find(path);
+              if (found == answers.end()) return error(ErrorKind::Retryable, "503");
+              return found->second;
+            },
+            .fs = fs,
+            .clock = clock,
+            .events = events},
+        DiscoveryCache{directory.path() / "cache", std::move(identity)});
+  }
+
+  std::map<std::string, Value> answers;
+  std::atomic<int> requests = 0;
+  HostFileSystem fs;
+  testing::TempDir directory;
+  testing::FakeClock clock;
+  NullEventSink events;
+};
+
+TEST_F(DiscoveryTest, TwoRequestsThenNone) {
+  const auto first = make();
+  const auto config_map = first->resource_for({"", "ConfigMap"}, "", {});
+  ASSERT_TRUE(config_map.ok()) << config_map.error().to_line();
+  EXPECT_EQ(config_map->resource, "configmaps");
+  EXPECT_TRUE(config_map->namespaced);
+  EXPECT_FALSE(first->resource_for({"", "Namespace"}, "v1", {})->namespaced);
+  EXPECT_EQ(requests, 2);
+  EXPECT_TRUE(make()->resource_for({"", "ConfigMap"}, "v1", {}).ok());
+  EXPECT_EQ(requests, 2) << "another command reads the file";
+  EXPECT_TRUE(make("somebody else")->resource_for({"", "ConfigMap"}, "v1", {}).ok());
+  EXPECT_EQ(requests, 4);
+  clock.advance(10min);
+  EXPECT_TRUE(make()->resource_for({"", "ConfigMap"}, "v1", {}).ok());
+  EXPECT_EQ(requests, 6) << "the file is too old";
+}
+
+TEST_F(DiscoveryTest, PrefersTheFirstVersionAndKnowsTheOthers) {
+  const auto discovery = make();
+  const GroupKind autoscaler{"autoscaling", "HorizontalPodAutoscaler"};
+  EXPECT_EQ(discovery->resource_for(autoscaler, "", {})->gvk.version, "v2");
+  EXPECT_EQ(discovery->resource_for(autoscaler, "v1", {})->gvk.version, "v1");
+  const auto missing = discovery->resource_for(autoscaler, "v3", {});
+  EXPECT_EQ(missing.error().kind, ErrorKind::NotFound);
+  EXPECT_EQ(missing.error().message,
+            "the cluster serves HorizontalPodAutoscaler.autoscaling in v2, v1, not in v3");
+  EXPECT_EQ(discovery->all_resources({})->size(), 3u);
+}
+
+TEST_F(DiscoveryTest, UnknownKindAsksAgainOnce) {
+  const auto discovery = make();
+  ASSERT_TRUE(discovery->resource_for({"", "ConfigMap"}, "", {}).ok());
+  const auto unknown = discovery->resource_for({"example.com", "Toy"}, "", {});
+  EXPECT_EQ(unknown.error().message, "the cluster has no kind Toy.example.com");
+  EXPECT_EQ(requests, 4);
+  serve(kCore, R"({"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"example.com"},"versions":[
+    {"version":"v1","resources":[{"resource":"toys","responseKind":{"kind":"Toy"},"scope":"Cluster","verbs":[]}]}]}]})");
+  EXPECT_TRUE(discovery->resource_for({"example.com", "Toy"}, "", {}).ok());
+  EXPECT_EQ(requests, 6);
+  EXPECT_EQ(make()->resource_for({"example.com", "Toy"}, "v1", {})->resource, "toys");
+  EXPECT_EQ(requests, 6) << "what was learned is in the file";
+}
+
+TEST_F(DiscoveryTest, InvalidateTrustsNeitherMemoryNorFile) {
+  const auto discovery = make();
+  ASSERT_TRUE(discovery->resource_for({"", "ConfigMap"}, "", {}).ok());
+  discovery->invalidate();
+  ASSERT_TRUE(discovery->resource_for({"", "ConfigMap"}, "", {}).ok());
+  EXPECT_EQ(requests, 4);
+}
+
+TEST_F(DiscoveryTest, ErrorsSuggestOrExplain) {
+  const auto discovery = make();
+  EXPECT_EQ(discovery->resource_for({"", "ConfigMpa"}, "", {}).error().hint, "did you mean ConfigMap?");
+  EXPECT_EQ(discovery->resource_for({"apps", "ConfigMap"}, "", {}).error().hint,
+            "ConfigMap is in the API group \"\"");
+  EXPECT_THAT(discovery->resource_for({"metrics.k8s.io", "NodeMetrics"}, "", {}).error().because,
+              HasSubstr("doesn't answer"));
+}
+
+TEST_F(DiscoveryTest, KnowsAliases) {
+  const auto discovery = make();
+  for (const std::string_view word : {"cm", "configmap", "ConfigMaps", "configmap", "hpa.autoscaling"}) {
+    const auto found = discovery->resource_for_alias(word, {});
+    EXPECT_EQ(found.ok(), word != "hpa.autoscaling") << word;
+  }
+}
+
+TEST_F(DiscoveryTest, DamagedCacheFileIsIgnored) {
+  ASSERT_TRUE(make()->resource_for({"", "ConfigMap"}, "", {}).ok());
+  const Path file = directory.path() / "cache" / fs.list(directory.path() / "cache")->front().name;
+  const std::string whole = *fs.read(file);
+  for (const std::string& damaged : {std::string(), std::string("x"), whole.substr(0, whole.size() / 2),
+                                     whole.substr(0, whole.size() - 1), "9999999999\n" + whole}) {
+    requests = 0;
+    ASSERT_TRUE(fs.write(file, damaged).ok());
+    EXPECT_TRUE(make()->resource_for({"", "ConfigMap"}, "", {}).ok());
+    EXPECT_EQ(requests, 2);
+  }
+}
+
+TEST_F(DiscoveryTest, FallsBackToTheOldWay) {
+  serve(R"({"kind":"APIVersions","versions":["v1"]})",
+        R"({"kind":"APIGroupList","groups":[{"name":"apps","versions":[{"groupVersion":"apps/v1beta1"},
+           {"groupVersion":"apps/v1"}],"preferredVersion":{"groupVersion":"apps/v1"}},
+           {"name":"broken","versions":[{"groupVersion":"broken/v1"}]}]})");
+  answers["/api/v1"] = *encoding::parse_json(R"({"kind":"APIResourceList","groupVersion":"v1","resources":[
+    {"name":"pods","singularName":"pod","namespaced":true,"kind":"Pod","verbs":["get"]},
+    {"name":"pods/log","namespaced":true,"kind":"Pod","verbs":["get"]}]})");
+  for (const std::string_view version : {"v1", "v1beta1"})
+    answers[fmt::format("/apis/apps/{}", version)] = *encoding::parse_json(fmt::format(
+        R"({{"kind":"APIResourceList","groupVersion":"apps/{}","resources":[
+        {{"name":"deployments","namespaced":true,"kind":"Deployment","verbs":[]}}]}})",
+        version));
+  const auto discovery = make();
+  EXPECT_EQ(discovery->resource_for({"", "Pod"}, "", {})->resource, "pods");
+  EXPECT_EQ(discovery->resource_for({"apps", "Deployment"}, "", {})->gvk.version, "v1");
+  EXPECT_THAT(discovery->resource_for({"broken", "X"}, "", {}).error().because, HasSubstr("doesn't answer"));
+}
+
+}  // namespace
+}  // namespace mist::kube

@@ -1,0 +1,173 @@
+#include "kube/rest_client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "encoding/json.h"
+#include "testing/fake_clock.h"
+#include "testing/fake_transport.h"
+#include "testing/temp_dir.h"
+
+namespace mist::kube {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class Warnings final : public EventSink {
+ public:
+  std::vector<std::string> texts;
+  void message(const Message& event) override { texts.push_back(event.text); }
+  void began(const ActivityBegan&) override {}
+  void ended(const ActivityEnded&) override {}
+  void object(const ObjectProgress&) override {}
+};
+
+class RestClientTest : public ::testing::Test {
+ protected:
+  http::Request last() const { return web->requests().back(); }
+  Value last_body() const { return *encoding::parse_json(last().body); }
+  static constexpr std::string_view kObject =
+      R"({"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"api"}})";
+
+  std::shared_ptr<mist::testing::FakeTransport> web = std::make_shared<mist::testing::FakeTransport>();
+  HostFileSystem fs;
+  mist::testing::FakeClock clock;
+  mist::testing::FakeRandom random;
+  Warnings events;
+  RestClient client{web,
+                    {.server = "https://h:6443/base", .context = "dev", .user = "alice"},
+                    {.fs = fs, .clock = clock, .random = random, .events = events}};
+  ResourceInfo deployments{{"apps", "v1", "Deployment"}, "deployments", true, {}};
+  ResourceInfo namespaces{{"", "v1", "Namespace"}, "namespaces", false, {}};
+  ObjectRef api{deployments, "shop", "api"};
+  Value object = *encoding::parse_json(kObject);
+};
+
+TEST_F(RestClientTest, NamesItsServer) { EXPECT_EQ(client.describe(), "https://h:6443/base (context dev)"); }
+
+TEST_F(RestClientTest, PathsAreEscaped) {
+  web->otherwise([](const http::Request&, const Context&) {
+    return http::Response{.status = 200, .headers = {}, .body = std::string(kObject)};
+  });
+  ASSERT_TRUE(client.get(api, {}).ok());
+  EXPECT_EQ(last().url, "https://h:6443/base/apis/apps/v1/namespaces/shop/deployments/api");
+  ASSERT_TRUE(client.get({namespaces, "ignored", "../a?b#c%"}, {}).ok());
+  EXPECT_EQ(last().url, "https://h:6443/base/api/v1/namespaces/..%2Fa%3Fb%23c%25");
+}
+
+TEST_F(RestClientTest, ApplySendsAnApplyPatch) {
+  web->reply(200, std::string(kObject), {{"Warning", "299 - \"spec.x is deprecated\""}});
+  ASSERT_TRUE(
+      client.apply(api, object, {.field_manager = "m&m", .force = true, .dry_run = DryRun::Server}, {}).ok());
+  EXPECT_EQ(last().method, "PATCH");
+  EXPECT_EQ(last().url,
+            "https://h:6443/base/apis/apps/v1/namespaces/shop/deployments/"
+            "api?fieldManager=m%26m&force=true&fieldValidation=Strict&dryRun=All");
+  EXPECT_EQ(http::find_header(last().headers, "content-type"), "application/apply-patch+yaml");
+  EXPECT_EQ(last().repeat, http::Repeat::Safe);
+  EXPECT_EQ(last_body(), object);
+  EXPECT_THAT(events.texts, ElementsAre("Deployment shop/api: spec.x is deprecated"));
+}
+
+TEST_F(RestClientTest, OnlyWhatMayBeRepeatedIsMarkedSo) {
+  web->otherwise([](const http::Request&, const Context&) {
+    return http::Response{.status = 200, .headers = {}, .body = std::string(kObject)};
+  });
+  const auto repeat = [&] { return last().repeat; };
+  (void)client.get(api, {});
+  EXPECT_EQ(repeat(), http::Repeat::Safe);
+  (void)client.create(deployments, "shop", object, {});
+  EXPECT_EQ(repeat(), http::Repeat::Unsafe);
+  (void)client.update(api, object, {});
+  EXPECT_EQ(repeat(), http::Repeat::Unsafe);
+  (void)client.remove(api, {}, {});
+  EXPECT_EQ(repeat(), http::Repeat::Unsafe);
+  (void)client.remove(api, {.uid = "u"}, {});
+  EXPECT_EQ(repeat(), http::Repeat::Safe);
+  object["metadata"].set("resourceVersion", "7");
+  (void)client.update(api, object, {});
+  EXPECT_EQ(repeat(), http::Repeat::Safe);
+  (void)client.merge_patch(api, object, {});
+  EXPECT_EQ(repeat(), http::Repeat::Safe);
+}
+
+TEST_F(RestClientTest, DeleteCarriesPreconditionsAndPolicy) {
+  web->reply(200, R"({"kind":"Status","status":"Success"})");
+  DeleteOptions options{.uid = "u", .resource_version = "7", .propagation = Propagation::Foreground};
+  ASSERT_TRUE(client.remove(api, options, {}).ok());
+  EXPECT_EQ(last().method, "DELETE");
+  EXPECT_EQ(last_body(), *encoding::parse_json(
+                             R"({"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"Foreground",
+                                      "preconditions":{"uid":"u","resourceVersion":"7"}})"));
+}
+
+TEST_F(RestClientTest, ListFollowsPagesAndNamesTheKind) {
+  web->reply(200,
+             R"({"metadata":{"resourceVersion":"9","continue":"t/=&"},"items":[{"metadata":{"name":"a"}}]})");
+  web->reply(200, R"({"metadata":{"resourceVersion":"9"},"items":[{"metadata":{"name":"b"}}]})");
+  const auto all =
+      client.list(deployments, {.ns = "shop", .label_selector = "a in (b,c)", .page_size = 1}, {});
+  ASSERT_TRUE(all.ok()) << all.error().to_line();
+  EXPECT_EQ(all->resource_version, "9");
+  ASSERT_EQ(all->items.size(), 2u);
+  EXPECT_EQ(encoding::to_json(all->items[1]),
+            R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"b"}})");
+  EXPECT_EQ(last().url,
+            "https://h:6443/base/apis/apps/v1/namespaces/shop/"
+            "deployments?labelSelector=a%20in%20%28b%2Cc%29&limit=1&continue=t%2F%3D%26");
+}
+
+TEST_F(RestClientTest, ListBeginsAgainWhenItsPlaceIsForgotten) {
+  const std::string gone = R"({"kind":"Status","code":410,"reason":"Expired","message":"too old"})";
+  web->reply(200, R"({"metadata":{"continue":"x"},"items":[{"metadata":{"name":"a"}}]})").reply(410, gone);
+  web->reply(410, gone);
+  web->reply(200, R"({"metadata":{},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]})");
+  EXPECT_EQ(client.list(deployments, {}, {})->items.size(), 2u);
+  EXPECT_EQ(last().url, "https://h:6443/base/apis/apps/v1/deployments") << "in one piece at last";
+}
+
+TEST_F(RestClientTest, MetadataListStripsWhatAServerSentAllTheSame) {
+  web->reply(200, R"({"metadata":{},"items":[{"metadata":{"name":"a"},"spec":{"secret":1}}]})");
+  const auto all = client.list(deployments, {.metadata_only = true}, {});
+  EXPECT_EQ(all->items[0].find("spec"), nullptr);
+  EXPECT_THAT(std::string(http::find_header(last().headers, "Accept")),
+              HasSubstr("as=PartialObjectMetadataList"));
+}
+
+TEST_F(RestClientTest, AnswersThatAreNoListAreErrors) {
+  web->reply(200, R"({"kind":"Deployment"})");
+  const auto failed = client.list(deployments, {}, {});
+  EXPECT_EQ(failed.error().kind, ErrorKind::Invalid);
+  EXPECT_THAT(failed.error().message, HasSubstr("cannot list deployments.apps in all namespaces"));
+}
+
+TEST_F(RestClientTest, TransportErrorsSayWhatWasTried) {
+  web->fail(error(ErrorKind::Retryable, "connection refused"));
+  const auto failed = client.get(api, {});
+  EXPECT_EQ(failed.error().kind, ErrorKind::Retryable);
+  EXPECT_EQ(failed.error().frames.back(), "while trying to read Deployment shop/api on https://h:6443/base");
+}
+
+TEST_F(RestClientTest, WatchAsksFromTheListedVersion) {
+  web->reply(200, R"({"metadata":{"resourceVersion":"9"},"items":[]})");
+  web->reply_pieces(
+      {R"({"type":"ADDED","object":{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1",)",
+       R"("metadata":{"name":"a","resourceVersion":"10"}}})"
+       "\n"});
+  Value seen;
+  const auto handler = [&](const WatchEvent& event) {
+    seen = event.object;
+    return event.type == WatchEventType::Bookmark;
+  };
+  const auto status = client.watch(
+      deployments, {.ns = "shop", .field_selector = "metadata.name=a", .metadata_only = true}, handler, {});
+  ASSERT_TRUE(status.ok()) << status.error().to_line();
+  EXPECT_EQ(seen.string_at("kind"), "Deployment");
+  EXPECT_THAT(last().url, HasSubstr("?watch=1&allowWatchBookmarks=true&resourceVersion=9&timeoutSeconds="));
+  EXPECT_THAT(last().url, HasSubstr("&fieldSelector=metadata.name%3Da"));
+  EXPECT_TRUE(last().idle_timeout);
+}
+
+}  // namespace
+}  // namespace mist::kube

@@ -1,0 +1,167 @@
+#include "kube/watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "testing/fake_clock.h"
+
+namespace mist::kube {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+
+Value pod(std::string_view name, std::string_view version) {
+  return Value::object({{"metadata", Value::object({{"name", name}, {"resourceVersion", version}})}});
+}
+std::string line(std::string_view type, std::string_view name, int version) {
+  return fmt::format(
+             R"({{"type":"{}","object":{{"kind":"Pod","metadata":{{"name":"{}","resourceVersion":"{}"}}}}}})",
+             type, name, version) +
+         "\n";
+}
+
+// A server of scripted listings and connections.
+class WatchTest : public ::testing::Test {
+ protected:
+  struct Connection {
+    std::vector<std::string> pieces;
+    Result<http::Response> end = http::Response{.status = 200, .headers = {}, .body = {}};
+    Duration lasts{};
+  };
+
+  Status run(std::size_t events) {
+    const Watcher::World world{
+        .list = [this](const Context&) -> Result<ObjectList> {
+          if (lists.empty()) return error(ErrorKind::Internal, "no more listings");
+          auto next = std::move(lists.front());
+          lists.pop_front();
+          return next;
+        },
+        .open = [this](const std::string& version, Duration, const http::BodyPiece& piece,
+                       const Context&) -> Result<http::Response> {
+          opened.push_back(version);
+          if (connections.empty()) return error(ErrorKind::Internal, "no more connections");
+          Connection next = std::move(connections.front());
+          connections.pop_front();
+          clock.advance(next.lasts);
+          for (const std::string& text : next.pieces)
+            if (!piece(text)) return http::Response{.status = 200, .headers = {}, .body = {}};
+          return std::move(next.end);
+        },
+        .clock = clock,
+        .random = random,
+        .events = sink};
+    Watcher watcher({{"", "v1", "Pod"}, "pods", true, {}}, {"watch", "pods", "https://h", "alice"}, world);
+    return watcher.run(
+        [&](const WatchEvent& event) {
+          constexpr std::string_view kNames[] = {"added", "modified", "deleted", "complete"};
+          seen.push_back(fmt::format("{} {}", kNames[static_cast<int>(event.type)],
+                                     event.object.string_at({"metadata", "name"})));
+          EXPECT_EQ(event.object.string_at("kind"), "Pod");
+          return seen.size() < events;
+        },
+        Context());
+  }
+  void listing(std::vector<Value> items, std::string version) {
+    for (Value& item : items) item.set("kind", "Pod");
+    lists.push_back(ObjectList{std::move(items), std::move(version)});
+  }
+
+  std::deque<Result<ObjectList>> lists;
+  std::deque<Connection> connections;
+  std::vector<std::string> opened, seen;
+  mist::testing::FakeClock clock;
+  mist::testing::FakeRandom random;
+  NullEventSink sink;
+};
+
+TEST_F(WatchTest, GoesOnFromTheLastVersionAfterACutInTheMiddleOfALine) {
+  listing({pod("a", "5")}, "10");
+  const std::string second = line("MODIFIED", "a", 12);
+  connections.push_back(
+      {{line("ADDED", "b", 11), second.substr(0, 20)}, error(ErrorKind::Retryable, "connection reset")});
+  connections.push_back({{second.substr(0, 7), second.substr(7) + line("DELETED", "b", 13)}});
+  ASSERT_TRUE(run(5).ok());
+  EXPECT_THAT(seen, ElementsAre("added a", "complete ", "added b", "modified a", "deleted b"));
+  EXPECT_THAT(opened, ElementsAre("10", "11"));
+}
+
+TEST_F(WatchTest, ResumesFromBookmark) {
+  listing({}, "10");
+  connections.push_back(
+      {{line("BOOKMARK", "", 50)}, http::Response{.status = 200, .headers = {}, .body = {}}, 5min});
+  connections.push_back({{line("ADDED", "a", 51)}});
+  ASSERT_TRUE(run(2).ok());
+  EXPECT_THAT(opened, ElementsAre("10", "50"));
+  EXPECT_TRUE(clock.sleeps().empty()) << "the server's own end of a watch is no failure";
+}
+
+TEST_F(WatchTest, ListsAgainAfterGoneAndReportsWhatVanished) {
+  listing({pod("a", "5"), pod("b", "6")}, "10");
+  connections.push_back(
+      {{R"({"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old"}})"
+        "\n"}});
+  listing({pod("b", "6"), pod("c", "20")}, "21");
+  connections.push_back({{line("DELETED", "c", 22)}});
+  ASSERT_TRUE(run(8).ok());
+  EXPECT_THAT(seen, ElementsAre("added a", "added b", "complete ", "added b", "added c", "deleted a",
+                                "complete ", "deleted c"));
+  EXPECT_THAT(opened, ElementsAre("10", "21"));
+}
+
+TEST_F(WatchTest, ListsAgainWhenTheConnectionIsAnsweredWithGone) {
+  listing({}, "10");
+  connections.push_back({{}, http::Response{.status = 410, .headers = {}, .body = "{}"}});
+  listing({pod("a", "20")}, "21");
+  ASSERT_TRUE(run(2).ok());
+  EXPECT_THAT(seen, ElementsAre("complete ", "added a"));
+}
+
+TEST_F(WatchTest, WaitsLongerAndLongerWhileTheServerIsAway) {
+  listing({}, "10");
+  for (int i = 0; i < 12; ++i) connections.push_back({{}, error(ErrorKind::Retryable, "connection refused")});
+  connections.push_back({{line("ADDED", "a", 11)}});
+  ASSERT_TRUE(run(2).ok());
+  const auto sleeps = clock.sleeps();
+  ASSERT_EQ(sleeps.size(), 12u);
+  EXPECT_LE(sleeps.front(), 400ms);
+  EXPECT_GE(sleeps.back(), 15s);
+  EXPECT_LE(sleeps.back(), 30s);
+}
+
+TEST_F(WatchTest, DoesNotSpinOnAServerThatEndsWatchesAtOnce) {
+  listing({}, "10");
+  for (int i = 0; i < 5; ++i) connections.push_back({});
+  connections.push_back({{line("ADDED", "a", 11)}});
+  ASSERT_TRUE(run(2).ok());
+  EXPECT_EQ(clock.sleeps().size(), 5u);
+}
+
+TEST_F(WatchTest, GarbageIsACutAndNoCrash) {
+  listing({}, "10");
+  connections.push_back({{"<html>\n"}});
+  connections.push_back({{"{\"type\":\"ADDED\"}\n"}});
+  connections.push_back({{line("WHAT", "a", 9)}});
+  connections.push_back({{line("ADDED", "a", 11)}});
+  ASSERT_TRUE(run(2).ok());
+  EXPECT_THAT(opened, ElementsAre("10", "10", "10", "10"));
+}
+
+TEST_F(WatchTest, EndsWhenTheServerRefusesForGood) {
+  listing({}, "10");
+  connections.push_back({{}, http::Response{.status = 403, .headers = {}, .body = {}}});
+  const auto refused = run(5);
+  EXPECT_EQ(refused.error().kind, ErrorKind::Forbidden);
+  EXPECT_EQ(refused.error().message, "cannot watch pods on https://h");
+}
+
+TEST_F(WatchTest, FirstListingsErrorIsTheWatchs) {
+  lists.push_back(error(ErrorKind::NotFound, "no such kind"));
+  EXPECT_EQ(run(5).error().kind, ErrorKind::NotFound);
+}
+
+}  // namespace
+}  // namespace mist::kube
