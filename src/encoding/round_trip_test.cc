@@ -4,6 +4,8 @@
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
 
 #include "base/text.h"
 #include "encoding/go_number.h"
@@ -65,9 +67,16 @@ rc::Gen<Value> any_value(int depth) {
   return rc::gen::resize(6, rc::gen::oneOf(scalar, list, object, object));
 }
 
+/// As in yaml_corpus_test.cc: for the Go library to read.
+void record(const Value& value, const std::string& text) {
+  if (const char* path = std::getenv("MIST_YAML_PRINTED"))
+    std::ofstream(path, std::ios::app) << to_json(Value::object({{"yaml", text}, {"json", value}})) << "\n";
+}
+
 RC_GTEST_PROP(RoundTrip, YamlReadsWhatItPrints, ()) {
   const Value value = *any_value(3);
   const std::string text = to_yaml(value);
+  record(value, text);
   RC_LOG() << text;
   const auto again = parse_yaml(text, {.strict = true});
   if (!again.ok()) RC_FAIL(again.error().to_line());

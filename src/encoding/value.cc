@@ -110,13 +110,21 @@ bool operator==(const Value& a, const Value& b) {
   const auto& left = a.as_object();
   const auto& right = b.as_object();
   if (left.size() != right.size()) return false;
-  bool same_order = true;
-  for (std::size_t i = 0; i < left.size() && same_order; ++i) same_order = left[i].key == right[i].key;
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    const Value* other = same_order ? &right[i].value : b.find(left[i].key);
-    if (other == nullptr || !(left[i].value == *other)) return false;
-  }
-  return true;
+  const auto same = [](const Value::Member& x, const Value::Member& y) {
+    return x.key == y.key && x.value == y.value;
+  };
+  if (std::ranges::equal(left, right, {}, &Value::Member::key, &Value::Member::key))
+    return std::ranges::equal(left, right, same);
+  // Another order: compare both in the order of their keys.
+  const auto sorted = [](const Value::Object& members) {
+    std::vector<const Value::Member*> order;
+    order.reserve(members.size());
+    for (const Value::Member& member : members) order.push_back(&member);
+    std::ranges::stable_sort(order, {}, [](const Value::Member* m) -> const std::string& { return m->key; });
+    return order;
+  };
+  return std::ranges::equal(sorted(left), sorted(right),
+                            [&](const Value::Member* x, const Value::Member* y) { return same(*x, *y); });
 }
 
 void Value::sort_keys() {

@@ -140,11 +140,11 @@ TEST(YamlCorpus, ErrorsSayWhere) {
   }
 }
 
-/// Where the environment names a file, our printed form of every result goes there for `go run . check`.
+/// Where the environment names a file, our printed form of every result is added to it, for `go run . check`.
 TEST(YamlCorpus, PrintedFormReadsBack) {
   const char* path = std::getenv("MIST_YAML_PRINTED");
   std::ofstream file;
-  if (path != nullptr) file.open(path);
+  if (path != nullptr) file.open(path, std::ios::app);
   for (const Case& one : load()) {
     const Result<Value> value = parse_yaml(one.input);
     if (!value.ok()) continue;
