@@ -5,12 +5,16 @@ namespace {
 
 // In the order in which `mistctl help` shows them.
 constexpr const Command* kCommands[] = {
-    &kConfigViewCommand,     &kConfigPathCommand,     &kRegistryAddCommand,    &kRegistryListCommand,
-    &kRegistryRemoveCommand, &kRegistryUpdateCommand, &kCompletionBashCommand, &kVersionCommand,
-    &kHelpCommand,           &kCompleteCommand,       &kManualPagesCommand,
+    &kGenerateCommand,     &kInstallCommand,        &kUpgradeCommand,        &kUninstallCommand,
+    &kListCommand,         &kStatusCommand,         &kInspectPackageCommand, &kInspectReleaseCommand,
+    &kPackageBuildCommand, &kConfigViewCommand,     &kConfigPathCommand,     &kRegistryAddCommand,
+    &kRegistryListCommand, &kRegistryRemoveCommand, &kRegistryUpdateCommand, &kCompletionBashCommand,
+    &kVersionCommand,      &kHelpCommand,           &kCompleteCommand,       &kManualPagesCommand,
 };
 
 constexpr CommandGroup kGroups[] = {
+    {"inspect", "What a package or a release consists of"},
+    {"package", "For authors of packages"},
     {"config", "The configuration of mistctl"},
     {"registry", "Where packages come from"},
     {"completion", "Completion of command lines in shells"},

@@ -5,6 +5,15 @@
 
 namespace mist::cli {
 
+extern const Command kGenerateCommand;
+extern const Command kInstallCommand;
+extern const Command kUpgradeCommand;
+extern const Command kUninstallCommand;
+extern const Command kListCommand;
+extern const Command kStatusCommand;
+extern const Command kInspectPackageCommand;
+extern const Command kInspectReleaseCommand;
+extern const Command kPackageBuildCommand;
 extern const Command kVersionCommand;
 extern const Command kHelpCommand;
 extern const Command kCompletionBashCommand;

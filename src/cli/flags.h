@@ -33,7 +33,10 @@ inline constexpr Flag kGlobalFlagList[] = {
      .fallback = "auto",
      .choices = kColorChoices},
     {.name = "quiet", .letter = 'q', .help = "No progress; only results, warnings and errors"},
-    {.name = "verbose", .letter = 'v', .type = FlagType::Count, .help = "Say more; -vv says most"},
+    {.name = "verbose",
+     .letter = 'v',
+     .type = FlagType::Count,
+     .help = "Say more: each step and how long it took"},
     {.name = "help", .letter = 'h', .help = "Print this help"},
 };
 inline constexpr FlagGroup kGlobalFlags{"Global flags", kGlobalFlagList};

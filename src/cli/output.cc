@@ -15,6 +15,15 @@ OutputFormat output_format(const Invocation& invocation) {
   return format == "yaml" ? OutputFormat::Yaml : OutputFormat::Table;
 }
 
+encoding::Value text_or_null(std::string_view text) {
+  if (text.empty()) return {};
+  return encoding::Value(text);
+}
+encoding::Value number_or_null(int number) {
+  if (number < 0) return {};
+  return encoding::Value(number);
+}
+
 void print_value(World& world, OutputFormat format, const encoding::Value& value) {
   MIST_CHECK(format != OutputFormat::Table);
   if (format == OutputFormat::Json)

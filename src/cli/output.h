@@ -21,6 +21,10 @@ OutputFormat output_format(const Invocation& invocation);
 /// JSON (pretty, a newline at the end) or YAML. Table is a defect: the command draws that itself.
 void print_value(World& world, OutputFormat format, const encoding::Value& value);
 
+/// JSON's null for what is absent: an empty text, a negative number.
+encoding::Value text_or_null(std::string_view text);
+encoding::Value number_or_null(int number);
+
 struct Cell {
   std::string text;
   Tone tone = Tone::Plain;

@@ -15,7 +15,8 @@ constexpr std::uint64_t kValuesLimit = std::uint64_t{100} << 20;
 
 Result<std::string> read_file(World& world, const std::string& path, bool& stdin_used) {
   if (path != "-") return world.files.read(path, kValuesLimit);
-  if (std::exchange(stdin_used, true)) return error(ErrorKind::Usage, "standard input can be read only once, and \"-\" is there twice");
+  if (std::exchange(stdin_used, true))
+    return error(ErrorKind::Usage, "standard input can be read only once, and \"-\" is there twice");
   return world.in.read_all(kValuesLimit, world.context);
 }
 
@@ -31,7 +32,8 @@ Result<package::ValuesInput> input_of(const Invocation::Given& given, World& wor
     MIST_TRY(std::string content, read_file(world, given.value.substr(equals + 1), stdin_used));
     return package::ValuesInput{ValuesFlag::SetFile, given.value.substr(0, equals), std::move(content)};
   }
-  return package::ValuesInput{given.flag->name == "set" ? ValuesFlag::Set : ValuesFlag::SetString, given.value, {}};
+  return package::ValuesInput{
+      given.flag->name == "set" ? ValuesFlag::Set : ValuesFlag::SetString, given.value, {}};
 }
 
 bool is_values_flag(const Flag& flag) {
@@ -41,13 +43,16 @@ bool is_values_flag(const Flag& flag) {
 // "examples/namespace-example" → "namespace-example"; "./my-dir" → "my-dir".
 std::string last_segment(const Path& path) {
   const Path clean = path.lexically_normal();
-  const std::string name = clean.has_filename() ? clean.stem().string() : clean.parent_path().filename().string();
+  const std::string name =
+      clean.has_filename() ? clean.stem().string() : clean.parent_path().filename().string();
   return name.empty() || name == "." ? "package" : name;
 }
 
 std::pair<std::string, std::string> name_and_version(const registry::PackageRef& reference) {
-  if (const auto* in_registry = std::get_if<registry::RegistryRef>(&reference.form())) return {in_registry->name(), in_registry->version};
-  if (const auto* local = std::get_if<registry::LocalRef>(&reference.form())) return {last_segment(local->path), ""};
+  if (const auto* in_registry = std::get_if<registry::RegistryRef>(&reference.form()))
+    return {in_registry->name(), in_registry->version};
+  if (const auto* local = std::get_if<registry::LocalRef>(&reference.form()))
+    return {last_segment(local->path), ""};
   const auto& git = std::get<registry::GitRef>(reference.form());
   return {last_segment(git.path.empty() ? Path(git.url) : Path(git.path)), git.ref};
 }
@@ -55,7 +60,8 @@ std::pair<std::string, std::string> name_and_version(const registry::PackageRef&
 }  // namespace
 
 bool has_values(const Invocation& invocation) {
-  return std::ranges::any_of(invocation.given(), [](const Invocation::Given& given) { return is_values_flag(*given.flag); });
+  return std::ranges::any_of(invocation.given(),
+                             [](const Invocation::Given& given) { return is_values_flag(*given.flag); });
 }
 
 Result<encoding::Value> read_values(const Invocation& invocation, World& world) {
@@ -82,7 +88,8 @@ Result<package::Source> fetch_package(World& world, std::string_view reference) 
     source.content = std::move(module->bytes);
   } else {
     std::map<std::string, std::string> files;
-    for (registry::PackageFile& file : std::get<registry::PackageTree>(fetched.content).files) files.emplace(std::move(file.path), std::move(file.bytes));
+    for (registry::PackageFile& file : std::get<registry::PackageTree>(fetched.content).files)
+      files.emplace(std::move(file.path), std::move(file.bytes));
     source.content = std::move(files);
   }
   return source;

@@ -1,5 +1,6 @@
 #pragma once
-// The flags by which commands name a package and give it values, and what they mean: references become sources, files and
+// The flags by which commands name a package and give it values, and what they mean: references become
+// sources, files and
 // --set become one document. One thread.
 
 #include <memory>
@@ -24,7 +25,10 @@ inline constexpr Flag kValuesFlagList[] = {
      .type = FlagType::Texts,
      .value = "KEY=VALUE",
      .help = "One value: a.b[0].c=1; or YAML: 'a: 1, b: x'"},
-    {.name = "set-string", .type = FlagType::Texts, .value = "KEY=VALUE", .help = "One value that is always text"},
+    {.name = "set-string",
+     .type = FlagType::Texts,
+     .value = "KEY=VALUE",
+     .help = "One value that is always text"},
     {.name = "set-file",
      .type = FlagType::Texts,
      .value = "KEY=FILE",
@@ -34,8 +38,16 @@ inline constexpr Flag kValuesFlagList[] = {
 inline constexpr FlagGroup kValuesFlags{"Values flags", kValuesFlagList};
 
 inline constexpr Flag kSandboxFlagList[] = {
-    {.name = "limit-memory", .type = FlagType::Number, .value = "MIB", .help = "Memory that a package may use", .fallback = "256"},
-    {.name = "limit-time", .type = FlagType::Duration, .value = "TIME", .help = "Processor time that a package may use", .fallback = "10s"},
+    {.name = "limit-memory",
+     .type = FlagType::Number,
+     .value = "MIB",
+     .help = "Memory that a package may use",
+     .fallback = "256"},
+    {.name = "limit-time",
+     .type = FlagType::Duration,
+     .value = "TIME",
+     .help = "Processor time that a package may use",
+     .fallback = "10s"},
 };
 inline constexpr FlagGroup kSandboxFlags{"Sandbox flags", kSandboxFlagList};
 

@@ -33,16 +33,18 @@ Result<package::Capabilities> capabilities_of(kube::Client& client, const Contex
   MIST_TRY(const std::vector<kube::ResourceInfo> resources, client.all_resources(context));
   std::set<std::string> versions;
   for (const kube::ResourceInfo& resource : resources) versions.insert(resource.gvk.api_version());
-  return package::Capabilities{std::string(version.string_at("gitVersion")), {versions.begin(), versions.end()}};
+  return package::Capabilities{std::string(version.string_at("gitVersion")),
+                               {versions.begin(), versions.end()}};
 }
 
 struct Count {
   ActionKind kind;
   std::string_view done, planned;
 };
-constexpr std::array kCounts{Count{ActionKind::Create, "created", "to create"}, Count{ActionKind::Update, "changed", "to change"},
-                             Count{ActionKind::Unchanged, "unchanged", "unchanged"}, Count{ActionKind::Delete, "deleted", "to delete"},
-                             Count{ActionKind::Retain, "retained", "to retain"}};
+constexpr std::array kCounts{
+    Count{ActionKind::Create, "created", "to create"}, Count{ActionKind::Update, "changed", "to change"},
+    Count{ActionKind::Unchanged, "unchanged", "unchanged"}, Count{ActionKind::Delete, "deleted", "to delete"},
+    Count{ActionKind::Retain, "retained", "to retain"}};
 
 std::string counts(const apply::Plan& plan, bool dry) {
   std::string text;
@@ -62,7 +64,7 @@ Value actions_value(const apply::Plan& plan) {
       for (const apply::FieldDifference& difference : action.differences) paths.emplace_back(difference.path);
       actions.push_back(Value::object({{"group", action.key.group_kind.group},
                                        {"kind", action.key.group_kind.kind},
-                                       {"namespace", action.key.ns.empty() ? Value() : Value(action.key.ns)},
+                                       {"namespace", text_or_null(action.key.ns)},
                                        {"name", action.key.name},
                                        {"action", apply::to_string(action.kind)},
                                        {"reason", action.reason},
@@ -80,14 +82,16 @@ Result<Cluster> open_cluster(const Invocation& invocation, World& world) {
   // A setting for tests of takeover; people have no reason to change it.
   if (const auto term = world.environment("MIST_LOCK_TERM_MS"); term && !term->empty())
     environment.lock_term = std::chrono::milliseconds(std::clamp(std::atoi(term->c_str()), 100, 600000));
-  if (find_flag(invocation.command(), "lock-wait") != nullptr) environment.lock_wait = invocation.duration("lock-wait");
+  if (find_flag(invocation.command(), "lock-wait") != nullptr)
+    environment.lock_wait = invocation.duration("lock-wait");
   return Cluster{std::move(client), std::move(environment)};
 }
 
 Result<release::ReleaseId> release_id(const Invocation& invocation, const kube::Client& client) {
   MIST_TRY(const release::ReleaseName name, release::ReleaseName::parse(invocation.argument("NAME")));
   if (!is_dns1123_label(client.default_namespace()))
-    return error(ErrorKind::Usage, "\"{}\" is no namespace name", escape_controls(client.default_namespace()));
+    return error(ErrorKind::Usage, "\"{}\" is no namespace name",
+                 escape_controls(client.default_namespace()));
   return release::ReleaseId{client.default_namespace(), name.str()};
 }
 
@@ -115,24 +119,31 @@ Result<package::RenderRequest> render_request(const action::ReleaseState& state,
   request.release_namespace = state.id.ns;
   request.user_values = std::move(values);
   const std::string& seed = state.birth.seed.reveal();
-  std::ranges::copy(std::as_bytes(std::span(seed)).first(std::min(seed.size(), request.seed.size())), request.seed.begin());
+  std::ranges::copy(std::as_bytes(std::span(seed)).first(std::min(seed.size(), request.seed.size())),
+                    request.seed.begin());
   const auto clock = parse_time(state.birth.frozen_clock);
-  if (!clock) return error(ErrorKind::Internal, "the record of release {} has no readable clock", state.id.display());
+  if (!clock)
+    return error(ErrorKind::Internal, "the record of release {} has no readable clock", state.id.display());
   request.clock = *clock;
   request.revision = state.next_revision();
   request.is_upgrade = state.deployed.has_value();
   return request;
 }
 
-Result<action::RenderedRelease> render_release(package::Renderer& renderer, const package::Source& source, const action::ReleaseState& state, Value values,
+Result<action::RenderedRelease> render_release(package::Renderer& renderer, const package::Source& source,
+                                               const action::ReleaseState& state, Value values,
                                                kube::Client& client, const Context& context) {
   MIST_TRY(package::RenderRequest request, render_request(state, values));
   request.capabilities = [&client, &context] { return capabilities_of(client, context); };
   MIST_TRY(package::Rendered rendered, renderer.render(source, request, context));
-  return action::RenderedRelease{{source.reference, rendered.metadata.name, rendered.metadata.version, source.digest}, std::move(values), std::move(rendered.objects)};
+  return action::RenderedRelease{
+      {source.reference, rendered.metadata.name, rendered.metadata.version, source.digest},
+      std::move(values),
+      std::move(rendered.objects)};
 }
 
-void print_deploy_report(const Invocation& invocation, World& world, const action::DeployReport& report, std::string_view did) {
+void print_deploy_report(const Invocation& invocation, World& world, const action::DeployReport& report,
+                         std::string_view did) {
   const bool dry = report.dry_run != action::DryRun::No;
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
     print_value(world, format,
@@ -149,19 +160,22 @@ void print_deploy_report(const Invocation& invocation, World& world, const actio
     return;
   }
   if (!report.changed) {
-    world.out.write(fmt::format("{} is as wanted, at revision {}: nothing was written\n", report.id.name, report.revision));
+    world.out.write(fmt::format("{} is as wanted, at revision {}: nothing was written\n", report.id.name,
+                                report.revision));
     return;
   }
   if (dry) {
     Table table({"ACTION", "OBJECT", "WHY"});
     for (const auto* list : {&report.plan.writes, &report.plan.removals}) {
-      for (const apply::PlannedAction& action : *list) table.add({{std::string(apply::to_string(action.kind))}, {action.key.display()}, {action.reason}});
+      for (const apply::PlannedAction& action : *list)
+        table.add({{std::string(apply::to_string(action.kind))}, {action.key.display()}, {action.reason}});
     }
     world.out.write(table.render(world.color_out));
     world.out.write(fmt::format("{}: {}; nothing was written\n", report.id.name, counts(report.plan, true)));
     return;
   }
-  world.out.write(fmt::format("{} {} at revision {} in namespace {}: {}\n", report.id.name, did, report.revision, report.id.ns, counts(report.plan, false)));
+  world.out.write(fmt::format("{} {} at revision {} in namespace {}: {}\n", report.id.name, did,
+                              report.revision, report.id.ns, counts(report.plan, false)));
 }
 
 }  // namespace mist::cli

@@ -16,7 +16,11 @@ inline constexpr Argument kReleaseArgument[] = {
 inline constexpr std::string_view kDryRunChoices[] = {"none", "client", "server"};
 inline constexpr Flag kDeployFlagList[] = {
     {.name = "wait", .help = "Return only when every object is ready"},
-    {.name = "timeout", .type = FlagType::Duration, .value = "TIME", .help = "How long --wait waits", .fallback = "5m"},
+    {.name = "timeout",
+     .type = FlagType::Duration,
+     .value = "TIME",
+     .help = "How long --wait waits",
+     .fallback = "5m"},
     {.name = "dry-run",
      .type = FlagType::Choice,
      .value = "WHERE",
@@ -30,14 +34,19 @@ inline constexpr Flag kDeployFlagList[] = {
 inline constexpr FlagGroup kDeployFlags{"Deployment flags", kDeployFlagList};
 
 inline constexpr Flag kPruneFlagList[] = {
-    {.name = "delete-crds", .help = "Also delete CustomResourceDefinitions, and with them every object of their kinds"},
+    {.name = "delete-crds",
+     .help = "Also delete CustomResourceDefinitions, and with them every object of their kinds"},
     {.name = "delete-pvcs", .help = "Also delete PersistentVolumeClaims, and with them their data"},
     {.name = "delete-namespaces", .help = "Also delete namespaces that hold objects of others"},
 };
 inline constexpr FlagGroup kPruneFlags{"Deletion flags", kPruneFlagList};
 
 inline constexpr Flag kLockFlagList[] = {
-    {.name = "lock-wait", .type = FlagType::Duration, .value = "TIME", .help = "How long to wait while somebody else changes the release", .fallback = "0s"},
+    {.name = "lock-wait",
+     .type = FlagType::Duration,
+     .value = "TIME",
+     .help = "How long to wait while somebody else changes the release",
+     .fallback = "0s"},
 };
 inline constexpr FlagGroup kLockFlags{"Lock flags", kLockFlagList};
 
@@ -56,10 +65,12 @@ apply::PruneRules prune_rules(const Invocation& invocation);
 
 /// What a render starts from: names, seed and clock of the release; without capabilities.
 Result<package::RenderRequest> render_request(const action::ReleaseState& state, encoding::Value values);
-Result<action::RenderedRelease> render_release(package::Renderer& renderer, const package::Source& source, const action::ReleaseState& state,
-                                               encoding::Value values, kube::Client& client, const Context& context);
+Result<action::RenderedRelease> render_release(package::Renderer& renderer, const package::Source& source,
+                                               const action::ReleaseState& state, encoding::Value values,
+                                               kube::Client& client, const Context& context);
 
 /// Prints what install and upgrade did, or would do.
-void print_deploy_report(const Invocation& invocation, World& world, const action::DeployReport& report, std::string_view did);
+void print_deploy_report(const Invocation& invocation, World& world, const action::DeployReport& report,
+                         std::string_view did);
 
 }  // namespace mist::cli

@@ -18,17 +18,21 @@ using encoding::Value;
 // package
 
 constexpr Argument kPackageArgument[] = {
-    {.name = "PACKAGE", .help = "REGISTRY/PATH:VERSION, or a path that begins with ./ ../ or /", .completion = Completion::Package},
+    {.name = "PACKAGE",
+     .help = "REGISTRY/PATH:VERSION, or a path that begins with ./ ../ or /",
+     .completion = Completion::Package},
 };
 constexpr FlagGroup kPackageGroups[] = {kSandboxFlags, kOutputFlags};
 constexpr Example kPackageExamples[] = {
-    {"mistctl inspect package mistletoe/examples/hello-web:0.1.0", "Its metadata and inputs, without running it"},
+    {"mistctl inspect package mistletoe/examples/hello-web:0.1.0",
+     "Its metadata and inputs, without running it"},
 };
 
 std::string type_of(const Value& schema) {
   const Value* type = schema.find("type");
   std::string text = type == nullptr ? "any" : type->is_string() ? type->as_string() : "several";
-  if (const Value* choices = schema.find("enum"); choices != nullptr && choices->is_array()) text = fmt::format("one of {}", choices->size());
+  if (const Value* choices = schema.find("enum"); choices != nullptr && choices->is_array())
+    text = fmt::format("one of {}", choices->size());
   if (type != nullptr && type->is_string() && type->as_string() == "array") {
     if (const Value* items = schema.find("items")) text = "list of " + type_of(*items);
   }
@@ -48,16 +52,24 @@ void add_inputs(const Value& schema, const std::string& prefix, int depth, Table
   if (properties == nullptr || !properties->is_object() || depth > 4) return;
   const Value* required = schema.find("required");
   for (const Value::Member& property : properties->as_object()) {
-    const bool needed = required != nullptr && required->is_array() &&
-                        std::ranges::find(required->as_array(), Value(property.key)) != required->as_array().end();
-    table.add({{prefix + property.key}, {type_of(property.value) + (needed ? ", required" : "")}, {default_text(property.value)}, {std::string(property.value.string_at("description"))}});
+    const bool needed =
+        required != nullptr && required->is_array() &&
+        std::ranges::find(required->as_array(), Value(property.key)) != required->as_array().end();
+    table.add({{prefix + property.key},
+               {type_of(property.value) + (needed ? ", required" : "")},
+               {default_text(property.value)},
+               {std::string(property.value.string_at("description"))}});
     add_inputs(property.value, prefix + property.key + ".", depth + 1, table);
   }
 }
 
 Value package_value(const package::Source& source, const package::Inspection& inspection) {
   Value value = inspection.metadata.to_value();
-  return Value::object({{"reference", source.reference}, {"digest", source.digest}, {"format", inspection.format}, {"bytes", inspection.bytes}, {"metadata", std::move(value)}});
+  return Value::object({{"reference", source.reference},
+                        {"digest", source.digest},
+                        {"format", inspection.format},
+                        {"bytes", inspection.bytes},
+                        {"metadata", std::move(value)}});
 }
 
 Result<ExitCode> run_package(const Invocation& invocation, World& world) {
@@ -81,7 +93,8 @@ Result<ExitCode> run_package(const Invocation& invocation, World& world) {
   line("Digest", source.digest);
   line("Format", fmt::format("{}, {} bytes", inspection.format, inspection.bytes));
   for (const auto& [key, text] : metadata.labels) line("Label", fmt::format("{}={}", key, text));
-  for (const package::Dependency& dependency : metadata.dependencies) line("Depends on", fmt::format("{} {} as {}", dependency.package, dependency.version, dependency.name));
+  for (const package::Dependency& dependency : metadata.dependencies)
+    line("Depends on", fmt::format("{} {} as {}", dependency.package, dependency.version, dependency.name));
   line("Reads", join(metadata.needs_cluster_read, ", "));
   if (metadata.inputs.is_null()) {
     line("Inputs", "the package does not say");
@@ -89,13 +102,15 @@ Result<ExitCode> run_package(const Invocation& invocation, World& world) {
   }
   Table table({"INPUT", "TYPE", "DEFAULT", "DESCRIPTION"});
   add_inputs(metadata.inputs, "", 0, table);
-  world.out.write("\n" + (table.empty() ? std::string("The package takes no inputs.\n") : table.render(world.color_out)));
+  world.out.write(
+      "\n" + (table.empty() ? std::string("The package takes no inputs.\n") : table.render(world.color_out)));
   return ExitCode::Ok;
 }
 
 // release
 
-constexpr Flag kReleaseFlags[] = {{.name = "show-secrets", .help = "Print the data of Secrets instead of ***"}};
+constexpr Flag kReleaseFlags[] = {
+    {.name = "show-secrets", .help = "Print the data of Secrets instead of ***"}};
 constexpr FlagGroup kReleaseGroups[] = {{"Flags", kReleaseFlags}, kOutputFlags};
 constexpr Example kReleaseExamples[] = {
     {"mistctl inspect release web -o yaml", "Package, values and every object as it was rendered"},
@@ -113,31 +128,44 @@ Value masked(Value object, bool show) {
 Value revision_value(const release::Revision& revision, bool show) {
   Value::Array objects;
   for (const release::RenderedObject& rendered : revision.objects)
-    objects.push_back(Value::object({{"file", rendered.file}, {"line", rendered.line}, {"object", masked(rendered.object.value(), show)}}));
+    objects.push_back(Value::object({{"file", rendered.file},
+                                     {"line", rendered.line},
+                                     {"object", masked(rendered.object.value(), show)}}));
   return Value::object({{"revision", revision.number},
                         {"action", revision.action},
                         {"status", release::to_string(revision.status)},
                         {"created", revision.created},
-                        {"package", Value::object({{"reference", revision.package.reference}, {"name", revision.package.name}, {"version", revision.package.version}, {"digest", revision.package.digest}})},
+                        {"package", Value::object({{"reference", revision.package.reference},
+                                                   {"name", revision.package.name},
+                                                   {"version", revision.package.version},
+                                                   {"digest", revision.package.digest}})},
                         {"values", revision.user_values},
                         {"inventory", release::to_value(revision.inventory)},
                         {"objects", Value(std::move(objects))}});
+}
+
+Value lock_value(const release::Anchor& anchor) {
+  if (!anchor.lock) return {};
+  return release::to_value(*anchor.lock);
 }
 
 Result<ExitCode> run_release(const Invocation& invocation, World& world) {
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
   MIST_TRY(const action::ReleaseState state, action::read_release(cluster.environment, id, world.context));
-  if (!state.anchor) return error(ErrorKind::NotFound, "release {} does not exist", id.display()).with_hint("see mistctl list -A");
+  if (!state.anchor)
+    return error(ErrorKind::NotFound, "release {} does not exist", id.display())
+        .with_hint("see mistctl list -A");
   const bool show = invocation.enabled("show-secrets");
   Value::Array revisions;
   if (state.deployed) revisions.push_back(revision_value(*state.deployed, show));
-  for (const release::Revision& revision : state.unfinished) revisions.push_back(revision_value(revision, show));
+  for (const release::Revision& revision : state.unfinished)
+    revisions.push_back(revision_value(revision, show));
   const Value value = Value::object({{"name", id.name},
                                      {"namespace", id.ns},
                                      {"applySet", release::apply_set_id(id)},
                                      {"head", release::to_value(state.anchor->head)},
-                                     {"lock", state.anchor->lock ? release::to_value(*state.anchor->lock) : Value()},
+                                     {"lock", lock_value(*state.anchor)},
                                      {"frozenClock", state.anchor->frozen_clock},
                                      {"revisions", Value(std::move(revisions))}});
   const OutputFormat format = output_format(invocation);

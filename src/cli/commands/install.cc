@@ -6,7 +6,8 @@
 namespace mist::cli {
 namespace {
 
-constexpr Argument kArguments[] = {{.name = "NAME", .help = "Name of the new release; packages see it as data.name"}};
+constexpr Argument kArguments[] = {
+    {.name = "NAME", .help = "Name of the new release; packages see it as data.name"}};
 constexpr Flag kFlags[] = {
     {.name = "package",
      .letter = 'p',
@@ -16,11 +17,15 @@ constexpr Flag kFlags[] = {
      .completion = Completion::Package,
      .required = true},
 };
-constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kValuesFlags, kDeployFlags, kLockFlags, kSandboxFlags, kOutputFlags};
+constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kValuesFlags,  kDeployFlags,
+                                 kLockFlags,        kSandboxFlags, kOutputFlags};
 constexpr Example kExamples[] = {
-    {"mistctl install my-namespace -p mistletoe/examples/namespace-example:0.1.2", "A package of the registry \"mistletoe\""},
-    {"mistctl install web -p ./manifests -n shop --create-namespace --wait", "A directory of Kubernetes YAML, and wait until it runs"},
-    {"mistctl install web -p team/hello-web:0.1.0 -f prod.yaml -s replicas=3 --dry-run", "Only show what would happen"},
+    {"mistctl install my-namespace -p mistletoe/examples/namespace-example:0.1.2",
+     "A package of the registry \"mistletoe\""},
+    {"mistctl install web -p ./manifests -n shop --create-namespace --wait",
+     "A directory of Kubernetes YAML, and wait until it runs"},
+    {"mistctl install web -p team/hello-web:0.1.0 -f prod.yaml -s replicas=3 --dry-run",
+     "Only show what would happen"},
 };
 
 Result<ExitCode> run_install(const Invocation& invocation, World& world) {
@@ -32,7 +37,8 @@ Result<ExitCode> run_install(const Invocation& invocation, World& world) {
   const auto render = [&](const action::ReleaseState& state) {
     return render_release(*renderer, source, state, values, *cluster.client, world.context);
   };
-  MIST_TRY(const action::DeployReport report, action::install(cluster.environment, id, render, deploy_options(invocation), world.context));
+  MIST_TRY(const action::DeployReport report,
+           action::install(cluster.environment, id, render, deploy_options(invocation), world.context));
   print_deploy_report(invocation, world, report, "is installed");
   return ExitCode::Ok;
 }

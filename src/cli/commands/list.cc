@@ -16,11 +16,14 @@ constexpr Example kExamples[] = {{"mistctl list -A", "Everything that Mistletoe 
 
 Tone tone_of(RevisionStatus status) {
   switch (status) {
-    case RevisionStatus::Deployed: return Tone::Good;
-    case RevisionStatus::Failed: return Tone::Bad;
+    case RevisionStatus::Deployed:
+      return Tone::Good;
+    case RevisionStatus::Failed:
+      return Tone::Bad;
     case RevisionStatus::Pending:
     case RevisionStatus::Superseded:
-    case RevisionStatus::Uninstalling: return Tone::Warning;
+    case RevisionStatus::Uninstalling:
+      return Tone::Warning;
   }
   return Tone::Plain;
 }
@@ -34,14 +37,14 @@ Value release_value(const release::Anchor& anchor) {
   const release::Head& head = anchor.head;
   return Value::object({{"name", anchor.id.name},
                         {"namespace", anchor.id.ns},
-                        {"revision", head.latest < 0 ? Value() : Value(head.latest)},
-                        {"deployedRevision", head.deployed < 0 ? Value() : Value(head.deployed)},
+                        {"revision", number_or_null(head.latest)},
+                        {"deployedRevision", number_or_null(head.deployed)},
                         {"status", release::to_string(head.status)},
                         {"package", head.package},
-                        {"packageVersion", head.package_version.empty() ? Value() : Value(head.package_version)},
+                        {"packageVersion", text_or_null(head.package_version)},
                         {"objects", head.objects},
                         {"updated", head.updated},
-                        {"lockedBy", anchor.lock ? Value(anchor.lock->holder) : Value()}});
+                        {"lockedBy", text_or_null(anchor.lock ? anchor.lock->holder : std::string())}});
 }
 
 Result<ExitCode> run_list(const Invocation& invocation, World& world) {
@@ -57,7 +60,8 @@ Result<ExitCode> run_list(const Invocation& invocation, World& world) {
     return ExitCode::Ok;
   }
   if (anchors.empty()) {
-    world.events->info(all ? "no releases" : fmt::format("no releases in namespace {}; -A lists every namespace", ns));
+    world.events->info(all ? "no releases"
+                           : fmt::format("no releases in namespace {}; -A lists every namespace", ns));
     return ExitCode::Ok;
   }
   Table table({"NAMESPACE", "NAME", "REVISION", "STATUS", "OBJECTS", "UPDATED", "PACKAGE"});
@@ -65,7 +69,8 @@ Result<ExitCode> run_list(const Invocation& invocation, World& world) {
     table.add({{anchor.id.ns},
                {anchor.id.name},
                {anchor.head.latest < 0 ? "-" : fmt::format("v{}", anchor.head.latest)},
-               {std::string(release::to_string(anchor.head.status)) + (anchor.lock ? " (locked)" : ""), tone_of(anchor.head.status)},
+               {std::string(release::to_string(anchor.head.status)) + (anchor.lock ? " (locked)" : ""),
+                tone_of(anchor.head.status)},
                {fmt::format("{}", anchor.head.objects)},
                {age(world, anchor.head.updated)},
                {anchor.head.package}});
@@ -75,6 +80,11 @@ Result<ExitCode> run_list(const Invocation& invocation, World& world) {
 
 }  // namespace
 
-constinit const Command kListCommand{.path = "list", .summary = "List releases", .run = run_list, .flags = kGroups, .examples = kExamples, .alias = "ls"};
+constinit const Command kListCommand{.path = "list",
+                                     .summary = "List releases",
+                                     .run = run_list,
+                                     .flags = kGroups,
+                                     .examples = kExamples,
+                                     .alias = "ls"};
 
 }  // namespace mist::cli

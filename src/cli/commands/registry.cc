@@ -130,7 +130,7 @@ std::string change_of(const registry::UpdateReport& report) {
 }
 
 Value to_value(const registry::UpdateReport& report) {
-  const auto commit = [](const std::string& text) { return text.empty() ? Value() : Value(text); };
+  const auto commit = [](const std::string& text) { return text_or_null(text); };
   return Value::object({{"name", Value(report.registry)},
                         {"before", commit(report.before)},
                         {"after", commit(report.after)},

@@ -15,14 +15,18 @@ using action::ReleaseStatus;
 using encoding::Value;
 
 constexpr FlagGroup kGroups[] = {kOutputFlags};
-constexpr Example kExamples[] = {{"mistctl status web", "What the release has, and what is not ready and why"}};
+constexpr Example kExamples[] = {
+    {"mistctl status web", "What the release has, and what is not ready and why"}};
 
 Tone tone_of(ObjectHealth health) {
   switch (health) {
-    case ObjectHealth::Ready: return Tone::Good;
-    case ObjectHealth::InProgress: return Tone::Warning;
+    case ObjectHealth::Ready:
+      return Tone::Good;
+    case ObjectHealth::InProgress:
+      return Tone::Warning;
     case ObjectHealth::Failed:
-    case ObjectHealth::Missing: return Tone::Bad;
+    case ObjectHealth::Missing:
+      return Tone::Bad;
   }
   return Tone::Plain;
 }
@@ -37,10 +41,10 @@ Value status_value(const ReleaseStatus& status) {
   for (const ObjectStatus& object : status.objects)
     objects.push_back(Value::object({{"group", object.key.group_kind.group},
                                      {"kind", object.key.group_kind.kind},
-                                     {"namespace", object.key.ns.empty() ? Value() : Value(object.key.ns)},
+                                     {"namespace", text_or_null(object.key.ns)},
                                      {"name", object.key.name},
                                      {"health", action::to_string(object.health)},
-                                     {"detail", object.detail.empty() ? Value() : Value(object.detail)},
+                                     {"detail", text_or_null(object.detail)},
                                      {"revision", object.revision},
                                      {"retained", object.retained}}));
   Value::Array unfinished;
@@ -49,33 +53,42 @@ Value status_value(const ReleaseStatus& status) {
                                         {"action", revision.action},
                                         {"status", release::to_string(revision.status)},
                                         {"created", revision.created},
-                                        {"message", revision.message.empty() ? Value() : Value(revision.message)}}));
+                                        {"message", text_or_null(revision.message)}}));
   const release::Head& head = status.anchor.head;
-  return Value::object({{"name", status.anchor.id.name},
-                        {"namespace", status.anchor.id.ns},
-                        {"status", release::to_string(head.status)},
-                        {"revision", head.latest < 0 ? Value() : Value(head.latest)},
-                        {"deployedRevision", head.deployed < 0 ? Value() : Value(head.deployed)},
-                        {"package", head.package},
-                        {"updated", head.updated},
-                        {"lockedBy", status.anchor.lock ? Value(status.anchor.lock->holder) : Value()},
-                        {"unfinished", Value(std::move(unfinished))},
-                        {"objects", Value(std::move(objects))}});
+  return Value::object(
+      {{"name", status.anchor.id.name},
+       {"namespace", status.anchor.id.ns},
+       {"status", release::to_string(head.status)},
+       {"revision", number_or_null(head.latest)},
+       {"deployedRevision", number_or_null(head.deployed)},
+       {"package", head.package},
+       {"updated", head.updated},
+       {"lockedBy", text_or_null(status.anchor.lock ? status.anchor.lock->holder : std::string())},
+       {"unfinished", Value(std::move(unfinished))},
+       {"objects", Value(std::move(objects))}});
 }
 
 void print_head(World& world, const ReleaseStatus& status) {
   const release::Head& head = status.anchor.head;
-  const auto line = [&](std::string_view name, std::string_view text) { world.out.write(fmt::format("{:<11}{}\n", name, escape_controls(text))); };
+  const auto line = [&](std::string_view name, std::string_view text) {
+    world.out.write(fmt::format("{:<11}{}\n", name, escape_controls(text)));
+  };
   line("Release", status.anchor.id.name);
   line("Namespace", status.anchor.id.ns);
   line("Package", head.package);
-  line("Revision", head.deployed < 0 ? "none is deployed" : fmt::format("v{}, {} ago", head.deployed, age(world, status.deployed ? status.deployed->created : head.updated)));
+  line("Revision", head.deployed < 0
+                       ? "none is deployed"
+                       : fmt::format("v{}, {} ago", head.deployed,
+                                     age(world, status.deployed ? status.deployed->created : head.updated)));
   line("Status", release::to_string(head.status));
-  if (status.anchor.lock) line("Locked by", fmt::format("{} (\"{}\" since {})", status.anchor.lock->holder, status.anchor.lock->operation, status.anchor.lock->acquired));
+  if (status.anchor.lock)
+    line("Locked by", fmt::format("{} (\"{}\" since {})", status.anchor.lock->holder,
+                                  status.anchor.lock->operation, status.anchor.lock->acquired));
   for (const release::Revision& revision : status.unfinished) {
     const bool failed = revision.status == release::RevisionStatus::Failed;
     line("Unfinished", fmt::format("v{} ({} at {}) {}", revision.number, revision.action, revision.created,
-                                   failed ? fmt::format("failed: {}", revision.message) : "did not end; the next install or upgrade takes over from it"));
+                                   failed ? fmt::format("failed: {}", revision.message)
+                                          : "did not end; the next install or upgrade takes over from it"));
   }
   line("Health", fmt::format("{} of {} ready", status.count(ObjectHealth::Ready), status.objects.size()));
 }
@@ -92,7 +105,8 @@ Result<ExitCode> run_status(const Invocation& invocation, World& world) {
   Table table({"OBJECT", "HEALTH", "CHANGED IN", "AGE", "DETAIL"});
   for (const ObjectStatus& object : status.objects)
     table.add({{object.key.display()},
-               {object.retained ? "retained" : std::string(action::to_string(object.health)), object.retained ? Tone::Plain : tone_of(object.health)},
+               {object.retained ? "retained" : std::string(action::to_string(object.health)),
+                object.retained ? Tone::Plain : tone_of(object.health)},
                {fmt::format("v{}", object.revision)},
                {age(world, object.created)},
                {object.detail}});

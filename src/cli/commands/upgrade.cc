@@ -13,9 +13,11 @@ constexpr Flag kFlags[] = {
      .value = "PACKAGE",
      .help = "The package from now on; without it the one that the release has",
      .completion = Completion::Package},
-    {.name = "reuse-values", .help = "Merge the values given here into those that the release has, instead of replacing them"},
+    {.name = "reuse-values",
+     .help = "Merge the values given here into those that the release has, instead of replacing them"},
 };
-constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kValuesFlags, kDeployFlags, kPruneFlags, kLockFlags, kSandboxFlags, kOutputFlags};
+constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kValuesFlags,  kDeployFlags, kPruneFlags,
+                                 kLockFlags,        kSandboxFlags, kOutputFlags};
 constexpr Example kExamples[] = {
     {"mistctl upgrade web -p team/hello-web:0.2.0", "Another version, the same values"},
     {"mistctl upgrade web -s replicas=5 --reuse-values --wait", "One value more, the same package"},
@@ -29,7 +31,8 @@ const release::Revision* stored(const action::ReleaseState& state) {
 
 class Upgrade {
  public:
-  Upgrade(const Invocation& invocation, World& world, kube::Client& client) : invocation_(invocation), world_(world), client_(client) {}
+  Upgrade(const Invocation& invocation, World& world, kube::Client& client)
+      : invocation_(invocation), world_(world), client_(client) {}
 
   Status prepare() {
     if (has_values(invocation_)) {
@@ -46,7 +49,8 @@ class Upgrade {
     const release::Revision* revision = stored(state);
     if (!source_) {
       if (revision == nullptr)
-        return error(ErrorKind::Usage, "release {} has no package yet", state.id.display()).with_hint("name it with -p PACKAGE");
+        return error(ErrorKind::Usage, "release {} has no package yet", state.id.display())
+            .with_hint("name it with -p PACKAGE");
       MIST_TRY(source_, fetch_package(world_, revision->package.reference));
       warn_if_changed(*revision);
     }
@@ -55,7 +59,9 @@ class Upgrade {
 
  private:
   encoding::Value values(const release::Revision* revision) const {
-    const encoding::Value before = revision == nullptr || !revision->user_values.is_object() ? encoding::Value::object() : revision->user_values;
+    const encoding::Value before = revision == nullptr || !revision->user_values.is_object()
+                                       ? encoding::Value::object()
+                                       : revision->user_values;
     if (!given_) return before;
     if (!invocation_.enabled("reuse-values")) return *given_;
     encoding::Value merged = before;
@@ -63,10 +69,12 @@ class Upgrade {
     return merged;
   }
 
-  // A local package may change; a version of a registry may not, but this machine may never have seen it before.
+  // A local package may change; a version of a registry may not, but this machine may never have seen it
+  // before.
   void warn_if_changed(const release::Revision& revision) {
     if (revision.package.digest == source_->digest) return;
-    world_.events->warn(fmt::format("{} is not what the release was made from: its digest is {}, it was {}", source_->reference, source_->digest, revision.package.digest));
+    world_.events->warn(fmt::format("{} is not what the release was made from: its digest is {}, it was {}",
+                                    source_->reference, source_->digest, revision.package.digest));
   }
 
   const Invocation& invocation_;
@@ -84,8 +92,11 @@ Result<ExitCode> run_upgrade(const Invocation& invocation, World& world) {
   options.prune = prune_rules(invocation);
   Upgrade upgrade(invocation, world, *cluster.client);
   MIST_TRY_VOID(upgrade.prepare());
-  MIST_TRY(const action::DeployReport report,
-           action::upgrade(cluster.environment, id, [&](const action::ReleaseState& state) { return upgrade.render(state); }, options, world.context));
+  MIST_TRY(
+      const action::DeployReport report,
+      action::upgrade(
+          cluster.environment, id, [&](const action::ReleaseState& state) { return upgrade.render(state); },
+          options, world.context));
   print_deploy_report(invocation, world, report, "is upgraded");
   return ExitCode::Ok;
 }
