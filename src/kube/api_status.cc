@@ -113,7 +113,10 @@ Error status_error(const Value& status, int http_status, const Asked& asked) {
   if (const Value* causes = status.at_path({"details", "causes"}); causes != nullptr && causes->is_array()) {
     for (const Value& cause : causes->as_array()) {
       const std::string text = escape_controls(cause.string_at("message"));
-      if (text.empty() || because.find(text) != std::string::npos) continue;
+      // The message of a conflict lists all of them, in other words.
+      const bool said =
+          because.find(text) != std::string::npos || cause.string_at("reason") == "FieldManagerConflict";
+      if (text.empty() || said) continue;
       const std::string field = escape_controls(cause.string_at("field"));
       because += field.empty() ? fmt::format("\n{}", text) : fmt::format("\n{}: {}", field, text);
     }

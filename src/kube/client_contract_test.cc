@@ -82,7 +82,7 @@ class ClientContract : public ::testing::TestWithParam<Server> {
 TEST_P(ClientContract, ApplyMergesRemovesAndConflicts) {
   ASSERT_EQ(
       words(apply(
-          "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {l: v}}, data: {x: '1', y: '2'}}")),
+          "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {l: v}}, data: {x: '1', w: '2'}}")),
       "ok");
   ASSERT_EQ(words(apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {z: '3'}}",
                         {.field_manager = "other"})),
@@ -101,11 +101,11 @@ TEST_P(ClientContract, ApplyMergesRemovesAndConflicts) {
 }
 
 TEST_P(ClientContract, SeveralConflictsAreListed) {
-  ASSERT_EQ(words(apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: '1', y: '1'}}",
+  ASSERT_EQ(words(apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: '1', w: '1'}}",
                         {.field_manager = "other"})),
             "ok");
-  EXPECT_EQ(words(apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: '2', y: '2'}}")),
-            "Conflict: Apply failed with 2 conflicts: conflicts with \"other\":\n- .data.x\n- .data.y");
+  EXPECT_EQ(words(apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: '2', w: '2'}}")),
+            "Conflict: Apply failed with 2 conflicts: conflicts with \"other\":\n- .data.w\n- .data.x");
 }
 
 TEST_P(ClientContract, KeyedListsMergeByKey) {
@@ -158,9 +158,9 @@ TEST_P(ClientContract, CreateAndUpdateAndPatch) {
   ASSERT_EQ(words(created), "ok");
   EXPECT_EQ(words(client->create(resource("ConfigMap"), ns, object, context)),
             "Conflict: configmaps \"a\" already exists");
-  const Value patch = yaml("{data: {x: null, y: '2'}}");
+  const Value patch = yaml("{data: {x: null, w: '2'}}");
   EXPECT_EQ(*client->merge_patch(ref("ConfigMap", "a"), patch, context)->find("data"),
-            Value::object({{"y", "2"}}));
+            Value::object({{"w", "2"}}));
   EXPECT_THAT(words(client->update(ref("ConfigMap", "a"), *created, context)),
               HasSubstr("the object has been modified"));
   Value guarded = patch;
@@ -237,7 +237,7 @@ TEST_P(ClientContract, SecretsAndSelectors) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Clients, ClientContract, ::testing::Values(Server::Fake, Server::Real),
-                         [](const auto& info) { return info.param == Server::Fake ? "Fake" : "Real"; });
+                         [](const auto& test) { return test.param == Server::Fake ? "Fake" : "Real"; });
 
 }  // namespace
 }  // namespace mist::kube
