@@ -119,7 +119,7 @@ Status YamlReader::check_all_limits(yaml_mark_t mark) const {
     return at(mark, "the document's aliases expand to far more than its own text",
               "write out what the aliases stand for, or split the document");
   if (operations_ > kMaxValues)
-    return at(mark, fmt::format("the document has more than {} values", kMaxValues), "split the document");
+    return at(mark, fmt::format("the document has more than {} keys and values", kMaxValues), "split the document");
   if (copied_ > kMaxCopiedBytes)
     return at(mark, "the document's anchors and aliases expand to more than 100 MiB",
               "write out what the aliases stand for, or split the document");
