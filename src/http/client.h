@@ -35,7 +35,7 @@ struct ClientOptions {
   Duration idle_timeout = std::chrono::seconds(60);     ///< for requests that name none
   std::size_t max_connections = 64;                     ///< to one host; more requests wait for a free one
   /// With HTTP/2: requests that share one connection before another is opened. README.md has the measurement.
-  std::size_t streams_per_connection = 16;
+  std::size_t streams_per_connection = 100;
   bool http2 = true;        ///< where the server offers it
   bool compression = true;  ///< accept gzip in answers to send()
 };

@@ -76,6 +76,27 @@ TEST(Client, EveryStatusIsAnAnswer) {
   EXPECT_EQ(server.connections(), 1u) << "the connection is used again";
 }
 
+TEST(Client, UnpacksCompressedAnswersWhenAllowed) {
+  // "hello " twenty times, by gzip.
+  constexpr char kPacked[] =
+      "\037\213\010\000\000\000\000\000\002\003\313\110\315\311\311\127\310\240\073\011\000\057\372\370\110"
+      "\170\000\000\000";
+  HttpServer server([&](const ServerRequest& request, ServerReply& reply) {
+    if (request.header("accept-encoding").find("gzip") == std::string_view::npos)
+      return reply.respond(200, "plain");
+    reply.respond(200, std::string_view(kPacked, sizeof kPacked - 1), {{"Content-Encoding", "gzip"}});
+  });
+  Client compressing({}), plain({.compression = false});
+  std::string expected;
+  for (int i = 0; i < 20; ++i) expected += "hello ";
+  EXPECT_EQ(compressing.send(get(server.url()), Context())->body, expected);
+  EXPECT_EQ(plain.send(get(server.url()), Context())->body, "plain");
+  Request small = get(server.url());
+  small.response_limit = 100;
+  EXPECT_EQ(compressing.send(small, Context()).error().kind, ErrorKind::Invalid)
+      << "the unpacked size counts";
+}
+
 TEST(Client, DeleteMayHaveABodyAndHeadHasNone) {
   HttpServer server([](const ServerRequest& request, ServerReply& reply) {
     if (request.method == "HEAD")

@@ -178,6 +178,14 @@ TEST_F(ClientTls, HttpsToAPlainServer) {
   EXPECT_THAT(refusal(trusting(), url).message, HasSubstr("does not speak TLS"));
 }
 
+TEST_F(ClientTls, HttpToATlsServer) {
+  HttpServer server(answer, server_tls());
+  const auto response = ask({}, fmt::format("http://127.0.0.1:{}/", server.port()));
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().kind, ErrorKind::Retryable);
+  EXPECT_THAT(response.error().hint, HasSubstr("https://127.0.0.1"));
+}
+
 TEST_F(ClientTls, TunnelsThroughAProxyWithoutShowingItTheRequest) {
   HttpServer server(answer, server_tls());
   HttpServer proxy([&](const ServerRequest& request, ServerReply& reply) {

@@ -134,6 +134,8 @@ Status Exchange::prepare() {
   const ClientOptions& options = settings_.options;
   curl_easy_setopt(easy_, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy_, CURLOPT_PROTOCOLS_STR, "http,https");
+  // Name servers that don't answer must not hold up the end of the program.
+  curl_easy_setopt(easy_, CURLOPT_QUICK_EXIT, 1L);
   curl_easy_setopt(easy_, CURLOPT_PATH_AS_IS, 1L);
   curl_easy_setopt(easy_, CURLOPT_ERRORBUFFER, error_buffer_.data());
   curl_easy_setopt(easy_, CURLOPT_USERAGENT, options.user_agent.c_str());

@@ -193,7 +193,10 @@ Error broken(const Failure& failure, WallTime now) {
           ? fmt::format("the connection to {} broke in the middle of the answer, after {} bytes", server,
                         failure.received)
           : fmt::format("the connection to {} broke before an answer came", server);
-  return retryable(failure, message).with_because(because_of(failure));
+  Error result = retryable(failure, message).with_because(because_of(failure));
+  if (failure.url.scheme == "http" && failure.received == 0)
+    result.hint = fmt::format("if the server uses TLS, its address is https://{}", server);
+  return result;
 }
 
 Error garbage(const Failure& failure) {

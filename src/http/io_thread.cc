@@ -47,6 +47,7 @@ Result<std::unique_ptr<IoThread>> IoThread::start(const ClientOptions& options) 
   curl_multi_setopt(io->multi_, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_MULTIPLEX));
   curl_multi_setopt(io->multi_, CURLMOPT_MAX_CONCURRENT_STREAMS,
                     static_cast<long>(std::max<std::size_t>(options.streams_per_connection, 1)));
+  curl_multi_setopt(io->multi_, CURLMOPT_QUICK_EXIT, 1L);
   const BlockedSignals inherited_by_the_thread;
   io->thread_ = std::thread(&IoThread::run, io.get());
   return io;

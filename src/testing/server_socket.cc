@@ -2,6 +2,8 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/pem.h>
 #include <pthread.h>
 #include <sys/socket.h>
@@ -53,6 +55,12 @@ void block_sigpipe() {
   sigemptyset(&set);
   sigaddset(&set, SIGPIPE);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+ServerSocket::ServerSocket(UniqueFd fd) : fd_(std::move(fd)) {
+  // Answers in several small writes would wait for the client's delayed acknowledgements.
+  const int on = 1;
+  ::setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
 bool ServerSocket::handshake(SSL_CTX* context) {

@@ -24,7 +24,7 @@ void block_sigpipe();
 /// Used by its connection's thread, but for interrupt().
 class ServerSocket {
  public:
-  explicit ServerSocket(UniqueFd fd) : fd_(std::move(fd)) {}
+  explicit ServerSocket(UniqueFd fd);
 
   bool handshake(SSL_CTX* context);
   /// More bytes into buffer(); false at the end.
