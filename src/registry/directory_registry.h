@@ -25,8 +25,6 @@ class DirectoryRegistry {
   std::string origin(const RegistryRef& reference) const;
 
  private:
-  Status stays_inside(const Path& path) const;
-
   const FileSystem& files_;
   Path root_;
 };

@@ -85,13 +85,18 @@ Result<PackageTree> read_directory_tree(const FileSystem& files, const Path& dir
   return std::move(builder).finish();
 }
 
-Result<std::string> read_inside(const FileSystem& files, const Path& root, const Path& path,
-                                std::uint64_t limit) {
+Result<Path> real_path_inside(const Path& root, const Path& path) {
   MIST_TRY(const Path real_root, real_path(root));
-  MIST_TRY(const Path real, real_path(path));
+  MIST_TRY(Path real, real_path(path));
   if (!is_inside(real_root, real))
     return error(ErrorKind::Invalid, "{} leads out of {}, to {}", shown(path), shown(root), shown(real))
         .with_hint("remove the link, or copy what it leads to");
+  return real;
+}
+
+Result<std::string> read_inside(const FileSystem& files, const Path& root, const Path& path,
+                                std::uint64_t limit) {
+  MIST_TRY(const Path real, real_path_inside(root, path));
   std::error_code failed;
   if (!std::filesystem::is_regular_file(real, failed))
     return error(ErrorKind::Invalid, "{} is no regular file", shown(path)).with_hint("name a file");

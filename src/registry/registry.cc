@@ -1,6 +1,6 @@
 #include "registry/registry.h"
 
-#include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "base/text.h"
@@ -63,8 +63,11 @@ class Registries::Impl {
         cache_(world_.files, world_.events, world_.paths.packages()),
         pins_(world_.files, world_.paths.pins()) {}
 
+  /// Warnings of the file are said once, however often it is read.
   Result<config::Config> load() const {
-    return config::Config::load(world_.files, world_.paths, world_.events);
+    NullEventSink silent;
+    EventSink& events = warned_.exchange(true) ? silent : world_.events;
+    return config::Config::load(world_.files, world_.paths, events);
   }
 
   Result<std::unique_ptr<RegistryView>> open(const std::string& name) const {
@@ -104,6 +107,7 @@ class Registries::Impl {
   Status record(const std::string& registry, const std::optional<Pin>& known, Pin pin) const;
 
   World world_;
+  mutable std::atomic<bool> warned_ = false;
   Git git_;
   PackageCache cache_;
   PinStore pins_;
@@ -203,7 +207,7 @@ Status Registries::Impl::record(const std::string& registry, const std::optional
     MIST_TRY(const std::optional<Pin> theirs, pins_.find(registry, pin.reference));
     if (theirs && theirs->digest != pin.digest)
       return changed_bytes(registry, pin.reference, theirs->digest, pin.digest);
-    return {};
+    if (theirs) return {};
   }
   world_.events.warn(fmt::format("which bytes {} has is not recorded: {}", pin.reference,
                                  escape_controls(added.error().to_line())));

@@ -444,6 +444,24 @@ TEST_F(DirectoryRegistryTest, FollowsNoLinkOutOfIt) {
   EXPECT_EQ(fetch("r/out:1").error().kind, ErrorKind::Invalid);
 }
 
+TEST_F(DirectoryRegistryTest, SaysAWarningOfTheConfigurationOnce) {
+  ASSERT_TRUE(files.write(paths.config_file, *files.read(paths.config_file) + "theme: dark\n").ok());
+  Registries registries = open();
+  ASSERT_TRUE(registries.fetch(*PackageRef::parse(kReference), Context()).ok());
+  ASSERT_TRUE(registries.fetch(*PackageRef::parse(kReference), Context()).ok());
+  EXPECT_THAT(events.messages, ElementsAre(HasSubstr("theme")));
+}
+
+TEST_F(DirectoryRegistryTest, AStateThatCannotBeWrittenOnlyWarns) {
+  ASSERT_EQ(fetch_text(kReference), "module 0.1.2");
+  ASSERT_TRUE(files.write(root / "other/other-1.mist-pack.wasm", "x").ok());
+  const Path pins = paths.pins() / "r";
+  std::filesystem::rename(pins, temp.path() / "kept");
+  ASSERT_TRUE(files.write(pins, "a file where the directory should be").ok());
+  EXPECT_EQ(fetch_text("r/other:1"), "x");
+  EXPECT_THAT(events.messages, ElementsAre(HasSubstr("not recorded")));
+}
+
 TEST_F(RegistryWorld, ReadsLocalPackages) {
   ASSERT_TRUE(files.write(temp.path() / "m.wasm", "bytes").ok());
   const auto fetched = fetch((temp.path() / "x" / ".." / "m.wasm").string());

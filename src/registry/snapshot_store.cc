@@ -287,6 +287,7 @@ Result<PackageTree> SnapshotStore::read_tree(const Snapshot& snapshot, const Loc
     objects += entry.object + '\n';
     wanted.push_back(&entry);
   }
+  if (wanted.empty()) return TreeBuilder(place).finish();
   const Path repository = repository_of(snapshot.directory);
   MIST_TRY_VOID(fetch_missing(repository, objects, context));
   Result<std::string> answers = git_.run({.arguments = {"cat-file", "--batch"},
