@@ -50,7 +50,9 @@ class ForeignObjects {
     for (const kube::ResourceInfo& resource : all) {
       const bool listable = std::ranges::find(resource.verbs, "list") != resource.verbs.end() &&
                             std::ranges::find(resource.verbs, "delete") != resource.verbs.end();
-      if (resource.namespaced && listable) resources.push_back(resource);
+      // Endpoints is deprecated, and each is mirrored by EndpointSlices, which are looked at.
+      const bool deprecated = resource.gvk.group_kind() == GroupKind{"", "Endpoints"};
+      if (resource.namespaced && listable && !deprecated) resources.push_back(resource);
     }
     std::mutex mutex;
     std::map<std::string, Item> items;  // by uid: one object may be served by two groups; guarded by mutex

@@ -1,0 +1,32 @@
+# The front door. Each target is a script in tools/, so that it can be read and run by itself.
+.PHONY: help demo test test-full bench cluster install build clean
+
+help:
+	@echo 'make demo       install, upgrade and uninstall packages on a real control plane on this machine'
+	@echo 'make test       every test that CI runs on each change'
+	@echo 'make test-full  the slow sweeps too'
+	@echo 'make bench      measure, and compare with bare clients; results go to bench/results'
+	@echo 'make cluster    start the control plane and print its kubeconfig'
+	@echo 'make install    build for release and install below PREFIX (default /usr/local)'
+	@echo 'make build      build for release, into build/release'
+
+demo:
+	@tools/demo.sh
+test:
+	@tools/test.sh
+test-full:
+	@tools/test.sh --full
+bench:
+	@tools/bench.sh
+cluster:
+	@tools/prerequisites.sh
+	@"$$(devcluster/build.sh)" up
+build:
+	@tools/prerequisites.sh
+	@tools/build.sh release mistctl
+install:
+	@tools/prerequisites.sh
+	@tools/build.sh release mistctl manual_pages
+	@cmake --install build/release --prefix "$(or $(PREFIX),/usr/local)"
+clean:
+	rm -rf build

@@ -1,0 +1,74 @@
+#!/bin/bash
+# make demo: from nothing to installed packages on a real Kubernetes control plane on this machine. Safe to repeat: it
+# works in a home of its own, which it empties first, and on a cluster of its own name, which it leaves running.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+step() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
+# run COMMAND...: shows it as one would type it, then does it.
+run() {
+  printf '\033[1m$ mistctl'
+  printf ' %s' "$@"
+  printf '\033[0m\n'
+  "$mistctl" "$@"
+}
+
+step "Checking what the build needs"
+tools/prerequisites.sh
+step "Building mistctl (the first time on a machine takes minutes: Wasmtime, libcurl)"
+tools/build.sh release mistctl
+mistctl=$PWD/build/release/bin/mistctl
+step "Building the control plane (the first time on a machine takes minutes: Kubernetes)"
+devcluster=$(devcluster/build.sh)
+step "Starting it"
+KUBECONFIG=$("$devcluster" up --name demo)
+export KUBECONFIG
+
+export MIST_HOME_LOCATION=$PWD/build/demo
+rm -rf "$MIST_HOME_LOCATION"
+mkdir -p "$MIST_HOME_LOCATION"
+for release in my-namespace hello; do # of an earlier run
+  "$mistctl" -q uninstall "$release" --yes --delete-namespaces >/dev/null 2>&1 || true
+done
+
+step "Publishing packages/ into the git registry \"mistletoe\""
+packages/publish.sh "$MIST_HOME_LOCATION/packages.git"
+"$mistctl" -q registry remove mistletoe
+run registry add mistletoe -g "file://$MIST_HOME_LOCATION/packages.git"
+
+step "A first release"
+run inspect package mistletoe/examples/namespace-example:0.1.2
+run install my-namespace -p mistletoe/examples/namespace-example:0.1.2
+"$devcluster" kubectl --name demo get namespace my-namespace --show-labels
+
+step "A release with a Deployment, and waiting until its Pods are ready"
+run install hello -p mistletoe/examples/hello-web:0.1.0 -s 'replicas: 2' -s features.extra=true --wait
+run status hello
+"$devcluster" kubectl --name demo get pods
+
+step "An upgrade that changes one thing and drops another"
+run upgrade hello -s 'replicas: 2, message: Merry Christmas' --wait
+run status hello
+run upgrade hello -s 'replicas: 2, message: Merry Christmas'
+
+step "What is installed"
+run list -A
+
+step "Uninstalling"
+run uninstall hello --yes
+run uninstall my-namespace --yes
+run list -A
+
+cat <<END
+
+That was all of it. The cluster goes on; to use it:
+
+    export KUBECONFIG=$KUBECONFIG
+    export MIST_HOME_LOCATION=$MIST_HOME_LOCATION
+    export PATH=$PWD/build/release/bin:\$PATH
+    mistctl help
+
+and to stop it:
+
+    $devcluster down --name demo
+END

@@ -1,0 +1,91 @@
+#!/bin/bash
+# make test, make test-full, CI: everything that must hold before a change lands. Each step prints its name and time;
+# what fails prints its output. Exits 1 at the end if any step failed, after all of them ran.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+full=false
+[[ ${1:-} == --full ]] && full=true
+
+failed=()
+# step NAME COMMAND...: quiet when it goes well.
+step() {
+  local name=$1 began=$SECONDS log
+  shift
+  log=build/test-logs/${name// /-}.log
+  mkdir -p build/test-logs
+  printf '%-34s ' "$name"
+  if "$@" >"$log" 2>&1 </dev/null; then
+    printf 'ok %5ds\n' $((SECONDS - began))
+  else
+    printf 'FAILED %ds\n' $((SECONDS - began))
+    tail -n 120 "$log"
+    failed+=("$name")
+  fi
+}
+# need NAME COMMAND...: what everything after depends on.
+need() {
+  step "$@"
+  ((${#failed[@]} == 0)) || { echo "1 passed, ${#failed[@]} failed"; exit 1; }
+}
+
+unit_tests() { ctest --test-dir build/dev --output-on-failure -j 2 --timeout 300; }
+sanitized() {
+  local programs=(encoding_test wasm_test abi_test)
+  $full && programs=(unit_tests)
+  tools/build.sh asan "${programs[@]}" || return 1
+  # Wasmtime finds out-of-bounds accesses of guests by SIGSEGV; its handler must come first.
+  export ASAN_OPTIONS=handle_segv=0:allow_user_segv_handler=1:detect_stack_use_after_return=0 UBSAN_OPTIONS=print_stacktrace=1
+  if $full; then
+    ctest --test-dir build/asan --output-on-failure -j 2 --timeout 900
+  else
+    ctest --test-dir build/asan --output-on-failure -j 2 --timeout 600 -R '^(encoding|wasm|abi)$'
+  fi
+}
+threads() {
+  local programs=(base_test http_test graph_test action_test)
+  tools/build.sh tsan "${programs[@]}" && ctest --test-dir build/tsan --output-on-failure -j 2 --timeout 900 -R '^(base|http|graph|action)$'
+}
+on_cluster() {
+  local kubeconfig
+  kubeconfig=$("$devcluster" up -q --parent-pid $$ --name "test-$$") || return 1
+  MIST_TEST_KUBECONFIG=$kubeconfig build/dev/src/kube_test --gtest_filter='*RealCluster*' 2>&1
+  local status=$?
+  "$devcluster" down --name "test-$$" >/dev/null 2>&1
+  return $status
+}
+end_to_end() {
+  local options=()
+  $full && options=(--full)
+  python3 tests/e2e/run.py build/dev/bin/mistctl "$devcluster" "${options[@]}"
+}
+devcluster_works() { if $full; then devcluster/test.sh; else devcluster/test.sh quick; fi; }
+rust_sdk() { cargo test --locked --quiet --manifest-path sdk/rust/Cargo.toml; }
+go_format() { local files; files=$(gofmt -l devcluster tests/conformance) && [[ -z $files ]] || { echo "gofmt these: $files"; return 1; }; }
+
+began=$SECONDS
+need "prerequisites" tools/prerequisites.sh
+step "format" tools/check-format.sh
+step "format of Go" go_format
+need "guests" tests/conformance/build.sh
+need "build" tools/build.sh dev mistctl unit_tests
+step "unit tests and transcripts" unit_tests
+step "clang-tidy on changed files" tools/tidy.sh
+step "address and behaviour sanitizers" sanitized
+$full && step "thread sanitizer" threads
+step "documents" python3 tests/docs/check_docs.py build/dev/bin/mistctl .
+step "Rust SDK" rust_sdk
+devcluster=
+step "control plane builds" devcluster/build.sh
+devcluster=$(devcluster/build.sh 2>/dev/null)
+step "control plane" devcluster_works
+step "cluster client on a cluster" on_cluster
+step "end to end" end_to_end
+
+grep -hE '^(\[  PASSED  \]|[0-9]+% tests passed|[0-9]+ passed, [0-9]+ failed)' build/test-logs/*.log | sed 's/^/  /'
+if ((${#failed[@]})); then
+  printf 'failed: %s\n' "${failed[@]}"
+fi
+steps=$(ls build/test-logs | wc -l)
+echo "in $((SECONDS - began)) s"
+echo "$((steps - ${#failed[@]})) passed, ${#failed[@]} failed"
+((${#failed[@]} == 0))
