@@ -60,13 +60,13 @@ Result<Paths> Paths::from_environment(const Environment& environment, const Path
   } else {
     // The XDG specification has relative paths ignored.
     const auto xdg = non_empty(environment, "XDG_CACHE_HOME");
-    paths.cache =
-        absolute_path(xdg && Path(*xdg).is_absolute() ? Path(*xdg) : Path(*user_home) / ".cache") / "mistletoe";
+    paths.cache = absolute_path(xdg && Path(*xdg).is_absolute() ? Path(*xdg) : Path(*user_home) / ".cache") /
+                  "mistletoe";
   }
   const auto engines = non_empty(environment, "MIST_ENGINES_LOCATION");
-  paths.engines = engines
-                      ? absolute_path(*engines)
-                      : (absolute_path(program).parent_path() / "../share/mistletoe/engines").lexically_normal();
+  paths.engines =
+      engines ? absolute_path(*engines)
+              : (absolute_path(program).parent_path() / "../share/mistletoe/engines").lexically_normal();
   return paths;
 }
 
