@@ -105,6 +105,28 @@ TEST_F(ClientH2, GivingUpOneRequestLeavesTheOthersAlone) {
   EXPECT_EQ(server_.connections(), 1u);
 }
 
+TEST_F(ClientH2, GivingUpUnderLoadHarmsNobody) {
+  Client client(options(8));
+  std::atomic<int> cancelled{0}, answered{0};
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 16; ++t)
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < 40; ++i) {
+          std::stop_source stop;
+          std::jthread stopper;
+          const bool hang = (t + i) % 2 == 0;
+          if (hang) stopper = std::jthread([&stop] { stop.request_stop(); });
+          const auto response = client.send(request(hang ? "hang" : "echo"), Context(stop.get_token()));
+          if (hang && !response.ok() && response.error().kind == ErrorKind::Cancelled) ++cancelled;
+          if (!hang && response.ok() && response->body == "echo") ++answered;
+        }
+      });
+  }
+  EXPECT_EQ(cancelled, 16 * 20);
+  EXPECT_EQ(answered, 16 * 20);
+}
+
 TEST_F(ClientH2, ResetStreamsAreRetryable) {
   Client client(options());
   for (const char* body : {"reset", "goaway"}) {
