@@ -12,8 +12,11 @@ constexpr std::string_view kExecGroup = "client.authentication.k8s.io/";
 
 }  // namespace
 
-KubeconfigReader::KubeconfigReader(const Path& path, Kubeconfig& into)
-    : directory_(std::filesystem::absolute(path).parent_path()), file_(path.string()), into_(into) {}
+KubeconfigReader::KubeconfigReader(const Path& path, Kubeconfig& into) : file_(path.string()), into_(into) {
+  std::error_code failure;  // no working directory: what is relative stays so
+  const Path absolute = std::filesystem::absolute(path, failure);
+  directory_ = (failure ? path : absolute).parent_path();
+}
 
 SourceLocation KubeconfigReader::location(const Value& value) const {
   return {.file = file_, .line = value.position().line, .column = value.position().column, .excerpt = {}};

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "encoding/json.h"
 #include "kube/connect.h"
 #include "testing/temp_dir.h"
 
@@ -286,12 +287,39 @@ TEST_F(RealClusterTest, ServiceAccountTokenAuthenticates) {
   EXPECT_THAT(refused.error().hint, HasSubstr("credentials of the user \"u\""));
 }
 
+TEST_F(RealClusterTest, ExecPluginsClientCertificateAuthenticates) {
+  const auto admin = resolve_context({.kubeconfig = kubeconfig}, world());
+  if (admin->user.client_certificate_pem.empty())
+    GTEST_SKIP() << "the cluster's user has no client certificate data";
+  Value credential =
+      Value::object({{"apiVersion", "client.authentication.k8s.io/v1"}, {"kind", "ExecCredential"}});
+  credential["status"] = Value::object({{"clientCertificateData", admin->user.client_certificate_pem},
+                                        {"clientKeyData", admin->user.client_key_pem.reveal()}});
+  ASSERT_TRUE(fs.write(directory.path() / "credential.json", encoding::to_json(credential)).ok());
+  ASSERT_TRUE(fs.write(directory.path() / "login",
+                       fmt::format("#!/bin/sh\necho run >> {0}/runs\ncat {0}/credential.json\n",
+                                   directory.path().string()),
+                       {.mode = 0700})
+                  .ok());
+  auto with_plugin = connect_with(variant(
+      ca_line(),
+      "    exec: {apiVersion: client.authentication.k8s.io/v1, command: ./login, interactiveMode: Never}\n"));
+  ASSERT_TRUE(with_plugin.ok()) << with_plugin.error().to_line();
+  for (int i = 0; i < 3; ++i) {
+    const auto live = (*with_plugin)->get({resource("Namespace"), "", ns}, context);
+    EXPECT_TRUE(live.ok()) << live.error().to_line();
+  }
+  EXPECT_EQ(*fs.read(directory.path() / "runs"), "run\n");
+}
+
 TEST_F(RealClusterTest, WrongCaIsRefusedAndSaidClearly) {
   // The system's roots instead of the cluster's own.
   auto stranger = connect_with(variant("", "    token: x\n"));
   const auto refused = (*stranger)->server_version(context);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, ErrorKind::Forbidden) << refused.error().to_line();
+  auto misnamed = connect_with(variant(ca_line() + "    tls-server-name: wrong.example\n", "    token: x\n"));
+  EXPECT_THAT((*misnamed)->server_version(context).error().to_line(), HasSubstr("wrong.example"));
   auto careless = connect_with(variant("    insecure-skip-tls-verify: true\n", "    token: x\n"));
   EXPECT_THAT((*careless)->server_version(context).error().because, HasSubstr("Unauthorized"));
 }

@@ -100,9 +100,18 @@ http::Request RestClient::request(std::string method, const std::string& path, c
 Result<Value> RestClient::exchange(http::Request request, const Asked& asked, const Context& context) {
   const Context bounded = context.with_timeout(options_.request_timeout);
   auto response = transport_->send(request, bounded);
-  if (!response)
-    return std::move(response).error().with_frame(
+  if (!response) {
+    Error failure = std::move(response).error();
+    // Our own limit for one request isn't the end of the caller's time.
+    if (failure.kind == ErrorKind::Timeout && context.check().ok())
+      failure =
+          error(ErrorKind::Retryable, "{} did not answer within {} s{}", asked.server,
+                std::chrono::duration_cast<std::chrono::seconds>(options_.request_timeout).count(),
+                http::kMaybeSent)
+              .with_hint("the API server, or a proxy on the way, hangs or is overloaded: try again later");
+    return std::move(failure).with_frame(
         fmt::format("while trying to {} {} on {}", asked.verb, asked.object, asked.server));
+  }
   for (std::string& text : warnings_of(response->headers))
     world_.events.warn(fmt::format("{}: {}", asked.object, text));
   return decode_answer(*response, asked);

@@ -20,9 +20,9 @@
 namespace mist::kube {
 
 struct RestOptions {
-  std::string server;   ///< "https://127.0.0.1:6443", perhaps with a base path
-  std::string context;  ///< the kubeconfig's, for messages
-  std::string user;     ///< the kubeconfig's, for messages
+  std::string server = {};   ///< "https://127.0.0.1:6443", perhaps with a base path
+  std::string context = {};  ///< the kubeconfig's, for messages
+  std::string user = {};     ///< the kubeconfig's, for messages
   std::string default_namespace = "default";
   DiscoveryCache discovery_cache = {};
   /// Of everything but watches; the caller's Context may end a request earlier.

@@ -149,6 +149,16 @@ TEST_F(RestClientTest, TransportErrorsSayWhatWasTried) {
   EXPECT_EQ(failed.error().frames.back(), "while trying to read Deployment shop/api on https://h:6443/base");
 }
 
+TEST_F(RestClientTest, SilentServerIsSaidToBeSilent) {
+  web->fail(error(ErrorKind::Timeout, "the time allowed is over"));
+  const auto failed = client.get(api, {});
+  EXPECT_EQ(failed.error().kind, ErrorKind::Retryable);
+  EXPECT_THAT(failed.error().message, HasSubstr("https://h:6443/base did not answer within 60 s"));
+  web->fail(error(ErrorKind::Timeout, "the time allowed is over"));
+  EXPECT_EQ(client.get(api, Context().with_timeout(Duration::zero())).error().kind, ErrorKind::Timeout)
+      << "the caller's own time is over";
+}
+
 TEST_F(RestClientTest, WatchAsksFromTheListedVersion) {
   web->reply(200, R"({"metadata":{"resourceVersion":"9"},"items":[]})");
   web->reply_pieces(

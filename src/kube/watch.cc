@@ -63,7 +63,7 @@ Result<bool> Watcher::list(const WatchHandler& handler, const Context& context) 
 
 bool Watcher::take_line(std::string_view line, const WatchHandler& handler, Connection& connection) {
   auto event = encoding::parse_json(line);
-  const Value* object = event ? event->find("object") : nullptr;
+  Value* object = event ? event->find("object") : nullptr;
   if (object == nullptr || !object->is_object()) {
     connection.broken = error(ErrorKind::Retryable, "the server sent a watch event that can't be read");
     return false;
@@ -87,18 +87,19 @@ bool Watcher::take_line(std::string_view line, const WatchHandler& handler, Conn
   version_ = version;
   if (type == "BOOKMARK") return true;
 
-  WatchEvent told{WatchEventType::Modified, *object};
-  if (told.object.string_at("kind") != resource_.gvk.kind) {
-    // PartialObjectMetadata: callers know the kind that they asked for.
-    told.object.set("apiVersion", resource_.gvk.api_version());
-    told.object.set("kind", resource_.gvk.kind);
-  }
+  WatchEvent told;
   if (type == "DELETED") {
     told.type = WatchEventType::Deleted;
     known_.erase(key_of(*object));
   } else {
-    if (type == "ADDED") told.type = WatchEventType::Added;
+    told.type = type == "ADDED" ? WatchEventType::Added : WatchEventType::Modified;
     remember(*object);
+  }
+  told.object = std::move(*object);
+  if (told.object.string_at("kind") != resource_.gvk.kind) {
+    // PartialObjectMetadata: callers know the kind that they asked for.
+    told.object.set("apiVersion", resource_.gvk.api_version());
+    told.object.set("kind", resource_.gvk.kind);
   }
   connection.handler_ended = !handler(told);
   return !connection.handler_ended;
