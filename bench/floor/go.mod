@@ -1,0 +1,3 @@
+module mistletoe.dev/bench/floor
+
+go 1.26
