@@ -47,8 +47,12 @@ std::string_view SourceText::line_text(std::size_t line) const {
   find_lines();
   if (line == 0 || line > starts_.size()) return {};
   const std::size_t start = starts_[line - 1];
-  std::size_t end = start;
-  while (end < text_.size() && break_length(text_, end) == 0) ++end;
+  if (line == starts_.size()) return text_.substr(start);
+  std::size_t end = starts_[line];
+  if (text_[end - 1] == '\n' && end - start >= 2 && text_[end - 2] == '\r')
+    return text_.substr(start, end - 2 - start);
+  --end;
+  while (is_continuation(text_[end])) --end;
   return text_.substr(start, end - start);
 }
 
@@ -76,11 +80,16 @@ SourceLocation SourceText::at_offset(std::size_t offset) const {
 std::size_t SourceText::offset(std::size_t line, std::size_t column) const {
   find_lines();
   if (line == 0 || line > starts_.size()) return text_.size();
-  std::size_t i = starts_[line - 1];
-  for (std::size_t skipped = 1; i < text_.size() && skipped < column; ++skipped) {
+  const bool goes_on = line == last_line_ && column >= last_column_;
+  std::size_t i = goes_on ? last_offset_ : starts_[line - 1];
+  std::size_t at = goes_on ? last_column_ : 1;
+  for (; i < text_.size() && at < column; ++at) {
     ++i;
     while (i < text_.size() && is_continuation(text_[i])) ++i;
   }
+  last_line_ = line;
+  last_column_ = at;
+  last_offset_ = i;
   return i;
 }
 

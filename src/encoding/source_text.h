@@ -32,6 +32,8 @@ class SourceText {
   std::string_view text_;
   const std::string& file_;
   mutable std::vector<std::size_t> starts_;  // of the lines; made on first use
+  // Where offset() was last: readers ask in the order of the text, and a line may be the whole of it.
+  mutable std::size_t last_line_ = 0, last_column_ = 0, last_offset_ = 0;
 };
 
 }  // namespace mist::encoding

@@ -73,7 +73,7 @@ Error YamlReader::too_deep(yaml_mark_t mark) const {
 void YamlReader::begin_document() {
   anchors_.clear();
   operations_ = 1;  // go-yaml counts the document too
-  aliased_ = bytes_ = copied_ = 0;
+  aliased_ = bytes_ = copied_ = depths_ = 0;
   has_content_ = has_non_finite_ = false;
 }
 
@@ -119,7 +119,10 @@ Status YamlReader::check_all_limits(yaml_mark_t mark) const {
     return at(mark, "the document's aliases expand to far more than its own text",
               "write out what the aliases stand for, or split the document");
   if (operations_ > kMaxValues)
-    return at(mark, fmt::format("the document has more than {} keys and values", kMaxValues), "split the document");
+    return at(mark, fmt::format("the document has more than {} keys and values", kMaxValues),
+              "split the document");
+  if (depths_ > kMaxDepths)
+    return at(mark, "the document is too large for how deep it nests", "split the document, or nest it less");
   if (copied_ > kMaxCopiedBytes)
     return at(mark, "the document's anchors and aliases expand to more than 100 MiB",
               "write out what the aliases stand for, or split the document");
@@ -189,6 +192,7 @@ Status YamlReader::scalar(const yaml_event_t& event) {
   if (in_merge()) return at(event.start_mark, std::string(kMergeWantsMapping));
 
   ++operations_;
+  depths_ += frames_.size();
   bytes_ += sizeof(Value) + scalar.length;
   MIST_TRY_VOID(check_limits(event.start_mark));
   const bool has_anchor = scalar.anchor != nullptr;
@@ -313,6 +317,7 @@ Status YamlReader::begin_collection(const yaml_event_t& event) {
   frame.operations = operations_;
   frame.bytes = bytes_;
   if (frame.role != Role::MergeSequence) ++operations_;
+  depths_ += frames_.size();
   bytes_ += sizeof(Value);
   MIST_TRY_VOID(check_limits(event.start_mark));
   const yaml_char_t* anchor = mapping ? event.data.mapping_start.anchor : event.data.sequence_start.anchor;

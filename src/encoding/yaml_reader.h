@@ -41,7 +41,10 @@ class YamlReader {
   enum class Expect : std::uint8_t { Key, Value, MergeValue };
 
   /// Bounds what 100 MB of "[1,1,1,…" may cost: a Value takes some 20 times the room of its text.
-  static constexpr std::uint64_t kMaxValues = 16'000'000;
+  static constexpr std::uint64_t kMaxValues = 10'000'000;
+  /// Of all events' depths together. libyaml looks at every open [ and { for each token, so that 100 MB at
+  /// depth 500 would take minutes; real documents of that size stay below this.
+  static constexpr std::uint64_t kMaxDepths = 200'000'000;
 
   struct Frame {
     Role role = Role::Mapping;
@@ -83,7 +86,7 @@ class YamlReader {
   Status merge(Value mapping, yaml_mark_t mark);
   Status check_limits(yaml_mark_t mark) const {
     // Documents without anchors, nearly all, need one look.
-    if ((aliased_ | copied_) == 0 && operations_ <= kMaxValues) [[likely]]
+    if ((aliased_ | copied_) == 0 && operations_ <= kMaxValues && depths_ <= kMaxDepths) [[likely]]
       return {};
     return check_all_limits(mark);
   }
@@ -108,6 +111,7 @@ class YamlReader {
   std::uint64_t aliased_ = 0;     // and its aliasCount
   std::uint64_t bytes_ = 0;       // of strings and nodes made so far
   std::uint64_t copied_ = 0;      // of them by anchors and aliases
+  std::uint64_t depths_ = 0;
   bool has_content_ = false;
   bool has_non_finite_ = false;
 };

@@ -176,9 +176,24 @@ TEST(YamlLimits, RefuseAliasBombs) {
 
 TEST(YamlLimits, RefuseTooManyValues) {
   std::string ones = "[";
-  ones.reserve(40'000'000);
-  while (ones.size() < 33'000'000) ones += "1,";
-  EXPECT_NE(failure(ones + "]").message.find("16000000 keys and values"), std::string::npos);
+  ones.reserve(24'000'000);
+  while (ones.size() < 20'100'000) ones += "1,";
+  EXPECT_NE(failure(ones + "]").message.find("10000000 keys and values"), std::string::npos);
+}
+
+TEST(YamlLimits, RefuseMuchThatIsDeep) {
+  std::string text(500, '[');
+  while (text.size() < 1'000'000) text += "1,";
+  EXPECT_NE(failure(text).message.find("how deep"), std::string::npos);
+}
+
+TEST(YamlLimits, OneLongLineStaysQuick) {
+  std::string tags = "[", duplicates = "{";
+  for (int i = 0; i < 300'000; ++i) tags += "! 1,", duplicates += "a: 1,";
+  EXPECT_EQ(parse_yaml(tags + "]")->size(), 300'000U);
+  YamlOptions options;
+  options.on_warning = [](const SourceLocation&, const std::string&) {};
+  EXPECT_EQ(parse_yaml(duplicates + "}", options)->size(), 1U);
 }
 
 TEST(YamlLimits, ManyMembersAndManyDuplicatesStayQuick) {
