@@ -46,6 +46,8 @@ class Completer {
     words.pop_back();
     for (std::size_t i = 1; i < words.size(); ++i) take(words[i]);
     settle_command();
+    // Before the command was known, another command's flag of that name may have been found.
+    if (pending_ != nullptr) pending_ = flag_named(pending_->name);
     if (pending_ != nullptr) {
       value(*pending_, "", current_);
     } else if (!ended_ && current_.starts_with("--") && current_.find('=') != std::string::npos) {

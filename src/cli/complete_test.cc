@@ -17,6 +17,12 @@ constexpr Flag kInstallFlags[] = {
     {.name = "wait"},
 };
 constexpr FlagGroup kGroups[] = {{"Flags", kInstallFlags}};
+constexpr std::string_view kListOutputs[] = {"table"};
+constexpr Flag kListFlags[] = {
+    {.name = "output", .letter = 'o', .type = FlagType::Choice, .choices = kListOutputs},
+};
+constexpr FlagGroup kListGroups[] = {{"Flags", kListFlags}};
+constexpr Command kList{.path = "list", .run = nothing, .flags = kListGroups};
 constexpr Argument kArguments[] = {{.name = "NAME", .completion = Completion::Release}};
 constexpr Argument kRegistry[] = {{.name = "NAME", .arity = Arity::Any, .completion = Completion::Registry}};
 constexpr Argument kWords[] = {{.name = "COMMAND", .arity = Arity::Any, .completion = Completion::Command}};
@@ -25,7 +31,7 @@ constexpr Command kAdd{.path = "registry add", .run = nothing};
 constexpr Command kUpdate{.path = "registry update", .run = nothing, .arguments = kRegistry};
 constexpr Command kHelp{.path = "help", .run = nothing, .arguments = kWords};
 constexpr Command kHidden{.path = "__hidden", .run = nothing, .hidden = true};
-constexpr const Command* kCommands[] = {&kUpgrade, &kAdd, &kUpdate, &kHelp, &kHidden};
+constexpr const Command* kCommands[] = {&kUpgrade, &kAdd, &kUpdate, &kHelp, &kHidden, &kList};
 constexpr CommandTable kTable{kCommands, {}};
 
 std::vector<std::string> names(Completion kind, const ClusterChoice& cluster) {
@@ -40,7 +46,7 @@ using Words = std::vector<std::string>;
 CompletionReply at(std::string_view line) { return complete(line, kTable, names); }
 
 TEST(Complete, Commands) {
-  EXPECT_EQ(at("mistctl ").words, (Words{"help", "registry", "upgrade"}));
+  EXPECT_EQ(at("mistctl ").words, (Words{"help", "list", "registry", "upgrade"}));
   EXPECT_EQ(at("mistctl up").words, (Words{"upgrade"}));
   EXPECT_EQ(at("mistctl registry ").words, (Words{"add", "update"}));
   EXPECT_EQ(at("mistctl -n shop registry u").words, (Words{"update"}));
@@ -59,6 +65,7 @@ TEST(Complete, ValuesOfFlags) {
   EXPECT_EQ(at("mistctl upgrade -o ").words, (Words{"dir=", "json", "yaml"}));
   EXPECT_TRUE(at("mistctl upgrade -o ").no_space);
   EXPECT_EQ(at("mistctl upgrade --output=y").words, (Words{"--output=yaml"}));
+  EXPECT_EQ(at("mistctl list -o ").words, (Words{"table"})) << "not those of upgrade";
   EXPECT_EQ(at("mistctl upgrade -o dir=").files, CompletionReply::Files::Directories);
   EXPECT_EQ(at("mistctl upgrade --color ").words, (Words{"always", "auto", "never"}));
   EXPECT_EQ(at("mistctl upgrade -n s").words, (Words{"shop"}));

@@ -51,7 +51,8 @@ TEST_F(Schemas, OfErrors) {
   const Error failure = error(ErrorKind::Invalid, "bad")
                             .at({.file = "values.yaml", .line = 3, .column = 1, .excerpt = "x: y"})
                             .with_frame("while reading")
-                            .caused_by(error(ErrorKind::Internal, "deeper").at({.file = "there"}));
+                            .caused_by(error(ErrorKind::Internal, "deeper")
+                                           .at({.file = "there", .line = 0, .column = 0, .excerpt = {}}));
   expect_valid(error_to_value(failure, ExitCode::Failed), "error.schema.json");
 }
 
