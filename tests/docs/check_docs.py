@@ -1,0 +1,446 @@
+#!/usr/bin/env python3
+"""Checks that the documents are true: check_docs.py MISTCTL SOURCE_DIR
+
+README.md, ARCHITECTURE.md, HACKING.md, docs/**/*.md, src/**/README.md and src/cli/commands/*.md are read for:
+
+* command lines of mistctl, in blocks and in `code`: command, flags, choices and number of arguments must be those that
+  `mistctl COMMAND --help` prints. Nothing of them is run.
+* YAML blocks: Kubernetes objects must render, MistPackage documents must go into a module, configurations must be read.
+* C blocks with a main function: must compile to a package that renders (left out where clang-19 is missing).
+* JSON blocks: must parse.
+* blocks after <!-- from: PATH -->: must stand in that file, word for word.
+* links, `paths`, names of `file.h`, `make` targets and MIST_ variables: must exist.
+
+Prints file:line: message for each fault and ends with 1 if there was one, with 2 for wrong usage. Standard library only.
+"""
+
+import concurrent.futures
+import functools
+import glob
+import itertools
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+DOCUMENTS = ("README.md", "ARCHITECTURE.md", "HACKING.md", "docs/**/*.md", "src/**/README.md", "src/cli/commands/*.md")
+# A module that is a package and does nothing: memory "memory" and an empty function "_start".
+EMPTY_PACKAGE = bytes.fromhex(
+    "0061736d01000000" "010401600000" "03020100" "0503010001" "071302066d656d6f72790200065f73746172740000" "0a040102000b")
+FILE_NAME = re.compile(r"^[\w.-]+\.(h|cc|md|py|sh|rs|go|c|cmake|txt|mjs)$")
+PATH = re.compile(r"^[\w.+{},*<>-]+(/[\w.+{},*<>-]*)+$")
+
+
+class Block:
+    def __init__(self, line, language, source):
+        self.line, self.language, self.source, self.lines = line, language, source, []
+
+    @property
+    def text(self):
+        return "\n".join(self.lines) + "\n"
+
+
+def read_document(text):
+    """Splits Markdown into blocks of code and (line number, prose) pairs."""
+    blocks, prose = [], []
+    fence = indented = source = None
+    before_blank = True
+    for number, line in enumerate(text.split("\n"), 1):
+        if fence is not None:
+            if line.strip() == "```":
+                fence = None
+            else:
+                fence.lines.append(line)
+        elif line.startswith("```"):
+            fence = Block(number, line[3:].strip(), source)
+            blocks.append(fence)
+            indented = source = None
+        elif line.startswith("    ") and (before_blank or indented):
+            if indented is None:
+                indented = Block(number - 1, "", None)
+                blocks.append(indented)
+            indented.lines.append(line[4:])
+        else:
+            if line.strip() or indented is None:
+                indented = None
+            else:
+                indented.lines.append("")
+            if match := re.match(r"<!-- from: (\S+) -->$", line):
+                source = match[1]
+            else:
+                prose.append((number, line))
+        before_blank = not line.strip() or line.startswith(("* ", "- "))
+    return blocks, prose
+
+
+class Commands:
+    """What mistctl's own help says of each command."""
+
+    def __init__(self, run):
+        self.run = run
+
+    @functools.lru_cache(maxsize=None)
+    def help(self, path):
+        result = self.run([*path, "--help"])
+        return result.stdout if result.returncode == 0 else None
+
+    def find(self, words):
+        """The longest path of a command at the beginning of the words; None: there is none."""
+        path = []
+        for word in itertools.takewhile(lambda word: not word.startswith("-") and not is_placeholder(word), words[:2]):
+            path.append(word)
+        if not path or path[0] == "help" or self.help((path[0],)) is None:
+            return None
+        # What isn't a second word of the command is its argument, and the help is that of the first.
+        if len(path) == 2 and self.help(tuple(path)) in (None, self.help((path[0],))):
+            path.pop()
+        return tuple(path)
+
+    @functools.lru_cache(maxsize=None)
+    def flags(self, path):
+        """Each spelling of a flag: (takes a value as its next word, choices)."""
+        found, current = {}, None
+        for line in (self.help(path) or "").split("\n"):
+            match = re.match(r"  (?:-(\w), |    )--([\w-]+)(\[=\w+\]| [A-Z][A-Z=]*)?(?:\s|$)", line)
+            if match:
+                letter, name, value = match.groups()
+                current = {"value": bool(value and value.startswith(" ")), "text": line}
+                found["--" + name] = current
+                if letter:
+                    found["-" + letter] = current
+            elif current is not None and line.startswith("          "):
+                current["text"] += " " + line.strip()
+            else:
+                current = None
+        for flag in found.values():
+            choices = re.search(r"\(([\w=…]+(?:\|[\w=…]+)+)[;)]", flag["text"])
+            flag["choices"] = choices[1].split("|") if choices else None
+            flag["required"] = "(required)" in flag["text"]
+        return found
+
+    def arity(self, path):
+        """(least, most) positional arguments by the usage line; most None: any number."""
+        usage = re.search(r"Usage:\n  mistctl (.*)", self.help(path) or "")
+        if usage is None:
+            return 0, None
+        words = re.sub(r"--?[\w-]+ [A-Z=]+", "", usage[1]).replace("[flags]", "").split()[len(path):]
+        words = [word for word in words if re.match(r"\[?[A-Z]", word)]
+        least = sum(not word.startswith("[") for word in words)
+        return least, None if any("..." in word or "…" in word for word in words) else len(words)
+
+
+def is_placeholder(word):
+    return bool(re.fullmatch(r"\[?[A-Z][A-Z_-]*\]?(\.\.\.|…)?|…|\.\.\.", word))
+
+
+def simple_commands(line):
+    """The simple commands of a shell line, as lists of words, without redirections and comments."""
+    line = line.replace("<(", " ; ").replace("$(", " ; ").replace(")", " ; ")
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;<>")
+    lexer.whitespace_split = True
+    words, skip = [], False
+    for token in lexer:
+        if set(token) <= set("|&;"):
+            yield words
+            words = []
+        elif set(token) <= set("<>"):
+            skip = True
+        elif skip:
+            skip = False
+        else:
+            words.append(token)
+    yield words
+
+
+def check_command(commands, words, complete):
+    """Yields what is wrong with the words after "mistctl". `complete`: as one would type it, nothing left out."""
+    words = [word for word in words if word not in ("…", "...")]
+    leading = []
+    while len(leading) < len(words) and words[len(leading)].startswith("-"):
+        flag = commands.flags(("version",)).get(words[len(leading)], {"value": False})
+        leading += words[len(leading):len(leading) + 1 + flag["value"]]
+    rest = words[len(leading):]
+    path = commands.find(rest)
+    if path is None:
+        if rest and not is_placeholder(rest[0]) and rest[0] != "help":
+            yield f'mistctl has no command "{rest[0]}"'
+            return
+        path, complete = (), False
+        rest = [word for word in rest if word.startswith("-")]
+    if path and "\nCommands:\n" in (commands.help(path) or "") and rest[len(path):] and not is_placeholder(rest[len(path)]):
+        yield f'mistctl {path[0]} has no command "{rest[len(path)]}"'
+        return
+    flags = commands.flags(path or ("version",))
+    given, positional, position = set(), 0, len(path)
+    words = leading + rest[len(path):]
+    position = 0
+    while position < len(words):
+        word = words[position].strip("[]")
+        position += 1
+        if word == "--":
+            positional += len(words) - position
+            break
+        if not word.startswith("-") or word == "-":
+            positional += 1
+            continue
+        name, equals, value = word.partition("=")
+        if not word.startswith("--"):
+            name, value = word[:2], word[2:].removeprefix("=")
+            equals = "=" if value else ""
+            if not flags.get(name, {}).get("value") and value:  # -qy
+                words[position:position] = ["-" + letter for letter in value]
+                value = equals = ""
+        flag = flags.get(name)
+        if flag is None:
+            yield f'mistctl {" ".join(path)} has no flag {name}'
+            continue
+        given.add(id(flag))
+        if flag["value"] and not equals:
+            if position == len(words):
+                if complete:
+                    yield f'mistctl {" ".join(path)} {name} needs a value'
+                continue
+            value = words[position]
+            position += 1
+        if flag["choices"] and value and not is_placeholder(value):
+            if not any(value == choice or (choice.endswith("…") and value.startswith(choice[:-1]))
+                       for choice in flag["choices"]):
+                yield f'mistctl {" ".join(path)} {name} takes {"|".join(flag["choices"])}, not {value}'
+    least, most = commands.arity(path) if path else (0, None)
+    if most is not None and positional > most:
+        yield f'mistctl {" ".join(path)} takes at most {most} arguments, here are {positional}'
+    if complete and "-h" not in words and "--help" not in words:
+        if positional < least:
+            yield f'mistctl {" ".join(path)} needs {least} arguments, here are {positional}'
+        for name, flag in flags.items():
+            if flag["required"] and id(flag) not in given and name.startswith("--"):
+                yield f'mistctl {" ".join(path)} needs {name}'
+
+
+def slug(heading):
+    """The anchor that GitHub gives to a heading."""
+    heading = re.sub(r"[`*]|\[([^]]*)\]\([^)]*\)", lambda m: m[1] or "", heading.strip().lower())
+    return re.sub(r"[^\w\- ]", "", heading).replace(" ", "-")
+
+
+class Checker:
+    def __init__(self, mistctl, root):
+        self.mistctl, self.root = os.path.abspath(mistctl), pathlib.Path(root).resolve()
+        self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="mist-docs-"))
+        self.environment = {"PATH": os.environ.get("PATH", ""), "HOME": str(self.scratch), "LC_ALL": "C.UTF-8",
+                            "MIST_HOME_LOCATION": str(self.scratch / "home"), "KUBECONFIG": str(self.scratch / "none")}
+        self.commands = Commands(self.run)
+        self.faults, self.checked = [], 0
+        tracked = subprocess.run(["git", "-C", str(self.root), "ls-files", "--cached", "--others", "--exclude-standard"],
+                                 capture_output=True, text=True, check=False).stdout.split("\n")
+        self.names = {os.path.basename(path) for path in tracked}
+        self.variables = self.known_variables(tracked)
+
+    def run(self, arguments, **extra):
+        return subprocess.run([self.mistctl, *arguments], capture_output=True, text=True, check=False, timeout=60,
+                              stdin=subprocess.DEVNULL, cwd=self.scratch, env={**self.environment, **extra})
+
+    def known_variables(self, tracked):
+        known = set()
+        for path in tracked:
+            if not path.endswith((".cc", ".h", ".sh", ".py", ".go", ".txt", ".cmake", "Makefile", ".c")):
+                continue
+            try:
+                known.update(re.findall(r"\bMIST_[A-Z_]+", (self.root / path).read_text(errors="replace")))
+            except OSError:
+                continue
+        return known
+
+    def fault(self, where, message):
+        self.faults.append((where, message))
+
+    def document(self, path):
+        relative = path.relative_to(self.root)
+        blocks, prose = read_document(path.read_text())
+        for block in blocks:
+            self.block(relative, block)
+        for number, line in prose:
+            where = (str(relative), number)
+            for code in re.findall(r"`([^`]+)`", line):
+                self.code(where, path, code.strip())
+            for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`]*`", "", line)):
+                self.link(where, path, target)
+
+    def block(self, relative, block):
+        where = (str(relative), block.line)
+        lines = block.text.replace("\\\n", "  ").split("\n")
+        for offset, line in enumerate(lines):
+            if not re.search(r"(^|[\s(;|])mistctl ", line) or block.language not in ("", "sh", "console", "bash"):
+                continue
+            prompt = re.match(r"\s*\$ ", line)
+            if "$ " in block.text and not prompt:
+                continue  # output in a transcript
+            self.shell_line((str(relative), block.line + 1 + offset), re.sub(r"^\s*\$ ", "", line))
+        if block.source:
+            self.quotation(where, block)
+        if block.language == "json":
+            self.checked += 1
+            try:
+                json.loads(block.text)
+            except ValueError as failure:
+                self.fault(where, f"this is no JSON: {failure}")
+        elif block.language == "yaml" or (not block.language and re.match(r"apiVersion: \S", block.text)):
+            self.yaml(where, block.text)
+        elif block.language == "c" and "int main(" in block.text:
+            self.c_program(where, block.text)
+
+    def shell_line(self, where, line):
+        line = re.sub(r"\s#\s.*$", "", line)
+        try:
+            found = list(simple_commands(line))
+        except ValueError:
+            return  # a word of prose with an apostrophe
+        for words in found:
+            while words and re.fullmatch(r"\w+=.*", words[0]):
+                words.pop(0)
+            if not words or os.path.basename(words[0]) != "mistctl":
+                continue
+            self.checked += 1
+            for message in check_command(self.commands, words[1:], complete=True):
+                self.fault(where, message)
+
+    def quotation(self, where, block):
+        self.checked += 1
+        source = self.root / block.source
+        if not source.exists():
+            self.fault(where, f"{block.source} does not exist")
+        elif block.text.strip() not in source.read_text():
+            self.fault(where, f"this does not stand in {block.source} word for word")
+
+    def yaml(self, where, text):
+        first = re.search(r"^apiVersion: *(\S+)", text, re.M)
+        kind = re.search(r"^kind: *(\S+)", text, re.M)
+        if not first or not kind:
+            return
+        name = f"{where[0].replace('/', '-')}-{where[1]}"
+        file = self.scratch / f"{name}.yaml"
+        file.write_text(text)
+        if kind[1] == "MistPackage":
+            (self.scratch / f"{name}.wasm").write_bytes(EMPTY_PACKAGE)
+            result = self.run(["package", "build", f"{name}.wasm", "-m", file.name, "-o", f"{name}.built"])
+        elif kind[1] == "MistletoeConfig":
+            result = self.run(["config", "view"], MIST_CONFIG_LOCATION=str(file))
+        elif first[1].startswith("mistletoe.dev/"):
+            return
+        else:
+            result = self.run(["generate", "example", "-p", f"./{file.name}"])
+        self.checked += 1
+        if result.returncode != 0:
+            self.fault(where, f"mistctl refuses this {kind[1]}: {result.stderr.strip()}")
+
+    def c_program(self, where, text):
+        if shutil.which("clang-19") is None:
+            return
+        self.checked += 1
+        name = f"{where[0].replace('/', '-')}-{where[1]}"
+        (self.scratch / f"{name}.c").write_text(text)
+        built = subprocess.run(["clang-19", "--target=wasm32-wasi", "-O1", "-Wall", "-Werror", f"{name}.c", "-o", f"{name}.wasm"],
+                               cwd=self.scratch, capture_output=True, text=True, check=False)
+        if built.returncode != 0:
+            return self.fault(where, f"this does not compile: {built.stderr.strip()}")
+        rendered = self.run(["generate", "example", "-p", f"./{name}.wasm"])
+        if rendered.returncode != 0:
+            self.fault(where, f"this package does not render: {rendered.stderr.strip()}")
+        elif "name: example" not in rendered.stdout:
+            self.fault(where, f"this package ignores its input: {rendered.stdout.strip()}")
+
+    def code(self, where, path, code):
+        if code.startswith("mistctl "):
+            self.checked += 1
+            try:
+                words = next(simple_commands(code))
+            except ValueError:
+                return
+            for message in check_command(self.commands, words[1:], complete=False):
+                self.fault(where, message)
+        elif match := re.fullmatch(r"make ([\w-]+)", code):
+            self.checked += 1
+            makefile = self.root / "Makefile"
+            if makefile.exists() and not re.search(rf"^{re.escape(match[1])}:", makefile.read_text(), re.M):
+                self.fault(where, f"the Makefile has no target {match[1]}")
+        elif PATH.match(code):
+            self.path(where, path, code)
+        elif FILE_NAME.match(code):
+            self.checked += 1
+            if code not in self.names and not (self.root / code).exists() and not self.is_example(code):
+                self.fault(where, f"there is no file {code}")
+        for variable in re.findall(r"\bMIST_[A-Z_]+", code):
+            self.checked += 1
+            if variable not in self.variables:
+                self.fault(where, f"nothing reads {variable}")
+
+    @staticmethod
+    def is_example(name):
+        """Files that users have, not we."""
+        return name.startswith(("app.", "values.", "hello.", "web.", "mistletoe."))
+
+    def path(self, where, document, code):
+        """A path whose first part is a folder of ours must exist; others are examples."""
+        first = code.split("/")[0]
+        bases = [base for base in (self.root, self.root / "src", document.parent) if (base / first).is_dir()]
+        if first in (".", "..", "build") or not bases or "greet" in code:  # the command of src/cli/README.md's recipe
+            return
+        self.checked += 1
+        for spelled in self.expand(re.sub(r"<[^>]*>", "*", code)):
+            if not any(glob.glob(str(base / spelled)) for base in bases):
+                self.fault(where, f"there is no {spelled}")
+
+    @staticmethod
+    def expand(text):
+        """a.{h,cc} → a.h, a.cc"""
+        match = re.search(r"\{([^{}]*)\}", text)
+        if not match:
+            return [text]
+        return [expanded for part in match[1].split(",")
+                for expanded in Checker.expand(text[:match.start()] + part + text[match.end():])]
+
+    def link(self, where, document, target):
+        if re.match(r"[a-z]+:", target):
+            return
+        self.checked += 1
+        file, _, anchor = target.partition("#")
+        linked = (document.parent / file).resolve() if file else document
+        if not linked.exists():
+            return self.fault(where, f"the link leads to {file}, which does not exist")
+        if anchor and linked.suffix == ".md":
+            headings = re.findall(r"^#+ (.*)$", linked.read_text(), re.M)
+            if anchor not in map(slug, headings):
+                self.fault(where, f"{file or linked.name} has no heading for #{anchor}")
+
+    def all(self):
+        documents = {path for pattern in DOCUMENTS for path in self.root.glob(pattern)}
+        for required in ("README.md", "ARCHITECTURE.md", "HACKING.md"):
+            if not (self.root / required).exists():
+                self.fault((required, 1), "is missing")
+        try:
+            with concurrent.futures.ThreadPoolExecutor(4) as pool:
+                list(pool.map(self.document, sorted(documents)))
+        finally:
+            shutil.rmtree(self.scratch, ignore_errors=True)
+        return len(documents)
+
+
+def main(arguments):
+    if len(arguments) != 2 or not os.access(arguments[0], os.X_OK) or not os.path.isdir(arguments[1]):
+        print("usage: check_docs.py MISTCTL SOURCE_DIR", file=sys.stderr)
+        return 2
+    checker = Checker(*arguments)
+    documents = checker.all()
+    for (file, line), message in sorted(set(checker.faults)):
+        print(f"{file}:{line}: {message}")
+    print(f"{documents} documents, {checker.checked} statements checked, {len(set(checker.faults))} wrong")
+    return 1 if checker.faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
