@@ -1,0 +1,256 @@
+"""What a test gets: a cluster's namespaces, an identity and a home of its own, mistctl, and cleaning up."""
+import base64
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import traceback
+
+from kube import ApiError
+
+USERS = "e2e-users"  # the namespace of the tests' identities
+COMMAND_SECONDS = 120
+TESTS = []
+
+
+def test(function=None, *, full=False):
+    """Registers a test; `full`: only with --full."""
+    def register(function):
+        TESTS.append((function.__name__, function, full))
+        return function
+    return register(function) if function else register
+
+
+def check(condition, *because):
+    if not condition:
+        raise AssertionError(" ".join(str(part) for part in because) or "not so")
+
+
+def equal(actual, expected, what=""):
+    if actual != expected:
+        raise AssertionError(f"{what}: is\n  {actual!r}\nand should be\n  {expected!r}")
+
+
+def contains(text, *pieces):
+    for piece in pieces:
+        if piece not in text:
+            raise AssertionError(f"{piece!r} is not in:\n{text}")
+
+
+class Outcome:
+    def __init__(self, command, code, out, err):
+        self.command, self.code, self.out, self.err = command, code, out, err
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+    def __str__(self):
+        return f"$ {' '.join(self.command)}\n{self.out}{self.err}[exit {self.code}]"
+
+
+def kubeconfig_text(server, user, ca=None, namespace="default", **cluster):
+    cluster = {"server": server, **cluster}
+    if ca:
+        cluster["certificate-authority"] = ca
+    return json.dumps({
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "clusters": [{"name": "c", "cluster": cluster}],
+        "users": [{"name": "u", "user": user}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u", "namespace": namespace}}],
+    })
+
+
+class T:
+    def __init__(self, name, mistctl, devcluster_directory, kube, audit):
+        self.name = name.replace("_", "-")
+        self.mistctl = mistctl
+        self.cluster_directory = pathlib.Path(devcluster_directory)
+        self.kube = kube
+        self.audit = audit
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="mist-e2e-")).resolve()
+        self.ns = f"e2e-{self.name}"[:50].rstrip("-")
+        self._namespaces, self._cleanups, self._processes = [], [], []
+        self._transcript, self._lock = [], threading.Lock()
+        self.namespace()
+        self.user, self.token = self.identity("admin", administrator=True)
+        self.kubeconfig = self.file("kubeconfig", kubeconfig_text(self.kube.server, {"token": self.token},
+                                                                  self.kube.ca, self.ns))
+
+    # -- the world
+
+    def namespace(self, suffix="", create=True):
+        """A namespace of this test, removed with it; by default it exists."""
+        name = f"{self.ns}-{suffix}" if suffix else self.ns
+        if name not in self._namespaces:
+            self._namespaces.append(name)
+        if create:
+            self.kube.namespace(name)
+        return name
+
+    def identity(self, suffix, administrator=False):
+        """A user that nobody else is: (its name in the audit log, its token)."""
+        name = f"{self.ns}-{suffix}"[:63]
+        if administrator:
+            self.kube.create("ClusterRoleBinding", None, {
+                "metadata": {"name": f"{USERS}-{name}"},
+                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+                "subjects": [{"kind": "ServiceAccount", "namespace": USERS, "name": name}]})
+            self.cleanup(lambda: self.kube.delete("ClusterRoleBinding", None, f"{USERS}-{name}"))
+        self.kube.create("ServiceAccount", USERS, {"metadata": {"name": name}})
+        self.cleanup(lambda: self.kube.delete("ServiceAccount", USERS, name))
+        answer = self.kube.checked("POST", self.kube.path("ServiceAccount", USERS, name) + "/token",
+                                   {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+                                    "spec": {"expirationSeconds": 3600}})
+        return f"system:serviceaccount:{USERS}:{name}", answer["status"]["token"]
+
+    def file(self, path, content):
+        target = self.dir / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, bytes):
+            target.write_bytes(content)
+        else:
+            target.write_text(content)
+        target.chmod(0o600)
+        return str(target)
+
+    def package(self, name, *objects):
+        """A directory of Kubernetes YAML (JSON is YAML), one file an object; replaces what it held."""
+        directory = self.dir / "packages" / name
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir(parents=True)
+        for number, item in enumerate(objects):
+            text = item if isinstance(item, str) else json.dumps(item, indent=1)
+            (directory / f"{number:05}.yaml").write_text(text)
+        return str(directory)
+
+    def cleanup(self, action):
+        self._cleanups.append(action)
+
+    # -- mistctl
+
+    def environment(self, kubeconfig=None, **more):
+        return {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.dir), "LC_ALL": "C.UTF-8", "TERM": "dumb",
+                "MIST_HOME_LOCATION": str(self.dir / "home"), "KUBECONFIG": kubeconfig or self.kubeconfig, **more}
+
+    def start(self, *arguments, kubeconfig=None, term_ms=None, stdin=subprocess.DEVNULL):
+        """mistctl in the background; finish() waits for it."""
+        more = {"MIST_LOCK_TERM_MS": str(term_ms)} if term_ms else {}
+        process = subprocess.Popen([self.mistctl, *arguments], env=self.environment(kubeconfig, **more), stdin=stdin,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.dir)
+        self._processes.append(process)
+        return process
+
+    def finish(self, process, code=None):
+        try:
+            out, err = process.communicate(timeout=COMMAND_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            raise AssertionError(f"still running after {COMMAND_SECONDS} s: {' '.join(process.args)}\n{err.decode()}")
+        outcome = Outcome(["mistctl", *process.args[1:]], process.returncode, out.decode(), err.decode())
+        with self._lock:
+            self._transcript.append(str(outcome))
+        if code is not None and outcome.code != code:
+            raise AssertionError(f"the exit code should be {code}:\n{outcome}")
+        if outcome.code < 0 and outcome.code != -signal.SIGKILL:
+            raise AssertionError(f"mistctl died of signal {-outcome.code}:\n{outcome}")
+        return outcome
+
+    def run(self, *arguments, code=0, **options):
+        """code=None: any exit code, but no crash."""
+        return self.finish(self.start(*arguments, **options), code)
+
+    def refused(self, *arguments, says=(), code=1, **options):
+        """A command that must fail with a message in which each of `says` stands."""
+        outcome = self.run(*arguments, code=code, **options)
+        contains(outcome.err, "error: ", *says)
+        return outcome
+
+    # -- what happened
+
+    def mark(self):
+        return self.audit.mark()
+
+    def requests(self, mark, user=None):
+        return self.audit.since(mark, user or self.user)
+
+    def owned(self, release, kinds=("ConfigMap", "Secret", "Service", "Deployment"), namespace=None):
+        """{"Kind/name"} of the live objects that carry the release's annotation."""
+        found = set()
+        for kind in kinds:
+            for item in self.kube.list(kind, namespace or self.ns):
+                annotations = item["metadata"].get("annotations", {})
+                if annotations.get("mistletoe.dev/release", "").endswith(f"/{release}"):
+                    found.add(f"{kind}/{item['metadata']['name']}")
+        return found
+
+    def record(self, release, namespace=None):
+        """Names of the Secrets of the release's record."""
+        items = self.kube.list("Secret", namespace or self.ns, f"mistletoe.dev/release-name={release}")
+        return sorted(item["metadata"]["name"] for item in items)
+
+    def lock(self, release):
+        anchor = self.kube.get("Secret", self.ns, f"mistletoe.{release}")
+        return anchor and anchor["metadata"]["annotations"].get("mistletoe.dev/lock")
+
+    # -- the end
+
+    def transcript(self):
+        return "\n".join(self._transcript[-6:])
+
+    def close(self):
+        """Stops and removes everything; what fails here fails the test."""
+        problems = []
+        for process in self._processes:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+            for pipe in (process.stdout, process.stderr, process.stdin):
+                if pipe:
+                    pipe.close()
+        for action in reversed(self._cleanups):
+            try:
+                action()
+            except Exception:
+                problems.append(traceback.format_exc())
+        for name in self._namespaces:
+            try:
+                self.kube.delete("Namespace", None, name)
+            except (ApiError, OSError):
+                problems.append(traceback.format_exc())
+        shutil.rmtree(self.dir, ignore_errors=True)
+        check(not problems, "cleaning up failed:\n" + "\n".join(problems))
+
+
+# -- objects
+
+def config_map(name, data=None, **metadata):
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata},
+            "data": data if data is not None else {"key": name}}
+
+
+def secret(name, value="hidden-value", **metadata):
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, **metadata},
+            "data": {"password": base64.b64encode(value.encode()).decode()}}
+
+
+def workload(kind, name, state=None, replicas=1, **spec):
+    """A Deployment, StatefulSet, DaemonSet or Job whose Pods behave as devcluster's annotation says."""
+    labels = {"app": name}
+    annotations = {"mistletoe.dev/dev-state": state} if state else {}
+    pod = {"metadata": {"labels": labels, "annotations": annotations},
+           "spec": {"containers": [{"name": "main", "image": "example.com/main:1"}]}}
+    if kind == "Job":
+        pod["spec"]["restartPolicy"] = "Never"
+        return {"apiVersion": "batch/v1", "kind": kind, "metadata": {"name": name}, "spec": {"template": pod, **spec}}
+    body = {"selector": {"matchLabels": labels}, "template": pod, **spec}
+    if kind != "DaemonSet":
+        body["replicas"] = replicas
+    if kind == "StatefulSet":
+        body["serviceName"] = name
+    return {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name}, "spec": body}

@@ -1,0 +1,172 @@
+"""A small client of an API server, and a reader of the devcluster's audit log."""
+import http.client
+import json
+import os
+import re
+import ssl
+import threading
+import time
+import urllib.parse
+
+RESOURCES = {
+    "Namespace": ("/api/v1", "namespaces", False),
+    "ConfigMap": ("/api/v1", "configmaps", True),
+    "Secret": ("/api/v1", "secrets", True),
+    "Service": ("/api/v1", "services", True),
+    "ServiceAccount": ("/api/v1", "serviceaccounts", True),
+    "PersistentVolumeClaim": ("/api/v1", "persistentvolumeclaims", True),
+    "Pod": ("/api/v1", "pods", True),
+    "Deployment": ("/apis/apps/v1", "deployments", True),
+    "StatefulSet": ("/apis/apps/v1", "statefulsets", True),
+    "DaemonSet": ("/apis/apps/v1", "daemonsets", True),
+    "Job": ("/apis/batch/v1", "jobs", True),
+    "Role": ("/apis/rbac.authorization.k8s.io/v1", "roles", True),
+    "RoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "rolebindings", True),
+    "ClusterRoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "clusterrolebindings", False),
+    "CustomResourceDefinition": ("/apis/apiextensions.k8s.io/v1", "customresourcedefinitions", False),
+    "ValidatingAdmissionPolicy": ("/apis/admissionregistration.k8s.io/v1", "validatingadmissionpolicies", False),
+    "ValidatingAdmissionPolicyBinding": (
+        "/apis/admissionregistration.k8s.io/v1", "validatingadmissionpolicybindings", False),
+}
+
+
+class ApiError(Exception):
+    def __init__(self, method, path, status, body):
+        super().__init__(f"{method} {path}: {status} {body[:300]!r}")
+        self.status = status
+
+
+class Kube:
+    """Works as the administrator; any thread."""
+
+    def __init__(self, directory):
+        self.directory = str(directory)
+        text = open(os.path.join(self.directory, "kubeconfig")).read()
+        self.server = re.search(r"server: (\S+)", text)[1].strip('"')
+        self.host, self.port = urllib.parse.urlsplit(self.server).netloc.split(":")
+        self.ca = os.path.join(self.directory, "ca.crt")
+        self.tls = ssl.create_default_context(cafile=self.ca)
+        self.tls.load_cert_chain(os.path.join(self.directory, "admin.crt"), os.path.join(self.directory, "admin.key"))
+        self.tls_without_identity = ssl.create_default_context(cafile=self.ca)
+        self._local = threading.local()
+
+    def request(self, method, path, body=None, content_type="application/json"):
+        """(status, parsed JSON)"""
+        headers = {"Content-Type": content_type} if body is not None else {}
+        data = None if body is None else json.dumps(body)
+        for attempt in range(3):
+            connection = getattr(self._local, "connection", None)
+            if connection is None:
+                connection = http.client.HTTPSConnection(self.host, int(self.port), context=self.tls, timeout=30)
+                self._local.connection = connection
+            try:
+                connection.request(method, path, data, headers)
+                answer = connection.getresponse()
+                text = answer.read()
+                return answer.status, (json.loads(text) if text.startswith(b"{") else text)
+            except (http.client.HTTPException, OSError):
+                connection.close()
+                self._local.connection = None
+                if attempt == 2:
+                    raise
+
+    def checked(self, method, path, body=None, content_type="application/json"):
+        status, answer = self.request(method, path, body, content_type)
+        if status >= 300:
+            raise ApiError(method, path, status, json.dumps(answer) if isinstance(answer, dict) else repr(answer))
+        return answer
+
+    @staticmethod
+    def path(kind, namespace=None, name=None):
+        """`kind`: one of RESOURCES, or an address like "/apis/example.com/v1/widgets"."""
+        base, resource, namespaced = RESOURCES.get(kind) or (*kind.rsplit("/", 1), True)
+        place = f"/namespaces/{namespace}" if namespaced and namespace else ""
+        return f"{base}{place}/{resource}" + (f"/{name}" if name else "")
+
+    def get(self, kind, namespace, name):
+        """None: it isn't there."""
+        status, answer = self.request("GET", self.path(kind, namespace, name))
+        if status == 404:
+            return None
+        if status >= 300:
+            raise ApiError("GET", self.path(kind, namespace, name), status, json.dumps(answer))
+        return answer
+
+    def list(self, kind, namespace=None, selector=None):
+        query = "?labelSelector=" + urllib.parse.quote(selector) if selector else ""
+        return self.checked("GET", self.path(kind, namespace) + query)["items"]
+
+    def create(self, kind, namespace, body):
+        return self.checked("POST", self.path(kind, namespace), body)
+
+    def patch(self, kind, namespace, name, body):
+        return self.checked("PATCH", self.path(kind, namespace, name), body, "application/merge-patch+json")
+
+    def delete(self, kind, namespace, name):
+        """Missing is fine."""
+        status, answer = self.request("DELETE", self.path(kind, namespace, name))
+        if status >= 300 and status != 404:
+            raise ApiError("DELETE", self.path(kind, namespace, name), status, json.dumps(answer))
+
+    def namespace(self, name):
+        """Makes it; it is ready when its ServiceAccount is there, as whatever makes Pods needs."""
+        self.create("Namespace", None, {"metadata": {"name": name}})
+
+    def wait(self, what, condition, seconds=30):
+        """For what a controller does later; returns the condition's value."""
+        deadline = time.monotonic() + seconds
+        while True:
+            value = condition()
+            if value:
+                return value
+            if time.monotonic() > deadline:
+                raise AssertionError(f"after {seconds} s it is still not so that {what}")
+            time.sleep(0.05)
+
+
+class Request:
+    """One request as the audit log has it."""
+
+    def __init__(self, event):
+        self.verb = event["verb"]
+        self.uri = event["requestURI"]
+        self.path = self.uri.split("?")[0]
+        self.code = event.get("responseStatus", {}).get("code", 0)
+        self.name = event.get("objectRef", {}).get("name", "")
+        self.resource = event.get("objectRef", {}).get("resource", "")
+
+    @property
+    def writes(self):
+        return self.verb not in ("get", "list", "watch")
+
+    @property
+    def of_record(self):
+        return self.resource == "secrets" and ("/secrets/mistletoe." in self.path or self.verb == "create")
+
+    def __repr__(self):
+        return f"{self.verb} {self.uri} -> {self.code}"
+
+
+class AuditLog:
+    """A line is written before its request's answer ends, so what a finished command sent is all there."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def mark(self):
+        return os.path.getsize(self.path)
+
+    def since(self, mark, user):
+        """Requests of one user, each once, in the order of their answers."""
+        with open(self.path, "rb") as file:
+            file.seek(mark)
+            lines = file.read().splitlines()
+        seen, requests = set(), []
+        for line in lines:
+            if user.encode() not in line:
+                continue
+            event = json.loads(line)
+            if event["user"]["username"] == user and event["auditID"] not in seen:
+                seen.add(event["auditID"])
+                requests.append(Request(event))
+        return requests

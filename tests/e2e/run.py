@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Runs the end-to-end tests: the real mistctl against a real control plane. README.md tells more.
+
+Usage: run.py MISTCTL DEVCLUSTER [--only NAME]... [-j 2] [--full] [--list]
+"""
+import argparse
+import concurrent.futures
+import importlib
+import os
+import pathlib
+import subprocess
+import sys
+import time
+import traceback
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import harness  # noqa: E402
+import kube  # noqa: E402
+
+
+class Cluster:
+    """One control plane for all tests; it ends with this process, however that ends."""
+
+    def __init__(self, devcluster):
+        self.devcluster = devcluster
+        self.name = f"e2e-{os.getpid()}"
+        began = time.monotonic()
+        started = subprocess.run([devcluster, "up", "-q", "--name", self.name, "--parent-pid", str(os.getpid())],
+                                 stdout=subprocess.PIPE, text=True, check=True)
+        self.directory = pathlib.Path(started.stdout.strip()).parent
+        self.kube = kube.Kube(self.directory)
+        self.audit = kube.AuditLog(self.directory / "audit.log")
+        self.kube.namespace(harness.USERS)
+        print(f"control plane {self.name} ready in {time.monotonic() - began:.1f} s", flush=True)
+
+    def stop(self):
+        subprocess.run([self.devcluster, "down", "--name", self.name], stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, check=False)
+
+
+def run_one(name, function, mistctl, cluster):
+    """(name, None or what went wrong, seconds)"""
+    began = time.monotonic()
+    problem, t = None, None
+    try:
+        t = harness.T(name, mistctl, cluster.directory, cluster.kube, cluster.audit)
+        function(t)
+    except Exception:
+        problem = traceback.format_exc() + (f"\nlast commands:\n{t.transcript()}" if t else "")
+    if t:
+        try:
+            t.close()
+        except Exception:
+            problem = (problem or "") + traceback.format_exc()
+    return name, problem, time.monotonic() - began
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("mistctl", type=pathlib.Path)
+    parser.add_argument("devcluster", type=pathlib.Path)
+    parser.add_argument("--only", action="append", default=[], help="tests whose name contains this")
+    parser.add_argument("-j", type=int, default=2, help="tests at once")
+    parser.add_argument("--full", action="store_true", help="the slow sweeps too")
+    parser.add_argument("--list", action="store_true")
+    options = parser.parse_args()
+    for file in sorted(pathlib.Path(__file__).resolve().parent.glob("test_*.py")):
+        importlib.import_module(file.stem)
+    chosen = [(name, function) for name, function, full in harness.TESTS
+              if (options.full or not full or name in options.only)
+              and (not options.only or any(part in name for part in options.only))]
+    if options.list:
+        print(*(name for name, _ in chosen), sep="\n")
+        return 0
+    if not chosen:
+        sys.exit(f"no test has a name with {' or '.join(options.only)} in it")
+    mistctl = str(options.mistctl.resolve(strict=True))
+    cluster = Cluster(str(options.devcluster.resolve(strict=True)))
+    failed = 0
+    try:
+        with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
+            runs = [pool.submit(run_one, name, function, mistctl, cluster) for name, function in chosen]
+            for run in concurrent.futures.as_completed(runs):
+                name, problem, seconds = run.result()
+                failed += problem is not None
+                print(f"{'FAILED' if problem else 'ok    '} {name} {seconds:.1f} s", flush=True)
+                if problem:
+                    print("  " + problem.rstrip().replace("\n", "\n  "), flush=True)
+    finally:
+        cluster.stop()
+    print(f"{len(chosen) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

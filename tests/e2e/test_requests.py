@@ -1,0 +1,86 @@
+"""What commands may cost, counted in the API server's audit log."""
+from harness import check, config_map, equal, test
+
+
+def count(t, n):
+    release = f"many-{n}"
+    objects = [config_map(f"{release}-{i:04}", {"index": str(i)}) for i in range(n)]
+    package = t.package(release, *objects)
+    mark = t.mark()
+    t.run("-q", "install", release, "-p", package)
+    requests = t.requests(mark)
+    kinds, namespaces = 1, 1
+    limit = n + 12 + 2 * kinds * namespaces
+    check(len(requests) <= limit, f"installing {n} took {len(requests)} requests, allowed are {limit}:",
+          [r for r in requests if r.resource != "configmaps"])
+    applied = [r for r in requests if r.writes and r.resource == "configmaps"]
+    equal(len(applied), n, "each object is written once")
+    equal(sorted({r.code for r in applied}), [201], "answers")
+
+    mark = t.mark()
+    equal(t.run("-q", "upgrade", release, "-p", package, "-o", "json").json["changed"], False)
+    requests = t.requests(mark)
+    equal([r for r in requests if r.writes], [], "writes of an upgrade without changes")
+    check(len(requests) <= 10, "an upgrade without changes took", requests)
+
+    package = t.package(release, *objects[:-1], config_map(f"{release}-{n - 1:04}", {"index": "changed"}))
+    mark = t.mark()
+    t.run("-q", "upgrade", release, "-p", package)
+    requests = t.requests(mark)
+    written = [r for r in requests if r.writes and not r.of_record]
+    equal([(r.resource, r.name) for r in written], [("configmaps", f"{release}-{n - 1:04}")], "one object changed")
+    check(len([r for r in requests if r.writes]) <= 6, "the record was written too often:", requests)
+
+    mark = t.mark()
+    t.run("-q", "status", release)
+    requests = t.requests(mark)
+    equal([r for r in requests if r.writes], [], "writes of status")
+    check(len(requests) <= 6 + n // 500, "status took", requests)
+
+    mark = t.mark()
+    t.run("-q", "list")
+    equal([r.verb for r in t.requests(mark)], ["list"], "requests of list")
+
+    mark = t.mark()
+    t.run("-q", "uninstall", release, "--yes")
+    requests = t.requests(mark)
+    check(len(requests) <= n + 12 + n // 500, f"uninstalling {n} took {len(requests)} requests",
+          [r for r in requests if r.resource != "configmaps"])
+    equal(t.owned(release, ["ConfigMap"]), set(), "left behind")
+
+
+@test
+def requests_of_one_object(t):
+    count(t, 1)
+
+
+@test
+def requests_of_100_objects(t):
+    count(t, 100)
+
+
+@test
+def requests_of_1000_objects(t):
+    count(t, 1000)
+
+
+@test
+def requests_of_kinds_and_namespaces(t):
+    """The limit with two kinds in two namespaces, from an empty discovery cache."""
+    other = t.namespace("b")
+    objects = []
+    for ns in (t.ns, other):
+        for i in range(5):
+            objects += [config_map(f"c{i}", namespace=ns),
+                        {"apiVersion": "v1", "kind": "ServiceAccount",
+                         "metadata": {"name": f"s{i}", "namespace": ns}}]
+    package = t.package("p", *objects)
+    mark = t.mark()
+    t.run("-q", "install", "shop", "-p", package)
+    requests = t.requests(mark)
+    check(len(requests) <= 20 + 12 + 2 * 4, f"took {len(requests)} requests:", requests)
+    mark = t.mark()
+    t.run("-q", "status", "shop")
+    check(len(t.requests(mark)) <= 8, "status took", t.requests(mark))
+    t.run("-q", "uninstall", "shop", "--yes")
+    equal(t.owned("shop", ["ConfigMap", "ServiceAccount"]) | t.owned("shop", ["ConfigMap"], other), set())
