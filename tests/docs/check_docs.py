@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that the documents are true: check_docs.py MISTCTL SOURCE_DIR
 
-README.md, ARCHITECTURE.md, HACKING.md, docs/**/*.md, src/**/README.md and src/cli/commands/*.md are read for:
+All documents of the tree (DOCUMENTS below) are read for:
 
 * command lines of mistctl, in blocks and in `code`: command, flags, choices and number of arguments must be those that
   `mistctl COMMAND --help` prints. Nothing of them is run.
@@ -11,7 +11,8 @@ README.md, ARCHITECTURE.md, HACKING.md, docs/**/*.md, src/**/README.md and src/c
 * blocks after <!-- from: PATH -->: must stand in that file, word for word.
 * links, `paths`, names of `file.h`, `make` targets and MIST_ variables: must exist.
 
-Prints file:line: message for each fault and ends with 1 if there was one, with 2 for wrong usage. Standard library only.
+Prints file:line: message for each fault and ends with 1 if there was one, with 2 for wrong usage. Needs nothing but the
+standard library.
 """
 
 import concurrent.futures
@@ -28,10 +29,12 @@ import subprocess
 import sys
 import tempfile
 
-DOCUMENTS = ("README.md", "ARCHITECTURE.md", "HACKING.md", "docs/**/*.md", "src/**/README.md", "src/cli/commands/*.md")
+DOCUMENTS = ("README.md", "ARCHITECTURE.md", "HACKING.md", "docs/**/*.md", "src/**/README.md", "src/cli/commands/*.md",
+             "*/README.md", "sdk/*/README.md", "tests/**/README.md", "tools/*/README.md", "third_party/*/README.md")
 # A module that is a package and does nothing: memory "memory" and an empty function "_start".
 EMPTY_PACKAGE = bytes.fromhex(
-    "0061736d01000000" "010401600000" "03020100" "0503010001" "071302066d656d6f72790200065f73746172740000" "0a040102000b")
+    "0061736d01000000" "010401600000" "03020100" "0503010001" "071302066d656d6f72790200065f73746172740000"
+    "0a040102000b")
 FILE_NAME = re.compile(r"^[\w.-]+\.(h|cc|md|py|sh|rs|go|c|cmake|txt|mjs)$")
 PATH = re.compile(r"^[\w.+{},*<>-]+(/[\w.+{},*<>-]*)+$")
 
@@ -172,7 +175,8 @@ def check_command(commands, words, complete):
             return
         path, complete = (), False
         rest = [word for word in rest if word.startswith("-")]
-    if path and "\nCommands:\n" in (commands.help(path) or "") and rest[len(path):] and not is_placeholder(rest[len(path)]):
+    is_group = path and "\nCommands:\n" in commands.help(path)
+    if is_group and rest[len(path):] and not is_placeholder(rest[len(path)]):
         yield f'mistctl {path[0]} has no command "{rest[len(path)]}"'
         return
     flags = commands.flags(path or ("version",))
@@ -236,10 +240,11 @@ class Checker:
                             "MIST_HOME_LOCATION": str(self.scratch / "home"), "KUBECONFIG": str(self.scratch / "none")}
         self.commands = Commands(self.run)
         self.faults, self.checked = [], 0
-        tracked = subprocess.run(["git", "-C", str(self.root), "ls-files", "--cached", "--others", "--exclude-standard"],
-                                 capture_output=True, text=True, check=False).stdout.split("\n")
-        self.names = {os.path.basename(path) for path in tracked}
-        self.variables = self.known_variables(tracked)
+        listed = subprocess.run(["git", "-C", str(self.root), "ls-files", "--cached", "--others", "--exclude-standard"],
+                                capture_output=True, text=True, check=False)
+        self.tracked = listed.stdout.split("\n")
+        self.names = {os.path.basename(path) for path in self.tracked}
+        self.variables = self.known_variables(self.tracked)
 
     def run(self, arguments, **extra):
         return subprocess.run([self.mistctl, *arguments], capture_output=True, text=True, check=False, timeout=60,
@@ -295,7 +300,7 @@ class Checker:
             self.c_program(where, block.text)
 
     def shell_line(self, where, line):
-        line = re.sub(r"\s#\s.*$", "", line)
+        line = re.sub(r"\s#\s.*$|(?<=\S)\s{3,}.*$", "", line)  # remarks beside it
         try:
             found = list(simple_commands(line))
         except ValueError:
@@ -344,8 +349,8 @@ class Checker:
         self.checked += 1
         name = f"{where[0].replace('/', '-')}-{where[1]}"
         (self.scratch / f"{name}.c").write_text(text)
-        built = subprocess.run(["clang-19", "--target=wasm32-wasi", "-O1", "-Wall", "-Werror", f"{name}.c", "-o", f"{name}.wasm"],
-                               cwd=self.scratch, capture_output=True, text=True, check=False)
+        built = subprocess.run(["clang-19", "--target=wasm32-wasi", "-O1", "-Wall", "-Werror", f"{name}.c", "-o",
+                                f"{name}.wasm"], cwd=self.scratch, capture_output=True, text=True, check=False)
         if built.returncode != 0:
             return self.fault(where, f"this does not compile: {built.stderr.strip()}")
         rendered = self.run(["generate", "example", "-p", f"./{name}.wasm"])
@@ -370,7 +375,7 @@ class Checker:
                 self.fault(where, f"the Makefile has no target {match[1]}")
         elif PATH.match(code):
             self.path(where, path, code)
-        elif FILE_NAME.match(code):
+        elif FILE_NAME.match(code) and "NAME" not in code:
             self.checked += 1
             if code not in self.names and not (self.root / code).exists() and not self.is_example(code):
                 self.fault(where, f"there is no file {code}")
@@ -388,12 +393,16 @@ class Checker:
         """A path whose first part is a folder of ours must exist; others are examples."""
         first = code.split("/")[0]
         bases = [base for base in (self.root, self.root / "src", document.parent) if (base / first).is_dir()]
-        if first in (".", "..", "build") or not bases or "greet" in code:  # the command of src/cli/README.md's recipe
+        # "greet" is the command of the recipe in src/cli/README.md.
+        if first in (".", "..", "build") or "results/" in code or "greet" in code or not bases:
             return
         self.checked += 1
-        for spelled in self.expand(re.sub(r"<[^>]*>", "*", code)):
-            if not any(glob.glob(str(base / spelled)) for base in bases):
+        for spelled in self.expand(re.sub(r"<[^>]*>|NAME", "*", code)):
+            if not any(glob.glob(str(base / spelled)) for base in bases) and not self.is_end_of_a_path(spelled):
                 self.fault(where, f"there is no {spelled}")
+
+    def is_end_of_a_path(self, spelled):
+        return any(path.endswith("/" + spelled) for path in self.tracked)
 
     @staticmethod
     def expand(text):
