@@ -7,8 +7,6 @@
 
 namespace mist::encoding {
 
-Value::Value(Object members) : data_(std::move(members)) {}
-
 Value Value::object(std::initializer_list<std::pair<std::string_view, Value>> members) {
   Object result;
   result.reserve(members.size());

@@ -30,29 +30,23 @@ class Value {
   using Array = std::vector<Value>;
   using Object = std::vector<Member>;
 
-  Value() = default;  ///< null
-  Value(std::nullptr_t) {}
-  Value(std::same_as<bool> auto flag) : data_(flag) {}
-  Value(std::signed_integral auto number) : data_(static_cast<std::int64_t>(number)) {}
+  Value();  ///< null
+  Value(std::nullptr_t);
+  Value(std::same_as<bool> auto flag);
+  Value(std::signed_integral auto number);
+  /// One form for each number: Int where it fits.
   Value(std::unsigned_integral auto number)
-    requires(!std::same_as<decltype(number), bool>)
-  {
-    // One form for each number: Int where it fits.
-    if (number <= static_cast<std::uint64_t>(INT64_MAX))
-      data_ = static_cast<std::int64_t>(number);
-    else
-      data_ = static_cast<std::uint64_t>(number);
-  }
-  Value(double number) : data_(number) {}
-  Value(std::string text) : data_(std::move(text)) {}
-  Value(std::string_view text) : data_(std::string(text)) {}
-  Value(const char* text) : data_(std::string(text)) {}
-  Value(Array items) : data_(std::move(items)) {}
+    requires(!std::same_as<decltype(number), bool>);
+  Value(double number);
+  Value(std::string text);
+  Value(std::string_view text);
+  Value(const char* text);
+  Value(Array items);
   Value(Object members);
 
   /// `Value::object({{"kind", "Pod"}, {"metadata", …}})`.
   static Value object(std::initializer_list<std::pair<std::string_view, Value>> members = {});
-  static Value array(std::initializer_list<Value> items = {}) { return Value(Array(items)); }
+  static Value array(std::initializer_list<Value> items = {});
 
   Kind kind() const { return static_cast<Kind>(data_.index()); }
   bool is_null() const { return kind() == Kind::Null; }
@@ -93,7 +87,7 @@ class Value {
   void push_back(Value value);
 
   /// Makes this an empty string and lends it, so that a reader can fill it in place.
-  std::string& make_string() { return data_.emplace<std::string>(); }
+  std::string& make_string();
 
   bool empty() const;        ///< null, "", [], {}
   std::size_t size() const;  ///< of an array or object; else 0
@@ -117,6 +111,28 @@ struct Value::Member {
   Value value;
   friend bool operator==(const Member&, const Member&) = default;
 };
+
+// Below Member, without which the variant isn't complete.
+inline Value::Value() = default;
+inline Value::Value(std::nullptr_t) {}
+Value::Value(std::same_as<bool> auto flag) : data_(flag) {}
+Value::Value(std::signed_integral auto number) : data_(static_cast<std::int64_t>(number)) {}
+Value::Value(std::unsigned_integral auto number)
+  requires(!std::same_as<decltype(number), bool>)
+{
+  if (number <= static_cast<std::uint64_t>(INT64_MAX))
+    data_ = static_cast<std::int64_t>(number);
+  else
+    data_ = static_cast<std::uint64_t>(number);
+}
+inline Value::Value(double number) : data_(number) {}
+inline Value::Value(std::string text) : data_(std::move(text)) {}
+inline Value::Value(std::string_view text) : data_(std::string(text)) {}
+inline Value::Value(const char* text) : data_(std::string(text)) {}
+inline Value::Value(Array items) : data_(std::move(items)) {}
+inline Value::Value(Object members) : data_(std::move(members)) {}
+inline Value Value::array(std::initializer_list<Value> items) { return Value(Array(items)); }
+inline std::string& Value::make_string() { return data_.emplace<std::string>(); }
 
 /// "null", "boolean", "integer", "number", "string", "array", "object": JSON Schema's names.
 std::string_view kind_name(Value::Kind kind);
