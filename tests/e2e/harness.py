@@ -201,7 +201,8 @@ class T:
     # -- the end
 
     def transcript(self):
-        return "\n".join(self._transcript[-6:])
+        return "\n".join(text if len(text) < 800 else text[:500] + "\n…\n" + text[-200:]
+                         for text in self._transcript[-4:])
 
     def close(self):
         """Stops and removes everything; what fails here fails the test."""

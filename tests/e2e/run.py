@@ -38,6 +38,15 @@ class Cluster:
                        stderr=subprocess.DEVNULL, check=False)
 
 
+def described(failure):
+    """Of an assertion its words and where it stands, of anything else the whole traceback."""
+    if not isinstance(failure, AssertionError):
+        return traceback.format_exc()
+    places = [f"{pathlib.Path(frame.filename).name}:{frame.lineno}" for frame in traceback.extract_tb(failure.__traceback__)
+              if "/test_" in frame.filename]
+    return f"at {' < '.join(reversed(places))}\n{failure}"
+
+
 def run_one(name, function, mistctl, cluster):
     """(name, None or what went wrong, seconds)"""
     began = time.monotonic()
@@ -45,13 +54,13 @@ def run_one(name, function, mistctl, cluster):
     try:
         t = harness.T(name, mistctl, cluster.directory, cluster.kube, cluster.audit)
         function(t)
-    except Exception:
-        problem = traceback.format_exc() + (f"\nlast commands:\n{t.transcript()}" if t else "")
+    except Exception as failure:
+        problem = described(failure) + (f"\nlast commands:\n{t.transcript()}" if t else "")
     if t:
         try:
             t.close()
-        except Exception:
-            problem = (problem or "") + traceback.format_exc()
+        except Exception as failure:
+            problem = (problem or "") + described(failure)
     return name, problem, time.monotonic() - began
 
 
