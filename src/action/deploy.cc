@@ -108,14 +108,12 @@ class Deployment {
   Status run(const Context& context) {
     MIST_TRY_VOID(lock(context));
     if (Status journalled = journal(); !journalled) return stop(std::move(journalled).error());
-    if (std::optional<Error> failure = execute()) return stop(*std::move(failure));
-    if (options_.wait) {
-      const Context patient = lock_->context().with_timeout(options_.timeout);
-      Status ready = apply::wait_until_ready(environment_.client, release::apply_set_id(state_.id),
-                                             apply::awaited_objects(plan_), environment_.events, patient);
-      if (!ready)
-        return stop(std::move(ready).error().with_frame("while waiting for the release to become ready"));
-    }
+    apply::Execution execution = write();
+    if (execution.ok() && options_.wait) execution.failure = wait();
+    // What is replaced goes only after what replaces it works.
+    if (execution.ok()) prune(execution);
+    revision_.inventory = apply::inventory_after(plan_, execution);
+    if (execution.failure) return stop(*std::move(execution.failure));
     return finish(RevisionStatus::Deployed);
   }
 
@@ -181,16 +179,22 @@ class Deployment {
     return {};
   }
 
-  std::optional<Error> execute() {
+  apply::Execution write() {
     Activity activity(environment_.events, fmt::format("applying {}", plural(plan_.writes.size(), "object")));
     apply::ExecuteOptions execute_options;
     execute_options.force_conflicts = options_.force_conflicts;
     apply::Execution execution = apply::execute_writes(environment_.client, plan_, execute_options,
                                                        environment_.events, lock_->context());
-    if (execution.ok()) prune(execution);
-    revision_.inventory = apply::inventory_after(plan_, execution);
     if (execution.failure) activity.fail();
-    return std::move(execution.failure);
+    return execution;
+  }
+
+  std::optional<Error> wait() {
+    const Context patient = lock_->context().with_timeout(options_.timeout);
+    Status ready = apply::wait_until_ready(environment_.client, release::apply_set_id(state_.id),
+                                           apply::awaited_objects(plan_), environment_.events, patient);
+    if (ready.ok()) return std::nullopt;
+    return std::move(ready).error().with_frame("while waiting for the release to become ready");
   }
 
   void prune(apply::Execution& execution) {
@@ -227,6 +231,8 @@ class Deployment {
   }
 
   Status finish(RevisionStatus status) {
+    if (lock_->lost())
+      return error(ErrorKind::Conflict, "the lock of release {} was lost", state_.id.display());
     revision_.status = status;
     // Also after Ctrl-C: the record must tell what is there.
     const Context brief = Context().with_timeout(std::chrono::seconds(30));

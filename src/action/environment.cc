@@ -51,7 +51,8 @@ Result<ReleaseState> read_release(const Environment& environment, const release:
   const release::Head& head = state.anchor->head;
   if (head.deployed >= 0) {
     MIST_TRY(state.deployed, store.read_revision(id, head.deployed, context));
-    if (!state.deployed) {
+    // Uninstalling deletes the revisions once all that they own is gone, and the anchor last.
+    if (!state.deployed && head.status != release::RevisionStatus::Uninstalling) {
       Error failure = error(ErrorKind::Internal, "revision {} of release {} is missing from its record",
                             head.deployed, id.display());
       failure.hint = fmt::format("restore the Secret {}/{} from a backup", id.ns,

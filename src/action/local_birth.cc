@@ -3,8 +3,11 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <span>
+#include <vector>
 
 #include "base/text.h"
+#include "crypto/hkdf.h"
 #include "encoding/json.h"
 
 namespace mist::action {
@@ -13,7 +16,7 @@ using encoding::Value;
 
 namespace {
 
-Result<Birth> parse(const std::string& text, const Path& path) {
+Result<Birth> parse(const std::string& text, const Path& path, const release::ReleaseId& release) {
   const auto document = encoding::parse_json(text);
   std::string seed;
   const bool good = document.ok() && base64_decode(document->string_at("seed"), seed) && seed.size() == 32 &&
@@ -21,20 +24,25 @@ Result<Birth> parse(const std::string& text, const Path& path) {
   if (!good)
     return error(ErrorKind::Invalid, "the seed file {} is damaged", path.string())
         .with_hint("restore it; without it, what packages draw at random will be different");
-  return Birth{SecretString(std::move(seed)), std::string(document->string_at("clock"))};
+  const std::string info = "mistletoe/local-release/v1/" + release.display();
+  const std::vector<std::byte> own =
+      crypto::hkdf_sha256(std::as_bytes(std::span(seed)), {}, std::as_bytes(std::span(info)), 32);
+  return Birth{SecretString(std::string(reinterpret_cast<const char*>(own.data()), own.size())),
+               std::string(document->string_at("clock"))};
 }
 
 }  // namespace
 
-Result<Birth> local_birth(FileSystem& files, Random& random, const Clock& clock, const Path& path) {
+Result<Birth> local_birth(FileSystem& files, Random& random, const Clock& clock, const Path& path,
+                          SeedFile missing, const release::ReleaseId& release) {
   if (auto text = files.read(path, 4096); text.ok()) {
     struct stat info{};
     if (::stat(path.c_str(), &info) == 0 && (info.st_mode & 077) != 0)
       return error(ErrorKind::Invalid, "the seed file {} can be read by others", path.string())
           .with_hint(fmt::format("chmod 600 {}", path.string()));
-    return parse(*text, path);
-  } else if (text.error().kind != ErrorKind::NotFound) {
-    return std::move(text).error();
+    return parse(*text, path, release);
+  } else if (text.error().kind != ErrorKind::NotFound || missing == SeedFile::MustExist) {
+    return std::move(text).error().with_frame("while reading the seed file");
   }
   std::array<std::byte, 32> seed;
   random.fill(seed);
@@ -45,7 +53,7 @@ Result<Birth> local_birth(FileSystem& files, Random& random, const Clock& clock,
   // Another process was quicker: its seed is the one.
   if (!written && written.error().kind != ErrorKind::Conflict) return std::move(written).error();
   MIST_TRY(const std::string text, files.read(path, 4096));
-  return parse(text, path);
+  return parse(text, path, release);
 }
 
 }  // namespace mist::action

@@ -7,7 +7,14 @@
 
 namespace mist::action {
 
-/// Reads `path`, or draws and writes it (mode 0600). Invalid: the file is damaged, or others may read it.
-Result<Birth> local_birth(FileSystem& files, Random& random, const Clock& clock, const Path& path);
+/// Whether a missing seed file is made, or is NotFound: one that the user named has to be there, or a slip of
+/// the pen would change every secret.
+enum class SeedFile : std::uint8_t { MayBeMade, MustExist };
+
+/// Reads `path`, or draws and writes it (mode 0600). The seed is that of this release: two names never draw
+/// the same (HKDF-SHA256 of the file's seed, "mistletoe/local-release/v1/" + namespace + "/" + name).
+/// Invalid: the file is damaged, or others may read it.
+Result<Birth> local_birth(FileSystem& files, Random& random, const Clock& clock, const Path& path,
+                          SeedFile missing, const release::ReleaseId& release);
 
 }  // namespace mist::action

@@ -138,9 +138,10 @@ Result<std::vector<DesiredObject>> prepare_with(std::vector<RenderedObject> obje
         info.gvk = gvk;
         known = resolved.emplace(gvk, std::pair{std::move(info), true}).first;
       } else {
-        return at_source(std::move(served).error().with_frame(
-                             fmt::format("while preparing {}", rendered.object.key().display())),
-                         rendered);
+        Error failure = std::move(served).error().with_frame(
+            fmt::format("while preparing {}", rendered.object.key().display()));
+        // A cluster that doesn't answer is no fault of the object's.
+        return failure.kind == ErrorKind::NotFound ? at_source(std::move(failure), rendered) : failure;
       }
     }
     const auto& [resource, late] = known->second;

@@ -48,7 +48,11 @@ class Writer {
       Status sent = send(node, action);
       if (!sent) {
         events_.object({action.key.display(), "failed", sent.error().message});
-        return std::move(sent).error().with_frame(fmt::format("while applying {}", action.key.display()));
+        Error failure =
+            std::move(sent).error().with_frame(fmt::format("while applying {}", action.key.display()));
+        const release::RenderedObject& rendered = plan_.desired[action.desired].rendered;
+        if (!failure.where) failure.where = SourceLocation{rendered.file, rendered.line, 0, {}};
+        return failure;
       }
       events_.object({action.key.display(), std::string(progress_word(action.kind)), {}});
     }
@@ -130,24 +134,38 @@ class Writer {
   std::vector<std::string> uids_;  // each element has one writer
 };
 
-// The first failure, with how much else did not happen.
+// The first failure with what else failed and how much did not happen. Requests that were cut off because
+// somebody stopped the whole are no failures of their own.
 std::optional<Error> summary(const GraphRun& run, std::size_t objects, const Context& context) {
-  std::size_t failed = 0, open = 0;
-  for (Node node = 0; node < objects; ++node) {
-    failed += run.results[node] == NodeResult::Failed;
-    open += run.results[node] == NodeResult::NotStarted;
+  constexpr std::size_t kShown = 5;
+  std::vector<const Error*> failures;
+  std::size_t cut_off = 0, open = 0;
+  for (const auto& [node, failure] : run.failures) {
+    if (failure.kind == ErrorKind::Cancelled)
+      ++cut_off;
+    else
+      failures.push_back(&failure);
   }
-  if (run.failures.empty() && open == 0) return std::nullopt;
-  Error failure;
-  if (run.failures.empty())
-    failure = context.check().ok() ? error(ErrorKind::Cancelled, "stopped") : context.check().error();
+  for (Node node = 0; node < objects; ++node) open += run.results[node] == NodeResult::NotStarted;
+  if (failures.empty() && cut_off == 0 && open == 0) return std::nullopt;
+  Error result;
+  if (!failures.empty())
+    result = *failures.front();
   else
-    failure = run.failures.front().second;
-  if (failed > 1) failure.frames.push_back(fmt::format("{} more failed too", plural(failed - 1, "object")));
+    result = context.check().ok() ? error(ErrorKind::Cancelled, "stopped") : context.check().error();
+  for (std::size_t i = 1; i < failures.size() && i < kShown; ++i)
+    result.frames.push_back(fmt::format("also failed: {}", failures[i]->to_line()));
+  if (failures.size() > kShown)
+    result.frames.push_back(fmt::format("{} failed too", plural(failures.size() - kShown, "more object")));
+  if (cut_off > 0)
+    result.frames.push_back(
+        fmt::format("{} cut off: what became of {} is unknown",
+                    cut_off == 1 ? "1 request was" : fmt::format("{} requests were", cut_off),
+                    cut_off == 1 ? "it" : "them"));
   if (open > 0)
-    failure.frames.push_back(fmt::format("{} had to wait for it and {} not written", plural(open, "object"),
-                                         open == 1 ? "was" : "were"));
-  return failure;
+    result.frames.push_back(
+        fmt::format("{} {} not begun", plural(open, "object"), open == 1 ? "was" : "were"));
+  return result;
 }
 
 Outcome outcome(NodeResult result) {
@@ -307,6 +325,8 @@ std::vector<InventoryItem> inventory_after(const Plan& plan, const Execution& ex
   for (std::size_t i = 0; i < inventory.size(); ++i) {
     if (i < plan.writes.size()) {
       if (!execution.uids[i].empty()) inventory[i].uid = execution.uids[i];
+      // What was refused or never sent was last changed when it was before.
+      if (execution.writes[i] != Outcome::Done) inventory[i].revision = plan.writes[i].previous_revision;
     } else if (execution.removals[i - plan.writes.size()] == Outcome::Done) {
       continue;
     }

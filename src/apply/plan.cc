@@ -57,6 +57,7 @@ class Planner {
     action.late = object.late;
     action.desired = index;
     action.revision = revision_;
+    action.previous_revision = revision_;
     const auto live = live_.find(object.key);
     const auto known = owned_.find(object.key);
     const InventoryItem* item = known == owned_.end() ? nullptr : known->second;
@@ -68,6 +69,7 @@ class Planner {
     }
     const Value& there = live->second.value;
     action.uid = there.string_at({"metadata", "uid"});
+    action.previous_revision = item != nullptr ? item->revision : revision_from_label(there);
     const bool by_uid = item != nullptr && !item->uid.empty() && item->uid == action.uid;
     const bool own_namespace = object.key.group_kind == kNamespaceKind && object.key.name == release_.ns;
     if (!ours(there, part_of_) && !by_uid && !own_namespace) return owned_by_other(object, there, release_);
@@ -107,7 +109,7 @@ class Planner {
     }
     action.kind = ActionKind::Unchanged;
     action.reason = "equal";
-    action.revision = item != nullptr ? item->revision : revision_from_label(there);
+    action.revision = action.previous_revision;
     return action;
   }
 

@@ -29,6 +29,7 @@ struct PlannedAction {
   bool late = false;            ///< the kind arrives with a definition of this release
   std::string uid;   ///< of the live object; empty: it isn't there, or a pending create of unknown outcome
   int revision = 0;  ///< that last changed it, after this plan
+  int previous_revision = 0;  ///< that last changed it, before this plan
   bool adopted = false;
   bool was_retained = false;                 ///< of retains: an earlier revision left it already
   std::vector<FieldDifference> differences;  ///< of updates

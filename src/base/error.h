@@ -30,7 +30,7 @@ enum class ErrorKind : std::uint8_t {
   Internal,   ///< a defect of ours, or of the machine (disk, memory)
 };
 
-/// "not found", "conflict", … as `-o json` prints it.
+/// "NotFound", "Conflict", … as `-o json` prints it.
 std::string_view to_string(ErrorKind kind);
 
 /// A place in a text that the user can open.

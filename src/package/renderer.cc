@@ -57,6 +57,17 @@ Result<Files> kubernetes_files(const Source& source, const Files& files) {
   return found;
 }
 
+// Half of what a package was written for is worse than nothing.
+Status refuse_unmet_needs(const Metadata& metadata, const std::string& reference) {
+  if (!metadata.dependencies.empty())
+    return error(ErrorKind::Invalid, "{} calls other packages ({}), and this mistctl can't do that yet",
+                 reference, metadata.dependencies.front().package);
+  if (!metadata.needs_cluster_read.empty())
+    return error(ErrorKind::Invalid, "{} reads from the cluster ({}), and this mistctl can't let it yet",
+                 reference, join(metadata.needs_cluster_read, ", "));
+  return {};
+}
+
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 }  // namespace
@@ -100,6 +111,7 @@ struct Renderer::Impl {
     const abi::RunOptions options{{request.clock, request.seed, nullptr}, limits, context};
     Rendered rendered;
     MIST_TRY(rendered.metadata, metadata_of(source, *guest, options));
+    MIST_TRY_VOID(refuse_unmet_needs(rendered.metadata, source.reference));
     MIST_TRY(const Value input, input_document(*guest, rendered.metadata, request));
     MIST_TRY(abi::Output output,
              guest->generate(input, options).in(fmt::format("while rendering {}", source.reference)));

@@ -64,13 +64,22 @@ Status apply_one(Value& values, const ValuesInput& input) {
   return {};
 }
 
+// Errors of --set know their column, but not what it is a column of.
+Status named(Status status, const ValuesInput& input) {
+  if (status.ok() || !status.error().where || !status.error().where->file.empty()) return status;
+  status.error().where->file = input.flag == ValuesFlag::Set         ? "--set"
+                               : input.flag == ValuesFlag::SetString ? "--set-string"
+                                                                     : "--set-file";
+  return status;
+}
+
 }  // namespace
 
 Result<Value> merge_values(std::span<const ValuesInput> inputs) {
   Value values = Value::object();
   for (const bool files : {true, false}) {
     for (const ValuesInput& input : inputs) {
-      if ((input.flag == ValuesFlag::File) == files) MIST_TRY_VOID(apply_one(values, input));
+      if ((input.flag == ValuesFlag::File) == files) MIST_TRY_VOID(named(apply_one(values, input), input));
     }
   }
   return values;

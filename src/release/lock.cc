@@ -198,28 +198,34 @@ Status ReleaseLock::change_locked(const AnchorChange& change, const Context& con
 }
 
 void ReleaseLock::renew(std::stop_token stop) {
-  while (world_.clock.sleep(term_ / 3, stop)) {
+  const auto right =
+      std::chrono::duration_cast<SteadyTime::duration>(term_ * 3 / 4);  // the rest is a taker's margin
+  Duration pause = term_ / 3;
+  while (world_.clock.sleep(pause, stop)) {
     const std::scoped_lock guard(mutex_);
     if (!held_ || lost_ || stop.stop_requested()) return;
     const SteadyTime began = world_.clock.steady_now();
     lock_.renewed = format_micro_time(world_.clock.now());
     // A try may not outlive our own right: a taker's term began no earlier than our last success.
-    const auto left = renewed_at_ + std::chrono::duration_cast<SteadyTime::duration>(term_ * 3 / 4) - began;
+    const auto left = renewed_at_ + right - began;
     const Status renewed = change_locked(
         {.head = {}, .lock = std::optional<Lock>(lock_), .group_kinds = {}, .additional_namespaces = {}},
         Context(stop).with_timeout(std::max<Duration>(left, std::chrono::milliseconds(1))));
     if (renewed.ok()) {
       renewed_at_ = began;
+      pause = term_ / 3;
       continue;
     }
     if (stop.stop_requested()) return;
-    if (lost_ || world_.clock.steady_now() - renewed_at_ >= term_ * 3 / 4) {
+    const Duration remaining = renewed_at_ + right - world_.clock.steady_now();
+    if (lost_ || remaining <= Duration::zero()) {
       lost_ = true;
       stop_writing_.request_stop();
       world_.events.warn(fmt::format("stopped writing: the lock of {} could not be renewed: {}",
                                      anchor_.id.display(), renewed.error().to_line()));
       return;
     }
+    pause = std::min<Duration>(term_ / 3, remaining);
   }
 }
 

@@ -91,7 +91,10 @@ Result<action::ReleaseState> offline_state(const Invocation& invocation, World& 
     return error(ErrorKind::Usage, "\"{}\" is no namespace name", escape_controls(state.id.ns));
   MIST_TRY(const config::Paths paths, paths_of(world));
   const Path seed_file = invocation.has("seed-file") ? Path(invocation.text("seed-file")) : paths.seed_file();
-  MIST_TRY(state.birth, action::local_birth(world.files, world.random, world.clock, seed_file));
+  const action::SeedFile missing =
+      invocation.has("seed-file") ? action::SeedFile::MustExist : action::SeedFile::MayBeMade;
+  MIST_TRY(state.birth,
+           action::local_birth(world.files, world.random, world.clock, seed_file, missing, state.id));
   return state;
 }
 

@@ -1,5 +1,7 @@
 #include "action/status.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
@@ -90,7 +92,8 @@ void print_head(World& world, const ReleaseStatus& status) {
                                    failed ? fmt::format("failed: {}", revision.message)
                                           : "did not end; the next install or upgrade takes over from it"));
   }
-  line("Health", fmt::format("{} of {} ready", status.count(ObjectHealth::Ready), status.objects.size()));
+  line("Health", fmt::format("{} of {} ready", status.count(ObjectHealth::Ready),
+                             std::ranges::count(status.objects, false, &ObjectStatus::retained)));
 }
 
 Result<ExitCode> run_status(const Invocation& invocation, World& world) {

@@ -1,0 +1,114 @@
+#include "release/lock.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "testing/fake_cluster.h"
+
+namespace mist::release {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+class LockTest : public ::testing::Test {
+ protected:
+  LockWorld world() { return {store, cluster, clock, random, events}; }
+  Anchor born() {
+    Anchor anchor;
+    anchor.id = {"default", "web"};
+    anchor.seed = SecretString(std::string(32, 's'));
+    anchor.frozen_clock = "2026-01-01T00:00:00Z";
+    return anchor;
+  }
+  Anchor now() { return **store.read_anchor({"default", "web"}, Context()); }
+  static LockOptions options(std::string holder, Duration term = 15s) {
+    return {.holder = std::move(holder), .operation = "upgrade", .term = term};
+  }
+
+  testing::FakeCluster cluster;
+  Store store{cluster};
+  SystemClock clock;
+  SystemRandom random;
+  NullEventSink events;
+};
+
+TEST_F(LockTest, CreateLocksAndFinishUnlocksInOneRequest) {
+  auto lock = ReleaseLock::create(world(), born(), options("alice"), Context());
+  ASSERT_TRUE(lock.ok()) << lock.error().to_line();
+  EXPECT_EQ(now().lock->holder, "alice");
+  cluster.clear_calls();
+  Head head;
+  head.latest = 0;
+  ASSERT_TRUE(
+      (*lock)->finish({.head = head, .lock = {}, .group_kinds = {}, .additional_namespaces = {}}).ok());
+  EXPECT_EQ(cluster.writes(), 1u);
+  EXPECT_FALSE(now().lock.has_value());
+  EXPECT_EQ(now().head.latest, 0);
+}
+
+TEST_F(LockTest, DestructionUnlocks) {
+  {
+    auto lock = ReleaseLock::create(world(), born(), options("alice"), Context());
+  }
+  EXPECT_FALSE(now().lock.has_value());
+}
+
+TEST_F(LockTest, SecondCreateConflicts) {
+  auto first = ReleaseLock::create(world(), born(), options("alice"), Context());
+  EXPECT_EQ(ReleaseLock::create(world(), born(), options("bob"), Context()).error().kind,
+            ErrorKind::Conflict);
+}
+
+TEST_F(LockTest, OutdatedLookIsToldToLookAgain) {
+  {
+    auto lock = ReleaseLock::create(world(), born(), options("alice"), Context());
+  }
+  const Anchor looked = now();
+  ASSERT_TRUE(ReleaseLock::acquire(world(), looked, {}, options("alice"), Context())
+                  .ok());  // and unlocked again at once
+  const auto late = ReleaseLock::acquire(world(), looked, {}, options("bob"), Context());
+  ASSERT_FALSE(late.ok());
+  EXPECT_TRUE(anchor_moved(late.error()));
+}
+
+TEST_F(LockTest, LivingHolderIsWaitedForWhenAsked) {
+  auto first = ReleaseLock::create(world(), born(), options("alice", 300ms), Context());
+  LockOptions patient = options("bob", 300ms);
+  patient.max_wait = 60s;
+  const Anchor looked = now();
+  std::jthread release([&] {
+    std::this_thread::sleep_for(400ms);
+    first->reset();
+  });
+  const auto second = ReleaseLock::acquire(world(), looked, {}, patient, Context());
+  // What was looked at is out of date by then: the caller looks again, and gets it.
+  ASSERT_FALSE(second.ok());
+  EXPECT_TRUE(anchor_moved(second.error())) << second.error().to_line();
+  EXPECT_TRUE(ReleaseLock::acquire(world(), now(), {}, patient, Context()).ok());
+}
+
+TEST_F(LockTest, SilentHolderLosesItToATakerAndStopsWriting) {
+  auto first = ReleaseLock::create(world(), born(), options("alice", 2s), Context());
+  const Context writing = (*first)->context();
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "patch" && call.user == "mistctl")
+      return error(ErrorKind::Retryable, "the network is gone");
+    return std::nullopt;
+  });
+  const auto other = cluster.client_for("bob");
+  Store bobs_store(*other);
+  LockOptions patient = options("bob", 2s);
+  patient.max_wait = 60s;
+  const auto second =
+      ReleaseLock::acquire({bobs_store, *other, clock, random, events}, now(), {}, patient, Context());
+  ASSERT_TRUE(second.ok()) << second.error().to_line();
+  EXPECT_TRUE(writing.stop().stop_requested()) << "it stopped before anybody else could begin";
+  EXPECT_TRUE((*first)->lost());
+  cluster.set_before({});
+  EXPECT_THAT((*first)->finish({}).error().message, HasSubstr("was lost"));
+  EXPECT_EQ(now().lock->holder, "bob");
+}
+
+}  // namespace
+}  // namespace mist::release
