@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 preset=$1
 shift
 if ! grep -qs 'MIST_CONFIGURED:' "build/$preset/CMakeCache.txt"; then
-  cmake --preset "$preset" -DMIST_CONFIGURED=1 >/dev/null
+  cmake --preset "$preset" -DMIST_CONFIGURED=1 --no-warn-unused-cli >/dev/null
 fi
 # One line that moves on a terminal, nothing but failures elsewhere.
 if [[ -t 1 ]]; then

@@ -33,6 +33,7 @@ struct OutputFile {
 
 struct Output {
   std::vector<OutputFile> files;  ///< in the order of the result document
+  std::string message;            ///< what the package has to say to its user; may hold anything
   encoding::Value exports;        ///< for packages that call this one; null if there are none
   std::string log;                ///< what the guest wrote to stderr; may hold anything
   std::uint64_t drawn = 0;        ///< random bytes drawn after its entry: other than 0, another seed may give

@@ -183,6 +183,7 @@ Result<Output> parse_result(std::string_view text, std::string_view name) {
   Output output;
   MIST_TRY(output.files, parse_files(*data, name, kSource));
   MIST_TRY(output.exports, parse_exports(*data, name));
+  output.message = trim(data->string_at("message"));
   return output;
 }
 

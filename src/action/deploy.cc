@@ -231,8 +231,7 @@ class Deployment {
   }
 
   Status finish(RevisionStatus status) {
-    if (lock_->lost())
-      return error(ErrorKind::Conflict, "the lock of release {} was lost", state_.id.display());
+    if (lock_->lost()) return lock_->loss();
     revision_.status = status;
     // Also after Ctrl-C: the record must tell what is there.
     const Context brief = Context().with_timeout(std::chrono::seconds(30));
@@ -245,9 +244,7 @@ class Deployment {
 
   // Records the failure, if we may still write, and returns it.
   Status stop(Error failure) {
-    if (lock_->lost())
-      return std::move(failure).with_hint(
-          "somebody else may be working on this release now: see mistctl status");
+    if (lock_->lost()) return lock_->loss();
     // What failed before its revision was stored has nothing to finish: the lock goes with us, and the
     // announced number is taken again or, should it have been stored after all, seen as unfinished.
     if (!stored_) return failure;
@@ -315,6 +312,7 @@ Result<DeployReport> deploy_once(const Environment& environment, ReleaseState st
   report.id = id;
   report.dry_run = options.dry_run;
   report.package = rendered.package;
+  report.message = rendered.message;
   MIST_TRY(report.plan,
            apply::make_plan(id, std::move(desired), owned, live, state.next_revision(), options.prune));
   report.revision = report.plan.revision;

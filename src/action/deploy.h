@@ -32,6 +32,7 @@ struct RenderedRelease {
   release::PackageInfo package;
   encoding::Value user_values;
   std::vector<release::RenderedObject> objects;
+  std::string message;  ///< of the package to its user
 };
 
 /// Renders for a release as it is now; called again when the release moved.
@@ -45,6 +46,7 @@ struct DeployReport {
   DryRun dry_run = DryRun::No;
   apply::Plan plan;
   release::PackageInfo package;
+  std::string message;  ///< of the package to its user; may hold anything
 };
 
 /// Refuses a release that is deployed already (Conflict, naming upgrade); one whose first install never

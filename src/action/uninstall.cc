@@ -225,6 +225,7 @@ Result<UninstallReport> uninstall(const Environment& environment, const Uninstal
     report.deleted += static_cast<std::size_t>(std::ranges::count(done.outcomes, apply::Outcome::Done));
     if (!done.failure) return {};
     activity.fail();
+    if (lock->lost()) return lock->loss();
     return std::move(*done.failure)
         .with_hint(fmt::format("run mistctl uninstall {} -n {} again: it goes on where this one ended",
                                plan.id.name, plan.id.ns));

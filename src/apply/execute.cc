@@ -79,11 +79,19 @@ class Writer {
       object["metadata"].set("resourceVersion", "1");
     else
       object["metadata"].set("uid", action.uid);
-    MIST_TRY(const kube::ObjectRef ref, reference(action));
+    MIST_TRY(kube::ObjectRef ref, reference(action));
     kube::ApplyOptions apply;
     apply.field_manager = options_.field_manager;
     apply.force = options_.force_conflicts;
     auto applied = client_.apply(ref, object, apply, context_);
+    // The handler of a new kind appears a moment after its definition is established, and nothing announces
+    // it.
+    for (int tries = 0;
+         action.late && tries < 50 && !applied.ok() && applied.error().kind == ErrorKind::NotFound; ++tries) {
+      if (!SystemClock().sleep(std::chrono::milliseconds(200), context_.stop())) break;
+      MIST_TRY(ref, reference(action));
+      applied = client_.apply(ref, object, apply, context_);
+    }
     if (!applied.ok() && create && applied.error().kind == ErrorKind::Conflict) {
       auto there = client_.get(ref, context_);
       // Ours by its mark: our own first try, whose answer was lost, or that of an earlier attempt.

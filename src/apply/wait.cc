@@ -133,12 +133,14 @@ Status wait_for(kube::Client& client, const kube::ObjectRef& ref,
   auto got = client.get(ref, context);
   if (!got.ok() && got.error().kind != ErrorKind::NotFound) return std::move(got).error();
   if (done(got.ok() ? &*got : nullptr)) return {};
-  bool satisfied = false;
+  bool satisfied = false, present = false;
   const Status watched = client.watch(
       ref.resource, options,
       [&](const kube::WatchEvent& event) {
-        if (event.type == kube::WatchEventType::Bookmark) return true;
-        satisfied = done(event.type == kube::WatchEventType::Deleted ? nullptr : &event.object);
+        // A Bookmark ends a listing: what was not in it is not there.
+        if (event.type == kube::WatchEventType::Bookmark && present) return true;
+        present = event.type == kube::WatchEventType::Added || event.type == kube::WatchEventType::Modified;
+        satisfied = done(present ? &event.object : nullptr);
         return !satisfied;
       },
       context);

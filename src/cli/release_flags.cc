@@ -139,7 +139,7 @@ Result<action::RenderedRelease> render_release(package::Renderer& renderer, cons
   return action::RenderedRelease{
       {source.reference, rendered.metadata.name, rendered.metadata.version, source.digest},
       std::move(values),
-      std::move(rendered.objects)};
+      std::move(rendered.objects), std::move(rendered.message)};
 }
 
 void print_deploy_report(const Invocation& invocation, World& world, const action::DeployReport& report,
@@ -152,6 +152,7 @@ void print_deploy_report(const Invocation& invocation, World& world, const actio
                                {"revision", report.revision},
                                {"changed", report.changed},
                                {"dryRun", dry},
+                               {"message", text_or_null(report.message)},
                                {"package", Value::object({{"reference", report.package.reference},
                                                           {"name", report.package.name},
                                                           {"version", report.package.version},
@@ -176,6 +177,7 @@ void print_deploy_report(const Invocation& invocation, World& world, const actio
   }
   world.out.write(fmt::format("{} {} at revision {} in namespace {}: {}\n", report.id.name, did,
                               report.revision, report.id.ns, counts(report.plan, false)));
+  if (!report.message.empty()) world.out.write("\n" + escape_controls(report.message, true) + "\n");
 }
 
 }  // namespace mist::cli

@@ -122,6 +122,7 @@ struct Renderer::Impl {
                      escape_controls(file.path));
     }
     rendered.exports = std::move(output.exports);
+    rendered.message = std::move(output.message);
     rendered.drawn = output.drawn;
     return rendered;
   }

@@ -54,6 +54,7 @@ struct Rendered {
   std::map<std::string, std::string> files;  ///< as the package gave them
   std::vector<apimachinery::RenderedObject> objects;
   Value exports;
+  std::string message;      ///< for the user, after installing; escape it before printing
   std::uint64_t drawn = 0;  ///< random bytes that the guest drew
 };
 

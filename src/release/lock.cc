@@ -49,7 +49,7 @@ Result<Anchor> await_free(const LockWorld& world, Anchor anchor, const LockOptio
   while (true) {
     // One silent term: watch the anchor until it changes or the term is over.
     const std::string seen = anchor.resource_version;
-    bool changed = false;
+    bool changed = false, present = false;
     kube::ListOptions only_anchor;
     only_anchor.ns = anchor.id.ns;
     only_anchor.field_selector = "metadata.name=" + anchor_name(anchor.id);
@@ -57,7 +57,9 @@ Result<Anchor> await_free(const LockWorld& world, Anchor anchor, const LockOptio
     const Status watched = world.client.watch(
         Store::secrets(), only_anchor,
         [&](const kube::WatchEvent& event) {
-          if (event.type == kube::WatchEventType::Bookmark) return true;
+          // A Bookmark ends a listing: an anchor that was not in it is gone.
+          if (event.type == kube::WatchEventType::Bookmark) return !(changed = changed || !present);
+          present = true;
           changed = event.type == kube::WatchEventType::Deleted ||
                     event.object.string_at({"metadata", "resourceVersion"}) != seen;
           return !changed;
@@ -149,6 +151,15 @@ bool ReleaseLock::lost() const {
   return lost_;
 }
 
+Error ReleaseLock::loss() const {
+  const std::scoped_lock guard(mutex_);
+  return error(ErrorKind::Conflict, "the lock of release {} was lost, so nothing more was written",
+               anchor_.id.display())
+      .with_because(loss_)
+      .with_hint(fmt::format("see what is there with mistctl status {} -n {}, then run the command again",
+                             anchor_.id.name, anchor_.id.ns));
+}
+
 Anchor ReleaseLock::anchor() const {
   const std::scoped_lock guard(mutex_);
   return anchor_;
@@ -189,6 +200,7 @@ Status ReleaseLock::change_locked(const AnchorChange& change, const Context& con
       Error failure = error(ErrorKind::Conflict, "the lock of release {} was lost", anchor_.id.display());
       if (now && now->lock)
         failure.because = fmt::format("{} took it over for \"{}\"", now->lock->holder, now->lock->operation);
+      loss_ = failure.because;
       failure.hint = "see what happened with mistctl status, then run the command again";
       return failure;
     }
@@ -219,10 +231,11 @@ void ReleaseLock::renew(std::stop_token stop) {
     if (stop.stop_requested()) return;
     const Duration remaining = renewed_at_ + right - world_.clock.steady_now();
     if (lost_ || remaining <= Duration::zero()) {
+      if (!lost_) loss_ = "it could not be renewed: " + renewed.error().to_line();
       lost_ = true;
       stop_writing_.request_stop();
-      world_.events.warn(fmt::format("stopped writing: the lock of {} could not be renewed: {}",
-                                     anchor_.id.display(), renewed.error().to_line()));
+      world_.events.warn(
+          fmt::format("stopped writing: the lock of {} could not be renewed", anchor_.id.display()));
       return;
     }
     pause = std::min<Duration>(term_ / 3, remaining);

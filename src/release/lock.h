@@ -56,6 +56,8 @@ class ReleaseLock {
   Context context() const;
   /// Why context() ended, when it was the lock.
   bool lost() const;
+  /// Conflict: what to report once lost() is true. The work itself only says that it was stopped.
+  Error loss() const;
 
   /// A copy of the anchor as last written.
   Anchor anchor() const;
@@ -79,6 +81,7 @@ class ReleaseLock {
   SteadyTime renewed_at_;  // guarded by mutex_
   bool held_ = true;       // guarded by mutex_
   bool lost_ = false;      // guarded by mutex_
+  std::string loss_;       // why it was lost; guarded by mutex_
   std::stop_source stop_writing_;
   std::optional<std::stop_callback<std::function<void()>>> parent_stop_;
   std::jthread renewer_;

@@ -62,6 +62,9 @@ Anchor anchor_from_metadata(const Value& object) {
 }
 
 Result<Anchor> anchor_from_secret(const Value& secret) {
+  if (secret.string_at("kind") != "Secret")
+    return error(ErrorKind::Invalid, "the server answered something that is no Secret")
+        .with_hint("check the server address of the context, and proxies on the way");
   Anchor anchor = anchor_from_metadata(secret);
   std::string seed, clock;
   if (!base64_decode(secret.string_at({"data", "seed"}), seed) || seed.size() != 32 ||
