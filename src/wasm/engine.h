@@ -40,7 +40,7 @@ struct Module::Impl {
   std::vector<Export> exports;
 };
 
-/// Owns the text and frees it: `message_of(error)`.
+/// Wasmtime's own words, with causes and backtrace.
 std::string message_of(const wasmtime_error_t& failure);
 std::string message_of(const wasm_trap_t& trap);
 

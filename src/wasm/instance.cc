@@ -189,7 +189,6 @@ Error Instance::Impl::failed(const Failure& failure) {
   Error result;
   if (interruption) {
     result = *std::move(interruption);
-    if (result.kind != ErrorKind::Trap) return result;
   } else if (wasi.stop && std::holds_alternative<OutputLimitReached>(*wasi.stop)) {
     const std::string value = fmt::format("{} MiB", limits.output_bytes >> 20);
     result = limit_reached(module->name, fmt::format("reached its output limit of {}", value),
@@ -203,7 +202,7 @@ Error Instance::Impl::failed(const Failure& failure) {
   } else {
     result = trap_error(failure, module->name);
   }
-  result.because = last_words(failure, wasi.err);
+  if (result.kind == ErrorKind::Trap) result.because = last_words(failure, wasi.err);
   return result;
 }
 

@@ -45,6 +45,7 @@ struct RunReport {
 class Instance {
  public:
   /// Instantiates, which may run guest code (a start function). `context` stops guests within about 10 ms.
+  /// Trap, Cancelled, Timeout; Internal if this process has no address space left.
   static Result<Instance> create(const Module& module, InstanceOptions options, const Context& context = {});
 
   Instance(Instance&&) noexcept;

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -207,6 +210,26 @@ TEST(Instance, StopsAtTheCallersDeadline) {
                           Context().with_timeout(std::chrono::milliseconds(30)));
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().kind, ErrorKind::Timeout);
+}
+
+TEST(Instance, SaysWhenTheProcessHasNoAddressSpace) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "AddressSanitizer itself needs more than the limit of this test";
+#endif
+  const Module module = module_of(R"((module (memory 1) (func (export "run"))))");
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const rlimit small{std::uint64_t{3} << 30, std::uint64_t{3} << 30};
+    ::setrlimit(RLIMIT_AS, &small);
+    const auto instance = Instance::create(module, {});
+    const bool good = !instance.ok() && instance.error().kind == ErrorKind::Internal &&
+                      instance.error().hint.find("ulimit -v") != std::string::npos;
+    ::_exit(good ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Instance, GivesEachRunItsOwnMemory) {

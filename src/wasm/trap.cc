@@ -104,6 +104,11 @@ std::optional<Error> limit_error(const Failure& failure, std::string_view name, 
   if (const auto pages = number_after(failure.message, "memory minimum size of "))
     return limit_reached(name, fmt::format("reached its memory limit: it begins with {}", mib(*pages << 16)),
                          "limits.memory", mib(limits.memory_bytes));
+  if (failure.message.find("mmap failed") != std::string::npos)
+    return error(ErrorKind::Internal, "this process has no address space left to run {}", name)
+        .with_because(failure.message.substr(0, failure.message.find('\n')))
+        .with_hint(
+            "ulimit -v unlimited; every package reserves 4 GiB of addresses, and uses only what it needs");
   if (failure.message.find("when growing table to ") != std::string::npos ||
       failure.message.find("table minimum size of ") != std::string::npos)
     return limit_reached(name, fmt::format("reached its table limit of {} elements", limits.table_elements),

@@ -21,7 +21,8 @@ struct Failure {
 Failure failure_of(const wasmtime_error_t& failure);
 Failure failure_of(const wasm_trap_t& trap);
 
-/// The limit that ended the guest, if one of Wasmtime's did: memory, tables, stack.
+/// The limit that ended the guest, if one that Wasmtime knows did: memory, tables, stack, or this process's
+/// own address space (Internal).
 std::optional<Error> limit_error(const Failure& failure, std::string_view name, const Limits& limits,
                                  std::size_t stack_bytes);
 

@@ -34,7 +34,6 @@ enum class Errno : std::uint16_t {
   NotDir = 54,
   NotSock = 57,
   NotSup = 58,
-  Overflow = 61,
   RoFs = 69,
   SPipe = 70,
   NotCapable = 76,
