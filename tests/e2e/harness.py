@@ -243,9 +243,10 @@ def secret(name, value="hidden-value", **metadata):
 def workload(kind, name, state=None, replicas=1, **spec):
     """A Deployment, StatefulSet, DaemonSet or Job whose Pods behave as devcluster's annotation says."""
     labels = {"app": name}
-    annotations = {"mistletoe.dev/dev-state": state} if state else {}
-    pod = {"metadata": {"labels": labels, "annotations": annotations},
+    pod = {"metadata": {"labels": labels},
            "spec": {"containers": [{"name": "main", "image": "example.com/main:1"}]}}
+    if state:
+        pod["metadata"]["annotations"] = {"mistletoe.dev/dev-state": state}
     if kind == "Job":
         pod["spec"]["restartPolicy"] = "Never"
         return {"apiVersion": "batch/v1", "kind": kind, "metadata": {"name": name}, "spec": {"template": pod, **spec}}

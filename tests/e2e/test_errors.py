@@ -1,0 +1,183 @@
+"""What users and clusters get wrong: exit code 1 (2 for the command line), clear words, nothing half-written."""
+import base64
+
+from harness import check, config_map, contains, equal, kubeconfig_text, secret, test, workload
+
+
+def nothing_was_written(t, release="shop"):
+    equal((t.owned(release), t.record(release)), (set(), []), "written in spite of the error")
+
+
+def refused_without_a_write(t, package, *says, arguments=(), **options):
+    mark = t.mark()
+    outcome = t.refused("install", "shop", "-p", package, *arguments, says=says, **options)
+    equal([r for r in t.requests(mark) if r.writes], [], "writes of a command that was refused")
+    return outcome
+
+
+@test
+def an_object_of_nobody_and_one_of_another_release(t):
+    t.kube.create("ConfigMap", t.ns, {"metadata": {"name": "theirs"}, "data": {"whose": "theirs"}})
+    package = t.package("p", config_map("fine"),
+                        "# a comment\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs}\n")
+    refused_without_a_write(t, package, "ConfigMap", "theirs", "00001.yaml:2", "belongs to no release", "try: ")
+    equal(t.kube.get("ConfigMap", t.ns, "theirs")["data"], {"whose": "theirs"})
+    t.run("install", "first", "-p", t.package("first", config_map("shared")))
+    refused_without_a_write(t, t.package("q", config_map("shared")), f"belongs to release {t.ns}/first", "try: ")
+    t.run("uninstall", "first", "--yes")
+
+
+@test
+def missing_namespaces(t):
+    missing = t.namespace("missing", create=False)
+    package = t.package("p", config_map("fine"))
+    t.refused("install", "shop", "-n", missing, "-p", package, says=["does not exist", "--create-namespace"])
+    # An object's own namespace is another matter: --create-namespace is for the release's.
+    t.refused("install", "shop", "-p", t.package("q", config_map("lost", namespace=missing)),
+              says=["ConfigMap", "lost", missing, "not found"])
+    t.refused("install", "shop", "-n", "Not_A_Name", "-p", package, says=["Not_A_Name"], code=None)
+
+
+@test
+def broken_documents(t):
+    broken = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n data: [\n"
+    refused_without_a_write(t, t.package("broken", config_map("fine"), broken), "00001.yaml:5")
+    refused_without_a_write(t, t.package("nameless", "apiVersion: v1\nkind: ConfigMap\n"), "00000.yaml:1", "metadata")
+    refused_without_a_write(t, t.package("kindless", "apiVersion: v1\nmetadata: {name: a}\n"), "00000.yaml:1", "kind")
+    refused_without_a_write(t, t.package("twice", config_map("a"), config_map("b"), config_map("a")),
+                            "00002.yaml:1", "00000.yaml:1", "twice")
+    refused_without_a_write(t, t.package("marked", config_map("a", labels={
+        "applyset.kubernetes.io/part-of": "mine"})), "applyset.kubernetes.io/part-of", "00000.yaml:1")
+    refused_without_a_write(t, t.package("placed", {
+        "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a", "namespace": "b"}}), "metadata.namespace")
+    refused_without_a_write(t, t.package("unknown", {
+        "apiVersion": "nobody.example.com/v1", "kind": "Thing", "metadata": {"name": "a"}}),
+        "Thing", "nobody.example.com", "00000.yaml:1")
+    refused_without_a_write(t, str(t.dir / "not-there"), "not-there")
+    refused_without_a_write(t, "nowhere/a/b:1.0.0", "nowhere", "registry")
+
+
+@test
+def fields_that_the_server_refuses(t):
+    """Found out by the server in the middle: the rest is written, recorded, and taken over by the next try."""
+    bad = workload("Deployment", "web")
+    bad["spec"]["replicas"] = "three"
+    failed = t.refused("install", "shop", "-p", t.package("p", config_map("fine"), bad),
+                       says=["Deployment", "web", "replicas", "00001.yaml:1", "try: "])
+    check(not t.lock("shop"), "still locked")
+    status = t.run("status", "shop", "-o", "json").json
+    equal((status["status"], status["deployedRevision"]), ("failed", None), failed)
+    unknown = workload("Deployment", "web")
+    unknown["spec"]["replicaas"] = 1
+    t.refused("install", "shop", "-p", t.package("q", config_map("fine"), unknown), says=["replicaas"])
+    t.run("install", "shop", "-p", t.package("r", config_map("fine"), workload("Deployment", "web")), "--wait")
+    t.run("uninstall", "shop", "--yes")
+    nothing_was_written(t)
+
+
+@test
+def an_admission_policy_refuses_with_its_own_words(t):
+    name = f"{t.ns}-policy"
+    policy = {"metadata": {"name": name}, "spec": {
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"],
+                                                "operations": ["CREATE", "UPDATE"]}],
+                             "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": t.ns}}},
+        "validations": [{"expression": "object.metadata.name != 'forbidden'",
+                         "message": "the house doesn't allow this name"}]}}
+    t.kube.create("ValidatingAdmissionPolicy", None, policy)
+    t.cleanup(lambda: t.kube.delete("ValidatingAdmissionPolicy", None, name))
+    t.kube.create("ValidatingAdmissionPolicyBinding", None, {
+        "metadata": {"name": name}, "spec": {"policyName": name, "validationActions": ["Deny"]}})
+    t.cleanup(lambda: t.kube.delete("ValidatingAdmissionPolicyBinding", None, name))
+
+    def enforced():
+        status, _ = t.kube.request("POST", t.kube.path("ConfigMap", t.ns) + "?dryRun=All",
+                                   {"metadata": {"name": "forbidden"}})
+        return status in (403, 422)
+
+    t.kube.wait("the policy is enforced", enforced)
+    package = t.package("p", config_map("fine"), config_map("forbidden"))
+    t.refused("install", "shop", "-p", package, "--dry-run=server", says=["the house doesn't allow this name"])
+    nothing_was_written(t)
+    t.refused("install", "shop", "-p", package,
+              says=["ConfigMap", "forbidden", "the house doesn't allow this name", "try: "])
+    t.run("uninstall", "shop", "--yes")
+    nothing_was_written(t)
+
+
+def as_user(t, token, name):
+    return t.file(f"kubeconfig-{name}", kubeconfig_text(t.kube.server, {"token": token}, t.kube.ca, t.ns))
+
+
+@test
+def a_user_without_rights(t):
+    user, token = t.identity("nobody")
+    kubeconfig = as_user(t, token, "nobody")
+    package = t.package("p", config_map("fine"))
+    for command in (["install", "shop", "-p", package], ["list"], ["list", "-A"], ["status", "shop"],
+                    ["uninstall", "shop", "--yes"]):
+        t.refused(*command, kubeconfig=kubeconfig, says=["secrets", "forbidden", user])
+    nothing_was_written(t)
+
+
+@test
+def a_user_with_just_enough_rights(t):
+    """No rights on Namespaces, none to list ConfigMaps, none beyond this namespace: install and the rest still work."""
+    user, token = t.identity("some")
+    kubeconfig = as_user(t, token, "some")
+    _, namespace, name = user.rsplit(":", 2)
+    writes = ["get", "create", "patch", "delete"]
+    t.kube.create("Role", t.ns, {"metadata": {"name": "some"}, "rules": [
+        {"apiGroups": [""], "resources": ["secrets"], "verbs": [*writes, "list", "watch"]},
+        {"apiGroups": [""], "resources": ["configmaps"], "verbs": writes}]})
+    t.kube.create("RoleBinding", t.ns, {
+        "metadata": {"name": "some"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "some"},
+        "subjects": [{"kind": "ServiceAccount", "namespace": namespace, "name": name}]})
+    package = t.package("p", *(config_map(f"c{i}") for i in range(6)))
+    t.run("install", "shop", "-p", package, kubeconfig=kubeconfig)
+    t.run("status", "shop", kubeconfig=kubeconfig)
+    less = t.package("less", *(config_map(f"c{i}") for i in range(3)))
+    contains(t.run("upgrade", "shop", "-p", less, kubeconfig=kubeconfig).out, "3 unchanged, 3 deleted")
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"ports": [{"port": 80}]}}
+    t.refused("upgrade", "shop", "-p", t.package("more", config_map("c0"), service), kubeconfig=kubeconfig,
+              says=["services", "forbidden"])
+    t.run("uninstall", "shop", "--yes", kubeconfig=kubeconfig)
+    nothing_was_written(t)
+
+
+@test
+def the_command_line(t):
+    package = t.package("p", config_map("fine"))
+    for arguments, words in (
+            (["install", "shop"], ["--package"]), (["install", "-p", package], ["NAME"]),
+            (["instal", "shop"], ["install"]), (["install", "shop", "-p", package, "--wiat"], ["--wait"]),
+            (["install", "shop", "-p", package, "--timeout", "soon"], ["--timeout", "soon"]),
+            (["install", "shop", "-p", package, "--dry-run=maybe"], ["maybe", "client"])):
+        mark = t.mark()
+        t.refused(*arguments, code=2, says=words)
+        equal(t.requests(mark), [], "requests of a wrong command line")
+    t.refused("install", "Not_A_Name", "-p", package, says=["Not_A_Name"], code=None)
+    nothing_was_written(t)
+
+
+@test
+def nothing_secret_is_ever_printed(t):
+    package = t.package("p", secret("hidden", "do-not-print-me"), config_map("fine"))
+    changed = t.package("changed", secret("hidden", "nor-this-one"), config_map("fine"))
+    refused = t.package("refused", {**secret("hidden", "not-even-broken"), "type": "kubernetes.io/tls"})
+    outcomes = [t.run("-vv", *arguments, code=None) for arguments in (
+        ["install", "shop", "-p", package], ["install", "shop", "-p", package],
+        ["upgrade", "shop", "-p", changed, "--dry-run", "-o", "json"], ["upgrade", "shop", "-p", changed],
+        ["upgrade", "shop", "-p", refused], ["status", "shop", "-o", "yaml"], ["list", "-o", "json"],
+        ["inspect", "release", "shop", "-o", "json"], ["inspect", "release", "shop"], ["uninstall", "shop", "--yes"])]
+    equal([outcome.code for outcome in outcomes], [0, 1, 0, 0, 1, 0, 0, 0, 0, 0], "exit codes")
+    values = ["do-not-print-me", "nor-this-one", "not-even-broken"]
+    words = values + [base64.b64encode(value.encode()).decode() for value in values] + [t.token, "Bearer ey"]
+    for outcome in outcomes:
+        for word in words:
+            check(word not in outcome.out + outcome.err, f"{word[:40]!r} is printed by:", outcome)
+    t.run("install", "shop", "-p", package)
+    shown = t.run("inspect", "release", "shop", "--show-secrets")
+    check(words[3] in shown.out or values[0] in shown.out, "--show-secrets shows them:", shown)

@@ -1,0 +1,89 @@
+"""generate says what install does, and says it twice with the same bytes."""
+import json
+import pathlib
+import subprocess
+
+from harness import check, config_map, contains, equal, secret, test, workload
+from test_demo import ROOT, git_registry
+
+
+def without_server_fields(live, wanted):
+    """What of `live` was asked for: only the fields that `wanted` has, deep."""
+    if isinstance(wanted, dict) and isinstance(live, dict):
+        return {key: without_server_fields(live.get(key), value) for key, value in wanted.items()}
+    if isinstance(wanted, list) and isinstance(live, list) and len(live) == len(wanted):
+        return [without_server_fields(there, value) for there, value in zip(live, wanted)]
+    return live
+
+
+def compared(t, release, *arguments):
+    """generate -r, then install; each object that generate printed is so in the cluster, and there are no others."""
+    rendered = t.run("generate", release, *arguments, "-n", t.ns, "-r", "-o", "json").json["items"]
+    t.run("install", release, *arguments)
+    names = set()
+    for wanted in rendered:
+        kind, name = wanted["kind"], wanted["metadata"]["name"]
+        names.add(f"{kind}/{name}")
+        live = t.kube.get(kind, wanted["metadata"].get("namespace"), name)
+        check(live, f"{kind} {name} was generated and is not there")
+        equal(without_server_fields(live, wanted), wanted, f"{kind} {name}")
+    return names
+
+
+@test
+def generate_equals_install(t):
+    git_registry(t)
+    made = t.namespace("made", create=False)
+    equal(compared(t, made, "-p", "mistletoe/examples/namespace-example:0.1.2"), {f"Namespace/{made}"})
+    web = compared(t, "hello", "-p", "mistletoe/examples/hello-web:0.1.0", "-s", "replicas: 1")
+    equal(t.owned("hello"), web, "objects of the release")
+    package = t.package("p", config_map("a"), secret("b"), workload("Deployment", "c"),
+                        config_map("elsewhere", namespace=t.namespace("b")))
+    equal(compared(t, "plain", "-p", package),
+          {"ConfigMap/a", "Secret/b", "Deployment/c", "ConfigMap/elsewhere"})
+    # Of what was just installed, generate gives exactly what an upgrade finds unchanged.
+    equal(t.run("upgrade", "plain", "-p", package, "-o", "json").json["changed"], False)
+
+
+@test
+def the_same_bytes_twice(t):
+    git_registry(t)
+    arguments = ["generate", "hello", "-p", "mistletoe/examples/hello-web:0.1.0", "-s", "message: Ü\t☃", "-r"]
+    first = t.run(*arguments)
+    equal(t.run(*arguments).out, first.out, "the second time")
+    equal(t.run(*arguments, kubeconfig=str(t.dir / "no-cluster")).out, first.out, "without a cluster")
+    yaml = json.loads(t.run(*arguments, "-o", "json").out)
+    equal(len(yaml["items"]), first.out.count("\nkind: "), "objects in JSON and YAML")
+    # With a home of its own, as on another machine: this package draws nothing, so that changes nothing.
+    process = subprocess.run([t.mistctl, *arguments], capture_output=True, text=True, cwd=t.dir,
+                             env=t.environment(HOME=str(t.dir / "b")))
+    equal(process.stdout, first.out, "elsewhere")
+    directory = t.dir / "out"
+    t.run(*arguments[:-1], "-o", f"dir={directory}")
+    check(any(directory.rglob("*.yaml")), "no files were written")
+
+
+@test
+def guests_in_c_go_and_rust_are_alike(t):
+    """The same package in three languages and two ABIs gives the same objects."""
+    built = subprocess.run(["bash", ROOT / "tests/conformance/build.sh"], capture_output=True, text=True)
+    check(built.returncode == 0, built.stderr)
+    directory = pathlib.Path(built.stdout.strip().splitlines()[-1])
+    modules = sorted(directory.glob("*.wasm"))
+    equal({module.name.split("-")[0] for module in modules}, {"c", "go", "rust"}, "languages of the guests")
+    outputs = {}
+    for module in modules:
+        outputs[module.name] = t.run("generate", "my-namespace", "-p", str(module), "-o", "json").out
+    contains(next(iter(outputs.values())), '"kind": "Namespace"', "my-namespace")
+    equal(len(set(outputs.values())), 1, json.dumps(outputs, indent=1)[:3000])
+
+
+@test
+def values_that_do_not_fit_the_schema(t):
+    git_registry(t)
+    package = "mistletoe/examples/hello-web:0.1.0"
+    for command in (["generate"], ["install"]):
+        t.refused(*command, "hello", "-p", package, "-s", "replicas: many", says=["replicas", "many"])
+    mark = t.mark()
+    t.refused("install", "hello", "-p", package, "-s", "replcas: 2", says=["replcas"])
+    equal([r for r in t.requests(mark) if r.writes], [], "writes")
