@@ -33,6 +33,8 @@ TEST(Text, SuggestsOnlyWhatIsNear) {
   EXPECT_EQ(nearest("instal", kVerbs), "install");
   EXPECT_EQ(nearest("upgarde", kVerbs), "upgrade");
   EXPECT_EQ(nearest("frobnicate", kVerbs), "");
+  constexpr std::string_view kFlags[] = {"name", "wait", "quiet"};
+  EXPECT_EQ(nearest("wiat", kFlags), "wait") << "two swapped letters are one mistake";
 }
 
 TEST(Text, ChecksDnsNames) {
