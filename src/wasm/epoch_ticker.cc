@@ -4,10 +4,10 @@ namespace mist::wasm {
 
 void EpochTicker::enter() {
   const std::lock_guard lock(mutex_);
-  if (++running_ > 1) return;
+  ++running_;
   if (!thread_.joinable())
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
-  else
+  else if (idle_)
     changed_.notify_one();
 }
 
@@ -18,10 +18,22 @@ void EpochTicker::leave() {
 
 void EpochTicker::run(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  while (changed_.wait(lock, stop, [this] { return running_ > 0; })) {
-    // Nothing notifies while a guest runs, so this is a sleep that a stop can end.
+  int quiet = 0;
+  while (!stop.stop_requested()) {
+    // One render is many short calls: the thread goes on for a while without being woken for each of them.
+    if (quiet == kQuietPeriods) {
+      idle_ = true;
+      changed_.wait(lock, stop, [this] { return running_ > 0; });
+      idle_ = false;
+      quiet = 0;
+    }
     changed_.wait_for(lock, stop, kPeriod, [&] { return stop.stop_requested(); });
-    if (running_ > 0) tick_();
+    if (running_ > 0) {
+      tick_();
+      quiet = 0;
+    } else {
+      ++quiet;
+    }
   }
 }
 

@@ -23,12 +23,15 @@ class EpochTicker {
   void leave();
 
  private:
+  static constexpr int kQuietPeriods = 10;
+
   void run(const std::stop_token& stop);
 
   std::function<void()> tick_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  int running_ = 0;
+  int running_ = 0;    // guests
+  bool idle_ = false;  // the thread waits for one
   std::jthread thread_;
 };
 
