@@ -224,3 +224,39 @@ def interrupted_install_frees_the_lock_and_resumes(t):
         is_whole(t, release, 0, 2)
 
     sweep(t, measured.count, False, one, step=10)
+
+
+@test
+def a_process_that_was_stopped_and_wakes_up_too_late(t):
+    """Stopped in the middle of its writes, as a sleeping laptop is, while somebody takes its lock over: when it wakes
+    up it must notice before it writes anything more."""
+    many = 80  # more than are sent at once
+    start = [config_map(f"c{i:02}", {"key": "start"}) for i in range(many)]
+    t.run("install", "shop", "-p", t.package("start", *start))
+    sleeper = t.package("a", *(config_map(f"c{i:02}", {"key": "a"}) for i in range(many)))
+    second = t.package("b", *(config_map(f"c{i:02}", {"key": "b"}) for i in range(many)))
+    stopped, ready, writes = threading.Event(), threading.Event(), []
+
+    def stop_it(number, method, path):
+        if method == "PATCH" and "/configmaps/" in path:
+            writes.append(path)
+            if len(writes) == 5:
+                ready.wait()
+                os.kill(process.pid, signal.SIGSTOP)
+                stopped.set()
+
+    proxy = Proxy(t.kube, t.token, after=stop_it)
+    t.cleanup(proxy.stop)
+    kubeconfig = t.file("kubeconfig-sleeper", kubeconfig_text(proxy.url, {}, namespace=t.ns))
+    process = t.start("upgrade", "shop", "-p", sleeper, kubeconfig=kubeconfig, term_ms=TERM_MS)
+    ready.set()
+    check(stopped.wait(60), "it never wrote")
+    t.run("upgrade", "shop", "-p", second, "--lock-wait", "10s")
+    os.kill(process.pid, signal.SIGCONT)
+    woken = t.finish(process, code=1)
+    contains(woken.err, "lock")
+    equal({item["data"]["key"] for item in t.kube.list("ConfigMap", t.ns)
+           if item["metadata"]["name"] != "kube-root-ca.crt"}, {"b"}, "what the second one wrote was overwritten")
+    status = t.run("status", "shop", "-o", "json").json
+    equal((status["status"], status["lockedBy"]), ("deployed", None), "the release")
+    equal({o["health"] for o in status["objects"]}, {"ready"}, "status")
