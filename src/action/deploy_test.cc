@@ -38,7 +38,7 @@ class DeployTest : public ::testing::Test {
                    encoding::Value values = encoding::Value::object()) {
     return [=, this](const ReleaseState&) -> Result<RenderedRelease> {
       MIST_TRY(auto objects, package::parse_objects({{"all.yaml", yaml}}, events));
-      return RenderedRelease{{"test:1", "test", "1", digest}, values, std::move(objects)};
+      return RenderedRelease{{"test:1", "test", "1", digest}, values, std::move(objects), {}};
     };
   }
   Result<DeployReport> install_now(std::string yaml, DeployOptions options = {}) {

@@ -3,7 +3,9 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <string>
 #include <system_error>
 #include <vector>
 
@@ -46,12 +48,19 @@ mist::Path program_path(const char* argv0) {
 mist::Result<std::unique_ptr<mist::kube::Client>> connect(const mist::cli::ClusterChoice& choice,
                                                           mist::cli::World& world) {
   MIST_TRY(const mist::config::Paths paths, mist::cli::paths_of(world));
-  const mist::kube::ConnectOptions options{
+  mist::kube::ConnectOptions options{
       .kubeconfig = choice.kubeconfig,
       .context = choice.context,
       .ns = choice.ns,
       .user_agent = mist::kube::user_agent("mistctl", world.build.version),
       .cache_directory = paths.discovery(),
+  };
+  // -v: each request in a line. Quiet otherwise, because debug messages are dropped there.
+  options.retry.tracer = [events = world.events](const mist::http::RequestTrace& trace) {
+    events->debug(fmt::format("{} {} {} in {} ms{}", trace.method, trace.url,
+                              trace.status != 0 ? std::to_string(trace.status) : trace.problem,
+                              std::chrono::duration_cast<std::chrono::milliseconds>(trace.duration).count(),
+                              trace.attempt > 1 ? fmt::format(", attempt {}", trace.attempt) : ""));
   };
   MIST_TRY(auto client, mist::kube::connect(options, {.fs = world.files,
                                                       .processes = world.processes,

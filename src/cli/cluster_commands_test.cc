@@ -1,0 +1,109 @@
+// The commands on clusters, whole, against a cluster in memory: what they print, and that it is as
+// schemas/cli says.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/commands.h"
+#include "encoding/json.h"
+#include "encoding/schema.h"
+#include "testing/fake_cluster.h"
+#include "testing/fake_world.h"
+
+namespace mist::cli {
+namespace {
+
+using encoding::Value;
+using ::testing::HasSubstr;
+
+struct ClusterCommands : ::testing::Test {
+  ClusterCommands() {
+    fake.world.connect = [this](const ClusterChoice&, World&) -> Result<std::unique_ptr<kube::Client>> {
+      return std::unique_ptr<kube::Client>(cluster.client_for("mistctl"));
+    };
+    manifest(R"({apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {a: "1"}})"
+             "\n---\n"
+             R"({apiVersion: v1, kind: Secret, metadata: {name: key}, stringData: {password: hunter2}})");
+  }
+  void manifest(std::string_view text) { ASSERT_TRUE(fake.files.write(package / "all.yaml", text).ok()); }
+
+  ExitCode run(std::vector<std::string> args) { return fake.run(args, command_table()); }
+
+  Value printed(std::vector<std::string> args, std::string_view schema_name) {
+    args.insert(args.end(), {"-o", "json"});
+    EXPECT_EQ(run(args), ExitCode::Ok) << fake.err.take();
+    const auto value = encoding::parse_json(fake.out.take());
+    EXPECT_TRUE(value.ok());
+    const Path path = Path(MIST_SOURCE_DIR) / "schemas/cli" / fmt::format("{}.schema.json", schema_name);
+    const auto schema = encoding::Schema::compile(*encoding::parse_json(*fake.files.read(path)));
+    EXPECT_TRUE(schema.ok()) << schema.error().to_line();
+    for (const encoding::SchemaIssue& issue : schema->validate(*value))
+      ADD_FAILURE() << schema_name << ": " << issue.message;
+    return *value;
+  }
+
+  testing::FakeCluster cluster;
+  testing::FakeWorld fake;
+  const Path package = fake.home.path() / "package";
+};
+
+TEST_F(ClusterCommands, PrintWhatTheirSchemasSay) {
+  printed({"inspect", "package", package.string()}, "inspect-package");
+  EXPECT_EQ(
+      printed({"install", "web", "-p", package.string(), "--dry-run"}, "deploy").find("dryRun")->as_bool(),
+      true);
+  EXPECT_EQ(printed({"install", "web", "-p", package.string()}, "deploy").find("objects")->size(), 2u);
+  EXPECT_EQ(printed({"upgrade", "web"}, "deploy").find("changed")->as_bool(), false);
+  EXPECT_EQ(printed({"list", "-A"}, "list").find("releases")->size(), 1u);
+  EXPECT_EQ(printed({"status", "web"}, "status").string_at("status"), "deployed");
+  printed({"inspect", "release", "web"}, "inspect-release");
+  printed({"uninstall", "web", "--dry-run"}, "uninstall");
+  printed({"uninstall", "web", "--yes"}, "uninstall");
+  EXPECT_EQ(printed({"list"}, "list").find("releases")->size(), 0u);
+}
+
+TEST_F(ClusterCommands, SecretsAreShownOnlyWhenAskedFor) {
+  ASSERT_EQ(run({"install", "web", "-p", package.string(), "-vv"}), ExitCode::Ok) << fake.err.take();
+  ASSERT_EQ(run({"inspect", "release", "web"}), ExitCode::Ok);
+  ASSERT_EQ(run({"status", "web"}), ExitCode::Ok);
+  const std::string all = fake.out.take() + fake.err.take();
+  EXPECT_THAT(all, ::testing::Not(HasSubstr("hunter2")));
+  EXPECT_THAT(all, ::testing::Not(HasSubstr("aHVudGVyMg==")));
+  ASSERT_EQ(run({"inspect", "release", "web", "--show-secrets"}), ExitCode::Ok);
+  EXPECT_THAT(fake.out.take(), HasSubstr("aHVudGVyMg=="));
+}
+
+TEST_F(ClusterCommands, UpgradeKeepsPackageAndValuesEachByItself) {
+  ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+  manifest("{apiVersion: v1, kind: ConfigMap, metadata: {name: two}}");
+  ASSERT_EQ(run({"upgrade", "web"}), ExitCode::Ok) << fake.err.take();
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "one"));
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "two"));
+}
+
+TEST_F(ClusterCommands, UninstallAsksAndScriptsMustSayYes) {
+  ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+  EXPECT_EQ(run({"uninstall", "web"}), ExitCode::Usage);
+  EXPECT_THAT(fake.err.take(), HasSubstr("--yes"));
+  fake.in.terminal = fake.err.terminal = true;
+  fake.in.lines = {"n"};
+  EXPECT_NE(run({"uninstall", "web"}), ExitCode::Ok);
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "one"));
+  fake.in.lines = {"y"};
+  EXPECT_EQ(run({"uninstall", "web"}), ExitCode::Ok) << fake.err.take();
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "one"));
+}
+
+TEST_F(ClusterCommands, ErrorsNameWhatToDo) {
+  EXPECT_EQ(run({"upgrade", "web", "-p", package.string()}), ExitCode::Failed);
+  EXPECT_THAT(fake.err.take(), HasSubstr("mistctl install web"));
+  EXPECT_EQ(run({"install", "Web", "-p", package.string()}), ExitCode::Usage);
+  EXPECT_EQ(run({"install", "web", "-p", "package"}), ExitCode::Failed);
+  EXPECT_EQ(run({"status", "web"}), ExitCode::Failed);
+  EXPECT_EQ(run({"install", "web", "-p", package.string(), "--set", "a=1"}), ExitCode::Failed);
+  EXPECT_THAT(fake.err.take(), HasSubstr("takes no values"));
+  EXPECT_EQ(cluster.writes(), 0u);
+}
+
+}  // namespace
+}  // namespace mist::cli
