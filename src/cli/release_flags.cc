@@ -139,7 +139,8 @@ Result<action::RenderedRelease> render_release(package::Renderer& renderer, cons
   return action::RenderedRelease{
       {source.reference, rendered.metadata.name, rendered.metadata.version, source.digest},
       std::move(values),
-      std::move(rendered.objects), std::move(rendered.message)};
+      std::move(rendered.objects),
+      std::move(rendered.message)};
 }
 
 void print_deploy_report(const Invocation& invocation, World& world, const action::DeployReport& report,
