@@ -100,7 +100,11 @@ Result<std::unique_ptr<package::Renderer>> open_renderer(const Invocation& invoc
   wasm::Limits limits;
   limits.memory_bytes = static_cast<std::uint64_t>(invocation.number("limit-memory")) << 20;
   limits.guest_time = invocation.duration("limit-time");
-  return std::make_unique<package::Renderer>(paths.compiled_code(), limits, *world.events);
+  limits.output_bytes = static_cast<std::uint64_t>(invocation.number("limit-output")) << 20;
+  limits.table_elements = static_cast<std::uint64_t>(invocation.number("limit-table"));
+  return std::make_unique<package::Renderer>(paths.compiled_code(), limits,
+                                             static_cast<std::size_t>(invocation.number("limit-stack")) << 10,
+                                             *world.events);
 }
 
 }  // namespace mist::cli

@@ -48,6 +48,21 @@ inline constexpr Flag kSandboxFlagList[] = {
      .value = "TIME",
      .help = "Processor time that a package may use",
      .fallback = "10s"},
+    {.name = "limit-output",
+     .type = FlagType::Number,
+     .value = "MIB",
+     .help = "How much a package may print",
+     .fallback = "64"},
+    {.name = "limit-stack",
+     .type = FlagType::Number,
+     .value = "KIB",
+     .help = "Call stack that a package may use",
+     .fallback = "1024"},
+    {.name = "limit-table",
+     .type = FlagType::Number,
+     .value = "COUNT",
+     .help = "Elements that each table of a package may have",
+     .fallback = "1000000"},
 };
 inline constexpr FlagGroup kSandboxFlags{"Sandbox flags", kSandboxFlagList};
 

@@ -93,7 +93,7 @@ TEST(ParseObjects, ErrorsShowTheLine) {
 
 TEST(Renderer, PlainYamlIsAPackageWithoutValues) {
   NullEventSink events;
-  Renderer renderer({}, {}, events);
+  Renderer renderer({}, {}, 1 << 20, events);
   Source source{
       "./dir", "dir", "", "sha256:0",
       std::map<std::string, std::string>{

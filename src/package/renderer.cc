@@ -75,6 +75,7 @@ std::span<const std::byte> bytes_of(const std::string& text) { return std::as_by
 struct Renderer::Impl {
   Path code_cache;
   wasm::Limits limits;
+  std::size_t stack_bytes;
   EventSink& events;
   std::mutex mutex;
   std::optional<wasm::Runtime> runtime;  // guarded by mutex until made; then any thread
@@ -84,6 +85,7 @@ struct Renderer::Impl {
     if (!runtime) {
       wasm::RuntimeOptions options;
       options.cache_directory = code_cache;
+      options.stack_bytes = stack_bytes;
       MIST_TRY(runtime, wasm::Runtime::create(options, events));
     }
     return &*runtime;
@@ -157,8 +159,8 @@ struct Renderer::Impl {
   }
 };
 
-Renderer::Renderer(Path code_cache, wasm::Limits limits, EventSink& events)
-    : impl_(new Impl{std::move(code_cache), limits, events, {}, std::nullopt}) {}
+Renderer::Renderer(Path code_cache, wasm::Limits limits, std::size_t stack_bytes, EventSink& events)
+    : impl_(new Impl{std::move(code_cache), limits, stack_bytes, events, {}, std::nullopt}) {}
 Renderer::~Renderer() = default;
 
 Result<Rendered> Renderer::render_files(const Source& source, const RenderRequest& request,

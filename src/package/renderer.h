@@ -66,8 +66,9 @@ struct Inspection {
 
 class Renderer {
  public:
-  /// `code_cache`: directory of compiled code; empty: none. `events` outlives the renderer.
-  Renderer(Path code_cache, wasm::Limits limits, EventSink& events);
+  /// `code_cache`: directory of compiled code; empty: none. `stack_bytes`: of guest calls. `events` outlives
+  /// the renderer.
+  Renderer(Path code_cache, wasm::Limits limits, std::size_t stack_bytes, EventSink& events);
   Renderer(const Renderer&) = delete;
   Renderer& operator=(const Renderer&) = delete;
   ~Renderer();

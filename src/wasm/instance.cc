@@ -132,7 +132,7 @@ std::optional<Error> Instance::Impl::exceeded() const {
   if (used + (began ? thread_time() - *began : Duration{}) < limits.guest_time) return std::nullopt;
   const auto seconds = std::chrono::duration<double>(limits.guest_time).count();
   return limit_reached(module->name, fmt::format("reached its time limit of {:g} s", seconds),
-                       "limits.guestTime", fmt::format("{:g}s", seconds));
+                       "--limit-time", fmt::format("{:g}s", seconds));
 }
 
 wasmtime_error_t* Instance::Impl::on_tick(wasmtime_context_t*, void* self, std::uint64_t* delta,
@@ -192,7 +192,7 @@ Error Instance::Impl::failed(const Failure& failure) {
   } else if (wasi.stop && std::holds_alternative<OutputLimitReached>(*wasi.stop)) {
     const std::string value = fmt::format("{} MiB", limits.output_bytes >> 20);
     result = limit_reached(module->name, fmt::format("reached its output limit of {}", value),
-                           "limits.output", value);
+                           "--limit-output", value);
   } else if (wasi.stop) {
     result = error(ErrorKind::Trap,
                    "{} sleeps for ever: its clock reached its limit, and nothing outside can wake it",

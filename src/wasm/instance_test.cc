@@ -76,11 +76,11 @@ struct TrapCase {
 
 TEST(Instance, SaysWhichFaultOrLimitEndedTheGuest) {
   const std::vector<TrapCase> cases = {
-      {"(loop (br 0))", "time limit of 0.2 s", "limits.guestTime"},
-      {"(loop (drop (memory.grow (i32.const 1))) (br 0))", "memory limit: it wanted 5 MiB", "limits.memory"},
+      {"(loop (br 0))", "time limit of 0.2 s", "--limit-time"},
+      {"(loop (drop (memory.grow (i32.const 1))) (br 0))", "memory limit: it wanted 5 MiB", "--limit-memory"},
       {"(loop (drop (table.grow 0 (ref.null func) (i32.const 100))) (br 0))", "table limit of 1000",
-       "limits.tableElements"},
-      {"(call $deeper)", "stack limit of 1024 KiB", "limits.stack"},
+       "--limit-table"},
+      {"(call $deeper)", "stack limit of 1024 KiB", "--limit-stack"},
       {"unreachable", "unreachable", "author"},
       {"(drop (i32.load (i32.const 65536)))", "outside its memory", "author"},
       {"(i32.store (i32.const -1) (i32.const 0))", "outside its memory", "author"},

@@ -20,7 +20,7 @@ namespace mist::wasm {
 struct RuntimeOptions {
   Path cache_directory;  ///< of compiled code; empty: compile every time
   std::uint64_t cache_bytes = std::uint64_t{1} << 30;
-  /// How deep guest calls may nest, in bytes of stack; setting limits.stack. The threads that run guests need
+  /// How deep guest calls may nest, in bytes of stack; flag --limit-stack. The threads that run guests need
   /// a stack that is at least 1 MiB larger.
   std::size_t stack_bytes = std::size_t{1} << 20;
 };

@@ -77,7 +77,7 @@ class Session {
     if (*length > options_->limits.output_bytes)
       return error(ErrorKind::Trap, "{} reached its output limit: it gave a document of {} bytes",
                    module_->name(), *length)
-          .with_hint(fmt::format("if that is what it needs, raise the setting limits.output, now {} MiB",
+          .with_hint(fmt::format("if that is what it needs, raise --limit-output, now {} MiB",
                                  options_->limits.output_bytes >> 20));
     const auto text = memory.text(*address, *length);
     if (!text)
