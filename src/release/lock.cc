@@ -82,6 +82,14 @@ Result<Anchor> await_free(const LockWorld& world, Anchor anchor, const LockOptio
   }
 }
 
+// The anchor, if it carries `lock` itself: the write that took it succeeded, only its answer was lost.
+Result<std::optional<Anchor>> own_lock(const LockWorld& world, const ReleaseId& id, const Lock& lock,
+                                       const Context& context) {
+  MIST_TRY(std::optional<Anchor> now, world.store.read_anchor(id, context));
+  if (now && (!now->lock || now->lock->token != lock.token)) now.reset();
+  return now;
+}
+
 }  // namespace
 
 bool anchor_moved(const Error& failure) {
@@ -103,9 +111,16 @@ Result<std::unique_ptr<ReleaseLock>> ReleaseLock::create(LockWorld world, Anchor
                                                          const LockOptions& options, const Context& context) {
   const Lock lock = new_lock(world, options);
   anchor.lock = lock;
-  MIST_TRY(Anchor created, world.store.create_anchor(std::move(anchor), context));
+  const ReleaseId id = anchor.id;
+  auto created = world.store.create_anchor(std::move(anchor), context);
+  if (!created.ok()) {
+    if (created.error().kind != ErrorKind::Retryable) return std::move(created).error();
+    MIST_TRY(std::optional<Anchor> ours, own_lock(world, id, lock, context));
+    if (!ours) return std::move(created).error();
+    created = *std::move(ours);
+  }
   return std::unique_ptr<ReleaseLock>(
-      new ReleaseLock(world, std::move(created), lock, options.term, context));
+      new ReleaseLock(world, *std::move(created), lock, options.term, context));
 }
 
 Result<std::unique_ptr<ReleaseLock>> ReleaseLock::acquire(LockWorld world, Anchor anchor, AnchorChange change,
@@ -124,8 +139,10 @@ Result<std::unique_ptr<ReleaseLock>> ReleaseLock::acquire(LockWorld world, Ancho
   change.lock = std::optional<Lock>(lock);
   Status taken = world.store.change_anchor(free, change, context);
   if (!taken) {
-    if (taken.error().kind == ErrorKind::Conflict) return moved(std::move(taken).error());
-    return std::move(taken).error();
+    if (taken.error().kind != ErrorKind::Conflict) return std::move(taken).error();
+    MIST_TRY(std::optional<Anchor> ours, own_lock(world, free.id, lock, context));
+    if (!ours) return moved(std::move(taken).error());
+    free = *std::move(ours);
   }
   return std::unique_ptr<ReleaseLock>(new ReleaseLock(world, std::move(free), lock, options.term, context));
 }

@@ -188,6 +188,22 @@ Status Store::delete_anchor(const Anchor& anchor, const Context& context) {
   return {};
 }
 
+// A create whose outcome is unknown (5xx, a broken connection) isn't safe to repeat by itself; looking first
+// makes it so: the random attempt in it tells our own from anybody else's. That look's own back-off paces us.
+Status Store::create_own(const ReleaseId& id, const Value& object, const Context& context) {
+  const auto attempt = [](const Value& value) {
+    return value.string_at({"metadata", "annotations", kAttemptAnnotation});
+  };
+  for (int tries = 1;; ++tries) {
+    auto created = client_.create(secrets(), id.ns, object, context);
+    if (created.ok()) return {};
+    if (created.error().kind != ErrorKind::Retryable || tries == 4) return std::move(created).error();
+    auto there = client_.get(secret(id, std::string(object.string_at({"metadata", "name"}))), context);
+    if (there.ok() && attempt(*there) == attempt(object)) return {};
+    if (there.ok() || there.error().kind != ErrorKind::NotFound) return std::move(created).error();
+  }
+}
+
 // A blob is {"inline": base64} or {"first": i, "count": n}, with the digest of the packed bytes. The record's
 // chunks are numbered from 0, the inventory's from 1000, so that both fit one attempt.
 Result<Value> Store::write_blob(const Anchor& anchor, const Revision& revision, std::string_view what,
@@ -210,9 +226,7 @@ Result<Value> Store::write_blob(const Anchor& anchor, const Revision& revision, 
                                        {"immutable", true},
                                        {"metadata", owned_metadata(anchor, revision, name, "chunk")},
                                        {"data", Value::object({{"chunk", base64_encode(part)}})}});
-    auto created = client_.create(secrets(), anchor.id.ns, chunk, context);
-    if (!created) return std::move(created).error();
-    return {};
+    return create_own(anchor.id, chunk, context);
   }));
   ref.set("first", first);
   ref.set("count", count);
@@ -271,9 +285,7 @@ Status Store::create_revision(const Anchor& anchor, const Revision& revision, co
                      {"type", kSecretType},
                      {"metadata", std::move(metadata)},
                      {"data", Value::object({{"record", base64_encode(encoding::to_json(record))}})}});
-  auto created = client_.create(secrets(), anchor.id.ns, object, context);
-  if (!created) return std::move(created).error().with_frame(frame);
-  return {};
+  return create_own(anchor.id, object, context).in(frame);
 }
 
 Result<std::optional<Revision>> Store::read_revision(const ReleaseId& id, int number,

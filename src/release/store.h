@@ -59,6 +59,7 @@ class Store {
   kube::ObjectRef secret(const ReleaseId& id, std::string name) const {
     return {secrets(), id.ns, std::move(name)};
   }
+  Status create_own(const ReleaseId& id, const Value& object, const Context& context);
   Result<Value> write_blob(const Anchor& anchor, const Revision& revision, std::string_view what,
                            const std::string& bytes, const Context& context);
   Result<std::string> read_blob(const ReleaseId& id, const Value& secret, std::string_view what,
