@@ -7,9 +7,12 @@ cd "$(dirname "$0")/.."
 step() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
 # run COMMAND...: shows it as one would type it, then does it.
 run() {
-  printf '\033[1m$ mistctl'
-  printf ' %s' "$@"
-  printf '\033[0m\n'
+  local word line='$ mistctl'
+  for word in "$@"; do
+    [[ $word == *' '* ]] && word="'$word'"
+    line+=" $word"
+  done
+  printf '\033[1m%s\033[0m\n' "$line"
   "$mistctl" "$@"
 }
 

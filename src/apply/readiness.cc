@@ -47,9 +47,9 @@ Readiness deployment(const Value& d) {
   const std::int64_t want = number(d, {"spec", "replicas"}, 1);
   const std::int64_t updated = number(d, {"status", "updatedReplicas"}, 0);
   if (updated < want) return replicas(updated, want, "updated");
-  if (number(d, {"status", "replicas"}, 0) > updated)
-    return progress(
-        fmt::format("{} old replicas are still there", number(d, {"status", "replicas"}, 0) - updated));
+  if (const std::int64_t old = number(d, {"status", "replicas"}, 0) - updated; old > 0)
+    return progress(fmt::format("{} still there", plural(static_cast<std::size_t>(old), "old replica") +
+                                                      (old == 1 ? " is" : " are")));
   const std::int64_t available = number(d, {"status", "availableReplicas"}, 0);
   if (available < want) return replicas(available, want, "available");
   const std::int64_t ready = number(d, {"status", "readyReplicas"}, 0);

@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(
              Health::InProgress, "1 of 2 replicas are available"},
         Case{"{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 1}, spec: {replicas: 2}, "
              "status: {observedGeneration: 1, replicas: 3, updatedReplicas: 2}}",
-             Health::InProgress, "1 old replicas are still there"},
+             Health::InProgress, "1 old replica is still there"},
         Case{"{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 1}, spec: {replicas: 0}, "
              "status: {observedGeneration: 1}}",
              Health::Ready, ""},
