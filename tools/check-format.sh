@@ -4,7 +4,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 mapfile -t files < <(git ls-files -- 'src/*.cc' 'src/*.h' 'tests/*.cc' 'tests/*.h' 'third_party/fmt/*.cc' 'bench/*.cc' 'bench/*.h')
 if ! clang-format-19 --dry-run --Werror "${files[@]}" 2>/tmp/format.$$; then
-  grep -o '^[^:]*:[0-9]*' /tmp/format.$$ | sort -u -t: -k1,1 | head -20
+  grep -oE '^[^ :]+\.(cc|h):[0-9]+' /tmp/format.$$ | sort -u -t: -k1,1 | head -20
   echo "run: clang-format-19 -i FILES"
   rm -f /tmp/format.$$
   exit 1

@@ -24,8 +24,9 @@ step() {
 }
 # need NAME COMMAND...: what everything after depends on.
 need() {
+  local before=${#failed[@]}
   step "$@"
-  ((${#failed[@]} == 0)) || { echo "1 passed, ${#failed[@]} failed"; exit 1; }
+  ((${#failed[@]} == before)) || { echo "1 passed, ${#failed[@]} failed"; exit 1; }
 }
 
 unit_tests() { ctest --test-dir build/dev --output-on-failure -j 2 --timeout 300; }

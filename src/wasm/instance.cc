@@ -131,8 +131,8 @@ std::optional<Error> Instance::Impl::exceeded() const {
   if (Status status = context.check(); !status) return std::move(status).error();
   if (used + (began ? thread_time() - *began : Duration{}) < limits.guest_time) return std::nullopt;
   const auto seconds = std::chrono::duration<double>(limits.guest_time).count();
-  return limit_reached(module->name, fmt::format("reached its time limit of {:g} s", seconds),
-                       "--limit-time", fmt::format("{:g}s", seconds));
+  return limit_reached(module->name, fmt::format("reached its time limit of {:g} s", seconds), "--limit-time",
+                       fmt::format("{:g}s", seconds));
 }
 
 wasmtime_error_t* Instance::Impl::on_tick(wasmtime_context_t*, void* self, std::uint64_t* delta,

@@ -1,6 +1,6 @@
 #pragma once
-// How much a guest may use. Every limit ends in an ErrorKind::Trap that names it, its value and the flag of mistctl
-// that raises it. Plain values; any thread.
+// How much a guest may use. Every limit ends in an ErrorKind::Trap that names it, its value and the flag of
+// mistctl that raises it. Plain values; any thread.
 
 #include <cstddef>
 #include <cstdint>
