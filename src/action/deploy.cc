@@ -183,6 +183,7 @@ class Deployment {
     Activity activity(environment_.events, fmt::format("applying {}", plural(plan_.writes.size(), "object")));
     apply::ExecuteOptions execute_options;
     execute_options.force_conflicts = options_.force_conflicts;
+    execute_options.may_write = [this] { return lock_->check(); };
     apply::Execution execution = apply::execute_writes(environment_.client, plan_, execute_options,
                                                        environment_.events, lock_->context());
     if (execution.failure) activity.fail();
@@ -212,7 +213,7 @@ class Deployment {
     if (removals.empty()) return;
     const apply::RemovalReport report =
         apply::execute_removals(environment_.client, removals, release::apply_set_id(state_.id), false,
-                                environment_.events, lock_->context());
+                                environment_.events, lock_->context(), [this] { return lock_->check(); });
     for (std::size_t i = 0; i < places.size(); ++i) execution.removals[places[i]] = report.outcomes[i];
     execution.failure = report.failure;
   }

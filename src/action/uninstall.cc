@@ -221,7 +221,7 @@ Result<UninstallReport> uninstall(const Environment& environment, const Uninstal
     Activity activity(environment.events, fmt::format("deleting {}", plural(removals.size(), "object")));
     apply::RemovalReport done =
         apply::execute_removals(environment.client, removals, release::apply_set_id(plan.id), options.wait,
-                                environment.events, lock->context());
+                                environment.events, lock->context(), [&] { return lock->check(); });
     report.deleted += static_cast<std::size_t>(std::ranges::count(done.outcomes, apply::Outcome::Done));
     if (!done.failure) return {};
     activity.fail();

@@ -80,6 +80,7 @@ class Writer {
     else
       object["metadata"].set("uid", action.uid);
     MIST_TRY(kube::ObjectRef ref, reference(action));
+    if (options_.may_write) MIST_TRY_VOID(options_.may_write());
     kube::ApplyOptions apply;
     apply.field_manager = options_.field_manager;
     apply.force = options_.force_conflicts;
@@ -197,14 +198,16 @@ std::vector<Outcome> outcomes(const GraphRun& run, std::size_t objects) {
 class Remover {
  public:
   Remover(kube::Client& client, const std::vector<Removal>& removals, const graph::SequenceGraph& order,
-          std::string part_of, bool wait, EventSink& events, const Context& context)
+          std::string part_of, bool wait, EventSink& events, const Context& context,
+          const std::function<Status()>& may_write)
       : client_(client),
         removals_(removals),
         order_(order),
         part_of_(std::move(part_of)),
         wait_(wait),
         events_(events),
-        context_(context) {}
+        context_(context),
+        may_write_(may_write) {}
 
   Status remove(Node node) {
     if (node >= removals_.size()) return {};  // a barrier
@@ -234,6 +237,7 @@ class Remover {
     }
     kube::DeleteOptions options;
     options.uid = uid;
+    if (may_write_) MIST_TRY_VOID(may_write_());
     auto deleted = client_.remove(ref, options, context_);
     if (!deleted.ok()) {
       if (deleted.error().kind == ErrorKind::NotFound) return gone(removal);
@@ -267,6 +271,7 @@ class Remover {
   const bool wait_;
   EventSink& events_;
   const Context& context_;
+  const std::function<Status()>& may_write_;
 };
 
 // The order of what is known of the objects; those of which only the key is known still follow namespaces.
@@ -312,7 +317,7 @@ Execution execute_writes(kube::Client& client, const Plan& plan, const ExecuteOp
 
 RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>& removals,
                                const std::string& part_of, bool wait, EventSink& events,
-                               const Context& context) {
+                               const Context& context, const std::function<Status()>& may_write) {
   RemovalReport report;
   auto order = removal_order(removals);
   if (!order.ok()) {
@@ -320,7 +325,7 @@ RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>&
     report.failure = std::move(order).error();
     return report;
   }
-  Remover remover(client, removals, *order, part_of, wait, events, context);
+  Remover remover(client, removals, *order, part_of, wait, events, context, may_write);
   const GraphRun run = run_graph(*order, 32, [&](Node node) { return remover.remove(node); }, context);
   report.outcomes = outcomes(run, removals.size());
   report.failure = summary(run, removals.size(), context);

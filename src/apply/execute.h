@@ -3,6 +3,7 @@
 // order. Every request is guarded (a planned create can't overwrite, an update and a delete carry the uid),
 // and repeating a request whose outcome is unknown is harmless. Blocking; one call owns its Execution.
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct ExecuteOptions {
   std::size_t parallel = 32;
   bool force_conflicts = false;
   std::string field_manager = "mistctl";
+  std::function<Status()> may_write;  ///< asked before each write, by any thread; empty: always
 };
 
 enum class Outcome : std::uint8_t {
@@ -52,10 +54,10 @@ struct RemovalReport {
 };
 
 /// Deletes dependents first: what something else in the set was ordered after stays until that is gone.
-/// `wait`: also until the last ones are gone.
+/// `wait`: also until the last ones are gone. `may_write`: as in ExecuteOptions.
 RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>& removals,
                                const std::string& part_of, bool wait, EventSink& events,
-                               const Context& context);
+                               const Context& context, const std::function<Status()>& may_write = {});
 
 /// The inventory after this execution of the plan: done objects with their uids, failed creates with the uid
 /// that is known or none, deleted objects left out.

@@ -96,13 +96,15 @@ bool anchor_moved(const Error& failure) {
   return std::ranges::find(failure.frames, kMovedFrame) != failure.frames.end();
 }
 
-ReleaseLock::ReleaseLock(LockWorld world, Anchor anchor, Lock lock, Duration term, const Context& context)
+ReleaseLock::ReleaseLock(LockWorld world, Anchor anchor, Lock lock, Duration term, SteadyTime asked,
+                         const Context& context)
     : world_(world),
       term_(term),
       parent_(context),
       anchor_(std::move(anchor)),
       lock_(std::move(lock)),
-      renewed_at_(world.clock.steady_now()) {
+      renewed_at_(asked),
+      right_until_(renewed_at_ + right()) {
   parent_stop_.emplace(context.stop(), [this] { stop_writing_.request_stop(); });
   renewer_ = std::jthread([this](std::stop_token stop) { renew(std::move(stop)); });
 }
@@ -112,6 +114,7 @@ Result<std::unique_ptr<ReleaseLock>> ReleaseLock::create(LockWorld world, Anchor
   const Lock lock = new_lock(world, options);
   anchor.lock = lock;
   const ReleaseId id = anchor.id;
+  const SteadyTime asked = world.clock.steady_now();
   auto created = world.store.create_anchor(std::move(anchor), context);
   if (!created.ok()) {
     if (created.error().kind != ErrorKind::Retryable) return std::move(created).error();
@@ -120,7 +123,7 @@ Result<std::unique_ptr<ReleaseLock>> ReleaseLock::create(LockWorld world, Anchor
     created = *std::move(ours);
   }
   return std::unique_ptr<ReleaseLock>(
-      new ReleaseLock(world, *std::move(created), lock, options.term, context));
+      new ReleaseLock(world, *std::move(created), lock, options.term, asked, context));
 }
 
 Result<std::unique_ptr<ReleaseLock>> ReleaseLock::acquire(LockWorld world, Anchor anchor, AnchorChange change,
@@ -137,6 +140,7 @@ Result<std::unique_ptr<ReleaseLock>> ReleaseLock::acquire(LockWorld world, Ancho
         error(ErrorKind::Conflict, "release {} changed while waiting for its lock", free.id.display()));
   const Lock lock = new_lock(world, options);
   change.lock = std::optional<Lock>(lock);
+  const SteadyTime asked = world.clock.steady_now();
   Status taken = world.store.change_anchor(free, change, context);
   if (!taken) {
     if (taken.error().kind != ErrorKind::Conflict) return std::move(taken).error();
@@ -144,7 +148,8 @@ Result<std::unique_ptr<ReleaseLock>> ReleaseLock::acquire(LockWorld world, Ancho
     if (!ours) return moved(std::move(taken).error());
     free = *std::move(ours);
   }
-  return std::unique_ptr<ReleaseLock>(new ReleaseLock(world, std::move(free), lock, options.term, context));
+  return std::unique_ptr<ReleaseLock>(
+      new ReleaseLock(world, std::move(free), lock, options.term, asked, context));
 }
 
 ReleaseLock::~ReleaseLock() {
@@ -162,6 +167,16 @@ ReleaseLock::~ReleaseLock() {
 }
 
 Context ReleaseLock::context() const { return parent_.with_stop(stop_writing_.get_token()); }
+
+SteadyTime::duration ReleaseLock::right() const {
+  return std::chrono::duration_cast<SteadyTime::duration>(term_ * 3 / 4);
+}
+
+Status ReleaseLock::check() const {
+  if (world_.clock.steady_now() < right_until_.load()) return {};
+  return error(ErrorKind::Conflict, "the lock of release {} ran out", anchor_.id.display())
+      .with_hint("run the command again");
+}
 
 bool ReleaseLock::lost() const {
   const std::scoped_lock guard(mutex_);
@@ -227,8 +242,6 @@ Status ReleaseLock::change_locked(const AnchorChange& change, const Context& con
 }
 
 void ReleaseLock::renew(std::stop_token stop) {
-  const auto right =
-      std::chrono::duration_cast<SteadyTime::duration>(term_ * 3 / 4);  // the rest is a taker's margin
   Duration pause = term_ / 3;
   while (world_.clock.sleep(pause, stop)) {
     const std::scoped_lock guard(mutex_);
@@ -236,17 +249,18 @@ void ReleaseLock::renew(std::stop_token stop) {
     const SteadyTime began = world_.clock.steady_now();
     lock_.renewed = format_micro_time(world_.clock.now());
     // A try may not outlive our own right: a taker's term began no earlier than our last success.
-    const auto left = renewed_at_ + right - began;
+    const auto left = renewed_at_ + right() - began;
     const Status renewed = change_locked(
         {.head = {}, .lock = std::optional<Lock>(lock_), .group_kinds = {}, .additional_namespaces = {}},
         Context(stop).with_timeout(std::max<Duration>(left, std::chrono::milliseconds(1))));
     if (renewed.ok()) {
       renewed_at_ = began;
+      right_until_ = began + right();
       pause = term_ / 3;
       continue;
     }
     if (stop.stop_requested()) return;
-    const Duration remaining = renewed_at_ + right - world_.clock.steady_now();
+    const Duration remaining = renewed_at_ + right() - world_.clock.steady_now();
     if (lost_ || remaining <= Duration::zero()) {
       if (!lost_) loss_ = "it could not be renewed: " + renewed.error().to_line();
       lost_ = true;

@@ -4,6 +4,7 @@
 // else may take over, because a taker waits a whole term, on its own clock, from the last change that it saw.
 // No clocks are compared.
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -54,6 +55,9 @@ class ReleaseLock {
 
   /// For every write under the lock: ends when the caller's context ends or when the lock is lost.
   Context context() const;
+  /// To be asked before each write. context() ends a moment after the lock ran out, when the renewing thread
+  /// notices; a process that wakes up from being stopped writes at once. Conflict: the term is over.
+  Status check() const;
   /// Why context() ended, when it was the lock.
   bool lost() const;
   /// Conflict: what to report once lost() is true. The work itself only says that it was stopped.
@@ -68,8 +72,10 @@ class ReleaseLock {
   void drop();
 
  private:
-  ReleaseLock(LockWorld world, Anchor anchor, Lock lock, Duration term, const Context& context);
+  ReleaseLock(LockWorld world, Anchor anchor, Lock lock, Duration term, SteadyTime asked,
+              const Context& context);
   void renew(std::stop_token stop);
+  SteadyTime::duration right() const;  // how long a renewal lasts; the rest of the term is a taker's margin
   Status change_locked(const AnchorChange& change, const Context& context);  // mutex_ is held
 
   LockWorld world_;
@@ -79,9 +85,10 @@ class ReleaseLock {
   Anchor anchor_;          // guarded by mutex_
   Lock lock_;              // guarded by mutex_
   SteadyTime renewed_at_;  // guarded by mutex_
-  bool held_ = true;       // guarded by mutex_
-  bool lost_ = false;      // guarded by mutex_
-  std::string loss_;       // why it was lost; guarded by mutex_
+  std::atomic<SteadyTime> right_until_;
+  bool held_ = true;   // guarded by mutex_
+  bool lost_ = false;  // guarded by mutex_
+  std::string loss_;   // why it was lost; guarded by mutex_
   std::stop_source stop_writing_;
   std::optional<std::stop_callback<std::function<void()>>> parent_stop_;
   std::jthread renewer_;
