@@ -322,10 +322,14 @@ Status Store::finish_revision(const Anchor& anchor, const Revision& revision, co
   const Value patch =
       Value::object({{"metadata", Value::object({{"annotations", std::move(annotations)}})},
                      {"data", Value::object({{"inventory", base64_encode(encoding::to_json(inventory))}})}});
-  auto patched =
-      client_.merge_patch(secret(anchor.id, revision_name(anchor.id, revision.number)), patch, context);
-  if (!patched) return std::move(patched).error().with_frame(frame);
-  return {};
+  const kube::ObjectRef ref = secret(anchor.id, revision_name(anchor.id, revision.number));
+  for (int tries = 1;; ++tries) {
+    auto patched = client_.merge_patch(ref, patch, context);
+    if (patched.ok()) return {};
+    // A second time it changes nothing more; reading first leaves the back-off to the client.
+    const bool again = patched.error().kind == ErrorKind::Retryable && tries < 4;
+    if (!again || !client_.get(ref, context).ok()) return std::move(patched).error().with_frame(frame);
+  }
 }
 
 Status Store::delete_revisions(const ReleaseId& id, const Context& context) {
