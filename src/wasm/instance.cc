@@ -15,7 +15,7 @@ namespace mist::wasm {
 namespace {
 
 constexpr std::string_view kMemoryExport = "memory";
-constexpr std::string_view kStopped = "stopped by the host";
+constexpr char kStopped[] = "stopped by the host";
 
 // Processor time of this thread: a busy machine doesn't shorten a guest's time.
 Duration thread_time() {
@@ -119,7 +119,7 @@ wasm_trap_t* Instance::Impl::call_wasi(void* env, wasmtime_caller_t* caller, was
   const Errno result =
       function.call(wasi, binding.instance->memory_view(caller),
                     std::span<const std::uint64_t>(arguments).first(function.parameters.size()));
-  if (wasi.stop) return wasmtime_trap_new(kStopped.data(), kStopped.size());
+  if (wasi.stop) return wasmtime_trap_new(kStopped, sizeof(kStopped) - 1);
   if (function.returns_errno) values[0].i32 = static_cast<std::int32_t>(result);
   return nullptr;
 } catch (const std::exception& thrown) {
@@ -141,7 +141,7 @@ wasmtime_error_t* Instance::Impl::on_tick(wasmtime_context_t*, void* self, std::
   *delta = 1;
   *kind = WASMTIME_UPDATE_DEADLINE_CONTINUE;
   instance.interruption = instance.exceeded();
-  return instance.interruption ? wasmtime_error_new(kStopped.data()) : nullptr;
+  return instance.interruption ? wasmtime_error_new(kStopped) : nullptr;
 } catch (const std::exception& thrown) {
   return wasmtime_error_new(thrown.what());
 }
