@@ -225,23 +225,20 @@ Result<UninstallReport> uninstall(const Environment& environment, const Uninstal
     report.deleted += static_cast<std::size_t>(std::ranges::count(done.outcomes, apply::Outcome::Done));
     if (!done.failure) return {};
     activity.fail();
-    if (lock->lost()) return lock->loss();
     return std::move(*done.failure)
         .with_hint(fmt::format("run mistctl uninstall {} -n {} again: it goes on where this one ended",
                                plan.id.name, plan.id.ns));
   };
-  MIST_TRY_VOID(remove(removals_of(plan, false)));
-
-  const std::vector<apply::Removal> own_namespace = removals_of(plan, true);
-  if (!own_namespace.empty()) {
+  const auto run = [&]() -> Status {
+    MIST_TRY_VOID(remove(removals_of(plan, false)));
     // The record goes with its namespace: while it is there, the release is not uninstalled.
-    MIST_TRY_VOID(remove(own_namespace));
-    lock->drop();
-    return report;
-  }
-  MIST_TRY_VOID(
-      store.delete_revisions(plan.id, lock->context()).in("while deleting the release's revisions"));
-  MIST_TRY_VOID(store.delete_anchor(lock->anchor(), lock->context()));
+    const std::vector<apply::Removal> own_namespace = removals_of(plan, true);
+    if (!own_namespace.empty()) return remove(own_namespace);
+    MIST_TRY_VOID(
+        store.delete_revisions(plan.id, lock->context()).in("while deleting the release's revisions"));
+    return store.delete_anchor(lock->anchor(), lock->context());
+  };
+  if (Status done = run(); !done.ok()) return lock->lost() ? lock->loss() : std::move(done).error();
   lock->drop();
   return report;
 }

@@ -226,6 +226,11 @@ Status ReleaseLock::change_locked(const AnchorChange& change, const Context& con
     Status changed = world_.store.change_anchor(anchor_, change, context);
     if (changed.ok() || changed.error().kind != ErrorKind::Conflict) return changed;
     MIST_TRY(std::optional<Anchor> now, world_.store.read_anchor(anchor_.id, context));
+    // Unlocked as we asked: our own first try, whose answer was lost.
+    if (now && !now->lock && change.lock && !*change.lock && (!change.head || now->head == *change.head)) {
+      anchor_ = *std::move(now);
+      return {};
+    }
     if (!now || !now->lock || now->lock->token != lock_.token) {
       lost_ = true;
       stop_writing_.request_stop();
