@@ -1,5 +1,7 @@
 #include "action/deploy.h"
 
+#include <atomic>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -316,7 +318,7 @@ TEST_F(DeployTest, NothingIsLostWhereverTheProcessDies) {
     FakeCluster fresh;
     const auto before = fresh.objects();
     Environment dying{fresh, clock, random, events, "dying", std::chrono::milliseconds(200)};
-    bool dead = false;
+    std::atomic<bool> dead{false};
     fresh.set_before([&](const FakeCall& call) -> std::optional<Error> {
       if (call.number >= point) dead = true;
       if (dead) return error(ErrorKind::Retryable, "the process is gone");
@@ -348,7 +350,7 @@ TEST_F(DeployTest, NothingIsLostWhereverTheProcessDies) {
 }
 
 TEST_F(DeployTest, LostAnswersOfCreatesAreRecognisedAsOurOwn) {
-  int lost = 0;
+  std::atomic<int> lost{0};
   cluster.set_after([&](const FakeCall& call) -> std::optional<Error> {
     if (call.verb == "apply" && call.executed_ok && lost++ == 0)
       return error(ErrorKind::Conflict, "the object exists already");
