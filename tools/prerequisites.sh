@@ -10,11 +10,11 @@ set -euo pipefail
 
 readonly PACKAGES=(
   # the build
-  ccache cmake g++ git lld-19 make ninja-build python3
+  ccache cmake g++ git lld-19 make ninja-build pkg-config python3
   # libraries; Debian's default Boost, 1.74, has no JSON
   libboost-container1.81-dev libboost-json1.81-dev libfmt-dev libssl-dev libyaml-dev zlib1g-dev
   # tests and checks; clang-tidy before 19 can't see <expected>
-  clang-format-19 clang-tidy-19 libgmock-dev libgtest-dev librapidcheck-dev
+  clang-format-19 clang-tidy-19 libgmock-dev libgtest-dev librapidcheck-dev openssl
   # packages written in C for the sandbox
   clang-19 libclang-rt-19-dev-wasm32 wasi-libc
 )
