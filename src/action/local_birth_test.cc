@@ -1,0 +1,58 @@
+#include "action/local_birth.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "testing/temp_dir.h"
+
+namespace mist::action {
+namespace {
+
+using ::testing::HasSubstr;
+
+class LocalBirth : public ::testing::Test {
+ protected:
+  Result<Birth> birth(const std::string& name, SeedFile missing = SeedFile::MayBeMade) {
+    return local_birth(files, random, clock, path, missing, {"default", name});
+  }
+  testing::TempDir dir;
+  const Path path = dir.path() / "state/seed";
+  HostFileSystem files;
+  SystemRandom random;
+  SystemClock clock;
+};
+
+TEST_F(LocalBirth, IsDrawnOnceAndKeptForItsOwnerOnly) {
+  const auto first = birth("web");
+  ASSERT_TRUE(first.ok()) << first.error().to_line();
+  EXPECT_EQ(first->seed.reveal().size(), 32u);
+  const auto again = birth("web");
+  EXPECT_EQ(again->seed, first->seed);
+  EXPECT_EQ(again->frozen_clock, first->frozen_clock);
+  struct stat info{};
+  ASSERT_EQ(::stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+}
+
+TEST_F(LocalBirth, TwoReleasesNeverDrawTheSame) {
+  EXPECT_NE(birth("web")->seed, birth("shop")->seed);
+  EXPECT_NE(birth("web")->seed,
+            local_birth(files, random, clock, path, SeedFile::MustExist, {"other", "web"})->seed);
+}
+
+TEST_F(LocalBirth, NamedFileMustExist) {
+  EXPECT_EQ(birth("web", SeedFile::MustExist).error().kind, ErrorKind::NotFound);
+  EXPECT_FALSE(files.exists(path));
+}
+
+TEST_F(LocalBirth, DamagedOrReadableByOthersIsRefusedAndKept) {
+  ASSERT_TRUE(files.write(path, "{}", {.mode = 0600}).ok());
+  EXPECT_THAT(birth("web").error().message, HasSubstr("damaged"));
+  EXPECT_EQ(*files.read(path), "{}");
+  ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
+  EXPECT_THAT(birth("web").error().hint, HasSubstr("chmod 600"));
+}
+
+}  // namespace
+}  // namespace mist::action
