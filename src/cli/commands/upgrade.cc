@@ -52,7 +52,7 @@ class Upgrade {
         return error(ErrorKind::Usage, "release {} has no package yet", state.id.display())
             .with_hint("name it with -p PACKAGE");
       MIST_TRY(source_, fetch_package(world_, revision->package.reference));
-      warn_if_changed(*revision);
+      MIST_TRY_VOID(refuse_changed_bytes(*revision));
     }
     return render_release(*renderer_, *source_, state, values(revision), client_, world_.context);
   }
@@ -69,12 +69,16 @@ class Upgrade {
     return merged;
   }
 
-  // A local package may change; a version of a registry may not, but this machine may never have seen it
-  // before.
-  void warn_if_changed(const release::Revision& revision) {
-    if (revision.package.digest == source_->digest) return;
-    world_.events->warn(fmt::format("{} is not what the release was made from: its digest is {}, it was {}",
-                                    source_->reference, source_->digest, revision.package.digest));
+  // A path on this machine or a branch may have other content every day; a version of a registry may not.
+  Status refuse_changed_bytes(const release::Revision& revision) {
+    const std::string& reference = source_->reference;
+    if (revision.package.digest == source_->digest || reference.starts_with('/') ||
+        reference.starts_with("git+"))
+      return {};
+    Error failure = error(ErrorKind::Conflict, "{} is not what the release was made from", reference);
+    failure.because = fmt::format("its digest is {}, it was {}", source_->digest, revision.package.digest);
+    failure.hint = fmt::format("if the new bytes are wanted, say so with -p {}", reference);
+    return failure;
   }
 
   const Invocation& invocation_;
