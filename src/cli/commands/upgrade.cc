@@ -59,9 +59,9 @@ class Upgrade {
 
  private:
   encoding::Value values(const release::Revision* revision) const {
-    const encoding::Value before = revision == nullptr || !revision->user_values.is_object()
-                                       ? encoding::Value::object()
-                                       : revision->user_values;
+    encoding::Value before = revision == nullptr || !revision->user_values.is_object()
+                                 ? encoding::Value::object()
+                                 : revision->user_values;
     if (!given_) return before;
     if (!invocation_.enabled("reuse-values")) return *given_;
     encoding::Value merged = before;
