@@ -42,8 +42,8 @@ TEST(WithMetadata, ReplacesItsOwnSectionAndKeepsOthers) {
 }
 
 TEST(WithMetadata, RefusesWhatIsNoModuleOrNoMetadata) {
-  EXPECT_THAT(with_metadata("hello", kMetadata, "m").error().message, HasSubstr("no WebAssembly"));
-  EXPECT_THAT(with_metadata(std::string("\0asm\x0d\0\1\0", 8), kMetadata, "m").error().message,
+  EXPECT_THAT(with_metadata("hello", kMetadata, "m").error().message, HasSubstr("not a WebAssembly module"));
+  EXPECT_THAT(with_metadata(std::string("\0asm\x0d\0\1\0", 8), kMetadata, "m").error().to_line(),
               HasSubstr("component"));
   EXPECT_THAT(with_metadata(kEmpty + std::string("\1\x7f", 2), kMetadata, "m").error().message,
               HasSubstr("damaged"));
