@@ -47,12 +47,12 @@ def described(failure):
     return f"at {' < '.join(reversed(places))}\n{failure}"
 
 
-def run_one(name, function, mistctl, cluster):
-    """(name, None or what went wrong, seconds)"""
+def run_one(name, function, mistctl, cluster, prefix=""):
+    """(name, None or what went wrong, seconds); `prefix` keeps a second try apart from the first's namespaces."""
     began = time.monotonic()
     problem, t = None, None
     try:
-        t = harness.T(name, mistctl, cluster.directory, cluster.kube, cluster.audit)
+        t = harness.T(prefix + name, mistctl, cluster.directory, cluster.kube, cluster.audit)
         function(t)
     except Exception as failure:
         problem = described(failure) + (f"\nlast commands:\n{t.transcript()}" if t else "")
@@ -85,19 +85,27 @@ def main():
         sys.exit(f"no test has a name with {' or '.join(options.only)} in it")
     mistctl = str(options.mistctl.resolve(strict=True))
     cluster = Cluster(str(options.devcluster.resolve(strict=True)))
-    failed = 0
+    failed = []
     try:
         with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
             runs = [pool.submit(run_one, name, function, mistctl, cluster) for name, function in chosen]
             for run in concurrent.futures.as_completed(runs):
                 name, problem, seconds = run.result()
-                failed += problem is not None
+                if problem:
+                    failed.append(name)
                 print(f"{'FAILED' if problem else 'ok    '} {name} {seconds:.1f} s", flush=True)
                 if problem:
                     print("  " + problem.rstrip().replace("\n", "\n  "), flush=True)
+        # A machine that stands still for seconds fails a test that is right; a test that fails alone too is wrong.
+        # What passes only now is printed as unstable: a defect to look at, of the test or of the product.
+        for name, function in [pair for pair in chosen if pair[0] in failed][:5]:
+            _, problem, seconds = run_one(name, function, mistctl, cluster, "again-")
+            if problem is None:
+                failed.remove(name)
+            print(f"{'FAILED' if problem else 'UNSTABLE'} {name}, second try alone {seconds:.1f} s", flush=True)
     finally:
         cluster.stop()
-    print(f"{len(chosen) - failed} passed, {failed} failed")
+    print(f"{len(chosen) - len(failed)} passed, {len(failed)} failed")
     return 1 if failed else 0
 
 
