@@ -2,9 +2,11 @@
 
 #include <mist_runtime.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "encoding/json.h"
+#include "encoding/schema_cost.h"
 #include "encoding/schema_message.h"
 
 namespace mist::encoding {
@@ -16,8 +18,11 @@ struct FreeText {
 };
 using RustText = std::unique_ptr<char, FreeText>;
 
-/// A schema may refer to itself.
+/// More levels, or more values, than any real package's defaults have; a hostile schema's references double.
 constexpr int kDeepestDefault = 64;
+constexpr std::size_t kMostDefaults = 100'000;
+/// Subschemas applied to values in one validation: seconds of work, and far beyond what real schemas need.
+constexpr std::uint64_t kMostSteps = 20'000'000;
 
 bool has_all_required(const Value& schema, const Value& object) {
   const Value* required = schema.find("required");
@@ -27,30 +32,64 @@ bool has_all_required(const Value& schema, const Value& object) {
   return true;
 }
 
-std::optional<Value> defaults_of(const Value& root, const Value& schema, int depth) {
-  if (depth > kDeepestDefault) return std::nullopt;
-  std::optional<Value> result;
-  if (const Value* own = schema.find("default")) result = *own;
-  if (const Value* target = local_reference(root, schema); target != nullptr && !result)
-    result = defaults_of(root, *target, depth + 1);
-  const Value* properties = schema.find("properties");
-  if (properties == nullptr || !properties->is_object() || (result && !result->is_object())) return result;
-  const bool is_given = result.has_value();
-  Value object = is_given ? std::move(*result) : Value::object();
-  for (const Value::Member& property : properties->as_object()) {
-    if (object.find(property.key) != nullptr) continue;
-    if (auto value = defaults_of(root, property.value, depth + 1))
-      object.set(property.key, std::move(*value));
+// The defaults of one schema; each subschema at most once on the way down, since one that contains itself
+// has no end.
+class Defaults {
+ public:
+  explicit Defaults(const Value& root) : root_(root) {}
+
+  bool too_many() const { return visits_ > kMostDefaults; }
+
+  std::optional<Value> of(const Value& schema) {
+    if (open_.size() > kDeepestDefault || std::ranges::find(open_, &schema) != open_.end())
+      return std::nullopt;
+    if (++visits_ > kMostDefaults) return std::nullopt;
+    open_.push_back(&schema);
+    auto result = find(schema);
+    open_.pop_back();
+    return result;
   }
-  if (!is_given && (object.empty() || !has_all_required(schema, object)) && depth != 0) return std::nullopt;
-  return object;
-}
+
+ private:
+  std::optional<Value> find(const Value& schema) {
+    std::optional<Value> result;
+    if (const Value* own = schema.find("default")) result = *own;
+    if (const Value* target = local_reference(root_, schema); target != nullptr && !result)
+      result = of(*target);
+    const Value* properties = schema.find("properties");
+    if (properties == nullptr || !properties->is_object() || (result && !result->is_object())) return result;
+    const bool is_given = result.has_value();
+    Value object = is_given ? std::move(*result) : Value::object();
+    for (const Value::Member& property : properties->as_object()) {
+      if (object.find(property.key) != nullptr) continue;
+      if (auto value = of(property.value)) object.set(property.key, std::move(*value));
+    }
+    if (!is_given && (object.empty() || !has_all_required(schema, object)) && open_.size() > 1)
+      return std::nullopt;
+    return object;
+  }
+
+  const Value& root_;
+  std::vector<const Value*> open_;
+  std::size_t visits_ = 0;
+};
 
 }  // namespace
 
 void Schema::Free::operator()(void* handle) const { mist_schema_free(handle); }
 
 Result<Schema> Schema::compile(const Value& schema) {
+  const auto refuse = [](std::string why, std::string hint) {
+    Error failure = error(ErrorKind::Invalid, "this JSON Schema can't be used: {}", why);
+    failure.hint = std::move(hint);
+    return failure;
+  };
+  if (const std::string place = endless_reference(schema); !place.empty())
+    return refuse(fmt::format("{} refers to itself for one and the same value", place),
+                  "let the reference pass through properties or items");
+  if (Defaults defaults(schema); (void)defaults.of(schema), defaults.too_many())
+    return refuse(fmt::format("its defaults are more than {} values", kMostDefaults),
+                  "give the defaults of large parts in the package's code");
   const std::string text = to_json(schema);
   void* handle = nullptr;
   const RustText problem(mist_schema_new(text.data(), text.size(), &handle));
@@ -61,6 +100,12 @@ Result<Schema> Schema::compile(const Value& schema) {
 }
 
 std::vector<SchemaIssue> Schema::validate(const Value& value) const {
+  if (validation_steps(schema_, value, kMostSteps) > kMostSteps)
+    return {{.instance_path = {},
+             .schema_path = {},
+             .message = fmt::format("the schema would need more than {} steps to check these values: its "
+                                    "references multiply",
+                                    kMostSteps)}};
   const std::string text = to_json(value);
   const RustText answer(mist_schema_validate(handle_.get(), text.data(), text.size()));
   const Result<Value> parsed = parse_json(answer == nullptr ? "" : answer.get());
@@ -79,7 +124,7 @@ std::vector<SchemaIssue> Schema::validate(const Value& value) const {
 }
 
 Value schema_defaults(const Value& schema) {
-  auto result = defaults_of(schema, schema, 0);
+  auto result = Defaults(schema).of(schema);
   return result && result->is_object() ? std::move(*result) : Value::object();
 }
 

@@ -21,11 +21,12 @@ struct SchemaIssue {
 /// A compiled schema. Any thread; validating doesn't change it.
 class Schema {
  public:
-  /// Errors: Invalid (no schema, a pattern that can't be compiled, a reference outside of it).
+  /// Errors: Invalid (no schema, a pattern that can't be compiled, a reference outside of it or back to
+  /// itself without consuming anything, more than 100,000 defaults).
   static Result<Schema> compile(const Value& schema);
 
   /// Empty: the value is as the schema wants it. At most 100 issues. A value that nests more than 128 levels
-  /// is one issue.
+  /// is one issue; so is work beyond 20 million steps, which is counted before it begins.
   std::vector<SchemaIssue> validate(const Value& value) const;
 
   const Value& value() const { return schema_; }

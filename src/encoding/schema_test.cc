@@ -1,5 +1,7 @@
 #include "encoding/schema.h"
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "encoding/json.h"
@@ -7,6 +9,8 @@
 
 namespace mist::encoding {
 namespace {
+
+using testing::HasSubstr;
 
 constexpr std::string_view kSchema = R"(
 type: object
@@ -104,9 +108,57 @@ TEST(SchemaDefaults, ComeFromEveryDepth) {
 }
 
 TEST(SchemaDefaults, EndForASchemaThatContainsItself) {
-  EXPECT_EQ(
-      to_json(schema_defaults(*parse_yaml("{properties: {a: {$ref: '#'}, b: {default: 1}}}"))).substr(0, 2),
-      "{\"");
+  EXPECT_EQ(to_json(schema_defaults(*parse_yaml("{properties: {a: {$ref: '#'}, b: {default: 1}}}"))),
+            R"({"b":1})");
+}
+
+// Two references a level: 2^40 ways to the last one.
+Value doubling_schema(std::string_view keyword, int levels) {
+  Value definitions = Value::object();
+  for (int i = 0; i < levels; ++i) {
+    const Value next = Value::object({{"$ref", fmt::format("#/$defs/s{}", i + 1)}});
+    const Value twice =
+        keyword == "allOf" ? Value::array({next, next}) : Value::object({{"a", next}, {"b", next}});
+    definitions.set(fmt::format("s{}", i), Value::object({{keyword, twice}}));
+  }
+  definitions.set(fmt::format("s{}", levels), Value::object({{"default", 1}, {"type", "object"}}));
+  return Value::object({{"$ref", "#/$defs/s0"}, {"$defs", std::move(definitions)}});
+}
+
+TEST(SchemaCost, DoublingReferencesEndBeforeTheyBegin) {
+  const auto schema = Schema::compile(doubling_schema("allOf", 40));
+  ASSERT_TRUE(schema.ok()) << schema.error().to_line();
+  const auto issues = schema->validate(Value::object());
+  ASSERT_EQ(issues.size(), 1U);
+  EXPECT_THAT(issues[0].message, HasSubstr("steps"));
+  EXPECT_TRUE(Schema::compile(doubling_schema("allOf", 6))->validate(Value::object()).empty());
+}
+
+TEST(SchemaCost, DoublingDefaultsAreRefused) {
+  const auto schema = Schema::compile(doubling_schema("properties", 40));
+  ASSERT_FALSE(schema.ok());
+  EXPECT_THAT(schema.error().message, HasSubstr("defaults are more than"));
+}
+
+TEST(SchemaCost, AReferenceBackToItselfForTheSameValueIsRefused) {
+  for (const char* text :
+       {"{$ref: '#'}", "{allOf: [{$ref: '#'}]}", "{$defs: {a: {anyOf: [{not: {$ref: '#/$defs/a'}}]}}}",
+        "{$anchor: top, if: {$ref: '#top'}}", "{$defs: {a: {$ref: '#/$defs/b'}, b: {$ref: '#/$defs/a'}}}"}) {
+    const auto schema = Schema::compile(*parse_yaml(text));
+    ASSERT_FALSE(schema.ok()) << text;
+    EXPECT_THAT(schema.error().message, HasSubstr("refers to itself")) << text;
+  }
+}
+
+TEST(SchemaCost, ASchemaOfTreesIsFine) {
+  const auto schema = Schema::compile(*parse_yaml(
+      "{type: object, properties: {kids: {type: array, items: {$ref: '#'}}, left: {$ref: '#'}}}"));
+  ASSERT_TRUE(schema.ok()) << schema.error().to_line();
+  Value tree = Value::object();
+  for (int i = 0; i < 50; ++i)
+    tree = Value::object({{"left", tree}, {"kids", Value::array({Value::object()})}});
+  EXPECT_TRUE(schema->validate(tree).empty());
+  EXPECT_EQ(schema->validate(*parse_yaml("{left: {kids: [{left: 5}]}}")).size(), 1U);
 }
 
 }  // namespace

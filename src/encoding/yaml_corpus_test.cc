@@ -9,11 +9,12 @@
 #include "base/text.h"
 #include "encoding/json.h"
 #include "encoding/yaml.h"
+#include "testing/source_dir.h"
 
 namespace mist::encoding {
 namespace {
 
-constexpr const char* kCorpus = MIST_SOURCE_DIR "/tests/conformance/yaml/corpus.jsonl";
+const Path kCorpus = testing::source_dir() / "tests/conformance/yaml/corpus.jsonl";
 
 /// Inputs that libyaml and go-yaml's parser read differently on purpose; each must still differ.
 struct Exception {
