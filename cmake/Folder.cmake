@@ -28,7 +28,6 @@ function(mist_folder name)
     add_executable(${name}_test EXCLUDE_FROM_ALL ${tests})
     target_link_libraries(${name}_test PRIVATE mist_${name} mist_testing mist_flags ${ARG_LINKS} GTest::gmock
                           GTest::gtest_main rapidcheck)
-    target_compile_definitions(${name}_test PRIVATE MIST_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     add_test(NAME ${name} COMMAND ${name}_test WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     add_dependencies(unit_tests ${name}_test)
   endif()

@@ -71,7 +71,7 @@ step "format of Go" go_format
 need "guests" tests/conformance/build.sh
 need "build" tools/build.sh dev mistctl unit_tests
 step "unit tests and transcripts" unit_tests
-step "clang-tidy on changed files" tools/tidy.sh
+if $full; then step "clang-tidy" tools/tidy.sh --all; else step "clang-tidy on changed files" tools/tidy.sh; fi
 step "address and behaviour sanitizers" sanitized
 $full && step "thread sanitizer" threads
 step "documents" python3 tests/docs/check_docs.py build/dev/bin/mistctl .

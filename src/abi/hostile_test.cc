@@ -8,6 +8,7 @@
 #include "base/fs.h"
 #include "base/text.h"
 #include "encoding/yaml.h"
+#include "testing/source_dir.h"
 #include "wasm/test_support.h"
 
 namespace mist::abi {
@@ -15,7 +16,7 @@ namespace {
 
 using encoding::Value;
 
-const Path kFolder = Path(MIST_SOURCE_DIR) / "tests/conformance/hostile";
+const Path kFolder = testing::source_dir() / "tests/conformance/hostile";
 
 struct Case {
   std::string file;

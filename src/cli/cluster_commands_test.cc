@@ -9,6 +9,7 @@
 #include "encoding/schema.h"
 #include "testing/fake_cluster.h"
 #include "testing/fake_world.h"
+#include "testing/source_dir.h"
 
 namespace mist::cli {
 namespace {
@@ -34,7 +35,7 @@ struct ClusterCommands : ::testing::Test {
     EXPECT_EQ(run(args), ExitCode::Ok) << fake.err.take();
     const auto value = encoding::parse_json(fake.out.take());
     EXPECT_TRUE(value.ok());
-    const Path path = Path(MIST_SOURCE_DIR) / "schemas/cli" / fmt::format("{}.schema.json", schema_name);
+    const Path path = testing::source_dir() / "schemas/cli" / fmt::format("{}.schema.json", schema_name);
     const auto schema = encoding::Schema::compile(*encoding::parse_json(*fake.files.read(path)));
     EXPECT_TRUE(schema.ok()) << schema.error().to_line();
     for (const encoding::SchemaIssue& issue : schema->validate(*value))

@@ -7,6 +7,7 @@
 #include "encoding/json.h"
 #include "encoding/schema.h"
 #include "testing/fake_world.h"
+#include "testing/source_dir.h"
 
 namespace mist::cli {
 namespace {
@@ -15,7 +16,7 @@ using encoding::Value;
 
 struct Schemas : ::testing::Test {
   void expect_valid(const Value& value, std::string_view schema_file) {
-    const Path path = Path(MIST_SOURCE_DIR) / "schemas" / schema_file;
+    const Path path = testing::source_dir() / "schemas" / schema_file;
     const auto text = fake.files.read(path);
     ASSERT_TRUE(text.ok()) << text.error().to_line();
     const auto document = encoding::parse_json(*text, {.strict = true, .file = path.string()});
