@@ -1,13 +1,14 @@
 #pragma once
-// What install and upgrade share: from rendered objects to a finished revision. Look without a lock, plan,
-// lock under the version that was read, journal, write, prune, wait, finish. When the release moved
-// meanwhile, the caller looks again.
+// One path for everything that makes a cluster equal to a set of objects: install, upgrade, rollback and what
+// applies recorded objects again. An Intent says whether the verb fits the release, and what is wanted; the
+// rest is the same for all: look without a lock (look.h), plan, lock under the version that was read,
+// journal, write, wait, prune, finish (deployment.h). When the release moved meanwhile, everything is looked
+// at again.
 
 #include <functional>
 #include <vector>
 
 #include "action/environment.h"
-#include "apply/execute.h"
 #include "apply/plan.h"
 
 namespace mist::action {
@@ -24,19 +25,45 @@ struct DeployOptions {
   Duration timeout = std::chrono::minutes(5);  ///< of waiting
   bool create_namespace = false;
   bool force_conflicts = false;
-  apply::PruneRules prune;
+  apply::PruneRules prune = {};
 };
 
-/// What a package made of its inputs.
+/// What a package made of its inputs, or what a revision has recorded of that.
 struct RenderedRelease {
   release::PackageInfo package;
   encoding::Value user_values;
   std::vector<release::RenderedObject> objects;
-  std::string message;  ///< of the package to its user
+  std::string message = {};  ///< of the package to its user
+  /// One sentence for the release's history, where the verb alone doesn't say enough: "back to v1".
+  std::string description = {};
+  /// Options of a recorded revision that hold beside those given now; null: none.
+  encoding::Value recorded_options = {};
 };
 
-/// Renders for a release as it is now; called again when the release moved.
+/// What is wanted for a release as it is now; called again when the release moved.
 using Render = std::function<Result<RenderedRelease>(const ReleaseState&)>;
+
+/// What a verb is beside the one path.
+struct Intent {
+  std::string action;  ///< for the record and the lock: "install"
+  /// Refuses releases that the verb doesn't fit; empty: fits all.
+  std::function<Status(const ReleaseState&)> check;
+  Render render;
+  /// Whether finding everything as wanted ends it without a new revision.
+  bool may_change_nothing = true;
+};
+
+/// Refuses a release that is deployed already (Conflict, naming upgrade); one whose first install never
+/// finished is installed anew.
+Intent install_intent(Render render);
+/// NotFound if there is no such release, naming install.
+Intent upgrade_intent(Render render);
+/// Applies what the deployed revision has recorded once more, from the record alone. NotFound, or Conflict
+/// when nothing was ever deployed.
+Intent reapply_intent();
+
+/// What a revision has recorded, to be applied again as it is: nothing is rendered or fetched.
+RenderedRelease recorded_release(const release::Revision& revision);
 
 struct DeployReport {
   release::ReleaseId id;
@@ -49,13 +76,14 @@ struct DeployReport {
   std::string message;  ///< of the package to its user; may hold anything
 };
 
-/// Refuses a release that is deployed already (Conflict, naming upgrade); one whose first install never
-/// finished is installed anew. Other errors: those of rendering, apply::make_plan, and of the cluster.
-Result<DeployReport> install(const Environment& environment, const release::ReleaseId& id,
-                             const Render& render, const DeployOptions& options, const Context& context);
+/// Errors: those of the intent, of its render, of apply::make_plan and of the cluster; Conflict when somebody
+/// else is writing to the release.
+Result<DeployReport> deploy(const Environment& environment, const release::ReleaseId& id,
+                            const Intent& intent, const DeployOptions& options, const Context& context);
 
-/// NotFound if there is no such release, naming install.
-Result<DeployReport> upgrade(const Environment& environment, const release::ReleaseId& id,
-                             const Render& render, const DeployOptions& options, const Context& context);
+/// Conflict: the release is half uninstalled. For intents.
+Status refuse_uninstalling(const ReleaseState& state);
+/// NotFound: there is no such release.
+Status refuse_missing(const ReleaseState& state);
 
 }  // namespace mist::action

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "action/look.h"
 #include "action/status.h"
 #include "action/uninstall.h"
 #include "encoding/yaml.h"
@@ -44,10 +45,10 @@ class DeployTest : public ::testing::Test {
     };
   }
   Result<DeployReport> install_now(std::string yaml, DeployOptions options = {}) {
-    return install(environment(), id, rendering(std::move(yaml)), options, Context());
+    return deploy(environment(), id, install_intent(rendering(std::move(yaml))), options, Context());
   }
   Result<DeployReport> upgrade_now(std::string yaml, DeployOptions options = {}) {
-    return upgrade(environment(), id, rendering(std::move(yaml)), options, Context());
+    return deploy(environment(), id, upgrade_intent(rendering(std::move(yaml))), options, Context());
   }
   Result<UninstallReport> uninstall_now(UninstallOptions options = {}) {
     auto plan = plan_uninstall(environment(), id, options, Context());
@@ -166,8 +167,8 @@ TEST_F(DeployTest, ObjectsOfOthersAreRefusedBeforeAnyWrite) {
 
 TEST_F(DeployTest, AnotherReleasesObjectNamesItsOwner) {
   ASSERT_TRUE(install_now(std::string(kConfigMaps)).ok());
-  const auto other =
-      install(environment(), {"default", "other"}, rendering(std::string(kConfigMaps)), {}, Context());
+  const auto other = deploy(environment(), {"default", "other"},
+                            install_intent(rendering(std::string(kConfigMaps))), {}, Context());
   ASSERT_FALSE(other.ok());
   EXPECT_THAT(other.error().message, HasSubstr("belongs to release default/web"));
 }
@@ -214,13 +215,64 @@ TEST_F(DeployTest, MissingNamespaceIsNamedAndCanBeCreated) {
   const auto refused = install_now(std::string(kConfigMaps));
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().hint, HasSubstr("--create-namespace"));
-  const auto report = install_now(std::string(kConfigMaps), {.create_namespace = true, .prune = {}});
+  const auto report = install_now(std::string(kConfigMaps), {.create_namespace = true});
   ASSERT_TRUE(report.ok()) << report.error().to_line();
   EXPECT_TRUE(cluster.has("ConfigMap", "shop", "one"));
 }
 
+TEST_F(DeployTest, ReapplyingRestoresWhatIsRecordedWithoutRendering) {
+  ASSERT_TRUE(install_now(std::string(kConfigMaps)).ok());
+  ASSERT_TRUE(upgrade_now("{apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {a: x}}").ok());
+  const auto reapply = [&] { return deploy(environment(), id, reapply_intent(), {}, Context()); };
+  const auto nothing = reapply();
+  ASSERT_TRUE(nothing.ok()) << nothing.error().to_line();
+  EXPECT_FALSE(nothing->changed) << "what is recorded is there";
+  cluster.drop({{"", "ConfigMap"}, "default", "one"});
+  const auto report = reapply();
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(report->revision, 2);
+  EXPECT_EQ(report->package.reference, "test:1");
+  EXPECT_EQ(cluster.find("ConfigMap", "default", "one")->string_at({"data", "a"}), "x");
+  EXPECT_EQ(label("ConfigMap", "default", "one"), "v2");
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "two"));
+  EXPECT_FALSE(reapply()->changed) << "marks are added once";
+}
+
+TEST_F(DeployTest, ReapplyingNeedsADeployedRevision) {
+  const auto missing = deploy(environment(), id, reapply_intent(), {}, Context());
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().kind, ErrorKind::NotFound);
+  cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "apply") return error(ErrorKind::Forbidden, "quota exceeded");
+    return std::nullopt;
+  });
+  ASSERT_FALSE(install_now(std::string(kConfigMaps)).ok());
+  const auto never = deploy(environment(), id, reapply_intent(), {}, Context());
+  ASSERT_FALSE(never.ok());
+  EXPECT_THAT(never.error().message, HasSubstr("never deployed"));
+}
+
+TEST_F(DeployTest, LookingWritesNothing) {
+  id = {"shop", "web"};
+  const auto seen = look(environment(), id, install_intent(rendering(std::string(kConfigMaps))),
+                         {.create_namespace = true}, Context());
+  ASSERT_TRUE(seen.ok()) << seen.error().to_line();
+  EXPECT_TRUE(seen->namespace_missing);
+  EXPECT_EQ(seen->plan.count(apply::ActionKind::Create), 2u);
+  EXPECT_EQ(cluster.writes(), 0u);
+}
+
+TEST_F(DeployTest, AReleaseMayBringItsOwnNamespace) {
+  id = {"shop", "web"};
+  const std::string yaml =
+      "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n---" + std::string(kConfigMaps);
+  const auto report = install_now(yaml, {.create_namespace = true});
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(report->plan.writes[0].kind, apply::ActionKind::Update) << report->plan.writes[0].reason;
+}
+
 TEST_F(DeployTest, DryRunWritesNothing) {
-  const auto report = install_now(std::string(kConfigMaps), {.dry_run = DryRun::Client, .prune = {}});
+  const auto report = install_now(std::string(kConfigMaps), {.dry_run = DryRun::Client});
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report->plan.count(apply::ActionKind::Create), 2u);
   EXPECT_EQ(cluster.writes(), 0u);
@@ -324,7 +376,8 @@ TEST_F(DeployTest, NothingIsLostWhereverTheProcessDies) {
       if (dead) return error(ErrorKind::Retryable, "the process is gone");
       return std::nullopt;
     });
-    const bool survived = install(dying, id, rendering(std::string(kConfigMaps)), {}, Context()).ok();
+    const bool survived =
+        deploy(dying, id, install_intent(rendering(std::string(kConfigMaps))), {}, Context()).ok();
     fresh.set_before({});
     if (survived) {
       EXPECT_GT(point, 6u);
@@ -332,7 +385,7 @@ TEST_F(DeployTest, NothingIsLostWhereverTheProcessDies) {
     }
     Environment next{
         fresh, clock, random, events, "next", std::chrono::milliseconds(200), std::chrono::seconds(5)};
-    const auto report = install(next, id, rendering(std::string(kConfigMaps)), {}, Context());
+    const auto report = deploy(next, id, install_intent(rendering(std::string(kConfigMaps))), {}, Context());
     if (!report.ok()) {
       // Only when the first run had finished in all but its answer.
       const auto state = status(next, id, Context());
@@ -368,9 +421,7 @@ TEST_F(DeployTest, LivingHolderIsNamed) {
       release::ReleaseLock::acquire({store, cluster, clock, random, events}, **anchor, {},
                                     {.holder = "alice@laptop", .operation = "upgrade"}, Context());
   ASSERT_TRUE(lock.ok());
-  const auto refused =
-      upgrade(environment(), id, rendering("{apiVersion: v1, kind: ConfigMap, metadata: {name: one}}"), {},
-              Context());
+  const auto refused = upgrade_now("{apiVersion: v1, kind: ConfigMap, metadata: {name: one}}");
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, HasSubstr("alice@laptop"));
 }

@@ -38,7 +38,8 @@ Result<ExitCode> run_install(const Invocation& invocation, World& world) {
     return render_release(*renderer, source, state, values, *cluster.client, world.context);
   };
   MIST_TRY(const action::DeployReport report,
-           action::install(cluster.environment, id, render, deploy_options(invocation), world.context));
+           action::deploy(cluster.environment, id, action::install_intent(render), deploy_options(invocation),
+                          world.context));
   print_deploy_report(invocation, world, report, "is installed");
   return ExitCode::Ok;
 }

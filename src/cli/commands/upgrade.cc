@@ -96,11 +96,9 @@ Result<ExitCode> run_upgrade(const Invocation& invocation, World& world) {
   options.prune = prune_rules(invocation);
   Upgrade upgrade(invocation, world, *cluster.client);
   MIST_TRY_VOID(upgrade.prepare());
-  MIST_TRY(
-      const action::DeployReport report,
-      action::upgrade(
-          cluster.environment, id, [&](const action::ReleaseState& state) { return upgrade.render(state); },
-          options, world.context));
+  const auto render = [&](const action::ReleaseState& state) { return upgrade.render(state); };
+  MIST_TRY(const action::DeployReport report,
+           action::deploy(cluster.environment, id, action::upgrade_intent(render), options, world.context));
   print_deploy_report(invocation, world, report, "is upgraded");
   return ExitCode::Ok;
 }

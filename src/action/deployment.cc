@@ -1,0 +1,212 @@
+#include "action/deployment.h"
+
+#include <algorithm>
+#include <set>
+
+#include "apply/wait.h"
+#include "base/text.h"
+
+namespace mist::action {
+
+using release::AnchorChange;
+using release::InventoryItem;
+using release::ReleaseLock;
+using release::Revision;
+using release::RevisionStatus;
+
+namespace {
+
+std::vector<std::string> group_kinds_of(const std::vector<InventoryItem>& inventory) {
+  std::set<std::string> kinds;
+  for (const InventoryItem& item : inventory) kinds.insert(apimachinery::to_string(item.key.group_kind));
+  return {kinds.begin(), kinds.end()};
+}
+
+std::vector<std::string> namespaces_of(const std::vector<InventoryItem>& inventory, const std::string& own) {
+  std::set<std::string> names;
+  for (const InventoryItem& item : inventory) {
+    if (!item.key.ns.empty() && item.key.ns != own) names.insert(item.key.ns);
+  }
+  return {names.begin(), names.end()};
+}
+
+}  // namespace
+
+encoding::Value recorded_options(const DeployOptions& options) {
+  return encoding::Value::object({{"deleteCrds", options.prune.delete_crds},
+                                  {"deletePvcs", options.prune.delete_pvcs},
+                                  {"deleteNamespaces", options.prune.delete_namespaces},
+                                  {"forceConflicts", options.force_conflicts}});
+}
+
+Deployment::Deployment(const Environment& environment, const Look& look, std::string action)
+    : environment_(environment), look_(look), store_(environment.client) {
+  revision_.number = look.plan.revision;
+  revision_.action = std::move(action);
+  revision_.created = format_time(environment.clock.now());
+  revision_.attempt = environment.random.token(4);
+  revision_.package = look.rendered.package;
+  revision_.user_values = look.rendered.user_values;
+  revision_.options = recorded_options(look.options);
+  for (const apply::DesiredObject& object : look.plan.desired) revision_.objects.push_back(object.rendered);
+  revision_.inventory = apply::inventory_of(look.plan);
+}
+
+Status Deployment::run(const Context& context) {
+  MIST_TRY_VOID(lock(context));
+  if (Status journalled = journal(); !journalled) return stop(std::move(journalled).error());
+  apply::Execution execution = write();
+  if (execution.ok() && look_.options.wait) execution.failure = wait();
+  // What is replaced goes only after what replaces it works.
+  if (execution.ok()) prune(execution);
+  revision_.inventory = apply::inventory_after(look_.plan, execution);
+  if (execution.failure) return stop(*std::move(execution.failure));
+  return finish(RevisionStatus::Deployed);
+}
+
+release::Head Deployment::head(RevisionStatus status) const {
+  release::Head result = look_.state.anchor ? look_.state.anchor->head : release::Head{};
+  result.latest = revision_.number;
+  if (status == RevisionStatus::Deployed) result.deployed = revision_.number;
+  result.status = status;
+  result.action = revision_.action;
+  result.updated = format_time(environment_.clock.now());
+  result.package = revision_.package.reference;
+  result.package_version = revision_.package.version;
+  result.objects = static_cast<std::size_t>(
+      std::ranges::count_if(revision_.inventory, [](const auto& item) { return !item.retained; }));
+  return result;
+}
+
+// The anchor names every kind and namespace that it may have members in before there are any (KEP-3659).
+AnchorChange Deployment::announcement() const {
+  std::vector<InventoryItem> all = look_.state.owned();
+  all.insert(all.end(), revision_.inventory.begin(), revision_.inventory.end());
+  return {.head = head(RevisionStatus::Pending),
+          .lock = {},
+          .group_kinds = group_kinds_of(all),
+          .additional_namespaces = namespaces_of(all, look_.state.id.ns)};
+}
+
+Status Deployment::lock(const Context& context) {
+  const release::LockOptions lock_options{environment_.holder, revision_.action, environment_.lock_term,
+                                          environment_.lock_wait};
+  const release::LockWorld world{store_, environment_.client, environment_.clock, environment_.random,
+                                 environment_.events};
+  const ReleaseState& state = look_.state;
+  if (state.anchor) {
+    MIST_TRY(lock_, ReleaseLock::acquire(world, *state.anchor, announcement(), lock_options, context));
+    return {};
+  }
+  const AnchorChange change = announcement();
+  release::Anchor anchor;
+  anchor.id = state.id;
+  anchor.seed = state.birth.seed;
+  anchor.frozen_clock = state.birth.frozen_clock;
+  anchor.head = *change.head;
+  anchor.group_kinds = *change.group_kinds;
+  anchor.additional_namespaces = *change.additional_namespaces;
+  auto created = ReleaseLock::create(world, std::move(anchor), lock_options, context);
+  if (!created.ok()) {
+    if (created.error().kind == ErrorKind::Conflict)
+      return error(ErrorKind::Conflict, "release {} was installed by somebody else just now",
+                   state.id.display())
+          .with_hint("see mistctl status");
+    return std::move(created).error();
+  }
+  lock_ = *std::move(created);
+  return {};
+}
+
+Status Deployment::journal() {
+  const Context context = lock_->context();
+  if (look_.state.anchor) MIST_TRY_VOID(store_.sweep_chunks(look_.state.id, context));
+  MIST_TRY_VOID(store_.create_revision(lock_->anchor(), revision_, context));
+  stored_ = true;
+  revision_.objects.clear();  // recorded by now; the plan has them
+  return {};
+}
+
+apply::Execution Deployment::write() {
+  Activity activity(environment_.events,
+                    fmt::format("applying {}", plural(look_.plan.writes.size(), "object")));
+  apply::ExecuteOptions execute_options;
+  execute_options.force_conflicts = look_.options.force_conflicts;
+  execute_options.may_write = [this] { return lock_->check(); };
+  apply::Execution execution = apply::execute_writes(environment_.client, look_.plan, execute_options,
+                                                     environment_.events, lock_->context());
+  if (execution.failure) activity.fail();
+  return execution;
+}
+
+std::optional<Error> Deployment::wait() {
+  const Context patient = lock_->context().with_timeout(look_.options.timeout);
+  Status ready = apply::wait_until_ready(environment_.client, release::apply_set_id(look_.state.id),
+                                         apply::awaited_objects(look_.plan), environment_.events, patient);
+  if (ready.ok()) return std::nullopt;
+  return std::move(ready).error().with_frame("while waiting for the release to become ready");
+}
+
+void Deployment::prune(apply::Execution& execution) {
+  std::vector<apply::Removal> removals;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < look_.plan.removals.size(); ++i) {
+    const apply::PlannedAction& action = look_.plan.removals[i];
+    if (action.kind != apply::ActionKind::Delete) {
+      environment_.events.object({action.key.display(), "retained", action.reason});
+      continue;
+    }
+    removals.push_back({action.key, action.resource.gvk.version, action.uid, recorded(action.key)});
+    places.push_back(i);
+  }
+  if (removals.empty()) return;
+  const apply::RemovalReport report =
+      apply::execute_removals(environment_.client, removals, release::apply_set_id(look_.state.id), false,
+                              environment_.events, lock_->context(), [this] { return lock_->check(); });
+  for (std::size_t i = 0; i < places.size(); ++i) execution.removals[places[i]] = report.outcomes[i];
+  execution.failure = report.failure;
+}
+
+// The object as an earlier revision rendered it: it knows what it referred to.
+const apimachinery::Object* Deployment::recorded(const apimachinery::ObjectKey& key) const {
+  const apimachinery::Object* found = nullptr;
+  const auto look = [&](const Revision& revision) {
+    for (const release::RenderedObject& rendered : revision.objects) {
+      if (rendered.object.key() == key) found = &rendered.object;
+    }
+  };
+  if (look_.state.deployed) look(*look_.state.deployed);
+  for (const Revision& revision : look_.state.unfinished) look(revision);
+  return found;
+}
+
+Status Deployment::finish(RevisionStatus status) {
+  if (lock_->lost()) return lock_->loss();
+  revision_.status = status;
+  // Also after Ctrl-C: the record must tell what is there.
+  const Context brief = Context().with_timeout(std::chrono::seconds(30));
+  MIST_TRY_VOID(store_.finish_revision(lock_->anchor(), revision_, brief));
+  return lock_->finish({.head = head(status),
+                        .lock = {},
+                        .group_kinds = group_kinds_of(revision_.inventory),
+                        .additional_namespaces = namespaces_of(revision_.inventory, look_.state.id.ns)});
+}
+
+// Records the failure, if we may still write, and returns it.
+Status Deployment::stop(Error failure) {
+  if (lock_->lost()) return lock_->loss();
+  // What failed before its revision was stored has nothing to finish: the lock goes with us, and the
+  // announced number is taken again or, should it have been stored after all, seen as unfinished.
+  if (!stored_) return failure;
+  revision_.message = failure.to_line();
+  if (const Status finished = finish(RevisionStatus::Failed); !finished.ok())
+    environment_.events.warn(
+        fmt::format("the failure could not be recorded: {}", finished.error().to_line()));
+  if (failure.hint.empty())
+    failure.hint =
+        fmt::format("run the command again once the cause is mended; mistctl status {} shows what is there",
+                    look_.state.id.name);
+  return failure;
+}
+
+}  // namespace mist::action

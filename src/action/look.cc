@@ -1,0 +1,84 @@
+#include "action/look.h"
+
+#include "apply/observe.h"
+
+namespace mist::action {
+
+namespace {
+
+const kube::ResourceInfo kNamespaces{{"", "v1", "Namespace"}, "namespaces", false, {}};
+
+// Whether the release's namespace has to be made first.
+Result<bool> namespace_is_missing(const Environment& environment, const release::ReleaseId& id,
+                                  const DeployOptions& options, const Context& context) {
+  auto there = environment.client.get({kNamespaces, "", id.ns}, context);
+  if (there.ok()) {
+    if (const encoding::Value* stamp = there->at_path({"metadata", "deletionTimestamp"});
+        stamp != nullptr && !stamp->is_null())
+      return error(ErrorKind::Conflict, "the namespace {} is being deleted", id.ns)
+          .with_hint("wait until it is gone, or choose another with -n");
+    return false;
+  }
+  // Who may not look at namespaces may still be allowed to write into this one; then the first write will
+  // tell.
+  if (there.error().kind == ErrorKind::Forbidden) return false;
+  if (there.error().kind != ErrorKind::NotFound) return std::move(there).error();
+  if (!options.create_namespace)
+    return error(ErrorKind::NotFound, "the namespace {} does not exist", id.ns)
+        .with_hint("create it with --create-namespace, or choose another with -n");
+  return true;
+}
+
+bool nothing_new(const Look& look) {
+  const ReleaseState& state = look.state;
+  if (!state.deployed || !state.unfinished.empty() || !look.plan.changes_nothing()) return false;
+  if (state.anchor->head.status != release::RevisionStatus::Deployed) return false;
+  return state.deployed->package.digest == look.rendered.package.digest &&
+         state.deployed->package.reference == look.rendered.package.reference &&
+         state.deployed->user_values == look.rendered.user_values;
+}
+
+// What a recorded revision was allowed to do, it may do when it is applied again.
+DeployOptions with_recorded(DeployOptions options, const encoding::Value& recorded) {
+  const auto also = [&](bool& option, std::string_view name) {
+    const encoding::Value* value = recorded.is_object() ? recorded.find(name) : nullptr;
+    option = option || (value != nullptr && value->is_bool() && value->as_bool());
+  };
+  also(options.prune.delete_crds, "deleteCrds");
+  also(options.prune.delete_pvcs, "deletePvcs");
+  also(options.prune.delete_namespaces, "deleteNamespaces");
+  also(options.force_conflicts, "forceConflicts");
+  return options;
+}
+
+Status observe_and_plan(const Environment& environment, Look& look, std::vector<apply::DesiredObject> desired,
+                        const Context& context) {
+  const std::vector<release::InventoryItem> owned = look.state.owned();
+  MIST_TRY(look.live, apply::observe(environment.client, look.state.id, desired, owned, context));
+  MIST_TRY(look.plan, apply::make_plan(look.state.id, std::move(desired), owned, look.live,
+                                       look.state.next_revision(), look.options.prune));
+  look.nothing_new = nothing_new(look);
+  return {};
+}
+
+}  // namespace
+
+Result<Look> look(const Environment& environment, const release::ReleaseId& id, const Intent& intent,
+                  const DeployOptions& options, const Context& context) {
+  Look result;
+  MIST_TRY(result.state, read_release(environment, id, context));
+  if (intent.check) MIST_TRY_VOID(intent.check(result.state));
+  MIST_TRY(result.rendered, intent.render(result.state));
+  result.options = with_recorded(options, result.rendered.recorded_options);
+  MIST_TRY(result.namespace_missing, namespace_is_missing(environment, id, options, context));
+  MIST_TRY(std::vector<apply::DesiredObject> desired,
+           apply::prepare(std::move(result.rendered.objects), id, environment.client, context));
+  MIST_TRY_VOID(observe_and_plan(environment, result, std::move(desired), context));
+  return result;
+}
+
+Status look_again(const Environment& environment, Look& look, const Context& context) {
+  return observe_and_plan(environment, look, std::move(look.plan.desired), context);
+}
+
+}  // namespace mist::action

@@ -1,0 +1,28 @@
+#pragma once
+// What a deployment sees before it locks anything: the release, what is wanted, what is live, and the plan
+// made of them. Reads only: diff and dry runs end here. Blocking; any thread.
+
+#include "action/deploy.h"
+
+namespace mist::action {
+
+struct Look {
+  ReleaseState state;
+  RenderedRelease rendered;  ///< its objects were moved into plan.desired
+  DeployOptions options;     ///< as given, with what the rendered release brings along
+  apply::LiveState live;     ///< what is there of wanted and owned objects
+  apply::Plan plan;
+  bool namespace_missing = false;  ///< of the release: to be created before anything else
+  /// Nothing differs: neither objects nor package nor values, and no revision is unfinished.
+  bool nothing_new = false;
+};
+
+/// NotFound: the release's namespace does not exist, and nobody asked to create it. Other errors: those of
+/// deploy() up to its lock.
+Result<Look> look(const Environment& environment, const release::ReleaseId& id, const Intent& intent,
+                  const DeployOptions& options, const Context& context);
+
+/// Reads the cluster and plans once more, for the same wanted objects.
+Status look_again(const Environment& environment, Look& look, const Context& context);
+
+}  // namespace mist::action

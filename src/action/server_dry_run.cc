@@ -1,0 +1,38 @@
+#include "action/server_dry_run.h"
+
+#include <set>
+
+#include "base/parallel.h"
+
+namespace mist::action {
+
+Status dry_run_on_server(const Environment& environment, const apply::Plan& plan, bool force_conflicts,
+                         const Context& context) {
+  std::set<std::string> new_namespaces;
+  for (const apply::PlannedAction& action : plan.writes) {
+    if (action.key.group_kind == apimachinery::GroupKind{"", "Namespace"} &&
+        action.kind == apply::ActionKind::Create)
+      new_namespaces.insert(action.key.name);
+  }
+  return parallel_for(plan.writes.size(), 16, [&](std::size_t i) -> Status {
+    const apply::PlannedAction& action = plan.writes[i];
+    if (action.kind == apply::ActionKind::Unchanged) return {};
+    if (action.late || new_namespaces.contains(action.key.ns)) {
+      environment.events.warn(fmt::format("{} was not checked by the server: its {} does not exist yet",
+                                          action.key.display(), action.late ? "kind" : "namespace"));
+      return {};
+    }
+    kube::ApplyOptions apply_options;
+    apply_options.force = force_conflicts;
+    apply_options.dry_run = kube::DryRun::Server;
+    auto checked = environment.client.apply(
+        {action.resource, action.key.ns, action.key.name},
+        apply::with_version(plan.desired[action.desired].rendered, action.revision), apply_options, context);
+    if (!checked.ok())
+      return std::move(checked).error().with_frame(
+          fmt::format("while the server checked {}", action.key.display()));
+    return {};
+  });
+}
+
+}  // namespace mist::action
