@@ -53,12 +53,14 @@ Result<DeployReport> deploy_once(const Environment& environment, const release::
     report.revision = deployed;
     return report;
   }
+  MIST_TRY_VOID(apply::refuse_conflicts(seen.plan));
   if (options.dry_run == DryRun::Server)
     MIST_TRY_VOID(dry_run_on_server(environment, seen.plan, seen.options.force_conflicts, context));
   if (options.dry_run != DryRun::No) return report_of(std::move(seen));
   if (seen.namespace_missing) {
     MIST_TRY_VOID(create_namespace(environment, id.ns, context));
     MIST_TRY_VOID(look_again(environment, seen, context));
+    MIST_TRY_VOID(apply::refuse_conflicts(seen.plan));
   }
   seen.live.clear();  // thousands of objects are not kept through the run
   Deployment deployment(environment, seen, intent.action);

@@ -6,6 +6,7 @@
 // at again.
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "action/environment.h"
@@ -26,6 +27,17 @@ struct DeployOptions {
   bool create_namespace = false;
   bool force_conflicts = false;
   apply::PruneRules prune = {};
+  bool adopt = false;  ///< see apply::PlanRules, also for what follows
+  bool replace = false;
+  std::optional<release::ReleaseId> take_over_from = {};
+
+  apply::PlanRules plan_rules() const {
+    return {.prune = prune,
+            .adopt = adopt,
+            .replace = replace,
+            .force_conflicts = force_conflicts,
+            .take_over_from = take_over_from};
+  }
 };
 
 /// What a package made of its inputs, or what a revision has recorded of that.

@@ -165,6 +165,65 @@ TEST_F(DeployTest, ObjectsOfOthersAreRefusedBeforeAnyWrite) {
   EXPECT_EQ(cluster.writes(), 0u);
 }
 
+TEST_F(DeployTest, AllConflictsAreNamedAtOnce) {
+  for (const std::string_view name : {"one", "two"})
+    cluster.put(encoding::Value::object(
+        {{"apiVersion", "v1"},
+         {"kind", "ConfigMap"},
+         {"metadata", encoding::Value::object({{"name", name}, {"namespace", "default"}})}}));
+  const auto report = install_now(std::string(kConfigMaps));
+  ASSERT_FALSE(report.ok());
+  EXPECT_THAT(report.error().to_line(), HasSubstr("also: ConfigMap default/two exists already"));
+  EXPECT_THAT(report.error().to_line(), HasSubstr("(all.yaml:7)"));
+  EXPECT_THAT(report.error().hint, HasSubstr("--adopt"));
+}
+
+TEST_F(DeployTest, AdoptTakesWhatBelongsToNobodyAndSaysWhatDiffers) {
+  encoding::Value data = encoding::Value::object({{"b", "theirs"}});
+  cluster.put(encoding::Value::object(
+      {{"apiVersion", "v1"},
+       {"kind", "ConfigMap"},
+       {"metadata", encoding::Value::object({{"name", "two"}, {"namespace", "default"}})},
+       {"data", data}}));
+  const auto report =
+      install_now(std::string(kConfigMaps), {.force_conflicts = true, .prune = {}, .adopt = true});
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  const apply::PlannedAction& adopted = report->plan.writes[1];
+  EXPECT_EQ(adopted.kind, apply::ActionKind::Adopt);
+  EXPECT_TRUE(std::ranges::any_of(adopted.differences, [](const apply::FieldDifference& d) {
+    return d.path == ".data.b" && d.before == encoding::Value("theirs");
+  }));
+  EXPECT_EQ(label("ConfigMap", "default", "two"), "v0");
+  const auto state = read_release(environment(), id, Context());
+  ASSERT_TRUE(state.ok());
+  EXPECT_TRUE(std::ranges::any_of(state->deployed->inventory, [](const release::InventoryItem& item) {
+    return item.key.name == "two" && item.adopted;
+  }));
+}
+
+TEST_F(DeployTest, AdoptDoesNotTakeFromOtherReleases) {
+  ASSERT_TRUE(install_now(std::string(kConfigMaps)).ok());
+  DeployOptions options;
+  options.adopt = true;
+  const auto other = deploy(environment(), {"default", "other"},
+                            install_intent(rendering(std::string(kConfigMaps))), options, Context());
+  ASSERT_FALSE(other.ok());
+  EXPECT_THAT(other.error().hint, HasSubstr("--take-over-from default/web"));
+}
+
+// Whatever a record says, the mark on the live object decides whose it is.
+TEST_F(DeployTest, WhatAnotherReleaseMarkedIsNeitherPrunedNorUninstalled) {
+  ASSERT_TRUE(install_now(std::string(kConfigMaps)).ok());
+  auto two = *cluster.find("ConfigMap", "default", "two");
+  two["metadata"]["labels"].set(release::kPartOfLabel, release::apply_set_id({"default", "other"}));
+  cluster.put(two);
+  ASSERT_TRUE(upgrade_now("{apiVersion: v1, kind: ConfigMap, metadata: {name: one}}").ok());
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "two"));
+  ASSERT_TRUE(uninstall_now().ok());
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "one"));
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "two"));
+}
+
 TEST_F(DeployTest, AnotherReleasesObjectNamesItsOwner) {
   ASSERT_TRUE(install_now(std::string(kConfigMaps)).ok());
   const auto other = deploy(environment(), {"default", "other"},
@@ -268,7 +327,7 @@ TEST_F(DeployTest, AReleaseMayBringItsOwnNamespace) {
       "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n---" + std::string(kConfigMaps);
   const auto report = install_now(yaml, {.create_namespace = true});
   ASSERT_TRUE(report.ok()) << report.error().to_line();
-  EXPECT_EQ(report->plan.writes[0].kind, apply::ActionKind::Update) << report->plan.writes[0].reason;
+  EXPECT_EQ(report->plan.writes[0].kind, apply::ActionKind::Adopt) << report->plan.writes[0].reason;
 }
 
 TEST_F(DeployTest, DryRunWritesNothing) {

@@ -36,7 +36,9 @@ encoding::Value recorded_options(const DeployOptions& options) {
   return encoding::Value::object({{"deleteCrds", options.prune.delete_crds},
                                   {"deletePvcs", options.prune.delete_pvcs},
                                   {"deleteNamespaces", options.prune.delete_namespaces},
-                                  {"forceConflicts", options.force_conflicts}});
+                                  {"forceConflicts", options.force_conflicts},
+                                  {"adopt", options.adopt},
+                                  {"replace", options.replace}});
 }
 
 Deployment::Deployment(const Environment& environment, const Look& look, std::string action)

@@ -48,15 +48,19 @@ DeployOptions with_recorded(DeployOptions options, const encoding::Value& record
   also(options.prune.delete_pvcs, "deletePvcs");
   also(options.prune.delete_namespaces, "deleteNamespaces");
   also(options.force_conflicts, "forceConflicts");
+  also(options.adopt, "adopt");
+  also(options.replace, "replace");
   return options;
 }
 
 Status observe_and_plan(const Environment& environment, Look& look, std::vector<apply::DesiredObject> desired,
                         const Context& context) {
   const std::vector<release::InventoryItem> owned = look.state.owned();
-  MIST_TRY(look.live, apply::observe(environment.client, look.state.id, desired, owned, context));
+  MIST_TRY(look.live,
+           apply::observe(environment.client, look.state.id, desired, owned, context,
+                          {.adopt = look.options.adopt, .take_over_from = look.options.take_over_from}));
   MIST_TRY(look.plan, apply::make_plan(look.state.id, std::move(desired), owned, look.live,
-                                       look.state.next_revision(), look.options.prune));
+                                       look.state.next_revision(), look.options.plan_rules()));
   look.nothing_new = nothing_new(look);
   return {};
 }

@@ -161,7 +161,7 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, const Relea
     const std::string uid(object.string_at({"metadata", "uid"}));
     const bool ours = item.uid.empty()
                           ? object.string_at({"metadata", "labels", release::kPartOfLabel}) == part_of
-                          : item.uid == uid;
+                          : item.uid == uid && !apply::belongs_to_another(object, part_of);
     if (!ours) continue;
     PlannedAction action;
     action.key = item.key;

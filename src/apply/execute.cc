@@ -22,7 +22,21 @@ constexpr auto kEstablishedLimit = std::chrono::seconds(60);
 constexpr auto kGoneLimit = std::chrono::minutes(5);
 
 std::string_view progress_word(ActionKind kind) {
-  return kind == ActionKind::Create ? "created" : "configured";
+  switch (kind) {
+    case ActionKind::Create:
+      return "created";
+    case ActionKind::Replace:
+      return "replaced";
+    case ActionKind::Adopt:
+      return "adopted";
+    case ActionKind::Update:
+    case ActionKind::Unchanged:
+    case ActionKind::Conflict:
+    case ActionKind::Delete:
+    case ActionKind::Retain:
+      return "configured";
+  }
+  return "configured";
 }
 
 class Writer {

@@ -30,8 +30,8 @@ bool absent(const Error& failure) { return failure.kind == ErrorKind::NotFound; 
 
 class Observer {
  public:
-  Observer(kube::Client& client, std::string selector, const Context& context)
-      : client_(client), selector_(std::move(selector)), context_(context) {}
+  Observer(kube::Client& client, std::string selector, bool adopt, const Context& context)
+      : client_(client), selector_(std::move(selector)), adopt_(adopt), context_(context) {}
 
   Status look_at(const Place& place) {
     kube::ListOptions ours;
@@ -70,16 +70,38 @@ class Observer {
       all.metadata_only = true;
       auto listed = client_.list(place.resource, all, context_);
       if (listed.ok()) {
+        std::set<ObjectKey> nobodys;
         for (Value& item : listed->items) {
-          if (ObjectKey key = key_in(place, item); missing.contains(key))
-            add(std::move(key), {std::move(item), false});
+          ObjectKey key = key_in(place, item);
+          if (!missing.contains(key)) continue;
+          if (adopt_ && item.string_at({"metadata", "labels", release::kPartOfLabel}).empty())
+            nobodys.insert(key);
+          add(std::move(key), {std::move(item), false});
         }
-        return {};
+        return look_closely(place, nobodys);
       }
       if (absent(listed.error())) return {};
       if (listed.error().kind != ErrorKind::Forbidden) return std::move(listed).error();
     }
-    for (const ObjectKey& key : missing) {
+    return get(place, missing);
+  }
+
+  // What is to be adopted is needed whole: its fields are compared.
+  Status look_closely(const Place& place, const std::set<ObjectKey>& keys) {
+    constexpr std::size_t kFew = 8;
+    if (keys.size() <= kFew) return get(place, keys);
+    kube::ListOptions all;
+    all.ns = place.ns;
+    MIST_TRY(kube::ObjectList listed, client_.list(place.resource, all, context_));
+    for (Value& item : listed.items) {
+      if (ObjectKey key = key_in(place, item); keys.contains(key))
+        add(std::move(key), {std::move(item), true});
+    }
+    return {};
+  }
+
+  Status get(const Place& place, const std::set<ObjectKey>& keys) {
+    for (const ObjectKey& key : keys) {
       auto got = client_.get({place.resource, key.ns, key.name}, context_);
       if (got.ok())
         add(key, {*std::move(got), true});
@@ -96,6 +118,7 @@ class Observer {
 
   kube::Client& client_;
   const std::string selector_;
+  const bool adopt_;
   const Context& context_;
   std::mutex mutex_;
   LiveState state_;  // guarded by mutex_
@@ -114,7 +137,7 @@ Result<std::optional<ResourceInfo>> resource_of(kube::Client& client, const Inve
 
 Result<LiveState> observe(kube::Client& client, const release::ReleaseId& release,
                           const std::vector<DesiredObject>& desired, const std::vector<InventoryItem>& owned,
-                          const Context& context) {
+                          const Context& context, const ObserveOptions& options) {
   std::map<std::pair<GroupKind, std::string>, Place> places;
   for (const DesiredObject& object : desired) {
     if (object.late) continue;
@@ -135,8 +158,11 @@ Result<LiveState> observe(kube::Client& client, const release::ReleaseId& releas
 
   std::vector<const Place*> work;
   for (const auto& [where, place] : places) work.push_back(&place);
-  Observer observer(client, fmt::format("{}={}", release::kPartOfLabel, release::apply_set_id(release)),
-                    context);
+  std::string selector = fmt::format("{}={}", release::kPartOfLabel, release::apply_set_id(release));
+  if (options.take_over_from)
+    selector = fmt::format("{} in ({},{})", release::kPartOfLabel, release::apply_set_id(release),
+                           release::apply_set_id(*options.take_over_from));
+  Observer observer(client, std::move(selector), options.adopt, context);
   MIST_TRY_VOID(parallel_for(work.size(), 16, [&](std::size_t i) {
                   return observer.look_at(*work[i]);
                 }).in("while reading the cluster's state"));

@@ -5,6 +5,7 @@
 // others as metadata.
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "apply/desired.h"
@@ -19,10 +20,17 @@ struct LiveObject {
 };
 using LiveState = std::map<ObjectKey, LiveObject>;
 
+/// Whose objects are needed whole beside the release's own.
+struct ObserveOptions {
+  bool adopt = false;                                     ///< what is wanted and belongs to nobody
+  std::optional<release::ReleaseId> take_over_from = {};  ///< that release's
+};
+
 /// `owned` may name kinds that the cluster no longer knows; those count as absent.
 Result<LiveState> observe(kube::Client& client, const release::ReleaseId& release,
                           const std::vector<DesiredObject>& desired,
-                          const std::vector<release::InventoryItem>& owned, const Context& context);
+                          const std::vector<release::InventoryItem>& owned, const Context& context,
+                          const ObserveOptions& options = {});
 
 /// How the server serves what the inventory names; nullopt: its kind is gone, and with it the object.
 Result<std::optional<kube::ResourceInfo>> resource_of(kube::Client& client,

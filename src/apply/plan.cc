@@ -15,42 +15,27 @@ namespace {
 
 const GroupKind kNamespaceKind{"", "Namespace"};
 
-Error owned_by_other(const DesiredObject& object, const Value& live, const ReleaseId& release) {
-  const std::string_view owner = live.string_at({"metadata", "annotations", release::kReleaseAnnotation});
-  const std::string_view set = live.string_at({"metadata", "labels", release::kPartOfLabel});
-  Error failure;
-  if (!owner.empty() && owner != release.display()) {
-    failure = error(ErrorKind::Conflict, "{} belongs to release {}", object.key.display(), owner);
-    failure.hint = fmt::format("rename one of the two objects, or uninstall {}", owner);
-  } else if (!set.empty()) {
-    failure = error(ErrorKind::Conflict, "{} belongs to another ApplySet ({})", object.key.display(), set);
-    failure.hint = "rename the object, or remove it from that set";
-  } else {
-    failure = error(ErrorKind::Conflict, "{} exists already and belongs to no release", object.key.display());
-    failure.hint = "delete it, or give the release's object another name";
-  }
-  failure.where =
-      SourceLocation{.file = object.rendered.file, .line = object.rendered.line, .column = 0, .excerpt = {}};
-  return failure;
-}
-
 bool ours(const Value& live, const std::string& part_of) {
   return live.string_at({"metadata", "labels", release::kPartOfLabel}) == part_of;
 }
 
+// Whose a live object is, by its marks.
+enum class Owner : std::uint8_t { Us, Nobody, Another };
+
 class Planner {
  public:
   Planner(const ReleaseId& release, const std::vector<InventoryItem>& owned, const LiveState& live,
-          int revision, const PruneRules& rules)
+          int revision, const PlanRules& rules)
       : release_(release),
         live_(live),
         revision_(revision),
         rules_(rules),
         part_of_(release::apply_set_id(release)) {
     for (const InventoryItem& item : owned) owned_.insert_or_assign(item.key, &item);
+    if (rules.take_over_from) taken_part_of_ = release::apply_set_id(*rules.take_over_from);
   }
 
-  Result<PlannedAction> write(const DesiredObject& object, std::size_t index) const {
+  PlannedAction write(const DesiredObject& object, std::size_t index) const {
     PlannedAction action;
     action.key = object.key;
     action.resource = object.resource;
@@ -69,47 +54,7 @@ class Planner {
     }
     const Value& there = live->second.value;
     action.uid = there.string_at({"metadata", "uid"});
-    action.previous_revision = item != nullptr ? item->revision : revision_from_label(there);
-    const bool by_uid = item != nullptr && !item->uid.empty() && item->uid == action.uid;
-    const bool own_namespace = object.key.group_kind == kNamespaceKind && object.key.name == release_.ns;
-    if (!ours(there, part_of_) && !by_uid && !own_namespace) return owned_by_other(object, there, release_);
-    action.adopted = item != nullptr ? item->adopted : own_namespace && !ours(there, part_of_);
-    if (const Value* stamp = there.at_path({"metadata", "deletionTimestamp"});
-        stamp != nullptr && !stamp->is_null()) {
-      Error failure = error(ErrorKind::Conflict, "{} is being deleted", object.key.display());
-      failure.because =
-          "its deletion began at " + std::string(stamp->is_string() ? stamp->as_string() : "an unknown time");
-      failure.hint = "wait until it is gone (finalizers may hold it), then run the command again";
-      return failure;
-    }
-    if (!ours(there, part_of_)) {
-      action.kind = ActionKind::Update;
-      action.reason = own_namespace && !by_uid ? "it is the release's own namespace and is adopted"
-                                               : "its ownership label was removed";
-      return action;
-    }
-    if (!live->second.whole) {
-      action.kind = ActionKind::Update;  // it became ours between two of our looks
-      action.reason = "only its metadata could be read";
-      return action;
-    }
-    action.differences = differences(object.rendered.object.value(), there, "mistctl");
-    // The version label says when the object last changed, so it is no change by itself; but it must be
-    // there.
-    std::erase_if(action.differences,
-                  [](const FieldDifference& d) { return d.path == version_label_path(); });
-    if (there.string_at({"metadata", "labels", release::kVersionLabel}).empty())
-      action.differences.push_back({version_label_path(), Value(), fmt::format("v{}", revision_), 0});
-    if (!action.differences.empty()) {
-      action.kind = ActionKind::Update;
-      action.reason = action.differences.size() == 1
-                          ? action.differences[0].path + " differs"
-                          : fmt::format("{} fields differ", action.differences.size());
-      return action;
-    }
-    action.kind = ActionKind::Unchanged;
-    action.reason = "equal";
-    action.revision = action.previous_revision;
+    decide(action, object, live->second, item);
     return action;
   }
 
@@ -119,7 +64,7 @@ class Planner {
     if (live == live_.end()) return std::nullopt;  // gone already: it leaves the inventory
     const Value& there = live->second.value;
     const std::string_view uid = there.string_at({"metadata", "uid"});
-    if (item.uid.empty() ? !ours(there, part_of_) : item.uid != uid)
+    if (item.uid.empty() ? !ours(there, part_of_) : item.uid != uid || belongs_to_another(there, part_of_))
       return std::nullopt;  // somebody else's by now
     PlannedAction action;
     action.key = item.key;
@@ -128,13 +73,113 @@ class Planner {
     action.revision = item.revision;
     action.adopted = item.adopted;
     action.was_retained = item.retained;
-    const std::string_view kept = kept_because(item.key, &there, rules_);
+    const std::string_view kept = kept_because(item.key, &there, rules_.prune);
     action.kind = kept.empty() ? ActionKind::Delete : ActionKind::Retain;
     action.reason = kept.empty() ? "it is no longer wanted" : std::string(kept);
     return action;
   }
 
  private:
+  void decide(PlannedAction& action, const DesiredObject& object, const LiveObject& live,
+              const InventoryItem* item) const {
+    const Value& there = live.value;
+    const Owner owner = owner_of(there);
+    const bool by_uid = item != nullptr && !item->uid.empty() && item->uid == action.uid;
+    const bool own_namespace = object.key.group_kind == kNamespaceKind && object.key.name == release_.ns;
+    if (const Value* stamp = there.at_path({"metadata", "deletionTimestamp"});
+        stamp != nullptr && !stamp->is_null())
+      return conflict(action,
+                      fmt::format("it is being deleted, since {}",
+                                  stamp->is_string() ? stamp->as_string() : std::string("an unknown time")),
+                      "wait until it is gone (finalizers may hold it), then run the command again");
+    if (owner == Owner::Us || (owner == Owner::Nobody && by_uid)) {
+      action.adopted = item != nullptr && item->adopted;
+      action.previous_revision = item != nullptr ? item->revision : revision_from_label(there);
+      return compare(action, object, live, owner);
+    }
+    if (owner == Owner::Another) {
+      action.owner = there.string_at({"metadata", "annotations", release::kReleaseAnnotation});
+      if (!taken(there)) return refuse_foreign(action, there);
+      action.reason = fmt::format("it is taken over from release {}", rules_.take_over_from->display());
+    } else {
+      if (!own_namespace && !rules_.adopt)
+        return conflict(action, "it exists already and belongs to no release",
+                        "take it into the release with --adopt, or give the release's object another name");
+      action.adopted = true;
+      action.reason = own_namespace ? "it is the release's own namespace and is adopted"
+                                    : "it belongs to no release and is adopted";
+    }
+    action.kind = ActionKind::Adopt;
+    if (live.whole) action.differences = real_differences(object, there);
+  }
+
+  // An object of ours: is there anything to write?
+  void compare(PlannedAction& action, const DesiredObject& object, const LiveObject& live,
+               Owner owner) const {
+    action.kind = ActionKind::Update;
+    if (!live.whole) {
+      // It became ours between two of our looks, or lost its label.
+      action.reason =
+          owner == Owner::Us ? "only its metadata could be read" : "its ownership label was removed";
+      return;
+    }
+    action.differences = real_differences(object, live.value);
+    if (owner != Owner::Us) {
+      action.reason = "its ownership label was removed";
+      return;
+    }
+    if (live.value.string_at({"metadata", "labels", release::kVersionLabel}).empty())
+      action.differences.push_back({version_label_path(), Value(), Value(fmt::format("v{}", revision_)), 0});
+    if (!action.differences.empty()) {
+      action.reason = action.differences.size() == 1
+                          ? action.differences[0].path + " differs"
+                          : fmt::format("{} fields differ", action.differences.size());
+      return;
+    }
+    action.kind = ActionKind::Unchanged;
+    action.reason = "equal";
+    action.revision = action.previous_revision;
+  }
+
+  // The version label says when the object last changed, so it is no change by itself; but it must be there.
+  static std::vector<FieldDifference> real_differences(const DesiredObject& object, const Value& live) {
+    std::vector<FieldDifference> found = differences(object.rendered.object.value(), live, "mistctl");
+    std::erase_if(found, [](const FieldDifference& d) { return d.path == version_label_path(); });
+    return found;
+  }
+
+  Owner owner_of(const Value& live) const {
+    const std::string_view set = live.string_at({"metadata", "labels", release::kPartOfLabel});
+    if (!set.empty()) return set == part_of_ ? Owner::Us : Owner::Another;
+    const std::string_view name = live.string_at({"metadata", "annotations", release::kReleaseAnnotation});
+    return name.empty() || name == release_.display() ? Owner::Nobody : Owner::Another;
+  }
+
+  bool taken(const Value& live) const {
+    if (!rules_.take_over_from) return false;
+    const std::string_view set = live.string_at({"metadata", "labels", release::kPartOfLabel});
+    return set == taken_part_of_ ||
+           (set.empty() && live.string_at({"metadata", "annotations", release::kReleaseAnnotation}) ==
+                               rules_.take_over_from->display());
+  }
+
+  static void conflict(PlannedAction& action, std::string reason, std::string hint) {
+    action.kind = ActionKind::Conflict;
+    action.reason = std::move(reason);
+    action.hint = std::move(hint);
+  }
+
+  void refuse_foreign(PlannedAction& action, const Value& live) const {
+    if (!action.owner.empty() && action.owner != release_.display())
+      return conflict(action, fmt::format("it belongs to release {}", action.owner),
+                      fmt::format("move it here with --take-over-from {}, or rename one of the two objects",
+                                  action.owner));
+    conflict(action,
+             fmt::format("it belongs to another ApplySet ({})",
+                         live.string_at({"metadata", "labels", release::kPartOfLabel})),
+             "rename the object, or remove it from that set");
+  }
+
   static std::string version_label_path() {
     return fmt::format(".metadata.labels[\"{}\"]", release::kVersionLabel);
   }
@@ -151,8 +196,9 @@ class Planner {
   const ReleaseId& release_;
   const LiveState& live_;
   const int revision_;
-  const PruneRules& rules_;
+  const PlanRules& rules_;
   const std::string part_of_;
+  std::string taken_part_of_;
   std::map<ObjectKey, const InventoryItem*> owned_;
 };
 
@@ -166,6 +212,12 @@ std::string_view to_string(ActionKind kind) {
       return "update";
     case ActionKind::Unchanged:
       return "unchanged";
+    case ActionKind::Replace:
+      return "replace";
+    case ActionKind::Adopt:
+      return "adopt";
+    case ActionKind::Conflict:
+      return "conflict";
     case ActionKind::Delete:
       return "delete";
     case ActionKind::Retain:
@@ -203,7 +255,7 @@ std::string_view kept_because(const ObjectKey& key, const Value* live, const Pru
 
 Result<Plan> make_plan(const ReleaseId& release, std::vector<DesiredObject> desired,
                        const std::vector<InventoryItem>& owned, const LiveState& live, int revision,
-                       const PruneRules& rules) {
+                       const PlanRules& rules) {
   Plan plan;
   plan.revision = revision;
   plan.desired = std::move(desired);
@@ -211,8 +263,7 @@ Result<Plan> make_plan(const ReleaseId& release, std::vector<DesiredObject> desi
   std::set<ObjectKey> wanted;
   std::vector<const apimachinery::Object*> objects;
   for (std::size_t i = 0; i < plan.desired.size(); ++i) {
-    MIST_TRY(PlannedAction action, planner.write(plan.desired[i], i));
-    plan.writes.push_back(std::move(action));
+    plan.writes.push_back(planner.write(plan.desired[i], i));
     wanted.insert(plan.desired[i].key);
     objects.push_back(&plan.desired[i].rendered.object);
   }
@@ -221,6 +272,37 @@ Result<Plan> make_plan(const ReleaseId& release, std::vector<DesiredObject> desi
   }
   MIST_TRY(plan.order, infer_order(objects));
   return plan;
+}
+
+bool belongs_to_another(const Value& live, std::string_view part_of) {
+  const std::string_view set = live.string_at({"metadata", "labels", release::kPartOfLabel});
+  return !set.empty() && set != part_of;
+}
+
+Status refuse_conflicts(const Plan& plan) {
+  constexpr std::size_t kShown = 20;
+  std::optional<Error> failure;
+  std::size_t count = 0;
+  for (const PlannedAction& action : plan.writes) {
+    if (action.kind != ActionKind::Conflict) continue;
+    ++count;
+    const release::RenderedObject& rendered = plan.desired[action.desired].rendered;
+    // Reasons of conflicts begin with "it".
+    const std::string words =
+        action.key.display() +
+        action.reason.substr(std::min<std::size_t>(action.reason.size(), std::string_view("it").size()));
+    if (!failure) {
+      failure = error(ErrorKind::Conflict, "{}", words);
+      failure->where =
+          SourceLocation{.file = rendered.file, .line = rendered.line, .column = 0, .excerpt = {}};
+      failure->hint = action.hint;
+    } else if (count <= kShown) {
+      failure->frames.push_back(fmt::format("also: {} ({}:{})", words, rendered.file, rendered.line));
+    }
+  }
+  if (!failure) return {};
+  if (count > kShown) failure->frames.push_back(fmt::format("and {} more", count - kShown));
+  return *std::move(failure);
 }
 
 std::vector<InventoryItem> inventory_of(const Plan& plan) {

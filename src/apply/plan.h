@@ -2,6 +2,7 @@
 // The Plan: what will happen to each object, and why, as data. Made by a pure function from what is wanted,
 // what is owned and what is there; execute.h does exactly what it says. Any thread.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ enum class ActionKind : std::uint8_t {
   Create,     ///< it isn't there
   Update,     ///< it is ours and differs
   Unchanged,  ///< it is ours and equal: no request
+  Replace,    ///< it is ours and differs in what can't be changed: deleted and created anew
+  Adopt,      ///< it was somebody else's or nobody's and becomes ours
+  Conflict,   ///< it can't be written as things are; `hint` says which way out there is
   Delete,     ///< ours, no longer wanted
   Retain,     ///< ours, no longer wanted, left where it is by a rule
 };
@@ -24,17 +28,21 @@ std::string_view to_string(ActionKind kind);  ///< "create", "update", …
 
 struct PlannedAction {
   ActionKind kind = ActionKind::Create;
-  ObjectKey key;
-  kube::ResourceInfo resource;  ///< of deletes without a served kind: resource is empty, and nothing is sent
-  bool late = false;            ///< the kind arrives with a definition of this release
-  std::string uid;   ///< of the live object; empty: it isn't there, or a pending create of unknown outcome
+  ObjectKey key = {};
+  kube::ResourceInfo resource = {};  ///< of deletes without a served kind: resource is empty, nothing is sent
+  bool late = false;                 ///< the kind arrives with a definition of this release
+  std::string uid =
+      {};            ///< of the live object; empty: it isn't there, or a pending create of unknown outcome
   int revision = 0;  ///< that last changed it, after this plan
-  int previous_revision = 0;  ///< that last changed it, before this plan
-  bool adopted = false;
-  bool was_retained = false;                 ///< of retains: an earlier revision left it already
-  std::vector<FieldDifference> differences;  ///< of updates
-  std::string reason;                        ///< one sentence
-  std::size_t desired = 0;                   ///< index into Plan::desired; not of deletes and retains
+  int previous_revision = 0;                      ///< that last changed it, before this plan
+  bool adopted = false;                           ///< it existed before the release did
+  bool was_retained = false;                      ///< of retains: an earlier revision left it already
+  std::vector<FieldDifference> differences = {};  ///< of updates, replaces, adopts; of conflicts where known
+  std::string reason = {};                        ///< one sentence
+  std::string owner =
+      {};  ///< of adopts and conflicts: the release whose it is, "namespace/name"; empty: nobody's
+  std::string hint = {};    ///< of conflicts: what to do
+  std::size_t desired = 0;  ///< index into Plan::desired; not of deletes and retains
 };
 
 /// Which kinds pruning may remove although it would not by itself.
@@ -42,6 +50,15 @@ struct PruneRules {
   bool delete_crds = false;
   bool delete_pvcs = false;
   bool delete_namespaces = false;
+};
+
+/// What the user allows a plan to do beyond the ordinary.
+struct PlanRules {
+  PruneRules prune = {};
+  bool adopt = false;            ///< objects that belong to nobody become ours
+  bool replace = false;          ///< what can't be changed is deleted and created anew
+  bool force_conflicts = false;  ///< fields that other managers own are taken
+  std::optional<release::ReleaseId> take_over_from = {};  ///< that release's objects become ours
 };
 
 struct Plan {
@@ -55,12 +72,19 @@ struct Plan {
   std::size_t count(ActionKind kind) const;
 };
 
-/// Pure. `owned` is the union of the inventories of the deployed and of every later revision. Conflict: an
-/// object that is wanted exists and belongs to another release (named) or to nobody. The Namespace of the
-/// record itself is adopted.
+/// Pure. `owned` is the union of the inventories of the deployed and of every later revision. What can't be
+/// written is in the plan as a Conflict; the label of a live object says whose it is. The Namespace of the
+/// record itself is adopted without asking. Errors: a cycle in the order.
 Result<Plan> make_plan(const release::ReleaseId& release, std::vector<DesiredObject> desired,
                        const std::vector<release::InventoryItem>& owned, const LiveState& live, int revision,
-                       const PruneRules& rules);
+                       const PlanRules& rules);
+
+/// Conflict, naming each object that is one (up to a bound) with file and line; ok: there is none.
+Status refuse_conflicts(const Plan& plan);
+
+/// Whether a live object carries the mark of a release other than `part_of`: whatever an inventory says, it
+/// is not ours to delete.
+bool belongs_to_another(const Value& live, std::string_view part_of);
 
 /// The inventory that a finished plan leaves; before it ran, uids of creates are empty.
 std::vector<release::InventoryItem> inventory_of(const Plan& plan);

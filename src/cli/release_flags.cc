@@ -41,10 +41,14 @@ struct Count {
   ActionKind kind;
   std::string_view done, planned;
 };
-constexpr std::array kCounts{
-    Count{ActionKind::Create, "created", "to create"}, Count{ActionKind::Update, "changed", "to change"},
-    Count{ActionKind::Unchanged, "unchanged", "unchanged"}, Count{ActionKind::Delete, "deleted", "to delete"},
-    Count{ActionKind::Retain, "retained", "to retain"}};
+constexpr std::array kCounts{Count{ActionKind::Create, "created", "to create"},
+                             Count{ActionKind::Update, "changed", "to change"},
+                             Count{ActionKind::Replace, "replaced", "to replace"},
+                             Count{ActionKind::Adopt, "adopted", "to adopt"},
+                             Count{ActionKind::Conflict, "in conflict", "in conflict"},
+                             Count{ActionKind::Unchanged, "unchanged", "unchanged"},
+                             Count{ActionKind::Delete, "deleted", "to delete"},
+                             Count{ActionKind::Retain, "retained", "to retain"}};
 
 std::string counts(const apply::Plan& plan, bool dry) {
   std::string text;
@@ -104,7 +108,8 @@ action::DeployOptions deploy_options(const Invocation& invocation) {
           .timeout = invocation.duration("timeout"),
           .create_namespace = invocation.enabled("create-namespace"),
           .force_conflicts = invocation.enabled("force-conflicts"),
-          .prune = {}};
+          .prune = {},
+          .adopt = invocation.enabled("adopt")};
 }
 
 apply::PruneRules prune_rules(const Invocation& invocation) {
