@@ -1,14 +1,18 @@
-"""make bench: measures mistctl as whole processes, beside what the same work costs at least, in one run.
+"""make bench: mistctl beside helm, kubectl and a bare client, on one control plane, in turn.
 
-    run.py MISTCTL YAML_BENCH GOYAML FLOOR DEVCLUSTER BIG_PACKAGE OUT_DIRECTORY [--runs N]
+    run.py --mistctl PROGRAM --tools DIR --peers DIR --devcluster PROGRAM --big-package FILE --out DIR --document FILE
+           [--minutes N] [SCENARIO...]
 
-Seconds, CPU and memory are the operating system's own accounting of each finished process (wait4). Requests are counted
-from the API server's audit log. Nothing here passes or fails: it measures."""
+A scenario is `processes`, `yaml`, `list`, `mix` or a number of ConfigMaps; `mix@20`, `1000@20`: with a round trip of 20 ms.
+Each runs once; then they are repeated, the least often measured first, until `--minutes` are used up. The figures are
+medians. Only a run of all scenarios rewrites the results; others print theirs. Nothing here passes or fails: it measures."""
 
 import argparse
-import json
+import collections
+import itertools
 import os
 import pathlib
+import re
 import shutil
 import statistics
 import subprocess
@@ -16,173 +20,215 @@ import sys
 import tempfile
 import time
 
-parser = argparse.ArgumentParser()
-for name in ("mistctl", "yaml_bench", "goyaml", "floor", "devcluster", "big_package", "out"):
-    parser.add_argument(name)
-parser.add_argument("--runs", type=int, default=20)
-args = parser.parse_args()
+import report
+import workloads
+from clients import VERBS, Floor, Helm, Kubectl, KubectlApplySet, Mistctl, list_commands
+from machine import ControlPlane, Processes, say
 
 HERE = pathlib.Path(__file__).resolve().parent
-work = pathlib.Path(tempfile.mkdtemp(prefix="mist-bench-"))
-cluster = f"bench-{os.getpid()}"
-environment = {key: value for key, value in os.environ.items() if not key.startswith("MIST_")}
-environment["MIST_HOME_LOCATION"] = str(work / "home")
+DEFAULT = "processes yaml 1000 100 1 mix list 100@20 mix@20 list@20 1000@20"
+RELEASES = 1000
+FEWEST_ROUNDS_IN = {"1000@20": 1}  # minutes each: once is enough
+MOST_ROUNDS = 7
 
 
-def say(text):
-    print(text, file=sys.stderr, flush=True)
+class Scenario:
+    """One thing that is measured, round by round. `samples[what][client]` are its figures, a dictionary for each round."""
+
+    def __init__(self, text):
+        found = re.fullmatch(r"(processes|yaml|list|mix|[1-9]\d{0,3})(?:@([1-9]\d?))?", text)
+        if not found or (found[2] and found[1] in ("processes", "yaml")):
+            raise SystemExit(f"bench: '{text}' is no scenario: they are processes, yaml, list, mix and numbers up to 9999 of "
+                             "ConfigMaps; @20 behind one of the last three adds a round trip of 20 ms")
+        self.text, self.kind, self.milliseconds = text, found[1], int(found[2] or 0)
+        self.rounds, self.seconds = 0, 0.0
+        self.samples = collections.defaultdict(lambda: collections.defaultdict(list))
+
+    def add(self, what, client, figures):
+        self.samples[what][client].append(figures)
+
+    def medians(self):
+        return [{"what": what, "client": client,
+                 **{key: statistics.median(each[key] for each in rounds) for key in rounds[0]}}
+                for what, clients in self.samples.items() for client, rounds in clients.items()]
 
 
-def run(command, check=True):
-    """One process: seconds of wall and CPU, peak memory in MB."""
-    began = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
-    error = process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - began
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if check and process.returncode != 0:
-        raise SystemExit(f"{command} failed:\n{error.decode()}")
-    return {"seconds": seconds, "cpu": usage.ru_utime + usage.ru_stime, "mb": usage.ru_maxrss / 1024}
+class Bench:
+    def __init__(self, args, work):
+        self.args, self.work = args, work
+        self.processes = Processes(args.tools / "measure", work)
+        self.cluster, self.numbers, self.packages, self.far = None, itertools.count(), {}, set()
+
+    def control_plane(self):
+        if self.cluster is None:
+            self.cluster = ControlPlane(self.args.devcluster, self.processes, self.work)
+        return self.cluster
+
+    # --- without a cluster
+
+    def measure_processes(self, scenario):
+        generate = [self.args.mistctl, "generate", "bench", "-p", self.args.big_package]
+        home = pathlib.Path(self.processes.environment["MIST_HOME_LOCATION"])
+        scenario.add("version", "mistctl", self.processes.run([self.args.mistctl, "version"]))
+        scenario.add("version", "helm", self.processes.run([self.args.peers / "helm", "version"]))
+        scenario.add("version", "kubectl", self.processes.run([self.args.peers / "kubectl", "version", "--client"]))
+        shutil.rmtree(home / "cache", ignore_errors=True)
+        scenario.add("generate, first compile of 1.4 MB", "mistctl", self.processes.run(generate))
+        scenario.add("generate, compiled code cached", "mistctl", self.processes.run(generate))
+
+    def measure_yaml(self, scenario):
+        crd = self.work / "crd.yaml"
+        if not crd.exists():
+            subprocess.run([sys.executable, HERE / "make_crd.py", crd], check=True)
+        for client, program in (("mistletoe", "yaml_bench"), ("sigs.k8s.io/yaml", "goyaml")):
+            for line in self.processes.output([self.args.tools / program, crd, "2"]).splitlines():
+                what, speed = line.split()
+                scenario.add("libyaml's events" if what == "events" else what, client, {"mb_per_s": float(speed)})
+
+    # --- on a cluster
+
+    def clients(self, kubeconfig):
+        return [Mistctl(self.args.mistctl), Helm(self.args.peers / "helm"), Kubectl(self.args.peers / "kubectl"),
+                KubectlApplySet(self.args.peers / "kubectl"), Floor(self.args.tools / "floor", kubeconfig)]
+
+    def namespace(self):
+        name = f"bench-{next(self.numbers)}"
+        self.cluster.kubectl("create", "namespace", name)
+        return name
+
+    def package(self, kind, client, changed):
+        if kind != "mix":
+            key = (kind, changed)
+            if key not in self.packages:
+                self.packages[key] = workloads.config_maps(self.work / f"cm-{kind}-{changed}", int(kind), changed)
+            return self.packages[key]
+        suffix = f"{client}-{next(self.numbers)}" if not changed else self.suffix
+        self.suffix = suffix
+        return workloads.mix(self.work / f"mix-{suffix}-{changed}", suffix, changed)
+
+    def reachable(self, milliseconds):
+        """The environment for a server that far away; each client has seen it once, as on any working day."""
+        kubeconfig = self.control_plane().far(self.args.tools / "proxy", milliseconds)
+        environment = {"KUBECONFIG": str(kubeconfig)}
+        if milliseconds not in self.far:
+            self.far.add(milliseconds)
+            for client in self.clients(kubeconfig):
+                self.client_round(client, environment, self.namespace(), self.package("1", client, False),
+                                  self.package("1", client, True), False, None)
+        return kubeconfig, environment
+
+    def client_round(self, client, environment, namespace, package, changed, waiting, add):
+        extra = {**environment, **client.environment}
+        for verb in VERBS:
+            command = client.commands(verb, namespace, package, changed, waiting)
+            if command is None:
+                continue
+            figures = self.cluster.measured(
+                lambda command=command, verb=verb: self.processes.run(command, client.codes.get(verb, (0,)), extra))
+            if add is None:
+                continue
+            add(verb, client.name, figures)
+            say(f"    {client.name:<17} {verb:<22} {figures['seconds']:8.3f} s {figures['requests']:5} requests  "
+                f"client {figures['cpu']:6.3f} s CPU {figures['mb']:6.1f} MB  servers {figures['server_share']:4.0%}")
+            if verb == "install" and not waiting:
+                self.expect_config_maps(client, namespace, package.objects)
+
+    def expect_config_maps(self, client, namespace, count):
+        there = self.cluster.kubectl("get", "configmaps", "-n", namespace, "-o", "name").split()
+        if sum(name.startswith("configmap/cm-") for name in there) != count:
+            raise RuntimeError(f"{client.name} did not install {count} ConfigMaps: there are {len(there)} in all")
+
+    def measure_release(self, scenario):
+        waiting = scenario.kind == "mix"
+        kubeconfig, environment = self.reachable(scenario.milliseconds)
+        clients = self.clients(kubeconfig)
+        # In turn, and each time another one first, so that a change of the machine's speed meets all.
+        start = scenario.rounds % len(clients)
+        for client in clients[start:] + clients[:start]:
+            if scenario.text in FEWEST_ROUNDS_IN and client.name == "kubectl applyset":
+                continue
+            namespace = self.namespace()
+            package, changed = (self.package(scenario.kind, client.name.split()[0], each) for each in (False, True))
+            self.cluster.settle()
+            self.client_round(client, environment, namespace, package, changed, waiting, scenario.add)
+            if package.definitions:
+                self.cluster.kubectl("delete", "--wait=false", "--ignore-not-found", "-f", str(package.definitions))
+
+    def measure_list(self, scenario):
+        _, environment = self.reachable(scenario.milliseconds)
+        if "records" not in self.packages:
+            say(f"    making {RELEASES} releases of each")
+            requests = workloads.Requests(self.cluster)
+            for client in self.clients(None)[:2]:
+                namespace, package = f"list-{client.name}", self.package("1", client, False)
+                self.cluster.kubectl("create", "namespace", namespace)
+                self.processes.run(client.commands("install", namespace, package, package, False),
+                                   extra={"KUBECONFIG": str(self.cluster.kubeconfig)})
+                workloads.copy_records(requests, namespace, "bench", RELEASES)
+            self.packages["records"] = True
+            self.cluster.settle()
+        for client, command in list_commands(self.args.mistctl, self.args.peers / "helm").items():
+            listed = self.processes.output(command, environment).count("bench")
+            if listed < RELEASES:
+                raise RuntimeError(f"{client} lists only {listed} releases")
+            figures = self.cluster.measured(lambda command=command: self.processes.run(command, extra=environment))
+            scenario.add(f"list of {RELEASES:,} releases", client, figures)
+            say(f"    {client:<17} {figures['seconds']:8.3f} s {figures['requests']:5} requests")
+
+    def measure(self, scenario):
+        began = time.monotonic()
+        say(f"{scenario.text}, round {scenario.rounds + 1}")
+        {"processes": self.measure_processes, "yaml": self.measure_yaml, "list": self.measure_list}.get(
+            scenario.kind, self.measure_release)(scenario)
+        scenario.rounds += 1
+        scenario.seconds = max(scenario.seconds if scenario.rounds > 2 else 0.0, time.monotonic() - began)
 
 
-def median_of(runs):
-    return {key: statistics.median(one[key] for one in runs) for key in runs[0]}
+def estimate(scenario, scenarios):
+    """Seconds that the first round of a slow scenario takes, by the requests of the same thing on a near server."""
+    near = next((each for each in scenarios if each.kind == scenario.kind and each.milliseconds == 0 and each.rounds), None)
+    if near is None or not scenario.milliseconds:
+        return 0.0
+    one_by_one = [row["requests"] for row in near.medians() if row["client"] in ("helm", "kubectl")]
+    return sum(one_by_one) * (scenario.milliseconds + 6) / 1000
 
 
-def repeat(command, runs=None):
-    run(command)
-    return median_of([run(command) for _ in range(runs or args.runs)])
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    for name in ("--mistctl", "--tools", "--peers", "--devcluster", "--big-package", "--out", "--document"):
+        parser.add_argument(name, type=lambda path: pathlib.Path(path).resolve(), required=True)
+    parser.add_argument("--minutes", type=float, default=12)
+    parser.add_argument("scenarios", nargs="*")
+    args = parser.parse_args()
+    end = time.monotonic() + 60 * args.minutes
+    whole = not args.scenarios or args.scenarios == DEFAULT.split()
+    scenarios = [Scenario(text) for text in args.scenarios or DEFAULT.split()]
+    work = pathlib.Path(tempfile.mkdtemp(prefix="mist-bench-"))
+    bench, notes = Bench(args, work), []
+    try:
+        for scenario in scenarios:
+            expected = estimate(scenario, scenarios)
+            if len(scenarios) > 1 and expected > end - time.monotonic():
+                notes.append(f"Left out: {scenario.text} would have taken {max(1, expected / 60):.0f} minutes more; "
+                             f"`make bench BENCH={scenario.text}` measures it alone.")
+                say(notes[-1])
+                continue
+            bench.measure(scenario)
+        while True:
+            left = end - time.monotonic()
+            again = [each for each in scenarios if 0 < each.rounds < FEWEST_ROUNDS_IN.get(each.text, MOST_ROUNDS) and each.seconds < left]
+            if not again:
+                break
+            bench.measure(min(again, key=lambda each: each.rounds))
+    finally:
+        if bench.cluster:
+            bench.cluster.down()
+        shutil.rmtree(work, ignore_errors=True)
+    results = report.results(scenarios, notes, args)
+    print(report.as_markdown(results))
+    if whole:
+        report.write(results, args.out, args.document)
+        say(f"written: {args.out}/latest.md, latest.json, {args.document}")
 
 
-def out_of(command):
-    return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
-
-
-def config_maps(count, changed=None):
-    directory = work / f"cm-{count}"
-    shutil.rmtree(directory, ignore_errors=True)
-    directory.mkdir()
-    with open(directory / "all.yaml", "w", encoding="utf-8") as file:
-        for i in range(count):
-            value = "changed" if i == changed else f"value {i}"
-            file.write(f"---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: cm-{i}\ndata:\n  key: {value}\n")
-    return directory
-
-
-class Audit:
-    """Requests that the API server answered since the last look."""
-
-    def __init__(self, path):
-        self.path, self.position = path, os.path.getsize(path)
-
-    def requests(self):
-        with open(self.path, "rb") as file:
-            file.seek(self.position)
-            lines = file.read()
-            self.position = file.tell()
-        events = [json.loads(line) for line in lines.splitlines() if line.strip()]
-        mine = [e for e in events if e.get("userAgent", "").startswith("mistctl") and e.get("stage") == "ResponseComplete"]
-        writes = [e for e in mine if e["verb"] in ("create", "patch", "update", "delete")]
-        return len(mine), len(writes)
-
-
-rows = []
-
-
-def row(what, figures, note=""):
-    rows.append({"what": what, **figures, "note": note})
-    text = "  ".join(f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in figures.items())
-    say(f"  {what:<44} {text} {note}")
-
-
-def measure_processes():
-    say("whole processes, median")
-    row("version", repeat([args.mistctl, "version"]))
-    generate = [args.mistctl, "generate", "bench", "-p", args.big_package]
-    first = []
-    for _ in range(3):
-        shutil.rmtree(work / "home" / "cache", ignore_errors=True)
-        first.append(run(generate))
-    row("generate, first compile of 1.4 MB", median_of(first))
-    row("generate, compiled code cached", repeat(generate))
-
-
-def measure_yaml():
-    say("YAML over one CRD, MB/s")
-    crd = work / "crd.yaml"
-    subprocess.run([sys.executable, HERE / "make_crd.py", crd], check=True)
-    for name, program in (("mistletoe", args.yaml_bench), ("sigs.k8s.io/yaml", args.goyaml)):
-        figures = {}
-        for line in out_of([program, str(crd), "2"]).splitlines():
-            key, value = line.split()
-            figures["libyaml events MB/s" if key == "events" else f"{key} MB/s"] = float(value)
-        row(f"{name}, {crd.stat().st_size // 1000} KB", figures)
-
-
-def measure_cluster():
-    say("on a control plane of this machine")
-    kubeconfig = out_of([args.devcluster, "up", "-q", "--name", cluster, "--parent-pid", str(os.getpid())]).strip()
-    environment["KUBECONFIG"] = kubeconfig
-    audit = Audit(out_of([args.devcluster, "audit", "--name", cluster]).strip())
-    kubectl = [args.devcluster, "kubectl", "--name", cluster]
-    run([args.mistctl, "list"])  # discovery
-    for count in (1, 100, 1000):
-        tries, floors, steps = (3 if count == 1000 else 5), [], {}
-        for attempt in range(tries):
-            # In turn, so that a change of the machine's speed meets both.
-            ns = f"floor-{count}-{attempt}"
-            run(kubectl + ["create", "namespace", ns])
-            floors.append(float(out_of([args.floor, kubeconfig, ns, str(count)])))
-            ns = f"bench-{count}-{attempt}"
-            run(kubectl + ["create", "namespace", ns])
-            package = config_maps(count)
-            audit.requests()
-
-            def step(name, *command):
-                figures = run([args.mistctl, "-q", *command, "-n", ns])
-                figures["requests"], figures["writes"] = audit.requests()
-                steps.setdefault(name, []).append(figures)
-
-            step("install", "install", "bench", "-p", str(package))
-            step("no-op upgrade", "upgrade", "bench", "-p", str(package))
-            config_maps(count, changed=0)
-            step("upgrade of one object", "upgrade", "bench", "-p", str(package))
-            step("status", "status", "bench")
-            step("uninstall", "uninstall", "bench", "--yes")
-        floor = statistics.median(floors)
-        row(f"bare parallel client, {count} ConfigMaps", {"seconds": floor})
-        for name, runs in steps.items():
-            figures = median_of(runs)
-            if name == "install":
-                figures["times the floor"] = figures["seconds"] / floor
-            row(f"{name}, {count} ConfigMaps", figures)
-
-
-def write_results():
-    out = pathlib.Path(args.out)
-    out.mkdir(parents=True, exist_ok=True)
-    commit = subprocess.run(["git", "-C", HERE, "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip()
-    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "unknown")
-    (out / "latest.json").write_text(json.dumps({"commit": commit, "cpu": cpu, "cores": os.cpu_count(), "rows": rows}, indent=2) + "\n")
-    keys = []
-    for each in rows:
-        keys += [key for key in each if key not in keys and key not in ("what", "note")]
-    lines = ["# Results of `make bench`", "", f"Commit {commit}, {os.cpu_count()} cores, {cpu}. Medians; repeat with `make bench`.",
-             "Absolute times differ between machines: compare the ratios.", "", "| what | " + " | ".join(keys) + " |",
-             "|---|" + "---:|" * len(keys)]
-    for each in rows:
-        cells = [f"{each[k]:.4g}" if isinstance(each.get(k), float) else str(each.get(k, "")) for k in keys]
-        lines.append(f"| {each['what']} | " + " | ".join(cells) + " |")
-    (out / "latest.md").write_text("\n".join(lines) + "\n")
-    print(out / "latest.md")
-
-
-try:
-    measure_processes()
-    measure_yaml()
-    measure_cluster()
-    write_results()
-finally:
-    subprocess.run([args.devcluster, "down", "--name", cluster], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    shutil.rmtree(work, ignore_errors=True)
+main()

@@ -1,14 +1,16 @@
 #!/bin/bash
-# make bench: builds what is measured and what it is measured against, runs bench/run.py, writes bench/results/.
+# make bench: builds what is measured and what it is measured against, runs bench/run.py, writes bench/results/ and
+# docs/bench.md. Arguments go to run.py: scenarios (`1000 mix 100@20`), `--minutes N`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools/prerequisites.sh
-tools/build.sh release mistctl yaml_bench
-out=$PWD/build/bench
-mkdir -p "$out"
-for peer in floor goyaml; do
-  (cd "bench/$peer" && CGO_ENABLED=0 go build -trimpath -o "$out/$peer" .)
+tools/build.sh release mistctl yaml_bench measure
+tools=$PWD/build/bench
+mkdir -p "$tools"
+cp build/release/bin/{yaml_bench,measure} "$tools/"
+for program in floor goyaml proxy; do
+  (cd "bench/$program" && CGO_ENABLED=0 go build -trimpath -o "$tools/$program" .)
 done
-big_package=$(bench/fixtures/big-package/build.sh)
-devcluster=$(devcluster/build.sh)
-exec python3 bench/run.py build/release/bin/mistctl build/release/bin/yaml_bench "$out/goyaml" "$out/floor" "$devcluster" "$big_package" bench/results "$@"
+exec python3 bench/run.py --mistctl build/release/bin/mistctl --tools "$tools" --peers "$(bench/peers/build.sh)" \
+  --devcluster "$(devcluster/build.sh)" --big-package "$(bench/fixtures/big-package/build.sh)" \
+  --out bench/results --document docs/bench.md "$@"

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""What can be wrong in the bench without a figure looking wrong: how requests are counted, ratios and targets are made."""
+
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import clients  # noqa: E402
+import machine  # noqa: E402
+import report  # noqa: E402
+import workloads  # noqa: E402
+
+
+def event(verb, resource="configmaps", name="cm-0", stage="ResponseComplete"):
+    return json.dumps({"stage": stage, "verb": verb, "objectRef": {"resource": resource, "name": name}}) + "\n"
+
+
+class AuditTest(unittest.TestCase):
+    def setUp(self):
+        self.file = tempfile.NamedTemporaryFile(mode="w+", suffix=".log")
+        self.addCleanup(self.file.close)
+
+    def append(self, text):
+        self.file.write(text)
+        self.file.flush()
+
+    def test_counts_what_came_since_the_last_look(self):
+        self.append(event("get"))
+        audit = machine.Audit(self.file.name)
+        self.append(event("list") + event("patch") + event("get"))
+        self.assertEqual(audit.take(), {"requests": 3, "lists": 1, "writes": 1, "object_writes": 1})
+        self.assertEqual(audit.take()["requests"], 0)
+
+    def test_a_watch_is_one_request(self):
+        audit = machine.Audit(self.file.name)
+        self.append(event("watch", stage="ResponseStarted") + event("watch"))
+        self.assertEqual(audit.take()["requests"], 1)
+
+    def test_records_of_releases_are_no_objects(self):
+        audit = machine.Audit(self.file.name)
+        self.append(event("create", "secrets", "mistletoe.web.v1") + event("create", "secrets", "sh.helm.release.v1.web.v1") +
+                    event("create", "secrets", "password"))
+        counts = audit.take()
+        self.assertEqual((counts["writes"], counts["object_writes"]), (3, 1))
+
+    def test_half_a_line_waits_for_its_end(self):
+        audit = machine.Audit(self.file.name)
+        line = event("get")
+        self.append(line[:20])
+        self.assertEqual(audit.take()["requests"], 0)
+        self.append(line[20:])
+        self.assertEqual(audit.take()["requests"], 1)
+
+
+class ReportTest(unittest.TestCase):
+    def outcome(self, **seconds):
+        rows = [{"what": "install", "client": client, "seconds": value, "cpu": 0.1, "mb": 20.0, "requests": 1, "server_share": 0.5}
+                for client, value in seconds.items()]
+        return {"commit": "abc", "cpu": "some", "cores": 2, "peers": ["helm v4"], "notes": [],
+                "scenarios": [{"name": "1000", "rounds": 1, "rows": rows}]}
+
+    def test_ratios_are_to_the_better_peer_and_never_to_the_one_that_prunes(self):
+        outcome = self.outcome(**{"mistctl": 1.0, "helm": 5.0, "kubectl": 4.0, "kubectl applyset": 2.0})
+        table = report.Table(outcome["scenarios"])
+        self.assertAlmostEqual(table.ratio("1000", "install", report.PEERS), 0.25)
+        self.assertAlmostEqual(table.ratio("1000", "install", ["helm"]), 0.2)
+
+    def test_a_target_is_met_missed_or_not_measured(self):
+        by_what = {each["what"]: each for each in report.targets(report.Table(self.outcome(mistctl=1.0, kubectl=4.0)["scenarios"]))}
+        self.assertIs(by_what["1,000 ConfigMaps: install, of the best peer's time"]["met"], True)
+        self.assertIs(by_what["… servers' share of the machine meanwhile"]["met"], False)
+        self.assertIsNone(by_what["mix of 60, install and wait, of helm's time"]["met"])
+
+    def test_only_the_part_between_the_markers_is_rewritten(self):
+        outcome = self.outcome(mistctl=1.0, helm=5.0)
+        outcome["targets"] = report.targets(report.Table(outcome["scenarios"]))
+        with tempfile.TemporaryDirectory() as directory:
+            document = pathlib.Path(directory) / "bench.md"
+            document.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n")
+            report.write(outcome, pathlib.Path(directory) / "out", document)
+            text = document.read_text()
+            self.assertTrue(text.startswith("before\n") and text.endswith("after\n"))
+            self.assertNotIn("old", text)
+            self.assertIn("| install | 1 / 1 / 0.100 / 20 | 5 / 1 / 0.100 / 20 |", text)
+            self.assertEqual(json.loads((pathlib.Path(directory) / "out" / "latest.json").read_text()), outcome)
+
+
+class WorkloadTest(unittest.TestCase):
+    def test_the_mix_is_sixty_objects_and_a_change_is_one_of_them(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory)
+            package, changed = (workloads.mix(path / str(each), "x", each) for each in (False, True))
+            self.assertEqual(package.objects, 60)
+            documents = [(each.directory / "all.yaml").read_text().split("---\n") for each in (package, changed)]
+            self.assertEqual(sum(a != b for a, b in zip(*documents)), 1)
+
+    def test_kubectl_deletes_definitions_last(self):
+        with tempfile.TemporaryDirectory() as directory:
+            package = workloads.mix(pathlib.Path(directory) / "mix", "x")
+            command = list(map(str, clients.Kubectl("kubectl").commands("uninstall", "ns", package, package, True)))
+            self.assertLess(command.index(str(package.file)), command.index(str(package.definitions)))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,3 @@
+module mistletoe.dev/bench/proxy
+
+go 1.26.0
