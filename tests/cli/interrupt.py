@@ -40,6 +40,7 @@ def read_until(descriptor, text):
 
 def main():
     number, count, *command = sys.argv[1:]
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # not ignored, whoever started us, so not by the child
     terminal = command[0] == "--terminal"
     if terminal:
         command = command[1:]

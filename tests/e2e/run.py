@@ -8,6 +8,7 @@ import concurrent.futures
 import importlib
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import time
@@ -73,6 +74,8 @@ def main():
     parser.add_argument("--full", action="store_true", help="the slow sweeps too")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
+    # Started in the background by a script, we would have inherited an ignored SIGINT, and so would every mistctl.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for file in sorted(pathlib.Path(__file__).resolve().parent.glob("test_*.py")):
         importlib.import_module(file.stem)
     chosen = [(name, function) for name, function, full in harness.TESTS
