@@ -2,23 +2,53 @@
 
 #include <algorithm>
 #include <queue>
+#include <set>
+#include <tuple>
 
 namespace mist::graph {
+
+namespace {
+
+constexpr std::string_view kBetweenReasons = "; ";
+
+std::string merged_reasons(const std::string& a, const std::string& b) {
+  if (a == b || b.empty()) return a;
+  if (a.empty()) return b;
+  std::set<std::string> reasons;
+  for (const std::string& text : {a, b}) {
+    std::size_t begin = 0;
+    while (true) {
+      const std::size_t end = text.find(kBetweenReasons, begin);
+      reasons.insert(text.substr(begin, end - begin));
+      if (end == std::string::npos) break;
+      begin = end + kBetweenReasons.size();
+    }
+  }
+  std::string result;
+  for (const std::string& reason : reasons) {
+    if (!result.empty()) result += kBetweenReasons;
+    result += reason;
+  }
+  return result;
+}
+
+auto place(const Edge& edge) { return std::tuple(edge.before, edge.after, edge.label); }
+
+}  // namespace
 
 void SequenceGraph::add(Edge edge) {
   MIST_CHECK(edge.before < size() && edge.after < size());
   if (edge.before == edge.after) return;
-  const auto same = [&](std::size_t i) {
-    return edges_[i].after == edge.after && edges_[i].label == edge.label;
-  };
-  // Scan the shorter side: one node (a Namespace, a barrier) may have thousands of successors.
-  const auto same_in = [&](std::size_t i) {
-    return edges_[i].before == edge.before && edges_[i].label == edge.label;
-  };
-  const bool known = out_[edge.before].size() < in_[edge.after].size()
-                         ? std::ranges::any_of(out_[edge.before], same)
-                         : std::ranges::any_of(in_[edge.after], same_in);
-  if (known) return;
+  // Scan the shorter side: one node may have thousands of successors.
+  const std::vector<std::size_t>& near =
+      out_[edge.before].size() < in_[edge.after].size() ? out_[edge.before] : in_[edge.after];
+  const auto known = std::ranges::find(near, place(edge), [&](std::size_t i) { return place(edges_[i]); });
+  if (known != near.end()) {
+    Edge& there = edges_[*known];
+    there.reason = merged_reasons(there.reason, edge.reason);
+    there.strength = std::min(there.strength, edge.strength);
+    return;
+  }
   out_[edge.before].push_back(edges_.size());
   in_[edge.after].push_back(edges_.size());
   edges_.push_back(std::move(edge));
@@ -26,12 +56,37 @@ void SequenceGraph::add(Edge edge) {
 
 SequenceGraph SequenceGraph::reversed() const {
   SequenceGraph result(size());
-  for (const Edge& edge : edges_) result.add({edge.after, edge.before, edge.label, edge.reason});
+  result.edges_.reserve(edges_.size());
+  for (const Edge& edge : edges_)
+    result.edges_.push_back({edge.after, edge.before, edge.label, edge.reason, edge.strength});
+  result.out_ = in_;
+  result.in_ = out_;
   return result;
 }
 
-Result<std::vector<Node>> SequenceGraph::topological_order(
-    const std::function<std::string(Node)>& name_of) const {
+Relaxed SequenceGraph::relaxed() const {
+  const std::vector<std::size_t> tangle = components();
+  Relaxed result{SequenceGraph(size()), {}};
+  std::vector<std::size_t> doubtful;  // only an edge inside of a tangle can be part of a circle
+  for (std::size_t i = 0; i < edges_.size(); ++i) {
+    const Edge& edge = edges_[i];
+    if (edge.strength == Strength::Soft && tangle[edge.before] == tangle[edge.after])
+      doubtful.push_back(i);
+    else
+      result.graph.add(edge);
+  }
+  std::ranges::sort(doubtful, {}, [&](std::size_t i) { return place(edges_[i]); });
+  for (const std::size_t i : doubtful) {
+    const Edge& edge = edges_[i];
+    if (result.graph.reaches(edge.after, edge.before))
+      result.dropped.push_back(edge);
+    else
+      result.graph.add(edge);
+  }
+  return result;
+}
+
+std::vector<Node> SequenceGraph::order_of_free_nodes() const {
   std::vector<std::size_t> missing(size());
   std::priority_queue<Node, std::vector<Node>, std::greater<>> free;
   for (Node node = 0; node < size(); ++node) {
@@ -48,48 +103,189 @@ Result<std::vector<Node>> SequenceGraph::topological_order(
       if (--missing[edges_[edge].after] == 0) free.push(edges_[edge].after);
     }
   }
-  if (order.size() == size()) return order;
-
-  const std::vector<Node> cycle = find_cycle();
-  std::string path = name_of(cycle.front());
-  for (std::size_t i = 1; i <= cycle.size(); ++i) path += " → " + name_of(cycle[i % cycle.size()]);
-  Error failure = error(ErrorKind::Invalid, "the order is a circle: {}", path);
-  failure.hint = "remove one of these dependencies";
-  return failure;
+  return order;
 }
 
-std::vector<Node> SequenceGraph::find_cycle() const {
-  enum class Mark : char { New, Open, Done };
-  std::vector<Mark> marks(size(), Mark::New);
+Result<std::vector<Node>> SequenceGraph::topological_order(const NameOf& name_of) const {
+  std::vector<Node> order = order_of_free_nodes();
+  if (order.size() == size()) return order;
+  return circle_error(*this, cycles(), name_of);
+}
+
+std::vector<std::size_t> SequenceGraph::components() const {
+  // Tarjan's algorithm with an own stack: graphs come from users and may be deeper than the thread's.
+  constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   struct Step {
     Node node;
     std::size_t next;
   };
-  // An own stack: graphs come from users and may be deeper than the thread's.
+  std::vector<std::size_t> found(size(), kNone), low(size(), 0), component(size(), kNone);
+  std::vector<Node> open;
+  std::size_t clock = 0, components = 0;
   for (Node root = 0; root < size(); ++root) {
-    if (marks[root] != Mark::New) continue;
+    if (found[root] != kNone) continue;
     std::vector<Step> stack{{root, 0}};
-    marks[root] = Mark::Open;
+    found[root] = low[root] = clock++;
+    open.push_back(root);
     while (!stack.empty()) {
       Step& step = stack.back();
-      if (step.next == out_[step.node].size()) {
-        marks[step.node] = Mark::Done;
-        stack.pop_back();
+      const Node node = step.node;
+      if (step.next < out_[node].size()) {
+        const Node next = edges_[out_[node][step.next++]].after;
+        if (found[next] == kNone) {
+          found[next] = low[next] = clock++;
+          open.push_back(next);
+          stack.push_back({next, 0});
+        } else if (component[next] == kNone) {
+          low[node] = std::min(low[node], found[next]);
+        }
         continue;
       }
-      const Node next = edges_[out_[step.node][step.next++]].after;
-      if (marks[next] == Mark::New) {
-        marks[next] = Mark::Open;
-        stack.push_back({next, 0});
-      } else if (marks[next] == Mark::Open) {
-        std::vector<Node> cycle;
-        auto at = std::ranges::find(stack, next, &Step::node);
-        for (; at != stack.end(); ++at) cycle.push_back(at->node);
-        return cycle;
+      if (low[node] == found[node]) {
+        while (true) {
+          const Node member = open.back();
+          open.pop_back();
+          component[member] = components;
+          if (member == node) break;
+        }
+        ++components;
+      }
+      stack.pop_back();
+      if (!stack.empty()) low[stack.back().node] = std::min(low[stack.back().node], low[node]);
+    }
+  }
+  return component;
+}
+
+std::vector<std::size_t> SequenceGraph::sorted_out(Node node) const {
+  std::vector<std::size_t> edges = out_[node];
+  std::ranges::sort(edges, {}, [&](std::size_t i) { return place(edges_[i]); });
+  return edges;
+}
+
+bool SequenceGraph::reaches(Node from, Node to) const {
+  std::vector<char> seen(size(), 0);
+  std::vector<Node> stack{from};
+  seen[from] = 1;
+  while (!stack.empty()) {
+    const Node node = stack.back();
+    stack.pop_back();
+    if (node == to) return true;
+    for (const std::size_t edge : out_[node]) {
+      const Node next = edges_[edge].after;
+      if (!seen[next]) {
+        seen[next] = 1;
+        stack.push_back(next);
       }
     }
   }
-  return {};
+  return false;
+}
+
+std::vector<std::size_t> SequenceGraph::explain(Node before, Node after) const {
+  constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> via(size(), kNone);
+  std::queue<Node> queue;
+  queue.push(before);
+  // A path from a node to itself is a circle, so the first node is not marked as seen.
+  while (!queue.empty() && via[after] == kNone) {
+    const Node node = queue.front();
+    queue.pop();
+    for (const std::size_t edge : sorted_out(node)) {
+      const Node next = edges_[edge].after;
+      if (via[next] != kNone) continue;
+      via[next] = edge;
+      queue.push(next);
+    }
+  }
+  std::vector<std::size_t> path;
+  for (Node node = after; via[node] != kNone; node = edges_[path.back()].before) {
+    path.push_back(via[node]);
+    if (edges_[path.back()].before == before) break;
+  }
+  std::ranges::reverse(path);
+  return path;
+}
+
+std::vector<std::vector<std::size_t>> SequenceGraph::cycles() const {
+  const std::vector<std::size_t> tangle = components();
+  std::vector<std::size_t> members(size(), 0);  // by tangle
+  for (const std::size_t number : tangle) ++members[number];
+  std::vector<std::vector<std::size_t>> result;
+  for (Node node = 0; node < size(); ++node) {
+    // Every node of a larger tangle lies on a circle. One circle for each is enough.
+    if (members[tangle[node]] > 1) result.push_back(explain(node, node));
+    members[tangle[node]] = 0;
+  }
+  return result;
+}
+
+std::vector<std::size_t> SequenceGraph::steps() const {
+  std::vector<std::size_t> result(size(), 0);
+  const std::vector<Node> order = order_of_free_nodes();
+  MIST_CHECK(order.size() == size());
+  for (const Node node : order) {
+    for (const std::size_t edge : out_[node]) {
+      const Node next = edges_[edge].after;
+      result[next] = std::max(result[next], result[node] + 1);
+    }
+  }
+  return result;
+}
+
+std::vector<bool> SequenceGraph::implied() const {
+  std::vector<bool> result(edges_.size(), false);
+  const std::vector<Node> order = order_of_free_nodes();
+  MIST_CHECK(order.size() == size());
+  // Row `node`: one bit for each node that is reached from it, itself included.
+  constexpr std::size_t kBits = 64;
+  const std::size_t words = (size() + kBits - 1) / kBits;
+  std::vector<std::uint64_t> reached(size() * words, 0);
+  std::vector<std::uint64_t> further(words);
+  for (auto node = order.rbegin(); node != order.rend(); ++node) {
+    std::uint64_t* row = &reached[*node * words];
+    row[*node / kBits] |= std::uint64_t{1} << (*node % kBits);
+    std::ranges::fill(further, 0);  // over at least two edges
+    for (const std::size_t edge : out_[*node]) {
+      const Node next = edges_[edge].after;
+      const std::uint64_t* there = &reached[next * words];
+      const bool had = (further[next / kBits] >> (next % kBits) & 1) != 0;
+      for (std::size_t i = 0; i < words; ++i) further[i] |= there[i];
+      if (!had) further[next / kBits] &= ~(std::uint64_t{1} << (next % kBits));
+    }
+    for (const std::size_t edge : out_[*node]) {
+      const Node next = edges_[edge].after;
+      result[edge] = (further[next / kBits] >> (next % kBits) & 1) != 0;
+      const std::uint64_t* there = &reached[next * words];
+      for (std::size_t i = 0; i < words; ++i) row[i] |= there[i];
+    }
+  }
+  return result;
+}
+
+Error circle_error(const SequenceGraph& graph, const std::vector<std::vector<std::size_t>>& circles,
+                   const NameOf& name_of) {
+  MIST_CHECK(!circles.empty());
+  std::string path, reasons;
+  for (const std::size_t index : circles.front()) {
+    const Edge& edge = graph.edges()[index];
+    if (path.empty()) path = name_of(edge.before);
+    path += " → " + name_of(edge.after);
+  }
+  for (const auto& circle : circles) {
+    if (&circle != &circles.front()) reasons += "\nand another circle:";
+    for (const std::size_t index : circle) {
+      const Edge& edge = graph.edges()[index];
+      if (!reasons.empty()) reasons += '\n';
+      reasons += fmt::format("{} comes after {}{}{}", name_of(edge.after), name_of(edge.before),
+                             edge.reason.empty() ? "" : ": ", edge.reason);
+    }
+  }
+  Error failure = error(ErrorKind::Invalid, "the order is a circle: {}", path);
+  failure.because = std::move(reasons);
+  failure.hint = circles.size() == 1 ? "remove one of these dependencies"
+                                     : "remove one dependency of each of these circles";
+  return failure;
 }
 
 }  // namespace mist::graph

@@ -1,9 +1,10 @@
 #pragma once
 // The Sequence graph: what must be so before something else is written. Nodes are opaque numbers that the
-// caller gives meaning; there are no Kubernetes words here. A plain value: build it, then any thread may read
-// it.
+// caller gives meaning; there are no Kubernetes words here. Every answer is a function of the edges as a set:
+// the order in which they were added changes nothing. A plain value: build it, then any thread may read it.
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -14,19 +15,32 @@ namespace mist::graph {
 
 using Node = std::size_t;
 
+enum class Strength : std::uint8_t {
+  Hard,  ///< a circle of these is an error
+  Soft,  ///< a wish: relaxed() leaves it out where it would close a circle
+};
+
 /// `before` precedes `after`; `label` is the caller's (which predicate must hold), `reason` is for people.
 struct Edge {
   Node before = 0;
   Node after = 0;
   int label = 0;
   std::string reason;
+  Strength strength = Strength::Hard;
+  friend bool operator==(const Edge&, const Edge&) = default;
 };
+
+struct Relaxed;
+
+/// What a node is called in messages.
+using NameOf = std::function<std::string(Node)>;
 
 class SequenceGraph {
  public:
   explicit SequenceGraph(std::size_t nodes) : out_(nodes), in_(nodes) {}
 
-  /// Self edges and repeated edges with the same label are ignored.
+  /// Self edges are ignored. An edge that is there already, with the same label, keeps the stronger strength
+  /// and gets both reasons ("a; b", sorted).
   void add(Edge edge);
 
   std::size_t size() const { return out_.size(); }
@@ -38,17 +52,49 @@ class SequenceGraph {
   /// The same nodes with every edge turned round: the order for deleting.
   SequenceGraph reversed() const;
 
-  /// Every node after all of its predecessors; among free nodes the smallest number first, so the order is
-  /// one function of the graph. Invalid when there is a cycle; the message names its path through `name_of`.
-  Result<std::vector<Node>> topological_order(const std::function<std::string(Node)>& name_of) const;
+  /// Without the soft edges that would close a circle. Every hard edge stays, so the result has a circle only
+  /// where the hard edges have one. Which soft edge of a circle goes is a function of the edges.
+  Relaxed relaxed() const;
 
-  /// The nodes of one cycle in order, the first not repeated at the end; empty if there is none.
-  std::vector<Node> find_cycle() const;
+  /// Every node after all of its predecessors; among free nodes the smallest number first. Invalid when
+  /// there is a circle: the message names its path through `name_of`, `because` the reason of each step.
+  Result<std::vector<Node>> topological_order(const NameOf& name_of) const;
+
+  /// One circle of each tangle (strongly connected component of more than one node), a shortest one through
+  /// its smallest node: indices of edges, each beginning where the one before ended. Empty: there is none.
+  std::vector<std::vector<std::size_t>> cycles() const;
+
+  /// Why `after` comes after `before`, over however many steps: indices of edges of a shortest path. Empty:
+  /// it doesn't, or they are one node.
+  std::vector<std::size_t> explain(Node before, Node after) const;
+
+  /// For each node the length of the longest path that ends there: all of one step may run together. Of a
+  /// graph without circles; a defect otherwise.
+  std::vector<std::size_t> steps() const;
+
+  /// For each edge: does a longer path say the same, so that the order would be the same without it? Labels
+  /// are not looked at. Of a graph without circles; a defect otherwise.
+  std::vector<bool> implied() const;
 
  private:
+  std::vector<std::size_t> components() const;  // of each node: the number of its tangle
+  std::vector<std::size_t> sorted_out(Node node) const;
+  bool reaches(Node from, Node to) const;
+  std::vector<Node> order_of_free_nodes() const;  // shorter than size() when there is a circle
+
   std::vector<Edge> edges_;
   std::vector<std::vector<std::size_t>> out_;
   std::vector<std::vector<std::size_t>> in_;
 };
+
+struct Relaxed {
+  SequenceGraph graph;
+  std::vector<Edge> dropped;  ///< sorted by before, after, label
+};
+
+/// The error for circles: Invalid, with the path of the first in the message and the reason of each step of
+/// all of them in `because`. `circles` as cycles() gives them, not empty.
+Error circle_error(const SequenceGraph& graph, const std::vector<std::vector<std::size_t>>& circles,
+                   const NameOf& name_of);
 
 }  // namespace mist::graph
