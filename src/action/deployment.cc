@@ -134,6 +134,7 @@ apply::Execution Deployment::write() {
                     fmt::format("applying {}", plural(look_.plan.writes.size(), "object")));
   apply::ExecuteOptions execute_options;
   execute_options.force_conflicts = look_.options.force_conflicts;
+  execute_options.edge_timeout = look_.options.timeout;
   execute_options.may_write = [this] { return lock_->check(); };
   apply::Execution execution = apply::execute_writes(environment_.client, look_.plan, execute_options,
                                                      environment_.events, lock_->context());

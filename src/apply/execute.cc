@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include "apply/edge_wait.h"
 #include "apply/order.h"
 #include "apply/run_graph.h"
 #include "apply/wait.h"
@@ -17,8 +18,6 @@ using release::InventoryItem;
 
 namespace {
 
-// A definition that isn't served after this long never will be; the caller's deadline may be shorter.
-constexpr auto kEstablishedLimit = std::chrono::seconds(60);
 constexpr auto kGoneLimit = std::chrono::minutes(5);
 
 std::string_view progress_word(ActionKind kind) {
@@ -48,9 +47,12 @@ class Writer {
         options_(options),
         events_(events),
         context_(context),
-        uids_(plan.writes.size()) {}
+        uids_(plan.writes.size()),
+        versions_(plan.writes.size()) {}
 
   std::vector<std::string> take_uids() { return std::move(uids_); }
+  /// The resourceVersion that this run wrote; empty: it wrote nothing.
+  const std::string& version(Node node) const { return versions_[node]; }
 
   Status write(Node node) {
     if (node >= plan_.writes.size()) return {};  // a barrier
@@ -70,7 +72,7 @@ class Writer {
       }
       events_.object({action.key.display(), std::string(progress_word(action.kind)), {}});
     }
-    return await_what_follows(node, action);
+    return {};
   }
 
  private:
@@ -123,6 +125,7 @@ class Writer {
     }
     if (!applied.ok()) return explain(std::move(applied).error());
     uids_[node] = applied->string_at({"metadata", "uid"});
+    versions_[node] = applied->string_at({"metadata", "resourceVersion"});
     return {};
   }
 
@@ -132,29 +135,13 @@ class Writer {
     return failure;
   }
 
-  // What comes after a definition needs it established; nobody else waits.
-  Status await_what_follows(Node node, const PlannedAction& action) {
-    const auto& edges = plan_.order.edges_out(node);
-    const bool needed = std::ranges::any_of(edges, [&](std::size_t e) {
-      return plan_.order.edges()[e].label == static_cast<int>(EdgePredicate::Established);
-    });
-    if (!needed) return {};
-    MIST_TRY_VOID(
-        wait_for(
-            client_, {action.resource, action.key.ns, action.key.name},
-            [](const Value* live) { return live != nullptr && readiness(*live).health == Health::Ready; },
-            context_.with_timeout(kEstablishedLimit))
-            .in(fmt::format("while waiting for {} to be established", action.key.display())));
-    client_.invalidate_discovery();
-    return {};
-  }
-
   kube::Client& client_;
   const Plan& plan_;
   const ExecuteOptions& options_;
   EventSink& events_;
   const Context& context_;
-  std::vector<std::string> uids_;  // each element has one writer
+  std::vector<std::string> uids_;  // each element has one writer, like those of versions_
+  std::vector<std::string> versions_;
 };
 
 // The first failure with what else failed and how much did not happen. Requests that were cut off because
@@ -289,7 +276,7 @@ class Remover {
 };
 
 // The order of what is known of the objects; those of which only the key is known still follow namespaces.
-Result<graph::SequenceGraph> removal_order(const std::vector<Removal>& removals) {
+Result<graph::SequenceGraph> order_of(const std::vector<Removal>& removals) {
   std::vector<apimachinery::Object> placeholders;
   placeholders.reserve(removals.size());
   std::vector<const apimachinery::Object*> objects;
@@ -310,8 +297,7 @@ Result<graph::SequenceGraph> removal_order(const std::vector<Removal>& removals)
     placeholders.push_back(std::move(object));
     objects.push_back(&placeholders.back());
   }
-  MIST_TRY(const graph::SequenceGraph order, infer_order(objects));
-  return order.reversed();
+  return removal_order(objects);
 }
 
 }  // namespace
@@ -319,8 +305,21 @@ Result<graph::SequenceGraph> removal_order(const std::vector<Removal>& removals)
 Execution execute_writes(kube::Client& client, const Plan& plan, const ExecuteOptions& options,
                          EventSink& events, const Context& context) {
   Writer writer(client, plan, options, events, context);
-  const GraphRun run =
-      run_graph(plan.order, options.parallel, [&](Node node) { return writer.write(node); }, context);
+  const RunOrder order = run_order(plan);
+  EdgeWaiter waiter(client, plan, order.waits, {.limit = options.edge_timeout}, events, context);
+  const NodeWork work{.work = [&](Node node) { return writer.write(node); },
+                      .waits = [&](Node node) { return order.is_wait(node); },
+                      .begin =
+                          [&](Node node, NodeDone done) {
+                            const EdgeWait& wait = order.waits[node - order.first_wait];
+                            waiter.begin(node - order.first_wait,
+                                         wait.write ? writer.version(*wait.write) : std::string(),
+                                         [&client, done = std::move(done)](Status status) {
+                                           client.invalidate_discovery();  // new kinds may be served now
+                                           done(std::move(status));
+                                         });
+                          }};
+  const GraphRun run = run_graph(order.graph, options.parallel, work, context);
   Execution execution;
   execution.writes = outcomes(run, plan.writes.size());
   execution.uids = writer.take_uids();
@@ -333,7 +332,7 @@ RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>&
                                const std::string& part_of, bool wait, EventSink& events,
                                const Context& context, const std::function<Status()>& may_write) {
   RemovalReport report;
-  auto order = removal_order(removals);
+  auto order = order_of(removals);
   if (!order.ok()) {
     report.outcomes.assign(removals.size(), Outcome::NotStarted);
     report.failure = std::move(order).error();

@@ -18,7 +18,8 @@ struct ExecuteOptions {
   std::size_t parallel = 32;
   bool force_conflicts = false;
   std::string field_manager = "mistctl";
-  std::function<Status()> may_write;  ///< asked before each write, by any thread; empty: always
+  Duration edge_timeout = std::chrono::minutes(5);  ///< of each wait that an edge asks for (edge_wait.h)
+  std::function<Status()> may_write = {};           ///< asked before each write, by any thread; empty: always
 };
 
 enum class Outcome : std::uint8_t {

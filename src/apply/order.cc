@@ -1,7 +1,14 @@
 #include "apply/order.h"
 
-#include <array>
+#include <algorithm>
 #include <map>
+#include <set>
+
+#include "apply/declared_order.h"
+#include "apply/label_match.h"
+#include "apply/pod_template.h"
+#include "apply/references.h"
+#include "base/text.h"
 
 namespace mist::apply {
 
@@ -9,223 +16,454 @@ using apimachinery::GroupKind;
 using apimachinery::Object;
 using apimachinery::ObjectKey;
 using encoding::Value;
+using graph::Edge;
 using graph::Node;
 using graph::SequenceGraph;
+using graph::Strength;
 
 namespace {
 
 const GroupKind kNamespace{"", "Namespace"};
+const GroupKind kService{"", "Service"};
 const GroupKind kCrd{"apiextensions.k8s.io", "CustomResourceDefinition"};
-constexpr std::string_view kRbac = "rbac.authorization.k8s.io";
+const GroupKind kApiService{"apiregistration.k8s.io", "APIService"};
 
-// Where each workload kind keeps its pod template.
-struct PodTemplatePlace {
-  std::string_view group, kind;
-  std::array<std::string_view, 4> path;
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return result;
+}
+
+// What comes last, each class behind everything that isn't in it and doesn't come after it: API services
+// answer for whole groups, webhooks for every later write, and a policy may refuse what it should have let
+// in.
+struct LastClass {
+  bool (*contains)(const GroupKind&);
+  std::string_view reason;
 };
-constexpr std::array<PodTemplatePlace, 9> kPodSpecs{
-    {{"", "Pod", {"spec"}},
-     {"", "PodTemplate", {"template", "spec"}},
-     {"", "ReplicationController", {"spec", "template", "spec"}},
-     {"apps", "Deployment", {"spec", "template", "spec"}},
-     {"apps", "ReplicaSet", {"spec", "template", "spec"}},
-     {"apps", "StatefulSet", {"spec", "template", "spec"}},
-     {"apps", "DaemonSet", {"spec", "template", "spec"}},
-     {"batch", "Job", {"spec", "template", "spec"}},
-     {"batch", "CronJob", {"spec", "jobTemplate", "spec", "template"}}}};
+constexpr LastClass kLast[] = {
+    {[](const GroupKind& kind) { return kind == kApiService; }, "API services come last"},
+    {[](const GroupKind& kind) { return kind.group == "admissionregistration.k8s.io"; },
+     "webhooks and policies come last"},
+};
 
-const Value* pod_spec(const Object& object) {
-  for (const PodTemplatePlace& place : kPodSpecs) {
-    if (place.group != object.gvk().group || place.kind != object.gvk().kind) continue;
-    const Value* value = &object.value();
-    for (const std::string_view step : place.path) {
-      if (step.empty() || value == nullptr) break;
-      value = value->find(step);
-    }
-    if (value != nullptr && place.kind == "CronJob") value = value->find("spec");
-    return value;
-  }
-  return nullptr;
-}
-
-void for_each(const Value* list, const auto& visit) {
-  if (list == nullptr || !list->is_array()) return;
-  for (const Value& item : list->as_array()) visit(item);
-}
-
-// Webhooks answer for every later write, and a policy may refuse what it should have let in: these go last.
-bool goes_last(const GroupKind& kind) {
-  return kind.group == "admissionregistration.k8s.io" ||
-         kind == GroupKind{"apiregistration.k8s.io", "APIService"};
-}
+// Kinds that act on the Pods of their namespace: those that a selector chooses, or all.
+struct PodRule {
+  std::string_view group, kind;
+  std::string_view selector;  ///< path of a LabelSelector; empty: all
+  bool first;                 ///< before the workloads, or after them
+  std::string_view reason;
+};
+constexpr PodRule kPodRules[] = {
+    {"", "LimitRange", "", true, "the limits of its namespace"},
+    {"", "ResourceQuota", "", true, "the quota of its namespace"},
+    {"networking.k8s.io", "NetworkPolicy", "spec.podSelector", true, "the policy of its network"},
+    {"policy", "PodDisruptionBudget", "spec.selector", false, "what it protects"},
+};
 
 class Inference {
  public:
-  explicit Inference(const std::vector<const Object*>& objects)
-      : objects_(objects), graph_(objects.size() + 1) {
-    for (Node node = 0; node < objects.size(); ++node) nodes_.emplace(objects[node]->key(), node);
+  explicit Inference(const std::vector<OrderedObject>& objects) : objects_(objects), graph_(objects.size()) {
+    for (Node node = 0; node < objects.size(); ++node) nodes_.emplace(object(node).key(), node);
   }
 
-  Result<SequenceGraph> run() {
+  // Everything but the circles; the first mistake in annotations is `mistake()`.
+  void build() {
+    collect();
     definitions();
-    bool any_last = false;
-    for (Node node = 0; node < objects_.size(); ++node)
-      any_last = any_last || goes_last(objects_[node]->gvk().group_kind());
-    const Node barrier = objects_.size();
     for (Node node = 0; node < objects_.size(); ++node) {
-      const Object& object = *objects_[node];
-      membership(object, node);
-      references(object, node);
-      if (!any_last) continue;
-      if (goes_last(object.gvk().group_kind()))
-        graph_.add({barrier, node, 0, "webhooks and API services come last"});
-      else
-        graph_.add({node, barrier, 0, "before webhooks"});
+      after(ObjectKey{kNamespace, "", std::string(object(node).ns())}, node, "its namespace", Strength::Hard);
+      for_each_reference(object(node), [&](const Reference& reference) {
+        after(reference.key, node, reference.reason, reference.strength);
+      });
+      if (pod_template(object(node)) != nullptr) workload(node);
+      service_behind(node);
+      declared(node, kAfterAnnotation);
+      declared(node, kBeforeAnnotation);
     }
-    MIST_TRY_VOID(check());
-    return std::move(graph_);
+    for (const LastClass& last : kLast) put_last(last);
+    outside_nodes();
+  }
+
+  const std::optional<Error>& mistake() const { return mistake_; }
+
+  Result<Order> strict() && {
+    if (mistake_) return *std::move(mistake_);
+    graph::Relaxed relaxed = graph_.relaxed();
+    Order order = shape();
+    order.graph = std::move(relaxed.graph);
+    order.dropped = std::move(relaxed.dropped);
+    const auto circles = order.graph.cycles();
+    if (circles.empty()) return order;
+    Error failure = circle_error(order.graph, circles, [&](Node node) { return name(order, node); });
+    // The place of what somebody wrote on purpose helps more than that of an object.
+    for (const std::size_t index : circles.front()) {
+      const Edge& edge = order.graph.edges()[index];
+      const auto written = declarations_.find({edge.before, edge.after, edge.label});
+      if (written == declarations_.end()) continue;
+      failure.where = written->second;
+      break;
+    }
+    return failure;
+  }
+
+  SequenceGraph lenient() && {
+    SequenceGraph graph = graph_.relaxed().graph;
+    if (graph.cycles().empty()) return graph.reversed();
+    // Nothing may keep stored objects from being deleted: then every edge is a wish.
+    SequenceGraph wishes(graph_.size());
+    for (Edge edge : graph_.edges()) {
+      edge.strength = Strength::Soft;
+      wishes.add(std::move(edge));
+    }
+    return wishes.relaxed().graph.reversed();
   }
 
  private:
-  Status check() {
-    auto order = graph_.topological_order([&](Node node) {
-      return node < objects_.size() ? objects_[node]->key().display() : "everything else";
-    });
-    if (!order) return std::move(order).error();
+  const Object& object(Node node) const { return *objects_[node].object; }
+
+  Order shape() const {
+    Order order;
+    order.objects = objects_.size();
+    order.barriers = barriers_.size();
+    for (const auto& [outside, edges] : outside_) order.outside.push_back(outside);
+    return order;
+  }
+
+  std::string name(const Order& order, Node node) const {
+    switch (order.role(node)) {
+      case NodeRole::Object:
+        return object(node).key().display();
+      case NodeRole::Barrier:
+        return "everything else";
+      case NodeRole::Outside:
+        return order.outside_at(node).display();
+    }
     return {};
   }
 
-  void after(const GroupKind& kind, std::string_view ns, std::string_view name, Node node,
-             std::string_view reason) {
-    if (name.empty()) return;
-    const auto found = nodes_.find(ObjectKey{kind, std::string(ns), std::string(name)});
-    if (found != nodes_.end())
-      graph_.add({found->second, node, static_cast<int>(EdgePredicate::Present), std::string(reason)});
+  void edge(Node before, Node node, std::string_view reason, Strength strength,
+            EdgePredicate predicate = EdgePredicate::Present) {
+    graph_.add({before, node, static_cast<int>(predicate), std::string(reason), strength});
+  }
+
+  void after(const ObjectKey& key, Node node, std::string_view reason, Strength strength) {
+    if (key.name.empty()) return;
+    const auto found = nodes_.find(key);
+    if (found != nodes_.end()) edge(found->second, node, reason, strength);
+  }
+
+  // One look at every object for what needs all of them.
+  void collect() {
+    for (Node node = 0; node < objects_.size(); ++node) {
+      const Object& each = object(node);
+      const GroupKind kind = each.gvk().group_kind();
+      for (const PodRule& rule : kPodRules) {
+        if (rule.group == kind.group && rule.kind == kind.kind)
+          pod_rules_[std::string(each.ns())].emplace_back(&rule, node);
+      }
+      if (pod_template(each) != nullptr) workloads_[std::string(each.ns())].push_back(node);
+      if (kind.group == "rbac.authorization.k8s.io" && kind.kind.ends_with("Binding"))
+        for_each_reference(each, [&](const Reference& reference) {
+          if (reference.key.group_kind.kind == "ServiceAccount") grants_[reference.key].push_back(node);
+        });
+    }
   }
 
   void definitions() {
-    std::map<GroupKind, Node> defined;
+    std::map<GroupKind, Node> defined;                           // by CustomResourceDefinitions
+    std::map<std::pair<std::string, std::string>, Node> served;  // group and version, by APIServices
     for (Node node = 0; node < objects_.size(); ++node) {
-      if (objects_[node]->gvk().group_kind() != kCrd) continue;
-      const Value& crd = objects_[node]->value();
-      defined[{std::string(crd.string_at({"spec", "group"})),
-               std::string(crd.string_at({"spec", "names", "kind"}))}] = node;
+      const GroupKind kind = object(node).gvk().group_kind();
+      const Value& value = object(node).value();
+      if (kind == kCrd)
+        defined[{std::string(value.string_at({"spec", "group"})),
+                 std::string(value.string_at({"spec", "names", "kind"}))}] = node;
+      if (kind == kApiService)
+        served[{std::string(value.string_at({"spec", "group"})),
+                std::string(value.string_at({"spec", "version"}))}] = node;
     }
-    for (Node node = 0; node < objects_.size() && !defined.empty(); ++node) {
-      const auto found = defined.find(objects_[node]->gvk().group_kind());
-      if (found != defined.end())
-        graph_.add({found->second, node, static_cast<int>(EdgePredicate::Established), "defines its kind"});
-    }
-  }
-
-  void membership(const Object& object, Node node) {
-    after(kNamespace, "", object.ns(), node, "is its namespace");
-  }
-
-  void references(const Object& object, Node node) {
-    const GroupKind kind = object.gvk().group_kind();
-    const std::string_view ns = object.ns();
-    if (const Value* spec = pod_spec(object)) pod_references(*spec, ns, node);
-    if (kind == GroupKind{"apps", "StatefulSet"})
-      after({"", "Service"}, ns, object.value().string_at({"spec", "serviceName"}), node,
-            "is its governing service");
-    if (kind.group == kRbac && kind.kind.ends_with("Binding")) binding(object, node);
-    if (kind == GroupKind{"networking.k8s.io", "Ingress"}) ingress(object, node);
-    if (kind == GroupKind{"autoscaling", "HorizontalPodAutoscaler"}) {
-      const Value* target = object.value().at_path({"spec", "scaleTargetRef"});
-      const auto gvk = target == nullptr
-                           ? Result<apimachinery::GroupVersionKind>(error(ErrorKind::NotFound, "no target"))
-                           : apimachinery::GroupVersionKind::parse(target->string_at("apiVersion"),
-                                                                   target->string_at("kind"));
-      if (gvk.ok()) after(gvk->group_kind(), ns, target->string_at("name"), node, "is what it scales");
-    }
-    if (kind == GroupKind{"", "PersistentVolumeClaim"}) {
-      after({"storage.k8s.io", "StorageClass"}, "", object.value().string_at({"spec", "storageClassName"}),
-            node, "is its storage class");
-      after({"", "PersistentVolume"}, "", object.value().string_at({"spec", "volumeName"}), node,
-            "is its volume");
-    }
-    if (kind == GroupKind{"", "ServiceAccount"}) {
-      for (const std::string_view field : {"secrets", "imagePullSecrets"})
-        for_each(object.value().find(field), [&](const Value& ref) {
-          after({"", "Secret"}, ns, ref.string_at("name"), node, "is its secret");
-        });
+    if (defined.empty() && served.empty()) return;
+    for (Node node = 0; node < objects_.size(); ++node) {
+      const auto& gvk = object(node).gvk();
+      if (const auto found = defined.find(gvk.group_kind()); found != defined.end())
+        edge(found->second, node, "the definition of its kind", Strength::Hard, EdgePredicate::Established);
+      if (const auto found = served.find({gvk.group, gvk.version}); found != served.end())
+        edge(found->second, node, "the API service of its kind", Strength::Hard, EdgePredicate::Available);
     }
   }
 
-  void pod_references(const Value& spec, std::string_view ns, Node node) {
-    const std::string_view reason = "is used by its pods";
-    const auto config = [&](std::string_view name) { after({"", "ConfigMap"}, ns, name, node, reason); };
-    const auto secret = [&](std::string_view name) { after({"", "Secret"}, ns, name, node, reason); };
-    after({"", "ServiceAccount"}, ns, spec.string_at("serviceAccountName"), node, reason);
-    after({"scheduling.k8s.io", "PriorityClass"}, "", spec.string_at("priorityClassName"), node, reason);
-    after({"node.k8s.io", "RuntimeClass"}, "", spec.string_at("runtimeClassName"), node, reason);
-    for_each(spec.find("imagePullSecrets"), [&](const Value& ref) { secret(ref.string_at("name")); });
-    for_each(spec.find("volumes"), [&](const Value& volume) {
-      config(volume.string_at({"configMap", "name"}));
-      secret(volume.string_at({"secret", "secretName"}));
-      after({"", "PersistentVolumeClaim"}, ns, volume.string_at({"persistentVolumeClaim", "claimName"}), node,
-            reason);
-      for_each(volume.at_path({"projected", "sources"}), [&](const Value& source) {
-        config(source.string_at({"configMap", "name"}));
-        secret(source.string_at({"secret", "name"}));
-      });
-    });
-    for (const std::string_view field : {"containers", "initContainers"}) {
-      for_each(spec.find(field), [&](const Value& container) {
-        for_each(container.find("envFrom"), [&](const Value& from) {
-          config(from.string_at({"configMapRef", "name"}));
-          secret(from.string_at({"secretRef", "name"}));
-        });
-        for_each(container.find("env"), [&](const Value& variable) {
-          config(variable.string_at({"valueFrom", "configMapKeyRef", "name"}));
-          secret(variable.string_at({"valueFrom", "secretKeyRef", "name"}));
-        });
-      });
+  void workload(Node node) {
+    const Value& pod = *pod_template(object(node));
+    const Value* labels = pod.at_path({"metadata", "labels"});
+    if (const auto rules = pod_rules_.find(object(node).ns()); rules != pod_rules_.end()) {
+      for (const auto& [rule, at] : rules->second) {
+        bool chosen = rule->selector.empty();
+        if (!chosen)
+          for_each_value(object(at).value(), rule->selector,
+                         [&](const Value& selector) { chosen = selects(selector, labels); });
+        if (!chosen) continue;
+        if (rule->first)
+          edge(at, node, rule->reason, Strength::Soft);
+        else
+          edge(node, at, rule->reason, Strength::Soft);
+      }
+    }
+    if (grants_.empty()) return;
+    std::string_view account = pod.string_at({"spec", "serviceAccountName"});
+    if (account.empty()) account = pod.string_at({"spec", "serviceAccount"});
+    const ObjectKey key{{"", "ServiceAccount"},
+                        std::string(object(node).ns()),
+                        std::string(account.empty() ? "default" : account)};
+    if (const auto bindings = grants_.find(key); bindings != grants_.end()) {
+      for (const Node binding : bindings->second)
+        edge(binding, node, "the rights of its pods", Strength::Soft);
     }
   }
 
-  void binding(const Object& object, Node node) {
-    const Value* role = object.value().find("roleRef");
-    if (role != nullptr) {
-      const std::string_view ns = role->string_at("kind") == "Role" ? object.ns() : std::string_view();
-      after({std::string(kRbac), std::string(role->string_at("kind"))}, ns, role->string_at("name"), node,
-            "is the role that it grants");
-    }
-    for_each(object.value().find("subjects"), [&](const Value& subject) {
-      if (subject.string_at("kind") != "ServiceAccount") return;
-      const std::string_view ns = subject.string_at("namespace");
-      after({"", "ServiceAccount"}, ns.empty() ? object.ns() : ns, subject.string_at("name"), node,
-            "is a subject of it");
+  // Webhooks and API services answer through the Pods behind their Services.
+  void service_behind(Node node) {
+    const bool last = std::ranges::any_of(
+        kLast, [&](const LastClass& each) { return each.contains(object(node).gvk().group_kind()); });
+    if (!last) return;
+    for_each_reference(object(node), [&](const Reference& reference) {
+      if (reference.key.group_kind != kService) return;
+      const auto service = nodes_.find(reference.key);
+      const auto workloads = workloads_.find(reference.key.ns);
+      if (service == nodes_.end() || workloads == workloads_.end()) return;
+      const Value* selector = object(service->second).value().at_path({"spec", "selector"});
+      if (selector == nullptr) return;
+      for (const Node workload : workloads->second) {
+        if (selects_by_map(*selector, pod_template(object(workload))->at_path({"metadata", "labels"})))
+          edge(workload, node, "what answers for it", Strength::Soft);
+      }
     });
   }
 
-  void ingress(const Object& object, Node node) {
-    const auto backend = [&](const Value* value) {
-      if (value != nullptr)
-        after({"", "Service"}, object.ns(), value->string_at({"service", "name"}), node,
-              "is a backend of it");
-    };
-    after({"networking.k8s.io", "IngressClass"}, "", object.value().string_at({"spec", "ingressClassName"}),
-          node, "is its class");
-    backend(object.value().at_path({"spec", "defaultBackend"}));
-    for_each(object.value().at_path({"spec", "rules"}), [&](const Value& rule) {
-      for_each(rule.at_path({"http", "paths"}), [&](const Value& path) { backend(path.find("backend")); });
-    });
-    for_each(object.value().at_path({"spec", "tls"}), [&](const Value& tls) {
-      after({"", "Secret"}, object.ns(), tls.string_at("secretName"), node, "is its certificate");
-    });
+  // A barrier keeps the number of edges down: all → barrier → each of the last.
+  void put_last(const LastClass& last) {
+    std::vector<Node> members, stack;
+    for (Node node = 0; node < objects_.size(); ++node) {
+      const GroupKind kind = object(node).gvk().group_kind();
+      if (last.contains(kind)) members.push_back(node);
+      // What comes last of all, and what comes after that, doesn't come before these.
+      if (std::any_of(&last, std::end(kLast), [&](const LastClass& each) { return each.contains(kind); }))
+        stack.push_back(node);
+    }
+    if (members.empty()) return;
+    std::vector<char> behind(graph_.size(), 0);
+    for (const Node node : stack) behind[node] = 1;
+    while (!stack.empty()) {
+      const Node node = stack.back();
+      stack.pop_back();
+      for (const std::size_t index : graph_.edges_out(node)) {
+        const Node next = graph_.edges()[index].after;
+        if (behind[next]) continue;
+        behind[next] = 1;
+        stack.push_back(next);
+      }
+    }
+    behind.resize(objects_.size());
+    if (std::ranges::find(behind, 0) == behind.end()) return;
+    const Node barrier = graph_.add_node();
+    barriers_.push_back(barrier);
+    for (Node node = 0; node < objects_.size(); ++node) {
+      if (!behind[node]) edge(node, barrier, last.reason, Strength::Soft);
+    }
+    for (const Node node : members) edge(barrier, node, last.reason, Strength::Soft);
   }
 
-  const std::vector<const Object*>& objects_;
+  // -- annotations
+
+  void declared(Node node, std::string_view annotation) {
+    const Value* text = object(node).value().at_path({"metadata", "annotations", annotation});
+    if (text == nullptr || !text->is_string()) return;
+    auto targets = parse_targets(text->as_string());
+    if (!targets.ok()) return refuse(std::move(targets).error(), node, annotation, *text);
+    for (const DeclaredTarget& target : *targets) {
+      if (Status linked = link(node, annotation, target, *text); !linked.ok())
+        refuse(std::move(linked).error(), node, annotation, *text);
+    }
+  }
+
+  void refuse(Error failure, Node node, std::string_view annotation, const Value& text) {
+    if (mistake_) return;
+    mistake_ =
+        std::move(failure).with_frame(fmt::format("in {} of {}", annotation, object(node).key().display()));
+    mistake_->where = place(node, text);
+  }
+
+  SourceLocation place(Node node, const Value& text) const {
+    // Lines of the annotation are those of the file, unless the object came back from a record.
+    const std::uint32_t line = text.position().line >= objects_[node].line ? text.position().line : 0;
+    return {.file = std::string(objects_[node].file),
+            .line = line > 0 ? line : objects_[node].line,
+            .column = 0,
+            .excerpt = {}};
+  }
+
+  Status link(Node node, std::string_view annotation, const DeclaredTarget& target, const Value& text) {
+    const bool comes_after = annotation == kAfterAnnotation;
+    if (!comes_after && target.predicate == EdgePredicate::Absent)
+      return error(ErrorKind::Invalid, "\"{}\": what is applied is never absent",
+                   escape_controls(target.text));
+    if (target.outside) {
+      if (!comes_after)
+        return error(ErrorKind::Invalid, "\"{}\": nothing outside of the release is written by it",
+                     escape_controls(target.text))
+            .with_hint("mistletoe.dev/after waits for objects outside of the release");
+      wait_outside(node, target);
+      return {};
+    }
+    MIST_TRY(const std::optional<Node> other, find(node, target));
+    if (!other) return {};
+    if (*other == node)
+      return error(ErrorKind::Invalid, "{} can't come {} itself", object(node).key().display(),
+                   comes_after ? "after" : "before");
+    if (target.predicate == EdgePredicate::Absent)
+      return error(ErrorKind::Invalid, "\"{}\": what is part of the release is never absent",
+                   escape_controls(target.text))
+          .with_hint("@absent is for objects outside of the release: outside:KIND/NAME@absent");
+    const Node before = comes_after ? *other : node, behind = comes_after ? node : *other;
+    edge(before, behind, annotation, Strength::Hard, target.predicate);
+    declarations_.emplace(std::tuple(before, behind, static_cast<int>(target.predicate)), place(node, text));
+    return {};
+  }
+
+  // The object that a target means; nullopt: it is optional and not there.
+  Result<std::optional<Node>> find(Node from, const DeclaredTarget& target) {
+    if (by_kind_.empty()) {
+      for (Node node = 0; node < objects_.size(); ++node)
+        by_kind_[lower(object(node).gvk().kind)].push_back(node);
+    }
+    std::vector<Node> near, far;
+    if (const auto kinds = by_kind_.find(lower(target.kind)); kinds != by_kind_.end()) {
+      for (const Node node : kinds->second) {
+        const Object& each = object(node);
+        if (each.name() != target.name || (target.group && *target.group != each.gvk().group)) continue;
+        if (target.ns ? each.ns() == *target.ns : each.ns().empty() || each.ns() == object(from).ns())
+          near.push_back(node);
+        else
+          far.push_back(node);
+      }
+    }
+    // An object without namespace means the only one of that name.
+    if (near.empty() && !target.ns && object(from).ns().empty()) near = far;
+    if (near.size() == 1) return std::optional(near.front());
+    if (near.size() > 1)
+      return error(ErrorKind::Invalid, "\"{}\" is ambiguous: {} and {} are part of the release",
+                   escape_controls(target.text), full_name(near[0]), full_name(near[1]))
+          .with_hint(fmt::format("write {} or {}", full_name(near[0]), full_name(near[1])));
+    if (target.optional) return std::optional<Node>();
+    Error failure =
+        error(ErrorKind::Invalid, "\"{}\" is not part of the release", escape_controls(target.text));
+    if (mistake_) return failure;  // it won't be read, and the nearest of many names costs time
+    const std::string suggestion = suggested(from, target, far);
+    failure.hint = fmt::format("{}write outside:{} if it belongs to somebody else, {}? if it may be missing",
+                               suggestion.empty() ? "" : fmt::format("did you mean {}? Or ", suggestion),
+                               escape_controls(target.text), escape_controls(target.text));
+    return failure;
+  }
+
+  // As an annotation has to spell it from anywhere.
+  std::string full_name(Node node) const {
+    const Object& each = object(node);
+    const std::string kind =
+        each.gvk().group.empty() ? each.gvk().kind : each.gvk().kind + "." + each.gvk().group;
+    return each.ns().empty() ? fmt::format("{}/{}", kind, each.name())
+                             : fmt::format("{}/{}/{}", kind, each.ns(), each.name());
+  }
+  std::string short_name(Node from, Node node) const {
+    const Object& each = object(node);
+    const bool in_place = each.ns().empty() || each.ns() == object(from).ns();
+    return in_place ? fmt::format("{}/{}", each.gvk().kind, each.name())
+                    : fmt::format("{}/{}/{}", each.gvk().kind, each.ns(), each.name());
+  }
+
+  std::string suggested(Node from, const DeclaredTarget& target, const std::vector<Node>& far) const {
+    if (!far.empty()) return short_name(from, far.front());
+    std::vector<std::string> names;
+    names.reserve(objects_.size());
+    for (Node node = 0; node < objects_.size(); ++node) names.push_back(short_name(from, node));
+    const std::vector<std::string_view> views(names.begin(), names.end());
+    std::string wanted = fmt::format("{}/{}", target.kind, target.name);
+    for (const std::string_view view : views) {  // kinds compare without case
+      if (lower(view) == lower(wanted)) return std::string(view);
+    }
+    return std::string(nearest(wanted, views));
+  }
+
+  void wait_outside(Node node, const DeclaredTarget& target) {
+    OutsideObject outside{target.kind, target.group, target.ns ? *target.ns : std::string(object(node).ns()),
+                          target.name, target.optional};
+    outside_[std::move(outside)].push_back(
+        {0, node, static_cast<int>(target.predicate), std::string(kAfterAnnotation), Strength::Hard});
+  }
+
+  void outside_nodes() {
+    for (auto& [outside, edges] : outside_) {
+      const Node node = graph_.add_node();
+      for (Edge& each : edges) {
+        each.before = node;
+        graph_.add(each);
+      }
+    }
+  }
+
+  const std::vector<OrderedObject>& objects_;
   SequenceGraph graph_;
+  std::vector<Node> barriers_;
   std::map<ObjectKey, Node> nodes_;
+  std::map<std::string, std::vector<Node>> by_kind_;  // lower case; filled by the first annotation
+  std::map<std::string, std::vector<std::pair<const PodRule*, Node>>, std::less<>>
+      pod_rules_;                                                    // by namespace
+  std::map<std::string, std::vector<Node>, std::less<>> workloads_;  // by namespace
+  std::map<ObjectKey, std::vector<Node>> grants_;  // bindings by the ServiceAccount that they name
+  std::map<OutsideObject, std::vector<Edge>> outside_;
+  std::map<std::tuple<Node, Node, int>, SourceLocation> declarations_;
+  std::optional<Error> mistake_;
 };
 
 }  // namespace
 
-Result<SequenceGraph> infer_order(const std::vector<const Object*>& objects) {
-  return Inference(objects).run();
+std::string_view to_string(EdgePredicate predicate) {
+  switch (predicate) {
+    case EdgePredicate::Present:
+      return "present";
+    case EdgePredicate::Established:
+      return "established";
+    case EdgePredicate::Available:
+      return "available";
+    case EdgePredicate::Ready:
+      return "ready";
+    case EdgePredicate::Absent:
+      return "absent";
+  }
+  return "present";
+}
+
+std::string OutsideObject::display() const {
+  return ns.empty() ? fmt::format("{} {}", kind, name) : fmt::format("{} {}/{}", kind, ns, name);
+}
+
+NodeRole Order::role(Node node) const {
+  if (node < objects) return NodeRole::Object;
+  return node < objects + barriers ? NodeRole::Barrier : NodeRole::Outside;
+}
+
+Result<Order> infer_order(const std::vector<OrderedObject>& objects) {
+  Inference inference(objects);
+  inference.build();
+  return std::move(inference).strict();
+}
+
+SequenceGraph removal_order(const std::vector<const Object*>& objects) {
+  std::vector<OrderedObject> ordered;
+  ordered.reserve(objects.size());
+  for (const Object* object : objects) ordered.push_back({.object = object});
+  Inference inference(ordered);
+  inference.build();
+  return std::move(inference).lenient();
 }
 
 }  // namespace mist::apply

@@ -261,11 +261,12 @@ Result<Plan> make_plan(const ReleaseId& release, std::vector<DesiredObject> desi
   plan.desired = std::move(desired);
   const Planner planner(release, owned, live, revision, rules);
   std::set<ObjectKey> wanted;
-  std::vector<const apimachinery::Object*> objects;
+  std::vector<OrderedObject> objects;
   for (std::size_t i = 0; i < plan.desired.size(); ++i) {
     plan.writes.push_back(planner.write(plan.desired[i], i));
     wanted.insert(plan.desired[i].key);
-    objects.push_back(&plan.desired[i].rendered.object);
+    const release::RenderedObject& rendered = plan.desired[i].rendered;
+    objects.push_back({&rendered.object, rendered.file, rendered.line});
   }
   for (const InventoryItem& item : owned) {
     if (auto removal = planner.removal(item, wanted)) plan.removals.push_back(*std::move(removal));

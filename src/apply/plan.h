@@ -9,7 +9,7 @@
 #include "apply/desired.h"
 #include "apply/difference.h"
 #include "apply/observe.h"
-#include "graph/sequence.h"
+#include "apply/order.h"
 #include "release/record.h"
 
 namespace mist::apply {
@@ -65,7 +65,7 @@ struct Plan {
   std::vector<DesiredObject> desired;
   std::vector<PlannedAction> writes;    ///< one for each desired object, in its order
   std::vector<PlannedAction> removals;  ///< deletes and retains
-  graph::SequenceGraph order{0};        ///< over writes (and barrier nodes behind them)
+  Order order;                          ///< node i is writes[i]
   int revision = 0;
 
   bool changes_nothing() const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -12,58 +13,103 @@ namespace mist::apply {
 
 using graph::Node;
 
-GraphRun run_graph(const graph::SequenceGraph& graph, std::size_t workers,
-                   const std::function<Status(Node)>& work, const Context& context) {
-  GraphRun run;
-  run.results.assign(graph.size(), NodeResult::NotStarted);
-  graph::Schedule schedule(graph);
-  std::mutex mutex;
-  std::condition_variable wake;
-  std::deque<Node> queue;   // guarded by mutex, like run and schedule
-  std::size_t running = 0;  // guarded by mutex
-  const auto refill = [&] {
-    for (const Node node : schedule.take_ready()) queue.push_back(node);
-  };
-  refill();
+namespace {
 
-  const auto worker = [&] {
-    std::unique_lock lock(mutex);
+// Shared with the waits that were begun: the last of them may still be inside of ended() when the run is
+// over.
+class Runner : public std::enable_shared_from_this<Runner> {
+ public:
+  Runner(const graph::SequenceGraph& graph, const NodeWork& work, const Context& context)
+      : work_(work), context_(context), schedule_(graph) {
+    run_.results.assign(graph.size(), NodeResult::NotStarted);
+    refill();
+  }
+
+  void worker() {
+    std::unique_lock lock(mutex_);
     while (true) {
-      wake.wait(lock, [&] { return !queue.empty() || running == 0; });
-      if (queue.empty() || !context.check().ok()) {
-        queue.clear();
-        if (running == 0) {
-          wake.notify_all();
+      wake_.wait(lock, [&] { return !queue_.empty() || running_ == 0; });
+      if (queue_.empty() || !context_.check().ok()) {
+        queue_.clear();
+        if (running_ == 0) {
+          wake_.notify_all();
           return;
         }
         continue;
       }
-      const Node node = queue.front();
-      queue.pop_front();
-      ++running;
+      const Node node = queue_.front();
+      queue_.pop_front();
+      ++running_;
       lock.unlock();
-      Status status = work(node);
-      lock.lock();
-      --running;
-      if (status.ok()) {
-        run.results[node] = NodeResult::Done;
-        schedule.succeeded(node);
-      } else {
-        run.results[node] = NodeResult::Failed;
-        run.failures.emplace_back(node, std::move(status).error());
-        schedule.failed(node);
+      if (work_.waits && work_.waits(node)) {
+        work_.begin(node, [self = shared_from_this(), node](Status status) {
+          const std::scoped_lock guard(self->mutex_);
+          self->ended(node, std::move(status));
+        });
+        lock.lock();
+        continue;
       }
-      refill();
-      wake.notify_all();
+      Status status = work_.work(node);
+      lock.lock();
+      ended(node, std::move(status));
     }
-  };
+  }
+
+  GraphRun take() {
+    const std::scoped_lock lock(mutex_);
+    for (const Node node : schedule_.blocked()) run_.blocked.emplace_back(node, schedule_.why_blocked(node));
+    std::ranges::sort(run_.blocked, {}, [](const auto& blocked) { return blocked.first; });
+    std::ranges::sort(run_.failures, {}, [](const auto& failure) { return failure.first; });
+    return std::move(run_);
+  }
+
+ private:
+  void refill() {
+    for (const Node node : schedule_.take_ready()) queue_.push_back(node);
+  }
+
+  // Under the lock.
+  void ended(Node node, Status status) {
+    --running_;
+    if (status.ok()) {
+      run_.results[node] = NodeResult::Done;
+      schedule_.succeeded(node);
+    } else {
+      run_.results[node] = NodeResult::Failed;
+      run_.failures.emplace_back(node, std::move(status).error());
+      schedule_.failed(node);
+    }
+    refill();
+    wake_.notify_all();
+  }
+
+  const NodeWork& work_;
+  const Context& context_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  graph::Schedule schedule_;  // guarded by mutex_, like all below
+  GraphRun run_;
+  std::deque<Node> queue_;
+  std::size_t running_ = 0;
+};
+
+}  // namespace
+
+GraphRun run_graph(const graph::SequenceGraph& graph, std::size_t workers, const NodeWork& work,
+                   const Context& context) {
+  const auto runner = std::make_shared<Runner>(graph, work, context);
   {
     std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i < std::min(workers, graph.size()); ++i) threads.emplace_back(worker);
-    worker();
+    for (std::size_t i = 1; i < std::min(workers, graph.size()); ++i)
+      threads.emplace_back([&runner] { runner->worker(); });
+    runner->worker();
   }
-  std::ranges::sort(run.failures, {}, [](const auto& failure) { return failure.first; });
-  return run;
+  return runner->take();
+}
+
+GraphRun run_graph(const graph::SequenceGraph& graph, std::size_t workers,
+                   const std::function<Status(Node)>& work, const Context& context) {
+  return run_graph(graph, workers, NodeWork{.work = work}, context);
 }
 
 }  // namespace mist::apply

@@ -15,10 +15,25 @@ enum class NodeResult : std::uint8_t { NotStarted, Done, Failed };
 struct GraphRun {
   std::vector<NodeResult> results;
   std::vector<std::pair<graph::Node, Error>> failures;  ///< by node
+  /// Of each node that a failure blocked: the edges (indices) from the failed node to it, by node.
+  std::vector<std::pair<graph::Node, std::vector<std::size_t>>> blocked = {};
 };
 
-/// Calls `work(node)` on worker threads; nothing new begins once `context` ends. Blocks until all began calls
-/// returned.
+/// Says how a node ended, from any thread, exactly once.
+using NodeDone = std::function<void(Status)>;
+
+struct NodeWork {
+  /// Does a node on a worker thread.
+  std::function<Status(graph::Node)> work;
+  /// True for nodes that only wait for something: they are begun instead of worked on, and hold no worker.
+  std::function<bool(graph::Node)> waits = {};
+  /// Begins a wait and returns. It must end by itself when the context does.
+  std::function<void(graph::Node, NodeDone)> begin = {};
+};
+
+/// Nothing new begins once `context` ends. Blocks until all that began has ended.
+GraphRun run_graph(const graph::SequenceGraph& graph, std::size_t workers, const NodeWork& work,
+                   const Context& context);
 GraphRun run_graph(const graph::SequenceGraph& graph, std::size_t workers,
                    const std::function<Status(graph::Node)>& work, const Context& context);
 

@@ -36,6 +36,12 @@ auto place(const Edge& edge) { return std::tuple(edge.before, edge.after, edge.l
 
 }  // namespace
 
+Node SequenceGraph::add_node() {
+  out_.emplace_back();
+  in_.emplace_back();
+  return size() - 1;
+}
+
 void SequenceGraph::add(Edge edge) {
   MIST_CHECK(edge.before < size() && edge.after < size());
   if (edge.before == edge.after) return;

@@ -39,6 +39,8 @@ class SequenceGraph {
  public:
   explicit SequenceGraph(std::size_t nodes) : out_(nodes), in_(nodes) {}
 
+  /// Without edges; returns its number, the next one.
+  Node add_node();
   /// Self edges are ignored. An edge that is there already, with the same label, keeps the stronger strength
   /// and gets both reasons ("a; b", sorted).
   void add(Edge edge);

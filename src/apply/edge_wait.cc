@@ -1,0 +1,414 @@
+#include "apply/edge_wait.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "apply/readiness.h"
+#include "base/text.h"
+
+namespace mist::apply {
+
+using encoding::Value;
+using graph::Edge;
+using graph::Node;
+
+namespace {
+
+// What isn't served after this long never will be; the caller's limit may be shorter.
+constexpr Duration kServedLimit = std::chrono::seconds(60);
+
+bool terminating(const Value& live) {
+  const Value* stamp = live.at_path({"metadata", "deletionTimestamp"});
+  return stamp != nullptr && !stamp->is_null();
+}
+
+// Whether a state is older than the one that we wrote. Resource versions are decimal numbers that grow
+// (KEP-5504); of others nothing is known.
+bool older(std::string_view version, std::string_view written) {
+  const auto number = [](std::string_view text) -> std::optional<std::uint64_t> {
+    std::uint64_t value = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (problem != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return value;
+  };
+  const auto a = number(version), b = number(written);
+  return a && b && *a < *b;
+}
+
+Readiness available(const Value& service) {
+  const Value* conditions = service.at_path({"status", "conditions"});
+  if (conditions != nullptr && conditions->is_array()) {
+    for (const Value& condition : conditions->as_array()) {
+      if (condition.string_at("type") != "Available") continue;
+      if (condition.string_at("status") == "True") return {};
+      return {Health::InProgress,
+              fmt::format("{}: {}", condition.string_at("reason"), condition.string_at("message"))};
+    }
+  }
+  return {Health::InProgress, "it is not available yet"};
+}
+
+// How far a source is from what is asked of it; null: it isn't there.
+Readiness judge(EdgePredicate predicate, bool optional, const Value* live) {
+  if (predicate == EdgePredicate::Absent)
+    return live == nullptr
+               ? Readiness{}
+               : Readiness{Health::InProgress, terminating(*live) ? "it is being deleted" : "it is there"};
+  if (live == nullptr) return optional ? Readiness{} : Readiness{Health::InProgress, "it is not there"};
+  if (terminating(*live)) return {Health::InProgress, "it is being deleted"};
+  switch (predicate) {
+    case EdgePredicate::Present:
+    case EdgePredicate::Absent:
+      return {};
+    case EdgePredicate::Available:
+      return available(*live);
+    case EdgePredicate::Established:
+    case EdgePredicate::Ready:
+      return readiness(*live);
+  }
+  return {};
+}
+
+std::string limit_text(Duration limit) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit).count();
+  if (seconds == 0)
+    return fmt::format("{} ms", std::chrono::duration_cast<std::chrono::milliseconds>(limit).count());
+  return seconds % 60 == 0 ? fmt::format("{} min", seconds / 60) : fmt::format("{} s", seconds);
+}
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool same_without_case(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+}  // namespace
+
+RunOrder run_order(const Plan& plan) {
+  RunOrder run;
+  const Order& order = plan.order;
+  run.graph = graph::SequenceGraph(order.graph.size());
+  run.first_wait = order.graph.size();
+  std::map<std::pair<Node, int>, Node> waits;
+  for (const Edge& edge : order.graph.edges()) {
+    const EdgePredicate predicate = predicate_of(edge);
+    const bool outside = order.role(edge.before) == NodeRole::Outside;
+    if (!outside && predicate == EdgePredicate::Present) {
+      run.graph.add(edge);
+      continue;
+    }
+    // Only declared edges and those of definitions ask for more, and all of them end at objects.
+    const PlannedAction& after = plan.writes[edge.after];
+    const bool served =
+        (predicate == EdgePredicate::Established || predicate == EdgePredicate::Available) && !after.late;
+    if (after.kind == ActionKind::Unchanged || served) {
+      run.graph.add(
+          {edge.before, edge.after, static_cast<int>(EdgePredicate::Present), edge.reason, edge.strength});
+      continue;
+    }
+    auto [place, fresh] = waits.emplace(std::pair(edge.before, edge.label), 0);
+    if (fresh) {
+      place->second = run.graph.add_node();
+      EdgeWait wait{.predicate = predicate};
+      if (outside)
+        wait.outside = order.outside_at(edge.before);
+      else
+        wait.write = edge.before;
+      run.waits.push_back(std::move(wait));
+      run.graph.add({edge.before, place->second, edge.label, edge.reason, edge.strength});
+    }
+    run.waits[place->second - run.first_wait].after.push_back(edge.after);
+    run.graph.add({place->second, edge.after, edge.label, edge.reason, edge.strength});
+  }
+  return run;
+}
+
+class EdgeWaiter::Impl {
+ public:
+  Impl(kube::Client& client, const Plan& plan, const std::vector<EdgeWait>& waits, EdgeWaitOptions options,
+       EventSink& events, const Context& context)
+      : client_(client), plan_(plan), waits_(waits), options_(options), events_(events), context_(context) {}
+
+  ~Impl() {
+    // Every wait has ended by now, and with the last of them its watch.
+    for (auto& [place, group] : groups_) {
+      if (group.thread.joinable()) group.thread.join();
+    }
+  }
+
+  void begin(std::size_t index, std::string version, Done done) {
+    const EdgeWait& wait = waits_[index];
+    auto ref = reference(wait);
+    if (!ref.ok()) return done(std::move(ref).error().with_frame(fmt::format("while {}", purpose(wait))));
+    const bool served =
+        wait.predicate == EdgePredicate::Established || wait.predicate == EdgePredicate::Available;
+    const Duration limit = served ? std::min(options_.limit, kServedLimit) : options_.limit;
+    Pending pending{
+        .wait = &wait,
+        .key = {ref->resource.gvk.group_kind(), ref->resource.namespaced ? ref->ns : "", ref->name},
+        .version = std::move(version),
+        .deadline = context_.with_timeout(limit).deadline().value_or(SteadyTime::max()),
+        .limit = limit,
+        .detail = "nothing was seen of it",
+        .done = std::move(done)};
+    std::vector<Ended> ended;
+    {
+      const std::scoped_lock lock(mutex_);
+      Group& group = groups_[{pending.key.group_kind, pending.key.ns, wait.write.has_value()}];
+      group.pending.push_back(std::move(pending));
+      if (!group.running) {
+        if (group.thread.joinable()) group.thread.join();  // it has left the lock for the last time
+        group.running = true;
+        group.resource = ref->resource;
+        group.thread = std::jthread([this, &group] { watch(group); });
+      } else {
+        const ObjectKey key = group.pending.back().key;
+        look(group, key, ended);
+        if (!group.only.empty() && group.only != key.name) group.stop.request_stop();  // look at more
+      }
+    }
+    tell(ended);
+  }
+
+ private:
+  struct Pending {
+    const EdgeWait* wait = nullptr;
+    ObjectKey key;
+    std::string version;
+    SteadyTime deadline;
+    Duration limit{};
+    std::string detail;  // what it was like when it was last seen
+    Done done;
+  };
+  struct Ended {
+    Done done;
+    Status status;
+  };
+  // One resource in one namespace; guarded by mutex_ but for `thread`.
+  struct Group {
+    kube::ResourceInfo resource;
+    std::vector<Pending> pending;
+    std::map<ObjectKey, Value> seen;  // of this watch
+    bool listed = false;              // what isn't in `seen` isn't there
+    bool running = false;
+    std::string only;  // the one name that the watch asks for; empty: all
+    std::stop_source stop;
+    std::jthread thread;
+  };
+  using Place = std::tuple<GroupKind, std::string, bool>;  // kind, namespace, ours
+
+  std::string source_name(const EdgeWait& wait) const {
+    return wait.write ? plan_.writes[*wait.write].key.display() : wait.outside.display();
+  }
+  std::string followers(const EdgeWait& wait) const {
+    std::string text = plan_.writes[wait.after.front()].key.display();
+    if (wait.after.size() > 1) text += fmt::format(" and {}", plural(wait.after.size() - 1, "more object"));
+    return text;
+  }
+  std::string purpose(const EdgeWait& wait) const {
+    return fmt::format("{} waits for {} to be {}", followers(wait), source_name(wait),
+                       to_string(wait.predicate));
+  }
+
+  Result<kube::ObjectRef> reference(const EdgeWait& wait) {
+    if (wait.write) {
+      const PlannedAction& source = plan_.writes[*wait.write];
+      kube::ObjectRef ref{source.resource, source.key.ns, source.key.name};
+      if (source.late) {
+        auto resource = client_.resource_for(source.key.group_kind, source.resource.gvk.version, context_);
+        if (resource.ok()) ref.resource = *std::move(resource);
+      }
+      return ref;
+    }
+    MIST_TRY(const std::vector<kube::ResourceInfo> all, client_.all_resources(context_));
+    const kube::ResourceInfo* found = nullptr;
+    for (const kube::ResourceInfo& resource : all) {
+      if (!same_without_case(resource.gvk.kind, wait.outside.kind)) continue;
+      if (wait.outside.group && *wait.outside.group != resource.gvk.group) continue;
+      // Some kinds are served by two groups (Event): the older group has them all.
+      if (found == nullptr || resource.gvk.group < found->gvk.group) found = &resource;
+    }
+    if (found == nullptr)
+      return error(ErrorKind::NotFound, "the cluster has no kind {}{}{}", wait.outside.kind,
+                   wait.outside.group ? " in group " : "", wait.outside.group.value_or(""))
+          .with_hint("check the spelling in mistletoe.dev/after, or install what defines that kind first");
+    return kube::ObjectRef{*found, wait.outside.ns, wait.outside.name};
+  }
+
+  // A thread of its own for each group, while somebody waits.
+  void watch(Group& group) {
+    while (true) {
+      kube::ListOptions list;
+      Context context;
+      {
+        const std::scoped_lock lock(mutex_);
+        group.seen.clear();
+        group.listed = false;
+        if (group.pending.empty()) {
+          group.running = false;
+          return;
+        }
+        group.stop = std::stop_source();
+        list = selection(group);
+        const auto first = std::ranges::min_element(group.pending, {}, &Pending::deadline);
+        context = context_.with_stop(group.stop.get_token()).with_deadline(first->deadline);
+      }
+      const std::stop_callback forward(context_.stop(), [&] {
+        const std::scoped_lock lock(mutex_);
+        group.stop.request_stop();
+      });
+      Status watched = client_.watch(
+          group.resource, list, [&](const kube::WatchEvent& event) { return handle(group, event); }, context);
+      if (watched.ok()) continue;  // nobody waits any more
+      std::vector<Ended> ended;
+      {
+        const std::scoped_lock lock(mutex_);
+        end_after(group, watched.error(), ended);
+      }
+      tell(ended);
+    }
+  }
+
+  // One object is asked for by name, several by the release's mark, others' by nothing. Under the lock.
+  kube::ListOptions selection(Group& group) const {
+    kube::ListOptions list;
+    const ObjectKey& first = group.pending.front().key;
+    list.ns = first.ns;
+    const bool one =
+        std::ranges::all_of(group.pending, [&](const Pending& each) { return each.key == first; });
+    group.only = one ? first.name : "";
+    if (one) {
+      list.field_selector = "metadata.name=" + first.name;
+    } else if (const auto& write = group.pending.front().wait->write) {
+      const std::string_view part_of =
+          plan_.desired[plan_.writes[*write].desired].rendered.object.label(release::kPartOfLabel);
+      list.label_selector = fmt::format("{}={}", release::kPartOfLabel, part_of);
+    }
+    return list;
+  }
+
+  bool handle(Group& group, const kube::WatchEvent& event) {
+    std::vector<Ended> ended;
+    bool more = false;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (event.type == kube::WatchEventType::Bookmark) {
+        group.listed = true;
+        std::vector<ObjectKey> keys;
+        for (const Pending& pending : group.pending) keys.push_back(pending.key);
+        for (const ObjectKey& key : keys) look(group, key, ended);
+      } else {
+        const ObjectKey key{group.resource.gvk.group_kind(),
+                            std::string(event.object.string_at({"metadata", "namespace"})),
+                            std::string(event.object.string_at({"metadata", "name"}))};
+        if (event.type == kube::WatchEventType::Deleted) {
+          group.seen.erase(key);
+          deleted(group, key, ended);
+        } else {
+          group.seen.insert_or_assign(key, event.object);
+        }
+        look(group, key, ended);
+      }
+      more = !group.pending.empty();
+    }
+    tell(ended);
+    return more;
+  }
+
+  // Ends what waits for `key` and needs to wait no more. Under the lock.
+  void look(Group& group, const ObjectKey& key, std::vector<Ended>& ended) {
+    const auto seen = group.seen.find(key);
+    const Value* live = seen == group.seen.end() ? nullptr : &seen->second;
+    if (live == nullptr && !group.listed) return;
+    std::erase_if(group.pending, [&](Pending& pending) {
+      if (pending.key != key) return false;
+      if (live != nullptr && older(live->string_at({"metadata", "resourceVersion"}), pending.version))
+        return false;
+      Readiness state = judge(pending.wait->predicate, pending.wait->outside.optional, live);
+      if (state.health == Health::InProgress) {
+        if (pending.detail != state.detail) {
+          for (const Node node : pending.wait->after)
+            events_.object({plan_.writes[node].key.display(), "waiting",
+                            fmt::format("for {}: {}", source_name(*pending.wait), state.detail)});
+        }
+        pending.detail = std::move(state.detail);
+        return false;
+      }
+      Status status;
+      if (state.health == Health::Failed)
+        status = error(ErrorKind::Invalid, "{} failed", source_name(*pending.wait))
+                     .with_because(std::move(state.detail))
+                     .with_frame(fmt::format("while {}", purpose(*pending.wait)));
+      ended.push_back({std::move(pending.done), std::move(status)});
+      return true;
+    });
+  }
+
+  // What we wrote and somebody deleted won't come back by waiting. Under the lock.
+  void deleted(Group& group, const ObjectKey& key, std::vector<Ended>& ended) {
+    std::erase_if(group.pending, [&](Pending& pending) {
+      if (pending.key != key || !pending.wait->write) return false;
+      ended.push_back({std::move(pending.done),
+                       error(ErrorKind::Invalid, "{} was deleted while it was waited for", key.display())
+                           .with_frame(fmt::format("while {}", purpose(*pending.wait)))});
+      return true;
+    });
+  }
+
+  // The watch ended: because time is up for some, because somebody joined, or for good. Under the lock.
+  void end_after(Group& group, const Error& cause, std::vector<Ended>& ended) {
+    const Status whole = context_.check();
+    const SteadyTime now = std::chrono::steady_clock::now();
+    std::erase_if(group.pending, [&](Pending& pending) {
+      const bool late = pending.deadline <= now;
+      if (whole.ok() && !late && (cause.kind == ErrorKind::Timeout || cause.kind == ErrorKind::Cancelled))
+        return false;
+      Error failure;
+      if (late || (!whole.ok() && whole.error().kind == ErrorKind::Timeout))
+        failure = timed_out(pending);
+      else
+        failure = Error(whole.ok() ? cause : whole.error())
+                      .with_frame(fmt::format("while {}", purpose(*pending.wait)));
+      ended.push_back({std::move(pending.done), std::move(failure)});
+      return true;
+    });
+  }
+
+  Error timed_out(const Pending& pending) const {
+    const EdgeWait& wait = *pending.wait;
+    Error failure = error(ErrorKind::Timeout, "{} is not {} after {}, and {} {} for it", source_name(wait),
+                          to_string(wait.predicate), limit_text(pending.limit), followers(wait),
+                          wait.after.size() == 1 ? "waits" : "wait");
+    failure.because = fmt::format("{}: {}", source_name(wait), pending.detail);
+    failure.hint = "allow more time with --timeout, or look at the object's events";
+    return failure;
+  }
+
+  static void tell(std::vector<Ended>& ended) {
+    for (Ended& each : ended) each.done(std::move(each.status));
+  }
+
+  kube::Client& client_;
+  const Plan& plan_;
+  const std::vector<EdgeWait>& waits_;
+  const EdgeWaitOptions options_;
+  EventSink& events_;
+  const Context& context_;
+  std::mutex mutex_;
+  std::map<Place, Group> groups_;  // references stay good
+};
+
+EdgeWaiter::EdgeWaiter(kube::Client& client, const Plan& plan, const std::vector<EdgeWait>& waits,
+                       EdgeWaitOptions options, EventSink& events, const Context& context)
+    : impl_(std::make_unique<Impl>(client, plan, waits, options, events, context)) {}
+
+EdgeWaiter::~EdgeWaiter() = default;
+
+void EdgeWaiter::begin(std::size_t wait, std::string version, Done done) {
+  impl_->begin(wait, std::move(version), std::move(done));
+}
+
+}  // namespace mist::apply

@@ -1,0 +1,250 @@
+#include "apply/edge_wait.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "apply/execute.h"
+#include "encoding/yaml.h"
+#include "testing/fake_cluster.h"
+
+namespace mist::apply {
+namespace {
+
+using encoding::Value;
+using ::testing::Contains;
+using testing::FakeCall;
+using testing::FakeCluster;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const release::ReleaseId kId{"default", "shop"};
+
+constexpr std::string_view kDatabaseAndJob = R"(
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: db}, spec: {replicas: 1}}
+---
+{apiVersion: batch/v1, kind: Job, metadata: {name: migrate, annotations: {mistletoe.dev/after: Deployment/db@ready}}}
+---
+{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h}, spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: db}}}
+)";
+
+class EdgeWaitTest : public ::testing::Test {
+ protected:
+  Plan plan(std::string_view yaml) {
+    std::vector<release::RenderedObject> objects;
+    auto documents = encoding::parse_yaml_documents(yaml);
+    EXPECT_TRUE(documents.ok());
+    for (Value& document : *documents)
+      objects.push_back({*apimachinery::Object::from_value(std::move(document)), "all.yaml", 1});
+    auto desired = prepare(std::move(objects), kId, cluster, Context());
+    EXPECT_TRUE(desired.ok()) << desired.error().to_line();
+    auto live = observe(cluster, kId, *desired, {}, Context());
+    EXPECT_TRUE(live.ok());
+    auto made = make_plan(kId, *std::move(desired), {}, *live, 0, {});
+    EXPECT_TRUE(made.ok()) << made.error().to_line();
+    return *std::move(made);
+  }
+  // In the background, because it waits; the cluster's controllers are this test.
+  std::future<Execution> start(const Plan& made, ExecuteOptions options = {}, Context context = {}) {
+    return std::async(std::launch::async, [this, &made, options, context] {
+      return execute_writes(cluster, made, options, events, context);
+    });
+  }
+  void set_ready(std::string_view name, int replicas) {
+    Value status = Value::object({{"observedGeneration", 1},
+                                  {"replicas", replicas},
+                                  {"updatedReplicas", replicas},
+                                  {"readyReplicas", replicas},
+                                  {"availableReplicas", replicas}});
+    cluster.set_status({{"apps", "Deployment"}, "default", std::string(name)}, std::move(status));
+  }
+  // Blocks until it is so; everything below answers to events, so a hang is the failure.
+  template <typename Condition>
+  void until(Condition condition) {
+    while (!condition()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  std::size_t watches() { return cluster.count("watch"); }
+
+  FakeCluster cluster;
+  NullEventSink events;
+};
+
+TEST_F(EdgeWaitTest, OnlyWhatAsksForReadinessWaitsForIt) {
+  const Plan made = plan(kDatabaseAndJob);
+  auto run = start(made);
+  // The autoscaler asks only that the Deployment is there.
+  until([&] { return cluster.has("HorizontalPodAutoscaler.autoscaling", "default", "h"); });
+  until([&] { return watches() == 1; });
+  set_ready("db", 0);
+  EXPECT_FALSE(cluster.has("Job.batch", "default", "migrate"));
+  set_ready("db", 1);
+  const Execution execution = run.get();
+  EXPECT_TRUE(execution.ok()) << execution.failure->to_line();
+  EXPECT_TRUE(cluster.has("Job.batch", "default", "migrate"));
+  EXPECT_EQ(watches(), 1u);
+}
+
+TEST_F(EdgeWaitTest, ATimeOutNamesWhoWaitedForWhatAndWhatItWasLike) {
+  const Plan made = plan(kDatabaseAndJob);
+  const Execution execution = start(made, {.edge_timeout = std::chrono::milliseconds(300)}).get();
+  ASSERT_FALSE(execution.ok());
+  EXPECT_EQ(execution.failure->kind, ErrorKind::Timeout);
+  EXPECT_THAT(
+      execution.failure->message,
+      HasSubstr("Deployment default/db is not ready after 300 ms, and Job default/migrate waits for it"));
+  EXPECT_THAT(execution.failure->because, HasSubstr("Deployment default/db: "));
+  EXPECT_EQ(execution.writes, (std::vector{Outcome::Done, Outcome::NotStarted, Outcome::Done}));
+}
+
+TEST_F(EdgeWaitTest, AStateFromBeforeTheWriteDoesNotCount) {
+  // Ready in the cluster, but as it was before this plan changes it.
+  const Plan first =
+      plan("{apiVersion: apps/v1, kind: Deployment, metadata: {name: db}, spec: {replicas: 1}}");
+  ASSERT_TRUE(execute_writes(cluster, first, {}, events, Context()).ok());
+  set_ready("db", 1);
+  const Plan made = plan(
+      "{apiVersion: apps/v1, kind: Deployment, metadata: {name: db}, spec: {replicas: 2}}\n---\n"
+      "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, annotations: {mistletoe.dev/after: "
+      "Deployment/db@ready}}}");
+  auto run = start(made);
+  until([&] { return watches() == 1; });
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "c"));
+  Value status = Value::object({{"observedGeneration", 2},
+                                {"replicas", 2},
+                                {"updatedReplicas", 2},
+                                {"readyReplicas", 2},
+                                {"availableReplicas", 2}});
+  cluster.set_status({{"apps", "Deployment"}, "default", "db"}, std::move(status));
+  EXPECT_TRUE(run.get().ok());
+}
+
+TEST_F(EdgeWaitTest, AnUnchangedObjectWaitsForNothing) {
+  cluster.set_instant_controllers(true);
+  const Plan first = plan(kDatabaseAndJob);
+  ASSERT_TRUE(execute_writes(cluster, first, {}, events, Context()).ok());
+  set_ready("db", 0);
+  cluster.clear_calls();
+  const Plan again = plan(kDatabaseAndJob);
+  EXPECT_TRUE(again.changes_nothing());
+  EXPECT_TRUE(execute_writes(cluster, again, {}, events, Context()).ok());
+  EXPECT_EQ(watches(), 0u);
+}
+
+TEST_F(EdgeWaitTest, AFailedSourceEndsTheWaitAtOnce) {
+  const Plan made = plan(R"(
+{apiVersion: batch/v1, kind: Job, metadata: {name: migrate}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: c, annotations: {mistletoe.dev/after: Job/migrate@ready}}}
+)");
+  auto run = start(made);
+  until([&] { return watches() == 1; });
+  cluster.set_status(
+      {{"batch", "Job"}, "default", "migrate"},
+      Value::object({{"conditions", Value::array({Value::object({{"type", "Failed"},
+                                                                 {"status", "True"},
+                                                                 {"reason", "BackoffLimitExceeded"},
+                                                                 {"message", "it failed too often"}})})}}));
+  const Execution execution = run.get();
+  ASSERT_FALSE(execution.ok());
+  EXPECT_EQ(execution.failure->message, "Job default/migrate failed");
+  EXPECT_THAT(execution.failure->because, HasSubstr("BackoffLimitExceeded"));
+  EXPECT_THAT(execution.failure->frames,
+              Contains("while ConfigMap default/c waits for Job default/migrate to be ready"));
+}
+
+TEST_F(EdgeWaitTest, ADeletedSourceEndsTheWait) {
+  const Plan made = plan(kDatabaseAndJob);
+  auto run = start(made);
+  until([&] { return watches() == 1; });
+  cluster.drop({{"apps", "Deployment"}, "default", "db"});
+  const Execution execution = run.get();
+  ASSERT_FALSE(execution.ok());
+  EXPECT_THAT(execution.failure->message, HasSubstr("Deployment default/db was deleted"));
+}
+
+TEST_F(EdgeWaitTest, OutsideObjectsAreWaitedForByWatch) {
+  const Plan made = plan(
+      "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, annotations: {mistletoe.dev/after: "
+      "'outside:secret/creds, outside:ConfigMap/old@absent'}}}");
+  cluster.put(Value::object({{"apiVersion", "v1"},
+                             {"kind", "ConfigMap"},
+                             {"metadata", Value::object({{"name", "old"}, {"namespace", "default"}})}}));
+  auto run = start(made);
+  until([&] { return watches() == 2; });
+  cluster.put(Value::object({{"apiVersion", "v1"},
+                             {"kind", "Secret"},
+                             {"metadata", Value::object({{"name", "creds"}, {"namespace", "default"}})}}));
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "c"));
+  cluster.drop({{"", "ConfigMap"}, "default", "old"});
+  EXPECT_TRUE(run.get().ok());
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "c"));
+}
+
+TEST_F(EdgeWaitTest, AMissingOptionalOutsideObjectIsNotWaitedFor) {
+  const Plan made = plan(
+      "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, annotations: {mistletoe.dev/after: "
+      "'outside:Secret/creds?'}}}");
+  EXPECT_TRUE(start(made).get().ok());
+}
+
+TEST_F(EdgeWaitTest, AnUnknownOutsideKindIsNamed) {
+  const Plan made = plan(
+      "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, annotations: {mistletoe.dev/after: "
+      "'outside:Sekret/creds'}}}");
+  const Execution execution = start(made).get();
+  ASSERT_FALSE(execution.ok());
+  EXPECT_THAT(execution.failure->message, HasSubstr("the cluster has no kind Sekret"));
+}
+
+TEST_F(EdgeWaitTest, ManyWaitsOfOneKindShareAWatchAndHoldNoWorker) {
+  std::string yaml;
+  for (int i = 0; i < 20; ++i)
+    yaml += fmt::format(
+        "{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: d{0}}}, spec: {{replicas: 1}}}}\n---\n"
+        "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: c{0}, annotations: {{mistletoe.dev/after: "
+        "Deployment/d{0}@ready}}}}}}\n---\n",
+        i);
+  yaml += "{apiVersion: v1, kind: ConfigMap, metadata: {name: free}}";
+  const Plan made = plan(yaml);
+  auto run = start(made, {.parallel = 2});
+  until([&] {
+    return cluster.has("ConfigMap", "default", "free") && cluster.has("Deployment.apps", "default", "d19");
+  });
+  for (int i = 0; i < 20; ++i) set_ready(fmt::format("d{}", i), 1);
+  EXPECT_TRUE(run.get().ok());
+  EXPECT_LE(watches(), 4u);  // the first may have begun with one object, and ended before the next came
+}
+
+TEST_F(EdgeWaitTest, StoppingEndsEveryWait) {
+  const Plan made = plan(kDatabaseAndJob);
+  std::stop_source stop;
+  auto run = start(made, {}, Context(stop.get_token()));
+  until([&] { return watches() == 1; });
+  stop.request_stop();
+  const Execution execution = run.get();
+  ASSERT_FALSE(execution.ok());
+  EXPECT_EQ(execution.failure->kind, ErrorKind::Cancelled);
+}
+
+TEST_F(EdgeWaitTest, DefinitionsAreAwaitedByOneWatchAndOnlyWhenTheirKindIsNew) {
+  const std::string yaml = R"(
+{apiVersion: example.com/v1, kind: Widget, metadata: {name: one}}
+---
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com}, spec: {group: example.com, scope: Namespaced, names: {plural: widgets, singular: widget, kind: Widget}, versions: [{name: v1, served: true, storage: true}]}}
+)";
+  cluster.set_establish_crds(false);
+  const Plan made = plan(yaml);
+  auto run = start(made);
+  until([&] { return watches() == 1; });
+  cluster.establish("widgets.example.com");
+  EXPECT_TRUE(run.get().ok());
+  cluster.clear_calls();
+  cluster.drop({{"example.com", "Widget"}, "default", "one"});
+  const Plan again = plan(yaml);
+  EXPECT_TRUE(execute_writes(cluster, again, {}, events, Context()).ok());
+  EXPECT_EQ(watches(), 0u);
+}
+
+}  // namespace
+}  // namespace mist::apply
