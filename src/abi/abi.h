@@ -40,10 +40,20 @@ struct Output {
                                   ///< another output
 };
 
+/// Whom a guest may ask while it renders (ABI v1, "Host requests"). Called on the thread that renders.
+class HostServices {
+ public:
+  virtual ~HostServices() = default;
+  /// The answer to `operation`; `request` is the whole request, an object. An error is an answer too, by
+  /// which the guest may live on; Cancelled, Timeout, Trap and Internal end it.
+  virtual Result<encoding::Value> answer(std::string_view operation, const encoding::Value& request) = 0;
+};
+
 struct RunOptions {
   wasm::World world;
   wasm::Limits limits;
   Context context;
+  HostServices* host = nullptr;  ///< null: a guest that asks is ended
 };
 
 class Guest {

@@ -102,6 +102,7 @@ Result<std::unique_ptr<package::Renderer>> open_renderer(const Invocation& invoc
   limits.guest_time = invocation.duration("limit-time");
   limits.output_bytes = static_cast<std::uint64_t>(invocation.number("limit-output")) << 20;
   limits.table_elements = static_cast<std::uint64_t>(invocation.number("limit-table"));
+  limits.requests = static_cast<std::uint64_t>(invocation.number("limit-requests"));
   return std::make_unique<package::Renderer>(paths.compiled_code(), limits,
                                              static_cast<std::size_t>(invocation.number("limit-stack")) << 10,
                                              *world.events);

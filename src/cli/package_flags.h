@@ -63,6 +63,11 @@ inline constexpr Flag kSandboxFlagList[] = {
      .value = "COUNT",
      .help = "Elements that each table of a package may have",
      .fallback = "1000000"},
+    {.name = "limit-requests",
+     .type = FlagType::Number,
+     .value = "COUNT",
+     .help = "Requests that a package may make to its host",
+     .fallback = "10000"},
 };
 inline constexpr FlagGroup kSandboxFlags{"Sandbox flags", kSandboxFlagList};
 

@@ -28,14 +28,14 @@ struct FunctionTypeFree {
   void operator()(wasm_functype_t* type) const noexcept { wasm_functype_delete(type); }
 };
 
-std::unique_ptr<wasm_functype_t, FunctionTypeFree> make_type(const WasiFunction& function) {
+std::unique_ptr<wasm_functype_t, FunctionTypeFree> make_type(std::string_view letters, bool returns_i32) {
   std::vector<wasm_valtype_t*> types;
-  for (const char c : function.parameters) types.push_back(wasm_valtype_new(c == 'I' ? WASM_I64 : WASM_I32));
+  for (const char c : letters) types.push_back(wasm_valtype_new(c == 'I' ? WASM_I64 : WASM_I32));
   wasm_valtype_vec_t parameters;
   wasm_valtype_vec_new(&parameters, types.size(), types.data());
   wasm_valtype_vec_t results;
   wasm_valtype_vec_new_empty(&results);
-  if (function.returns_errno) {
+  if (returns_i32) {
     wasm_valtype_t* result = wasm_valtype_new(WASM_I32);
     wasm_valtype_vec_new(&results, 1, &result);
   }
@@ -56,6 +56,7 @@ struct Instance::Impl {
         context(c),
         wasi(std::move(options.world), options.limits, std::move(options.input),
              std::move(options.arguments)),
+        requests(options.requests, options.limits, module->name),
         store(wasmtime_store_new(module->engine->handle.get(), nullptr, nullptr)) {}
 
   wasmtime_context_t* store_context() const { return wasmtime_store_context(store.get()); }
@@ -69,6 +70,11 @@ struct Instance::Impl {
 
   static wasm_trap_t* call_wasi(void* env, wasmtime_caller_t* caller, wasmtime_val_raw_t* values,
                                 size_t count);
+  static wasm_trap_t* call_request(void* env, wasmtime_caller_t* caller, wasmtime_val_raw_t* values,
+                                   size_t count);
+  static wasm_trap_t* call_response(void* env, wasmtime_caller_t* caller, wasmtime_val_raw_t* values,
+                                    size_t count);
+  wasm_trap_t* end_with(Error failure);
   static wasmtime_error_t* on_tick(wasmtime_context_t* store, void* self, std::uint64_t* delta,
                                    wasmtime_update_deadline_kind_t* kind);
 
@@ -76,13 +82,14 @@ struct Instance::Impl {
   Limits limits;
   Context context;
   Wasi wasi;
+  HostRequests requests;
   StoreHandle store;
   std::deque<Binding> bindings;  // addresses stay
   wasmtime_instance_t handle{};
   std::optional<wasmtime_memory_t> memory;
   Duration used{};                    // guest time of finished calls
   std::optional<Duration> began;      // of the running call
-  std::optional<Error> interruption;  // why on_tick ended the guest
+  std::optional<Error> interruption;  // why on_tick or a request ended the guest
   bool over = false;
 };
 
@@ -127,6 +134,42 @@ wasm_trap_t* Instance::Impl::call_wasi(void* env, wasmtime_caller_t* caller, was
   return wasmtime_trap_new(text.data(), text.size());
 }
 
+wasm_trap_t* Instance::Impl::end_with(Error failure) {
+  interruption = std::move(failure);
+  return wasmtime_trap_new(kStopped, sizeof(kStopped) - 1);
+}
+
+wasm_trap_t* Instance::Impl::call_request(void* env, wasmtime_caller_t* caller, wasmtime_val_raw_t* values,
+                                          size_t) try {
+  Impl& self = *static_cast<Impl*>(env);
+  // What the host does for an answer isn't the guest's time.
+  self.used += thread_time() - *self.began;
+  self.began.reset();
+  Status status = self.context.check();
+  Result<std::uint32_t> length = 0U;
+  if (status.ok())
+    length = self.requests.request(self.memory_view(caller), static_cast<std::uint32_t>(values[0].i32),
+                                   static_cast<std::uint32_t>(values[1].i32));
+  self.began = thread_time();
+  if (!status.ok()) return self.end_with(std::move(status).error());
+  if (!length.ok()) return self.end_with(std::move(length).error());
+  values[0].i32 = static_cast<std::int32_t>(*length);
+  return nullptr;
+} catch (const std::exception& thrown) {
+  const std::string_view text = thrown.what();
+  return wasmtime_trap_new(text.data(), text.size());
+}
+
+wasm_trap_t* Instance::Impl::call_response(void* env, wasmtime_caller_t* caller, wasmtime_val_raw_t* values,
+                                           size_t) try {
+  Impl& self = *static_cast<Impl*>(env);
+  Status copied = self.requests.response(self.memory_view(caller), static_cast<std::uint32_t>(values[0].i32));
+  return copied.ok() ? nullptr : self.end_with(std::move(copied).error());
+} catch (const std::exception& thrown) {
+  const std::string_view text = thrown.what();
+  return wasmtime_trap_new(text.data(), text.size());
+}
+
 std::optional<Error> Instance::Impl::exceeded() const {
   if (Status status = context.check(); !status) return std::move(status).error();
   if (used + (began ? thread_time() - *began : Duration{}) < limits.guest_time) return std::nullopt;
@@ -147,13 +190,19 @@ wasmtime_error_t* Instance::Impl::on_tick(wasmtime_context_t*, void* self, std::
 }
 
 wasmtime_extern_t Instance::Impl::bind(const Import& import) {
+  wasmtime_extern_t item;
+  item.kind = WASMTIME_EXTERN_FUNC;
+  if (import.module == kHostModule) {
+    const bool asks = import.name == kRequestFunction;
+    wasmtime_func_new_unchecked(store_context(), make_type(asks ? "ii" : "i", asks).get(),
+                                asks ? &call_request : &call_response, this, nullptr, &item.of.func);
+    return item;
+  }
   const WasiFunction* const function = find_wasi_function(import.name);
   MIST_CHECK(function != nullptr);  // Runtime::load refuses the others
   bindings.push_back({this, function});
-  wasmtime_extern_t item;
-  item.kind = WASMTIME_EXTERN_FUNC;
-  wasmtime_func_new_unchecked(store_context(), make_type(*function).get(), &call_wasi, &bindings.back(),
-                              nullptr, &item.of.func);
+  wasmtime_func_new_unchecked(store_context(), make_type(function->parameters, function->returns_errno).get(),
+                              &call_wasi, &bindings.back(), nullptr, &item.of.func);
   return item;
 }
 
@@ -202,7 +251,10 @@ Error Instance::Impl::failed(const Failure& failure) {
   } else {
     result = trap_error(failure, module->name);
   }
-  if (result.kind == ErrorKind::Trap) result.because = last_words(failure, wasi.err);
+  if (result.kind == ErrorKind::Trap) {
+    std::string words = last_words(failure, wasi.err);
+    result.because = result.because.empty() ? std::move(words) : fmt::format("{}\n{}", result.because, words);
+  }
   return result;
 }
 

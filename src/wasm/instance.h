@@ -13,6 +13,7 @@
 
 #include "base/context.h"
 #include "wasm/guest_memory.h"
+#include "wasm/host_requests.h"
 #include "wasm/limits.h"
 #include "wasm/runtime.h"
 #include "wasm/world.h"
@@ -23,7 +24,8 @@ struct InstanceOptions {
   World world;
   std::string input;                              ///< its stdin
   std::vector<std::string> arguments{"package"};  ///< its argv; there is no environment
-  Limits limits;
+  Limits limits = {};
+  RequestHandler* requests = nullptr;  ///< answers its requests; outlives the instance. Null: nobody does
 };
 
 /// How a call ended that didn't fail.

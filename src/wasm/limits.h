@@ -15,6 +15,7 @@ struct Limits {
   Duration guest_time = std::chrono::seconds(10);
   std::uint64_t output_bytes = std::uint64_t{64} << 20;  ///< stdout and stderr together; --limit-output
   std::uint64_t table_elements = 1'000'000;              ///< of each table; --limit-table
+  std::uint64_t requests = 10'000;                       ///< to the host in one run; --limit-requests
 };
 
 }  // namespace mist::wasm

@@ -9,6 +9,7 @@
 #include "wasm/code_cache.h"
 #include "wasm/cpu_features.h"
 #include "wasm/engine.h"
+#include "wasm/host_requests.h"
 #include "wasm/wasi.h"
 
 namespace mist::wasm {
@@ -127,18 +128,30 @@ std::string describe(const Import& import) {
   return escape_controls(fmt::format("{}.{}", import.module, import.name));
 }
 
-// A guest may import WASI preview 1 and nothing else.
+// The type of what a guest may import under that name; nothing if it may not.
+std::optional<FunctionType> offered(const Import& import) {
+  if (import.module == kWasiModule) {
+    const WasiFunction* const function = find_wasi_function(import.name);
+    return function == nullptr ? std::nullopt : std::optional(type_of(*function));
+  }
+  if (import.module != kHostModule) return std::nullopt;
+  if (import.name == kRequestFunction) return FunctionType{"ii", "i"};
+  if (import.name == kResponseFunction) return FunctionType{"i", ""};
+  return std::nullopt;
+}
+
+// A guest may import WASI preview 1 and the host's requests, and nothing else.
 Status check_imports(const Module::Impl& module) {
   std::vector<std::string> unknown;
   for (const Import& import : module.imports) {
-    const WasiFunction* const function =
-        import.module == kWasiModule ? find_wasi_function(import.name) : nullptr;
-    if (function == nullptr || !import.function) {
+    const std::optional<FunctionType> type = offered(import);
+    if (!type || !import.function) {
       unknown.push_back(describe(import));
-    } else if (*import.function != type_of(*function)) {
+    } else if (*import.function != *type) {
       return error(ErrorKind::Invalid, "{} imports {} as {}, but it is {}", module.name, describe(import),
-                   to_string(*import.function), to_string(type_of(*function)))
-          .with_hint("build it for wasm32-wasip1 (WASI preview 1)");
+                   to_string(*import.function), to_string(*type))
+          .with_hint(import.module == kWasiModule ? "build it for wasm32-wasip1 (WASI preview 1)"
+                                                  : "docs/formats/abi.md describes the requests of packages");
     }
   }
   if (unknown.empty()) return {};
@@ -146,7 +159,10 @@ Status check_imports(const Module::Impl& module) {
   unknown.resize(unknown.size() - more);
   return error(ErrorKind::Invalid, "{} imports what no package can have: {}{}", module.name,
                join(unknown, ", "), more == 0 ? "" : fmt::format(" and {} more", more))
-      .with_hint("a package may import only WASI preview 1 (module wasi_snapshot_preview1)");
+      .with_hint(
+          "a package may import only WASI preview 1 (module wasi_snapshot_preview1), and request and "
+          "response "
+          "of mistletoe_v1");
 }
 
 }  // namespace

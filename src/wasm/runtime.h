@@ -80,7 +80,8 @@ class Runtime {
   ~Runtime();
 
   /// Compiles `wasm`, or maps what was compiled earlier. `name` is what people call it, for messages. Invalid
-  /// for what is no core module, is damaged, or imports anything but WASI preview 1, saying what.
+  /// for what is no core module, is damaged, or imports anything but WASI preview 1 and the requests of
+  /// host_requests.h, saying what.
   Result<Module> load(std::span<const std::byte> wasm, std::string_view name);
 
  private:

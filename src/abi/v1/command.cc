@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "abi/documents.h"
+#include "abi/v1/requests.h"
 #include "base/text.h"
 #include "wasm/instance.h"
 
@@ -37,10 +38,14 @@ class Program final : public Guest {
   Result<std::optional<Value>> info(const RunOptions&) const override { return section_metadata(module_); }
 
   Result<Output> generate(const Value& input, const RunOptions& options) const override {
-    MIST_TRY(auto instance,
-             wasm::Instance::create(
-                 module_, {.world = options.world, .input = input_text(input), .limits = options.limits},
-                 options.context));
+    std::optional<Requests> requests;
+    if (options.host != nullptr) requests.emplace(*options.host);
+    MIST_TRY(auto instance, wasm::Instance::create(module_,
+                                                   {.world = options.world,
+                                                    .input = input_text(input),
+                                                    .limits = options.limits,
+                                                    .requests = requests ? &*requests : nullptr},
+                                                   options.context));
     std::optional<std::uint32_t> exit_code;
     if (entry_ != kStart && module_.function(kInitialize) != nullptr) {
       MIST_TRY(const wasm::CallResult initialised, instance.call(kInitialize));

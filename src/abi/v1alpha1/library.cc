@@ -184,6 +184,10 @@ std::string missing_functions(const wasm::Module& module) {
 }
 
 Result<std::unique_ptr<Guest>> open(wasm::Module module) {
+  if (std::ranges::count(module.imports(), wasm::kHostModule, &wasm::Import::module) != 0)
+    return error(ErrorKind::Invalid, "{} breaks the package ABI v1alpha1", module.name())
+        .with_because(fmt::format("it imports {}, but host requests came with v1", wasm::kHostModule))
+        .with_hint("build it as a v1 command (target wasm32-wasip1)");
   for (const Function& each : kFunctions) {
     const FunctionType expected{std::string(each.parameters), std::string(each.results)};
     const FunctionType& found = *module.function(each.name);

@@ -1,0 +1,57 @@
+#pragma once
+// What a guest may ask beside WASI: the import module "mistletoe_v1", two functions by which a request and
+// its answer cross the border. This file knows addresses and bounds, not what is asked. Nothing of Wasmtime:
+// instance.cc binds it, tests call it on a plain buffer. One HostRequests belongs to one instance and one
+// thread.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+#include "wasm/guest_memory.h"
+#include "wasm/limits.h"
+
+namespace mist::wasm {
+
+inline constexpr std::string_view kHostModule = "mistletoe_v1";
+inline constexpr std::string_view kRequestFunction = "request";    ///< (address, length) → length of answer
+inline constexpr std::string_view kResponseFunction = "response";  ///< (address): copies the answer there
+
+/// Who answers. Called on the guest's thread; what it takes isn't the guest's time.
+class RequestHandler {
+ public:
+  virtual ~RequestHandler() = default;
+  /// The answer to one request; both may be any bytes. What a guest may get wrong is an answer too: an error
+  /// ends the guest, and its call fails with it.
+  virtual Result<std::string> answer(std::string_view request) = 0;
+};
+
+class HostRequests {
+ public:
+  static constexpr std::uint64_t kMaxRequest = std::uint64_t{1} << 20;    ///< bytes
+  static constexpr std::uint64_t kMaxTogether = std::uint64_t{16} << 20;  ///< bytes of all requests of a run
+
+  /// `handler` may be null: then every request ends the guest. `name` is what people call the guest.
+  HostRequests(RequestHandler* handler, const Limits& limits, std::string name)
+      : handler_(handler), most_(limits.requests), name_(std::move(name)) {}
+
+  /// The length of the answer. An error ends the guest: Trap for an address outside its memory and for a
+  /// bound, else what the handler says.
+  Result<std::uint32_t> request(GuestMemory memory, std::uint64_t address, std::uint64_t length);
+
+  /// Copies the answer to the latest request; any number of times. Trap as above, or if there was none.
+  Status response(GuestMemory memory, std::uint64_t address) const;
+
+ private:
+  RequestHandler* handler_;
+  std::uint64_t most_;
+  std::string name_;
+  std::optional<std::string> answer_;
+  std::uint64_t count_ = 0;
+  std::uint64_t together_ = 0;
+};
+
+}  // namespace mist::wasm

@@ -1,0 +1,7 @@
+;; Makes a request of 2^32-1 bytes.
+(module
+  (import "mistletoe_v1" "request" (func $request (param i32 i32) (result i32)))
+  (import "mistletoe_v1" "response" (func $response (param i32)))
+  (memory (export "memory") 1)
+  (func (export "_start")
+    (drop (call $request (i32.const 0) (i32.const 0xffffffff)))))
