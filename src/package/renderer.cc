@@ -110,14 +110,24 @@ struct Renderer::Impl {
   Result<Rendered> run(const Source& source, const std::string& module, const RenderRequest& request,
                        const Context& context) {
     MIST_TRY(const std::unique_ptr<abi::Guest> guest, open(source, module));
-    const abi::RunOptions options{{request.clock, request.seed, nullptr}, limits, context};
+    abi::RunOptions options{{request.clock, request.seed, nullptr}, limits, context};
     Rendered rendered;
     MIST_TRY(rendered.metadata, metadata_of(source, *guest, options));
     MIST_TRY_VOID(refuse_unmet_needs(rendered.metadata, source.reference));
     MIST_TRY(const Value input, input_document(*guest, rendered.metadata, request));
-    MIST_TRY(abi::Output output,
-             guest->generate(input, options).in(fmt::format("while rendering {}", source.reference)));
-    report_log(output.log);
+    const SecretScope scope{request.seed, rendered.metadata.name, request.release_name, request.rotations};
+    options.world.seed = unnamed_seed(scope);
+    NullEventSink nobody;
+    Host host(scope, request.quiet ? nobody : events);
+    options.host = &host;
+    auto generated = guest->generate(input, options);
+    if (!generated.ok())
+      return without_secrets(std::move(generated).error(), host.secrets())
+          .with_frame(fmt::format("while rendering {}", source.reference));
+    abi::Output output = *std::move(generated);
+    if (!request.quiet) report_log(without_secrets(std::move(output.log), host.secrets()));
+    rendered.secrets = host.secrets();
+    rendered.asked = host.take_exchanges();
     for (abi::OutputFile& file : output.files) {
       if (!rendered.files.emplace(file.path, std::move(file.text)).second)
         return error(ErrorKind::Invalid, "{} gave the file {} twice", source.reference,
@@ -182,7 +192,11 @@ Result<Rendered> Renderer::render_files(const Source& source, const RenderReques
 Result<Rendered> Renderer::render(const Source& source, const RenderRequest& request,
                                   const Context& context) {
   MIST_TRY(Rendered rendered, render_files(source, request, context));
-  MIST_TRY(rendered.objects, parse_objects(rendered.files, impl_->events));
+  NullEventSink nobody;
+  auto objects = parse_objects(rendered.files, request.quiet ? nobody : impl_->events);
+  // An error shows the line that it is about.
+  if (!objects.ok()) return without_secrets(std::move(objects).error(), rendered.secrets);
+  rendered.objects = *std::move(objects);
   return rendered;
 }
 

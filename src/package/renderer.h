@@ -16,6 +16,7 @@
 #include "base/context.h"
 #include "base/event.h"
 #include "base/fs.h"
+#include "package/host.h"
 #include "package/metadata.h"
 #include "wasm/limits.h"
 #include "wasm/world.h"
@@ -42,7 +43,9 @@ struct RenderRequest {
   std::string release_namespace;
   Value user_values;  ///< an object
   crypto::Seed seed{};
+  Rotations rotations = {};  ///< of secrets
   WallTime clock{};
+  bool quiet = false;  ///< what the guest logs isn't shown
   int revision = 0;
   bool is_upgrade = false;
   /// Asked only for packages whose ABI is given it.
@@ -54,8 +57,10 @@ struct Rendered {
   std::map<std::string, std::string> files;  ///< as the package gave them
   std::vector<apimachinery::RenderedObject> objects;
   Value exports;
-  std::string message;      ///< for the user, after installing; escape it before printing
-  std::uint64_t drawn = 0;  ///< random bytes that the guest drew
+  std::string message;                          ///< for the user, after installing; escape it before printing
+  std::uint64_t drawn = 0;                      ///< random bytes that the guest drew
+  std::map<std::string, SecretString> secrets;  ///< by name: what it asked its host for
+  std::vector<Exchange> asked;                  ///< of its host, by digest
 };
 
 struct Inspection {

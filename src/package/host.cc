@@ -1,0 +1,107 @@
+#include "package/host.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "encoding/json.h"
+
+namespace mist::package {
+
+struct HostOperations {
+  static Result<Value> secret_get(Host& host, const Value& request) { return host.secret_get(request); }
+  static Result<Value> log(Host& host, const Value& request) { return host.log(request); }
+  static Result<Value> package_call(Host&, const Value&) {
+    return error(ErrorKind::Invalid, "package.call: this mistctl can't let a package call others yet");
+  }
+  static Result<Value> lookup(Host&, const Value&) {
+    return error(ErrorKind::Invalid, "lookup: this mistctl can't let a package read from the cluster yet");
+  }
+};
+
+namespace {
+
+struct Operation {
+  std::string_view name;
+  bool recorded;  ///< its answer can make a difference to the render
+  Result<Value> (*answer)(Host&, const Value&);
+};
+constexpr std::array kOperations{
+    Operation{"secret.get", true, &HostOperations::secret_get},
+    Operation{"log", false, &HostOperations::log},
+    Operation{"package.call", false, &HostOperations::package_call},
+    Operation{"lookup", false, &HostOperations::lookup},
+};
+constexpr std::array<std::string_view, kOperations.size()> kNames = [] {
+  std::array<std::string_view, kOperations.size()> names;
+  std::ranges::transform(kOperations, names.begin(), &Operation::name);
+  return names;
+}();
+
+struct Level {
+  std::string_view name;
+  EventLevel level;
+};
+constexpr std::array kLevels{Level{"debug", EventLevel::Debug}, Level{"info", EventLevel::Info},
+                             Level{"warn", EventLevel::Warning}};
+
+crypto::Digest digest_of(Value request, const Value& answer) {
+  request.sort_keys();
+  return crypto::Hasher().field(encoding::to_json(request)).field(encoding::to_json(answer)).finish();
+}
+
+}  // namespace
+
+Result<Value> Host::answer(std::string_view operation, const Value& request) {
+  const auto found = std::ranges::find(kOperations, operation, &Operation::name);
+  if (found == kOperations.end()) {
+    Error failure = error(ErrorKind::NotFound, "this mistctl knows no operation \"{}\"",
+                          escape_controls(operation.substr(0, 100)));
+    if (const auto near = nearest(operation.substr(0, 100), kNames); !near.empty())
+      failure.hint = fmt::format("did you mean {}?", near);
+    return failure;
+  }
+  MIST_TRY(Value answer, found->answer(*this, request));
+  if (found->recorded) {
+    const crypto::Digest digest = digest_of(request, answer);
+    if (known_.insert(digest).second) exchanges_.push_back({std::string(operation), digest});
+  }
+  return answer;
+}
+
+Result<Value> Host::secret_get(const Value& request) {
+  MIST_TRY(const SecretRequest wanted, SecretRequest::parse(request));
+  const auto [before, is_new] = asked_.try_emplace(wanted.name, wanted);
+  // One name, one secret: two forms of it would share what they are drawn from.
+  if (!is_new && before->second != wanted)
+    return error(ErrorKind::Invalid, "secret.get: \"{}\" was asked for in another form before", wanted.name)
+        .with_hint("give each secret a name of its own");
+  MIST_TRY(const Secret secret, derive_secret(scope_, wanted));
+  secrets_.try_emplace(wanted.name, secret.value);
+  Value answer = Value::object({{"value", secret.value.reveal()}});
+  if (!secret.public_key.empty()) answer.set("publicKey", secret.public_key);
+  return answer;
+}
+
+Result<Value> Host::log(const Value& request) {
+  const auto level = std::ranges::find(kLevels, request.string_at("level"), &Level::name);
+  const Value* const message = request.find("message");
+  if (level == kLevels.end() || message == nullptr || !message->is_string())
+    return error(ErrorKind::Invalid, "log: it takes \"level\" (debug, info or warn) and \"message\", a text");
+  for (const Value::Member& member : request.as_object()) {
+    if (member.key != "op" && member.key != "level" && member.key != "message")
+      return error(ErrorKind::Invalid, "log: \"{}\" means nothing here",
+                   escape_controls(member.key.substr(0, 100)));
+  }
+  ++lines_;
+  if (lines_ == kMostLines + 1)
+    events_.message({EventLevel::Debug,
+                     fmt::format("package: more than {} log lines; the rest is left out", kMostLines)});
+  if (lines_ > kMostLines) return Value::object();
+  std::string text = without_secrets(message->as_string(), secrets_);
+  if (text.size() > kLongestLine) text = text.substr(0, kLongestLine) + " …";
+  events_.message({level->level, fmt::format("package: {}", escape_controls(text))});
+  return Value::object();
+}
+
+}  // namespace mist::package

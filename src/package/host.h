@@ -1,0 +1,54 @@
+#pragma once
+// What a package's guest may ask while it renders: secrets and log lines; what this mistctl can't give yet is
+// refused in a sentence. Keeps what it answered, because answers are part of what the render was made from.
+// One render, one thread.
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "abi/abi.h"
+#include "base/event.h"
+#include "crypto/digest.h"
+#include "package/secrets.h"
+
+namespace mist::package {
+
+/// A request with its answer, both only as a digest: SHA-256 of the request's canonical JSON and the
+/// answer's, each behind its length.
+struct Exchange {
+  std::string operation;
+  crypto::Digest digest;
+};
+
+class Host final : public abi::HostServices {
+ public:
+  static constexpr std::size_t kMostLines = 200;     ///< of the log of one render
+  static constexpr std::size_t kLongestLine = 4096;  ///< bytes
+
+  /// `events` hears the log lines and outlives this.
+  Host(SecretScope scope, EventSink& events) : scope_(std::move(scope)), events_(events) {}
+
+  Result<Value> answer(std::string_view operation, const Value& request) override;
+
+  const std::map<std::string, SecretString>& secrets() const { return secrets_; }
+  /// Each question once, in the order of its first time.
+  std::vector<Exchange> take_exchanges() { return std::move(exchanges_); }
+
+ private:
+  friend struct HostOperations;
+
+  Result<Value> secret_get(const Value& request);
+  Result<Value> log(const Value& request);
+
+  SecretScope scope_;
+  EventSink& events_;
+  std::map<std::string, SecretRequest> asked_;   // by the secret's name
+  std::map<std::string, SecretString> secrets_;  // by name: what was answered
+  std::vector<Exchange> exchanges_;
+  std::set<crypto::Digest> known_;  // of exchanges_
+  std::size_t lines_ = 0;
+};
+
+}  // namespace mist::package

@@ -1,0 +1,225 @@
+#include "package/host.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "encoding/yaml.h"
+#include "package/renderer.h"
+#include "wasm/test_support.h"
+
+namespace mist::package {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using wasm::RecordingEvents;
+
+Value yaml(std::string_view text) { return *encoding::parse_yaml(text); }
+
+SecretScope scope() { return {{}, "shop", "web", {}}; }
+
+Result<Value> ask(Host& host, std::string_view text) {
+  const Value request = yaml(text);
+  return host.answer(request.string_at("op"), request);
+}
+
+TEST(Host, GivesTheSameSecretWhateverElseIsAsked) {
+  NullEventSink events;
+  Host one(scope(), events);
+  Host two(scope(), events);
+  ASSERT_TRUE(ask(two, "{op: secret.get, name: other, kind: password}").ok());
+  const auto a = ask(one, "{op: secret.get, name: db, kind: password}");
+  const auto b = ask(two, "{op: secret.get, name: db, kind: password}");
+  ASSERT_TRUE(a.ok() && b.ok());
+  EXPECT_EQ(*a, *b);
+  EXPECT_EQ(*a, *ask(one, "{op: secret.get, name: db, kind: password}")) << "and again";
+  EXPECT_EQ(a->string_at("value").size(), 24U);
+  EXPECT_EQ(one.secrets().at("db").reveal(), a->string_at("value"));
+}
+
+TEST(Host, OneNameIsOneSecret) {
+  NullEventSink events;
+  Host host(scope(), events);
+  ASSERT_TRUE(ask(host, "{op: secret.get, name: db, kind: password}").ok());
+  const auto other = ask(host, "{op: secret.get, name: db, kind: hex}");
+  ASSERT_FALSE(other.ok());
+  EXPECT_THAT(other.error().message, HasSubstr("another form"));
+}
+
+TEST(Host, KeysComeWithTheirPublicHalf) {
+  NullEventSink events;
+  Host host(scope(), events);
+  for (const std::string_view kind : {"ed25519", "ecdsa"}) {
+    const auto key = ask(host, fmt::format("{{op: secret.get, name: {}, kind: {}}}", kind, kind));
+    ASSERT_TRUE(key.ok());
+    EXPECT_THAT(std::string(key->string_at("value")), HasSubstr("PRIVATE KEY"));
+    EXPECT_THAT(std::string(key->string_at("publicKey")), HasSubstr("PUBLIC KEY"));
+  }
+}
+
+TEST(Host, RecordsEachQuestionOnceAndOnlyAsDigest) {
+  NullEventSink events;
+  Host host(scope(), events);
+  ASSERT_TRUE(ask(host, "{op: secret.get, name: db, kind: password}").ok());
+  ASSERT_TRUE(ask(host, "{op: secret.get, kind: password, name: db}").ok());
+  ASSERT_TRUE(ask(host, "{op: log, level: info, message: hi}").ok());
+  ASSERT_TRUE(ask(host, "{op: secret.get, name: api, kind: password}").ok());
+  const std::vector<Exchange> asked = host.take_exchanges();
+  ASSERT_EQ(asked.size(), 2U);
+  EXPECT_EQ(asked[0].operation, "secret.get");
+  Host other({{std::byte{1}}, "shop", "web", {}}, events);
+  ASSERT_TRUE(ask(other, "{op: secret.get, name: db, kind: password}").ok());
+  EXPECT_NE(other.take_exchanges()[0].digest, asked[0].digest) << "another answer";
+}
+
+TEST(Host, SaysWhatItCanNotGive) {
+  NullEventSink events;
+  Host host(scope(), events);
+  EXPECT_THAT(ask(host, "{op: package.call}").error().message, HasSubstr("call others"));
+  EXPECT_THAT(ask(host, "{op: lookup}").error().message, HasSubstr("read from the cluster"));
+  const auto unknown = ask(host, "{op: secrets.get}");
+  EXPECT_EQ(unknown.error().kind, ErrorKind::NotFound);
+  EXPECT_THAT(unknown.error().hint, HasSubstr("secret.get"));
+  EXPECT_THAT(host.answer("\x1b[2J", Value::object()).error().message, HasSubstr("\\x1b"));
+}
+
+TEST(Host, LogLinesAreEscapedBoundedAndWithoutSecrets) {
+  RecordingEvents events;
+  Host host(scope(), events);
+  const auto secret = ask(host, "{op: secret.get, name: db, kind: password}");
+  ASSERT_TRUE(ask(host, "{op: log, level: warn, message: \"red \\e[31m\\nline\"}").ok());
+  ASSERT_TRUE(
+      host.answer("log", Value::object({{"op", "log"},
+                                        {"level", "info"},
+                                        {"message", "it is " + std::string(secret->string_at("value"))}}))
+          .ok());
+  ASSERT_TRUE(
+      host.answer("log", Value::object({{"level", "debug"}, {"message", std::string(9999, 'x')}})).ok());
+  const std::vector<std::string> lines = events.take_messages();
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[0], "package: red \\x1b[31m\\nline");
+  EXPECT_EQ(lines[1], "package: it is ***");
+  EXPECT_EQ(lines[2].size(), std::string("package: ").size() + Host::kLongestLine + std::string(" …").size());
+  for (int i = 0; i < 500; ++i) ASSERT_TRUE(ask(host, "{op: log, level: info, message: hi}").ok());
+  EXPECT_EQ(events.take_messages().size(), Host::kMostLines - 3 + 1);
+  for (const std::string_view wrong :
+       {"{op: log}", "{op: log, level: info}", "{op: log, level: loud, message: a}",
+        "{op: log, level: info, message: 5}", "{op: log, level: info, message: a, to: b}"}) {
+    EXPECT_EQ(ask(host, wrong).error().kind, ErrorKind::Invalid) << wrong;
+  }
+}
+
+// A command that makes each request and prints a ConfigMap with the answer, then does `then`.
+Source asking(std::initializer_list<std::string_view> requests, std::string_view then = "") {
+  const auto escaped = [](std::string_view text) {
+    std::string all;
+    for (const char c : text) all += fmt::format("\\{:02x}", static_cast<unsigned char>(c));
+    return all;
+  };
+  std::string data;
+  std::string calls;
+  std::size_t at = 1024;
+  int number = 0;
+  for (const std::string_view request : requests) {
+    const std::string head = fmt::format(
+        "---\n{{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{{\"name\":\"a{}\"}},\"data\":",
+        ++number);
+    data += fmt::format("(data (i32.const {}) \"{}{}}}\\0a\")", at, escaped(head), escaped(request));
+    calls += fmt::format("(call $ask (i32.const {}) (i32.const {}) (i32.const {}) (i32.const {}))", at,
+                         head.size(), at + head.size(), request.size());
+    at += head.size() + request.size() + 2;
+  }
+  return {"./asking.wasm", "asking", "", "sha256:0",
+          wasm::assemble(fmt::format(R"((module
+    (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+    (import "mistletoe_v1" "request" (func $request (param i32 i32) (result i32)))
+    (import "mistletoe_v1" "response" (func $response (param i32)))
+    (memory (export "memory") 1) {}
+    (data (i32.const 32) "}}\0a")
+    (func $say (param $fd i32) (param $from i32) (param $length i32)
+      (i32.store (i32.const 0) (local.get $from)) (i32.store (i32.const 4) (local.get $length))
+      (drop (call $write (local.get $fd) (i32.const 0) (i32.const 1) (i32.const 8))))
+    (func $ask (param $head i32) (param $head_length i32) (param $at i32) (param $length i32)
+      (local.set $length (call $request (local.get $at) (local.get $length)))
+      (call $response (i32.const 32768))
+      (call $say (i32.const 1) (local.get $head) (local.get $head_length))
+      (call $say (i32.const 1) (i32.const 32768) (local.get $length))
+      (call $say (i32.const 1) (i32.const 32) (i32.const 2)))
+    (func (export "_start") {} {})))",
+                                     data, calls, then))};
+}
+
+Result<Rendered> render(const Source& source, const RenderRequest& request, EventSink& events) {
+  Renderer renderer({}, {}, std::size_t{1} << 20, events);
+  RenderRequest complete = request;
+  complete.release_name = "web";
+  complete.release_namespace = "shop";
+  complete.user_values = Value::object();
+  complete.capabilities = [] { return Result<Capabilities>(Capabilities{"v1.36.0", {"v1"}}); };
+  return renderer.render(source, complete, {});
+}
+
+std::string_view answer_in(const Rendered& rendered, std::size_t object) {
+  return rendered.objects.at(object).object.value().string_at({"data", "ok", "value"});
+}
+
+constexpr std::string_view kDb = R"({"op":"secret.get","name":"db","kind":"password"})";
+constexpr std::string_view kApi = R"({"op":"secret.get","name":"api","kind":"hex","length":16})";
+
+TEST(Render, SecretsReachTheGuestAndStay) {
+  RecordingEvents events;
+  const auto one = render(asking({kDb}), {}, events);
+  ASSERT_TRUE(one.ok()) << one.error().to_line();
+  EXPECT_EQ(answer_in(*one, 0).size(), 24U);
+  EXPECT_EQ(one->asked.size(), 1U);
+  EXPECT_EQ(one->secrets.at("db").reveal(), answer_in(*one, 0));
+  const auto two = render(asking({kApi, kDb}), {}, events);
+  ASSERT_TRUE(two.ok()) << two.error().to_line();
+  EXPECT_EQ(answer_in(*two, 1), answer_in(*one, 0)) << "another secret shifts none";
+  EXPECT_EQ(answer_in(*two, 0).size(), 16U);
+  for (const std::string& line : events.take_messages())
+    EXPECT_EQ(line.find(answer_in(*one, 0)), std::string::npos) << line;
+}
+
+TEST(Render, RotatesOneSecretAlone) {
+  NullEventSink events;
+  const Source source = asking({kDb, kApi});
+  const auto before = render(source, {}, events);
+  RenderRequest request;
+  request.rotations = {{"db", 1}};
+  const auto after = render(source, request, events);
+  ASSERT_TRUE(before.ok() && after.ok());
+  EXPECT_NE(answer_in(*before, 0), answer_in(*after, 0));
+  EXPECT_EQ(answer_in(*before, 1), answer_in(*after, 1));
+}
+
+TEST(Render, ErrorsAndLogsOfGuestsHoldNoSecret) {
+  RecordingEvents events;
+  // What it was answered, on stderr; then it fails.
+  const auto failed = render(asking({kDb},
+                                    "(call $say (i32.const 2) (i32.const 32768) (i32.const 45))"
+                                    "(call $exit (i32.const 1))"),
+                             {}, events);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_THAT(failed.error().because, HasSubstr(R"({"ok":{"value":"***")"));
+  const auto logged =
+      render(asking({kDb}, "(call $say (i32.const 2) (i32.const 32768) (i32.const 45))"), {}, events);
+  ASSERT_TRUE(logged.ok());
+  EXPECT_THAT(events.take_messages(), ElementsAre(HasSubstr(R"("value":"***")")));
+}
+
+TEST(Render, AQuietOneSaysNothing) {
+  RecordingEvents events;
+  const Source source = asking({R"({"op":"log","level":"warn","message":"hi"})"},
+                               "(call $say (i32.const 2) (i32.const 32768) (i32.const 5))");
+  RenderRequest request;
+  request.quiet = true;
+  ASSERT_TRUE(render(source, request, events).ok());
+  EXPECT_THAT(events.take_messages(), ElementsAre());
+  ASSERT_TRUE(render(source, {}, events).ok());
+  EXPECT_THAT(events.take_messages(), ElementsAre("package: hi", HasSubstr("{\"ok\"")));
+}
+
+}  // namespace
+}  // namespace mist::package
