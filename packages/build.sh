@@ -6,8 +6,9 @@ set -euo pipefail
 
 # Package and the target, which decides the ABI (v1alpha1, v1 command); both are in use on purpose.
 readonly PACKAGES=(
-  "namespace-example wasm32-unknown-unknown"
-  "hello-web         wasm32-wasip1"
+  "namespace-example    wasm32-unknown-unknown"
+  "hello-web            wasm32-wasip1"
+  "postgres-credentials wasm32-wasip1"
 )
 
 readonly packages=$(cd "$(dirname "$0")" && pwd)

@@ -4,7 +4,8 @@
 #   guests=$(tests/conformance/build.sh)
 #
 # Each is the namespace package, once more, in another language, ABI or form of output; given the same input, all
-# describe the same objects as packages/namespace-example. Hostile guests need no build: they are text.
+# describe the same objects as packages/namespace-example; */secrets.wasm ask the host for secrets instead, all for the
+# same. Hostile guests need no build: they are text.
 set -euo pipefail
 
 readonly here=$(cd "$(dirname "$0")" && pwd)
@@ -19,19 +20,29 @@ build_c() {
   (cd "$here/guests/c" && "$CLANG" --target=wasm32-wasi -O2 -Wall -Wextra -Werror -Wl,--strip-all -o "$output" "$@")
 }
 
+build_go() {
+  (cd "$here/guests/go" &&
+    CGO_ENABLED=0 GOOS=wasip1 GOARCH=wasm go build -trimpath -ldflags='-s -w -buildid=' -o "$1" "$2")
+}
+
 build() {
   local directory=$1
+  # A package without metadata has the name of its file, and the name is part of what secrets are derived from.
+  mkdir -p "$directory"/{c,go,rust}
   echo "conformance: building the guests in C"
   build_c "$directory/c-command.wasm" command.c json.c
   build_c "$directory/c-v1alpha1-reactor.wasm" -mexec-model=reactor v1alpha1.c json.c
-  echo "conformance: building the guest in Go"
-  (cd "$here/guests/go" &&
-    CGO_ENABLED=0 GOOS=wasip1 GOARCH=wasm go build -trimpath -ldflags='-s -w -buildid=' -o "$directory/go-command.wasm" .)
+  build_c "$directory/c/secrets.wasm" secrets.c json.c
+  echo "conformance: building the guests in Go"
+  build_go "$directory/go-command.wasm" .
+  build_go "$directory/go/secrets.wasm" ./secrets
   echo "conformance: building the guests in Rust"
   export MODULE_FILE=namespace_guest MIST_WASM_EXEC_MODEL=reactor
   build_module "$here/guests/rust" wasm32-unknown-unknown namespace-guest "$directory/rust-v1alpha1.wasm"
   build_module "$here/guests/rust" wasm32-wasip1 namespace-guest "$directory/rust-reactor.wasm"
-  chmod 644 "$directory"/*.wasm
+  unset MODULE_FILE MIST_WASM_EXEC_MODEL
+  build_module "$here/guests/rust" wasm32-wasip1 secrets-guest "$directory/rust/secrets.wasm"
+  chmod 644 "$directory"/*.wasm "$directory"/*/secrets.wasm
 }
 
 command -v "$CLANG" >/dev/null || fail "no $CLANG; run: apt-get install clang-19 lld-19 wasi-libc libclang-rt-19-dev-wasm32"

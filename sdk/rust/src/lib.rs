@@ -40,8 +40,11 @@
 
 mod document;
 mod handler;
+mod host;
 mod input;
+pub mod log;
 mod output;
+pub mod secret;
 pub mod yaml;
 
 #[doc(hidden)]
