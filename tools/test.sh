@@ -48,10 +48,11 @@ threads() {
   tools/build.sh tsan "${programs[@]}" && ctest --test-dir build/tsan --output-on-failure -j 2 --timeout 900 -R '^(base|http|graph|release|apply|action)$'
 }
 on_cluster() {
-  local kubeconfig
+  local kubeconfig program status=0
   kubeconfig=$("$devcluster" up -q --parent-pid $$ --name "test-$$") || return 1
-  MIST_TEST_KUBECONFIG=$kubeconfig build/dev/src/kube_test --gtest_filter='*RealCluster*' 2>&1
-  local status=$?
+  for program in kube_test apply_test; do
+    MIST_TEST_KUBECONFIG=$kubeconfig "build/dev/src/$program" --gtest_filter='*RealCluster*' 2>&1 || status=1
+  done
   "$devcluster" down --name "test-$$" >/dev/null 2>&1
   return $status
 }

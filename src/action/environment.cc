@@ -14,7 +14,7 @@ std::vector<InventoryItem> ReleaseState::owned() const {
     for (const InventoryItem& item : revision.inventory) {
       const auto known = items.find(item.key);
       // A create whose outcome nobody recorded doesn't forget the uid that an earlier revision knew.
-      if (known != items.end() && item.uid.empty()) continue;
+      if (known != items.end() && item.uid.empty() && !item.replacing) continue;
       items.insert_or_assign(item.key, item);
     }
   };

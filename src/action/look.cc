@@ -1,6 +1,7 @@
 #include "action/look.h"
 
 #include "apply/observe.h"
+#include "apply/settle.h"
 
 namespace mist::action {
 
@@ -61,6 +62,7 @@ Status observe_and_plan(const Environment& environment, Look& look, std::vector<
                           {.adopt = look.options.adopt, .take_over_from = look.options.take_over_from}));
   MIST_TRY(look.plan, apply::make_plan(look.state.id, std::move(desired), owned, look.live,
                                        look.state.next_revision(), look.options.plan_rules()));
+  MIST_TRY_VOID(apply::settle(environment.client, look.plan, look.live, look.options.plan_rules(), context));
   look.nothing_new = nothing_new(look);
   return {};
 }

@@ -16,6 +16,9 @@ using apimachinery::GroupKind;
 using apimachinery::ObjectKey;
 using encoding::Value;
 
+/// Written by people on objects: changes that can't be made in place delete the object and create it anew.
+inline constexpr std::string_view kReplaceAnnotation = "mistletoe.dev/replace";
+
 /// A wanted object, ready to be applied but for the version label.
 struct DesiredObject {
   release::RenderedObject rendered;

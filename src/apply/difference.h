@@ -2,7 +2,8 @@
 // What applying an object would change, computed from the live object and its managed fields, so that an
 // unchanged object costs no request: a field differs when the live value isn't what we want, or when we own
 // it and no longer want it. Lists follow the ownership that the server recorded: by key, by value, or as a
-// whole. Pure; any thread.
+// whole. What built-in types normalise (quantities, empty fields that aren't stored, defaults inside of
+// lists that are owned as a whole) is no difference. Pure; any thread.
 
 #include <string>
 #include <string_view>
@@ -14,17 +15,45 @@ namespace mist::apply {
 
 using encoding::Value;
 
-struct FieldDifference {
-  std::string path;        ///< ".spec.replicas", ".spec.containers[name=web].image"
-  Value before;            ///< null: absent
-  Value after;             ///< null: absent
-  std::uint32_t line = 0;  ///< of the wanted value in its file; 0: unknown, or a removal
+/// One step of the way to a field: into a member, or to an item of a list.
+struct PathStep {
+  enum class Kind : std::uint8_t {
+    Field,  ///< the member `name`
+    Index,  ///< the item at `index`
+    Key,    ///< the item whose members are those of `key`
+    Item,   ///< the item that equals `key`
+  };
+  Kind kind = Kind::Field;
+  std::string name = {};
+  std::size_t index = 0;
+  Value key = {};
 };
 
-/// `desired` as it would be applied; `live` with metadata.managedFields. Empty: applying changes nothing.
-/// Never false negatives for fields that `desired` names or that `manager` owns through Apply; a difference
-/// may be reported that the server would find to be none (a default it normalises), which costs one request
-/// and changes nothing.
+struct FieldDifference {
+  std::string path = {};             ///< ".spec.replicas", ".spec.containers[name=web].image"
+  Value before = {};                 ///< null: absent
+  Value after = {};                  ///< null: absent
+  std::uint32_t line = 0;            ///< of the wanted value in its file; 0: unknown, or a removal
+  std::vector<PathStep> steps = {};  ///< the same way as `path`
+  /// Other managers that own the field. Of a change: the server refuses it, unless it is forced. Of a
+  /// removal: the field stays, and is theirs alone.
+  std::vector<std::string> managers = {};
+  /// The server may find that nothing changes: a default or a normal form that isn't known here.
+  bool uncertain = false;
+
+  bool removal() const { return after.is_null(); }
+};
+
+/// `desired` as it would be applied; `live` with metadata.managedFields. Empty: applying changes no value.
+/// Never false negatives for fields that `desired` names or that `manager` owns through Apply; an
+/// `uncertain` difference may be one that the server would find to be none.
 std::vector<FieldDifference> differences(const Value& desired, const Value& live, std::string_view manager);
+
+/// `live` with the differences carried out: what the object will look like.
+Value with_differences(Value live, const std::vector<FieldDifference>& differences);
+
+/// Whether two answers of the server hold the same object: all but status, resourceVersion, generation, the
+/// times in managedFields and `ignored_label`.
+bool same_object(const Value& a, const Value& b, std::string_view ignored_label);
 
 }  // namespace mist::apply

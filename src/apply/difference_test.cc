@@ -112,11 +112,12 @@ TEST(Differences, AtomicListsCompareElementByElement) {
   EXPECT_THAT(paths("spec: {args: [a]}", kAtomic), ElementsAre(".spec.args"));
 }
 
-TEST(Differences, SetsCompareWithoutOrder) {
+TEST(Differences, SetsCompareByValueAndOrder) {
   constexpr std::string_view kSet =
       "metadata: {finalizers: [b, a, theirs], managedFields: [{manager: mistctl, operation: Apply, fieldsV1: "
       "{f:metadata: {f:finalizers: {'v:\"a\"': {}, 'v:\"b\"': {}}}}}]}";
-  EXPECT_THAT(paths("metadata: {finalizers: [a, b]}", kSet), IsEmpty());
+  EXPECT_THAT(paths("metadata: {finalizers: [b, a]}", kSet), IsEmpty());
+  EXPECT_THAT(paths("metadata: {finalizers: [a, b]}", kSet), ElementsAre(".metadata.finalizers"));
   EXPECT_THAT(paths("metadata: {finalizers: [a]}", kSet), ElementsAre(".metadata.finalizers[]"));
 }
 
@@ -133,6 +134,71 @@ TEST(Differences, QuantitiesCountOnlyWhereQuantitiesStand) {
   EXPECT_THAT(paths("spec: {resources: {requests: {memory: 1024Mi}}}",
                     "spec: {resources: {requests: {memory: 1Gi}}}"),
               IsEmpty());
+}
+
+TEST(Differences, FalseZeroAndEmptyAreNotStoredByBuiltInTypes) {
+  constexpr std::string_view kPod =
+      "{apiVersion: v1, kind: Pod, metadata: {managedFields: [{manager: mistctl, operation: Apply, fieldsV1: "
+      "{f:spec: {f:hostNetwork: {}, f:priority: {}, f:hostname: {}}}}]}, spec: {nodeName: a}}";
+  EXPECT_THAT(paths("{apiVersion: v1, spec: {hostNetwork: false, priority: 0, hostname: ''}}", kPod),
+              IsEmpty());
+  EXPECT_THAT(paths("{apiVersion: v1, spec: {hostNetwork: true, priority: 0, hostname: ''}}", kPod),
+              ElementsAre(".spec.hostNetwork"));
+  // Never applied before: it may be a field where false isn't absent.
+  EXPECT_THAT(
+      paths("{apiVersion: v1, spec: {hostNetwork: false, priority: 0, hostname: '', hostIPC: false}}", kPod),
+      ElementsAre(".spec.hostIPC"));
+  constexpr std::string_view kCustom =
+      "{apiVersion: x.dev/v1, kind: X, metadata: {managedFields: [{manager: mistctl, operation: Apply, "
+      "fieldsV1: "
+      "{f:spec: {f:flag: {}}}}]}, spec: {a: b}}";
+  EXPECT_THAT(paths("{apiVersion: x.dev/v1, spec: {flag: false}}", kCustom), ElementsAre(".spec.flag"));
+}
+
+constexpr std::string_view kWhole =
+    "{apiVersion: v1, kind: Pod, metadata: {managedFields: [{manager: mistctl, operation: Apply, fieldsV1: "
+    "{f:spec: {f:fieldRef: {}}}}]}, spec: {fieldRef: {apiVersion: v1, fieldPath: a, extra: b}}}";
+
+TEST(Differences, InsideOfWhatIsOwnedAsAWholeLeftoversGoAndDefaultsStay) {
+  EXPECT_THAT(paths("{apiVersion: v1, spec: {fieldRef: {fieldPath: a}}}", kWhole),
+              ElementsAre(".spec.fieldRef.extra"));
+  EXPECT_THAT(paths("{apiVersion: v1, spec: {fieldRef: {fieldPath: a, extra: b}}}", kWhole), IsEmpty());
+}
+
+TEST(Differences, BytesAreComparedDecoded) {
+  EXPECT_THAT(paths("{apiVersion: v1, kind: Secret, data: {a: \"aGVs\\nbG8=\"}}",
+                    "{apiVersion: v1, kind: Secret, data: {a: aGVsbG8=}}"),
+              IsEmpty());
+}
+
+TEST(Differences, OrderOfOurItemsInAKeyedListCounts) {
+  constexpr std::string_view kEnv =
+      "{apiVersion: v1, kind: Pod, metadata: {managedFields: [{manager: mistctl, operation: Apply, fieldsV1: "
+      "{f:env: {'k:{\"name\":\"A\"}': {.: {}, f:name: {}}, 'k:{\"name\":\"B\"}': {.: {}, f:name: {}}}}}]}, "
+      "env: "
+      "[{name: A}, {name: X}, {name: B}]}";
+  EXPECT_THAT(paths("{apiVersion: v1, env: [{name: A}, {name: B}]}", kEnv), IsEmpty());
+  const Value live = yaml(kEnv);
+  const auto found =
+      differences(yaml("{apiVersion: v1, env: [{name: B}, {name: A, value: x}]}"), live, "mistctl");
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].path, ".env");
+  EXPECT_EQ(found[1].path, ".env[name=A].value");
+  const Value after = with_differences(live, found);
+  EXPECT_EQ(after.find("env")->as_array()[0].string_at("name"), "B");
+  EXPECT_EQ(after.find("env")->as_array()[1].string_at("name"), "X");
+  EXPECT_EQ(after.find("env")->as_array()[2].string_at("value"), "x");
+}
+
+TEST(Differences, NameWhoElseOwnsTheField) {
+  const auto found =
+      differences(yaml("{apiVersion: apps/v1, spec: {replicas: 2, paused: false, template: {spec: "
+                       "{containers: [{name: web, image: 'nginx:1', resources: {limits: {cpu: 500m}}, "
+                       "ports: [{containerPort: 80}]}]}}}}"),
+                  yaml(kLive), "mistctl");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].path, ".spec.paused");
+  EXPECT_THAT(found[0].managers, ElementsAre("other"));
 }
 
 }  // namespace

@@ -89,13 +89,14 @@ class Writer {
   Status send(Node node, const PlannedAction& action) {
     const DesiredObject& desired = plan_.desired[action.desired];
     Value object = with_version(desired.rendered, action.revision);
-    const bool create = action.kind == ActionKind::Create;
+    const bool create = action.kind == ActionKind::Create || action.kind == ActionKind::Replace;
     // resourceVersion "1" can't be any object's: the server creates, or answers 409 and writes nothing.
     if (create)
       object["metadata"].set("resourceVersion", "1");
     else
       object["metadata"].set("uid", action.uid);
     MIST_TRY(kube::ObjectRef ref, reference(action));
+    if (action.kind == ActionKind::Replace) MIST_TRY_VOID(delete_old(ref, action));
     if (options_.may_write) MIST_TRY_VOID(options_.may_write());
     kube::ApplyOptions apply;
     apply.field_manager = options_.field_manager;
@@ -127,6 +128,41 @@ class Writer {
     uids_[node] = applied->string_at({"metadata", "uid"});
     versions_[node] = applied->string_at({"metadata", "resourceVersion"});
     return {};
+  }
+
+  // The first half of a replacement. Should we die after it, the object is in the inventory and not there,
+  // and the next write creates it.
+  Status delete_old(const kube::ObjectRef& ref, const PlannedAction& action) {
+    if (options_.may_write) MIST_TRY_VOID(options_.may_write());
+    kube::DeleteOptions options;
+    options.uid = action.uid;
+    options.propagation = replacement_propagation(action);
+    auto deleted = client_.remove(ref, options, context_);
+    if (!deleted.ok() && deleted.error().kind == ErrorKind::Conflict)
+      return error(ErrorKind::Conflict, "{} was replaced by somebody else meanwhile", action.key.display())
+          .with_hint("run the command again");
+    if (!deleted.ok() && deleted.error().kind != ErrorKind::NotFound) return std::move(deleted).error();
+    if (deleted.ok()) events_.object({action.key.display(), "deleting", {}});
+    return wait_for(
+               client_, ref,
+               [&](const Value* live) {
+                 return live == nullptr || live->string_at({"metadata", "uid"}) != action.uid;
+               },
+               context_.with_timeout(kGoneLimit))
+        .in(fmt::format("while waiting until the old {} is gone", action.key.display()));
+  }
+
+  // The new StatefulSet takes over the Pods of the old one, unless it selects others. The Pods of a Job end
+  // before the new ones begin.
+  static kube::Propagation replacement_propagation(const PlannedAction& action) {
+    const GroupKind& kind = action.key.group_kind;
+    const bool selects_others = std::ranges::any_of(
+        action.differences,
+        [](const FieldDifference& difference) { return difference.path.starts_with(".spec.selector"); });
+    if (kind == GroupKind{"apps", "StatefulSet"})
+      return selects_others ? kube::Propagation::Foreground : kube::Propagation::Orphan;
+    if (kind == GroupKind{"batch", "Job"}) return kube::Propagation::Foreground;
+    return kube::Propagation::Background;
   }
 
   static Error explain(Error failure) {
@@ -350,7 +386,10 @@ std::vector<InventoryItem> inventory_after(const Plan& plan, const Execution& ex
   std::vector<InventoryItem> after;
   for (std::size_t i = 0; i < inventory.size(); ++i) {
     if (i < plan.writes.size()) {
-      if (!execution.uids[i].empty()) inventory[i].uid = execution.uids[i];
+      const bool replaced = plan.writes[i].kind == ActionKind::Replace;
+      const bool done = execution.writes[i] == Outcome::Done;
+      if (!execution.uids[i].empty() && (!replaced || done)) inventory[i].uid = execution.uids[i];
+      if (done) inventory[i].replacing = false;
       // What was refused or never sent was last changed when it was before.
       if (execution.writes[i] != Outcome::Done) inventory[i].revision = plan.writes[i].previous_revision;
     } else if (execution.removals[i - plan.writes.size()] == Outcome::Done) {

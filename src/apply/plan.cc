@@ -4,7 +4,9 @@
 #include <map>
 #include <set>
 
+#include "apply/immutable.h"
 #include "apply/order.h"
+#include "base/text.h"
 
 namespace mist::apply {
 
@@ -88,7 +90,7 @@ class Planner {
     const bool own_namespace = object.key.group_kind == kNamespaceKind && object.key.name == release_.ns;
     if (const Value* stamp = there.at_path({"metadata", "deletionTimestamp"});
         stamp != nullptr && !stamp->is_null())
-      return conflict(action,
+      return conflict(action, ConflictCause::Deleting,
                       fmt::format("it is being deleted, since {}",
                                   stamp->is_string() ? stamp->as_string() : std::string("an unknown time")),
                       "wait until it is gone (finalizers may hold it), then run the command again");
@@ -103,14 +105,17 @@ class Planner {
       action.reason = fmt::format("it is taken over from release {}", rules_.take_over_from->display());
     } else {
       if (!own_namespace && !rules_.adopt)
-        return conflict(action, "it exists already and belongs to no release",
+        return conflict(action, ConflictCause::Foreign, "it exists already and belongs to no release",
                         "take it into the release with --adopt, or give the release's object another name");
       action.adopted = true;
       action.reason = own_namespace ? "it is the release's own namespace and is adopted"
                                     : "it belongs to no release and is adopted";
     }
     action.kind = ActionKind::Adopt;
-    if (live.whole) action.differences = real_differences(object, there);
+    action.adopting = true;
+    if (!live.whole) return;
+    action.differences = real_differences(object, there);
+    judge(action, object, there);
   }
 
   // An object of ours: is there anything to write?
@@ -126,19 +131,43 @@ class Planner {
     action.differences = real_differences(object, live.value);
     if (owner != Owner::Us) {
       action.reason = "its ownership label was removed";
-      return;
+      return judge(action, object, live.value);
     }
     if (live.value.string_at({"metadata", "labels", release::kVersionLabel}).empty())
       action.differences.push_back({version_label_path(), Value(), Value(fmt::format("v{}", revision_)), 0});
     if (!action.differences.empty()) {
-      action.reason = action.differences.size() == 1
-                          ? action.differences[0].path + " differs"
-                          : fmt::format("{} fields differ", action.differences.size());
-      return;
+      action.reason = difference_words(action.differences);
+      return judge(action, object, live.value);
     }
     action.kind = ActionKind::Unchanged;
     action.reason = "equal";
     action.revision = action.previous_revision;
+  }
+
+  // Whether the server will let us write these differences.
+  void judge(PlannedAction& action, const DesiredObject& object, const Value& live) const {
+    const Immutability immutable = immutable_fields(action.key, live, action.differences);
+    action.ask = immutable.ask;
+    if (!immutable.fields.empty()) {
+      constexpr std::size_t kShown = 3;
+      std::vector<std::string> shown = immutable.fields;
+      if (shown.size() > kShown) shown.resize(kShown);
+      return plan_replacement(action, object, live, rules_,
+                              fmt::format("it can't change {}{} in place", join(shown, ", "),
+                                          immutable.fields.size() > kShown
+                                              ? fmt::format(" and {} more", immutable.fields.size() - kShown)
+                                              : ""));
+    }
+    if (rules_.force_conflicts) return;
+    std::string others;
+    for (const FieldDifference& difference : action.differences) {
+      if (difference.removal() || difference.managers.empty()) continue;
+      others += fmt::format("{}{} ({})", others.empty() ? "" : ", ", difference.path,
+                            join(difference.managers, ", "));
+    }
+    if (others.empty()) return;
+    conflict(action, ConflictCause::Fields, fmt::format("it has fields that other managers own: {}", others),
+             std::string(kForceHint));
   }
 
   // The version label says when the object last changed, so it is no change by itself; but it must be there.
@@ -163,18 +192,19 @@ class Planner {
                                rules_.take_over_from->display());
   }
 
-  static void conflict(PlannedAction& action, std::string reason, std::string hint) {
+  static void conflict(PlannedAction& action, ConflictCause cause, std::string reason, std::string hint) {
     action.kind = ActionKind::Conflict;
+    action.cause = cause;
     action.reason = std::move(reason);
     action.hint = std::move(hint);
   }
 
   void refuse_foreign(PlannedAction& action, const Value& live) const {
     if (!action.owner.empty() && action.owner != release_.display())
-      return conflict(action, fmt::format("it belongs to release {}", action.owner),
+      return conflict(action, ConflictCause::Foreign, fmt::format("it belongs to release {}", action.owner),
                       fmt::format("move it here with --take-over-from {}, or rename one of the two objects",
                                   action.owner));
-    conflict(action,
+    conflict(action, ConflictCause::Foreign,
              fmt::format("it belongs to another ApplySet ({})",
                          live.string_at({"metadata", "labels", release::kPartOfLabel})),
              "rename the object, or remove it from that set");
@@ -275,6 +305,30 @@ Result<Plan> make_plan(const ReleaseId& release, std::vector<DesiredObject> desi
   return plan;
 }
 
+void plan_replacement(PlannedAction& action, const DesiredObject& desired, const Value& live,
+                      const PlanRules& rules, std::string reason) {
+  action.reason = std::move(reason);
+  action.cause = ConflictCause::Immutable;
+  const std::string_view kept = kept_because(action.key, &live, rules.prune);
+  const bool allowed = rules.replace || desired.rendered.object.annotation(kReplaceAnnotation) == "true";
+  if (allowed && kept.empty()) {
+    action.kind = ActionKind::Replace;
+    return;
+  }
+  action.kind = ActionKind::Conflict;
+  action.hint = allowed ? fmt::format("it is not replaced: {}", kept)
+                        : fmt::format(
+                              "have it deleted and created anew with --replace, or with the annotation "
+                              "{}: \"true\" on the object",
+                              kReplaceAnnotation);
+}
+
+std::string difference_words(const std::vector<FieldDifference>& differences) {
+  if (differences.empty()) return "its marks differ";
+  return differences.size() == 1 ? differences[0].path + " differs"
+                                 : fmt::format("{} fields differ", differences.size());
+}
+
 bool belongs_to_another(const Value& live, std::string_view part_of) {
   const std::string_view set = live.string_at({"metadata", "labels", release::kPartOfLabel});
   return !set.empty() && set != part_of;
@@ -310,14 +364,17 @@ std::vector<InventoryItem> inventory_of(const Plan& plan) {
   std::vector<InventoryItem> inventory;
   for (const std::vector<PlannedAction>* actions : {&plan.writes, &plan.removals}) {
     for (const PlannedAction& action : *actions) {
+      // Of a replacement either the old object or the new one may be there: its mark tells.
+      const bool replaced = action.kind == ActionKind::Replace;
       // A planned delete stays in the pending revision's inventory: should we die before it, the next write
       // knows it.
       inventory.push_back({.key = action.key,
                            .version = action.resource.gvk.version,
-                           .uid = action.uid,
+                           .uid = replaced ? std::string() : action.uid,
                            .revision = action.revision,
                            .retained = action.kind == ActionKind::Retain,
-                           .adopted = action.adopted});
+                           .adopted = action.adopted,
+                           .replacing = replaced});
     }
   }
   return inventory;

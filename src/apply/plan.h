@@ -26,6 +26,16 @@ enum class ActionKind : std::uint8_t {
 };
 std::string_view to_string(ActionKind kind);  ///< "create", "update", …
 
+/// Why an object can't be written as things are.
+enum class ConflictCause : std::uint8_t {
+  None,
+  Foreign,    ///< it belongs to another release, or to nobody
+  Deleting,   ///< it is on its way out
+  Immutable,  ///< fields differ that can't be changed
+  Fields,     ///< fields differ that other field managers own
+  Refused,    ///< the server finds it invalid
+};
+
 struct PlannedAction {
   ActionKind kind = ActionKind::Create;
   ObjectKey key = {};
@@ -41,7 +51,10 @@ struct PlannedAction {
   std::string reason = {};                        ///< one sentence
   std::string owner =
       {};  ///< of adopts and conflicts: the release whose it is, "namespace/name"; empty: nobody's
-  std::string hint = {};    ///< of conflicts: what to do
+  std::string hint = {};                      ///< of conflicts: what to do
+  ConflictCause cause = ConflictCause::None;  ///< of conflicts
+  bool adopting = false;                      ///< it isn't ours yet
+  bool ask = false;         ///< only the server knows whether its fields may change so (settle.h)
   std::size_t desired = 0;  ///< index into Plan::desired; not of deletes and retains
 };
 
@@ -78,6 +91,17 @@ struct Plan {
 Result<Plan> make_plan(const release::ReleaseId& release, std::vector<DesiredObject> desired,
                        const std::vector<release::InventoryItem>& owned, const LiveState& live, int revision,
                        const PlanRules& rules);
+
+/// Makes a Replace of it, or where that isn't allowed a Conflict that says how to allow it. For changes of
+/// fields that can't be changed; `reason` begins with "it".
+void plan_replacement(PlannedAction& action, const DesiredObject& desired, const Value& live,
+                      const PlanRules& rules, std::string reason);
+
+/// ".spec.replicas differs", "3 fields differ".
+std::string difference_words(const std::vector<FieldDifference>& differences);
+
+inline constexpr std::string_view kForceHint =
+    "leave these fields to who owns them, or take them with --force-conflicts";
 
 /// Conflict, naming each object that is one (up to a bound) with file and line; ok: there is none.
 Status refuse_conflicts(const Plan& plan);

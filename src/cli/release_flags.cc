@@ -109,7 +109,8 @@ action::DeployOptions deploy_options(const Invocation& invocation) {
           .create_namespace = invocation.enabled("create-namespace"),
           .force_conflicts = invocation.enabled("force-conflicts"),
           .prune = {},
-          .adopt = invocation.enabled("adopt")};
+          .adopt = invocation.enabled("adopt"),
+          .replace = invocation.enabled("replace")};
 }
 
 apply::PruneRules prune_rules(const Invocation& invocation) {

@@ -30,6 +30,7 @@ inline constexpr Flag kDeployFlagList[] = {
      .implied = "client"},
     {.name = "create-namespace", .help = "Create the release's namespace if it does not exist"},
     {.name = "force-conflicts", .help = "Take fields that other field managers own"},
+    {.name = "replace", .help = "Delete and create anew what can't be changed in place"},
     {.name = "adopt", .help = "Take objects into the release that exist already and belong to nobody"},
 };
 inline constexpr FlagGroup kDeployFlags{"Deployment flags", kDeployFlagList};

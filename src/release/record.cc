@@ -87,6 +87,7 @@ Value to_value(const std::vector<InventoryItem>& inventory) {
                                  {"revision", item.revision}});
     if (item.retained) value.set("retained", true);
     if (item.adopted) value.set("adopted", true);
+    if (item.replacing) value.set("replacing", true);
     items.push_back(std::move(value));
   }
   return Value(std::move(items));
@@ -108,6 +109,7 @@ Result<std::vector<InventoryItem>> inventory_from_value(const Value& value) {
     item.revision = static_cast<int>(int_at(entry, "revision", 0));
     item.retained = flag_at(entry, "retained");
     item.adopted = flag_at(entry, "adopted");
+    item.replacing = flag_at(entry, "replacing");
     if (item.key.group_kind.kind.empty() || item.key.name.empty())
       return error(ErrorKind::Internal, "the inventory of the release's record is damaged");
     inventory.push_back(std::move(item));

@@ -68,11 +68,12 @@ struct PackageInfo {
 /// One object that the release owns.
 struct InventoryItem {
   ObjectKey key;
-  std::string version;    ///< API version that it was written with
-  std::string uid;        ///< empty: planned to be created, not known to exist
-  int revision = 0;       ///< the one that last changed it: the N of kVersionLabel
-  bool retained = false;  ///< no longer wanted, left in the cluster by a prune rule
-  bool adopted = false;   ///< existed before the release
+  std::string version;     ///< API version that it was written with
+  std::string uid;         ///< empty: planned to be created, not known to exist
+  int revision = 0;        ///< the one that last changed it: the N of kVersionLabel
+  bool retained = false;   ///< no longer wanted, left in the cluster by a prune rule
+  bool adopted = false;    ///< existed before the release
+  bool replacing = false;  ///< being deleted and created anew: what carries our mark is it, whatever its uid
 };
 
 struct Revision {

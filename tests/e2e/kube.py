@@ -137,7 +137,7 @@ class Request:
 
     @property
     def writes(self):
-        return self.verb not in ("get", "list", "watch")
+        return self.verb not in ("get", "list", "watch") and "dryRun=All" not in self.uri
 
     @property
     def of_record(self):

@@ -1,0 +1,159 @@
+#include "apply/settle.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/parallel.h"
+
+namespace mist::apply {
+namespace {
+
+// How the API server says that a field can't be changed; there is no reason code for it.
+constexpr std::array<std::string_view, 7> kImmutableWords{
+    "field is immutable", "is immutable",           "may not be changed",          "cannot be changed",
+    "may not change",     "updates to statefulset", "Forbidden: spec is immutable"};
+
+bool says_immutable(std::string_view words) {
+  return std::ranges::any_of(
+      kImmutableWords, [&](std::string_view each) { return words.find(each) != std::string_view::npos; });
+}
+
+const Value* value_at(const Value& object, const std::vector<PathStep>& steps) {
+  const Value* at = &object;
+  for (const PathStep& step : steps) {
+    if (at == nullptr) return nullptr;
+    if (step.kind == PathStep::Kind::Field) {
+      at = at->find(step.name);
+    } else {
+      return at;  // whole lists are compared: positions may differ
+    }
+  }
+  return at;
+}
+
+// What looked like a difference and turned out to be none.
+void keep_real(std::vector<FieldDifference>& differences, const Value& live, const Value& after) {
+  std::erase_if(differences, [&](const FieldDifference& difference) {
+    if (!difference.uncertain) return false;
+    const Value* before = value_at(live, difference.steps);
+    const Value* now = value_at(after, difference.steps);
+    return before == nullptr || now == nullptr ? before == now : *before == *now;
+  });
+}
+
+class Settler {
+ public:
+  Settler(kube::Client& client, Plan& plan, const LiveState& live, const PlanRules& rules,
+          const Context& context)
+      : client_(client), plan_(plan), live_(live), rules_(rules), context_(context) {}
+
+  Status settle(PlannedAction& action) const {
+    const DesiredObject& desired = plan_.desired[action.desired];
+    const auto there = live_.find(action.key);
+    if (there == live_.end()) return {};
+    Value object = with_version(desired.rendered, plan_.revision);
+    object["metadata"].set("uid", action.uid);
+    kube::ApplyOptions options;
+    options.force = rules_.force_conflicts;
+    options.dry_run = kube::DryRun::Server;
+    auto answer = client_.apply({action.resource, action.key.ns, action.key.name}, object, options, context_);
+    if (answer.ok()) {
+      accepted(action, there->second, *answer);
+      return {};
+    }
+    if (Status alive = context_.check(); !alive.ok()) return alive;
+    refused(action, desired, there->second.value, answer.error());
+    return {};
+  }
+
+ private:
+  void accepted(PlannedAction& action, const LiveObject& live, const Value& after) const {
+    if (!action.adopting && live.whole && same_object(live.value, after, release::kVersionLabel)) {
+      action.kind = ActionKind::Unchanged;
+      action.revision = action.previous_revision;
+      action.differences.clear();
+      action.reason = "equal";
+    } else {
+      action.kind = action.adopting ? ActionKind::Adopt : ActionKind::Update;
+      if (live.whole) keep_real(action.differences, live.value, after);
+      if (action.cause != ConflictCause::None) action.reason = difference_words(action.differences);
+    }
+    action.cause = ConflictCause::None;
+    action.hint.clear();
+  }
+
+  void refused(PlannedAction& action, const DesiredObject& desired, const Value& live,
+               const Error& failure) const {
+    if (failure.kind == ErrorKind::Conflict) {
+      // A Replace creates a fresh object, which nobody else owns fields of.
+      if (action.kind == ActionKind::Replace) return;
+      if (failure.because.find("conflict with") == std::string::npos) return;
+      action.kind = ActionKind::Conflict;
+      action.cause = ConflictCause::Fields;
+      action.reason = fmt::format("it has fields that other managers own ({})", first_line(failure.because));
+      action.hint = std::string(kForceHint);
+      return;
+    }
+    if (failure.kind != ErrorKind::Invalid) return;
+    if (action.cause == ConflictCause::Immutable || action.kind == ActionKind::Replace) {
+      action.reason += fmt::format(" ({})", first_line(failure.because));
+      return;
+    }
+    if (says_immutable(failure.because)) {
+      plan_replacement(action, desired, live, rules_,
+                       fmt::format("it can't be changed in place ({})", first_line(failure.because)));
+      return;
+    }
+    action.kind = ActionKind::Conflict;
+    action.cause = ConflictCause::Refused;
+    action.reason = fmt::format("it is refused by the server ({})", first_line(failure.because));
+    action.hint = "change what the package makes of it";
+  }
+
+  static std::string first_line(std::string_view text) {
+    constexpr std::size_t kMost = 400;
+    text = text.substr(0, text.find('\n'));
+    return text.size() <= kMost ? std::string(text) : std::string(text.substr(0, kMost)) + "…";
+  }
+
+  kube::Client& client_;
+  Plan& plan_;
+  const LiveState& live_;
+  const PlanRules& rules_;
+  const Context& context_;
+};
+
+}  // namespace
+
+bool needs_the_server(const PlannedAction& action) {
+  switch (action.kind) {
+    case ActionKind::Conflict:
+      return action.cause == ConflictCause::Immutable || action.cause == ConflictCause::Fields;
+    case ActionKind::Replace:
+    case ActionKind::Adopt:
+      return true;
+    case ActionKind::Update:
+      return action.ask ||
+             (!action.differences.empty() &&
+              std::ranges::all_of(action.differences, [](const FieldDifference& d) { return d.uncertain; }));
+    case ActionKind::Create:
+    case ActionKind::Unchanged:
+    case ActionKind::Delete:
+    case ActionKind::Retain:
+      return false;
+  }
+  return false;
+}
+
+Status settle(kube::Client& client, Plan& plan, const LiveState& live, const PlanRules& rules,
+              const Context& context) {
+  std::vector<PlannedAction*> open;
+  for (PlannedAction& action : plan.writes) {
+    if (needs_the_server(action)) open.push_back(&action);
+  }
+  const Settler settler(client, plan, live, rules, context);
+  return parallel_for(open.size(), 16, [&](std::size_t i) { return settler.settle(*open[i]); })
+      .in("while the server was asked what it would change");
+}
+
+}  // namespace mist::apply

@@ -1,0 +1,21 @@
+#pragma once
+// Asks the server about the few objects of a plan where what it would do can't be computed here: fields that
+// look immutable or belong to others, kinds whose rules only the server knows, differences that may be none.
+// A server-side dry run for each of those, none for the rest. Blocking; any thread.
+
+#include "apply/plan.h"
+#include "base/context.h"
+#include "kube/client.h"
+
+namespace mist::apply {
+
+/// Whether the outcome of this action is for the server to say.
+bool needs_the_server(const PlannedAction& action);
+
+/// Turns what the server would not do into Conflicts or Replaces, and what it would find equal into
+/// Unchanged. What the server can't say (a webhook without dry runs, no permission) stays as planned. Errors:
+/// of the context.
+Status settle(kube::Client& client, Plan& plan, const LiveState& live, const PlanRules& rules,
+              const Context& context);
+
+}  // namespace mist::apply
