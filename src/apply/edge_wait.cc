@@ -173,6 +173,11 @@ class EdgeWaiter::Impl {
     tell(ended);
   }
 
+  std::string source_name(const EdgeWait& wait) const {
+    return wait.write ? plan_.writes[*wait.write].key.display() : wait.outside.display();
+  }
+  std::string source_name(std::size_t index) const { return source_name(waits_[index]); }
+
  private:
   struct Pending {
     const EdgeWait* wait = nullptr;
@@ -200,9 +205,6 @@ class EdgeWaiter::Impl {
   };
   using Place = std::tuple<GroupKind, std::string, bool>;  // kind, namespace, ours
 
-  std::string source_name(const EdgeWait& wait) const {
-    return wait.write ? plan_.writes[*wait.write].key.display() : wait.outside.display();
-  }
   std::string followers(const EdgeWait& wait) const {
     std::string text = plan_.writes[wait.after.front()].key.display();
     if (wait.after.size() > 1) text += fmt::format(" and {}", plural(wait.after.size() - 1, "more object"));
@@ -410,5 +412,7 @@ EdgeWaiter::~EdgeWaiter() = default;
 void EdgeWaiter::begin(std::size_t wait, std::string version, Done done) {
   impl_->begin(wait, std::move(version), std::move(done));
 }
+
+std::string EdgeWaiter::source_name(std::size_t wait) const { return impl_->source_name(wait); }
 
 }  // namespace mist::apply

@@ -59,6 +59,9 @@ class EdgeWaiter {
   /// failed for good or was deleted; Cancelled; those of looking.
   void begin(std::size_t wait, std::string version, Done done);
 
+  /// "Deployment shop/db".
+  std::string source_name(std::size_t wait) const;
+
  private:
   class Impl;
   std::unique_ptr<Impl> impl_;

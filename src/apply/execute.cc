@@ -180,15 +180,33 @@ class Writer {
   std::vector<std::string> versions_;
 };
 
+// ": Deployment shop/web comes after Deployment shop/db, …"; empty when nothing was blocked by a failure.
+std::string what_was_blocked(const GraphRun& run, const graph::SequenceGraph& order, std::size_t objects,
+                             const graph::NameOf& name_of) {
+  constexpr std::size_t kShown = 5;
+  std::vector<std::string> blocked;
+  for (const auto& [node, path] : run.blocked) {
+    if (node >= objects) continue;
+    if (blocked.size() == kShown) {
+      blocked.emplace_back("…");
+      break;
+    }
+    blocked.push_back(
+        fmt::format("{} comes after {}", name_of(node), name_of(order.edges()[path.back()].before)));
+  }
+  return blocked.empty() ? "" : ": " + join(blocked, ", ");
+}
+
 // The first failure with what else failed and how much did not happen. Requests that were cut off because
 // somebody stopped the whole are no failures of their own.
-std::optional<Error> summary(const GraphRun& run, std::size_t objects, const Context& context) {
+std::optional<Error> summary(const GraphRun& run, const graph::SequenceGraph& order, std::size_t objects,
+                             const graph::NameOf& name_of, const Context& context) {
   constexpr std::size_t kShown = 5;
   std::vector<const Error*> failures;
   std::size_t cut_off = 0, open = 0;
   for (const auto& [node, failure] : run.failures) {
     if (failure.kind == ErrorKind::Cancelled)
-      ++cut_off;
+      cut_off += node < objects ? 1 : 0;  // a wait leaves nothing behind
     else
       failures.push_back(&failure);
   }
@@ -209,8 +227,9 @@ std::optional<Error> summary(const GraphRun& run, std::size_t objects, const Con
                     cut_off == 1 ? "1 request was" : fmt::format("{} requests were", cut_off),
                     cut_off == 1 ? "it" : "them"));
   if (open > 0)
-    result.frames.push_back(
-        fmt::format("{} {} not begun", plural(open, "object"), open == 1 ? "was" : "were"));
+    result.frames.push_back(fmt::format("{} {} not begun{}", plural(open, "object"),
+                                        open == 1 ? "was" : "were",
+                                        what_was_blocked(run, order, objects, name_of)));
   return result;
 }
 
@@ -360,7 +379,11 @@ Execution execute_writes(kube::Client& client, const Plan& plan, const ExecuteOp
   execution.writes = outcomes(run, plan.writes.size());
   execution.uids = writer.take_uids();
   execution.removals.assign(plan.removals.size(), Outcome::NotStarted);
-  execution.failure = summary(run, plan.writes.size(), context);
+  const auto name_of = [&](Node node) -> std::string {
+    if (node < plan.writes.size()) return plan.writes[node].key.display();
+    return order.is_wait(node) ? waiter.source_name(node - order.first_wait) : "everything else";
+  };
+  execution.failure = summary(run, order.graph, plan.writes.size(), name_of, context);
   return execution;
 }
 
@@ -377,7 +400,10 @@ RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>&
   Remover remover(client, removals, *order, part_of, wait, events, context, may_write);
   const GraphRun run = run_graph(*order, 32, [&](Node node) { return remover.remove(node); }, context);
   report.outcomes = outcomes(run, removals.size());
-  report.failure = summary(run, removals.size(), context);
+  const auto name_of = [&](Node node) {
+    return node < removals.size() ? removals[node].key.display() : "everything else";
+  };
+  report.failure = summary(run, *order, removals.size(), name_of, context);
   return report;
 }
 

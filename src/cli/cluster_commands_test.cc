@@ -57,6 +57,7 @@ TEST_F(ClusterCommands, PrintWhatTheirSchemasSay) {
   EXPECT_EQ(printed({"upgrade", "web"}, "deploy").find("changed")->as_bool(), false);
   EXPECT_EQ(printed({"list", "-A"}, "list").find("releases")->size(), 1u);
   EXPECT_EQ(printed({"status", "web"}, "status").string_at("status"), "deployed");
+  EXPECT_EQ(printed({"graph", "web"}, "graph").find("nodes")->size(), 2u);
   printed({"inspect", "release", "web"}, "inspect-release");
   printed({"uninstall", "web", "--dry-run"}, "uninstall");
   printed({"uninstall", "web", "--yes"}, "uninstall");

@@ -11,6 +11,7 @@ extern const Command kUpgradeCommand;
 extern const Command kUninstallCommand;
 extern const Command kListCommand;
 extern const Command kStatusCommand;
+extern const Command kGraphCommand;
 extern const Command kInspectPackageCommand;
 extern const Command kInspectReleaseCommand;
 extern const Command kPackageBuildCommand;

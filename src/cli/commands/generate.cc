@@ -1,11 +1,10 @@
-#include "action/local_birth.h"
 #include "apply/desired.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "cli/offline.h"
 #include "cli/output.h"
 #include "cli/package_flags.h"
-#include "cli/places.h"
 #include "cli/release_flags.h"
 #include "encoding/yaml.h"
 
@@ -36,22 +35,8 @@ constexpr Flag kFlags[] = {
     {.name = "release",
      .letter = 'r',
      .help = "As a first install would apply it: namespace and ownership labels included"},
-    {.name = "kube-version",
-     .type = FlagType::Text,
-     .value = "VERSION",
-     .help = "Kubernetes version that packages see",
-     .fallback = "v1.36.0"},
-    {.name = "api-versions",
-     .type = FlagType::Texts,
-     .value = "VERSION",
-     .help = "API version that packages see, beside the built-in ones"},
-    {.name = "seed-file",
-     .type = FlagType::Text,
-     .value = "FILE",
-     .help = "Seed and clock of the render; without it one of your own is kept",
-     .completion = Completion::File},
 };
-constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kValuesFlags, kSandboxFlags};
+constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kValuesFlags, kOfflineFlags, kSandboxFlags};
 constexpr Example kExamples[] = {
     {"mistctl generate my-namespace -p mistletoe/examples/namespace-example:0.1.2",
      "Print what install would send, without a cluster"},
@@ -59,44 +44,6 @@ constexpr Example kExamples[] = {
     {"mistctl generate web -p ./web.mist-pack.wasm -f prod.yaml -o dir=./out",
      "One file for each file of the package"},
 };
-
-// The groups of a Kubernetes that has nothing added, for packages that ask outside of a cluster.
-constexpr std::string_view kBuiltInVersions[] = {"v1",
-                                                 "admissionregistration.k8s.io/v1",
-                                                 "apiextensions.k8s.io/v1",
-                                                 "apiregistration.k8s.io/v1",
-                                                 "apps/v1",
-                                                 "authentication.k8s.io/v1",
-                                                 "authorization.k8s.io/v1",
-                                                 "autoscaling/v1",
-                                                 "autoscaling/v2",
-                                                 "batch/v1",
-                                                 "certificates.k8s.io/v1",
-                                                 "coordination.k8s.io/v1",
-                                                 "discovery.k8s.io/v1",
-                                                 "events.k8s.io/v1",
-                                                 "flowcontrol.apiserver.k8s.io/v1",
-                                                 "networking.k8s.io/v1",
-                                                 "node.k8s.io/v1",
-                                                 "policy/v1",
-                                                 "rbac.authorization.k8s.io/v1",
-                                                 "scheduling.k8s.io/v1",
-                                                 "storage.k8s.io/v1"};
-
-Result<action::ReleaseState> offline_state(const Invocation& invocation, World& world) {
-  MIST_TRY(const release::ReleaseName name, release::ReleaseName::parse(invocation.argument("NAME")));
-  action::ReleaseState state;
-  state.id = {invocation.has("namespace") ? invocation.text("namespace") : "default", name.str()};
-  if (!is_dns1123_label(state.id.ns))
-    return error(ErrorKind::Usage, "\"{}\" is no namespace name", escape_controls(state.id.ns));
-  MIST_TRY(const config::Paths paths, paths_of(world));
-  const Path seed_file = invocation.has("seed-file") ? Path(invocation.text("seed-file")) : paths.seed_file();
-  const action::SeedFile missing =
-      invocation.has("seed-file") ? action::SeedFile::MustExist : action::SeedFile::MayBeMade;
-  MIST_TRY(state.birth,
-           action::local_birth(world.files, world.random, world.clock, seed_file, missing, state.id));
-  return state;
-}
 
 Status write_directory(World& world, const Path& directory, const std::map<std::string, std::string>& files) {
   if (directory.empty()) return error(ErrorKind::Usage, "-o dir= needs a path");
@@ -127,18 +74,12 @@ void print_raw(World& world, const std::map<std::string, std::string>& files) {
 }
 
 Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
-  MIST_TRY(const action::ReleaseState state, offline_state(invocation, world));
+  MIST_TRY(const action::ReleaseState state, offline_state(invocation, world, invocation.argument("NAME")));
   MIST_TRY(Value values, read_values(invocation, world));
   MIST_TRY(const package::Source source, fetch_package(world, invocation.text("package")));
   MIST_TRY(const auto renderer, open_renderer(invocation, world));
   MIST_TRY(package::RenderRequest request, render_request(state, std::move(values)));
-  request.capabilities = [&]() -> Result<package::Capabilities> {
-    package::Capabilities capabilities{invocation.text("kube-version"),
-                                       {std::begin(kBuiltInVersions), std::end(kBuiltInVersions)}};
-    for (std::string& version : invocation.texts("api-versions"))
-      capabilities.api_versions.push_back(std::move(version));
-    return capabilities;
-  };
+  request.capabilities = [&]() -> Result<package::Capabilities> { return offline_capabilities(invocation); };
   const std::string format = invocation.text("output");
   const bool as_release = invocation.enabled("release");
   if (format == "raw" || format.starts_with("dir=")) {

@@ -1,0 +1,92 @@
+#include "action/graph.h"
+#include "apply/desired.h"
+#include "cli/commands.h"
+#include "cli/graph_drawing.h"
+#include "cli/offline.h"
+#include "cli/output.h"
+#include "cli/package_flags.h"
+#include "cli/release_flags.h"
+
+namespace mist::cli {
+namespace {
+
+constexpr Argument kArguments[] = {{.name = "NAME",
+                                    .help = "Name of the release; may be left out with -p",
+                                    .arity = Arity::Optional,
+                                    .completion = Completion::Release}};
+constexpr std::string_view kFormats[] = {"text", "dot", "mermaid", "json"};
+constexpr Flag kFlags[] = {
+    {.name = "package",
+     .letter = 'p',
+     .type = FlagType::Text,
+     .value = "PACKAGE",
+     .help = "A package that need not be installed: it is rendered without a cluster, as generate does",
+     .completion = Completion::Package},
+    {.name = "output",
+     .letter = 'o',
+     .type = FlagType::Choice,
+     .value = "FORMAT",
+     .help = "How to draw it: dot is for Graphviz",
+     .fallback = "text",
+     .choices = kFormats},
+};
+constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kValuesFlags, kOfflineFlags, kSandboxFlags};
+constexpr Example kExamples[] = {
+    {"mistctl graph web", "What comes before what in an installed release, and why"},
+    {"mistctl graph -p ./manifests", "The same of a package, without a cluster"},
+    {"mistctl graph web -o dot | dot -Tsvg > web.svg", "As a picture"},
+};
+
+Result<action::ReleaseGraph> graph_of_package(const Invocation& invocation, World& world) {
+  std::string name = invocation.argument("NAME");
+  if (name.empty()) name = "release";
+  MIST_TRY(const action::ReleaseState state, offline_state(invocation, world, name));
+  MIST_TRY(encoding::Value values, read_values(invocation, world));
+  MIST_TRY(const package::Source source, fetch_package(world, invocation.text("package")));
+  MIST_TRY(const auto renderer, open_renderer(invocation, world));
+  MIST_TRY(package::RenderRequest request, render_request(state, std::move(values)));
+  request.capabilities = [&]() -> Result<package::Capabilities> { return offline_capabilities(invocation); };
+  MIST_TRY(package::Rendered rendered, renderer->render(source, request, world.context));
+  MIST_TRY(std::vector<apply::DesiredObject> desired,
+           apply::prepare_offline(std::move(rendered.objects), state.id));
+  std::vector<release::RenderedObject> objects;
+  objects.reserve(desired.size());
+  for (apply::DesiredObject& object : desired) objects.push_back(std::move(object.rendered));
+  return action::graph_of(state.id, -1, std::move(objects));
+}
+
+Result<action::ReleaseGraph> find_graph(const Invocation& invocation, World& world) {
+  if (invocation.has("package")) return graph_of_package(invocation, world);
+  if (invocation.argument("NAME").empty())
+    return error(ErrorKind::Usage, "NAME is missing")
+        .with_hint("name a release, or a package with -p: mistctl graph -p ./manifests");
+  if (has_values(invocation)) return error(ErrorKind::Usage, "values go with -p only");
+  MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
+  MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
+  return action::graph_of_release(cluster.environment, id, world.context);
+}
+
+Result<ExitCode> run_graph(const Invocation& invocation, World& world) {
+  MIST_TRY(const action::ReleaseGraph graph, find_graph(invocation, world));
+  const std::string format = invocation.text("output");
+  if (format == "json")
+    print_value(world, OutputFormat::Json, graph_value(graph));
+  else if (format == "dot")
+    world.out.write(graph_dot(graph));
+  else if (format == "mermaid")
+    world.out.write(graph_mermaid(graph));
+  else
+    world.out.write(graph_text(graph, world.color_out));
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+constinit const Command kGraphCommand{.path = "graph",
+                                      .summary = "Show what comes before what, and why",
+                                      .run = run_graph,
+                                      .arguments = kArguments,
+                                      .flags = kGroups,
+                                      .examples = kExamples};
+
+}  // namespace mist::cli

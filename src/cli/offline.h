@@ -1,0 +1,40 @@
+#pragma once
+// Rendering a package without a cluster: the flags that stand for what a cluster would say, and what they
+// mean. One thread.
+
+#include <string>
+
+#include "action/environment.h"
+#include "cli/command.h"
+#include "cli/invocation.h"
+#include "cli/world.h"
+#include "package/renderer.h"
+
+namespace mist::cli {
+
+inline constexpr Flag kOfflineFlagList[] = {
+    {.name = "kube-version",
+     .type = FlagType::Text,
+     .value = "VERSION",
+     .help = "Kubernetes version that packages see",
+     .fallback = "v1.36.0"},
+    {.name = "api-versions",
+     .type = FlagType::Texts,
+     .value = "VERSION",
+     .help = "API version that packages see, beside the built-in ones"},
+    {.name = "seed-file",
+     .type = FlagType::Text,
+     .value = "FILE",
+     .help = "Seed and clock of the render; without it one of your own is kept",
+     .completion = Completion::File},
+};
+inline constexpr FlagGroup kOfflineFlags{"Flags in place of a cluster", kOfflineFlagList};
+
+/// A release of that name which isn't installed anywhere, with seed and clock kept on this machine.
+Result<action::ReleaseState> offline_state(const Invocation& invocation, World& world,
+                                           const std::string& name);
+
+/// What kube-version and api-versions give.
+package::Capabilities offline_capabilities(const Invocation& invocation);
+
+}  // namespace mist::cli
