@@ -18,6 +18,7 @@ struct Place {
   ResourceInfo resource;
   std::string ns;
   std::vector<ObjectKey> keys;
+  bool has_owned = false;  // we may have objects there already
 };
 
 ObjectKey key_in(const Place& place, const Value& object) {
@@ -30,10 +31,17 @@ bool absent(const Error& failure) { return failure.kind == ErrorKind::NotFound; 
 
 class Observer {
  public:
-  Observer(kube::Client& client, std::string selector, bool adopt, const Context& context)
-      : client_(client), selector_(std::move(selector)), adopt_(adopt), context_(context) {}
+  Observer(kube::Client& client, std::string part_of, std::string selector, bool adopt,
+           const Context& context)
+      : client_(client),
+        part_of_(std::move(part_of)),
+        selector_(std::move(selector)),
+        adopt_(adopt),
+        context_(context) {}
 
   Status look_at(const Place& place) {
+    // Where nothing is owned, what is in the way is all there can be: one request less, and one round trip.
+    if (!place.has_owned) return look_for_the_rest(place, true);
     kube::ListOptions ours;
     ours.ns = place.ns;
     ours.label_selector = selector_;
@@ -70,15 +78,16 @@ class Observer {
       all.metadata_only = true;
       auto listed = client_.list(place.resource, all, context_);
       if (listed.ok()) {
-        std::set<ObjectKey> nobodys;
+        std::set<ObjectKey> wanted_whole;
         for (Value& item : listed->items) {
           ObjectKey key = key_in(place, item);
           if (!missing.contains(key)) continue;
-          if (adopt_ && item.string_at({"metadata", "labels", release::kPartOfLabel}).empty())
-            nobodys.insert(key);
+          // With our mark, though no record knows it: ours all the same.
+          const std::string_view part_of = item.string_at({"metadata", "labels", release::kPartOfLabel});
+          if (part_of == part_of_ || (adopt_ && part_of.empty())) wanted_whole.insert(key);
           add(std::move(key), {std::move(item), false});
         }
-        return look_closely(place, nobodys);
+        return look_closely(place, wanted_whole);
       }
       if (absent(listed.error())) return {};
       if (listed.error().kind != ErrorKind::Forbidden) return std::move(listed).error();
@@ -86,7 +95,7 @@ class Observer {
     return get(place, missing);
   }
 
-  // What is to be adopted is needed whole: its fields are compared.
+  // What is ours or is to be adopted is needed whole: its fields are compared.
   Status look_closely(const Place& place, const std::set<ObjectKey>& keys) {
     constexpr std::size_t kFew = 8;
     if (keys.size() <= kFew) return get(place, keys);
@@ -117,6 +126,7 @@ class Observer {
   }
 
   kube::Client& client_;
+  const std::string part_of_;
   const std::string selector_;
   const bool adopt_;
   const Context& context_;
@@ -145,24 +155,27 @@ Result<LiveState> observe(kube::Client& client, const release::ReleaseId& releas
     place.resource = object.resource;
     place.ns = object.key.ns;
     place.keys.push_back(object.key);
+    place.has_owned = options.take_over_from.has_value();
   }
   for (const InventoryItem& item : owned) {
     const std::pair where{item.key.group_kind, item.key.ns};
     if (auto known = places.find(where); known != places.end()) {
       known->second.keys.push_back(item.key);
+      known->second.has_owned = true;
       continue;
     }
     MIST_TRY(std::optional<ResourceInfo> resource, resource_of(client, item, context));
-    if (resource) places[where] = {*std::move(resource), item.key.ns, {item.key}};
+    if (resource) places[where] = {*std::move(resource), item.key.ns, {item.key}, true};
   }
 
   std::vector<const Place*> work;
   for (const auto& [where, place] : places) work.push_back(&place);
-  std::string selector = fmt::format("{}={}", release::kPartOfLabel, release::apply_set_id(release));
+  const std::string part_of = release::apply_set_id(release);
+  std::string selector = fmt::format("{}={}", release::kPartOfLabel, part_of);
   if (options.take_over_from)
-    selector = fmt::format("{} in ({},{})", release::kPartOfLabel, release::apply_set_id(release),
+    selector = fmt::format("{} in ({},{})", release::kPartOfLabel, part_of,
                            release::apply_set_id(*options.take_over_from));
-  Observer observer(client, std::move(selector), options.adopt, context);
+  Observer observer(client, part_of, std::move(selector), options.adopt, context);
   MIST_TRY_VOID(parallel_for(work.size(), 16, [&](std::size_t i) {
                   return observer.look_at(*work[i]);
                 }).in("while reading the cluster's state"));

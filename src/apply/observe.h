@@ -1,8 +1,8 @@
 #pragma once
 // What is in the cluster now of everything that a release wants or owns, with few requests: one LIST of our
-// objects for each resource and namespace; what is wanted but not among them by one metadata-only LIST, or by
-// GET when it is a single object or LIST is forbidden. Objects that have the release's mark come back whole,
-// others as metadata.
+// objects for each resource and namespace where the release owns any; what is wanted but not among them by
+// one metadata-only LIST, or by GET when it is a single object or LIST is forbidden. Objects that have the
+// release's mark come back whole, others as metadata.
 
 #include <map>
 #include <optional>

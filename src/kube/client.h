@@ -62,7 +62,8 @@ struct ListOptions {
   std::string label_selector = {};
   std::string field_selector = {};
   bool metadata_only = false;  ///< PartialObjectMetadata: items have apiVersion, kind, metadata only
-  int page_size = 500;
+  /// A page is held in memory twice for a moment; a further page is a round trip more.
+  int page_size = 5000;
 };
 
 struct ObjectList {

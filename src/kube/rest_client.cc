@@ -219,7 +219,8 @@ Result<Value> RestClient::apply(const ObjectRef& ref, const Value& object, const
                                 const Context& context) {
   Query query = {{"fieldManager", options.field_manager},
                  {"force", options.force ? "true" : "false"},
-                 {"fieldValidation", "Strict"}};
+                 // Of an apply it only looks for duplicate keys, by parsing the body again; we print none.
+                 {"fieldValidation", "Ignore"}};
   if (options.dry_run == DryRun::Server) query.emplace_back("dryRun", "All");
   return exchange_with_body("PATCH", object_path(ref), query, std::string(kApplyPatch), object, Repeat::Safe,
                             asked("apply", display(ref)), context);

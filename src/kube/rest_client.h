@@ -54,8 +54,8 @@ class RestClient final : public Client {
   Result<Value> create(const ResourceInfo& resource, const std::string& ns, const Value& object,
                        const Context& context) override;
   Result<Value> update(const ObjectRef& ref, const Value& object, const Context& context) override;
-  /// Unknown and duplicate fields are errors (fieldValidation=Strict), as for kubectl apply --server-side:
-  /// what the server would drop in silence is a mistake of the package.
+  /// An unknown field is an error (of the server's typed conversion, whatever fieldValidation says): what it
+  /// would drop in silence is a mistake of the package.
   Result<Value> apply(const ObjectRef& ref, const Value& object, const ApplyOptions& options,
                       const Context& context) override;
   Result<Value> merge_patch(const ObjectRef& ref, const Value& patch, const Context& context) override;

@@ -63,7 +63,7 @@ TEST_F(RestClientTest, ApplySendsAnApplyPatch) {
   EXPECT_EQ(last().method, "PATCH");
   EXPECT_EQ(last().url,
             "https://h:6443/base/apis/apps/v1/namespaces/shop/deployments/"
-            "api?fieldManager=m%26m&force=true&fieldValidation=Strict&dryRun=All");
+            "api?fieldManager=m%26m&force=true&fieldValidation=Ignore&dryRun=All");
   EXPECT_EQ(http::find_header(last().headers, "content-type"), "application/apply-patch+yaml");
   EXPECT_EQ(last().repeat, http::Repeat::Safe);
   EXPECT_EQ(last_body(), object);
