@@ -15,8 +15,9 @@ import report  # noqa: E402
 import workloads  # noqa: E402
 
 
-def event(verb, resource="configmaps", name="cm-0", stage="ResponseComplete"):
-    return json.dumps({"stage": stage, "verb": verb, "objectRef": {"resource": resource, "name": name}}) + "\n"
+def event(verb, resource="configmaps", name="cm-0", stage="ResponseComplete", query=""):
+    return json.dumps({"stage": stage, "verb": verb, "objectRef": {"resource": resource, "name": name},
+                       "requestURI": f"/api/v1/namespaces/ns/{resource}/{name}{query}"}) + "\n"
 
 
 class AuditTest(unittest.TestCase):
@@ -39,6 +40,11 @@ class AuditTest(unittest.TestCase):
         audit = machine.Audit(self.file.name)
         self.append(event("watch", stage="ResponseStarted") + event("watch"))
         self.assertEqual(audit.take()["requests"], 1)
+
+    def test_a_dry_run_writes_nothing(self):
+        audit = machine.Audit(self.file.name)
+        self.append(event("patch", query="?dryRun=All&fieldManager=x"))
+        self.assertEqual(audit.take(), {"requests": 1, "lists": 0, "writes": 0, "object_writes": 0})
 
     def test_records_of_releases_are_no_objects(self):
         audit = machine.Audit(self.file.name)

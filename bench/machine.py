@@ -65,7 +65,7 @@ class Audit:
                 continue
             counts["requests"] += 1
             counts["lists"] += event["verb"] == "list"
-            if event["verb"] in WRITES:
+            if event["verb"] in WRITES and "dryRun=" not in event.get("requestURI", ""):
                 counts["writes"] += 1
                 where = event.get("objectRef", {})
                 record = where.get("resource") == "secrets" and re.match(r"mistletoe\.|sh\.helm\.release\.", where.get("name", ""))

@@ -76,10 +76,14 @@ class Writer {
   }
 
  private:
-  Result<kube::ObjectRef> reference(const PlannedAction& action) {
-    kube::ObjectRef ref{action.resource, action.key.ns, action.key.name};
-    if (!action.late) return ref;
-    // The definition is established, but the server's handler may be a moment behind it.
+  // Of a kind that this release defines: as its definition says.
+  static kube::ObjectRef reference(const PlannedAction& action) {
+    return {action.resource, action.key.ns, action.key.name};
+  }
+
+  // The same as the server says by now, if it does.
+  kube::ObjectRef served_reference(const PlannedAction& action) {
+    kube::ObjectRef ref = reference(action);
     client_.invalidate_discovery();
     auto served = client_.resource_for(action.key.group_kind, action.resource.gvk.version, context_);
     if (served.ok()) ref.resource = *std::move(served);
@@ -95,7 +99,7 @@ class Writer {
       object["metadata"].set("resourceVersion", "1");
     else
       object["metadata"].set("uid", action.uid);
-    MIST_TRY(kube::ObjectRef ref, reference(action));
+    kube::ObjectRef ref = reference(action);
     if (action.kind == ActionKind::Replace) MIST_TRY_VOID(delete_old(ref, action));
     if (options_.may_write) MIST_TRY_VOID(options_.may_write());
     kube::ApplyOptions apply;
@@ -104,10 +108,12 @@ class Writer {
     auto applied = client_.apply(ref, object, apply, context_);
     // The handler of a new kind appears a moment after its definition is established, and nothing announces
     // it.
+    auto pause = std::chrono::milliseconds(20);
     for (int tries = 0;
-         action.late && tries < 50 && !applied.ok() && applied.error().kind == ErrorKind::NotFound; ++tries) {
-      if (!SystemClock().sleep(std::chrono::milliseconds(200), context_.stop())) break;
-      MIST_TRY(ref, reference(action));
+         action.late && tries < 54 && !applied.ok() && applied.error().kind == ErrorKind::NotFound; ++tries) {
+      if (!SystemClock().sleep(pause, context_.stop())) break;
+      pause = std::min(pause * 2, std::chrono::milliseconds(200));
+      ref = served_reference(action);
       applied = client_.apply(ref, object, apply, context_);
     }
     if (!applied.ok() && create && applied.error().kind == ErrorKind::Conflict) {
@@ -398,7 +404,8 @@ RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>&
     return report;
   }
   Remover remover(client, removals, *order, part_of, wait, events, context, may_write);
-  const GraphRun run = run_graph(*order, 32, [&](Node node) { return remover.remove(node); }, context);
+  const GraphRun run =
+      run_graph(*order, ExecuteOptions{}.parallel, [&](Node node) { return remover.remove(node); }, context);
   report.outcomes = outcomes(run, removals.size());
   const auto name_of = [&](Node node) {
     return node < removals.size() ? removals[node].key.display() : "everything else";

@@ -15,7 +15,9 @@
 namespace mist::apply {
 
 struct ExecuteOptions {
-  std::size_t parallel = 32;
+  /// As many as one HTTP/2 connection takes with room to spare; more wait at the server, fewer wait for a far
+  /// one.
+  std::size_t parallel = 64;
   bool force_conflicts = false;
   std::string field_manager = "mistctl";
   Duration edge_timeout = std::chrono::minutes(5);  ///< of each wait that an edge asks for (edge_wait.h)

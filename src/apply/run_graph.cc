@@ -79,8 +79,11 @@ class Runner : public std::enable_shared_from_this<Runner> {
       run_.failures.emplace_back(node, std::move(status).error());
       schedule_.failed(node);
     }
+    const std::size_t waiting = queue_.size();
     refill();
-    wake_.notify_all();
+    if (running_ == 0 && queue_.empty()) return wake_.notify_all();
+    // One for each that became ready: waking all would cost more than many a node's work.
+    for (std::size_t i = waiting; i < queue_.size(); ++i) wake_.notify_one();
   }
 
   const NodeWork& work_;
