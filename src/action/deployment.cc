@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "apply/announce.h"
 #include "apply/wait.h"
 #include "base/text.h"
 
@@ -130,6 +131,7 @@ Status Deployment::journal() {
 }
 
 apply::Execution Deployment::write() {
+  environment_.events.planned(apply::announcement(look_.plan, look_.state.id, revision_.action));
   Activity activity(environment_.events,
                     fmt::format("applying {}", plural(look_.plan.writes.size(), "object")));
   apply::ExecuteOptions execute_options;

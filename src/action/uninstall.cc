@@ -5,6 +5,7 @@
 #include <mutex>
 #include <set>
 
+#include "apply/announce.h"
 #include "apply/execute.h"
 #include "apply/observe.h"
 #include "apply/wait.h"
@@ -210,6 +211,7 @@ Result<UninstallReport> uninstall(const Environment& environment, const Uninstal
                *plan.state.anchor, {.head = head, .lock = {}, .group_kinds = {}, .additional_namespaces = {}},
                lock_options, context));
 
+  environment.events.planned(apply::announcement(plan.removals, plan.id, "uninstall"));
   UninstallReport report;
   for (const PlannedAction& action : plan.removals) {
     if (action.kind != ActionKind::Retain) continue;

@@ -3,6 +3,7 @@
 // makes Kubernetes Events of it. Sinks may be called from any thread and must not block for long.
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,6 +37,34 @@ struct ObjectProgress {
   std::string detail;  ///< "1 of 3 replicas ready"
 };
 
+/// What is about to be done to the objects of a release, and why; said once, before the first write. When the
+/// release turns out to have moved and is looked at again, the later one counts.
+struct PlanAnnounced {
+  struct Field {
+    std::string path;  ///< ".spec.replicas"
+    std::string file = {};
+    std::uint32_t line = 0;  ///< 0: unknown
+  };
+  struct Awaited {
+    std::string object;  ///< what has to be there, or gone, before
+    std::string reason = {};
+  };
+  struct Object {
+    std::string object;      ///< "Deployment shop/api", as in ObjectProgress
+    std::string group = {};  ///< API group
+    std::string action;      ///< "create", "update", "unchanged", "delete", "retain", …
+    std::string reason = {};
+    std::vector<Field> fields = {};   ///< that differ
+    std::vector<Awaited> after = {};  ///< what it waits for; a few, when it waits for nearly everything
+    std::size_t more_after = 0;       ///< how many more
+  };
+  std::string operation;  ///< "install"
+  std::string ns;
+  std::string release;
+  int revision = -1;  ///< that it makes; -1: none
+  std::vector<Object> objects = {};
+};
+
 class EventSink {
  public:
   virtual ~EventSink() = default;
@@ -43,6 +72,8 @@ class EventSink {
   virtual void began(const ActivityBegan& event) = 0;
   virtual void ended(const ActivityEnded& event) = 0;
   virtual void object(const ObjectProgress& event) = 0;
+  /// Most listeners have no use for it.
+  virtual void planned(const PlanAnnounced& /*event*/) {}
 
   void warn(std::string text) { message({EventLevel::Warning, std::move(text)}); }
   void info(std::string text) { message({EventLevel::Info, std::move(text)}); }

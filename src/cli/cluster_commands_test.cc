@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "base/text.h"
 #include "cli/commands.h"
 #include "encoding/json.h"
 #include "encoding/schema.h"
@@ -62,6 +65,87 @@ TEST_F(ClusterCommands, PrintWhatTheirSchemasSay) {
   printed({"uninstall", "web", "--dry-run"}, "uninstall");
   printed({"uninstall", "web", "--yes"}, "uninstall");
   EXPECT_EQ(printed({"list"}, "list").find("releases")->size(), 0u);
+}
+
+// The lines of stderr, each checked against schemas/events.schema.json.
+struct Events : ClusterCommands {
+  std::vector<Value> events(std::vector<std::string> args) {
+    args.insert(args.end(), {"--events", "jsonl"});
+    (void)run(args);
+    const Path path = testing::source_dir() / "schemas/events.schema.json";
+    const auto schema = encoding::Schema::compile(*encoding::parse_json(*fake.files.read(path)));
+    EXPECT_TRUE(schema.ok()) << schema.error().to_line();
+    std::vector<Value> events;
+    std::string text = fake.err.take();
+    EXPECT_TRUE(text.ends_with('\n'));
+    text.pop_back();
+    for (const std::string_view line : split(text, '\n')) {
+      auto event = encoding::parse_json(line);
+      EXPECT_TRUE(event.ok()) << line;
+      if (!event.ok()) continue;
+      for (const encoding::SchemaIssue& issue : schema->validate(*event))
+        ADD_FAILURE() << issue.message << "\n" << line;
+      events.push_back(*std::move(event));
+    }
+    return events;
+  }
+  static std::size_t count(const std::vector<Value>& events, std::string_view kind) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(events, [&](const Value& event) { return event.string_at("event") == kind; }));
+  }
+};
+
+TEST_F(Events, AreJsonLinesThatEndWithHowItEnded) {
+  const auto installed = events({"install", "web", "-p", package.string()});
+  EXPECT_EQ(count(installed, "plan"), 1u);
+  EXPECT_EQ(count(installed, "object"), 2u);
+  EXPECT_EQ(installed.back().string_at("event"), "finished");
+  EXPECT_EQ(installed.back().find("exitCode")->as_int(), 0);
+  EXPECT_EQ(count(installed, "finished"), 1u);
+  EXPECT_THAT(fake.out.take(), HasSubstr("web is installed at revision 0"));
+  const auto again = events({"install", "web", "-p", package.string(), "-o", "json"});
+  EXPECT_EQ(again.back().find("exitCode")->as_int(), 1);
+  EXPECT_EQ(again.back().string_at({"error", "kind"}), "Conflict");
+  EXPECT_EQ(fake.out.take(), "");
+  EXPECT_EQ(events({"nonsense"}).back().find("exitCode")->as_int(), 2);
+  EXPECT_EQ(events({"status", "web", "-q"}).size(), 1u);
+  manifest("{apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {a: \"2\"}}");
+  const auto upgraded = events({"upgrade", "web"});
+  for (const Value& event : upgraded) {
+    if (event.string_at("event") != "plan") continue;
+    EXPECT_EQ(event.string_at("operation"), "upgrade");
+    const Value& object = event.find("objects")->as_array()[0];
+    EXPECT_EQ(object.string_at("action"), "update");
+    EXPECT_EQ(object.find("fields")->as_array()[0].string_at("path"), ".data.a");
+  }
+  EXPECT_EQ(count(events({"uninstall", "web", "--yes"}), "plan"), 1u);
+}
+
+TEST_F(ClusterCommands, ExplainSaysWhyWithoutValues) {
+  ASSERT_EQ(run({"install", "web", "-p", package.string(), "--explain"}), ExitCode::Ok);
+  const std::string said = fake.err.take();
+  EXPECT_THAT(said, HasSubstr("plan: install default/web, revision 0\n  create ConfigMap default/one: "));
+  manifest("{apiVersion: v1, kind: Secret, metadata: {name: key}, stringData: {password: hunter3}}");
+  ASSERT_EQ(run({"upgrade", "web", "--dry-run", "--explain"}), ExitCode::Ok);
+  const std::string planned = fake.out.take();
+  EXPECT_THAT(planned, HasSubstr("update Secret default/key"));
+  EXPECT_THAT(planned, HasSubstr("    .data.password\n"));
+  EXPECT_THAT(planned, HasSubstr("delete ConfigMap default/one"));
+  EXPECT_THAT(planned, ::testing::Not(HasSubstr("aHVudGVyM")));
+}
+
+TEST_F(ClusterCommands, ASummaryCountsTellsTheTimeAndWhatIsNext) {
+  manifest(
+      "{apiVersion: apps/v1, kind: Deployment, metadata: {name: api}, spec: {selector: {matchLabels: "
+      "{a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}}");
+  ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+  // A fake clock runs while the lock is kept.
+  EXPECT_THAT(
+      fake.out.take(),
+      ::testing::MatchesRegex("web is installed at revision 0 in namespace default: 1 created in [0-9.ms]+\n"
+                              "next: mistctl status web tells when it is ready; --wait waits for that\n"));
+  ASSERT_EQ(run({"upgrade", "web", "-p", package.string(), "-q"}), ExitCode::Ok);
+  EXPECT_EQ(fake.out.take(), "web is as wanted, at revision 0: nothing was written\n");
 }
 
 TEST_F(ClusterCommands, SecretsAreShownOnlyWhenAskedFor) {

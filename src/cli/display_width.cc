@@ -75,6 +75,21 @@ std::string fit_width(std::string_view text, int columns) {
   return std::string(text.substr(0, text.size() - rest.size())) + "…";
 }
 
+std::string fit_middle(std::string_view text, int columns) {
+  const int width = display_width(text);
+  if (width <= columns) return std::string(text);
+  if (columns < 5) return fit_width(text, columns);
+  const int tail = (columns - 1) / 2;
+  std::string_view rest = text;
+  for (int left = width; left > tail;) {
+    std::string_view after = rest;
+    left -= width_of(take(after));
+    rest = after;
+  }
+  // fit_width ends in the "…" that stands for the middle.
+  return fit_width(text, columns - display_width(rest)) + std::string(rest);
+}
+
 std::string pad_width(std::string_view text, int columns) {
   std::string padded(text);
   padded.append(static_cast<std::size_t>(std::max(0, columns - display_width(text))), ' ');

@@ -9,6 +9,7 @@
 namespace mist::cli {
 
 inline constexpr std::string_view kColorChoices[] = {"auto", "always", "never"};
+inline constexpr std::string_view kEventsChoices[] = {"auto", "lines", "jsonl"};
 inline constexpr Flag kGlobalFlagList[] = {
     {.name = "kubeconfig",
      .type = FlagType::Text,
@@ -32,6 +33,13 @@ inline constexpr Flag kGlobalFlagList[] = {
      .help = "Colors: auto is on a terminal, unless NO_COLOR is set or TERM is dumb",
      .fallback = "auto",
      .choices = kColorChoices},
+    {.name = "events",
+     .type = FlagType::Choice,
+     .value = "FORM",
+     .help = "Progress on standard error: auto is a live picture on a terminal and lines elsewhere; jsonl is "
+             "one JSON object for each event",
+     .fallback = "auto",
+     .choices = kEventsChoices},
     {.name = "quiet", .letter = 'q', .help = "No progress; only results, warnings and errors"},
     {.name = "verbose",
      .letter = 'v',

@@ -367,15 +367,27 @@ std::string usage_line(const Command& command) {
   return line + " [flags]";
 }
 
-bool asks_for_json(std::span<const std::string> args) {
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    const std::string_view argument = args[i];
-    if (argument == "--") return false;
-    if (argument == "-ojson" || argument == "-o=json" || argument == "--output=json") return true;
-    if ((argument == "-o" || argument == "--output") && i + 1 < args.size() && args[i + 1] == "json")
+namespace {
+
+// Whether one of `whole` stands among the flags, or one of `names` followed by `value`.
+bool asks_for(std::span<const std::string> args, std::initializer_list<std::string_view> whole,
+              std::initializer_list<std::string_view> names, std::string_view value) {
+  for (std::size_t i = 0; i < args.size() && args[i] != "--"; ++i) {
+    if (std::ranges::find(whole, args[i]) != whole.end()) return true;
+    if (std::ranges::find(names, args[i]) != names.end() && i + 1 < args.size() && args[i + 1] == value)
       return true;
   }
   return false;
+}
+
+}  // namespace
+
+bool asks_for_json(std::span<const std::string> args) {
+  return asks_for(args, {"-ojson", "-o=json", "--output=json"}, {"-o", "--output"}, "json");
+}
+
+bool asks_for_events(std::span<const std::string> args) {
+  return asks_for(args, {"--events=jsonl"}, {"--events"}, "jsonl");
 }
 
 }  // namespace mist::cli

@@ -34,5 +34,7 @@ std::string usage_line(const Command& command);
 
 /// True if `args` ask for JSON, even where the rest of them can't be parsed: errors then follow that form.
 bool asks_for_json(std::span<const std::string> args);
+/// The same of --events jsonl: then the last line of standard error says how the run ended.
+bool asks_for_events(std::span<const std::string> args);
 
 }  // namespace mist::cli

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "cli/duration.h"
+#include "cli/explain.h"
 #include "cli/style.h"
 
 namespace mist::cli {
@@ -49,7 +50,7 @@ void PlainProgress::ended(const ActivityEnded& event) {
 }
 
 void PlainProgress::object(const ObjectProgress& event) {
-  if (options_.quiet) return;
+  if (options_.quiet || (event.state == "unchanged" && options_.verbosity == 0)) return;
   std::string text = fmt::format("{}: {}", event.object, event.state);
   if (!event.detail.empty()) text += fmt::format(" ({})", event.detail);
   const std::lock_guard lock(mutex_);
@@ -57,6 +58,10 @@ void PlainProgress::object(const ObjectProgress& event) {
   if (last == text) return;
   last = text;
   line(escape_controls(text));
+}
+
+void PlainProgress::planned(const PlanAnnounced& event) {
+  if (options_.explain && !options_.quiet) err_.write(explanation(event, color_));
 }
 
 void PlainProgress::watch(std::stop_token stop) {

@@ -2,7 +2,8 @@
 // Progress as lines, for pipes, logs and -v:
 //
 //   … compiling hello-web 0.1.0            an activity that takes longer than kShowActivityAfter
-//   Deployment shop/api: created           an object moved on; the same line isn't repeated
+//   Deployment shop/api: created           an object moved on; the same line isn't repeated, and what stays
+//                                          unchanged is silent (but for -v)
 //   warning: …
 //
 // Lines that begin with "… " depend on how fast the machine is; all others don't.
@@ -26,6 +27,7 @@ class PlainProgress final : public EventSink {
   void began(const ActivityBegan& event) override;
   void ended(const ActivityEnded& event) override;
   void object(const ObjectProgress& event) override;
+  void planned(const PlanAnnounced& event) override;
 
  private:
   struct Running {

@@ -1,15 +1,19 @@
 #include "cli/progress.h"
 
+#include "cli/jsonl_progress.h"
 #include "cli/live_progress.h"
 #include "cli/plain_progress.h"
 
 namespace mist::cli {
 
 std::unique_ptr<EventSink> make_progress(const ProgressOptions& options, World& world) {
+  if (options.form == ProgressForm::Jsonl)
+    return std::make_unique<JsonlProgress>(options, world.err, world.clock);
   const bool dumb = world.environment("TERM").value_or("dumb") == "dumb";
-  if (options.quiet || options.verbosity > 0 || !world.err.is_terminal() || dumb)
+  if (options.form == ProgressForm::Lines || options.quiet || options.verbosity > 0 ||
+      !world.err.is_terminal() || dumb)
     return std::make_unique<PlainProgress>(options, world.err, world.clock, world.color_err);
-  return std::make_unique<LiveProgress>(world.err, world.clock, world.color_err);
+  return std::make_unique<LiveProgress>(options, world.err, world.clock, world.color_err);
 }
 
 }  // namespace mist::cli

@@ -11,15 +11,24 @@
 
 namespace mist::cli {
 
+enum class ProgressForm : std::uint8_t {
+  Auto,   ///< the live area on a terminal that can draw it, else lines
+  Lines,  ///< lines, also on a terminal
+  Jsonl,  ///< one JSON object for each event (docs/output.md)
+};
+
 struct ProgressOptions {
   bool quiet = false;
   int verbosity = 0;
+  ProgressForm form = ProgressForm::Auto;
+  bool explain = false;  ///< the reasons of a plan, before it is carried out
 };
 
 /// Activities shorter than this are never shown (except by -v).
 inline constexpr Duration kShowActivityAfter = std::chrono::milliseconds(150);
 
-/// Warnings only (quiet), plain lines (no terminal, or verbose), or the live area (live_progress.h).
+/// Warnings only (quiet), plain lines (no terminal, or verbose), the live area (live_progress.h), or JSON
+/// lines (jsonl_progress.h).
 /// Destroying the sink leaves a clean screen.
 std::unique_ptr<EventSink> make_progress(const ProgressOptions& options, World& world);
 

@@ -30,7 +30,8 @@ class Screen {
       } else if (text[i] == '\x1b') {
         const std::size_t end = text.find_first_not_of("0123456789;", i + 2);
         const std::string number(text.substr(i + 2, end - i - 2));
-        if (text[end] == 'A') row_ -= std::stoul(number);
+        if (text[end] == 'A') row_ -= number.empty() ? 1 : std::stoul(number);
+        if (text[end] == 'K' && lines_[row_].size() > column_) lines_[row_].resize(column_);
         if (text[end] == 'J') {
           lines_.resize(row_ + 1);
           lines_[row_].resize(column_);
@@ -93,7 +94,7 @@ struct Live : ::testing::Test {
   std::unique_ptr<LiveProgress> live = [this] {
     err.width = 40;
     err.height = 10;
-    return std::make_unique<LiveProgress>(err, clock, false);
+    return std::make_unique<LiveProgress>(ProgressOptions{}, err, clock, false);
   }();
 };
 
@@ -106,14 +107,53 @@ TEST_F(Live, ShowsOnlyWhatTakesLonger) {
   EXPECT_EQ(screen(), "");
 }
 
-TEST_F(Live, FinishedObjectsScrollAboveTheArea) {
+TEST_F(Live, TheLastPictureOfTheTreeStays) {
   live->object({"ConfigMap a", "created", ""});
-  live->object({"Deployment b", "waiting", "0 of 1 ready"});
+  live->object({"Deployment b", "waiting", "0 of 1"});
   clock.advance(1500ms);
-  EXPECT_EQ(screen().substr(0, screen().find('\n') + 1), "ConfigMap a created\n");
-  EXPECT_NE(screen().find(" Deployment b  waiting: 0 of 1"), std::string::npos);
+  EXPECT_EQ(screen(), "✓ ConfigMap a  created\n⠋ Deployment b  waiting: 0 of 1  1.5s\n");
   live->object({"Deployment b", "ready", ""});
-  EXPECT_EQ(screen(), "ConfigMap a created\nDeployment b ready\n");
+  live.reset();
+  EXPECT_EQ(shown(), "✓ ConfigMap a  created\n✓ Deployment b  ready\n");
+}
+
+TEST_F(Live, RewritesOnlyTheLinesThatChanged) {
+  live->object({"ConfigMap a", "created", ""});
+  live->object({"Deployment b", "waiting", "0 of 1"});
+  (void)screen();
+  live->object({"Deployment b", "waiting", "1 of 1"});
+  live->draw();
+  const std::string text = err.take();
+  EXPECT_EQ(text.find("ConfigMap"), std::string::npos) << text;
+  EXPECT_EQ(text.find("\x1b[J"), std::string::npos) << "nothing is blank in between";
+  terminal.write(text);
+  EXPECT_EQ(terminal.text(), "✓ ConfigMap a  created\n⠋ Deployment b  waiting: 1 of 1  0.0s\n");
+}
+
+TEST_F(Live, AnAreaThatBecomesSmallerLeavesNothingBehind) {
+  live->began({1, "working"});
+  live->object({"Deployment b", "waiting", ""});
+  clock.advance(1s);
+  (void)screen();
+  live->ended({1, true});
+  EXPECT_EQ(screen(), "⠋ Deployment b  waiting  1.0s\n");
+  live->object({"Deployment b", "ready", ""});
+  EXPECT_EQ(screen(), "✓ Deployment b  ready\n");
+  live->warn("late");
+  EXPECT_EQ(shown(), "warning: late\n✓ Deployment b  ready\n");
+}
+
+TEST_F(Live, ExplainsAPlanBeforeItIsCarriedOut) {
+  live = std::make_unique<LiveProgress>(ProgressOptions{.explain = true}, err, clock, false);
+  live->planned({.operation = "install",
+                 .ns = "shop",
+                 .release = "web",
+                 .revision = 0,
+                 .objects = {{.object = "Job x", .action = "create", .reason = "it isn't there"}}});
+  live->object({"Job x", "created", ""});
+  live.reset();
+  EXPECT_EQ(shown(),
+            "plan: install shop/web, revision 0\n  create Job x: it isn't there\n✓ Job x  created\n");
 }
 
 TEST_F(Live, WarningsAppearAtOnceAboveTheArea) {
@@ -151,7 +191,15 @@ TEST_F(Live, ANarrowedTerminalIsStillErasedWhole) {
   live->object({"Deployment a-rather-long-name", "ready", ""});
   live->object({"Deployment b-rather-long-name", "ready", ""});
   live.reset();
-  EXPECT_EQ(shown(), "Deployment a-rat\nher-long-name re\nady\nDeployment b-rat\nher-long-name re\nady\n");
+  EXPECT_EQ(shown(), "  Deployment\n✓   a-ra…ame  …\n✓   b-ra…ame  …\n");
+}
+
+TEST_F(Live, AWidenedTerminalIsUsed) {
+  live->object({"Deployment a-very-long-name-of-something", "waiting", "1 of 2"});
+  (void)screen();
+  err.width = 80;
+  terminal.resize(80);
+  EXPECT_EQ(screen(), "⠋ Deployment a-very-long-name-of-something  waiting: 1 of 2  0.0s\n");
 }
 
 TEST_F(Live, ManyRowsAreCounted) {
@@ -159,12 +207,11 @@ TEST_F(Live, ManyRowsAreCounted) {
   clock.advance(1s);
   const std::string text = screen();
   EXPECT_EQ(std::ranges::count(text, '\n'), 9);
-  EXPECT_NE(text.find("… and 22 more"), std::string::npos);
+  EXPECT_NE(text.find("… and 23 more"), std::string::npos) << text;
 }
 
 TEST_F(Live, LeavesACleanScreen) {
   live->began({1, "working"});
-  live->object({"Deployment b", "waiting", "long"});
   clock.advance(1s);
   (void)screen();
   live.reset();
@@ -193,8 +240,9 @@ TEST_F(Live, ThreadsMayReportAtOnce) {
       }
     });
   threads.clear();
+  err.height = 2000;
   live.reset();
-  EXPECT_EQ(std::ranges::count(shown(), '\n'), 1600);
+  EXPECT_EQ(std::ranges::count(shown(), '\n'), 1601);
 }
 
 struct Plain : ::testing::Test {
@@ -214,6 +262,21 @@ TEST_F(Plain, SaysEachThingOnce) {
   plain->object({"Job a", "waiting", "0 of 1"});
   plain->object({"Job a", "ready", ""});
   EXPECT_EQ(err.take(), "hello\nwarning: careful\\x07\nJob a: waiting (0 of 1)\nJob a: ready\n");
+}
+
+TEST_F(Plain, WhatStaysAsItIsIsNoNews) {
+  sink({})->object({"Job a", "unchanged", ""});
+  EXPECT_EQ(err.take(), "");
+  sink({.verbosity = 1})->object({"Job a", "unchanged", ""});
+  EXPECT_EQ(err.take(), "Job a: unchanged\n");
+}
+
+TEST_F(Plain, ExplainsWhereItIsAskedTo) {
+  const PlanAnnounced plan{.operation = "upgrade", .ns = "shop", .release = "web", .revision = 3};
+  sink({})->planned(plan);
+  EXPECT_EQ(err.take(), "");
+  sink({.explain = true})->planned(plan);
+  EXPECT_EQ(err.take(), "plan: upgrade shop/web, revision 3\n");
 }
 
 TEST_F(Plain, ShortActivitiesStaySilent) {
@@ -268,6 +331,8 @@ TEST(MakeProgress, DrawsOnlyOnACapableTerminal) {
   EXPECT_TRUE(live());
   EXPECT_FALSE(live({.quiet = true}));
   EXPECT_FALSE(live({.verbosity = 1}));
+  EXPECT_FALSE(live({.form = ProgressForm::Lines}));
+  EXPECT_FALSE(live({.form = ProgressForm::Jsonl}));
   fake.environment["TERM"] = "dumb";
   EXPECT_FALSE(live());
 }

@@ -8,8 +8,12 @@
 #include <set>
 #include <span>
 
+#include "apply/announce.h"
+#include "apply/readiness.h"
 #include "base/text.h"
 #include "cli/cluster.h"
+#include "cli/duration.h"
+#include "cli/explain.h"
 #include "cli/output.h"
 #include "crypto/random_stream.h"
 
@@ -58,6 +62,24 @@ std::string counts(const apply::Plan& plan, bool dry) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, dry ? each.planned : each.done);
   }
   return text.empty() ? "no objects" : text;
+}
+
+// Kinds whose being written says nothing yet about their working.
+bool starts_something(const apply::PlannedAction& action) {
+  const std::string& kind = action.key.group_kind.kind;
+  return action.kind != ActionKind::Unchanged && apply::has_readiness_rule(action.key.group_kind) &&
+         kind != "Namespace" && kind != "CustomResourceDefinition";
+}
+
+// What a person does next: look whether what was written runs too.
+std::string what_next(const Invocation& invocation, const action::DeployReport& report) {
+  if (invocation.enabled("wait")) return {};
+  const auto starting = static_cast<std::size_t>(std::ranges::count_if(report.plan.writes, starts_something));
+  if (starting == 0) return {};
+  const std::string place = invocation.has("namespace") ? " -n " + report.id.ns : "";
+  return fmt::format("next: mistctl status {}{} tells when {} ready; --wait waits for that\n", report.id.name,
+                     place,
+                     starting == 1 ? "it is" : fmt::format("its {} are", plural(starting, "workload")));
 }
 
 Value actions_value(const apply::Plan& plan) {
@@ -178,12 +200,19 @@ void print_deploy_report(const Invocation& invocation, World& world, const actio
       for (const apply::PlannedAction& action : *list)
         table.add({{std::string(apply::to_string(action.kind))}, {action.key.display()}, {action.reason}});
     }
-    world.out.write(table.render(world.color_out));
+    if (invocation.enabled("explain"))
+      world.out.write(
+          explanation(apply::announcement(report.plan, report.id, std::string(invocation.command().path)),
+                      world.color_out));
+    else
+      world.out.write(table.render(world.color_out));
     world.out.write(fmt::format("{}: {}; nothing was written\n", report.id.name, counts(report.plan, true)));
     return;
   }
-  world.out.write(fmt::format("{} {} at revision {} in namespace {}: {}\n", report.id.name, did,
-                              report.revision, report.id.ns, counts(report.plan, false)));
+  world.out.write(fmt::format("{} {} at revision {} in namespace {}: {} in {}\n", report.id.name, did,
+                              report.revision, report.id.ns, counts(report.plan, false),
+                              format_elapsed(world.clock.steady_now() - world.began)));
+  if (!invocation.enabled("quiet")) world.out.write(what_next(invocation, report));
   if (!report.message.empty()) world.out.write("\n" + escape_controls(report.message, true) + "\n");
 }
 

@@ -28,6 +28,7 @@ inline constexpr Flag kDeployFlagList[] = {
      .fallback = "none",
      .choices = kDryRunChoices,
      .implied = "client"},
+    {.name = "explain", .help = "Say what the plan does to each object and why, before it is carried out"},
     {.name = "create-namespace", .help = "Create the release's namespace if it does not exist"},
     {.name = "force-conflicts", .help = "Take fields that other field managers own"},
     {.name = "replace", .help = "Delete and create anew what can't be changed in place"},

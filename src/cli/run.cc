@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cli/help.h"
+#include "cli/jsonl_progress.h"
 #include "cli/parse.h"
 #include "cli/progress.h"
 #include "cli/report.h"
@@ -12,13 +13,22 @@
 namespace mist::cli {
 namespace {
 
+ProgressOptions progress_options(const Invocation& invocation) {
+  const std::string form = invocation.text("events");
+  return {.quiet = invocation.enabled("quiet"),
+          .verbosity = invocation.count("verbose"),
+          .form = form == "jsonl"   ? ProgressForm::Jsonl
+                  : form == "lines" ? ProgressForm::Lines
+                                    : ProgressForm::Auto,
+          .explain = find_flag(invocation.command(), "explain") != nullptr && invocation.enabled("explain")};
+}
+
 Result<ExitCode> call(const Invocation& invocation, World& world) {
   const std::string color = invocation.text("color");
   world.color_out = wants_color(color, world.out, world);
   world.color_err = wants_color(color, world.err, world);
   // The screen is clean again before anything else is written to it.
-  const auto progress =
-      make_progress({.quiet = invocation.enabled("quiet"), .verbosity = invocation.count("verbose")}, world);
+  const auto progress = make_progress(progress_options(invocation), world);
   world.events = progress.get();
   auto result = invocation.command().run(invocation, world);
   world.events = nullptr;
@@ -41,12 +51,18 @@ Result<ExitCode> parse_and_call(std::span<const std::string> args, World& world,
 ExitCode run(std::span<const std::string> args, World& world, const CommandTable& table) {
   const std::vector<std::string> version{"version"};
   if (args.size() == 1 && args[0] == "--version") args = version;
+  world.began = world.clock.steady_now();
   auto result = parse_and_call(args, world, table);
   // Also after a failure: what was printed before it still has to arrive, or the user must know.
   Status flushed = world.out.flush();
   if (result.ok() && !flushed.ok()) result = std::move(flushed).error();
-  if (result.ok()) return *result;
-  const ExitCode code = exit_code_of(result.error());
+  const ExitCode code = result.ok() ? *result : exit_code_of(result.error());
+  if (asks_for_events(args)) {
+    world.err.write(finished_event(world.clock.now(), world.clock.steady_now() - world.began, code,
+                                   result.ok() ? nullptr : &result.error()));
+    return code;
+  }
+  if (result.ok()) return code;
   if (asks_for_json(args))
     world.err.write(encoding::to_json(error_to_value(result.error(), code)) + "\n");
   else

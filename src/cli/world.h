@@ -77,7 +77,8 @@ struct World {
   Clock& clock;
   Random& random;
   std::function<std::optional<std::string>(std::string_view name)> environment;
-  Context context = {};  ///< stops at Ctrl-C and SIGTERM
+  Context context = {};   ///< stops at Ctrl-C and SIGTERM
+  SteadyTime began = {};  ///< when run() began, for "in 4.2s"
 
   /// Where progress goes; run() puts the sink that the flags ask for here before a handler starts. Never null
   /// in a handler.
