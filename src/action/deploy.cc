@@ -2,7 +2,10 @@
 
 #include "action/deployment.h"
 #include "action/look.h"
+#include "action/recover.h"
+#include "action/rollback.h"
 #include "action/server_dry_run.h"
+#include "base/text.h"
 
 namespace mist::action {
 
@@ -38,34 +41,75 @@ DeployReport report_of(Look look) {
   report.dry_run = look.options.dry_run;
   report.package = look.rendered.package;
   report.message = std::move(look.rendered.message);
+  report.restores = look.rendered.restores;
   report.revision = look.plan.revision;
   report.plan = std::move(look.plan);
   return report;
 }
 
-Result<DeployReport> deploy_once(const Environment& environment, const release::ReleaseId& id,
-                                 const Intent& intent, const DeployOptions& options, const Context& context) {
-  MIST_TRY(Look seen, look(environment, id, intent, options, context));
-  if (intent.may_change_nothing && seen.nothing_new) {
-    const int deployed = seen.state.deployed->number;
-    DeployReport report = report_of(std::move(seen));
+// A deployment that failed may have a revision to undo.
+struct Try {
+  Result<DeployReport> report;
+  std::optional<Deployment::Recorded> failed = {};
+};
+
+Try try_deploy(const Environment& environment, ReleaseState state, const Intent& intent,
+               const DeployOptions& options, const Context& context) {
+  const release::ReleaseId id = state.id;
+  auto seen = look(environment, std::move(state), intent, options, context);
+  if (!seen.ok()) return {std::move(seen).error()};
+  if (intent.may_change_nothing && seen->nothing_new) {
+    const int deployed = seen->state.deployed->number;
+    DeployReport report = report_of(*std::move(seen));
     report.changed = false;
     report.revision = deployed;
-    return report;
+    return {std::move(report)};
   }
-  MIST_TRY_VOID(apply::refuse_conflicts(seen.plan));
-  if (options.dry_run == DryRun::Server)
-    MIST_TRY_VOID(dry_run_on_server(environment, seen.plan, seen.options.force_conflicts, context));
-  if (options.dry_run != DryRun::No) return report_of(std::move(seen));
-  if (seen.namespace_missing) {
-    MIST_TRY_VOID(create_namespace(environment, id.ns, context));
-    MIST_TRY_VOID(look_again(environment, seen, context));
-    MIST_TRY_VOID(apply::refuse_conflicts(seen.plan));
+  if (Status agreed = apply::refuse_conflicts(seen->plan); !agreed) return {std::move(agreed).error()};
+  if (options.dry_run == DryRun::Server) {
+    const bool force = seen->options.force_conflicts;
+    if (Status checked = dry_run_on_server(environment, seen->plan, force, context); !checked)
+      return {std::move(checked).error()};
   }
-  seen.live.clear();  // thousands of objects are not kept through the run
-  Deployment deployment(environment, seen, intent.action);
-  MIST_TRY_VOID(deployment.run(context));
-  return report_of(std::move(seen));
+  if (options.dry_run != DryRun::No) return {report_of(*std::move(seen))};
+  if (seen->namespace_missing) {
+    if (Status made = create_namespace(environment, id.ns, context); !made) return {std::move(made).error()};
+    if (Status again = look_again(environment, *seen, context); !again) return {std::move(again).error()};
+    if (Status agreed = apply::refuse_conflicts(seen->plan); !agreed) return {std::move(agreed).error()};
+  }
+  seen->live.clear();  // thousands of objects are not kept through the run
+  Deployment deployment(environment, *seen, intent.action);
+  if (Status done = deployment.run(context); !done) return {std::move(done).error(), deployment.failed()};
+  return {report_of(*std::move(seen))};
+}
+
+// The error of a failed run, with what became of returning to what was there before.
+Error rolled_back(const Environment& environment, const release::ReleaseId& id,
+                  const Deployment::Recorded& failed, DeployOptions options, Error failure,
+                  const Context& context) {
+  const std::string by_hand = fmt::format("mistctl recover {} -n {} --undo", id.name, id.ns);
+  if (!context.check()) {
+    failure.hint = fmt::format("it was not rolled back, because it was stopped; {} does that", by_hand);
+    return failure;
+  }
+  environment.events.warn(
+      fmt::format("rolling back, because v{} failed: {}", failed.number, failure.message));
+  options.rollback_on_failure = false;
+  const auto undone = undo_revision(environment, id, failed.number, failed.attempt, options, context);
+  if (!undone.ok()) {
+    failure.frames.push_back(fmt::format("rolling back failed too: {}", undone.error().to_line()));
+    failure.hint = fmt::format("mend the cause, then try that again with {}", by_hand);
+    return failure;
+  }
+  if (undone->deployment)
+    failure.frames.push_back(fmt::format("rolled back to v{}, as v{}", undone->deployment->restores,
+                                         undone->deployment->revision));
+  if (undone->removal)
+    failure.frames.push_back(fmt::format(
+        "rolled back: {} deleted{}", plural(undone->removal->deleted, "object"),
+        undone->removal->retained == 0 ? "" : fmt::format(", {} retained", undone->removal->retained)));
+  failure.hint = "run the command again once the cause is mended";
+  return failure;
 }
 
 }  // namespace
@@ -73,7 +117,9 @@ Result<DeployReport> deploy_once(const Environment& environment, const release::
 Status refuse_uninstalling(const ReleaseState& state) {
   if (!state.anchor || state.anchor->head.status != RevisionStatus::Uninstalling) return {};
   return error(ErrorKind::Conflict, "release {} is half uninstalled", state.id.display())
-      .with_hint(fmt::format("finish with mistctl uninstall {} -n {}", state.id.name, state.id.ns));
+      .with_hint(fmt::format(
+          "finish with mistctl recover {0} -n {1}, or take it back with mistctl recover {0} -n {1} --undo",
+          state.id.name, state.id.ns));
 }
 
 Status refuse_missing(const ReleaseState& state) {
@@ -126,20 +172,32 @@ Intent reapply_intent() {
     return {};
   };
   const auto render = [](const ReleaseState& state) -> Result<RenderedRelease> {
-    RenderedRelease recorded = recorded_release(*state.deployed);
-    recorded.description = fmt::format("v{} once more", state.deployed->number);
-    return recorded;
+    RenderedRelease restored = restored_release(*state.deployed);
+    restored.restores = state.deployed->number;
+    restored.description = fmt::format("v{} once more", state.deployed->number);
+    return restored;
   };
   return {.action = "reapply", .check = check, .render = render};
+}
+
+Result<DeployReport> deploy_once(const Environment& environment, ReleaseState state, const Intent& intent,
+                                 const DeployOptions& options, const Context& context) {
+  return try_deploy(environment, std::move(state), intent, options, context).report;
 }
 
 Result<DeployReport> deploy(const Environment& environment, const release::ReleaseId& id,
                             const Intent& intent, const DeployOptions& options, const Context& context) {
   constexpr int kLooks = 4;
   for (int look = 1;; ++look) {
-    auto report = deploy_once(environment, id, intent, options, context);
+    MIST_TRY(ReleaseState state, options.dry_run == DryRun::No
+                                     ? read_release_to_write(environment, id, intent.action, context)
+                                     : read_release(environment, id, context));
+    Try result = try_deploy(environment, std::move(state), intent, options, context);
+    if (result.report.ok()) return std::move(result.report);
+    if (result.failed && options.rollback_on_failure)
+      return rolled_back(environment, id, *result.failed, options, std::move(result.report).error(), context);
     // Somebody changed the release between our look and our lock.
-    if (report.ok() || !release::anchor_moved(report.error()) || look == kLooks) return report;
+    if (!release::anchor_moved(result.report.error()) || look == kLooks) return std::move(result.report);
     environment.events.debug(fmt::format("release {} changed meanwhile, looking again", id.display()));
   }
 }

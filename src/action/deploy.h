@@ -31,6 +31,10 @@ struct DeployOptions {
   bool replace = false;
   std::optional<release::ReleaseId> take_over_from = {};
 
+  /// Should it fail once it was journalled, return to the deployed revision; a first install is removed.
+  bool rollback_on_failure = false;
+  int history_max = 10;  ///< how many revisions are kept; 0: all
+
   apply::PlanRules plan_rules() const {
     return {.prune = prune,
             .adopt = adopt,
@@ -48,6 +52,7 @@ struct RenderedRelease {
   std::string message = {};  ///< of the package to its user
   /// One sentence for the release's history, where the verb alone doesn't say enough: "back to v1".
   std::string description = {};
+  int restores = -1;  ///< the revision whose record this is; -1: it was rendered
   /// Options of a recorded revision that hold beside those given now; null: none.
   encoding::Value recorded_options = {};
 };
@@ -86,12 +91,19 @@ struct DeployReport {
   apply::Plan plan;
   release::PackageInfo package;
   std::string message;  ///< of the package to its user; may hold anything
+  int restores = -1;    ///< the revision whose record was applied; -1: the package was rendered
 };
 
+/// Waits for the release's lock, looks, and does what is to be done, again if the release moved meanwhile.
 /// Errors: those of the intent, of its render, of apply::make_plan and of the cluster; Conflict when somebody
 /// else is writing to the release.
 Result<DeployReport> deploy(const Environment& environment, const release::ReleaseId& id,
                             const Intent& intent, const DeployOptions& options, const Context& context);
+
+/// One try for a release that was just read by read_release_to_write: anchor_moved(error) when it changed
+/// since. Nothing is rolled back.
+Result<DeployReport> deploy_once(const Environment& environment, ReleaseState state, const Intent& intent,
+                                 const DeployOptions& options, const Context& context);
 
 /// Conflict: the release is half uninstalled. For intents.
 Status refuse_uninstalling(const ReleaseState& state);

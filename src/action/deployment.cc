@@ -1,11 +1,11 @@
 #include "action/deployment.h"
 
-#include <algorithm>
-#include <set>
-
+#include "action/record_head.h"
+#include "action/recorded_options.h"
 #include "apply/announce.h"
 #include "apply/wait.h"
 #include "base/text.h"
+#include "release/history.h"
 
 namespace mist::action {
 
@@ -15,33 +15,6 @@ using release::ReleaseLock;
 using release::Revision;
 using release::RevisionStatus;
 
-namespace {
-
-std::vector<std::string> group_kinds_of(const std::vector<InventoryItem>& inventory) {
-  std::set<std::string> kinds;
-  for (const InventoryItem& item : inventory) kinds.insert(apimachinery::to_string(item.key.group_kind));
-  return {kinds.begin(), kinds.end()};
-}
-
-std::vector<std::string> namespaces_of(const std::vector<InventoryItem>& inventory, const std::string& own) {
-  std::set<std::string> names;
-  for (const InventoryItem& item : inventory) {
-    if (!item.key.ns.empty() && item.key.ns != own) names.insert(item.key.ns);
-  }
-  return {names.begin(), names.end()};
-}
-
-}  // namespace
-
-encoding::Value recorded_options(const DeployOptions& options) {
-  return encoding::Value::object({{"deleteCrds", options.prune.delete_crds},
-                                  {"deletePvcs", options.prune.delete_pvcs},
-                                  {"deleteNamespaces", options.prune.delete_namespaces},
-                                  {"forceConflicts", options.force_conflicts},
-                                  {"adopt", options.adopt},
-                                  {"replace", options.replace}});
-}
-
 Deployment::Deployment(const Environment& environment, const Look& look, std::string action)
     : environment_(environment), look_(look), store_(environment.client) {
   revision_.number = look.plan.revision;
@@ -50,7 +23,9 @@ Deployment::Deployment(const Environment& environment, const Look& look, std::st
   revision_.attempt = environment.random.token(4);
   revision_.package = look.rendered.package;
   revision_.user_values = look.rendered.user_values;
-  revision_.options = recorded_options(look.options);
+  revision_.options = recorded_options(look.options.plan_rules());
+  revision_.description = look.rendered.description;
+  revision_.restores = look.rendered.restores;
   for (const apply::DesiredObject& object : look.plan.desired) revision_.objects.push_back(object.rendered);
   revision_.inventory = apply::inventory_of(look.plan);
 }
@@ -68,17 +43,16 @@ Status Deployment::run(const Context& context) {
 }
 
 release::Head Deployment::head(RevisionStatus status) const {
-  release::Head result = look_.state.anchor ? look_.state.anchor->head : release::Head{};
+  release::Head result = head_of(revision_, format_time(environment_.clock.now()));
   result.latest = revision_.number;
+  result.deployed = deployed_before();
   if (status == RevisionStatus::Deployed) result.deployed = revision_.number;
   result.status = status;
-  result.action = revision_.action;
-  result.updated = format_time(environment_.clock.now());
-  result.package = revision_.package.reference;
-  result.package_version = revision_.package.version;
-  result.objects = static_cast<std::size_t>(
-      std::ranges::count_if(revision_.inventory, [](const auto& item) { return !item.retained; }));
   return result;
+}
+
+int Deployment::deployed_before() const {
+  return look_.state.anchor ? look_.state.anchor->head.deployed : -1;
 }
 
 // The anchor names every kind and namespace that it may have members in before there are any (KEP-3659).
@@ -92,13 +66,11 @@ AnchorChange Deployment::announcement() const {
 }
 
 Status Deployment::lock(const Context& context) {
-  const release::LockOptions lock_options{environment_.holder, revision_.action, environment_.lock_term,
-                                          environment_.lock_wait};
-  const release::LockWorld world{store_, environment_.client, environment_.clock, environment_.random,
-                                 environment_.events};
   const ReleaseState& state = look_.state;
+  const release::LockWorld world = lock_world(environment_, store_);
+  const release::LockOptions options = lock_options(environment_, revision_.action, state);
   if (state.anchor) {
-    MIST_TRY(lock_, ReleaseLock::acquire(world, *state.anchor, announcement(), lock_options, context));
+    MIST_TRY(lock_, ReleaseLock::acquire(world, *state.anchor, announcement(), options, context));
     return {};
   }
   const AnchorChange change = announcement();
@@ -109,21 +81,15 @@ Status Deployment::lock(const Context& context) {
   anchor.head = *change.head;
   anchor.group_kinds = *change.group_kinds;
   anchor.additional_namespaces = *change.additional_namespaces;
-  auto created = ReleaseLock::create(world, std::move(anchor), lock_options, context);
-  if (!created.ok()) {
-    if (created.error().kind == ErrorKind::Conflict)
-      return error(ErrorKind::Conflict, "release {} was installed by somebody else just now",
-                   state.id.display())
-          .with_hint("see mistctl status");
-    return std::move(created).error();
-  }
-  lock_ = *std::move(created);
+  MIST_TRY(lock_, ReleaseLock::create(world, std::move(anchor), options, context));
   return {};
 }
 
 Status Deployment::journal() {
   const Context context = lock_->context();
-  if (look_.state.anchor) MIST_TRY_VOID(store_.sweep_chunks(look_.state.id, context));
+  if (look_.state.anchor) {
+    MIST_TRY(kept_, store_.sweep_chunks(look_.state.id, context));
+  }
   MIST_TRY_VOID(store_.create_revision(lock_->anchor(), revision_, context));
   stored_ = true;
   revision_.objects.clear();  // recorded by now; the plan has them
@@ -188,13 +154,31 @@ const apimachinery::Object* Deployment::recorded(const apimachinery::ObjectKey& 
 Status Deployment::finish(RevisionStatus status) {
   if (lock_->lost()) return lock_->loss();
   revision_.status = status;
+  revision_.finished = format_time(environment_.clock.now());
   // Also after Ctrl-C: the record must tell what is there.
   const Context brief = Context().with_timeout(std::chrono::seconds(30));
   MIST_TRY_VOID(store_.finish_revision(lock_->anchor(), revision_, brief));
+  trim(brief);
   return lock_->finish({.head = head(status),
                         .lock = {},
                         .group_kinds = group_kinds_of(revision_.inventory),
                         .additional_namespaces = namespaces_of(revision_.inventory, look_.state.id.ns)});
+}
+
+// What the head still points to stays too: until it moves, it must find its revision.
+void Deployment::trim(const Context& context) {
+  std::vector<release::RevisionSummary> all = kept_;
+  all.emplace_back();
+  all.back().number = revision_.number;
+  for (const int number :
+       release::surplus_revisions(all, {deployed_before(), revision_.number}, look_.options.history_max)) {
+    if (!lock_->check()) return;
+    const Status removed = store_.delete_revision(look_.state.id, number, context);
+    if (removed.ok()) continue;
+    environment_.events.warn(
+        fmt::format("revision v{} is still kept: {}", number, removed.error().to_line()));
+    return;
+  }
 }
 
 // Records the failure, if we may still write, and returns it.
@@ -204,7 +188,9 @@ Status Deployment::stop(Error failure) {
   // announced number is taken again or, should it have been stored after all, seen as unfinished.
   if (!stored_) return failure;
   revision_.message = failure.to_line();
-  if (const Status finished = finish(RevisionStatus::Failed); !finished.ok())
+  if (const Status finished = finish(RevisionStatus::Failed); finished.ok())
+    failed_ = Recorded{revision_.number, revision_.attempt};
+  else
     environment_.events.warn(
         fmt::format("the failure could not be recorded: {}", finished.error().to_line()));
   if (failure.hint.empty())

@@ -11,9 +11,6 @@
 
 namespace mist::action {
 
-/// Options that shape the result, as a revision records them.
-encoding::Value recorded_options(const DeployOptions& options);
-
 class Deployment {
  public:
   /// `look` was just made and outlives this.
@@ -23,7 +20,15 @@ class Deployment {
   /// failure after the journal is in the record, unless the lock was lost.
   Status run(const Context& context);
 
+  /// After a failed run: the revision whose failure is in the record.
+  struct Recorded {
+    int number = -1;
+    std::string attempt;
+  };
+  const std::optional<Recorded>& failed() const { return failed_; }
+
  private:
+  int deployed_before() const;
   release::Head head(release::RevisionStatus status) const;
   release::AnchorChange announcement() const;
   Status lock(const Context& context);
@@ -33,6 +38,7 @@ class Deployment {
   void prune(apply::Execution& execution);
   const apimachinery::Object* recorded(const apimachinery::ObjectKey& key) const;
   Status finish(release::RevisionStatus status);
+  void trim(const Context& context);
   Status stop(Error failure);
 
   const Environment& environment_;
@@ -40,7 +46,9 @@ class Deployment {
   release::Store store_;
   release::Revision revision_;
   std::unique_ptr<release::ReleaseLock> lock_;
+  std::vector<release::RevisionSummary> kept_;  // revisions that were there before this one
   bool stored_ = false;
+  std::optional<Recorded> failed_;
 };
 
 }  // namespace mist::action

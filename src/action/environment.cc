@@ -8,6 +8,27 @@ namespace mist::action {
 using release::InventoryItem;
 using release::Revision;
 
+namespace {
+
+// The numbers after the deployed one that may be stored. A few are simply asked for; after many failures in a
+// row, most of which are not kept any more, metadata tells which there are.
+Result<std::vector<int>> later_revisions(release::Store& store, const release::ReleaseId& id,
+                                         const release::Head& head, const Context& context) {
+  constexpr int kFew = 3;
+  std::vector<int> numbers;
+  if (head.latest - head.deployed <= kFew) {
+    for (int number = head.deployed + 1; number <= head.latest; ++number) numbers.push_back(number);
+    return numbers;
+  }
+  MIST_TRY(const std::vector<release::RevisionSummary> kept, store.list_revisions(id, context));
+  for (const release::RevisionSummary& revision : kept) {
+    if (revision.number > head.deployed && revision.number <= head.latest) numbers.push_back(revision.number);
+  }
+  return numbers;
+}
+
+}  // namespace
+
 std::vector<InventoryItem> ReleaseState::owned() const {
   std::map<apimachinery::ObjectKey, InventoryItem> items;
   const auto add = [&](const Revision& revision) {
@@ -60,11 +81,46 @@ Result<ReleaseState> read_release(const Environment& environment, const release:
       return failure;
     }
   }
-  for (int number = head.deployed + 1; number <= head.latest; ++number) {
+  MIST_TRY(const std::vector<int> later, later_revisions(store, id, head, context));
+  for (const int number : later) {
     MIST_TRY(std::optional<Revision> revision, store.read_revision(id, number, context));
     if (revision) state.unfinished.push_back(*std::move(revision));
   }
   return state;
+}
+
+Result<ReleaseState> read_release_to_write(const Environment& environment, const release::ReleaseId& id,
+                                           std::string_view operation, const Context& context) {
+  release::Store store(environment.client);
+  std::string silent_version;
+  while (true) {
+    MIST_TRY(ReleaseState state, read_release(environment, id, context));
+    if (!state.anchor || !state.anchor->lock) return state;
+    // Nothing was written since its holder was found silent, so all that was read is how it left it.
+    if (state.anchor->resource_version == silent_version) {
+      state.silent_version = silent_version;
+      return state;
+    }
+    auto silent = release::ReleaseLock::await_silence(lock_world(environment, store), *state.anchor,
+                                                      lock_options(environment, operation, state), context);
+    if (silent.ok())
+      silent_version = *std::move(silent);
+    else if (!release::anchor_moved(silent.error()))
+      return std::move(silent).error();
+  }
+}
+
+release::LockWorld lock_world(const Environment& environment, release::Store& store) {
+  return {store, environment.client, environment.clock, environment.random, environment.events};
+}
+
+release::LockOptions lock_options(const Environment& environment, std::string_view operation,
+                                  const ReleaseState& state) {
+  return {.holder = environment.holder,
+          .operation = std::string(operation),
+          .term = environment.lock_term,
+          .max_wait = environment.lock_wait,
+          .silent_version = state.silent_version};
 }
 
 }  // namespace mist::action

@@ -35,8 +35,9 @@ struct ReleaseState {
   std::optional<release::Anchor> anchor;  ///< nullopt: there is no such release
   std::optional<release::Revision> deployed;
   std::vector<release::Revision>
-      unfinished;  ///< every later pending or failed revision that was stored, ascending
-  Birth birth;     ///< of the anchor, or freshly drawn
+      unfinished;              ///< every later pending or failed revision that was stored, ascending
+  Birth birth;                 ///< of the anchor, or freshly drawn
+  std::string silent_version;  ///< release::LockOptions
 
   /// The union of the inventories of the deployed and every later revision; later entries win.
   std::vector<release::InventoryItem> owned() const;
@@ -46,5 +47,17 @@ struct ReleaseState {
 
 Result<ReleaseState> read_release(const Environment& environment, const release::ReleaseId& id,
                                   const Context& context);
+
+/// The same for who is about to write: while somebody holds the lock, it waits for the end of their work, or
+/// until they are silent for a whole term, and reads after that: a plan made of what a dying process was
+/// still changing would be wrong. Conflict with the holder's name when it lives on (see
+/// Environment::lock_wait).
+Result<ReleaseState> read_release_to_write(const Environment& environment, const release::ReleaseId& id,
+                                           std::string_view operation, const Context& context);
+
+/// For ReleaseLock.
+release::LockWorld lock_world(const Environment& environment, release::Store& store);
+release::LockOptions lock_options(const Environment& environment, std::string_view operation,
+                                  const ReleaseState& state);
 
 }  // namespace mist::action

@@ -1,5 +1,6 @@
 #include "action/look.h"
 
+#include "action/recorded_options.h"
 #include "apply/observe.h"
 #include "apply/settle.h"
 
@@ -41,16 +42,10 @@ bool nothing_new(const Look& look) {
 
 // What a recorded revision was allowed to do, it may do when it is applied again.
 DeployOptions with_recorded(DeployOptions options, const encoding::Value& recorded) {
-  const auto also = [&](bool& option, std::string_view name) {
-    const encoding::Value* value = recorded.is_object() ? recorded.find(name) : nullptr;
-    option = option || (value != nullptr && value->is_bool() && value->as_bool());
-  };
-  also(options.prune.delete_crds, "deleteCrds");
-  also(options.prune.delete_pvcs, "deletePvcs");
-  also(options.prune.delete_namespaces, "deleteNamespaces");
-  also(options.force_conflicts, "forceConflicts");
-  also(options.adopt, "adopt");
-  also(options.replace, "replace");
+  apply_recorded(recorded, options.prune);
+  options.force_conflicts = options.force_conflicts || recorded_flag(recorded, "forceConflicts");
+  options.adopt = options.adopt || recorded_flag(recorded, "adopt");
+  options.replace = options.replace || recorded_flag(recorded, "replace");
   return options;
 }
 
@@ -71,8 +66,15 @@ Status observe_and_plan(const Environment& environment, Look& look, std::vector<
 
 Result<Look> look(const Environment& environment, const release::ReleaseId& id, const Intent& intent,
                   const DeployOptions& options, const Context& context) {
+  MIST_TRY(ReleaseState state, read_release(environment, id, context));
+  return look(environment, std::move(state), intent, options, context);
+}
+
+Result<Look> look(const Environment& environment, ReleaseState state, const Intent& intent,
+                  const DeployOptions& options, const Context& context) {
   Look result;
-  MIST_TRY(result.state, read_release(environment, id, context));
+  result.state = std::move(state);
+  const release::ReleaseId& id = result.state.id;
   if (intent.check) MIST_TRY_VOID(intent.check(result.state));
   MIST_TRY(result.rendered, intent.render(result.state));
   result.options = with_recorded(options, result.rendered.recorded_options);

@@ -21,6 +21,9 @@ struct Look {
 /// deploy() up to its lock.
 Result<Look> look(const Environment& environment, const release::ReleaseId& id, const Intent& intent,
                   const DeployOptions& options, const Context& context);
+/// The same with a release that was just read.
+Result<Look> look(const Environment& environment, ReleaseState state, const Intent& intent,
+                  const DeployOptions& options, const Context& context);
 
 /// Reads the cluster and plans once more, for the same wanted objects.
 Status look_again(const Environment& environment, Look& look, const Context& context);

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <set>
 
+#include "action/deploy.h"
+#include "action/recorded_options.h"
 #include "apply/announce.h"
 #include "apply/execute.h"
 #include "apply/observe.h"
@@ -142,14 +144,25 @@ std::vector<apply::Removal> removals_of(const UninstallPlan& plan, bool own_name
 
 }  // namespace
 
+std::size_t UninstallPlan::deletes() const {
+  return static_cast<std::size_t>(std::ranges::count(removals, ActionKind::Delete, &PlannedAction::kind));
+}
+
 Result<UninstallPlan> plan_uninstall(const Environment& environment, const ReleaseId& id,
                                      const UninstallOptions& options, const Context& context) {
+  MIST_TRY(ReleaseState state, options.dry_run
+                                   ? read_release(environment, id, context)
+                                   : read_release_to_write(environment, id, options.action, context));
+  MIST_TRY_VOID(refuse_missing(state));
+  return plan_uninstall(environment, std::move(state), options, context);
+}
+
+Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseState state,
+                                     const UninstallOptions& options, const Context& context) {
   UninstallPlan plan;
-  plan.id = id;
-  MIST_TRY(plan.state, read_release(environment, id, context));
-  if (!plan.state.anchor)
-    return error(ErrorKind::NotFound, "release {} does not exist", id.display())
-        .with_hint("see mistctl list -A");
+  plan.id = state.id;
+  plan.state = std::move(state);
+  const ReleaseId& id = plan.id;
   const std::vector<InventoryItem> owned = plan.state.owned();
   MIST_TRY(const apply::LiveState live, apply::observe(environment.client, id, {}, owned, context));
   const std::string part_of = release::apply_set_id(id);
@@ -196,23 +209,24 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, const Relea
   return plan;
 }
 
-Result<UninstallReport> uninstall(const Environment& environment, const UninstallPlan& plan,
-                                  const UninstallOptions& options, const Context& context) {
+namespace {
+
+// One run under the lock. `report` holds the plan, and gets what was done.
+Status uninstall_once(const Environment& environment, const UninstallOptions& options,
+                      UninstallReport& report, const Context& context) {
+  const UninstallPlan& plan = report.plan;
   release::Store store(environment.client);
   release::Head head = plan.state.anchor->head;
   head.status = release::RevisionStatus::Uninstalling;
-  head.action = "uninstall";
+  head.action = options.action;
   head.updated = format_time(environment.clock.now());
-  const release::LockOptions lock_options{environment.holder, "uninstall", environment.lock_term,
-                                          environment.lock_wait};
+  head.options = recorded_options({.prune = options.rules});
   MIST_TRY(const std::unique_ptr<ReleaseLock> lock,
-           ReleaseLock::acquire(
-               {store, environment.client, environment.clock, environment.random, environment.events},
-               *plan.state.anchor, {.head = head, .lock = {}, .group_kinds = {}, .additional_namespaces = {}},
-               lock_options, context));
+           ReleaseLock::acquire(lock_world(environment, store), *plan.state.anchor,
+                                {.head = head, .lock = {}, .group_kinds = {}, .additional_namespaces = {}},
+                                lock_options(environment, options.action, plan.state), context));
 
-  environment.events.planned(apply::announcement(plan.removals, plan.id, "uninstall"));
-  UninstallReport report;
+  environment.events.planned(apply::announcement(plan.removals, plan.id, options.action));
   for (const PlannedAction& action : plan.removals) {
     if (action.kind != ActionKind::Retain) continue;
     ++report.retained;
@@ -236,13 +250,30 @@ Result<UninstallReport> uninstall(const Environment& environment, const Uninstal
     // The record goes with its namespace: while it is there, the release is not uninstalled.
     const std::vector<apply::Removal> own_namespace = removals_of(plan, true);
     if (!own_namespace.empty()) return remove(own_namespace);
+    MIST_TRY_VOID(lock->check());
     MIST_TRY_VOID(
         store.delete_revisions(plan.id, lock->context()).in("while deleting the release's revisions"));
+    MIST_TRY_VOID(lock->check());
     return store.delete_anchor(lock->anchor(), lock->context());
   };
   if (Status done = run(); !done.ok()) return lock->lost() ? lock->loss() : std::move(done).error();
   lock->drop();
-  return report;
+  return {};
+}
+
+}  // namespace
+
+Result<UninstallReport> uninstall(const Environment& environment, UninstallPlan plan,
+                                  const UninstallOptions& options, const Context& context) {
+  constexpr int kLooks = 4;
+  UninstallReport report{.plan = std::move(plan)};
+  for (int look = 1;; ++look) {
+    Status done = uninstall_once(environment, options, report, context);
+    if (done.ok()) return report;
+    if (!options.plan_again || !release::anchor_moved(done.error()) || look == kLooks)
+      return std::move(done).error();
+    MIST_TRY(report.plan, plan_uninstall(environment, ReleaseId(report.plan.id), options, context));
+  }
 }
 
 }  // namespace mist::action

@@ -12,8 +12,11 @@
 namespace mist::action {
 
 struct UninstallOptions {
-  apply::PruneRules rules;  ///< delete_namespaces: also those with objects that aren't the release's
-  bool wait = false;        ///< until everything is gone
+  apply::PruneRules rules;           ///< delete_namespaces: also those with objects that aren't the release's
+  bool wait = false;                 ///< until everything is gone
+  bool dry_run = false;              ///< plan only, also while somebody holds the lock
+  bool plan_again = false;           ///< when the release changed since the plan: nobody was shown it
+  std::string action = "uninstall";  ///< for the record and the lock; "undo": of a first install
 };
 
 struct UninstallPlan {
@@ -22,19 +25,27 @@ struct UninstallPlan {
   std::vector<apply::PlannedAction> removals;  ///< deletes and retains, in the order of the inventory
   /// For each namespace to be deleted: objects in it that aren't the release's ("ConfigMap shop/theirs").
   std::map<std::string, std::vector<std::string>> foreign;
+
+  std::size_t deletes() const;
 };
 
-/// Reads only. NotFound if there is no such release.
+/// Reads only. NotFound if there is no such release. Unless it is a dry run, it waits for the release's lock
+/// as read_release_to_write does.
 Result<UninstallPlan> plan_uninstall(const Environment& environment, const release::ReleaseId& id,
+                                     const UninstallOptions& options, const Context& context);
+/// The same for a release that was just read, and exists.
+Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseState state,
                                      const UninstallOptions& options, const Context& context);
 
 struct UninstallReport {
+  UninstallPlan plan;  ///< that was carried out
   std::size_t deleted = 0;
   std::size_t retained = 0;
 };
 
-/// Conflict when the release changed since the plan, or somebody else is writing to it.
-Result<UninstallReport> uninstall(const Environment& environment, const UninstallPlan& plan,
+/// anchor_moved(error) when the release changed since the plan; Conflict when somebody else is writing to it.
+/// What it was allowed to delete stands in the head until it is done, so that anybody can go on with it.
+Result<UninstallReport> uninstall(const Environment& environment, UninstallPlan plan,
                                   const UninstallOptions& options, const Context& context);
 
 }  // namespace mist::action

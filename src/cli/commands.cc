@@ -5,12 +5,12 @@ namespace {
 
 // In the order in which `mistctl help` shows them.
 constexpr const Command* kCommands[] = {
-    &kGenerateCommand,       &kInstallCommand,      &kUpgradeCommand,        &kUninstallCommand,
-    &kListCommand,           &kStatusCommand,       &kGraphCommand,          &kInspectPackageCommand,
-    &kInspectReleaseCommand, &kPackageBuildCommand, &kConfigViewCommand,     &kConfigPathCommand,
-    &kRegistryAddCommand,    &kRegistryListCommand, &kRegistryRemoveCommand, &kRegistryUpdateCommand,
-    &kCompletionBashCommand, &kVersionCommand,      &kHelpCommand,           &kCompleteCommand,
-    &kManualPagesCommand,
+    &kGenerateCommand,     &kInstallCommand,        &kUpgradeCommand,        &kRollbackCommand,
+    &kRecoverCommand,      &kUninstallCommand,      &kListCommand,           &kStatusCommand,
+    &kGraphCommand,        &kHistoryCommand,        &kInspectPackageCommand, &kInspectReleaseCommand,
+    &kPackageBuildCommand, &kConfigViewCommand,     &kConfigPathCommand,     &kRegistryAddCommand,
+    &kRegistryListCommand, &kRegistryRemoveCommand, &kRegistryUpdateCommand, &kCompletionBashCommand,
+    &kVersionCommand,      &kHelpCommand,           &kCompleteCommand,       &kManualPagesCommand,
 };
 
 constexpr CommandGroup kGroups[] = {

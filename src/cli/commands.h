@@ -8,9 +8,12 @@ namespace mist::cli {
 extern const Command kGenerateCommand;
 extern const Command kInstallCommand;
 extern const Command kUpgradeCommand;
+extern const Command kRollbackCommand;
+extern const Command kRecoverCommand;
 extern const Command kUninstallCommand;
 extern const Command kListCommand;
 extern const Command kStatusCommand;
+extern const Command kHistoryCommand;
 extern const Command kGraphCommand;
 extern const Command kInspectPackageCommand;
 extern const Command kInspectReleaseCommand;

@@ -54,6 +54,11 @@ constexpr std::array kCounts{Count{ActionKind::Create, "created", "to create"},
                              Count{ActionKind::Delete, "deleted", "to delete"},
                              Count{ActionKind::Retain, "retained", "to retain"}};
 
+// A Bool that only some of the commands have.
+bool given(const Invocation& invocation, std::string_view flag) {
+  return find_flag(invocation.command(), flag) != nullptr && invocation.enabled(flag);
+}
+
 std::string counts(const apply::Plan& plan, bool dry) {
   std::string text;
   for (const Count& each : kCounts) {
@@ -121,18 +126,35 @@ Result<release::ReleaseId> release_id(const Invocation& invocation, const kube::
   return release::ReleaseId{client.default_namespace(), name.str()};
 }
 
+Value deploy_report_value(const action::DeployReport& report) {
+  return Value::object({{"release", report.id.name},
+                        {"namespace", report.id.ns},
+                        {"revision", report.revision},
+                        {"changed", report.changed},
+                        {"dryRun", report.dry_run != action::DryRun::No},
+                        {"restores", number_or_null(report.restores)},
+                        {"message", text_or_null(report.message)},
+                        {"package", Value::object({{"reference", report.package.reference},
+                                                   {"name", report.package.name},
+                                                   {"version", report.package.version},
+                                                   {"digest", report.package.digest}})},
+                        {"objects", actions_value(report.plan)}});
+}
+
 action::DeployOptions deploy_options(const Invocation& invocation) {
   const std::string dry_run = invocation.text("dry-run");
-  return {.dry_run = dry_run == "client"   ? action::DryRun::Client
-                     : dry_run == "server" ? action::DryRun::Server
-                                           : action::DryRun::No,
-          .wait = invocation.enabled("wait"),
-          .timeout = invocation.duration("timeout"),
-          .create_namespace = invocation.enabled("create-namespace"),
-          .force_conflicts = invocation.enabled("force-conflicts"),
-          .prune = {},
-          .adopt = invocation.enabled("adopt"),
-          .replace = invocation.enabled("replace")};
+  return {
+      .dry_run = dry_run == "client"   ? action::DryRun::Client
+                 : dry_run == "server" ? action::DryRun::Server
+                                       : action::DryRun::No,
+      .wait = invocation.enabled("wait"),
+      .timeout = invocation.duration("timeout"),
+      .create_namespace = given(invocation, "create-namespace"),
+      .force_conflicts = invocation.enabled("force-conflicts"),
+      .prune = find_flag(invocation.command(), "delete-crds") ? prune_rules(invocation) : apply::PruneRules{},
+      .adopt = given(invocation, "adopt"),
+      .rollback_on_failure = given(invocation, "rollback-on-failure"),
+      .history_max = static_cast<int>(std::min<std::int64_t>(invocation.number("history-max"), 1000000))};
 }
 
 apply::PruneRules prune_rules(const Invocation& invocation) {
@@ -171,22 +193,45 @@ Result<action::RenderedRelease> render_release(package::Renderer& renderer, cons
       std::move(rendered.message)};
 }
 
+Value uninstall_report_value(const action::UninstallPlan& plan, bool dry) {
+  Value::Array objects;
+  for (const apply::PlannedAction& action : plan.removals)
+    objects.push_back(Value::object({{"group", action.key.group_kind.group},
+                                     {"kind", action.key.group_kind.kind},
+                                     {"namespace", text_or_null(action.key.ns)},
+                                     {"name", action.key.name},
+                                     {"action", apply::to_string(action.kind)},
+                                     {"reason", action.reason}}));
+  return Value::object({{"release", plan.id.name},
+                        {"namespace", plan.id.ns},
+                        {"dryRun", dry},
+                        {"objects", Value(std::move(objects))}});
+}
+
+void print_uninstall_report(World& world, const action::UninstallReport& report, bool dry,
+                            std::string_view did) {
+  if (dry) {
+    Table table({"ACTION", "OBJECT", "WHY"});
+    for (const apply::PlannedAction& action : report.plan.removals)
+      table.add({{std::string(apply::to_string(action.kind))}, {action.key.display()}, {action.reason}});
+    if (!table.empty()) world.out.write(table.render(world.color_out));
+    return;
+  }
+  world.out.write(fmt::format("{} {}: {} deleted{}\n", report.plan.id.name, did,
+                              plural(report.deleted, "object"),
+                              report.retained == 0 ? "" : fmt::format(", {} retained", report.retained)));
+  for (const apply::PlannedAction& action : report.plan.removals) {
+    if (action.kind == ActionKind::Retain)
+      world.out.write(fmt::format("  {} stays: {}\n", escape_controls(action.key.display()),
+                                  escape_controls(action.reason)));
+  }
+}
+
 void print_deploy_report(const Invocation& invocation, World& world, const action::DeployReport& report,
                          std::string_view did) {
   const bool dry = report.dry_run != action::DryRun::No;
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
-    print_value(world, format,
-                Value::object({{"release", report.id.name},
-                               {"namespace", report.id.ns},
-                               {"revision", report.revision},
-                               {"changed", report.changed},
-                               {"dryRun", dry},
-                               {"message", text_or_null(report.message)},
-                               {"package", Value::object({{"reference", report.package.reference},
-                                                          {"name", report.package.name},
-                                                          {"version", report.package.version},
-                                                          {"digest", report.package.digest}})},
-                               {"objects", actions_value(report.plan)}}));
+    print_value(world, format, deploy_report_value(report));
     return;
   }
   if (!report.changed) {

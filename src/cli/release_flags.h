@@ -2,6 +2,7 @@
 // Flags that the commands on releases share, and what they mean. One thread.
 
 #include "action/deploy.h"
+#include "action/uninstall.h"
 #include "cli/command.h"
 #include "cli/invocation.h"
 #include "cli/world.h"
@@ -14,6 +15,12 @@ inline constexpr Argument kReleaseArgument[] = {
 };
 
 inline constexpr std::string_view kDryRunChoices[] = {"none", "client", "server"};
+inline constexpr Flag kHistoryMaxFlag{
+    .name = "history-max",
+    .type = FlagType::Number,
+    .value = "N",
+    .help = "How many revisions are kept; the deployed one and the last two always are; 0: all",
+    .fallback = "10"};
 inline constexpr Flag kDeployFlagList[] = {
     {.name = "wait", .help = "Return only when every object is ready"},
     {.name = "timeout",
@@ -33,8 +40,19 @@ inline constexpr Flag kDeployFlagList[] = {
     {.name = "force-conflicts", .help = "Take fields that other field managers own"},
     {.name = "replace", .help = "Delete and create anew what can't be changed in place"},
     {.name = "adopt", .help = "Take objects into the release that exist already and belong to nobody"},
+    {.name = "rollback-on-failure",
+     .help = "Should it fail, return to the deployed revision, or remove what a first install made"},
+    kHistoryMaxFlag,
 };
 inline constexpr FlagGroup kDeployFlags{"Deployment flags", kDeployFlagList};
+
+/// Of commands that apply what is recorded.
+inline constexpr Flag kRecordedFlagList[] = {
+    kDeployFlagList[0], kDeployFlagList[1],
+    kDeployFlagList[2], {.name = "force-conflicts", .help = "Take fields that other field managers own"},
+    kHistoryMaxFlag,
+};
+inline constexpr FlagGroup kRecordedFlags{"Deployment flags", kRecordedFlagList};
 
 inline constexpr Flag kPruneFlagList[] = {
     {.name = "delete-crds",
@@ -72,7 +90,13 @@ Result<action::RenderedRelease> render_release(package::Renderer& renderer, cons
                                                const action::ReleaseState& state, encoding::Value values,
                                                kube::Client& client, const Context& context);
 
-/// Prints what install and upgrade did, or would do.
+encoding::Value deploy_report_value(const action::DeployReport& report);
+encoding::Value uninstall_report_value(const action::UninstallPlan& plan, bool dry);
+/// As text: what went, or would go, and what stays and why.
+void print_uninstall_report(World& world, const action::UninstallReport& report, bool dry,
+                            std::string_view did);
+
+/// Prints what a deployment did, or would do.
 void print_deploy_report(const Invocation& invocation, World& world, const action::DeployReport& report,
                          std::string_view did);
 

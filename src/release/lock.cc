@@ -26,6 +26,10 @@ Error held_by(const ReleaseId& id, const Lock& lock) {
   return failure;
 }
 
+Error moved(Error failure) {
+  return std::move(failure).with_frame(std::string(kMovedFrame)).with_hint("run the command again");
+}
+
 // Follows the anchor until it is unlocked, or silent for a whole term (then it may be taken), or `max_wait`
 // is over. Returns the anchor to lock; Conflict when the holder lives on.
 Result<Anchor> await_free(const LockWorld& world, Anchor anchor, const LockOptions& options,
@@ -75,8 +79,8 @@ Result<Anchor> await_free(const LockWorld& world, Anchor anchor, const LockOptio
     MIST_TRY(std::optional<Anchor> next, world.store.read_anchor(anchor.id, context));
     // Freed or gone: what the caller looked at is out of date, so it must look again.
     if (!next || !next->lock)
-      return error(ErrorKind::Conflict, "release {} changed while waiting for its lock", anchor.id.display())
-          .with_frame(std::string(kMovedFrame));
+      return moved(
+          error(ErrorKind::Conflict, "release {} changed while waiting for its lock", anchor.id.display()));
     anchor = *std::move(next);
     if (world.clock.steady_now() >= give_up) return held_by(anchor.id, *anchor.lock);
   }
@@ -109,6 +113,12 @@ ReleaseLock::ReleaseLock(LockWorld world, Anchor anchor, Lock lock, Duration ter
   renewer_ = std::jthread([this](std::stop_token stop) { renew(std::move(stop)); });
 }
 
+Result<std::string> ReleaseLock::await_silence(LockWorld world, Anchor anchor, const LockOptions& options,
+                                               const Context& context) {
+  MIST_TRY(const Anchor free, await_free(world, std::move(anchor), options, context));
+  return free.resource_version;
+}
+
 Result<std::unique_ptr<ReleaseLock>> ReleaseLock::create(LockWorld world, Anchor anchor,
                                                          const LockOptions& options, const Context& context) {
   const Lock lock = new_lock(world, options);
@@ -117,8 +127,12 @@ Result<std::unique_ptr<ReleaseLock>> ReleaseLock::create(LockWorld world, Anchor
   const SteadyTime asked = world.clock.steady_now();
   auto created = world.store.create_anchor(std::move(anchor), context);
   if (!created.ok()) {
-    if (created.error().kind != ErrorKind::Retryable) return std::move(created).error();
+    const ErrorKind kind = created.error().kind;
+    if (kind != ErrorKind::Retryable && kind != ErrorKind::Conflict) return std::move(created).error();
     MIST_TRY(std::optional<Anchor> ours, own_lock(world, id, lock, context));
+    if (!ours && kind == ErrorKind::Conflict)
+      return moved(
+          error(ErrorKind::Conflict, "release {} was installed by somebody else just now", id.display()));
     if (!ours) return std::move(created).error();
     created = *std::move(ours);
   }
@@ -130,21 +144,24 @@ Result<std::unique_ptr<ReleaseLock>> ReleaseLock::acquire(LockWorld world, Ancho
                                                           const LockOptions& options,
                                                           const Context& context) {
   const std::string looked_at = anchor.resource_version;
-  MIST_TRY(Anchor free, await_free(world, std::move(anchor), options, context));
-  const auto moved = [&](Error failure) {
-    return std::move(failure).with_frame(std::string(kMovedFrame)).with_hint("run the command again");
-  };
-  // Renewals of a holder that died later moved the resourceVersion too; nothing else may have.
-  if (free.resource_version != looked_at && !free.lock)
-    return moved(
-        error(ErrorKind::Conflict, "release {} changed while waiting for its lock", free.id.display()));
+  Anchor free = std::move(anchor);
+  if (free.lock && options.silent_version != looked_at) {
+    MIST_TRY(free, await_free(world, std::move(free), options, context));
+    // Its holder wrote on after the caller had looked.
+    if (free.resource_version != looked_at)
+      return moved(
+          error(ErrorKind::Conflict, "release {} changed while waiting for its lock", free.id.display()));
+  }
   const Lock lock = new_lock(world, options);
   change.lock = std::optional<Lock>(lock);
   const SteadyTime asked = world.clock.steady_now();
   Status taken = world.store.change_anchor(free, change, context);
   if (!taken) {
-    if (taken.error().kind != ErrorKind::Conflict) return std::move(taken).error();
+    const ErrorKind kind = taken.error().kind;
+    if (kind == ErrorKind::NotFound) return moved(std::move(taken).error());  // uninstalled meanwhile
+    if (kind != ErrorKind::Conflict && kind != ErrorKind::Retryable) return std::move(taken).error();
     MIST_TRY(std::optional<Anchor> ours, own_lock(world, free.id, lock, context));
+    if (!ours && kind == ErrorKind::Retryable) return std::move(taken).error();
     if (!ours) return moved(std::move(taken).error());
     free = *std::move(ours);
   }

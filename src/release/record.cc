@@ -134,8 +134,24 @@ Value to_value(const Revision& revision) {
                                                    {"digest", revision.package.digest}})},
                         {"values", revision.user_values},
                         {"options", revision.options},
+                        {"description", revision.description},
+                        {"restores", revision.restores},
                         {"objects", Value(std::move(objects))},
                         {"inventory", to_value(revision.inventory)}});
+}
+
+RevisionSummary summary_of(const Revision& revision) {
+  return {.number = revision.number,
+          .action = revision.action,
+          .status = revision.status,
+          .created = revision.created,
+          .finished = revision.finished,
+          .attempt = revision.attempt,
+          .package = revision.package.reference,
+          .package_version = revision.package.version,
+          .objects = revision.objects.size(),
+          .description = revision.description,
+          .message = revision.message};
 }
 
 Result<Revision> revision_from_value(const Value& value) {
@@ -161,6 +177,8 @@ Result<Revision> revision_from_value(const Value& value) {
                       std::string(value.string_at({"package", "digest"}))};
   revision.user_values = value_at(value, "values");
   revision.options = value_at(value, "options");
+  revision.description = value.string_at("description");
+  revision.restores = static_cast<int>(int_at(value, "restores", -1));
   for (const Value& entry : objects->as_array()) {
     MIST_TRY(auto object, apimachinery::Object::from_value(value_at(entry, "object")));
     revision.objects.push_back({std::move(object), std::string(entry.string_at("file")),
@@ -171,14 +189,16 @@ Result<Revision> revision_from_value(const Value& value) {
 }
 
 Value to_value(const Head& head) {
-  return Value::object({{"latest", head.latest},
-                        {"deployed", head.deployed},
-                        {"status", to_string(head.status)},
-                        {"action", head.action},
-                        {"updated", head.updated},
-                        {"package", head.package},
-                        {"packageVersion", head.package_version},
-                        {"objects", head.objects}});
+  Value value = Value::object({{"latest", head.latest},
+                               {"deployed", head.deployed},
+                               {"status", to_string(head.status)},
+                               {"action", head.action},
+                               {"updated", head.updated},
+                               {"package", head.package},
+                               {"packageVersion", head.package_version},
+                               {"objects", head.objects}});
+  if (!head.options.is_null()) value.set("options", head.options);
+  return value;
 }
 
 Head head_from_value(const Value& value) {
@@ -191,6 +211,7 @@ Head head_from_value(const Value& value) {
   head.package = value.string_at("package");
   head.package_version = value.string_at("packageVersion");
   head.objects = static_cast<std::size_t>(std::max<std::int64_t>(int_at(value, "objects", 0), 0));
+  head.options = value_at(value, "options");
   return head;
 }
 

@@ -22,7 +22,8 @@ using apimachinery::ObjectKey;
 using apimachinery::RenderedObject;
 using encoding::Value;
 
-inline constexpr int kRecordFormat = 1;
+/// 2: description and restores of revisions, their summary and the options of an uninstall in metadata.
+inline constexpr int kRecordFormat = 2;
 
 /// Labels and annotations that Mistletoe writes. A package that sets one of these on an object is refused.
 inline constexpr std::string_view kPartOfLabel = "applyset.kubernetes.io/part-of";  // KEP-3659
@@ -78,29 +79,49 @@ struct InventoryItem {
 
 struct Revision {
   int number = 0;
-  std::string action;  ///< "install", "upgrade"
+  std::string action;  ///< "install", "upgrade", "rollback", "recover", "undo", "reapply"
   RevisionStatus status = RevisionStatus::Pending;
-  std::string created;  ///< RFC 3339
-  std::string attempt;  ///< random token of the run that wrote it; part of its chunks' names
+  std::string created;   ///< RFC 3339
+  std::string finished;  ///< RFC 3339; empty: not yet
+  std::string attempt;   ///< random token of the run that wrote it; part of its chunks' names
   PackageInfo package;
   Value user_values;  ///< what the user gave, without the package's defaults
   Value options;      ///< options that shape the result (flags), for "unchanged?" and for recover
   std::vector<RenderedObject>
       objects;  ///< with what Mistletoe adds, but without kVersionLabel, which the inventory gives
   std::vector<InventoryItem> inventory;
-  std::string message;  ///< for people: why it failed
+  std::string message;      ///< for people: why it failed
+  std::string description;  ///< for people, where the action doesn't say enough: "back to v1"
+  int restores = -1;        ///< the revision whose record this one applies; -1: it was rendered
 };
+
+/// What a revision's metadata tells of it, however large it is.
+struct RevisionSummary {
+  int number = 0;
+  std::string action = {};  ///< empty: written by a Mistletoe that kept no summary
+  RevisionStatus status = RevisionStatus::Pending;
+  std::string created = {};   ///< RFC 3339
+  std::string finished = {};  ///< RFC 3339; empty: not yet
+  std::string attempt = {};
+  std::string package = {};  ///< reference
+  std::string package_version = {};
+  std::size_t objects = 0;  ///< that it wants
+  std::string description = {};
+  std::string message = {};
+};
+RevisionSummary summary_of(const Revision& revision);
 
 /// The anchor's pointer to the revisions; readable from metadata alone.
 struct Head {
   int latest = -1;                                  ///< newest revision; -1: none yet
   int deployed = -1;                                ///< newest revision that was finished; -1: none yet
   RevisionStatus status = RevisionStatus::Pending;  ///< of `latest`
-  std::string action;
-  std::string updated;  ///< RFC 3339
-  std::string package;  ///< reference, of `latest`
-  std::string package_version;
+  std::string action = {};
+  std::string updated = {};  ///< RFC 3339
+  std::string package = {};  ///< reference, of `latest`
+  std::string package_version = {};
   std::size_t objects = 0;
+  Value options = {};  ///< of an uninstall under way, so that it can be ended as it was begun; else null
   friend bool operator==(const Head&, const Head&) = default;
 };
 

@@ -1,6 +1,7 @@
 #include "release/store.h"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "base/parallel.h"
@@ -23,6 +24,8 @@ constexpr std::string_view kHeadAnnotation = "mistletoe.dev/head";
 constexpr std::string_view kLockAnnotation = "mistletoe.dev/lock";
 constexpr std::string_view kStatusAnnotation = "mistletoe.dev/status";
 constexpr std::string_view kMessageAnnotation = "mistletoe.dev/message";
+constexpr std::string_view kSummaryAnnotation = "mistletoe.dev/summary";
+constexpr std::string_view kFinishedAnnotation = "mistletoe.dev/finished";
 constexpr std::string_view kAttemptAnnotation = "mistletoe.dev/attempt";
 constexpr std::string_view kSecretType = "mistletoe.dev/release";
 constexpr std::size_t kRecordLimit = std::size_t{512} << 20;  // unpacked, against a forged bomb
@@ -104,6 +107,42 @@ Value owned_metadata(const Anchor& anchor, const Revision& revision, std::string
                                                                          {"kind", "Secret"},
                                                                          {"name", anchor_name(anchor.id)},
                                                                          {"uid", anchor.uid}})})}});
+}
+
+// What never changes of a revision and is worth a look without its bytes; bounded, since annotations are.
+Value summary_annotation(const Revision& revision) {
+  const RevisionSummary summary = summary_of(revision);
+  return Value(encoding::to_json(Value::object({{"action", summary.action},
+                                                {"created", summary.created},
+                                                {"package", summary.package.substr(0, 1024)},
+                                                {"packageVersion", summary.package_version.substr(0, 256)},
+                                                {"objects", summary.objects},
+                                                {"description", summary.description.substr(0, 1024)}})));
+}
+
+RevisionSummary summary_from_metadata(const Value& object) {
+  const auto annotation = [&](std::string_view name) {
+    return std::string(object.string_at({"metadata", "annotations", name}));
+  };
+  RevisionSummary summary;
+  const std::string_view label = object.string_at({"metadata", "labels", kRevisionLabel});
+  if (label.size() < 2 ||
+      std::from_chars(label.data() + 1, label.data() + label.size(), summary.number).ec != std::errc())
+    summary.number = -1;
+  const Value text =
+      json_annotation(object.find("metadata") ? *object.find("metadata") : Value(), kSummaryAnnotation);
+  summary.action = text.string_at("action");
+  summary.created = text.string_at("created");
+  summary.package = text.string_at("package");
+  summary.package_version = text.string_at("packageVersion");
+  summary.description = text.string_at("description");
+  if (const Value* count = text.find("objects"); count != nullptr && count->is_int())
+    summary.objects = static_cast<std::size_t>(std::max<std::int64_t>(count->as_int(), 0));
+  summary.status = revision_status(annotation(kStatusAnnotation)).value_or(RevisionStatus::Pending);
+  summary.finished = annotation(kFinishedAnnotation);
+  summary.attempt = annotation(kAttemptAnnotation);
+  summary.message = annotation(kMessageAnnotation);
+  return summary;
 }
 
 }  // namespace
@@ -197,7 +236,10 @@ Status Store::create_own(const ReleaseId& id, const Value& object, const Context
   for (int tries = 1;; ++tries) {
     auto created = client_.create(secrets(), id.ns, object, context);
     if (created.ok()) return {};
-    if (created.error().kind != ErrorKind::Retryable || tries == 4) return std::move(created).error();
+    const ErrorKind kind = created.error().kind;
+    // A Conflict may be with our own first try.
+    if ((kind != ErrorKind::Retryable && kind != ErrorKind::Conflict) || tries == 4)
+      return std::move(created).error();
     auto there = client_.get(secret(id, std::string(object.string_at({"metadata", "name"}))), context);
     if (there.ok() && attempt(*there) == attempt(object)) return {};
     if (there.ok() || there.error().kind != ErrorKind::NotFound) return std::move(created).error();
@@ -279,6 +321,7 @@ Status Store::create_revision(const Anchor& anchor, const Revision& revision, co
            write_blob(anchor, revision, "record", encoding::to_json(to_value(revision)), context).in(frame));
   Value metadata = owned_metadata(anchor, revision, revision_name(anchor.id, revision.number), "revision");
   metadata["annotations"].set(kStatusAnnotation, to_string(revision.status));
+  metadata["annotations"].set(kSummaryAnnotation, summary_annotation(revision));
   const Value object =
       Value::object({{"apiVersion", "v1"},
                      {"kind", "Secret"},
@@ -307,6 +350,7 @@ Result<std::optional<Revision>> Store::read_revision(const ReleaseId& id, int nu
   revision.status = revision_status(found->string_at({"metadata", "annotations", kStatusAnnotation}))
                         .value_or(RevisionStatus::Pending);
   revision.message = found->string_at({"metadata", "annotations", kMessageAnnotation});
+  revision.finished = found->string_at({"metadata", "annotations", kFinishedAnnotation});
   return std::optional<Revision>(std::move(revision));
 }
 
@@ -316,7 +360,8 @@ Status Store::finish_revision(const Anchor& anchor, const Revision& revision, co
   MIST_TRY(const Value inventory,
            write_blob(anchor, revision, "inventory", encoding::to_json(to_value(revision.inventory)), context)
                .in(frame));
-  Value annotations = Value::object({{kStatusAnnotation, to_string(revision.status)}});
+  Value annotations = Value::object(
+      {{kStatusAnnotation, to_string(revision.status)}, {kFinishedAnnotation, revision.finished}});
   // A message never carries values of objects; bounded, since annotations are.
   if (!revision.message.empty()) annotations.set(kMessageAnnotation, revision.message.substr(0, 4096));
   const Value patch =
@@ -332,28 +377,51 @@ Status Store::finish_revision(const Anchor& anchor, const Revision& revision, co
   }
 }
 
-Status Store::delete_revisions(const ReleaseId& id, const Context& context) {
-  // Revisions before chunks: a chunk without its revision is rubbish, a revision without its chunks is
-  // damage.
-  for (const std::string_view record : {"revision", "chunk"}) {
-    kube::ListOptions options;
-    options.ns = id.ns;
-    options.label_selector = record_selector(id, record);
-    options.metadata_only = true;
-    MIST_TRY(const kube::ObjectList list, client_.list(secrets(), options, context));
-    MIST_TRY_VOID(parallel_for(list.items.size(), 8, [&](std::size_t i) -> Status {
-      auto removed = client_.remove(
-          secret(id, std::string(list.items[i].string_at({"metadata", "name"}))),
-          {.uid = std::string(list.items[i].string_at({"metadata", "uid"})), .resource_version = {}},
-          context);
-      if (!removed && removed.error().kind != ErrorKind::NotFound) return std::move(removed).error();
-      return {};
-    }));
-  }
-  return {};
+Result<std::vector<RevisionSummary>> Store::list_revisions(const ReleaseId& id, const Context& context) {
+  kube::ListOptions options;
+  options.ns = id.ns;
+  options.label_selector = record_selector(id, "revision");
+  options.metadata_only = true;
+  MIST_TRY(const kube::ObjectList list,
+           client_.list(secrets(), options, context)
+               .in(fmt::format("while listing the revisions of release {}", id.display())));
+  std::vector<RevisionSummary> revisions;
+  for (const Value& item : list.items) revisions.push_back(summary_from_metadata(item));
+  std::ranges::sort(revisions, {}, &RevisionSummary::number);
+  return revisions;
 }
 
-Status Store::sweep_chunks(const ReleaseId& id, const Context& context) {
+// Of one revision, or of all when `number` is negative.
+Status Store::delete_records(const ReleaseId& id, std::string_view record, int number,
+                             const Context& context) {
+  kube::ListOptions options;
+  options.ns = id.ns;
+  options.label_selector = record_selector(id, record);
+  if (number >= 0) options.label_selector += fmt::format(",{}=v{}", kRevisionLabel, number);
+  options.metadata_only = true;
+  MIST_TRY(const kube::ObjectList list, client_.list(secrets(), options, context));
+  return parallel_for(list.items.size(), 8, [&](std::size_t i) -> Status {
+    auto removed = client_.remove(
+        secret(id, std::string(list.items[i].string_at({"metadata", "name"}))),
+        {.uid = std::string(list.items[i].string_at({"metadata", "uid"})), .resource_version = {}}, context);
+    if (!removed && removed.error().kind != ErrorKind::NotFound) return std::move(removed).error();
+    return {};
+  });
+}
+
+// Revisions before chunks: a chunk without its revision is rubbish, a revision without its chunks is damage.
+Status Store::delete_revision(const ReleaseId& id, int number, const Context& context) {
+  auto removed = client_.remove(secret(id, revision_name(id, number)), {}, context);
+  if (!removed && removed.error().kind != ErrorKind::NotFound) return std::move(removed).error();
+  return delete_records(id, "chunk", number, context);
+}
+
+Status Store::delete_revisions(const ReleaseId& id, const Context& context) {
+  MIST_TRY_VOID(delete_records(id, "revision", -1, context));
+  return delete_records(id, "chunk", -1, context);
+}
+
+Result<std::vector<RevisionSummary>> Store::sweep_chunks(const ReleaseId& id, const Context& context) {
   kube::ListOptions options;
   options.ns = id.ns;
   options.label_selector = fmt::format("{}={},{} in (chunk,revision)", kReleaseLabel, id.name, kRecordLabel);
@@ -364,9 +432,13 @@ Status Store::sweep_chunks(const ReleaseId& id, const Context& context) {
                      std::string(item.string_at({"metadata", "annotations", kAttemptAnnotation}))};
   };
   std::set<std::pair<std::string, std::string>> living;
+  std::vector<RevisionSummary> revisions;
   for (const Value& item : list.items) {
-    if (item.string_at({"metadata", "labels", kRecordLabel}) == "revision") living.insert(attempt_of(item));
+    if (item.string_at({"metadata", "labels", kRecordLabel}) != "revision") continue;
+    living.insert(attempt_of(item));
+    revisions.push_back(summary_from_metadata(item));
   }
+  std::ranges::sort(revisions, {}, &RevisionSummary::number);
   for (const Value& item : list.items) {
     if (item.string_at({"metadata", "labels", kRecordLabel}) != "chunk" || living.contains(attempt_of(item)))
       continue;
@@ -375,7 +447,7 @@ Status Store::sweep_chunks(const ReleaseId& id, const Context& context) {
         {.uid = std::string(item.string_at({"metadata", "uid"})), .resource_version = {}}, context);
     if (!removed && removed.error().kind != ErrorKind::NotFound) return std::move(removed).error();
   }
-  return {};
+  return revisions;
 }
 
 }  // namespace mist::release

@@ -45,12 +45,17 @@ class Store {
   Status create_revision(const Anchor& anchor, const Revision& revision, const Context& context);
   /// nullopt: it doesn't exist.
   Result<std::optional<Revision>> read_revision(const ReleaseId& id, int number, const Context& context);
-  /// Stores status, message and the inventory as it is now.
+  /// Every revision that is kept, ascending; from metadata only.
+  Result<std::vector<RevisionSummary>> list_revisions(const ReleaseId& id, const Context& context);
+  /// Stores status, message, time and the inventory as it is now.
   Status finish_revision(const Anchor& anchor, const Revision& revision, const Context& context);
+  /// Deletes one revision, then its chunks. One that isn't there is fine.
+  Status delete_revision(const ReleaseId& id, int number, const Context& context);
   /// Deletes every revision and chunk of the release.
   Status delete_revisions(const ReleaseId& id, const Context& context);
-  /// Deletes the chunks that no revision names: what a killed writer left. Only under the lock.
-  Status sweep_chunks(const ReleaseId& id, const Context& context);
+  /// Deletes the chunks that no revision names: what a killed writer left. Only under the lock. Returns the
+  /// revisions that there are, ascending.
+  Result<std::vector<RevisionSummary>> sweep_chunks(const ReleaseId& id, const Context& context);
 
   /// How the server serves Secrets; needs no discovery.
   static const kube::ResourceInfo& secrets();
@@ -59,6 +64,7 @@ class Store {
   kube::ObjectRef secret(const ReleaseId& id, std::string name) const {
     return {secrets(), id.ns, std::move(name)};
   }
+  Status delete_records(const ReleaseId& id, std::string_view record, int number, const Context& context);
   Status create_own(const ReleaseId& id, const Value& object, const Context& context);
   Result<Value> write_blob(const Anchor& anchor, const Revision& revision, std::string_view what,
                            const std::string& bytes, const Context& context);

@@ -88,9 +88,11 @@ void print_head(World& world, const ReleaseStatus& status) {
                                   status.anchor.lock->operation, status.anchor.lock->acquired));
   for (const release::Revision& revision : status.unfinished) {
     const bool failed = revision.status == release::RevisionStatus::Failed;
-    line("Unfinished", fmt::format("v{} ({} at {}) {}", revision.number, revision.action, revision.created,
-                                   failed ? fmt::format("failed: {}", revision.message)
-                                          : "did not end; the next install or upgrade takes over from it"));
+    line("Unfinished",
+         fmt::format(
+             "v{} ({} at {}) {}", revision.number, revision.action, revision.created,
+             failed ? fmt::format("failed: {}", revision.message)
+                    : "did not end; the next install or upgrade takes over from it, or mistctl recover"));
   }
   line("Health", fmt::format("{} of {} ready", status.count(ObjectHealth::Ready),
                              std::ranges::count(status.objects, false, &ObjectStatus::retained)));

@@ -36,17 +36,6 @@ constexpr Example kExamples[] = {
     {"mistctl uninstall web --delete-pvcs --dry-run", "Show what would go"},
 };
 
-std::size_t count(const action::UninstallPlan& plan, ActionKind kind) {
-  return static_cast<std::size_t>(std::ranges::count(plan.removals, kind, &apply::PlannedAction::kind));
-}
-
-void print_plan(World& world, const action::UninstallPlan& plan) {
-  Table table({"ACTION", "OBJECT", "WHY"});
-  for (const apply::PlannedAction& action : plan.removals)
-    table.add({{std::string(apply::to_string(action.kind))}, {action.key.display()}, {action.reason}});
-  if (!table.empty()) world.out.write(table.render(world.color_out));
-}
-
 // What would go with a namespace although it isn't the release's is listed before anybody is asked.
 void warn_of_foreign(World& world, const action::UninstallPlan& plan) {
   for (const apply::PlannedAction& action : plan.removals) {
@@ -64,56 +53,35 @@ void warn_of_foreign(World& world, const action::UninstallPlan& plan) {
   }
 }
 
-encoding::Value report_value(const action::UninstallPlan& plan, bool dry) {
-  encoding::Value::Array objects;
-  for (const apply::PlannedAction& action : plan.removals)
-    objects.push_back(encoding::Value::object({{"group", action.key.group_kind.group},
-                                               {"kind", action.key.group_kind.kind},
-                                               {"namespace", text_or_null(action.key.ns)},
-                                               {"name", action.key.name},
-                                               {"action", apply::to_string(action.kind)},
-                                               {"reason", action.reason}}));
-  return encoding::Value::object({{"release", plan.id.name},
-                                  {"namespace", plan.id.ns},
-                                  {"dryRun", dry},
-                                  {"objects", encoding::Value(std::move(objects))}});
-}
-
 Result<ExitCode> run_uninstall(const Invocation& invocation, World& world) {
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
-  const action::UninstallOptions options{prune_rules(invocation), invocation.enabled("wait")};
-  MIST_TRY(const action::UninstallPlan plan,
+  const bool dry = invocation.text("dry-run") != "none";
+  const action::UninstallOptions options{.rules = prune_rules(invocation),
+                                         .wait = invocation.enabled("wait"),
+                                         .dry_run = dry,
+                                         .plan_again = invocation.enabled("yes")};
+  MIST_TRY(action::UninstallPlan plan,
            action::plan_uninstall(cluster.environment, id, options, world.context));
   warn_of_foreign(world, plan);
   const OutputFormat format = output_format(invocation);
-  if (invocation.text("dry-run") != "none") {
-    if (format != OutputFormat::Table)
-      print_value(world, format, report_value(plan, true));
-    else
-      print_plan(world, plan);
-    return ExitCode::Ok;
+  action::UninstallReport report;
+  if (dry) {
+    report.plan = std::move(plan);
+  } else {
+    const std::size_t retained = plan.removals.size() - plan.deletes();
+    const std::string question =
+        fmt::format("Delete {} of release {} in namespace {}{}?", plural(plan.deletes(), "object"), id.name,
+                    id.ns, retained == 0 ? "" : fmt::format(", and keep {}", retained));
+    MIST_TRY(const bool yes, confirm(world, invocation, question));
+    if (!yes) return error(ErrorKind::Cancelled, "nothing was deleted");
+    const Context context = world.context.with_timeout(invocation.duration("timeout"));
+    MIST_TRY(report, action::uninstall(cluster.environment, std::move(plan), options, context));
   }
-  const std::size_t retained = count(plan, ActionKind::Retain);
-  const std::string question = fmt::format("Delete {} of release {} in namespace {}{}?",
-                                           plural(count(plan, ActionKind::Delete), "object"), id.name, id.ns,
-                                           retained == 0 ? "" : fmt::format(", and keep {}", retained));
-  MIST_TRY(const bool yes, confirm(world, invocation, question));
-  if (!yes) return error(ErrorKind::Cancelled, "nothing was deleted");
-  const Context context = world.context.with_timeout(invocation.duration("timeout"));
-  MIST_TRY(const action::UninstallReport report,
-           action::uninstall(cluster.environment, plan, options, context));
-  if (format != OutputFormat::Table) {
-    print_value(world, format, report_value(plan, false));
-    return ExitCode::Ok;
-  }
-  world.out.write(fmt::format("{} is uninstalled: {} deleted{}\n", id.name, plural(report.deleted, "object"),
-                              report.retained == 0 ? "" : fmt::format(", {} retained", report.retained)));
-  for (const apply::PlannedAction& action : plan.removals) {
-    if (action.kind == ActionKind::Retain)
-      world.out.write(fmt::format("  {} stays: {}\n", escape_controls(action.key.display()),
-                                  escape_controls(action.reason)));
-  }
+  if (format != OutputFormat::Table)
+    print_value(world, format, uninstall_report_value(report.plan, dry));
+  else
+    print_uninstall_report(world, report, dry, "is uninstalled");
   return ExitCode::Ok;
 }
 

@@ -92,13 +92,12 @@ class Upgrade {
 Result<ExitCode> run_upgrade(const Invocation& invocation, World& world) {
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
-  action::DeployOptions options = deploy_options(invocation);
-  options.prune = prune_rules(invocation);
   Upgrade upgrade(invocation, world, *cluster.client);
   MIST_TRY_VOID(upgrade.prepare());
   const auto render = [&](const action::ReleaseState& state) { return upgrade.render(state); };
   MIST_TRY(const action::DeployReport report,
-           action::deploy(cluster.environment, id, action::upgrade_intent(render), options, world.context));
+           action::deploy(cluster.environment, id, action::upgrade_intent(render), deploy_options(invocation),
+                          world.context));
   print_deploy_report(invocation, world, report, "is upgraded");
   return ExitCode::Ok;
 }

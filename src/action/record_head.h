@@ -1,0 +1,19 @@
+#pragma once
+// What a release's anchor says of a revision. Pure; any thread.
+
+#include <string>
+#include <vector>
+
+#include "release/record.h"
+
+namespace mist::action {
+
+/// The revision's part of a head: all but latest, deployed and status.
+release::Head head_of(const release::Revision& revision, std::string updated);
+
+/// KEP-3659: the kinds of an inventory, and the namespaces beside the release's own.
+std::vector<std::string> group_kinds_of(const std::vector<release::InventoryItem>& inventory);
+std::vector<std::string> namespaces_of(const std::vector<release::InventoryItem>& inventory,
+                                       const std::string& own);
+
+}  // namespace mist::action

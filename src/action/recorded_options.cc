@@ -1,0 +1,25 @@
+#include "action/recorded_options.h"
+
+namespace mist::action {
+
+encoding::Value recorded_options(const apply::PlanRules& rules) {
+  return encoding::Value::object({{"deleteCrds", rules.prune.delete_crds},
+                                  {"deletePvcs", rules.prune.delete_pvcs},
+                                  {"deleteNamespaces", rules.prune.delete_namespaces},
+                                  {"forceConflicts", rules.force_conflicts},
+                                  {"adopt", rules.adopt},
+                                  {"replace", rules.replace}});
+}
+
+bool recorded_flag(const encoding::Value& recorded, std::string_view name) {
+  const encoding::Value* value = recorded.is_object() ? recorded.find(name) : nullptr;
+  return value != nullptr && value->is_bool() && value->as_bool();
+}
+
+void apply_recorded(const encoding::Value& recorded, apply::PruneRules& rules) {
+  rules.delete_crds = rules.delete_crds || recorded_flag(recorded, "deleteCrds");
+  rules.delete_pvcs = rules.delete_pvcs || recorded_flag(recorded, "deletePvcs");
+  rules.delete_namespaces = rules.delete_namespaces || recorded_flag(recorded, "deleteNamespaces");
+}
+
+}  // namespace mist::action

@@ -1,0 +1,20 @@
+#pragma once
+// Options that shape a result, as a revision or an uninstall under way records them: who goes on with its
+// work has them too. Pure; any thread.
+
+#include <string_view>
+
+#include "apply/plan.h"
+#include "encoding/value.h"
+
+namespace mist::action {
+
+encoding::Value recorded_options(const apply::PlanRules& rules);
+
+/// False if it isn't there.
+bool recorded_flag(const encoding::Value& recorded, std::string_view name);
+
+/// What was allowed then is allowed beside what is allowed now.
+void apply_recorded(const encoding::Value& recorded, apply::PruneRules& rules);
+
+}  // namespace mist::action

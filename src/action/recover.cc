@@ -1,0 +1,223 @@
+#include "action/recover.h"
+
+#include "action/record_head.h"
+#include "action/recorded_options.h"
+#include "action/rollback.h"
+#include "base/text.h"
+
+namespace mist::action {
+
+using release::ReleaseId;
+using release::ReleaseLock;
+using release::Revision;
+using release::RevisionStatus;
+
+namespace {
+
+constexpr int kLooks = 4;
+
+// What is unfinished, in words, and what is to be done about it.
+struct Finding {
+  Recovered todo = Recovered::Nothing;
+  std::string found;
+};
+
+std::string words_of(const Revision& revision) {
+  const std::string name = fmt::format("v{} ({})", revision.number, revision.action);
+  if (revision.status == RevisionStatus::Failed)
+    return fmt::format("{} failed{}{}", name, revision.message.empty() ? "" : ": ", revision.message);
+  if (revision.status == RevisionStatus::Deployed)
+    return fmt::format("{} was done, but its release does not say so yet", name);
+  return fmt::format("{} did not end", name);
+}
+
+Result<Finding> half_uninstalled(const ReleaseState& state, bool undo) {
+  // Undoing a first install is uninstalling it: what goes on is the same either way.
+  const bool undoing = state.anchor->head.action == "undo";
+  const std::string found = undoing ? "undoing its first install did not end" : "uninstalling it did not end";
+  if (!undo || undoing) return Finding{undoing ? Recovered::Removed : Recovered::Uninstalled, found};
+  const bool gone = state.anchor->head.deployed >= 0 ? !state.deployed.has_value() : state.unfinished.empty();
+  if (gone)
+    return error(ErrorKind::Conflict, "release {} can't be applied again: its revisions are deleted already",
+                 state.id.display())
+        .with_hint(
+            fmt::format("finish uninstalling with mistctl recover {} -n {}", state.id.name, state.id.ns));
+  return Finding{Recovered::Undone, found};
+}
+
+Result<Finding> find_unfinished(const ReleaseState& state, bool undo) {
+  MIST_TRY_VOID(refuse_missing(state));
+  const release::Head& head = state.anchor->head;
+  if (head.status == RevisionStatus::Uninstalling) return half_uninstalled(state, undo);
+  if (state.unfinished.empty()) {
+    if (head.status == RevisionStatus::Deployed && head.latest == head.deployed) return Finding{};
+    return Finding{
+        state.deployed ? Recovered::Settled : Recovered::Removed,
+        fmt::format("v{} ({}) ended before anything of it was recorded or done", head.latest, head.action)};
+  }
+  const Revision& newest = state.unfinished.back();
+  if (undo) return Finding{state.deployed ? Recovered::Undone : Recovered::Removed, words_of(newest)};
+  return Finding{newest.status == RevisionStatus::Deployed ? Recovered::Settled : Recovered::Finished,
+                 words_of(newest)};
+}
+
+Intent finish_intent() {
+  const auto render = [](const ReleaseState& state) -> Result<RenderedRelease> {
+    const Revision& newest = state.unfinished.back();
+    RenderedRelease recorded = recorded_release(newest);
+    recorded.restores = newest.number;
+    recorded.description = fmt::format("finishes v{} ({})", newest.number, newest.action);
+    return recorded;
+  };
+  return {.action = "recover", .check = {}, .render = render, .may_change_nothing = false};
+}
+
+Intent undo_intent() {
+  const auto render = [](const ReleaseState& state) -> Result<RenderedRelease> {
+    const Revision& good = state.deployed ? *state.deployed : state.unfinished.back();
+    RenderedRelease restored = restored_release(good);
+    restored.restores = good.number;
+    restored.description = state.anchor->head.status == RevisionStatus::Uninstalling
+                               ? fmt::format("undoes the uninstall, back to v{}", good.number)
+                               : fmt::format("undoes v{} ({}), back to v{}", state.anchor->head.latest,
+                                             state.anchor->head.action, good.number);
+    return restored;
+  };
+  return {.action = "undo", .check = {}, .render = render, .may_change_nothing = false};
+}
+
+class Recovery {
+ public:
+  Recovery(const Environment& environment, const RecoverOptions& options, const Context& context)
+      : environment_(environment), options_(options), context_(context) {}
+
+  Result<RecoverReport> run(ReleaseState state, const Finding& finding) {
+    RecoverReport report;
+    report.id = state.id;
+    report.outcome = finding.todo;
+    report.found = finding.found;
+    report.revision = state.deployed ? state.deployed->number : -1;
+    switch (finding.todo) {
+      case Recovered::Nothing:
+        return report;
+      case Recovered::Settled: {
+        MIST_TRY(report.revision, settle(state));
+        return report;
+      }
+      case Recovered::Finished:
+      case Recovered::Undone: {
+        const Intent intent = finding.todo == Recovered::Finished ? finish_intent() : undo_intent();
+        MIST_TRY(report.deployment,
+                 deploy_once(environment_, std::move(state), intent, options_.deploy, context_));
+        report.revision = report.deployment->revision;
+        return report;
+      }
+      case Recovered::Removed:
+      case Recovered::Uninstalled: {
+        MIST_TRY(report.removal, remove(std::move(state), finding.todo));
+        report.revision = -1;
+        return report;
+      }
+    }
+    return report;
+  }
+
+ private:
+  bool dry() const { return options_.deploy.dry_run != DryRun::No; }
+
+  // Makes the head say what the newest stored revision says; what nobody recorded was never begun.
+  Result<int> settle(const ReleaseState& state) {
+    const Revision& newest = state.unfinished.empty() ? *state.deployed : state.unfinished.back();
+    if (dry()) return newest.number;
+    release::Store store(environment_.client);
+    MIST_TRY(const std::unique_ptr<ReleaseLock> lock,
+             ReleaseLock::acquire(lock_world(environment_, store), *state.anchor, {},
+                                  lock_options(environment_, "recover", state), context_));
+    MIST_TRY_VOID(store.sweep_chunks(state.id, lock->context()));
+    release::Head head = head_of(newest, newest.finished.empty() ? newest.created : newest.finished);
+    head.latest = head.deployed = newest.number;
+    head.status = RevisionStatus::Deployed;
+    MIST_TRY_VOID(lock->finish({.head = head,
+                                .lock = {},
+                                .group_kinds = group_kinds_of(newest.inventory),
+                                .additional_namespaces = namespaces_of(newest.inventory, state.id.ns)}));
+    return newest.number;
+  }
+
+  Result<UninstallReport> remove(ReleaseState state, Recovered todo) {
+    UninstallOptions options;
+    options.dry_run = dry();
+    options.wait = options_.deploy.wait;
+    options.rules = options_.deploy.prune;
+    if (todo == Recovered::Removed) options.action = "undo";
+    apply_recorded(state.anchor->head.options, options.rules);
+    MIST_TRY(UninstallPlan plan, plan_uninstall(environment_, std::move(state), options, context_));
+    if (dry()) return UninstallReport{.plan = std::move(plan)};
+    // An uninstall was agreed to when it began.
+    if (todo == Recovered::Removed && plan.deletes() > 0 && options_.approve) {
+      MIST_TRY(const bool yes, options_.approve(plan));
+      if (!yes) return error(ErrorKind::Cancelled, "nothing was deleted");
+    }
+    return uninstall(environment_, std::move(plan), options, context_);
+  }
+
+  const Environment& environment_;
+  const RecoverOptions& options_;
+  const Context& context_;
+};
+
+}  // namespace
+
+std::string_view to_string(Recovered outcome) {
+  switch (outcome) {
+    case Recovered::Nothing:
+      return "nothing";
+    case Recovered::Settled:
+      return "settled";
+    case Recovered::Finished:
+      return "finished";
+    case Recovered::Undone:
+      return "undone";
+    case Recovered::Removed:
+      return "removed";
+    case Recovered::Uninstalled:
+      return "uninstalled";
+  }
+  return "nothing";
+}
+
+Result<RecoverReport> recover(const Environment& environment, const ReleaseId& id,
+                              const RecoverOptions& options, const Context& context) {
+  for (int look = 1;; ++look) {
+    MIST_TRY(ReleaseState state, options.deploy.dry_run == DryRun::No
+                                     ? read_release_to_write(environment, id, "recover", context)
+                                     : read_release(environment, id, context));
+    MIST_TRY(const Finding finding, find_unfinished(state, options.undo));
+    auto report = Recovery(environment, options, context).run(std::move(state), finding);
+    if (report.ok() || !release::anchor_moved(report.error()) || look == kLooks) return report;
+    environment.events.debug(fmt::format("release {} changed meanwhile, looking again", id.display()));
+  }
+}
+
+Result<RecoverReport> undo_revision(const Environment& environment, const ReleaseId& id, int number,
+                                    const std::string& attempt, const DeployOptions& options,
+                                    const Context& context) {
+  RecoverOptions recover_options{.undo = true, .deploy = options};
+  for (int look = 1;; ++look) {
+    MIST_TRY(ReleaseState state, read_release_to_write(environment, id, "undo", context));
+    const bool newest = state.anchor && state.anchor->head.latest == number && !state.unfinished.empty() &&
+                        state.unfinished.back().attempt == attempt;
+    if (!newest)
+      return error(ErrorKind::Conflict, "somebody else has changed release {} since", id.display())
+          .with_hint(fmt::format("see mistctl history {} -n {}", id.name, id.ns));
+    // All that a first try made, it made just now: nobody's data is in it yet.
+    const bool first = !state.deployed && state.unfinished.size() == 1;
+    recover_options.deploy.prune.delete_crds = options.prune.delete_crds || first;
+    recover_options.deploy.prune.delete_pvcs = options.prune.delete_pvcs || first;
+    MIST_TRY(const Finding finding, find_unfinished(state, true));
+    auto report = Recovery(environment, recover_options, context).run(std::move(state), finding);
+    if (report.ok() || !release::anchor_moved(report.error()) || look == kLooks) return report;
+  }
+}
+
+}  // namespace mist::action

@@ -1,0 +1,431 @@
+// Rollback, recover, --rollback-on-failure and history on a cluster in memory. durability_test.cc kills and
+// fails them at each of their requests.
+
+#include "action/recover.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "action/history.h"
+#include "action/rollback.h"
+#include "encoding/json.h"
+#include "package/objects.h"
+#include "testing/fake_cluster.h"
+
+namespace mist::action {
+namespace {
+
+using release::RevisionStatus;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using testing::FakeCall;
+using testing::FakeCluster;
+using ::testing::HasSubstr;
+
+std::string config_map(std::string_view name, std::string_view text) {
+  return fmt::format(
+      "---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {}}}, data: {{text: '{}'}}}}\n", name, text);
+}
+const std::string kFirst = config_map("shared", "first") + config_map("only-first", "x");
+const std::string kSecond = config_map("shared", "second") + config_map("only-second", "x");
+const std::string kThird = config_map("shared", "third") + config_map("only-third", "x");
+constexpr std::string_view kDefinition = R"(---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Widget, plural: widgets, singular: widget, listKind: WidgetList}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, description: VERSION}}}]
+)";
+
+std::string definition(std::string_view version) {
+  std::string text(kDefinition);
+  return text.replace(text.find("VERSION"), 7, version);
+}
+
+class RecoverTest : public ::testing::Test {
+ protected:
+  Environment environment() { return {cluster, clock, random, events, "tester"}; }
+
+  Render rendering(std::string yaml, std::string version) {
+    return [=, this](const ReleaseState&) -> Result<RenderedRelease> {
+      ++renders;
+      MIST_TRY(auto objects, package::parse_objects({{"all.yaml", yaml}}, events));
+      return RenderedRelease{.package = {"test:" + version, "test", version, "sha256:" + version},
+                             .user_values = encoding::Value::object({{"version", version}}),
+                             .objects = std::move(objects)};
+    };
+  }
+  Result<DeployReport> install_now(std::string yaml, DeployOptions options = {}) {
+    return deploy(environment(), id, install_intent(rendering(std::move(yaml), "1")), options, Context());
+  }
+  Result<DeployReport> upgrade_now(std::string yaml, std::string version, DeployOptions options = {}) {
+    return deploy(environment(), id, upgrade_intent(rendering(std::move(yaml), std::move(version))), options,
+                  Context());
+  }
+  Result<DeployReport> rollback_now(std::optional<int> to = {}, DeployOptions options = {}) {
+    const Environment world = environment();
+    return deploy(world, id, rollback_intent(world, to, Context()), options, Context());
+  }
+  Result<RecoverReport> recover_now(RecoverOptions options = {}) {
+    return recover(environment(), id, options, Context());
+  }
+  void refuse(std::string name) {
+    cluster.set_before([name](const FakeCall& call) -> std::optional<Error> {
+      if (call.verb == "apply" && call.key.name == name) return error(ErrorKind::Forbidden, "quota exceeded");
+      return std::nullopt;
+    });
+  }
+  std::string text(std::string_view name) {
+    const auto object = cluster.find("ConfigMap", "default", name);
+    return object ? std::string(object->string_at({"data", "text"})) : "absent";
+  }
+  std::vector<std::string> texts() { return {text("shared"), text("only-first"), text("only-second")}; }
+  ReleaseState now() { return *read_release(environment(), id, Context()); }
+  std::vector<int> kept() {
+    std::vector<int> numbers;
+    for (const auto& revision : *release::Store(cluster).list_revisions(id, Context()))
+      numbers.push_back(revision.number);
+    return numbers;
+  }
+
+  FakeCluster cluster;
+  SystemClock clock;
+  SystemRandom random;
+  NullEventSink events;
+  release::ReleaseId id{"default", "web"};
+  int renders = 0;
+};
+
+// rollback
+
+TEST_F(RecoverTest, RollbackRestoresPackageValuesAndObjectsFromTheRecordAsANewRevision) {
+  ASSERT_TRUE(install_now(kFirst + definition("one")).ok());
+  ASSERT_TRUE(upgrade_now(kSecond + definition("two"), "2").ok());
+  renders = 0;
+  const auto report = rollback_now();
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(renders, 0);
+  EXPECT_EQ(report->revision, 2);
+  EXPECT_EQ(report->restores, 0);
+  EXPECT_EQ(report->package.reference, "test:1");
+  EXPECT_THAT(texts(), ElementsAre("first", "x", "absent"));
+  const auto crd = cluster.find("CustomResourceDefinition.apiextensions.k8s.io", "", "widgets.example.com");
+  EXPECT_THAT(encoding::to_json(*crd), HasSubstr("\"one\""));
+  const ReleaseState state = now();
+  EXPECT_EQ(state.deployed->number, 2);
+  EXPECT_EQ(state.deployed->action, "rollback");
+  EXPECT_EQ(state.deployed->restores, 0);
+  EXPECT_EQ(state.deployed->user_values.string_at("version"), "1");
+  EXPECT_EQ(state.anchor->head.package, "test:1");
+  // And a rollback can be rolled back: to the last good one before it.
+  ASSERT_TRUE(rollback_now().ok());
+  EXPECT_THAT(texts(), ElementsAre("second", "absent", "x"));
+}
+
+TEST_F(RecoverTest, RollbackAfterAFailedUpgradeGoesToWhatIsDeployed) {
+  ASSERT_TRUE(install_now(kFirst).ok());
+  ASSERT_TRUE(upgrade_now(kSecond, "2").ok());
+  refuse("only-third");
+  ASSERT_FALSE(upgrade_now(kThird, "3").ok());
+  cluster.set_before({});
+  const auto report = rollback_now();
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(report->restores, 1);
+  EXPECT_THAT(texts(), ElementsAre("second", "absent", "x"));
+  EXPECT_EQ(text("only-third"), "absent");
+  EXPECT_TRUE(now().unfinished.empty());
+}
+
+TEST_F(RecoverTest, RollbackRefusesWhatIsUnknownFailedOrNotKeptAndListsTheGoodOnes) {
+  ASSERT_TRUE(install_now(kFirst).ok());
+  const auto none = rollback_now();
+  ASSERT_FALSE(none.ok());
+  EXPECT_THAT(none.error().message, HasSubstr("no earlier good revision"));
+  ASSERT_TRUE(upgrade_now(kSecond, "2").ok());
+  refuse("only-third");
+  ASSERT_FALSE(upgrade_now(kThird, "3").ok());
+  cluster.set_before({});
+  cluster.clear_calls();
+  const auto unknown = rollback_now(9);
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_EQ(unknown.error().kind, ErrorKind::NotFound);
+  EXPECT_THAT(unknown.error().message, HasSubstr("no revision v9"));
+  EXPECT_THAT(unknown.error().hint, HasSubstr("v1 (test:2), v0 (test:1)"));
+  const auto failed = rollback_now(2);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_THAT(failed.error().message, HasSubstr("v2 of release default/web failed"));
+  EXPECT_THAT(failed.error().because, HasSubstr("quota exceeded"));
+  EXPECT_EQ(cluster.writes(), 0u);
+  ASSERT_TRUE(upgrade_now(kThird, "3", {.history_max = 2}).ok());
+  ASSERT_TRUE(upgrade_now(kFirst, "4", {.history_max = 2}).ok());
+  const auto trimmed = rollback_now(0);
+  ASSERT_FALSE(trimmed.ok());
+  EXPECT_THAT(trimmed.error().message, HasSubstr("not kept any more"));
+}
+
+TEST_F(RecoverTest, RollbackToWhatIsThereWritesNothing) {
+  ASSERT_TRUE(install_now(kFirst).ok());
+  cluster.clear_calls();
+  const auto report = rollback_now(0);
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_FALSE(report->changed);
+  EXPECT_EQ(cluster.writes(), 0u);
+  const auto dry = rollback_now(0, {.dry_run = DryRun::Client});
+  ASSERT_TRUE(dry.ok());
+}
+
+TEST_F(RecoverTest, RollbackLeavesClaimsThatTheLaterRevisionBrought) {
+  ASSERT_TRUE(install_now(kFirst).ok());
+  ASSERT_TRUE(upgrade_now(kFirst + R"(---
+{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce]}}
+)",
+                          "2", {.prune = {.delete_pvcs = true}})
+                  .ok());
+  ASSERT_TRUE(rollback_now().ok());
+  EXPECT_TRUE(cluster.has("PersistentVolumeClaim", "default", "data")) << "permission isn't inherited";
+  ASSERT_TRUE(rollback_now(1).ok());
+  ASSERT_TRUE(rollback_now(0, {.prune = {.delete_pvcs = true}}).ok());
+  EXPECT_FALSE(cluster.has("PersistentVolumeClaim", "default", "data"));
+}
+
+// history
+
+TEST_F(RecoverTest, HistoryTellsWhatWasDoneFromMetadata) {
+  ASSERT_TRUE(install_now(kFirst).ok());
+  ASSERT_TRUE(upgrade_now(kSecond, "2").ok());
+  ASSERT_TRUE(rollback_now().ok());
+  refuse("only-third");
+  ASSERT_FALSE(upgrade_now(kThird, "3").ok());
+  cluster.set_before({});
+  cluster.clear_calls();
+  const auto seen = history(environment(), id, Context());
+  ASSERT_TRUE(seen.ok()) << seen.error().to_line();
+  ASSERT_EQ(seen->entries.size(), 4u);
+  std::vector<std::string> rows;
+  for (const HistoryEntry& entry : seen->entries)
+    rows.push_back(fmt::format("v{} {} {} {} {} {}", entry.revision.number, entry.revision.action,
+                               to_string(entry.status), entry.revision.package, entry.revision.objects,
+                               entry.revision.description));
+  EXPECT_THAT(rows, ElementsAre("v0 install superseded test:1 2 ", "v1 upgrade superseded test:2 2 ",
+                                "v2 rollback deployed test:1 2 back to v0", "v3 upgrade failed test:3 2 "));
+  EXPECT_THAT(seen->entries[3].revision.message, HasSubstr("quota exceeded"));
+  EXPECT_FALSE(seen->entries[0].revision.finished.empty());
+  EXPECT_EQ(cluster.count("get"), 1u) << "the anchor";
+  EXPECT_EQ(cluster.count("list"), 1u);
+  for (const FakeCall& call : cluster.calls()) EXPECT_EQ(call.metadata_only, call.verb == "list");
+}
+
+TEST_F(RecoverTest, HistoryIsTrimmedUnderTheLockWithItsChunks) {
+  ASSERT_TRUE(install_now(kFirst).ok());
+  for (int i = 1; i <= 5; ++i)
+    ASSERT_TRUE(upgrade_now(kFirst, fmt::format("v{}", i), {.history_max = 3}).ok());
+  EXPECT_THAT(kept(), ElementsAre(3, 4, 5));
+  for (int i = 6; i <= 9; ++i) {
+    refuse("only-second");
+    ASSERT_FALSE(upgrade_now(kSecond, fmt::format("{}", i), {.history_max = 2}).ok());
+  }
+  cluster.set_before({});
+  EXPECT_THAT(kept(), ElementsAre(5, 8, 9)) << "the deployed one and the last two";
+  EXPECT_EQ(now().unfinished.size(), 2u);
+  ASSERT_TRUE(upgrade_now(kSecond, "10", {.history_max = 0}).ok());
+  EXPECT_THAT(kept(), ElementsAre(5, 8, 9, 10));
+  EXPECT_THAT(texts(), ElementsAre("second", "absent", "x"));
+}
+
+TEST_F(RecoverTest, ManyFailuresInARowLoseNoObject) {
+  ASSERT_TRUE(install_now(kFirst).ok());
+  for (int i = 1; i <= 12; ++i) {
+    refuse(fmt::format("zz-{}", i));
+    // Each try makes one object more and fails at its last one.
+    ASSERT_FALSE(upgrade_now(kFirst + config_map(fmt::format("made-{}", i), "x") +
+                                 config_map(fmt::format("zz-{}", i), "x"),
+                             fmt::format("{}", i), {.history_max = 2})
+                     .ok());
+  }
+  cluster.set_before({});
+  EXPECT_EQ(kept().size(), 3u);
+  ASSERT_TRUE(upgrade_now(kFirst, "end").ok());
+  for (int i = 1; i <= 12; ++i) EXPECT_EQ(text(fmt::format("made-{}", i)), "absent") << i;
+}
+
+// recover
+
+TEST_F(RecoverTest, NothingUnfinishedIsNothingToDo) {
+  ASSERT_TRUE(install_now(kFirst).ok());
+  cluster.clear_calls();
+  for (const bool undo : {false, true}) {
+    const auto report = recover_now({.undo = undo, .deploy = {}});
+    ASSERT_TRUE(report.ok()) << report.error().to_line();
+    EXPECT_EQ(report->outcome, Recovered::Nothing);
+    EXPECT_EQ(report->revision, 0);
+  }
+  EXPECT_EQ(cluster.writes(), 0u);
+  id.name = "none";
+  EXPECT_EQ(recover_now().error().kind, ErrorKind::NotFound);
+}
+
+TEST_F(RecoverTest, AFailedUpgradeIsFinishedFromItsRecordWithItsOptions) {
+  ASSERT_TRUE(install_now(kFirst + R"(---
+{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce]}}
+)")
+                  .ok());
+  refuse("only-second");
+  ASSERT_FALSE(upgrade_now(kSecond, "2", {.prune = {.delete_pvcs = true}}).ok());
+  cluster.set_before({});
+  renders = 0;
+  const auto dry = recover_now({.undo = false, .deploy = {.dry_run = DryRun::Client}});
+  ASSERT_TRUE(dry.ok());
+  EXPECT_EQ(dry->outcome, Recovered::Finished);
+  EXPECT_EQ(text("only-second"), "absent");
+  const auto report = recover_now();
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(report->outcome, Recovered::Finished);
+  EXPECT_THAT(report->found, HasSubstr("v1 (upgrade) failed"));
+  EXPECT_EQ(report->revision, 2);
+  EXPECT_EQ(renders, 0);
+  EXPECT_THAT(texts(), ElementsAre("second", "absent", "x"));
+  EXPECT_FALSE(cluster.has("PersistentVolumeClaim", "default", "data")) << "it was allowed to go";
+  EXPECT_EQ(now().deployed->package.reference, "test:2");
+  EXPECT_EQ(now().deployed->description, "finishes v1 (upgrade)");
+}
+
+TEST_F(RecoverTest, AFailedUpgradeIsUndone) {
+  ASSERT_TRUE(install_now(kFirst).ok());
+  refuse("only-second");
+  ASSERT_FALSE(upgrade_now(kSecond, "2").ok());
+  cluster.set_before({});
+  EXPECT_EQ(text("shared"), "second");
+  const auto report = recover_now({.undo = true, .deploy = {}});
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(report->outcome, Recovered::Undone);
+  EXPECT_THAT(texts(), ElementsAre("first", "x", "absent"));
+  const ReleaseState state = now();
+  EXPECT_EQ(state.deployed->number, 2);
+  EXPECT_EQ(state.deployed->action, "undo");
+  EXPECT_EQ(state.deployed->package.reference, "test:1");
+  EXPECT_TRUE(state.unfinished.empty());
+}
+
+TEST_F(RecoverTest, AFailedFirstInstallIsRemovedOnceApproved) {
+  const auto before = cluster.objects();
+  refuse("only-first");
+  ASSERT_FALSE(install_now(kFirst).ok());
+  cluster.set_before({});
+  RecoverOptions options{.undo = true, .deploy = {}};
+  options.approve = [](const UninstallPlan& plan) -> Result<bool> {
+    EXPECT_EQ(plan.deletes(), 1u);
+    return false;
+  };
+  const auto refused = recover_now(options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Cancelled);
+  EXPECT_EQ(text("shared"), "first");
+  options.approve = {};
+  const auto report = recover_now(options);
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(report->outcome, Recovered::Removed);
+  EXPECT_EQ(cluster.objects(), before);
+}
+
+TEST_F(RecoverTest, AHalfUninstalledReleaseIsUninstalledOrAppliedAgain) {
+  const auto before = cluster.objects();
+  const auto half = [&] {
+    cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
+      if (call.verb == "delete" && call.key.name == "shared") return error(ErrorKind::Forbidden, "not you");
+      return std::nullopt;
+    });
+    const UninstallOptions options;
+    auto plan = plan_uninstall(environment(), id, options, Context());
+    ASSERT_FALSE(uninstall(environment(), *std::move(plan), options, Context()).ok());
+    cluster.set_before({});
+    ASSERT_EQ(now().anchor->head.status, RevisionStatus::Uninstalling);
+  };
+  ASSERT_TRUE(install_now(kFirst).ok());
+  half();
+  EXPECT_EQ(text("only-first"), "absent");
+  const auto refused = upgrade_now(kSecond, "2");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().hint, HasSubstr("--undo"));
+  const auto again = recover_now({.undo = true, .deploy = {}});
+  ASSERT_TRUE(again.ok()) << again.error().to_line();
+  EXPECT_EQ(again->outcome, Recovered::Undone);
+  EXPECT_THAT(texts(), ElementsAre("first", "x", "absent"));
+  EXPECT_EQ(now().anchor->head.status, RevisionStatus::Deployed);
+  EXPECT_TRUE(now().anchor->head.options.is_null());
+  half();
+  const auto done = recover_now();
+  ASSERT_TRUE(done.ok()) << done.error().to_line();
+  EXPECT_EQ(done->outcome, Recovered::Uninstalled);
+  EXPECT_EQ(cluster.objects(), before);
+}
+
+// --rollback-on-failure
+
+TEST_F(RecoverTest, AFailingUpgradeRollsItselfBackAndStillFails) {
+  ASSERT_TRUE(install_now(kFirst).ok());
+  refuse("only-second");
+  const auto report = upgrade_now(kSecond, "2", {.rollback_on_failure = true});
+  ASSERT_FALSE(report.ok());
+  EXPECT_THAT(report.error().to_line(), HasSubstr("quota exceeded"));
+  EXPECT_THAT(report.error().frames, Contains("rolled back to v0, as v2"));
+  EXPECT_THAT(texts(), ElementsAre("first", "x", "absent"));
+  EXPECT_EQ(now().deployed->number, 2);
+  EXPECT_TRUE(now().unfinished.empty());
+}
+
+TEST_F(RecoverTest, AFailingFirstInstallRemovesAllThatItMade) {
+  const auto before = cluster.objects();
+  refuse("only-first");
+  const auto report = install_now(kFirst + definition("one") + R"(---
+{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce]}}
+)",
+                                  {.rollback_on_failure = true});
+  ASSERT_FALSE(report.ok());
+  EXPECT_THAT(report.error().frames, Contains(HasSubstr("rolled back: 3 objects deleted")));
+  EXPECT_EQ(cluster.objects(), before);
+}
+
+TEST_F(RecoverTest, WhatFailsBeforeAnythingWasWrittenIsNotRolledBack) {
+  ASSERT_TRUE(install_now(kFirst).ok());
+  const auto report =
+      upgrade_now("{apiVersion: v1, kind: Unknown, metadata: {name: a}}", "2", {.rollback_on_failure = true});
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(now().anchor->head.latest, 0);
+}
+
+TEST_F(RecoverTest, RollingBackThatFailsTooSaysHowToGoOn) {
+  ASSERT_TRUE(install_now(kFirst).ok());
+  cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
+    const bool bad = (call.verb == "apply" || call.verb == "delete") && call.key.name == "only-second";
+    return bad || (call.verb == "apply" && call.key.name == "shared")
+               ? std::optional(error(ErrorKind::Forbidden, "quota exceeded"))
+               : std::nullopt;
+  });
+  cluster.drop({{"", "ConfigMap"}, "default", "shared"});
+  const auto report = upgrade_now(kSecond, "2", {.rollback_on_failure = true});
+  ASSERT_FALSE(report.ok());
+  EXPECT_THAT(report.error().to_line(), HasSubstr("rolling back failed too"));
+  EXPECT_THAT(report.error().hint, HasSubstr("mistctl recover web -n default --undo"));
+  cluster.set_before({});
+  ASSERT_TRUE(recover_now({.undo = true, .deploy = {}}).ok());
+  EXPECT_THAT(texts(), ElementsAre("first", "x", "absent"));
+}
+
+TEST_F(RecoverTest, WhatSomebodyElseDidMeanwhileIsNotUndone) {
+  ASSERT_TRUE(install_now(kFirst).ok());
+  refuse("only-second");
+  ASSERT_FALSE(upgrade_now(kSecond, "2").ok());
+  cluster.set_before({});
+  const std::string attempt = now().unfinished.back().attempt;
+  ASSERT_TRUE(upgrade_now(kThird, "3").ok());
+  const auto undone = undo_revision(environment(), id, 1, attempt, {}, Context());
+  ASSERT_FALSE(undone.ok());
+  EXPECT_EQ(undone.error().kind, ErrorKind::Conflict);
+  EXPECT_EQ(text("shared"), "third");
+}
+
+}  // namespace
+}  // namespace mist::action

@@ -1,0 +1,20 @@
+#pragma once
+// Back to an earlier revision: its package, values, options and objects, definitions included, from the
+// record alone; nothing is rendered or fetched. A rollback is itself a new revision, and prunes what the
+// later ones brought.
+
+#include <optional>
+
+#include "action/deploy.h"
+
+namespace mist::action {
+
+/// To revision `to`, or to the last good one before the newest. Errors of the deployment: NotFound or
+/// Conflict when that revision doesn't exist, is no longer kept or never became good, with a list of those
+/// that are there. Uses `environment` and `context` until the deployment ends.
+Intent rollback_intent(const Environment& environment, std::optional<int> to, const Context& context);
+
+/// What a recorded revision gives to one that goes back to it: everything but its permission to delete.
+RenderedRelease restored_release(const release::Revision& revision);
+
+}  // namespace mist::action

@@ -1,0 +1,97 @@
+#include "action/recover.h"
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/output.h"
+#include "cli/prompt.h"
+#include "cli/release_flags.h"
+
+namespace mist::cli {
+namespace {
+
+using action::Recovered;
+using action::RecoverReport;
+using encoding::Value;
+
+constexpr Flag kFlags[] = {
+    {.name = "undo", .help = "Return to what was deployed before, instead of finishing what was begun"},
+};
+constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kRecordedFlags, kPruneFlags,
+                                 kConfirmFlags,     kLockFlags,     kOutputFlags};
+constexpr Example kExamples[] = {
+    {"mistctl recover web", "Finish what a killed or failed command left"},
+    {"mistctl recover web --undo", "Return to the revision before it"},
+    {"mistctl recover web --dry-run", "Only show what would happen"},
+};
+
+Value report_value(const RecoverReport& report, bool dry) {
+  Value deployment, removal;
+  if (report.deployment) deployment = deploy_report_value(*report.deployment);
+  if (report.removal) removal = uninstall_report_value(report.removal->plan, dry);
+  return Value::object({{"release", report.id.name},
+                        {"namespace", report.id.ns},
+                        {"outcome", action::to_string(report.outcome)},
+                        {"found", text_or_null(report.found)},
+                        {"revision", number_or_null(report.revision)},
+                        {"dryRun", dry},
+                        {"deployment", std::move(deployment)},
+                        {"removal", std::move(removal)}});
+}
+
+void print_report(const Invocation& invocation, World& world, const RecoverReport& report, bool dry) {
+  const std::string name = report.id.name;
+  if (!report.found.empty() && report.outcome != Recovered::Nothing)
+    world.out.write(fmt::format("{}: {}\n", name, escape_controls(report.found)));
+  switch (report.outcome) {
+    case Recovered::Nothing:
+      world.out.write(
+          fmt::format("{} is whole, at revision {}: there is nothing to recover\n", name, report.revision));
+      return;
+    case Recovered::Settled:
+      world.out.write(fmt::format("{} {} at revision {}\n", name, dry ? "would be settled" : "is settled",
+                                  report.revision));
+      return;
+    case Recovered::Finished:
+      print_deploy_report(invocation, world, *report.deployment, "is finished");
+      return;
+    case Recovered::Undone:
+      print_deploy_report(invocation, world, *report.deployment,
+                          fmt::format("is back to v{},", report.deployment->restores));
+      return;
+    case Recovered::Removed:
+    case Recovered::Uninstalled:
+      print_uninstall_report(world, *report.removal, dry,
+                             report.outcome == Recovered::Removed ? "is removed" : "is uninstalled");
+      return;
+  }
+}
+
+Result<ExitCode> run_recover(const Invocation& invocation, World& world) {
+  MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
+  MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
+  action::RecoverOptions options{.undo = invocation.enabled("undo"), .deploy = deploy_options(invocation)};
+  options.approve = [&](const action::UninstallPlan& plan) {
+    return confirm(world, invocation,
+                   fmt::format("Delete {} that the first install of {} made?",
+                               plural(plan.deletes(), "object"), id.display()));
+  };
+  MIST_TRY(const RecoverReport report, action::recover(cluster.environment, id, options, world.context));
+  const bool dry = options.deploy.dry_run != action::DryRun::No;
+  if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
+    print_value(world, format, report_value(report, dry));
+  else
+    print_report(invocation, world, report, dry);
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+constinit const Command kRecoverCommand{.path = "recover",
+                                        .summary = "Finish or undo what a killed or failed command left",
+                                        .run = run_recover,
+                                        .arguments = kReleaseArgument,
+                                        .flags = kGroups,
+                                        .examples = kExamples};
+
+}  // namespace mist::cli
