@@ -149,7 +149,10 @@ class Recovery {
     options.dry_run = dry();
     options.wait = options_.deploy.wait;
     options.rules = options_.deploy.prune;
-    if (todo == Recovered::Removed) options.action = "undo";
+    if (todo == Recovered::Removed) {
+      options.action = "undo";
+      options.keep_adopted = true;
+    }
     apply_recorded(state.anchor->head.options, options.rules);
     MIST_TRY(UninstallPlan plan, plan_uninstall(environment_, std::move(state), options, context_));
     if (dry()) return UninstallReport{.plan = std::move(plan)};

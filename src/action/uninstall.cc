@@ -182,12 +182,18 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseStat
     action.resource.gvk = {item.key.group_kind.group, item.version, item.key.group_kind.kind};
     action.uid = uid;
     action.revision = item.revision;
+    action.adopted = item.adopted;
     apply::PruneRules rules = options.rules;
     // Uninstalling removes the namespaces that the release made; what else is in them is looked at below.
     rules.delete_namespaces = true;
     const std::string_view kept = apply::kept_because(item.key, &object, rules);
     action.kind = kept.empty() ? ActionKind::Delete : ActionKind::Retain;
     action.reason = kept.empty() ? "the release is uninstalled" : std::string(kept);
+    if (options.keep_adopted && item.adopted && action.kind == ActionKind::Delete &&
+        !is_own_namespace(id, item.key)) {
+      action.kind = ActionKind::Retain;
+      action.reason = "it was there before the release";
+    }
     if (action.kind == ActionKind::Delete) deleted_uids.insert(uid);
     plan.removals.push_back(std::move(action));
   }

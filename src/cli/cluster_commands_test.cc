@@ -62,6 +62,12 @@ TEST_F(ClusterCommands, PrintWhatTheirSchemasSay) {
   EXPECT_EQ(printed({"status", "web"}, "status").string_at("status"), "deployed");
   EXPECT_EQ(printed({"graph", "web"}, "graph").find("nodes")->size(), 2u);
   printed({"inspect", "release", "web"}, "inspect-release");
+  manifest("{apiVersion: v1, kind: ConfigMap, metadata: {name: two}}");
+  printed({"upgrade", "web"}, "deploy");
+  EXPECT_EQ(printed({"rollback", "web", "--dry-run"}, "deploy").find("restores")->as_int(), 0);
+  EXPECT_EQ(printed({"rollback", "web", "v0"}, "deploy").find("revision")->as_int(), 2);
+  EXPECT_EQ(printed({"recover", "web"}, "recover").string_at("outcome"), "nothing");
+  EXPECT_EQ(printed({"history", "web"}, "history").find("revisions")->size(), 3u);
   printed({"uninstall", "web", "--dry-run"}, "uninstall");
   printed({"uninstall", "web", "--yes"}, "uninstall");
   EXPECT_EQ(printed({"list"}, "list").find("releases")->size(), 0u);
@@ -165,6 +171,42 @@ TEST_F(ClusterCommands, UpgradeKeepsPackageAndValuesEachByItself) {
   ASSERT_EQ(run({"upgrade", "web"}), ExitCode::Ok) << fake.err.take();
   EXPECT_FALSE(cluster.has("ConfigMap", "default", "one"));
   EXPECT_TRUE(cluster.has("ConfigMap", "default", "two"));
+}
+
+TEST_F(ClusterCommands, RecoverTellsWhatItFoundAndDid) {
+  ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+  manifest("{apiVersion: v1, kind: ConfigMap, metadata: {name: two}}");
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "apply" && call.key.name == "two") return error(ErrorKind::Forbidden, "quota exceeded");
+    return std::nullopt;
+  });
+  EXPECT_EQ(run({"upgrade", "web"}), ExitCode::Failed);
+  EXPECT_EQ(run({"rollback", "web", "1"}), ExitCode::Failed);
+  EXPECT_THAT(fake.err.take(), HasSubstr("choose among v0"));
+  EXPECT_EQ(run({"rollback", "web", "one"}), ExitCode::Usage);
+  cluster.set_before({});
+  fake.out.take();
+  ASSERT_EQ(run({"history", "web"}), ExitCode::Ok);
+  EXPECT_THAT(fake.out.take(), HasSubstr("quota exceeded"));
+  EXPECT_EQ(printed({"recover", "web", "--dry-run"}, "recover").string_at("outcome"), "finished");
+  EXPECT_EQ(printed({"recover", "web", "--undo", "--dry-run"}, "recover").string_at("outcome"), "undone");
+  ASSERT_EQ(run({"recover", "web", "--undo"}), ExitCode::Ok) << fake.err.take();
+  EXPECT_THAT(fake.out.take(), HasSubstr("web is back to v0, at revision 2"));
+  ASSERT_EQ(run({"recover", "web"}), ExitCode::Ok);
+  EXPECT_THAT(fake.out.take(), HasSubstr("nothing to recover"));
+}
+
+TEST_F(ClusterCommands, UndoingAFirstInstallAsks) {
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "apply" && call.key.name == "key") return error(ErrorKind::Forbidden, "quota exceeded");
+    return std::nullopt;
+  });
+  EXPECT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Failed);
+  cluster.set_before({});
+  EXPECT_EQ(run({"recover", "web", "--undo"}), ExitCode::Usage);
+  EXPECT_THAT(fake.err.take(), HasSubstr("--yes"));
+  EXPECT_EQ(printed({"recover", "web", "--undo", "--yes"}, "recover").string_at("outcome"), "removed");
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "one"));
 }
 
 TEST_F(ClusterCommands, UninstallAsksAndScriptsMustSayYes) {
