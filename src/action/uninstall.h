@@ -16,7 +16,7 @@ struct UninstallOptions {
   bool wait = false;                 ///< until everything is gone
   bool dry_run = false;              ///< plan only, also while somebody holds the lock
   bool plan_again = false;           ///< when the release changed since the plan: nobody was shown it
-  bool keep_adopted = false;  ///< what was there before the release stays
+  bool keep_adopted = false;         ///< what was there before the release stays
   std::string action = "uninstall";  ///< for the record and the lock; "undo": of a first install
 };
 
