@@ -19,6 +19,11 @@ Lock new_lock(const LockWorld& world, const LockOptions& options) {
           .term_ms = std::chrono::duration_cast<std::chrono::milliseconds>(options.term).count()};
 }
 
+Duration term_of(const Lock& lock) {
+  return std::clamp<Duration>(std::chrono::milliseconds(lock.term_ms), std::chrono::milliseconds(100),
+                              std::chrono::minutes(10));
+}
+
 Error held_by(const ReleaseId& id, const Lock& lock) {
   Error failure = error(ErrorKind::Conflict, "release {} is locked: {} has been running \"{}\" since {}",
                         id.display(), lock.holder, lock.operation, lock.acquired);
@@ -35,8 +40,7 @@ Error moved(Error failure) {
 Result<Anchor> await_free(const LockWorld& world, Anchor anchor, const LockOptions& options,
                           const Context& context) {
   if (!anchor.lock) return anchor;
-  const Duration their_term = std::clamp<Duration>(std::chrono::milliseconds(anchor.lock->term_ms),
-                                                   std::chrono::milliseconds(100), std::chrono::minutes(10));
+  const Duration their_term = term_of(*anchor.lock);
   // A renewal time that looks old (whatever the clocks) makes a dead holder likely: worth one term of
   // waiting.
   const std::string stale_before = format_micro_time(
@@ -51,7 +55,11 @@ Result<Anchor> await_free(const LockWorld& world, Anchor anchor, const LockOptio
       world.clock.steady_now() + std::chrono::duration_cast<SteadyTime::duration>(
                                      std::max<Duration>(options.max_wait, their_term + their_term / 4));
   while (true) {
-    // One silent term: watch the anchor until it changes or the term is over.
+    // One silent term: watch the anchor until it changes or the term is over. Its holder may be another one
+    // by now, with another term.
+    const Duration term = term_of(*anchor.lock);
+    const Duration left = give_up - world.clock.steady_now();
+    if (left <= Duration::zero()) return held_by(anchor.id, *anchor.lock);
     const std::string seen = anchor.resource_version;
     bool changed = false, present = false;
     kube::ListOptions only_anchor;
@@ -68,12 +76,13 @@ Result<Anchor> await_free(const LockWorld& world, Anchor anchor, const LockOptio
                     event.object.string_at({"metadata", "resourceVersion"}) != seen;
           return !changed;
         },
-        context.with_timeout(their_term));
+        context.with_timeout(std::min(term, left)));
     if (!watched.ok() && watched.error().kind != ErrorKind::Timeout) return watched.error();
     MIST_TRY_VOID(context.check());
+    if (!changed && left < term) return held_by(anchor.id, *anchor.lock);
     if (!changed) {
       world.events.warn(fmt::format("taking over the lock of {}: {} has been silent for {}",
-                                    anchor.id.display(), anchor.lock->holder, format_age(their_term)));
+                                    anchor.id.display(), anchor.lock->holder, format_age(term)));
       return anchor;
     }
     MIST_TRY(std::optional<Anchor> next, world.store.read_anchor(anchor.id, context));
@@ -82,7 +91,6 @@ Result<Anchor> await_free(const LockWorld& world, Anchor anchor, const LockOptio
       return moved(
           error(ErrorKind::Conflict, "release {} changed while waiting for its lock", anchor.id.display()));
     anchor = *std::move(next);
-    if (world.clock.steady_now() >= give_up) return held_by(anchor.id, *anchor.lock);
   }
 }
 

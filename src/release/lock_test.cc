@@ -1,5 +1,7 @@
 #include "release/lock.h"
 
+#include <atomic>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -108,6 +110,55 @@ TEST_F(LockTest, SilentHolderLosesItToATakerAndStopsWriting) {
   cluster.set_before({});
   EXPECT_THAT((*first)->finish({}).error().message, HasSubstr("was lost"));
   EXPECT_EQ(now().lock->holder, "bob");
+}
+
+// Two wait for a dead holder, and one of them is faster: it has a term of its own.
+TEST_F(LockTest, WhoTookOverIsNotTakenForItsSilentPredecessor) {
+  Anchor abandoned = born();
+  abandoned.lock = Lock{.holder = "dead",
+                        .token = "0",
+                        .operation = "upgrade",
+                        .acquired = "2026-01-01T00:00:00Z",
+                        .renewed = "2026-01-01T00:00:00.000000Z",
+                        .term_ms = 400};
+  ASSERT_TRUE(store.create_anchor(abandoned, Context()).ok());
+  const auto others = cluster.client_for("bob");
+  Store bobs_store(*others);
+  const Anchor looked = now();
+  std::unique_ptr<ReleaseLock> alices;
+  std::atomic<bool> taken{false};
+  LockOptions alice = options("alice");
+  alice.silent_version = looked.resource_version;
+  cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "watch" || call.user != "bob" || taken.exchange(true)) return std::nullopt;
+    auto lock = ReleaseLock::acquire(world(), looked, {}, alice, Context());
+    if (lock.ok()) alices = *std::move(lock);
+    return std::nullopt;
+  });
+  const auto second = ReleaseLock::await_silence({bobs_store, *others, clock, random, events}, looked,
+                                                 options("bob"), Context());
+  ASSERT_TRUE(alices != nullptr) << "a lock that was seen silent is taken at once";
+  ASSERT_FALSE(second.ok());
+  EXPECT_THAT(second.error().message, HasSubstr("alice"));
+  EXPECT_EQ(now().lock->holder, "alice");
+}
+
+TEST_F(LockTest, ASilentHolderIsWaitedForOnlyOnce) {
+  Anchor abandoned = born();
+  abandoned.lock = Lock{.holder = "dead",
+                        .token = "0",
+                        .operation = "upgrade",
+                        .acquired = "2026-01-01T00:00:00Z",
+                        .renewed = "2026-01-01T00:00:00.000000Z",
+                        .term_ms = 300};
+  ASSERT_TRUE(store.create_anchor(abandoned, Context()).ok());
+  const auto silent = ReleaseLock::await_silence(world(), now(), options("bob"), Context());
+  ASSERT_TRUE(silent.ok()) << silent.error().to_line();
+  cluster.clear_calls();
+  LockOptions bob = options("bob");
+  bob.silent_version = *silent;
+  ASSERT_TRUE(ReleaseLock::acquire(world(), now(), {}, bob, Context()).ok());
+  EXPECT_EQ(cluster.count("watch"), 0u);
 }
 
 }  // namespace
