@@ -15,6 +15,25 @@ inline constexpr Argument kReleaseArgument[] = {
 };
 
 inline constexpr std::string_view kDryRunChoices[] = {"none", "client", "server"};
+inline constexpr Flag kWaitFlag{.name = "wait", .help = "Return only when every object is ready"};
+inline constexpr Flag kTimeoutFlag{.name = "timeout",
+                                   .type = FlagType::Duration,
+                                   .value = "TIME",
+                                   .help = "How long --wait waits",
+                                   .fallback = "5m"};
+inline constexpr Flag kDryRunFlag{.name = "dry-run",
+                                  .type = FlagType::Choice,
+                                  .value = "WHERE",
+                                  .help = "Only show the plan; server: let the API server check it too",
+                                  .fallback = "none",
+                                  .choices = kDryRunChoices,
+                                  .implied = "client"};
+inline constexpr Flag kExplainFlag{
+    .name = "explain", .help = "Say what the plan does to each object and why, before it is carried out"};
+inline constexpr Flag kForceConflictsFlag{.name = "force-conflicts",
+                                          .help = "Take fields that other field managers own"};
+inline constexpr Flag kReplaceFlag{.name = "replace",
+                                   .help = "Delete and create anew what can't be changed in place"};
 inline constexpr Flag kHistoryMaxFlag{
     .name = "history-max",
     .type = FlagType::Number,
@@ -22,23 +41,13 @@ inline constexpr Flag kHistoryMaxFlag{
     .help = "How many revisions are kept; the deployed one and the last two always are; 0: all",
     .fallback = "10"};
 inline constexpr Flag kDeployFlagList[] = {
-    {.name = "wait", .help = "Return only when every object is ready"},
-    {.name = "timeout",
-     .type = FlagType::Duration,
-     .value = "TIME",
-     .help = "How long --wait waits",
-     .fallback = "5m"},
-    {.name = "dry-run",
-     .type = FlagType::Choice,
-     .value = "WHERE",
-     .help = "Only show the plan; server: let the API server check it too",
-     .fallback = "none",
-     .choices = kDryRunChoices,
-     .implied = "client"},
-    {.name = "explain", .help = "Say what the plan does to each object and why, before it is carried out"},
+    kWaitFlag,
+    kTimeoutFlag,
+    kDryRunFlag,
+    kExplainFlag,
     {.name = "create-namespace", .help = "Create the release's namespace if it does not exist"},
-    {.name = "force-conflicts", .help = "Take fields that other field managers own"},
-    {.name = "replace", .help = "Delete and create anew what can't be changed in place"},
+    kForceConflictsFlag,
+    kReplaceFlag,
     {.name = "adopt", .help = "Take objects into the release that exist already and belong to nobody"},
     {.name = "rollback-on-failure",
      .help = "Should it fail, return to the deployed revision, or remove what a first install made"},
@@ -47,11 +56,8 @@ inline constexpr Flag kDeployFlagList[] = {
 inline constexpr FlagGroup kDeployFlags{"Deployment flags", kDeployFlagList};
 
 /// Of commands that apply what is recorded.
-inline constexpr Flag kRecordedFlagList[] = {
-    kDeployFlagList[0], kDeployFlagList[1],
-    kDeployFlagList[2], {.name = "force-conflicts", .help = "Take fields that other field managers own"},
-    kHistoryMaxFlag,
-};
+inline constexpr Flag kRecordedFlagList[] = {kWaitFlag,           kTimeoutFlag, kDryRunFlag,    kExplainFlag,
+                                             kForceConflictsFlag, kReplaceFlag, kHistoryMaxFlag};
 inline constexpr FlagGroup kRecordedFlags{"Deployment flags", kRecordedFlagList};
 
 inline constexpr Flag kPruneFlagList[] = {
