@@ -19,7 +19,7 @@ import (
 func (b *bootstrap) runNamespaceController(ctx context.Context) error {
 	client, meta := b.client, b.meta
 	queue := workqueue.NewTypedRateLimitingQueue(
-		workqueue.NewTypedItemExponentialFailureRateLimiter[string](20*time.Millisecond, 500*time.Millisecond))
+		workqueue.NewTypedItemExponentialFailureRateLimiter[string](20*time.Millisecond, 2*time.Second))
 	defer queue.ShutDown()
 
 	factory := informers.NewSharedInformerFactory(client, 0)
@@ -30,8 +30,14 @@ func (b *bootstrap) runNamespaceController(ctx context.Context) error {
 		}
 	}
 	_, err := namespaces.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    enqueue,
-		UpdateFunc: func(_, obj any) { enqueue(obj) },
+		AddFunc: enqueue,
+		// Each try writes the Namespace's conditions, which comes back here: only the first sight of a deletion counts,
+		// and the queue's back-off does the rest.
+		UpdateFunc: func(old, obj any) {
+			if before, ok := old.(*corev1.Namespace); !ok || before.DeletionTimestamp == nil {
+				enqueue(obj)
+			}
+		},
 	})
 	if err != nil {
 		return err
