@@ -154,6 +154,32 @@ TEST_F(ClusterCommands, ASummaryCountsTellsTheTimeAndWhatIsNext) {
   EXPECT_EQ(fake.out.take(), "web is as wanted, at revision 0: nothing was written\n");
 }
 
+TEST_F(ClusterCommands, DriftIsToldMendedAndCountedByItsExitCode) {
+  ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+  EXPECT_EQ(run({"drift", "web", "--exit-code"}), ExitCode::Ok);
+  EXPECT_THAT(fake.out.take(), HasSubstr("2 objects are as v0 recorded them"));
+  Value one = *cluster.find("ConfigMap", "default", "one");
+  one["data"].set("a", "2");
+  cluster.put(one, "kubectl-edit");
+  Value key = *cluster.find("Secret", "default", "key");
+  key["data"].set("password", "c3RvbGVu");
+  cluster.put(key, "kubectl-edit");
+  EXPECT_EQ(run({"drift", "web"}), ExitCode::Ok);
+  EXPECT_EQ(run({"drift", "--all", "--exit-code"}), ExitCode::Differences);
+  const std::string text = fake.out.take();
+  EXPECT_THAT(text, HasSubstr(".data.a: \"2\", recorded is \"1\" (by kubectl-edit"));
+  EXPECT_THAT(text, HasSubstr(".data.password: ***, recorded is ***"));
+  const Value found = printed({"drift", "web"}, "drift");
+  EXPECT_THAT(encoding::to_json(found), ::testing::Not(HasSubstr("c3RvbGVu")));
+  const Value mended = printed({"drift", "web", "--fix", "--exit-code"}, "drift");
+  EXPECT_EQ(*mended.find("releases")->as_array()[0].find("fixedBy"), Value(1));
+  EXPECT_EQ(cluster.find("ConfigMap", "default", "one")->string_at({"data", "a"}), "1");
+  EXPECT_EQ(run({"drift", "--all", "--exit-code"}), ExitCode::Ok);
+  EXPECT_EQ(run({"drift"}), ExitCode::Usage);
+  EXPECT_EQ(run({"drift", "web", "--all"}), ExitCode::Usage);
+  EXPECT_EQ(run({"drift", "none"}), ExitCode::Failed);
+}
+
 TEST_F(ClusterCommands, SecretsAreShownOnlyWhenAskedFor) {
   ASSERT_EQ(run({"install", "web", "-p", package.string(), "-vv"}), ExitCode::Ok) << fake.err.take();
   ASSERT_EQ(run({"inspect", "release", "web"}), ExitCode::Ok);

@@ -15,6 +15,7 @@ extern const Command kListCommand;
 extern const Command kStatusCommand;
 extern const Command kHistoryCommand;
 extern const Command kGraphCommand;
+extern const Command kDriftCommand;
 extern const Command kInspectPackageCommand;
 extern const Command kInspectReleaseCommand;
 extern const Command kPackageBuildCommand;

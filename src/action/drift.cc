@@ -1,0 +1,149 @@
+#include "action/drift.h"
+
+#include <algorithm>
+
+#include "action/look.h"
+
+namespace mist::action {
+
+using apply::ActionKind;
+using apply::ForeignField;
+using apply::PlannedAction;
+using encoding::Value;
+
+namespace {
+
+constexpr std::string_view kManager = "mistctl";
+
+// Whoever owns the field of a difference, latest first.
+FieldDrift field_drift(const apply::FieldDifference& difference, const std::vector<ForeignField>& foreign) {
+  FieldDrift drift{.path = difference.path,
+                   .recorded = difference.after,
+                   .live = difference.before,
+                   .managers = {},
+                   .time = {}};
+  std::vector<const ForeignField*> owners;
+  for (const ForeignField& each : foreign) {
+    if (apply::paths_touch(each.path, difference.path)) owners.push_back(&each);
+  }
+  std::ranges::stable_sort(owners, std::greater<>(), &ForeignField::time);
+  for (const ForeignField* owner : owners) {
+    if (std::ranges::find(drift.managers, owner->manager) == drift.managers.end())
+      drift.managers.push_back(owner->manager);
+  }
+  if (!owners.empty()) drift.time = owners.front()->time;
+  return drift;
+}
+
+// A Job that removes itself when it is done is not missing.
+bool cleans_itself_up(const apply::DesiredObject& desired) {
+  return desired.key.group_kind == apimachinery::GroupKind{"batch", "Job"} &&
+         desired.rendered.object.value().at_path({"spec", "ttlSecondsAfterFinished"}) != nullptr;
+}
+
+DriftKind kind_of(const PlannedAction& action) {
+  switch (action.kind) {
+    case ActionKind::Create:
+      return DriftKind::Missing;
+    case ActionKind::Adopt:
+    case ActionKind::Conflict:
+      return action.owner.empty() && !action.differences.empty() ? DriftKind::Changed : DriftKind::NotOurs;
+    case ActionKind::Unchanged:
+      return DriftKind::Foreign;
+    case ActionKind::Update:
+    case ActionKind::Replace:
+    case ActionKind::Delete:
+    case ActionKind::Retain:
+      return DriftKind::Changed;
+  }
+  return DriftKind::Changed;
+}
+
+ObjectDrift object_drift(const Look& look, const PlannedAction& action) {
+  const apply::DesiredObject& desired = look.plan.desired[action.desired];
+  ObjectDrift drift{.key = action.key,
+                    .kind = kind_of(action),
+                    .reason = action.kind == ActionKind::Unchanged ? "as recorded" : action.reason,
+                    .file = desired.rendered.file,
+                    .line = desired.rendered.line,
+                    .fields = {},
+                    .foreign = {}};
+  const auto live = look.live.find(action.key);
+  if (live == look.live.end()) return drift;
+  const std::vector<ForeignField> foreign =
+      apply::foreign_fields(desired.rendered.object.value(), live->second.value, kManager);
+  for (const apply::FieldDifference& difference : action.differences)
+    drift.fields.push_back(field_drift(difference, foreign));
+  for (const ForeignField& each : foreign) {
+    const bool told = std::ranges::any_of(
+        drift.fields, [&](const FieldDrift& field) { return apply::paths_touch(field.path, each.path); });
+    // What both set to the same value, and what controllers do, is nobody's edit.
+    if (!told && !each.shared && !apply::is_cluster_manager(each.manager)) drift.foreign.push_back(each);
+  }
+  return drift;
+}
+
+}  // namespace
+
+std::string_view to_string(DriftKind kind) {
+  switch (kind) {
+    case DriftKind::Changed:
+      return "changed";
+    case DriftKind::Missing:
+      return "missing";
+    case DriftKind::NotOurs:
+      return "not ours";
+    case DriftKind::LeftOver:
+      return "left over";
+    case DriftKind::Foreign:
+      return "foreign";
+  }
+  return "changed";
+}
+
+bool DriftReport::drifted(bool strict) const {
+  return std::ranges::any_of(
+      found, [&](const ObjectDrift& each) { return each.kind != DriftKind::Foreign || strict; });
+}
+
+std::size_t DriftReport::count(DriftKind kind) const {
+  return static_cast<std::size_t>(std::ranges::count(found, kind, &ObjectDrift::kind));
+}
+
+Result<DriftReport> drift(const Environment& environment, const release::ReleaseId& id,
+                          const Context& context) {
+  DeployOptions options;
+  options.force_conflicts = true;  // what others took is a difference, and no reason to stop looking
+  MIST_TRY(const Look seen, look(environment, id, reapply_intent(), options, context));
+  DriftReport report;
+  report.id = id;
+  report.revision = seen.state.deployed->number;
+  report.objects = seen.plan.desired.size();
+  report.unfinished = !seen.state.unfinished.empty();
+  for (const PlannedAction& action : seen.plan.writes) {
+    if (action.kind == ActionKind::Create && cleans_itself_up(seen.plan.desired[action.desired])) continue;
+    ObjectDrift drift = object_drift(seen, action);
+    if (drift.kind != DriftKind::Foreign || !drift.foreign.empty()) report.found.push_back(std::move(drift));
+  }
+  for (const PlannedAction& action : seen.plan.removals) {
+    if (action.kind != ActionKind::Delete) continue;
+    report.found.push_back({.key = action.key,
+                            .kind = DriftKind::LeftOver,
+                            .reason = "a revision that did not end left it",
+                            .file = {},
+                            .line = 0,
+                            .fields = {},
+                            .foreign = {}});
+  }
+  return report;
+}
+
+Result<DeployReport> mend_drift(const Environment& environment, const release::ReleaseId& id, bool adopt,
+                                const Context& context) {
+  DeployOptions options;
+  options.force_conflicts = true;
+  options.adopt = adopt;
+  return deploy(environment, id, reapply_intent(), options, context);
+}
+
+}  // namespace mist::action

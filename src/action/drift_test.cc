@@ -1,0 +1,158 @@
+#include "action/drift.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "package/objects.h"
+#include "testing/fake_cluster.h"
+
+namespace mist::action {
+namespace {
+
+using encoding::Value;
+using ::testing::ElementsAre;
+using testing::FakeCluster;
+using ::testing::IsEmpty;
+
+constexpr std::string_view kObjects = R"(
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: default}
+spec:
+  replicas: 3
+  template: {spec: {containers: [{name: web, image: "web:1"}]}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, namespace: default}
+data: {color: blue, size: small}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: once, namespace: default}
+spec: {ttlSecondsAfterFinished: 60}
+)";
+
+class DriftTest : public ::testing::Test {
+ protected:
+  DriftTest() {
+    const Render render = [this](const ReleaseState&) -> Result<RenderedRelease> {
+      MIST_TRY(auto objects, package::parse_objects({{"all.yaml", std::string(kObjects)}}, events));
+      return RenderedRelease{{"test:1", "test", "1", "sha256:1"}, Value::object(), std::move(objects)};
+    };
+    const auto report = deploy(environment(), id, install_intent(render), {}, Context());
+    EXPECT_TRUE(report.ok()) << report.error().to_line();
+    cluster.clear_calls();
+  }
+  Environment environment() { return {cluster, clock, random, events, "tester"}; }
+  DriftReport drifted() {
+    auto report = drift(environment(), id, Context());
+    EXPECT_TRUE(report.ok()) << report.error().to_line();
+    return *std::move(report);
+  }
+  // As somebody with an editor would.
+  void edit(std::string_view kind, std::string_view name, const std::function<void(Value&)>& change) {
+    Value object = *cluster.find(kind, "default", name);
+    change(object);
+    cluster.put(std::move(object), "kubectl-edit");
+  }
+
+  FakeCluster cluster;
+  SystemClock clock;
+  SystemRandom random;
+  NullEventSink events;
+  release::ReleaseId id{"default", "web"};
+};
+
+TEST_F(DriftTest, NothingDriftsByItself) {
+  const DriftReport report = drifted();
+  EXPECT_THAT(report.found, IsEmpty());
+  EXPECT_EQ(report.objects, 3u);
+  EXPECT_FALSE(report.drifted(true));
+  EXPECT_EQ(cluster.writes(), 0u);
+}
+
+TEST_F(DriftTest, ChangedAndRemovedFieldsNameWhoDidIt) {
+  edit("Deployment.apps", "web", [](Value& web) { web["spec"].set("replicas", 7); });
+  edit("ConfigMap", "settings", [](Value& settings) { settings["data"].erase("size"); });
+  const DriftReport report = drifted();
+  ASSERT_EQ(report.found.size(), 2u);
+  const ObjectDrift& web = report.found[0];
+  EXPECT_EQ(web.kind, DriftKind::Changed);
+  EXPECT_EQ(web.file, "all.yaml");
+  ASSERT_EQ(web.fields.size(), 1u);
+  EXPECT_EQ(web.fields[0].path, ".spec.replicas");
+  EXPECT_EQ(web.fields[0].recorded, Value(3));
+  EXPECT_EQ(web.fields[0].live, Value(7));
+  EXPECT_THAT(web.fields[0].managers, ElementsAre("kubectl-edit"));
+  ASSERT_EQ(report.found[1].fields.size(), 1u);
+  EXPECT_EQ(report.found[1].fields[0].path, ".data.size");
+  EXPECT_TRUE(report.found[1].fields[0].live.is_null());
+  EXPECT_TRUE(report.drifted(false));
+}
+
+TEST_F(DriftTest, FieldsThatOnlyOthersSetAreToldButAreNoDriftUnlessAskedFor) {
+  edit("ConfigMap", "settings", [](Value& settings) { settings["data"].set("extra", "x"); });
+  const DriftReport report = drifted();
+  ASSERT_EQ(report.found.size(), 1u);
+  EXPECT_EQ(report.found[0].kind, DriftKind::Foreign);
+  ASSERT_EQ(report.found[0].foreign.size(), 1u);
+  EXPECT_EQ(report.found[0].foreign[0].path, ".data.extra");
+  EXPECT_EQ(report.found[0].foreign[0].manager, "kubectl-edit");
+  EXPECT_FALSE(report.drifted(false));
+  EXPECT_TRUE(report.drifted(true));
+}
+
+TEST_F(DriftTest, WhatControllersSetIsNotTold) {
+  Value web = *cluster.find("Deployment.apps", "default", "web");
+  web["metadata"]["annotations"].set("deployment.kubernetes.io/revision", "1");
+  cluster.put(std::move(web), "kube-controller-manager");
+  EXPECT_THAT(drifted().found, IsEmpty());
+}
+
+TEST_F(DriftTest, DeletedObjectsAreMissingButJobsThatCleanThemselvesUp) {
+  cluster.drop({{"", "ConfigMap"}, "default", "settings"});
+  cluster.drop({{"batch", "Job"}, "default", "once"});
+  const DriftReport report = drifted();
+  ASSERT_EQ(report.found.size(), 1u);
+  EXPECT_EQ(report.found[0].kind, DriftKind::Missing);
+  EXPECT_EQ(report.found[0].key.display(), "ConfigMap default/settings");
+}
+
+TEST_F(DriftTest, AnotherObjectOfTheSameNameIsNotOurs) {
+  cluster.drop({{"", "ConfigMap"}, "default", "settings"});
+  cluster.put(Value::object({{"apiVersion", "v1"},
+                             {"kind", "ConfigMap"},
+                             {"metadata", Value::object({{"name", "settings"}, {"namespace", "default"}})}}));
+  ASSERT_EQ(drifted().found.size(), 1u);
+  EXPECT_EQ(drifted().found[0].kind, DriftKind::NotOurs);
+  EXPECT_FALSE(mend_drift(environment(), id, false, Context()).ok());
+  const auto mended = mend_drift(environment(), id, true, Context());
+  ASSERT_TRUE(mended.ok()) << mended.error().to_line();
+  EXPECT_THAT(drifted().found, IsEmpty());
+}
+
+TEST_F(DriftTest, MendingPutsEverythingBackAsANewRevisionAndOnlyOnce) {
+  edit("Deployment.apps", "web", [](Value& web) { web["spec"].set("replicas", 7); });
+  cluster.drop({{"", "ConfigMap"}, "default", "settings"});
+  const auto mended = mend_drift(environment(), id, false, Context());
+  ASSERT_TRUE(mended.ok()) << mended.error().to_line();
+  EXPECT_EQ(mended->revision, 1);
+  EXPECT_EQ(*cluster.find("Deployment.apps", "default", "web")->at_path({"spec", "replicas"}), Value(3));
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "settings"));
+  EXPECT_THAT(drifted().found, IsEmpty());
+  cluster.clear_calls();
+  const auto again = mend_drift(environment(), id, false, Context());
+  ASSERT_TRUE(again.ok());
+  EXPECT_FALSE(again->changed);
+  EXPECT_EQ(cluster.writes(), 0u);
+}
+
+TEST_F(DriftTest, ThereMustBeSuchARelease) {
+  const auto report = drift(environment(), {"default", "none"}, Context());
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().kind, ErrorKind::NotFound);
+}
+
+}  // namespace
+}  // namespace mist::action

@@ -1,0 +1,77 @@
+"""drift: what others changed on a release's objects, and putting it back."""
+from harness import check, config_map, contains, equal, secret, test, workload
+
+
+def drift_of(t, *arguments, code=0):
+    """{"Kind/name": its entry} of one release."""
+    release, = t.run("drift", "shop", "-o", "json", *arguments, code=code).json["releases"]
+    return {f"{o['kind']}/{o['name']}": o for o in release["objects"]}
+
+
+@test
+def drift_names_what_changed_and_who_did_it(t):
+    package = t.package("p", config_map("settings", {"a": "1", "b": "2"}), secret("key"), config_map("gone"),
+                        config_map("same"), workload("Deployment", "web"))
+    t.run("install", "shop", "-p", package, "--wait")
+    # Controllers have set fields by now, and that is no drift.
+    mark = t.mark()
+    contains(t.run("drift", "shop", "--exit-code").out, "5 objects are as v0 recorded them")
+    requests = t.requests(mark)
+    equal([r for r in requests if r.writes], [], "writes")
+    check(sum(r.verb == "list" for r in requests) <= 3, "lists:", requests)
+
+    t.kube.patch("ConfigMap", t.ns, "settings", {"data": {"a": "9", "b": None, "extra": "x"}})
+    t.kube.patch("Secret", t.ns, "key", {"data": {"password": "c3RvbGVu"}})
+    t.kube.patch("Deployment", t.ns, "web", {"spec": {"replicas": 3}})
+    t.kube.patch("ConfigMap", t.ns, "same", {"metadata": {"annotations": {"note": "x"}}})
+    t.kube.delete("ConfigMap", t.ns, "gone")
+    found = drift_of(t, "--exit-code", code=3)
+    equal({name: o["drift"] for name, o in found.items()},
+          {"ConfigMap/settings": "changed", "Secret/key": "changed", "ConfigMap/gone": "missing",
+           "Deployment/web": "changed", "ConfigMap/same": "foreign"})
+    fields = {f["path"]: (f["recorded"], f["live"]) for f in found["ConfigMap/settings"]["fields"]}
+    equal(fields, {".data.a": ("1", "9"), ".data.b": ("2", None)})
+    equal([f["path"] for f in found["ConfigMap/settings"]["foreign"]], [".data.extra"])
+    equal([(f["path"], f["recorded"], f["live"]) for f in found["Deployment/web"]["fields"]], [(".spec.replicas", 1, 3)])
+    check(found["Deployment/web"]["fields"][0]["managers"], "who did it is missing")
+    text = t.run("drift", "shop").out
+    contains(text, ".data.password: ***, recorded is ***", ".spec.replicas: 3, recorded is 1 (by ")
+    check("c3RvbGVu" not in text, text)
+
+    mended = t.run("drift", "shop", "--fix", "--exit-code")
+    contains(mended.out, "4 of 5 objects drifted from v0, mended by v1")
+    settings = t.kube.get("ConfigMap", t.ns, "settings")["data"]
+    equal(settings, {"a": "1", "b": "2", "extra": "x"}, "what is not ours stays")
+    equal(t.kube.get("Deployment", t.ns, "web")["spec"]["replicas"], 1)
+    check(t.kube.get("ConfigMap", t.ns, "gone"), "it was not created again")
+    # Only what others set is left, which is no drift unless asked for.
+    equal({o["drift"] for o in drift_of(t, "--exit-code").values()}, {"foreign"})
+    t.run("drift", "shop", "--exit-code", "--strict", code=3)
+    mark = t.mark()
+    t.run("drift", "shop", "--fix")
+    equal([r for r in t.requests(mark) if r.writes], [], "writes when nothing drifted")
+
+
+@test
+def drift_of_a_whole_namespace(t):
+    for name in ("one", "two"):
+        t.run("install", name, "-p", t.package(name, config_map(f"of-{name}")))
+    t.run("drift", "--all", "--exit-code")
+    t.kube.delete("ConfigMap", t.ns, "of-two")
+    releases = {r["name"]: r["drifted"] for r in t.run("drift", "--all", "--exit-code", "-o", "json", code=3).json["releases"]}
+    equal(releases, {"one": False, "two": True})
+    t.run("drift", "--all", "--fix")
+    check(t.kube.get("ConfigMap", t.ns, "of-two"), "it was not created again")
+    t.refused("drift", code=2, says=["--all"])
+
+
+@test
+def drift_refuses_to_take_what_somebody_else_made(t):
+    t.run("install", "shop", "-p", t.package("p", config_map("settings")))
+    t.kube.delete("ConfigMap", t.ns, "settings")
+    t.kube.create("ConfigMap", t.ns, {"metadata": {"name": "settings"}, "data": {"key": "theirs"}})
+    equal(drift_of(t)["ConfigMap/settings"]["drift"], "not ours")
+    t.refused("drift", "shop", "--fix", says=["settings"])
+    equal(t.kube.get("ConfigMap", t.ns, "settings")["data"], {"key": "theirs"})
+    t.run("drift", "shop", "--fix", "--adopt")
+    equal(t.kube.get("ConfigMap", t.ns, "settings")["data"], {"key": "settings"})
