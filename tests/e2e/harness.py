@@ -76,6 +76,7 @@ class T:
         self.ns = f"e2e-{self.name}"[:50].rstrip("-")
         self._namespaces, self._cleanups, self._processes = [], [], []
         self._transcript, self._lock = [], threading.Lock()
+        self.notes = []
         self.namespace()
         self.user, self.token = self.identity("admin", administrator=True)
         self.kubeconfig = self.file("kubeconfig", kubeconfig_text(self.kube.server, {"token": self.token},
@@ -197,6 +198,10 @@ class T:
     def lock(self, release):
         anchor = self.kube.get("Secret", self.ns, f"mistletoe.{release}")
         return anchor and anchor["metadata"]["annotations"].get("mistletoe.dev/lock")
+
+    def note(self, text):
+        """Printed with the test's result: figures that a person wants to see."""
+        self.notes.append(text)
 
     # -- the end
 

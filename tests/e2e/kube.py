@@ -3,6 +3,7 @@ import http.client
 import json
 import os
 import re
+import socket
 import ssl
 import threading
 import time
@@ -122,6 +123,54 @@ class Kube:
             if time.monotonic() > deadline:
                 raise AssertionError(f"after {seconds} s it is still not so that {what}")
             time.sleep(0.05)
+
+
+class Watcher:
+    """Counts the changes of the objects of a kind in a namespace from now on, by a watch; any thread."""
+
+    def __init__(self, kube, kind, namespace):
+        self._kube, self._kind, self._namespace = kube, kind, namespace
+        self._changes, self._seen = {}, threading.Condition()
+        path = kube.path(kind, namespace)
+        version = kube.checked("GET", path + "?limit=1")["metadata"]["resourceVersion"]
+        self._connection = http.client.HTTPSConnection(kube.host, int(kube.port), context=kube.tls, timeout=3600)
+        self._connection.connect()
+        self._socket = self._connection.sock
+        self._connection.request("GET", f"{path}?watch=1&resourceVersion={version}&timeoutSeconds=3500")
+        self._answer = self._connection.getresponse()
+        if self._answer.status != 200:
+            raise ApiError("WATCH", path, self._answer.status, self._answer.read().decode())
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        try:
+            while line := self._answer.readline():
+                event = json.loads(line)
+                name = event["object"].get("metadata", {}).get("name", event["type"])
+                with self._seen:
+                    self._changes[name] = self._changes.get(name, 0) + 1
+                    self._seen.notify_all()
+        except (OSError, ValueError, http.client.HTTPException, AttributeError):
+            pass  # stopped
+        finally:
+            self._connection.close()
+
+    def changes(self, prefix):
+        """{name: how often it was created, changed or deleted}, complete up to this call."""
+        mark = f"mark-{prefix}{time.monotonic_ns()}"
+        self._kube.create(self._kind, self._namespace, {"metadata": {"name": mark}})
+        with self._seen:
+            if not self._seen.wait_for(lambda: mark in self._changes, timeout=60):
+                raise AssertionError(f"the watch of {self._kind} ended: {self._changes.get('ERROR')}")
+            found = {name: count for name, count in self._changes.items() if name.startswith(prefix)}
+        self._kube.delete(self._kind, self._namespace, mark)
+        return found
+
+    def stop(self):
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread that reads; closing would wait for it
+        except OSError:
+            pass  # the server was faster
 
 
 class Request:

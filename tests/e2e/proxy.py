@@ -28,6 +28,7 @@ class Proxy:
 
     def __init__(self, kube, token, before=None, after=None):
         self.count = 0
+        self.accepted = []  # (method, path, what the client accepts) of each request
         self._lock = threading.Lock()
         nothing = lambda number, method, path: None  # noqa: E731
         before, after, outer = before or nothing, after or nothing, self
@@ -39,6 +40,7 @@ class Proxy:
                 with outer._lock:
                     outer.count += 1
                     number = outer.count
+                    outer.accepted.append((self.command, self.path, self.headers.get("Accept", "")))
                 length = int(self.headers.get("Content-Length") or 0)
                 body = self.rfile.read(length) if length else None
                 try:

@@ -49,7 +49,7 @@ def described(failure):
 
 
 def run_one(name, function, mistctl, cluster, prefix=""):
-    """(name, None or what went wrong, seconds); `prefix` keeps a second try apart from the first's namespaces."""
+    """(name, None or what went wrong, seconds, notes); `prefix` keeps a second try apart from the first's namespaces."""
     began = time.monotonic()
     problem, t = None, None
     try:
@@ -62,7 +62,7 @@ def run_one(name, function, mistctl, cluster, prefix=""):
             t.close()
         except Exception as failure:
             problem = (problem or "") + described(failure)
-    return name, problem, time.monotonic() - began
+    return name, problem, time.monotonic() - began, t.notes if t else []
 
 
 def main():
@@ -93,16 +93,18 @@ def main():
         with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
             runs = [pool.submit(run_one, name, function, mistctl, cluster) for name, function in chosen]
             for run in concurrent.futures.as_completed(runs):
-                name, problem, seconds = run.result()
+                name, problem, seconds, notes = run.result()
                 if problem:
                     failed.append(name)
                 print(f"{'FAILED' if problem else 'ok    '} {name} {seconds:.1f} s", flush=True)
+                for note in notes:
+                    print("       " + note, flush=True)
                 if problem:
                     print("  " + problem.rstrip().replace("\n", "\n  "), flush=True)
         # A machine that stands still for seconds fails a test that is right; a test that fails alone too is wrong.
         # What passes only now is printed as unstable: a defect to look at, of the test or of the product.
         for name, function in [pair for pair in chosen if pair[0] in failed][:5]:
-            _, problem, seconds = run_one(name, function, mistctl, cluster, "again-")
+            _, problem, seconds, _ = run_one(name, function, mistctl, cluster, "again-")
             if problem is None:
                 failed.remove(name)
             print(f"{'FAILED' if problem else 'UNSTABLE'} {name}, second try alone {seconds:.1f} s", flush=True)

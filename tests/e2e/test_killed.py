@@ -1,14 +1,17 @@
-"""kill -9 at every kind of moment: the next command finishes the work, nothing is orphaned and nothing doubled.
+"""kill -9 at every kind of moment: the next command finishes the work or undoes it, nothing is orphaned or doubled.
 
 A proxy counts requests and kills mistctl at the k-th: either before that request reaches the API server, or after the
 server did it but before mistctl knows.
 """
+import collections
 import concurrent.futures
 import os
 import signal
 import threading
 
+import test_large as large
 from harness import check, config_map, contains, equal, kubeconfig_text, secret, test
+from kube import Watcher
 from proxy import Drop, Proxy
 
 TERM_MS = 1000  # of the lock of who gets killed: the next command waits that long
@@ -52,29 +55,34 @@ class Killer:
             os.remove(self._kubeconfig)
 
 
-def objects(release, version):
+def objects(release, version, extra=()):
     """Version 1 has one object less, one more, one changed, one unchanged."""
     common = [config_map(f"{release}-same"), secret(f"{release}-changed", f"value-{version}"),
               {"apiVersion": "v1", "kind": "Service", "metadata": {"name": f"{release}-web"},
                "spec": {"ports": [{"port": 80 + version}], "selector": {"app": release}}}]
-    return common + [config_map(f"{release}-only-{version}")]
+    return common + [config_map(f"{release}-only-{version}")] + [
+        config_map(f"{release}-noise-{i}", {"noise": text}) for i, text in enumerate(extra)]
 
 
-def expected(release, version):
-    return {f"{item['kind']}/{item['metadata']['name']}" for item in objects(release, version)}
+def names(items):
+    return {f"{item['kind']}/{item['metadata']['name']}" for item in items}
 
 
-def is_whole(t, release, version, revisions):
+def is_whole(t, release, wanted, revisions):
     """Exactly what was asked, once; a record without rubbish; nobody holds the lock."""
-    equal(t.owned(release), expected(release, version), f"objects of {release}")
+    equal(t.owned(release), names(wanted), f"objects of {release}")
+    changed = t.kube.get("Secret", t.ns, f"{release}-changed")
+    equal(changed["data"], next(o["data"] for o in wanted if o["kind"] == "Secret"), "the object that changes")
     check(t.lock(release) in (None, ""), f"{release} is still locked: {t.lock(release)}")
     status = t.run("status", release, "-o", "json").json
-    equal(status["status"], "deployed", release)
+    equal((status["status"], status["unfinished"]), ("deployed", []), release)
+    equal(status["revision"], status["deployedRevision"], "revisions")
     equal({(o["kind"], o["health"]) for o in status["objects"]} - {("ConfigMap", "ready"), ("Secret", "ready"),
                                                                  ("Service", "ready")}, set(), "health")
-    names = t.record(release)
-    check(f"mistletoe.{release}" in names, names)
-    check(len(names) <= revisions + 1, f"too many records: {names}")
+    record = t.record(release)
+    check(f"mistletoe.{release}" in record, record)
+    kept = [name for name in record if name.rsplit(".", 1)[-1].startswith("v")]
+    check(len(kept) <= revisions, f"too many revisions: {record}")
 
 
 def is_gone(t, release):
@@ -82,115 +90,206 @@ def is_gone(t, release):
     equal(t.record(release), [], f"records of {release} that are left")
 
 
-def points(t, total, dense, *, step):
-    """(k, answered) for each moment to try: all, or about `step` of them, the first and last included."""
-    chosen = range(1, total + 1) if dense else sorted({1 + round(i * (total - 1) / (step - 1)) for i in range(step)})
-    return [(k, answered) for k in chosen for answered in ((False, True) if dense else (k % 2 == 0,))]
+def nobodys(t, release):
+    """Live objects with the release's label that no inventory names: there may be none at any moment."""
+    live = set()
+    for kind in ("ConfigMap", "Secret", "Service"):
+        for item in t.kube.list(kind, t.ns, f"mistletoe.dev/tied-to-install-name={release}"):
+            live.add((kind, item["metadata"]["name"]))
+    inspected = t.run("inspect", "release", release, "-o", "json", code=None)
+    if inspected.code != 0:
+        contains(inspected.err, "does not exist")
+        return live
+    return live - {(item["kind"], item["name"]) for revision in inspected.json["revisions"]
+                   for item in revision["inventory"]}
 
 
-def sweep(t, total, dense, one, step=8):
-    """one(k, answered, release) for each moment; each has a release of its own, some at once: they mostly wait."""
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        runs = {(k, answered): pool.submit(one, k, answered, f"r{k}{'b' if answered else 'a'}")
-                for k, answered in points(t, total, dense, step=step)}
-        for moment, run in runs.items():
-            try:
-                run.result()
-            except AssertionError as failure:
-                raise AssertionError(f"killed at request {moment[0]}, "
-                                     f"{'after' if moment[1] else 'before'} it was done: {failure}") from failure
+class Sweep:
+    """A verb killed at requests of its own, and what comes next. Each moment has a release of its own."""
 
+    def __init__(self, t, verb, extra=()):
+        self.t, self.verb, self.extra = t, verb, extra
+        self.before, self.target = {"install": (None, 0), "upgrade": (0, 1), "rollback": (1, 0),
+                                    "uninstall": (0, None)}[verb]
+        self.watchers = [Watcher(t.kube, kind, t.ns) for kind in ("ConfigMap", "Secret")]
+        for watcher in self.watchers:
+            t.cleanup(watcher.stop)
+        self.ends = collections.Counter()
 
-def killed_install(t, dense):
-    measured = Killer(t)
-    equal(measured.run("install", "measure", "-p", t.package("measure", *objects("measure", 0))).code, 0)
+    def objects(self, release, version):
+        return objects(release, version, self.extra)
 
-    def one(k, answered, release):
-        package = t.package(release, *objects(release, 0))
-        Killer(t, k, answered).run("install", release, "-p", package)
-        listed = t.run("status", release, code=None)  # reading never breaks or repairs
-        check(listed.code in (0, 1), listed)
-        again = t.run("install", release, "-p", package, "--lock-wait", "10s", code=None)
-        if again.code != 0:  # only the answer was lost
-            contains(again.err, "exists already")
-        is_whole(t, release, 0, 2)
-        t.run("uninstall", release, "--yes")
+    def package(self, release, version):
+        return self.t.package(f"{release}-{version}", *self.objects(release, version))
+
+    def prepare(self, release):
+        if self.verb == "install":
+            return
+        self.t.run("install", release, "-p", self.package(release, 0))
+        if self.verb == "rollback":
+            self.t.run("upgrade", release, "-p", self.package(release, 1))
+
+    def command(self, release):
+        return {"install": lambda: ["install", release, "-p", self.package(release, 0)],
+                "upgrade": lambda: ["upgrade", release, "-p", self.package(release, 1)],
+                "rollback": lambda: ["rollback", release, "0"],
+                "uninstall": lambda: ["uninstall", release, "--yes"]}[self.verb]()
+
+    def measure(self):
+        """How many requests the verb sends: the proxy and the audit log count the same."""
+        self.prepare("measure")
+        self.package("measure", 0)
+        self.t.run("list")  # what the server serves is known from now on, as in the sweep
+        measured, mark = Killer(self.t), self.t.mark()
+        equal(measured.run(*self.command("measure")).code, 0, "measuring")
+        equal(len(self.t.requests(mark)), measured.count, "requests in the audit log, and through the proxy")
+        return measured.count
+
+    def effects(self, release):
+        """How often each object was changed so far, as a watch of them tells."""
+        count = collections.Counter()
+        for watcher in self.watchers:
+            for name, number in watcher.changes(f"{release}-").items():
+                count[name] = max(count[name], number)
+        return count
+
+    def one(self, k, answered, after):
+        """Killed at request `k`, then `after`: write, recover or undo. Returns how it ended."""
+        t, release = self.t, f"{self.verb[0]}{k}{'b' if answered else 'a'}{after[0]}"
+        self.prepare(release)
+        command, before = self.command(release), self.effects(release)
+        Killer(t, k, answered).run(*command)
+        equal(nobodys(t, release), set(), "objects that no inventory names")
+        equal(t.run("history", release, code=None).code in (0, 1), True, "reading never breaks")
+        end = self.go_on(release, command, after)
+        after_all = self.effects(release)
+        most = {name: number - before[name] for name, number in after_all.items()}
+        limit = 2 if after == "undo" else 1  # there, and back
+        equal({name: number for name, number in most.items() if number > limit}, {}, "changed too often")
+        equal(nobodys(t, release), set(), "objects that no inventory names, after that")
+        gone = t.run("uninstall", release, "--yes", code=None)
+        if gone.code != 0:
+            contains(gone.err, "does not exist")
         is_gone(t, release)
+        return end
 
-    sweep(t, measured.count, dense, one)
-
-
-def killed_upgrade(t, dense):
-    def installed(release):
-        package = t.package(release, *objects(release, 0))
-        t.run("install", release, "-p", package)
-        return t.package(release, *objects(release, 1))
-
-    package = installed("measure")
-    measured = Killer(t)
-    equal(measured.run("upgrade", "measure", "-p", package).code, 0)
-
-    def one(k, answered, release):
-        package = installed(release)
-        Killer(t, k, answered).run("upgrade", release, "-p", package)
-        if k % 3 == 0:  # away with it, whatever state it is in
-            t.run("uninstall", release, "--yes", "--lock-wait", "10s")
+    def go_on(self, release, command, after):
+        t = self.t
+        if after == "write":
+            again = t.run(*command, "--lock-wait", "20s", code=None)
+            if again.code != 0:  # it had all been done, only the answer was lost
+                contains(again.err, "exists already" if self.verb == "install" else "does not exist")
+            self.ended(release, self.target)
+            return "done again" if again.code == 0 else "was done"
+        flags = ["--undo", "--yes"] if after == "undo" else []
+        ran = t.run("recover", release, *flags, "--lock-wait", "20s", "-o", "json", code=None)
+        if ran.code != 0 and "revisions are deleted already" in ran.err:
+            ran = t.run("recover", release, "-o", "json")
+        if ran.code != 0:
+            contains(ran.err, "does not exist")
+            check(self.before is None or self.target is None, "it can't be gone:", ran)
+            is_gone(t, release)
+            return "no release"
+        outcome = ran.json["outcome"]
+        if outcome == "finished":
+            self.ended(release, self.target)
+        elif outcome == "undone":
+            self.ended(release, self.before)
+        elif outcome in ("removed", "uninstalled"):
+            self.ended(release, None)
         else:
-            t.run("upgrade", release, "-p", package, "--lock-wait", "10s")
-            is_whole(t, release, 1, 3)
-            t.run("uninstall", release, "--yes")
-        is_gone(t, release)
+            self.ended(release, *{self.before, self.target} - {None})
+        return outcome
 
-    sweep(t, measured.count, dense, one)
+    def ended(self, release, *versions):
+        """In one of these; None: it is gone."""
+        t = self.t
+        if versions == (None,):
+            return is_gone(t, release)
+        live = t.owned(release)
+        for version in versions:
+            if names(self.objects(release, version)) == live or version == versions[-1]:
+                return is_whole(t, release, self.objects(release, version), 5)
+
+    def run(self, dense, step):
+        total = self.measure()
+        moments = points(total, dense, step=step)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:  # they mostly wait
+            runs = {moment: pool.submit(self.one, *moment) for moment in moments}
+            for (k, answered, after), run in runs.items():
+                try:
+                    self.ends[run.result()] += 1
+                except AssertionError as failure:
+                    raise AssertionError(f"{self.verb} killed at request {k} of {total}, "
+                                         f"{'after' if answered else 'before'} it was done, then {after}: "
+                                         f"{failure}") from failure
+        self.t.note(f"{self.verb} killed at {len(moments)} points of {total} requests: "
+                    + ", ".join(f"{count} {end}" for end, count in sorted(self.ends.items())))
 
 
-def killed_uninstall(t, dense):
-    def installed(release):
-        t.run("install", release, "-p", t.package(release, *objects(release, 0)))
+def points(total, dense, *, step):
+    """(k, answered, after) for each moment to try: all, or about `step` of them, spread over all requests."""
+    if dense:
+        return [(k, answered, after) for k in range(1, total + 1) for answered in (False, True)
+                for after in ("write", "recover", "undo")]
+    chosen = sorted({1 + round(i * (total - 1) / (step - 1)) for i in range(step)})
+    return [(k, (k + i) % 2 == 0, ("write", "recover", "undo")[i % 3]) for i, k in enumerate(chosen)]
 
-    installed("measure")
-    measured = Killer(t)
-    equal(measured.run("uninstall", "measure", "--yes").code, 0)
 
-    def one(k, answered, release):
-        installed(release)
-        Killer(t, k, answered).run("uninstall", release, "--yes")
-        again = t.run("uninstall", release, "--yes", "--lock-wait", "10s", code=None)
-        if again.code != 0:  # it was through; what counts is that nothing is left
-            contains(again.err, "does not exist")
-        is_gone(t, release)
-
-    sweep(t, measured.count, dense, one)
+def noise(t):
+    """What needs chunks in the record."""
+    return [large.noise(f"killed-{i}", 900_000) for i in range(2)]
 
 
 @test
 def killed_in_install(t):
-    killed_install(t, dense=False)
+    Sweep(t, "install").run(False, 8)
 
 
 @test
 def killed_in_upgrade(t):
-    killed_upgrade(t, dense=False)
+    Sweep(t, "upgrade").run(False, 9)
+
+
+@test
+def killed_in_rollback(t):
+    Sweep(t, "rollback").run(False, 6)
 
 
 @test
 def killed_in_uninstall(t):
-    killed_uninstall(t, dense=False)
+    Sweep(t, "uninstall").run(False, 6)
+
+
+@test
+def killed_with_chunks_in_the_record(t):
+    Sweep(t, "upgrade", noise(t)).run(False, 4)
 
 
 @test(full=True)
 def killed_in_install_everywhere(t):
-    killed_install(t, dense=True)
+    Sweep(t, "install").run(True, 0)
 
 
 @test(full=True)
 def killed_in_upgrade_everywhere(t):
-    killed_upgrade(t, dense=True)
+    Sweep(t, "upgrade").run(True, 0)
+
+
+@test(full=True)
+def killed_in_rollback_everywhere(t):
+    Sweep(t, "rollback").run(True, 0)
 
 
 @test(full=True)
 def killed_in_uninstall_everywhere(t):
-    killed_uninstall(t, dense=True)
+    Sweep(t, "uninstall").run(True, 0)
+
+
+@test(full=True)
+def killed_with_chunks_everywhere(t):
+    for verb in ("install", "upgrade", "uninstall"):
+        Sweep(t, verb, noise(t)).run(True, 0)
 
 
 def interrupted(t, k, verb, release, package):
@@ -204,7 +303,7 @@ def interrupted_install_frees_the_lock_and_resumes(t):
     measured = Killer(t)
     equal(measured.run("install", "measure", "-p", t.package("measure", *objects("measure", 0))).code, 0)
 
-    def one(k, _, release):
+    def one(k, release):
         package = t.package(release, *objects(release, 0))
         outcome = interrupted(t, k, "install", release, package)
         if outcome.code == 0:  # nothing was left to do when it noticed
@@ -221,9 +320,12 @@ def interrupted_install_frees_the_lock_and_resumes(t):
                 equal(status["lockedBy"], None, "lock")
                 check(status["unfinished"], "status doesn't say that the revision is unfinished:", status)
             t.run("install", release, "-p", package)  # at once: no lock to wait for
-        is_whole(t, release, 0, 2)
+        is_whole(t, release, objects(release, 0), 2)
 
-    sweep(t, measured.count, False, one, step=10)
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        runs = [pool.submit(one, k, f"r{k}") for k, _, _ in points(measured.count, False, step=10)]
+        for run in runs:
+            run.result()
 
 
 @test

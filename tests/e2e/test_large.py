@@ -2,7 +2,7 @@
 import base64
 import random
 
-from harness import check, config_map, equal, test
+from harness import check, config_map, contains, equal, test
 
 
 def noise(seed, size):
@@ -15,21 +15,48 @@ def large(count, version):
             for i in range(count)]
 
 
-@test
-def a_record_of_megabytes(t):
-    t.run("install", "shop", "-p", t.package("p", *large(3, 0)))
-    record = t.record("shop")
-    check(len(record) >= 4, "the record should need chunks:", record)
-    equal(len(t.kube.list("ConfigMap", t.ns, "mistletoe.dev/tied-to-install-name=shop")), 3)
-    rendered = t.run("inspect", "release", "shop", "-o", "json").json
-    check(noise("2-0", 700_000) in str(rendered), "the record doesn't give the objects back")
-    changed = t.run("upgrade", "shop", "-p", t.package("p", *large(3, 1)), "-o", "json").json
+def chunks_of(t, release, revision):
+    return [name for name in t.record(release) if name.startswith(f"mistletoe.{release}.v{revision}.")]
+
+
+def record_of(t, count):
+    """The life of a release whose record needs `count` chunks and more."""
+    t.run("install", "shop", "-p", t.package("p", *large(count, 0)))
+    packed = count * 700_000 * 3 // 4
+    check(len(chunks_of(t, "shop", 0)) >= packed // 819_200, "the record should need chunks:", t.record("shop"))
+    equal(len(t.kube.list("ConfigMap", t.ns, "mistletoe.dev/tied-to-install-name=shop")), count)
+    rendered = t.run("inspect", "release", "shop", "-o", "json").out
+    check(noise(f"{count - 1}-0", 700_000) in rendered, "the record doesn't give the objects back")
+    changed = t.run("upgrade", "shop", "-p", t.package("p", *large(count, 1)), "-o", "json").json
     equal({o["name"]: o["action"] for o in changed["objects"]},
-          {"big-0": "update", "big-1": "unchanged", "big-2": "unchanged"}, "plan")
-    equal(t.run("upgrade", "shop", "-o", "json", code=None).code, 0, "the package of the record")
-    t.run("upgrade", "shop", "-p", t.package("p", *large(1, 1)))
+          {f"big-{i}": "unchanged" if i else "update" for i in range(count)}, "plan")
+    equal(t.run("upgrade", "shop", "-o", "json").json["changed"], False, "the package of the record")
+    mark = t.mark()
+    contains(t.run("history", "shop").out, "v0", "v1")
+    equal(sorted(r.verb for r in t.requests(mark)), ["get", "list"], "history reads the anchor and metadata")
+    # Back from the record alone.
+    t.package("p", config_map("something-else"))
+    back = t.run("rollback", "shop", "-o", "json").json
+    equal((back["restores"], [o["name"] for o in back["objects"] if o["action"] != "unchanged"]), (0, ["big-0"]),
+          "rollback")
+    equal(t.kube.get("ConfigMap", t.ns, "big-0")["data"]["noise"], noise("0-0", 700_000), "what is restored")
+    # What is not kept goes with its chunks.
+    t.run("upgrade", "shop", "-p", t.package("p", *large(1, 1)), "--history-max", "2")
+    equal((chunks_of(t, "shop", 0), chunks_of(t, "shop", 1)), ([], []), "chunks of what is not kept")
+    check(chunks_of(t, "shop", 2), "chunks of what is kept:", t.record("shop"))
     mark = t.mark()
     t.run("list")
     equal([r.verb for r in t.requests(mark)], ["list"], "list reads metadata only")
     t.run("uninstall", "shop", "--yes")
     equal((t.owned("shop"), t.record("shop")), (set(), []), "left behind")
+
+
+@test
+def a_record_of_megabytes(t):
+    record_of(t, 6)
+
+
+@test(full=True)
+def a_record_of_20_megabytes(t):
+    record_of(t, 40)
+    t.note("40 objects of 700 kB, 21 MB in the record after compression")

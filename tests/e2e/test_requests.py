@@ -1,5 +1,10 @@
 """What commands may cost, counted in the API server's audit log."""
-from harness import check, config_map, equal, test
+import concurrent.futures
+import copy
+import urllib.parse
+
+from harness import check, config_map, equal, kubeconfig_text, test
+from proxy import Proxy
 
 
 def count(t, n):
@@ -84,3 +89,33 @@ def requests_of_kinds_and_namespaces(t):
     check(len(t.requests(mark)) <= 8, "status took", t.requests(mark))
     t.run("-q", "uninstall", "shop", "--yes")
     equal(t.owned("shop", ["ConfigMap", "ServiceAccount"]) | t.owned("shop", ["ConfigMap"], other), set())
+
+
+@test
+def a_list_of_1000_releases(t):
+    """Metadata only, in pages, however many and large they are."""
+    t.run("install", "real", "-p", t.package("p", config_map("a")))
+    real = t.kube.get("Secret", t.ns, "mistletoe.real")
+
+    def copied(number):
+        name, anchor = f"copy-{number:04}", copy.deepcopy(real)
+        anchor["metadata"] = {"name": f"mistletoe.{name}", "annotations": real["metadata"]["annotations"],
+                              "labels": {**real["metadata"]["labels"], "mistletoe.dev/release-name": name,
+                                         "applyset.kubernetes.io/id": f"applyset-{name}"}}
+        t.kube.create("Secret", t.ns, anchor)
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        list(pool.map(copied, range(999)))
+    proxy = Proxy(t.kube, t.token)
+    t.cleanup(proxy.stop)
+    kubeconfig = t.file("kubeconfig-proxy", kubeconfig_text(proxy.url, {}, namespace=t.ns))
+    mark = t.mark()
+    listed = t.run("list", "-o", "json", kubeconfig=kubeconfig).json["releases"]
+    equal((len(listed), len({r["name"] for r in listed})), (1000, 1000), "releases")
+    requests = t.requests(mark)
+    equal({(r.verb, r.resource, r.name) for r in requests}, {("list", "secrets", "")}, "requests")
+    check(2 <= len(requests) <= 4, "pages:", requests)
+    for request in requests:
+        query = urllib.parse.parse_qs(urllib.parse.urlsplit(request.uri).query)
+        check(query.get("limit") and "anchor" in query["labelSelector"][0], request)
+    check(all("PartialObjectMetadataList" in accept for _, _, accept in proxy.accepted), proxy.accepted)

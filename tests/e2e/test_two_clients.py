@@ -1,15 +1,19 @@
 """Two people at once on one release: one goes first, the other is told why not, or waits. Nothing is mixed."""
+import concurrent.futures
+import os
+import signal
+import threading
 import time
 
 from harness import check, config_map, contains, equal, kubeconfig_text, test
-from proxy import Proxy
+from proxy import Drop, Proxy
 
 
-def slowly(t):
+def slowly(t, seconds=0.3):
     """A kubeconfig through which every write takes long enough to meet another one."""
     def delay(number, method, path):
         if method != "GET":
-            time.sleep(0.3)
+            time.sleep(seconds)
 
     proxy = Proxy(t.kube, t.token, before=delay)
     t.cleanup(proxy.stop)
@@ -84,6 +88,156 @@ def upgrade_and_uninstall_at_once(t):
         equal(data_of(t, "shop"), {"shared": "a", "of-a": "a"}, "objects")
         t.run("uninstall", "shop", "--yes")
         equal((data_of(t, "shop"), t.record("shop")), ({}, []), "what is left")
+
+
+# Every pair of verbs. A small model says what may come out: what one after the other gives.
+
+def content(name):
+    return {"shared": name, f"of-{name}": name} if name else {}
+
+
+class Model:
+    """What is deployed after each good revision, and what an unfinished one wants; nothing: there is no release."""
+
+    def __init__(self, good=(), unfinished=None):
+        self.good, self.unfinished = list(good), unfinished
+
+    def do(self, verb, name):
+        """The state after it, or None: it is refused."""
+        good, exists = self.good, self.good or self.unfinished
+        if verb == "install":
+            return None if good else Model([name])
+        if not exists:
+            return None
+        if verb == "upgrade":
+            return Model(good + [name])
+        if verb == "uninstall":
+            return Model()
+        if verb == "recover":
+            return Model(good + [self.unfinished]) if self.unfinished else self
+        if verb == "undo":
+            return (Model(good + [good[-1]]) if good else Model()) if self.unfinished else self
+        if self.unfinished:
+            return Model(good + [good[-1]]) if good else None
+        return Model(good + [good[-2]]) if len(good) > 1 else None
+
+    @property
+    def deployed(self):
+        return self.good[-1] if self.good else None
+
+
+VERBS = ("install", "upgrade", "rollback", "recover", "undo", "uninstall")
+
+
+def command(t, release, verb, name):
+    return {"install": ["install", release, "-p", name], "upgrade": ["upgrade", release, "-p", name],
+            "rollback": ["rollback", release], "recover": ["recover", release],
+            "undo": ["recover", release, "--undo", "--yes"], "uninstall": ["uninstall", release, "--yes"]}[verb]
+
+
+def may_come_out(start, verbs, names, patient):
+    """{(what is deployed then, which of the two succeeded)}"""
+    results = set()
+    for first in (0, 1):
+        second = 1 - first
+        after, done = start.do(verbs[first], names[first]), [False, False]
+        done[first] = after is not None
+        after = after or start
+        if done[first] and not patient:  # the second was told that somebody holds the lock
+            results.add((after.deployed, tuple(done)))
+        last = after.do(verbs[second], names[second])
+        done[second] = last is not None
+        results.add(((last or after).deployed, tuple(done)))
+    return results
+
+
+def pair(t, kubeconfig, number, verbs, patient):
+    """Both at once on a release of their own, which an upgrade left unfinished if one of them is to recover it."""
+    release = f"p{number}{'w' if patient else ''}"
+    name = lambda what: f"{release}-{what}"  # noqa: E731
+    start = Model()
+    if "install" not in verbs:
+        for what in ("one", "two"):
+            t.run("install" if what == "one" else "upgrade", release, "-p", package_named(t, name(what)))
+        start = Model([name("one"), name("two")])
+    if {"recover", "undo"} & set(verbs):
+        what = "install" if "install" in verbs else "upgrade"
+        die_in_the_middle(t, what, release, package_named(t, name("dead")))
+        start = Model(start.good, name("dead"))
+        time.sleep(1.2)  # more than its term: that it is dead is worth a look, also without --lock-wait
+    names = [name("a"), name("b")]
+    for each in names:
+        package_named(t, each)
+    flags = ["--lock-wait", "60s"] if patient else []
+    processes = [t.start(*command(t, release, verb, str(t.dir / "packages" / each)), *flags, kubeconfig=kubeconfig)
+                 for verb, each in zip(verbs, names)]
+    outcomes = [t.finish(process) for process in processes]
+    said = "\n".join(map(str, outcomes))
+    data = {key.removeprefix(f"{release}-"): value for key, value in data_of(t, release).items()}
+    done = tuple(outcome.code == 0 for outcome in outcomes)
+    allowed = may_come_out(start, verbs, names, patient)
+    deployed = data.get("shared")
+    equal(data, content(deployed) if not deployed else
+          {"shared": deployed, f"of-{deployed.removeprefix(release + '-')}": deployed}, f"{verbs}: mixed objects; {said}")
+    check((deployed, done) in allowed, f"{verbs}: {deployed} with {done}, may be {allowed}\n{said}")
+    for outcome in outcomes:
+        if outcome.code:
+            equal(outcome.code, 1, said)
+            contains(outcome.err, "try: ")
+    check(not t.lock(release), "still locked:", t.lock(release), said)
+    left = t.run("uninstall", release, "--yes", code=None)
+    if left.code:
+        contains(left.err, "does not exist")
+        check(not deployed, left)
+    equal((data_of(t, release), t.record(release)), ({}, []), "what is left")
+
+
+def package_named(t, name):
+    release, what = name.split("-")
+    return t.package(name, config_map(f"{release}-shared", {"key": name}), config_map(f"{release}-of-{what}", {"key": name}))
+
+
+def die_in_the_middle(t, verb, release, package):
+    """kill -9 after its first object was written."""
+    ready = threading.Event()
+
+    def kill(number, method, path):
+        if method == "PATCH" and "/configmaps/" in path:
+            ready.wait()
+            os.kill(process.pid, signal.SIGKILL)
+            raise Drop
+
+    proxy = Proxy(t.kube, t.token, after=kill)
+    process = t.start(verb, release, "-p", package, term_ms=1000,
+                      kubeconfig=t.file(f"die-{release}", kubeconfig_text(proxy.url, {}, namespace=t.ns)))
+    ready.set()
+    equal(t.finish(process).code, -signal.SIGKILL, "it should have died")
+    proxy.stop()
+
+
+def pairs(t, chosen):
+    kubeconfig = slowly(t, 0.1)
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        runs = [pool.submit(pair, t, kubeconfig, number, verbs, patient) for number, verbs, patient in chosen]
+        for run in runs:
+            run.result()
+    t.note(f"{len(chosen)} pairs of verbs at once")
+
+
+def all_pairs():
+    return list(enumerate((a, b) for i, a in enumerate(VERBS) for b in VERBS[i:]))
+
+
+@test
+def every_pair_of_verbs_at_once(t):
+    """Each once, every other one waiting for the lock."""
+    pairs(t, [(number, verbs, number % 2 == 0) for number, verbs in all_pairs()])
+
+
+@test(full=True)
+def every_pair_of_verbs_both_ways(t):
+    both_orders = [verbs for _, verbs in all_pairs()] + [(b, a) for _, (a, b) in all_pairs() if a != b]
+    pairs(t, [(number, verbs, patient) for number, verbs in enumerate(both_orders) for patient in (False, True)])
 
 
 @test

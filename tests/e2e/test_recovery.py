@@ -1,0 +1,74 @@
+"""Back, on and away: rollback, recover, --rollback-on-failure and history, as a user meets them."""
+from harness import check, config_map, contains, equal, test
+from test_pruning import claim, definition, retained
+
+
+def refused(name):
+    """A Service that every API server refuses when it is applied."""
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name},
+            "spec": {"ports": [{"port": 70000}], "selector": {"app": name}}}
+
+
+def data(t):
+    return {item["metadata"]["name"]: item["data"]["key"] for item in t.kube.list("ConfigMap", t.ns)
+            if item["metadata"]["name"] != "kube-root-ca.crt"}
+
+
+@test
+def rollback_restores_from_the_record_alone(t):
+    crd, kind = "goods.recovery.example.com", "/apis/recovery.example.com/v1/goods"
+    t.cleanup(lambda: t.kube.delete("CustomResourceDefinition", None, crd))
+    text = lambda words: {**definition("goods"), "metadata": {"name": crd, "annotations": {"words": words}},  # noqa: E731
+                          "spec": {**definition("goods")["spec"], "group": "recovery.example.com"}}
+    good = {"apiVersion": "recovery.example.com/v1", "kind": "Good", "metadata": {"name": "one"}}
+    package = t.package("shop", text("first"), good, config_map("shared", {"key": "first"}), config_map("only-first"))
+    t.run("install", "shop", "-p", package)
+    t.package("shop", text("second"), config_map("shared", {"key": "second"}), claim("later"))
+    t.run("upgrade", "shop")
+    check(t.kube.get(kind, t.ns, "one") is None, "what is not wanted goes")
+    t.package("shop", "this: is no package any more")
+    plan = t.run("rollback", "shop", "--dry-run", "-o", "json").json
+    equal((plan["restores"], plan["dryRun"], data(t)["shared"]), (0, True, "second"), "a dry run")
+    contains(t.run("rollback", "shop").out, "is rolled back to v0, at revision 2")
+    equal(data(t), {"shared": "first", "only-first": "only-first"}, "objects")
+    check(t.kube.get(kind, t.ns, "one"), "the custom resource is back")
+    equal(t.kube.get("CustomResourceDefinition", None, crd)["metadata"]["annotations"]["words"], "first", "definition")
+    equal(retained(t, "shop"), {"PersistentVolumeClaim/later"}, "what holds data stays")
+    history = t.run("history", "shop", "-o", "json").json
+    equal([(r["action"], r["status"], r["description"]) for r in history["revisions"]],
+          [("install", "superseded", None), ("upgrade", "superseded", None), ("rollback", "deployed", "back to v0")],
+          "history")
+    t.refused("rollback", "shop", "7", says=["no revision v7", "v2", "v1", "v0"])
+    t.run("uninstall", "shop", "--yes", "--delete-pvcs", "--delete-crds")
+
+
+@test
+def a_failing_upgrade_rolls_itself_back(t):
+    package = t.package("shop", config_map("shared", {"key": "first"}), config_map("only-first"))
+    t.run("install", "shop", "-p", package)
+    t.package("shop", config_map("shared", {"key": "second"}), config_map("only-second"), refused("bad"))
+    outcome = t.refused("upgrade", "shop", "--rollback-on-failure", says=["70000", "rolled back to v0, as v2"])
+    check(outcome.err.index("70000") < outcome.err.rindex("rolled back to"), "the first cause comes first:", outcome)
+    equal(data(t), {"shared": "first", "only-first": "only-first"}, "objects")
+    status = t.run("status", "shop", "-o", "json").json
+    equal((status["status"], status["deployedRevision"], status["unfinished"]), ("deployed", 2, []), "status")
+    equal([r["status"] for r in t.run("history", "shop", "-o", "json").json["revisions"]],
+          ["superseded", "failed", "deployed"], "history")
+    # Without the flag it stays as it is, until somebody decides.
+    t.refused("upgrade", "shop", says=["70000"])
+    equal(data(t)["shared"], "second", "what was written")
+    contains(t.run("recover", "shop", "--undo").out, "v3 (upgrade) failed", "is back to v2, at revision 4")
+    equal(data(t), {"shared": "first", "only-first": "only-first"}, "objects")
+    contains(t.run("recover", "shop").out, "nothing to recover")
+
+
+@test
+def a_failing_first_install_leaves_nothing(t):
+    package = t.package("shop", config_map("shared"), claim("data"), refused("bad"))
+    t.refused("install", "shop", "-p", package, "--rollback-on-failure", says=["70000", "rolled back: 2 objects deleted"])
+    t.kube.wait("the claim is gone", lambda: t.kube.get("PersistentVolumeClaim", t.ns, "data") is None)
+    equal((data(t), t.record("shop")), ({}, []), "what is left")
+    t.refused("install", "shop", "-p", package, says=["70000"])
+    t.refused("recover", "shop", "--undo", code=2, says=["--yes"])
+    contains(t.run("recover", "shop", "--undo", "--yes").out, "is removed", "PersistentVolumeClaim", "--delete-pvcs")
+    equal((data(t), t.record("shop")), ({}, []), "what is left")
