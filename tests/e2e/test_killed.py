@@ -14,7 +14,7 @@ from harness import check, config_map, contains, equal, kubeconfig_text, secret,
 from kube import Watcher
 from proxy import Drop, Proxy
 
-TERM_MS = 1000  # of the lock of who gets killed: the next command waits that long
+TERM_MS = 1000  # of the lock of who gets killed with -9: the next command waits that long
 
 
 class Killer:
@@ -41,12 +41,14 @@ class Killer:
 
     def run(self, *arguments):
         """The outcome; if `k` was never reached (what the server serves was still known), the command was done."""
-        process = self._t.start(*arguments, kubeconfig=self._kubeconfig, term_ms=TERM_MS)
+        dies = self._k is not None and self._number == signal.SIGKILL
+        process = self._t.start(*arguments, kubeconfig=self._kubeconfig, term_ms=TERM_MS if dies else None)
         self._target = process
         self._ready.set()
         try:
             outcome = self._t.finish(process)
-            if self._number == signal.SIGKILL:
+            # On a machine that stands still for a second, it loses its lock before it is killed: that is a death too.
+            if self._number == signal.SIGKILL and not (dies and outcome.code == 1 and "the lock of" in outcome.err):
                 equal(outcome.code, -signal.SIGKILL if self._killed else 0, f"exit code; {outcome}")
             return outcome
         finally:
@@ -142,7 +144,9 @@ class Sweep:
         self.t.run("list")  # what the server serves is known from now on, as in the sweep
         measured, mark = Killer(self.t), self.t.mark()
         equal(measured.run(*self.command("measure")).code, 0, "measuring")
-        equal(len(self.t.requests(mark)), measured.count, "requests in the audit log, and through the proxy")
+        logged = len(self.t.requests(mark))
+        # One that was given up at the end may have come no further than the proxy.
+        check(0 <= measured.count - logged <= 1, f"{logged} requests in the audit log, {measured.count} in the proxy")
         return measured.count
 
     def effects(self, release):
