@@ -241,8 +241,8 @@ def points(total, dense, *, step):
 
 
 def noise(t):
-    """What needs chunks in the record."""
-    return [large.noise(f"killed-{i}", 900_000) for i in range(2)]
+    """What needs two chunks in the record."""
+    return [large.noise(f"killed-{i}", 600_000) for i in range(2)]
 
 
 @test
@@ -292,8 +292,7 @@ def killed_in_uninstall_everywhere(t):
 
 @test(full=True)
 def killed_with_chunks_everywhere(t):
-    for verb in ("install", "upgrade", "uninstall"):
-        Sweep(t, verb, noise(t)).run(True, 0)
+    Sweep(t, "upgrade", noise(t)).run(True, 0)
 
 
 def interrupted(t, k, verb, release, package):
