@@ -58,6 +58,9 @@ Try try_deploy(const Environment& environment, ReleaseState state, const Intent&
   const release::ReleaseId id = state.id;
   auto seen = look(environment, std::move(state), intent, options, context);
   if (!seen.ok()) return {std::move(seen).error()};
+  if (intent.agree) {
+    if (Status agreed = intent.agree(seen->plan); !agreed) return {std::move(agreed).error()};
+  }
   if (intent.may_change_nothing && seen->nothing_new) {
     const int deployed = seen->state.deployed->number;
     DeployReport report = report_of(*std::move(seen));
@@ -160,6 +163,10 @@ Intent upgrade_intent(Render render) {
     return refuse_uninstalling(state);
   };
   return {.action = "upgrade", .check = check, .render = std::move(render)};
+}
+
+Intent preview_intent(Render render) {
+  return {.action = "preview", .check = refuse_uninstalling, .render = std::move(render)};
 }
 
 Intent reapply_intent() {

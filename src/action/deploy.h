@@ -55,6 +55,8 @@ struct RenderedRelease {
   int restores = -1;  ///< the revision whose record this is; -1: it was rendered
   /// Options of a recorded revision that hold beside those given now; null: none.
   encoding::Value recorded_options = {};
+  /// Seed and clock that it was rendered with, for a release that isn't there yet; nullopt: the state's.
+  std::optional<Birth> birth = {};
 };
 
 /// What is wanted for a release as it is now; called again when the release moved.
@@ -68,6 +70,8 @@ struct Intent {
   Render render;
   /// Whether finding everything as wanted ends it without a new revision.
   bool may_change_nothing = true;
+  /// The last word on the plan before anything is written; empty: agrees with all.
+  std::function<Status(const apply::Plan&)> agree = {};
 };
 
 /// Refuses a release that is deployed already (Conflict, naming upgrade); one whose first install never
@@ -75,6 +79,8 @@ struct Intent {
 Intent install_intent(Render render);
 /// NotFound if there is no such release, naming install.
 Intent upgrade_intent(Render render);
+/// What upgrade would do, or install where there is no such release; for looking only.
+Intent preview_intent(Render render);
 /// Applies what the deployed revision has recorded once more, from the record alone. NotFound, or Conflict
 /// when nothing was ever deployed.
 Intent reapply_intent();

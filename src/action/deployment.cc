@@ -31,9 +31,11 @@ Deployment::Deployment(const Environment& environment, const Look& look, std::st
 }
 
 Status Deployment::run(const Context& context) {
+  MIST_TRY(take_over_, TakeOver::begin(environment_, look_, context));
   MIST_TRY_VOID(lock(context));
   if (Status journalled = journal(); !journalled) return stop(std::move(journalled).error());
   apply::Execution execution = write();
+  if (take_over_) take_over_->let_go(environment_, look_.plan, execution);
   if (execution.ok() && look_.options.wait) execution.failure = wait();
   // What is replaced goes only after what replaces it works.
   if (execution.ok()) prune(execution);
@@ -103,7 +105,10 @@ apply::Execution Deployment::write() {
   apply::ExecuteOptions execute_options;
   execute_options.force_conflicts = look_.options.force_conflicts;
   execute_options.edge_timeout = look_.options.timeout;
-  execute_options.may_write = [this] { return lock_->check(); };
+  execute_options.may_write = [this]() -> Status {
+    if (take_over_) MIST_TRY_VOID(take_over_->check());
+    return lock_->check();
+  };
   apply::Execution execution = apply::execute_writes(environment_.client, look_.plan, execute_options,
                                                      environment_.events, lock_->context());
   if (execution.failure) activity.fail();

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "action/look.h"
+#include "action/take_over.h"
 #include "apply/execute.h"
 
 namespace mist::action {
@@ -45,6 +46,7 @@ class Deployment {
   const Look& look_;
   release::Store store_;
   release::Revision revision_;
+  std::optional<TakeOver> take_over_;  ///< the other release, locked as long as objects move
   std::unique_ptr<release::ReleaseLock> lock_;
   std::vector<release::RevisionSummary> kept_;  // revisions that were there before this one
   bool stored_ = false;

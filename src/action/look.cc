@@ -1,6 +1,7 @@
 #include "action/look.h"
 
 #include "action/recorded_options.h"
+#include "apply/custom_schema.h"
 #include "apply/observe.h"
 #include "apply/settle.h"
 
@@ -77,10 +78,16 @@ Result<Look> look(const Environment& environment, ReleaseState state, const Inte
   const release::ReleaseId& id = result.state.id;
   if (intent.check) MIST_TRY_VOID(intent.check(result.state));
   MIST_TRY(result.rendered, intent.render(result.state));
+  if (result.rendered.birth) result.state.birth = *result.rendered.birth;
   result.options = with_recorded(options, result.rendered.recorded_options);
+  // What was being taken over when a run died is still to be taken over; going back to a revision takes
+  // nothing.
+  if (!options.take_over_from && !result.state.unfinished.empty())
+    result.options.take_over_from = recorded_take_over(result.rendered.recorded_options);
   MIST_TRY(result.namespace_missing, namespace_is_missing(environment, id, options, context));
   MIST_TRY(std::vector<apply::DesiredObject> desired,
            apply::prepare(std::move(result.rendered.objects), id, environment.client, context));
+  MIST_TRY_VOID(apply::check_custom_resources(desired));
   MIST_TRY_VOID(observe_and_plan(environment, result, std::move(desired), context));
   return result;
 }

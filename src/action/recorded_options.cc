@@ -3,17 +3,27 @@
 namespace mist::action {
 
 encoding::Value recorded_options(const apply::PlanRules& rules) {
-  return encoding::Value::object({{"deleteCrds", rules.prune.delete_crds},
-                                  {"deletePvcs", rules.prune.delete_pvcs},
-                                  {"deleteNamespaces", rules.prune.delete_namespaces},
-                                  {"forceConflicts", rules.force_conflicts},
-                                  {"adopt", rules.adopt},
-                                  {"replace", rules.replace}});
+  encoding::Value recorded = encoding::Value::object({{"deleteCrds", rules.prune.delete_crds},
+                                                      {"deletePvcs", rules.prune.delete_pvcs},
+                                                      {"deleteNamespaces", rules.prune.delete_namespaces},
+                                                      {"forceConflicts", rules.force_conflicts},
+                                                      {"adopt", rules.adopt},
+                                                      {"replace", rules.replace}});
+  if (rules.take_over_from)
+    recorded.set("takeOverFrom", encoding::Value::object({{"namespace", rules.take_over_from->ns},
+                                                          {"name", rules.take_over_from->name}}));
+  return recorded;
 }
 
 bool recorded_flag(const encoding::Value& recorded, std::string_view name) {
   const encoding::Value* value = recorded.is_object() ? recorded.find(name) : nullptr;
   return value != nullptr && value->is_bool() && value->as_bool();
+}
+
+std::optional<release::ReleaseId> recorded_take_over(const encoding::Value& recorded) {
+  if (!recorded.is_object() || recorded.string_at({"takeOverFrom", "name"}).empty()) return std::nullopt;
+  return release::ReleaseId{std::string(recorded.string_at({"takeOverFrom", "namespace"})),
+                            std::string(recorded.string_at({"takeOverFrom", "name"}))};
 }
 
 void apply_recorded(const encoding::Value& recorded, apply::PruneRules& rules) {

@@ -2,6 +2,7 @@
 // Options that shape a result, as a revision or an uninstall under way records them: who goes on with its
 // work has them too. Pure; any thread.
 
+#include <optional>
 #include <string_view>
 
 #include "apply/plan.h"
@@ -13,6 +14,9 @@ encoding::Value recorded_options(const apply::PlanRules& rules);
 
 /// False if it isn't there.
 bool recorded_flag(const encoding::Value& recorded, std::string_view name);
+
+/// nullopt: nothing was taken over.
+std::optional<release::ReleaseId> recorded_take_over(const encoding::Value& recorded);
 
 /// What was allowed then is allowed beside what is allowed now.
 void apply_recorded(const encoding::Value& recorded, apply::PruneRules& rules);

@@ -90,7 +90,7 @@ class Settler {
       if (failure.because.find("conflict with") == std::string::npos) return;
       action.kind = ActionKind::Conflict;
       action.cause = ConflictCause::Fields;
-      action.reason = fmt::format("it has fields that other managers own ({})", first_line(failure.because));
+      action.reason = fmt::format("it has fields that other managers own: {}", conflicts(failure.because));
       action.hint = std::string(kForceHint);
       return;
     }
@@ -108,6 +108,17 @@ class Settler {
     action.cause = ConflictCause::Refused;
     action.reason = fmt::format("it is refused by the server ({})", first_line(failure.because));
     action.hint = "change what the package makes of it";
+  }
+
+  // "Apply failed with 2 conflicts: conflicts with "kubectl" using v1:\n- .data.a\n- .data.b", in one line
+  // and from the second colon on.
+  static std::string conflicts(std::string_view text) {
+    const auto colon = text.find(": ");
+    if (text.starts_with("Apply failed") && colon != std::string_view::npos) text = text.substr(colon + 2);
+    std::string line(text);
+    for (std::size_t at = 0; (at = line.find("\n- ", at)) != std::string::npos;) line.replace(at, 3, " ");
+    std::ranges::replace(line, '\n', ' ');
+    return first_line(line);
   }
 
   static std::string first_line(std::string_view text) {

@@ -33,8 +33,8 @@ struct ClusterCommands : ::testing::Test {
 
   ExitCode run(std::vector<std::string> args) { return fake.run(args, command_table()); }
 
-  Value printed(std::vector<std::string> args, std::string_view schema_name) {
-    args.insert(args.end(), {"-o", "json"});
+  Value printed(std::vector<std::string> args, std::string_view schema_name, std::string flag = "-o") {
+    args.insert(args.end(), {flag, "json"});
     EXPECT_EQ(run(args), ExitCode::Ok) << fake.err.take();
     const auto value = encoding::parse_json(fake.out.take());
     EXPECT_TRUE(value.ok());
@@ -58,6 +58,8 @@ TEST_F(ClusterCommands, PrintWhatTheirSchemasSay) {
       true);
   EXPECT_EQ(printed({"install", "web", "-p", package.string()}, "deploy").find("objects")->size(), 2u);
   EXPECT_EQ(printed({"upgrade", "web"}, "deploy").find("changed")->as_bool(), false);
+  EXPECT_EQ(printed({"diff", "web"}, "diff").find("changes")->as_bool(), false);
+  EXPECT_EQ(printed({"diff", "new", "-p", package.string()}, "diff").find("objects")->size(), 2u);
   EXPECT_EQ(printed({"list", "-A"}, "list").find("releases")->size(), 1u);
   EXPECT_EQ(printed({"status", "web"}, "status").string_at("status"), "deployed");
   EXPECT_EQ(printed({"graph", "web"}, "graph").find("nodes")->size(), 2u);
@@ -189,6 +191,32 @@ TEST_F(ClusterCommands, SecretsAreShownOnlyWhenAskedFor) {
   EXPECT_THAT(all, ::testing::Not(HasSubstr("aHVudGVyMg==")));
   ASSERT_EQ(run({"inspect", "release", "web", "--show-secrets"}), ExitCode::Ok);
   EXPECT_THAT(fake.out.take(), HasSubstr("aHVudGVyMg=="));
+}
+
+TEST_F(ClusterCommands, DiffEndsWithThreeOnlyWhereAskedFor) {
+  ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+  EXPECT_EQ(run({"diff", "web", "--exit-code"}), ExitCode::Ok);
+  manifest(R"({apiVersion: v1, kind: Secret, metadata: {name: key}, stringData: {password: swordfish}})");
+  EXPECT_EQ(run({"diff", "web"}), ExitCode::Ok);
+  EXPECT_EQ(run({"diff", "web", "--exit-code"}), ExitCode::Differences);
+  const std::string all = fake.out.take() + fake.err.take();
+  EXPECT_THAT(all, HasSubstr("'*** (after)'"));
+  for (const std::string_view hidden : {"hunter2", "swordfish", "aHVudGVy", "c3dvcmRm"})
+    EXPECT_THAT(all, ::testing::Not(HasSubstr(hidden)));
+}
+
+TEST_F(ClusterCommands, ASavedPlanIsCarriedOut) {
+  const std::string file = (fake.home.path() / "web.plan").string();
+  ASSERT_EQ(run({"plan", "web", "-p", package.string(), "-o", file}), ExitCode::Ok) << fake.err.take();
+  EXPECT_EQ(cluster.writes(), 0u);
+  EXPECT_EQ(std::filesystem::status(file).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  EXPECT_THAT(fake.out.take(), HasSubstr("2 to create"));
+  printed({"plan", "web", "-p", package.string()}, "diff", "--output");
+  EXPECT_EQ(printed({"apply-plan", file}, "deploy").find("objects")->size(), 2u);
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "one"));
+  EXPECT_EQ(run({"apply-plan", file}), ExitCode::Failed);
+  EXPECT_THAT(fake.err.take(), HasSubstr("the plan is stale"));
 }
 
 TEST_F(ClusterCommands, UpgradeKeepsPackageAndValuesEachByItself) {

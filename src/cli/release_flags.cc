@@ -59,16 +59,6 @@ bool given(const Invocation& invocation, std::string_view flag) {
   return find_flag(invocation.command(), flag) != nullptr && invocation.enabled(flag);
 }
 
-std::string counts(const apply::Plan& plan, bool dry) {
-  std::string text;
-  for (const Count& each : kCounts) {
-    const std::size_t count = plan.count(each.kind);
-    if (count == 0) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, dry ? each.planned : each.done);
-  }
-  return text.empty() ? "no objects" : text;
-}
-
 // Kinds whose being written says nothing yet about their working.
 bool starts_something(const apply::PlannedAction& action) {
   const std::string& kind = action.key.group_kind.kind;
@@ -163,6 +153,39 @@ apply::PruneRules prune_rules(const Invocation& invocation) {
           .delete_namespaces = invocation.enabled("delete-namespaces")};
 }
 
+std::string plan_counts(const apply::Plan& plan, bool planned) {
+  std::string text;
+  for (const Count& each : kCounts) {
+    const std::size_t count = plan.count(each.kind);
+    if (count == 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, planned ? each.planned : each.done);
+  }
+  return text.empty() ? "no objects" : text;
+}
+
+Result<std::optional<release::ReleaseId>> take_over_from(const Invocation& invocation) {
+  const std::string other = invocation.text("take-over-from");
+  if (other.empty()) return std::optional<release::ReleaseId>();
+  const auto slash = other.find('/');
+  if (slash != std::string::npos && is_dns1123_label(other.substr(0, slash))) {
+    const auto name = release::ReleaseName::parse(other.substr(slash + 1));
+    if (name.ok()) return std::optional(release::ReleaseId{other.substr(0, slash), name->str()});
+  }
+  return error(ErrorKind::Usage, "--take-over-from {} is no NAMESPACE/NAME", escape_controls(other))
+      .with_hint("see mistctl list -A");
+}
+
+Result<action::DeployOptions> plan_options(const Invocation& invocation) {
+  action::DeployOptions options;
+  options.create_namespace = invocation.enabled("create-namespace");
+  options.force_conflicts = invocation.enabled("force-conflicts");
+  options.replace = invocation.enabled("replace");
+  options.adopt = invocation.enabled("adopt");
+  options.prune = prune_rules(invocation);
+  MIST_TRY(options.take_over_from, take_over_from(invocation));
+  return options;
+}
+
 Result<package::RenderRequest> render_request(const action::ReleaseState& state, Value values) {
   package::RenderRequest request;
   request.release_name = state.id.name;
@@ -251,11 +274,12 @@ void print_deploy_report(const Invocation& invocation, World& world, const actio
                       world.color_out));
     else
       world.out.write(table.render(world.color_out));
-    world.out.write(fmt::format("{}: {}; nothing was written\n", report.id.name, counts(report.plan, true)));
+    world.out.write(
+        fmt::format("{}: {}; nothing was written\n", report.id.name, plan_counts(report.plan, true)));
     return;
   }
   world.out.write(fmt::format("{} {} at revision {} in namespace {}: {} in {}\n", report.id.name, did,
-                              report.revision, report.id.ns, counts(report.plan, false),
+                              report.revision, report.id.ns, plan_counts(report.plan, false),
                               format_elapsed(world.clock.steady_now() - world.began)));
   if (!invocation.enabled("quiet")) world.out.write(what_next(invocation, report));
   if (!report.message.empty()) world.out.write("\n" + escape_controls(report.message, true) + "\n");

@@ -40,6 +40,10 @@ inline constexpr Flag kHistoryMaxFlag{
     .value = "N",
     .help = "How many revisions are kept; the deployed one and the last two always are; 0: all",
     .fallback = "10"};
+inline constexpr Flag kTakeOverFlag{.name = "take-over-from",
+                                    .type = FlagType::Text,
+                                    .value = "NAMESPACE/NAME",
+                                    .help = "Take objects over that belong to this release"};
 inline constexpr Flag kDeployFlagList[] = {
     kWaitFlag,
     kTimeoutFlag,
@@ -49,6 +53,7 @@ inline constexpr Flag kDeployFlagList[] = {
     kForceConflictsFlag,
     kReplaceFlag,
     {.name = "adopt", .help = "Take objects into the release that exist already and belong to nobody"},
+    kTakeOverFlag,
     {.name = "rollback-on-failure",
      .help = "Should it fail, return to the deployed revision, or remove what a first install made"},
     kHistoryMaxFlag,
@@ -59,6 +64,16 @@ inline constexpr FlagGroup kDeployFlags{"Deployment flags", kDeployFlagList};
 inline constexpr Flag kRecordedFlagList[] = {kWaitFlag,           kTimeoutFlag, kDryRunFlag,    kExplainFlag,
                                              kForceConflictsFlag, kReplaceFlag, kHistoryMaxFlag};
 inline constexpr FlagGroup kRecordedFlags{"Deployment flags", kRecordedFlagList};
+
+/// What a plan may do; of the commands that only look.
+inline constexpr Flag kPlanFlagList[] = {
+    {.name = "create-namespace", .help = "Create the release's namespace if it does not exist"},
+    kForceConflictsFlag,
+    kReplaceFlag,
+    {.name = "adopt", .help = "Take objects into the release that exist already and belong to nobody"},
+    kTakeOverFlag,
+};
+inline constexpr FlagGroup kPlanFlags{"Planning flags", kPlanFlagList};
 
 inline constexpr Flag kPruneFlagList[] = {
     {.name = "delete-crds",
@@ -89,6 +104,10 @@ Result<release::ReleaseId> release_id(const Invocation& invocation, const kube::
 
 action::DeployOptions deploy_options(const Invocation& invocation);
 apply::PruneRules prune_rules(const Invocation& invocation);
+/// What --take-over-from names. Usage: it is no NAMESPACE/NAME.
+Result<std::optional<release::ReleaseId>> take_over_from(const Invocation& invocation);
+/// Of kPlanFlags and kPruneFlags, for commands that only look.
+Result<action::DeployOptions> plan_options(const Invocation& invocation);
 
 /// What a render starts from: names, seed and clock of the release; without capabilities.
 Result<package::RenderRequest> render_request(const action::ReleaseState& state, encoding::Value values);
@@ -101,6 +120,9 @@ encoding::Value uninstall_report_value(const action::UninstallPlan& plan, bool d
 /// As text: what went, or would go, and what stays and why.
 void print_uninstall_report(World& world, const action::UninstallReport& report, bool dry,
                             std::string_view did);
+
+/// "2 created, 1 unchanged", or what is planned.
+std::string plan_counts(const apply::Plan& plan, bool planned);
 
 /// Prints what a deployment did, or would do.
 void print_deploy_report(const Invocation& invocation, World& world, const action::DeployReport& report,

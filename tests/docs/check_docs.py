@@ -131,7 +131,7 @@ class Commands:
         usage = re.search(r"Usage:\n  mistctl (.*)", self.help(path) or "")
         if usage is None:
             return 0, None
-        words = re.sub(r"--?[\w-]+ [A-Z=]+", "", usage[1]).replace("[flags]", "").split()[len(path):]
+        words = re.sub(r"(?<![\w-])--?[\w-]+ [A-Z=]+", "", usage[1]).replace("[flags]", "").split()[len(path):]
         words = [word for word in words if re.match(r"\[?[A-Z]", word)]
         least = sum(not word.startswith("[") for word in words)
         return least, None if any("..." in word or "…" in word for word in words) else len(words)

@@ -1,5 +1,5 @@
 """What a plan says, and that exactly this happens: replacing, adopting, conflicts of field managers."""
-from harness import check, config_map, contains, equal, test, workload
+from harness import check, config_map, contains, equal, secret, test, workload
 
 
 def uids(t, kind):
@@ -85,3 +85,105 @@ def adopted_objects_are_the_releases(t):
     equal(t.kube.get("ConfigMap", t.ns, "one")["data"], {"key": "one", "theirs": "x"}, "fields of others stay")
     t.run("uninstall", "shop", "--yes")
     check(t.kube.get("ConfigMap", t.ns, "one") is None, "and go with it")
+
+
+@test
+def diff_says_what_an_upgrade_would_change(t):
+    def package(name, value, password, *more):
+        return t.package(name, config_map("one", {"key": value}), secret("s", password), *more)
+    nothing = t.run("diff", "shop", "-p", package("p", "old", "hunter2"), "--exit-code", code=3)
+    contains(nothing.out, "create ConfigMap", "+  key: old  # 00000.yaml:", "2 to create")
+    t.run("install", "shop", "-p", package("p", "old", "hunter2"))
+    mark = t.mark()
+    same = t.run("diff", "shop", "--exit-code")
+    equal(same.out, "shop: no differences\n")
+    lists = [r for r in t.requests(mark) if r.verb == "list"]
+    equal(len(lists), 2, f"one LIST for each kind and namespace: {lists}")
+    changed = package("q", "new", "correct-horse-battery", config_map("two"))
+    outcome = t.run("diff", "shop", "-p", changed)
+    contains(outcome.out, "update ConfigMap", ".data.key differs", "-  key: old", "+  key: new  # 00000.yaml:",
+             "-  password: '*** (before)'", "+  password: '*** (after)'", "create ConfigMap", "1 to create, 2 to change")
+    for hidden in ("hunter2", "aHVudGVyMg", "correct-horse", "Y29ycmVjd"):
+        check(hidden not in outcome.out + outcome.err, hidden)
+    contains(t.run("diff", "shop", "-p", changed, "--show-secrets").out, "aHVudGVyMg==")
+    document = t.run("diff", "shop", "-p", changed, "-o", "json", "--exit-code", code=3).json
+    equal({o["name"]: o["action"] for o in document["objects"]}, {"one": "update", "s": "update", "two": "create"})
+    equal(t.kube.get("ConfigMap", t.ns, "one")["data"], {"key": "old"}, "nothing is written")
+    # What somebody changed by hand is what the next upgrade changes back.
+    body = t.kube.get("ConfigMap", t.ns, "one")
+    t.kube.checked("PUT", t.kube.path("ConfigMap", t.ns, "one"), {**body, "data": {"key": "by hand"}})
+    contains(t.run("diff", "shop", "--exit-code", code=3).out, "conflict ConfigMap", "-  key: by hand", "+  key: old")
+
+
+@test
+def a_saved_plan_is_carried_out_as_it_was_shown(t):
+    before = t.package("p", config_map("one"), config_map("goes"))
+    t.run("install", "shop", "-p", before)
+    after = t.package("q", config_map("one", {"key": "new"}), config_map("two"), secret("s"))
+    planned = t.run("plan", "shop", "-p", after, "-o", "shop.plan")
+    contains(planned.out, "update", "create", "delete", "2 to create, 1 to change, 1 to delete")
+    equal((t.dir / "shop.plan").stat().st_mode & 0o777, 0o600, "mode")
+    equal(t.kube.get("ConfigMap", t.ns, "one")["data"], {"key": "one"}, "planning writes nothing")
+    # What the package would be now doesn't matter.
+    t.package("q", config_map("other"))
+    body = t.kube.get("ConfigMap", t.ns, "one")
+    t.kube.checked("PUT", t.kube.path("ConfigMap", t.ns, "one"), {**body, "data": {"key": "moved"}})
+    t.refused("apply-plan", "shop.plan", says=["the plan is stale", "ConfigMap", "/one", "mistctl plan shop"])
+    t.kube.checked("PUT", t.kube.path("ConfigMap", t.ns, "one"),
+                   {**t.kube.get("ConfigMap", t.ns, "one"), "data": {"key": "one"}})
+    t.run("upgrade", "shop", "-p", before, "--force-conflicts")
+    t.refused("apply-plan", "shop.plan", says=["the plan is stale"])
+    t.package("q", config_map("one", {"key": "new"}), config_map("two"), secret("s"))
+    t.run("plan", "shop", "-p", after, "-o", "shop.plan")
+    done = t.run("apply-plan", "shop.plan", "-o", "json").json
+    equal({o["name"]: o["action"] for o in done["objects"]},
+          {"one": "update", "two": "create", "s": "create", "goes": "delete"})
+    equal(t.kube.get("ConfigMap", t.ns, "one")["data"], {"key": "new"})
+    check(t.kube.get("ConfigMap", t.ns, "goes") is None)
+    t.refused("apply-plan", "shop.plan", says=["the plan is stale", "is at revision"])
+    # And one of a release that isn't there yet.
+    t.run("plan", "fresh", "-p", t.package("r", config_map("fresh")), "-o", "fresh.plan")
+    contains(t.run("apply-plan", "fresh.plan").out, "fresh is installed at revision 0")
+
+
+@test
+def objects_move_from_one_release_to_another(t):
+    old = t.package("old", config_map("moves"), config_map("stays"))
+    new = t.package("new", config_map("moves", {"key": "new"}))
+    t.run("install", "old", "-p", old)
+    uid = t.kube.get("ConfigMap", t.ns, "moves")["metadata"]["uid"]
+    t.refused("install", "new", "-p", new, says=[f"belongs to release {t.ns}/old", "--take-over-from"])
+    t.refused("install", "new", "-p", new, "--take-over-from", "nonsense", says=["NAMESPACE/NAME"], code=2)
+    contains(t.run("diff", "new", "-p", new, "--take-over-from", f"{t.ns}/old").out, "adopt ConfigMap", "+  key: new")
+    t.run("install", "new", "-p", new, "--take-over-from", f"{t.ns}/old")
+    moved = t.kube.get("ConfigMap", t.ns, "moves")
+    equal((moved["metadata"]["uid"], moved["data"]), (uid, {"key": "new"}))
+    t.refused("upgrade", "old", "-p", old, says=[f"belongs to release {t.ns}/new"])
+    t.run("upgrade", "old", "-p", t.package("less", config_map("stays")))
+    t.run("uninstall", "old", "--yes")
+    check(t.kube.get("ConfigMap", t.ns, "stays") is None)
+    equal(t.kube.get("ConfigMap", t.ns, "moves")["metadata"]["uid"], uid, "the other release's")
+    t.run("uninstall", "new", "--yes")
+    check(t.kube.get("ConfigMap", t.ns, "moves") is None)
+
+
+@test
+def custom_resources_are_checked_against_the_definitions_beside_them(t):
+    crd = "gadgets.plan.example.com"
+    t.cleanup(lambda: t.kube.delete("CustomResourceDefinition", None, crd))
+    spec = {"type": "object", "required": ["size"], "properties": {
+        "size": {"type": "integer", "minimum": 1}, "mode": {"type": "string", "enum": ["fast", "slow"]}}}
+    definition = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": crd},
+                  "spec": {"group": "plan.example.com", "scope": "Namespaced",
+                           "names": {"plural": "gadgets", "singular": "gadget", "kind": "Gadget"},
+                           "versions": [{"name": "v1", "served": True, "storage": True, "schema": {
+                               "openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}}]}}
+
+    def gadget(body):
+        return f"apiVersion: plan.example.com/v1\nkind: Gadget\nmetadata: {{name: one}}\nspec:\n{body}"
+
+    t.refused("install", "shop", "-p", t.package("p", definition, gadget("  size: many\n  modus: fast\n")),
+              says=["Gadget", "00001.yaml:6", "did you mean mode?", "size", "00001.yaml:5", crd])
+    check(t.kube.get("CustomResourceDefinition", None, crd) is None, "nothing is written")
+    t.run("install", "shop", "-p", t.package("q", definition, gadget("  size: 1\n  mode: fast\n")))
+    t.run("uninstall", "shop", "--yes", "--delete-crds")

@@ -31,6 +31,8 @@ constexpr Example kExamples[] = {
 Result<ExitCode> run_install(const Invocation& invocation, World& world) {
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
+  action::DeployOptions options = deploy_options(invocation);
+  MIST_TRY(options.take_over_from, take_over_from(invocation));
   MIST_TRY(const encoding::Value values, read_values(invocation, world));
   MIST_TRY(const package::Source source, fetch_package(world, invocation.text("package")));
   MIST_TRY(const auto renderer, open_renderer(invocation, world));
@@ -38,8 +40,7 @@ Result<ExitCode> run_install(const Invocation& invocation, World& world) {
     return render_release(*renderer, source, state, values, *cluster.client, world.context);
   };
   MIST_TRY(const action::DeployReport report,
-           action::deploy(cluster.environment, id, action::install_intent(render), deploy_options(invocation),
-                          world.context));
+           action::deploy(cluster.environment, id, action::install_intent(render), options, world.context));
   print_deploy_report(invocation, world, report, "is installed");
   return ExitCode::Ok;
 }

@@ -1,0 +1,51 @@
+#pragma once
+// A plan kept in a file, to be carried out later exactly as it was shown: what was rendered, what each object
+// looked like, and the release that it was made for. docs/formats/plan.md is the format. It holds Secrets
+// and, for a release that isn't there yet, its seed: a file that only its owner may read. Pure; any thread.
+
+#include "action/look.h"
+
+namespace mist::action {
+
+inline constexpr int kPlanFormat = 1;
+
+/// One object of the plan, as it was when the plan was made.
+struct SavedAction {
+  apply::ActionKind kind = apply::ActionKind::Create;
+  apply::ObjectKey key = {};
+  std::string uid = {};
+  std::string reason = {};
+  /// Of uid, owner, and each field that differs with its value before and after and who else owns it: what
+  /// the decision was made from.
+  std::string digest = {};
+  std::vector<std::string> fields = {};  ///< paths that differ, for messages
+};
+
+struct SavedPlan {
+  release::ReleaseId id;
+  std::string action;      ///< of the revision that it makes: "install", "upgrade"
+  std::string created;     ///< RFC 3339
+  std::string created_by;  ///< "alice@laptop pid 4711"
+  std::string cluster;     ///< for people: where it was made
+  std::string anchor_uid;  ///< empty: there was no such release
+  release::Head head;      ///< of the release then
+  Birth birth;             ///< of a release that wasn't there: what its package was rendered with
+  int revision = 0;        ///< that it makes
+  DeployOptions options;   ///< that shaped it
+  RenderedRelease rendered;
+  std::vector<SavedAction> actions;
+};
+
+/// Conflict when the plan can't be carried out (apply::refuse_conflicts).
+Result<SavedPlan> save_plan(const Environment& environment, const Look& look);
+
+/// The file's text. A digest in it guards against damage.
+std::string to_text(const SavedPlan& plan);
+/// Invalid: no plan, a damaged one, or one of a newer mistctl.
+Result<SavedPlan> saved_plan_from(std::string_view text, const std::string& file);
+
+/// Carries it out: Conflict when the release or what the plan was computed from moved since, naming what.
+/// `plan` must outlive it.
+Intent saved_plan_intent(const SavedPlan& plan);
+
+}  // namespace mist::action

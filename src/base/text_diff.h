@@ -1,0 +1,25 @@
+#pragma once
+// The lines in which two texts differ, by Myers' algorithm: the shortest list of removals and additions.
+// Pure; any thread.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mist {
+
+enum class LineChange : std::uint8_t { Same, Removed, Added };
+
+struct LineEdit {
+  LineChange change = LineChange::Same;
+  std::size_t before = 0;  ///< index of the line in the old text; of additions: of the next one there
+  std::size_t after = 0;   ///< index of the line in the new text; of removals: of the next one there
+};
+
+/// Every line of both texts, in order. Texts that differ in very much (more than `bound` edits) are given as
+/// one removal and one addition of everything between what they begin and end with alike.
+std::vector<LineEdit> diff_lines(const std::vector<std::string>& before,
+                                 const std::vector<std::string>& after, std::size_t bound = 4000);
+
+}  // namespace mist

@@ -1,0 +1,46 @@
+#include "action/saved_plan.h"
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/release_flags.h"
+
+namespace mist::cli {
+namespace {
+
+constexpr Argument kArguments[] = {
+    {.name = "FILE", .help = "A plan that mistctl plan NAME -o FILE saved", .completion = Completion::File}};
+constexpr Flag kFlags[] = {
+    {.name = "wait", .help = "Return only when every object is ready"},
+    {.name = "timeout",
+     .type = FlagType::Duration,
+     .value = "TIME",
+     .help = "How long --wait waits",
+     .fallback = "5m"},
+};
+constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kLockFlags, kOutputFlags};
+constexpr Example kExamples[] = {{"mistctl apply-plan web.plan --wait", "What was shown, and nothing else"}};
+
+Result<ExitCode> run_apply_plan(const Invocation& invocation, World& world) {
+  const std::string file = invocation.argument("FILE");
+  MIST_TRY(const std::string text, world.files.read(file));
+  MIST_TRY(const action::SavedPlan plan, action::saved_plan_from(text, file));
+  MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
+  action::DeployOptions options = plan.options;
+  options.wait = invocation.enabled("wait");
+  options.timeout = invocation.duration("timeout");
+  MIST_TRY(
+      const action::DeployReport report,
+      action::deploy(cluster.environment, plan.id, action::saved_plan_intent(plan), options, world.context));
+  print_deploy_report(invocation, world, report, plan.action == "install" ? "is installed" : "is upgraded");
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+constinit const Command kApplyPlanCommand{.path = "apply-plan",
+                                          .summary = "Carry out a saved plan, exactly as it was shown",
+                                          .run = run_apply_plan,
+                                          .arguments = kArguments,
+                                          .flags = kGroups,
+                                          .examples = kExamples};
+
+}  // namespace mist::cli

@@ -1,0 +1,72 @@
+#include "action/saved_plan.h"
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/plan_output.h"
+#include "cli/wanted_release.h"
+
+namespace mist::cli {
+namespace {
+
+constexpr Flag kFlags[] = {
+    {.name = "out",
+     .letter = 'o',
+     .type = FlagType::Text,
+     .value = "FILE",
+     .help = "Save the plan there, for mistctl apply-plan",
+     .completion = Completion::File},
+    {.name = "output",
+     .type = FlagType::Choice,
+     .value = "FORMAT",
+     .help = "How to print the plan",
+     .fallback = "table",
+     .choices = kOutputChoices},
+    {.name = "show-secrets", .help = "Show what Secrets hold instead of ***"},
+};
+constexpr FlagGroup kGroups[] = {kWantedFlags, {"Plan flags", kFlags}, kValuesFlags, kPlanFlags,
+                                 kPruneFlags,  kSandboxFlags};
+constexpr Example kExamples[] = {
+    {"mistctl plan web -p team/hello-web:0.2.0 -o web.plan", "Look at it, let somebody else look at it"},
+    {"mistctl apply-plan web.plan", "Then carry out exactly this"},
+};
+
+void print_table(World& world, const apply::Plan& plan, const std::string& name) {
+  Table table({"ACTION", "OBJECT", "WHY"});
+  for (const auto* list : {&plan.writes, &plan.removals}) {
+    for (const apply::PlannedAction& action : *list)
+      table.add({{std::string(apply::to_string(action.kind))}, {action.key.display()}, {action.reason}});
+  }
+  if (!table.empty()) world.out.write(table.render(world.color_out));
+  world.out.write(fmt::format("{}: {}\n", name, plan_counts(plan, true)));
+}
+
+Result<ExitCode> run_plan(const Invocation& invocation, World& world) {
+  MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
+  MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
+  MIST_TRY(action::DeployOptions options, plan_options(invocation));
+  WantedRelease wanted(invocation, world, *cluster.client);
+  MIST_TRY_VOID(wanted.prepare());
+  const auto render = [&](const action::ReleaseState& state) { return wanted.render(state); };
+  MIST_TRY(const action::Look look,
+           action::look(cluster.environment, id, action::preview_intent(render), options, world.context));
+  if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
+    print_value(world, format, diff_value(look, {.show_secrets = invocation.enabled("show-secrets")}));
+  else
+    print_table(world, look.plan, id.name);
+  if (!invocation.has("out")) return ExitCode::Ok;
+  MIST_TRY(const action::SavedPlan plan, action::save_plan(cluster.environment, look));
+  MIST_TRY_VOID(world.files.write(invocation.text("out"), action::to_text(plan), {.mode = 0600})
+                    .in("while saving the plan"));
+  world.events->info(fmt::format("saved; carry it out with mistctl apply-plan {}", invocation.text("out")));
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+constinit const Command kPlanCommand{.path = "plan",
+                                     .summary = "Show what an upgrade or install would do, and save it",
+                                     .run = run_plan,
+                                     .arguments = kReleaseArgument,
+                                     .flags = kGroups,
+                                     .examples = kExamples};
+
+}  // namespace mist::cli

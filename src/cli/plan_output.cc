@@ -1,0 +1,159 @@
+#include "cli/plan_output.h"
+
+#include "base/text.h"
+#include "cli/release_flags.h"
+
+namespace mist::cli {
+
+using action::ObjectDiff;
+using apply::ActionKind;
+using encoding::Value;
+
+namespace {
+
+Tone tone_of(ActionKind kind) {
+  switch (kind) {
+    case ActionKind::Create:
+      return Tone::Good;
+    case ActionKind::Update:
+    case ActionKind::Adopt:
+      return Tone::Warning;
+    case ActionKind::Replace:
+    case ActionKind::Conflict:
+    case ActionKind::Delete:
+      return Tone::Bad;
+    case ActionKind::Unchanged:
+    case ActionKind::Retain:
+      return Tone::Faint;
+  }
+  return Tone::Plain;
+}
+
+std::string safe(std::string_view text) { return escape_controls(text); }
+
+std::string place(const ObjectDiff& object) {
+  return object.file.empty() ? std::string() : fmt::format("{}:{}", object.file, object.line);
+}
+
+class Printer {
+ public:
+  explicit Printer(World& world) : world_(world) {}
+
+  void object(const ObjectDiff& object) {
+    const apply::PlannedAction& action = *object.action;
+    const std::string where = place(object);
+    line(tone_of(action.kind), fmt::format("{} {}{}: {}", apply::to_string(action.kind), action.key.display(),
+                                           where.empty() ? "" : fmt::format(" ({})", where), action.reason));
+    if (!action.hint.empty()) line(Tone::Plain, "  try: " + action.hint);
+    for (const apply::FieldDifference& field : object.fields) {
+      if (!field.managers.empty())
+        line(Tone::Warning, fmt::format("  {} is {}owned by {}", field.path, field.removal() ? "also " : "",
+                                        join(field.managers, ", ")));
+    }
+    if (object.hunks.empty()) return;
+    line(Tone::Strong,
+         "--- " + (action.kind == ActionKind::Create ? "/dev/null" : "live/" + action.key.display()));
+    line(Tone::Strong,
+         "+++ " + (action.kind == ActionKind::Delete ? "/dev/null" : "wanted/" + action.key.display()));
+    for (const action::Hunk& hunk : object.hunks) this->hunk(hunk, object.file);
+  }
+
+ private:
+  void hunk(const action::Hunk& hunk, const std::string& file) {
+    std::size_t before = 0, after = 0;
+    for (const action::DiffLine& each : hunk.lines) {
+      before += each.change != LineChange::Added;
+      after += each.change != LineChange::Removed;
+    }
+    line(Tone::Name, fmt::format("@@ -{},{} +{},{} @@", before == 0 ? hunk.before - 1 : hunk.before, before,
+                                 after == 0 ? hunk.after - 1 : hunk.after, after));
+    std::uint32_t last = 0;
+    for (const action::DiffLine& each : hunk.lines) {
+      switch (each.change) {
+        case LineChange::Same:
+          line(Tone::Plain, " " + each.text);
+          break;
+        case LineChange::Removed:
+          line(Tone::Bad, "-" + each.text);
+          break;
+        case LineChange::Added: {
+          // Where the value was written, once for those of one line.
+          const bool told = each.source == 0 || each.source == last;
+          last = each.source;
+          added(each.text, told ? "" : fmt::format("  # {}:{}", file, each.source));
+          break;
+        }
+      }
+    }
+  }
+
+  void line(Tone tone, const std::string& text) {
+    world_.out.write(paint(world_.color_out, tone, safe(text)) + "\n");
+  }
+  void added(const std::string& text, const std::string& source) {
+    world_.out.write(paint(world_.color_out, Tone::Good, "+" + safe(text)) +
+                     paint(world_.color_out, Tone::Faint, safe(source)) + "\n");
+  }
+
+  World& world_;
+};
+
+Value field_value(const apply::FieldDifference& field) {
+  Value::Array managers;
+  for (const std::string& manager : field.managers) managers.emplace_back(manager);
+  return Value::object({{"path", field.path},
+                        {"before", field.before},
+                        {"after", field.after},
+                        {"line", field.line == 0 ? Value() : Value(field.line)},
+                        {"managers", Value(std::move(managers))}});
+}
+
+}  // namespace
+
+action::DiffOptions diff_options(const Invocation& invocation) {
+  return {
+      .show_secrets = invocation.enabled("show-secrets"),
+      .context = static_cast<std::size_t>(std::clamp<std::int64_t>(invocation.number("lines"), 0, 100000))};
+}
+
+void print_diff(World& world, const action::Look& look, const action::DiffOptions& options) {
+  Printer printer(world);
+  bool first = true;
+  for (const ObjectDiff& object : action::diff_of(look.plan, look.live, options)) {
+    if (!std::exchange(first, false)) world.out.write("\n");
+    printer.object(object);
+  }
+  if (!first) world.out.write("\n");
+  world.out.write(fmt::format("{}: {}\n", look.state.id.name,
+                              changes_something(look) ? plan_counts(look.plan, true) : "no differences"));
+}
+
+Value diff_value(const action::Look& look, const action::DiffOptions& options) {
+  Value::Array objects;
+  for (const ObjectDiff& object : action::diff_of(look.plan, look.live, options)) {
+    const apply::PlannedAction& action = *object.action;
+    Value::Array fields;
+    for (const apply::FieldDifference& field : object.fields) fields.push_back(field_value(field));
+    objects.push_back(Value::object({{"group", action.key.group_kind.group},
+                                     {"kind", action.key.group_kind.kind},
+                                     {"namespace", text_or_null(action.key.ns)},
+                                     {"name", action.key.name},
+                                     {"action", apply::to_string(action.kind)},
+                                     {"reason", action.reason},
+                                     {"owner", text_or_null(action.owner)},
+                                     {"hint", text_or_null(action.hint)},
+                                     {"file", text_or_null(object.file)},
+                                     {"line", object.file.empty() ? Value() : Value(object.line)},
+                                     {"fields", Value(std::move(fields))}}));
+  }
+  return Value::object({{"release", look.state.id.name},
+                        {"namespace", look.state.id.ns},
+                        {"revision", look.plan.revision},
+                        {"changes", changes_something(look)},
+                        {"unchanged", look.plan.count(ActionKind::Unchanged)},
+                        {"objects", Value(std::move(objects))}});
+}
+
+bool changes_something(const action::Look& look) { return !look.plan.changes_nothing(); }
+
+}  // namespace mist::cli

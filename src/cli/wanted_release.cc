@@ -1,0 +1,60 @@
+#include "cli/wanted_release.h"
+
+namespace mist::cli {
+namespace {
+
+// The revision whose package and values the release has: the deployed one, or what a first install tried.
+const release::Revision* stored(const action::ReleaseState& state) {
+  if (state.deployed) return &*state.deployed;
+  return state.unfinished.empty() ? nullptr : &state.unfinished.back();
+}
+
+}  // namespace
+
+Status WantedRelease::prepare() {
+  if (has_values(invocation_)) {
+    MIST_TRY(given_, read_values(invocation_, world_));
+  }
+  if (invocation_.has("package")) {
+    MIST_TRY(source_, fetch_package(world_, invocation_.text("package")));
+  }
+  MIST_TRY(renderer_, open_renderer(invocation_, world_));
+  return {};
+}
+
+Result<action::RenderedRelease> WantedRelease::render(const action::ReleaseState& state) {
+  const release::Revision* revision = stored(state);
+  if (!source_) {
+    if (revision == nullptr)
+      return error(ErrorKind::Usage, "release {} has no package yet", state.id.display())
+          .with_hint("name it with -p PACKAGE");
+    MIST_TRY(source_, fetch_package(world_, revision->package.reference));
+    MIST_TRY_VOID(refuse_changed_bytes(*revision));
+  }
+  return render_release(*renderer_, *source_, state, values(revision), client_, world_.context);
+}
+
+encoding::Value WantedRelease::values(const release::Revision* revision) const {
+  encoding::Value before = revision == nullptr || !revision->user_values.is_object()
+                               ? encoding::Value::object()
+                               : revision->user_values;
+  if (!given_) return before;
+  if (!invocation_.enabled("reuse-values")) return *given_;
+  encoding::Value merged = before;
+  encoding::merge_into(merged, *given_);
+  return merged;
+}
+
+// A path on this machine or a branch may have other content every day; a version of a registry may not.
+Status WantedRelease::refuse_changed_bytes(const release::Revision& revision) {
+  const std::string& reference = source_->reference;
+  if (revision.package.digest == source_->digest || reference.starts_with('/') ||
+      reference.starts_with("git+"))
+    return {};
+  Error failure = error(ErrorKind::Conflict, "{} is not what the release was made from", reference);
+  failure.because = fmt::format("its digest is {}, it was {}", source_->digest, revision.package.digest);
+  failure.hint = fmt::format("if the new bytes are wanted, say so with -p {}", reference);
+  return failure;
+}
+
+}  // namespace mist::cli
