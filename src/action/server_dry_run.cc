@@ -22,6 +22,12 @@ Status dry_run_on_server(const Environment& environment, const apply::Plan& plan
                                           action.key.display(), action.late ? "kind" : "namespace"));
       return {};
     }
+    // In place it can't be done, and a dry run doesn't delete what is in the way.
+    if (action.kind == apply::ActionKind::Replace) {
+      environment.events.warn(fmt::format(
+          "{} was not checked by the server: it is to be deleted and created anew", action.key.display()));
+      return {};
+    }
     kube::ApplyOptions apply_options;
     apply_options.force = force_conflicts;
     apply_options.dry_run = kube::DryRun::Server;

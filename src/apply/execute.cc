@@ -203,10 +203,28 @@ std::string what_was_blocked(const GraphRun& run, const graph::SequenceGraph& or
   return blocked.empty() ? "" : ": " + join(blocked, ", ");
 }
 
+// What a run that was stopped did and what it did not, by name as far as there is room.
+std::vector<std::string> what_is_done(const GraphRun& run, std::size_t objects, std::string_view done_word,
+                                      const graph::NameOf& name_of) {
+  constexpr std::size_t kShown = 10;
+  std::size_t done = 0, open = 0;
+  std::string names;
+  for (Node node = 0; node < objects; ++node) {
+    done += run.results[node] == NodeResult::Done;
+    if (run.results[node] != NodeResult::NotStarted) continue;
+    if (++open <= kShown) names += (names.empty() ? "" : ", ") + name_of(node);
+  }
+  if (open > kShown) names += fmt::format(" and {} more", open - kShown);
+  std::vector<std::string> lines{fmt::format("{} of {} {}", done, plural(objects, "object"), done_word)};
+  if (open > 0) lines.push_back(fmt::format("not begun: {}", names));
+  return lines;
+}
+
 // The first failure with what else failed and how much did not happen. Requests that were cut off because
 // somebody stopped the whole are no failures of their own.
 std::optional<Error> summary(const GraphRun& run, const graph::SequenceGraph& order, std::size_t objects,
-                             const graph::NameOf& name_of, const Context& context) {
+                             const graph::NameOf& name_of, std::string_view done_word,
+                             const Context& context) {
   constexpr std::size_t kShown = 5;
   std::vector<const Error*> failures;
   std::size_t cut_off = 0, open = 0;
@@ -232,6 +250,11 @@ std::optional<Error> summary(const GraphRun& run, const graph::SequenceGraph& or
         fmt::format("{} cut off: what became of {} is unknown",
                     cut_off == 1 ? "1 request was" : fmt::format("{} requests were", cut_off),
                     cut_off == 1 ? "it" : "them"));
+  if (failures.empty()) {
+    for (std::string& line : what_is_done(run, objects, done_word, name_of))
+      result.frames.push_back(std::move(line));
+    return result;
+  }
   if (open > 0)
     result.frames.push_back(fmt::format("{} {} not begun{}", plural(open, "object"),
                                         open == 1 ? "was" : "were",
@@ -389,7 +412,7 @@ Execution execute_writes(kube::Client& client, const Plan& plan, const ExecuteOp
     if (node < plan.writes.size()) return plan.writes[node].key.display();
     return order.is_wait(node) ? waiter.source_name(node - order.first_wait) : "everything else";
   };
-  execution.failure = summary(run, order.graph, plan.writes.size(), name_of, context);
+  execution.failure = summary(run, order.graph, plan.writes.size(), name_of, "are written", context);
   return execution;
 }
 
@@ -410,7 +433,7 @@ RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>&
   const auto name_of = [&](Node node) {
     return node < removals.size() ? removals[node].key.display() : "everything else";
   };
-  report.failure = summary(run, *order, removals.size(), name_of, context);
+  report.failure = summary(run, *order, removals.size(), name_of, "are deleted", context);
   return report;
 }
 

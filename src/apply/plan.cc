@@ -102,6 +102,7 @@ class Planner {
     if (owner == Owner::Another) {
       action.owner = there.string_at({"metadata", "annotations", release::kReleaseAnnotation});
       if (!taken(there)) return refuse_foreign(action, there);
+      action.adopted = true;
       action.reason = fmt::format("it is taken over from release {}", rules_.take_over_from->display());
     } else {
       if (!own_namespace && !rules_.adopt)
