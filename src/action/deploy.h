@@ -30,6 +30,7 @@ struct DeployOptions {
   bool adopt = false;  ///< see apply::PlanRules, also for what follows
   bool replace = false;
   std::optional<release::ReleaseId> take_over_from = {};
+  bool keep_adopted = false;
 
   /// Should it fail once it was journalled, return to the deployed revision; a first install is removed.
   bool rollback_on_failure = false;
@@ -40,7 +41,8 @@ struct DeployOptions {
             .adopt = adopt,
             .replace = replace,
             .force_conflicts = force_conflicts,
-            .take_over_from = take_over_from};
+            .take_over_from = take_over_from,
+            .keep_adopted = keep_adopted};
   }
 };
 

@@ -107,8 +107,9 @@ class Recovery {
       case Recovered::Finished:
       case Recovered::Undone: {
         const Intent intent = finding.todo == Recovered::Finished ? finish_intent() : undo_intent();
-        MIST_TRY(report.deployment,
-                 deploy_once(environment_, std::move(state), intent, options_.deploy, context_));
+        DeployOptions deploy = options_.deploy;
+        deploy.keep_adopted = finding.todo == Recovered::Undone;
+        MIST_TRY(report.deployment, deploy_once(environment_, std::move(state), intent, deploy, context_));
         report.revision = report.deployment->revision;
         return report;
       }

@@ -223,7 +223,8 @@ Result<SavedPlan> saved_plan_from(std::string_view text, const std::string& file
                  kPlanFormat)
         .with_hint("use the mistctl that made it, or make it again");
   std::string_view body_text = text.substr(end + 1);
-  if (body_text.ends_with('\n')) body_text.remove_suffix(1);
+  if (!body_text.ends_with('\n')) return damaged(file);
+  body_text.remove_suffix(1);
   if (crypto::sha256(body_text).str() != head->string_at("digest")) return damaged(file);
   MIST_TRY(const Value body, encoding::parse_json(body_text));
   const Value* revision_value = body.find("revision");

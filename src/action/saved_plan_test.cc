@@ -195,6 +195,28 @@ TEST_F(TakeOverTest, MovesWhatIsWantedAndLeavesTheRest) {
   EXPECT_FALSE(cluster.has("ConfigMap", "default", "one"));
 }
 
+// Going back from an upgrade that failed deletes nothing that was there before it.
+TEST_F(TakeOverTest, UndoingKeepsWhatWasTaken) {
+  install_theirs();
+  const auto mine = [](std::string_view name) {
+    return fmt::format("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {}}}}}", name);
+  };
+  const std::string first = mine("mine"), last = mine("zzz");
+  install({first});
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "apply" && call.key.name == "zzz") return error(ErrorKind::Forbidden, "quota exceeded");
+    return std::nullopt;
+  });
+  DeployOptions options = taking();
+  options.rollback_on_failure = true;
+  const auto failed =
+      deploy(environment(), id, upgrade_intent(rendering({first, kTwo, last})), options, Context());
+  ASSERT_FALSE(failed.ok());
+  EXPECT_THAT(failed.error().to_line(), HasSubstr("rolled back"));
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "two"));
+  EXPECT_EQ(owner("two"), "default/web") << "retained";
+}
+
 TEST_F(TakeOverTest, IsRefusedWhileTheOtherReleaseIsBusy) {
   install_theirs();
   release::Store store(cluster);

@@ -75,7 +75,8 @@ class Planner {
     action.revision = item.revision;
     action.adopted = item.adopted;
     action.was_retained = item.retained;
-    const std::string_view kept = kept_because(item.key, &there, rules_.prune);
+    std::string_view kept = kept_because(item.key, &there, rules_.prune);
+    if (kept.empty() && item.adopted && rules_.keep_adopted) kept = "it was there before the release";
     action.kind = kept.empty() ? ActionKind::Delete : ActionKind::Retain;
     action.reason = kept.empty() ? "it is no longer wanted" : std::string(kept);
     return action;

@@ -72,6 +72,7 @@ struct PlanRules {
   bool replace = false;          ///< what can't be changed is deleted and created anew
   bool force_conflicts = false;  ///< fields that other managers own are taken
   std::optional<release::ReleaseId> take_over_from = {};  ///< that release's objects become ours
+  bool keep_adopted = false;  ///< what was there before the release stays: for going back
 };
 
 struct Plan {

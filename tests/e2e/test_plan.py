@@ -129,10 +129,9 @@ def a_saved_plan_is_carried_out_as_it_was_shown(t):
     body = t.kube.get("ConfigMap", t.ns, "one")
     t.kube.checked("PUT", t.kube.path("ConfigMap", t.ns, "one"), {**body, "data": {"key": "moved"}})
     t.refused("apply-plan", "shop.plan", says=["the plan is stale", "ConfigMap", "/one", "mistctl plan shop"])
-    t.kube.checked("PUT", t.kube.path("ConfigMap", t.ns, "one"),
-                   {**t.kube.get("ConfigMap", t.ns, "one"), "data": {"key": "one"}})
-    t.run("upgrade", "shop", "-p", before, "--force-conflicts")
-    t.refused("apply-plan", "shop.plan", says=["the plan is stale"])
+    t.run("upgrade", "shop", "-p", t.package("mid", config_map("one", {"key": "mid"}), config_map("goes")),
+          "--force-conflicts")
+    t.refused("apply-plan", "shop.plan", says=["the plan is stale", "is at revision 1"])
     t.package("q", config_map("one", {"key": "new"}), config_map("two"), secret("s"))
     t.run("plan", "shop", "-p", after, "-o", "shop.plan")
     done = t.run("apply-plan", "shop.plan", "-o", "json").json
@@ -182,7 +181,7 @@ def custom_resources_are_checked_against_the_definitions_beside_them(t):
     def gadget(body):
         return f"apiVersion: plan.example.com/v1\nkind: Gadget\nmetadata: {{name: one}}\nspec:\n{body}"
 
-    t.refused("install", "shop", "-p", t.package("p", definition, gadget("  size: many\n  modus: fast\n")),
+    t.refused("install", "shop", "-p", t.package("p", definition, gadget("  size: many\n  moed: fast\n")),
               says=["Gadget", "00001.yaml:6", "did you mean mode?", "size", "00001.yaml:5", crd])
     check(t.kube.get("CustomResourceDefinition", None, crd) is None, "nothing is written")
     t.run("install", "shop", "-p", t.package("q", definition, gadget("  size: 1\n  mode: fast\n")))
