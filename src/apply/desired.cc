@@ -93,7 +93,10 @@ void fold_string_data(Object& object) {
   secret.erase("stringData");
   if (!copy.is_object()) return;
   for (const Value::Member& member : copy.as_object()) {
-    if (member.value.is_string()) secret["data"].set(member.key, base64_encode(member.value.as_string()));
+    if (!member.value.is_string()) continue;
+    Value encoded = base64_encode(member.value.as_string());
+    encoded.set_position(member.value.position());
+    secret["data"].set(member.key, std::move(encoded));
   }
 }
 

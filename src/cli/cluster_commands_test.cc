@@ -137,7 +137,7 @@ TEST_F(ClusterCommands, ExplainSaysWhyWithoutValues) {
   ASSERT_EQ(run({"upgrade", "web", "--dry-run", "--explain"}), ExitCode::Ok);
   const std::string planned = fake.out.take();
   EXPECT_THAT(planned, HasSubstr("update Secret default/key"));
-  EXPECT_THAT(planned, HasSubstr("    .data.password\n"));
+  EXPECT_THAT(planned, HasSubstr("    .data.password  (all.yaml:1)\n"));
   EXPECT_THAT(planned, HasSubstr("delete ConfigMap default/one"));
   EXPECT_THAT(planned, ::testing::Not(HasSubstr("aHVudGVyM")));
 }
@@ -203,6 +203,20 @@ TEST_F(ClusterCommands, DiffEndsWithThreeOnlyWhereAskedFor) {
   EXPECT_THAT(all, HasSubstr("'*** (after)'"));
   for (const std::string_view hidden : {"hunter2", "swordfish", "aHVudGVy", "c3dvcmRm"})
     EXPECT_THAT(all, ::testing::Not(HasSubstr(hidden)));
+}
+
+// A flag that is declared and means nothing would be worse than none.
+TEST_F(ClusterCommands, AllowancesOfTheCommandLineReachThePlan) {
+  ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+  manifest("{apiVersion: v1, kind: Secret, metadata: {name: key}, type: x.dev/other, data: {a: YQ==}}");
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (!call.dry_run || call.key.name != "key") return std::nullopt;
+    return error(ErrorKind::Invalid, "cannot apply").with_because("type: field is immutable");
+  });
+  EXPECT_EQ(run({"upgrade", "web"}), ExitCode::Failed);
+  EXPECT_THAT(fake.err.take(), HasSubstr("--replace"));
+  EXPECT_EQ(run({"upgrade", "web", "--replace"}), ExitCode::Ok) << fake.err.take();
+  EXPECT_EQ(cluster.find("Secret", "default", "key")->string_at("type"), "x.dev/other");
 }
 
 TEST_F(ClusterCommands, ASavedPlanIsCarriedOut) {

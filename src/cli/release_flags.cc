@@ -143,6 +143,7 @@ action::DeployOptions deploy_options(const Invocation& invocation) {
       .force_conflicts = invocation.enabled("force-conflicts"),
       .prune = find_flag(invocation.command(), "delete-crds") ? prune_rules(invocation) : apply::PruneRules{},
       .adopt = given(invocation, "adopt"),
+      .replace = given(invocation, "replace"),
       .rollback_on_failure = given(invocation, "rollback-on-failure"),
       .history_max = static_cast<int>(std::min<std::int64_t>(invocation.number("history-max"), 1000000))};
 }
