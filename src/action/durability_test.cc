@@ -35,7 +35,8 @@ enum class Verb : std::uint8_t {
   Undo,
   UndoInstall,
   Uninstall,
-  AutoRollback
+  AutoRollback,
+  Trim,  // an upgrade that leaves two revisions of four
 };
 enum class Fault : std::uint8_t {
   Fails,       ///< one request never arrives
@@ -45,8 +46,15 @@ enum class Fault : std::uint8_t {
 };
 enum class Next : std::uint8_t { Write, Recover, Undo, Uninstall };
 
-constexpr std::string_view kVerbs[] = {"install", "upgrade",      "rollback",  "recover",
-                                       "undo",    "undo install", "uninstall", "upgrade that rolls back"};
+constexpr std::string_view kVerbs[] = {"install",
+                                       "upgrade",
+                                       "rollback",
+                                       "recover",
+                                       "undo",
+                                       "undo install",
+                                       "uninstall",
+                                       "upgrade that rolls back",
+                                       "upgrade that trims"};
 constexpr std::string_view kFaults[] = {"fails", "lost", "dies before", "dies after"};
 constexpr std::string_view kNexts[] = {"write", "recover", "recover --undo", "uninstall"};
 
@@ -77,6 +85,11 @@ class Scene {
       return {};
     }
     MIST_TRY_VOID(done(deploy(calm(), id_, install_intent(rendering(kFirst)), {}, Context())));
+    if (verb_ == Verb::Trim) {
+      const Environment world = calm();
+      MIST_TRY_VOID(done(deploy(world, id_, upgrade_intent(rendering(kSecond)), {}, Context())));
+      return done(deploy(world, id_, rollback_intent(world, 0, Context()), {}, Context()));
+    }
     if (verb_ == Verb::Rollback)
       return done(deploy(calm(), id_, upgrade_intent(rendering(kSecond)), {}, Context()));
     if (verb_ == Verb::Recover || verb_ == Verb::Undo) {
@@ -95,6 +108,9 @@ class Scene {
         return done(deploy(environment, id_, install_intent(rendering(kFirst)), {}, context));
       case Verb::Upgrade:
         return done(deploy(environment, id_, upgrade_intent(rendering(kSecond)), {}, context));
+      case Verb::Trim:
+        return done(
+            deploy(environment, id_, upgrade_intent(rendering(kSecond)), {.history_max = 2}, context));
       case Verb::AutoRollback:
         return done(deploy(environment, id_, upgrade_intent(rendering(kSecond)),
                            {.rollback_on_failure = true}, context));
@@ -337,8 +353,8 @@ TEST_P(EveryRequest, MayFailOrBeTheLast) {
 
 INSTANTIATE_TEST_SUITE_P(OfEveryVerb, EveryRequest,
                          ::testing::Values(Verb::Install, Verb::Upgrade, Verb::Rollback, Verb::Recover,
-                                           Verb::Undo, Verb::UndoInstall, Verb::Uninstall,
-                                           Verb::AutoRollback),
+                                           Verb::Undo, Verb::UndoInstall, Verb::Uninstall, Verb::AutoRollback,
+                                           Verb::Trim),
                          [](const auto& verb) {
                            std::string name(kVerbs[static_cast<int>(verb.param)]);
                            std::erase(name, ' ');
