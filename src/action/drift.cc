@@ -77,8 +77,9 @@ ObjectDrift object_drift(const Look& look, const PlannedAction& action) {
   for (const ForeignField& each : foreign) {
     const bool told = std::ranges::any_of(
         drift.fields, [&](const FieldDrift& field) { return apply::paths_touch(field.path, each.path); });
-    // What both set to the same value, and what controllers do, is nobody's edit.
-    if (!told && !each.shared && !apply::is_cluster_manager(each.manager)) drift.foreign.push_back(each);
+    // What both set to the same value, what controllers do, and scaling is nobody's edit.
+    if (!told && !each.shared && each.subresource.empty() && !apply::is_cluster_manager(each.manager))
+      drift.foreign.push_back(each);
   }
   return drift;
 }

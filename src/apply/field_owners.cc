@@ -62,6 +62,7 @@ class Walk {
                       .live = live == nullptr ? Value() : *live,
                       .manager = std::string(entry_.string_at("manager")),
                       .operation = std::string(entry_.string_at("operation")),
+                      .subresource = std::string(entry_.string_at("subresource")),
                       .time = std::string(entry_.string_at("time")),
                       .wanted = desired != nullptr && !desired->is_null(),
                       .shared = ours != nullptr});
@@ -107,7 +108,7 @@ std::vector<ForeignField> foreign_fields(const Value& desired, const Value& live
     if (is_ours(entry) && entry.string_at("subresource").empty()) ours = entry.find("fieldsV1");
   }
   for (const Value& entry : entries->as_array()) {
-    if (is_ours(entry) || !entry.string_at("subresource").empty()) continue;
+    if (is_ours(entry) || entry.string_at("subresource") == "status") continue;
     const Value* fields = entry.find("fieldsV1");
     if (fields == nullptr || !fields->is_object()) continue;
     Walk(entry, found).descend(*fields, ours, &desired, &live, "");

@@ -14,17 +14,17 @@ using encoding::Value;
 /// A field that somebody other than us owns, at the granularity of managedFields: a leaf, or a list or map
 /// that is owned as a whole.
 struct ForeignField {
-  std::string path;       ///< as in FieldDifference
-  Value live;             ///< null: it isn't there
-  std::string manager;    ///< "kubectl-edit"
-  std::string operation;  ///< "Apply" or "Update"
-  std::string time;       ///< RFC 3339, of the manager's last change of any field; empty: unknown
-  bool wanted = false;    ///< we want a value there too
-  bool shared = false;    ///< we own it too
+  std::string path;         ///< as in FieldDifference
+  Value live;               ///< null: it isn't there
+  std::string manager;      ///< "kubectl-edit"
+  std::string operation;    ///< "Apply" or "Update"
+  std::string subresource;  ///< through which it was written: "scale"; empty: none
+  std::string time;         ///< RFC 3339, of the manager's last change of any field; empty: unknown
+  bool wanted = false;      ///< we want a value there too
+  bool shared = false;      ///< we own it too
 };
 
-/// Of all managers but `manager`'s Apply; without what is written through subresources (status, scale) and
-/// without status. In the order of managedFields.
+/// Of all managers but `manager`'s Apply; without status. In the order of managedFields.
 std::vector<ForeignField> foreign_fields(const Value& desired, const Value& live, std::string_view manager);
 
 /// Whether one of two paths is the other, or lies inside of it.

@@ -33,6 +33,10 @@ metadata:
     operation: Apply
     subresource: scale
     fieldsV1: {"f:spec": {"f:replicas": {}}}
+  - manager: scaler
+    operation: Update
+    subresource: scale
+    fieldsV1: {"f:spec": {"f:replicas": {}}}
   - manager: controller
     operation: Update
     subresource: status
@@ -56,8 +60,9 @@ TEST(ForeignFields, TellWhoSetWhatAndWhetherWeWantItToo) {
                           ".spec.replicas kubectl-edit wanted shared", ".spec.paused kubectl-edit wanted",
                           ".spec.containers[name=web].env[name=DEBUG].name kubectl-edit",
                           ".spec.containers[name=web].env[name=DEBUG].value kubectl-edit",
-                          ".spec.finalizers[x/y] kubectl-edit"));
+                          ".spec.finalizers[x/y] kubectl-edit", ".spec.replicas scaler wanted shared"));
   EXPECT_EQ(fields[1].live, Value(5));
+  EXPECT_EQ(fields.back().subresource, "scale");
   EXPECT_EQ(fields[1].time, "2026-01-02T03:04:05Z");
 }
 
