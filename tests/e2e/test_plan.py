@@ -1,5 +1,10 @@
 """What a plan says, and that exactly this happens: replacing, adopting, conflicts of field managers."""
-from harness import check, config_map, contains, equal, secret, test, workload
+import os
+import signal
+import threading
+
+from harness import check, config_map, contains, equal, kubeconfig_text, secret, test, workload
+from proxy import Proxy
 
 
 def uids(t, kind):
@@ -186,3 +191,30 @@ def custom_resources_are_checked_against_the_definitions_beside_them(t):
     check(t.kube.get("CustomResourceDefinition", None, crd) is None, "nothing is written")
     t.run("install", "shop", "-p", t.package("q", definition, gadget("  size: 1\n  mode: fast\n")))
     t.run("uninstall", "shop", "--yes", "--delete-crds")
+
+
+@test
+def an_interrupted_command_says_what_is_done_and_what_is_not(t):
+    many = 200
+    package = t.package("p", *(config_map(f"c{i:03}") for i in range(many)))
+    ready, writes = threading.Event(), []
+
+    def interrupt(number, method, path):
+        if method == "PATCH" and "/configmaps/" in path:
+            writes.append(path)
+            if len(writes) == 20:
+                ready.wait()
+                os.kill(process.pid, signal.SIGINT)
+
+    proxy = Proxy(t.kube, t.token, after=interrupt)
+    t.cleanup(proxy.stop)
+    process = t.start("install", "shop", "-p", package,
+                      kubeconfig=t.file("kubeconfig-proxy", kubeconfig_text(proxy.url, {}, namespace=t.ns)))
+    ready.set()
+    stopped = t.finish(process, code=130)
+    contains(stopped.err, "stopped on request", f"of {many} objects are written", "not begun: ConfigMap", " more",
+             "mistctl status shop")
+    check(len(t.owned("shop", ["ConfigMap"])) < many, "it went on to the end")
+    equal(t.run("status", "shop", "-o", "json").json["lockedBy"], None, "the lock is given back")
+    t.run("install", "shop", "-p", package)
+    equal(len(t.owned("shop", ["ConfigMap"])), many)
