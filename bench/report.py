@@ -136,7 +136,7 @@ def tables(outcome):
               "(API server + etcd CPU) / (wall × cores) while mistctl works.", ""]
     for scenario in outcome["scenarios"]:
         lines += scenario_table(scenario, table)
-    return lines + outcome["notes"]
+    return lines + [line for note in outcome["notes"] for line in (note, "")]
 
 
 def as_markdown(outcome):

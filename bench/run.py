@@ -4,7 +4,7 @@
            [--minutes N] [SCENARIO...]
 
 A scenario is `processes`, `yaml`, `list`, `mix` or a number of ConfigMaps; `mix@20`, `1000@20`: with a round trip of 20 ms.
-Each runs once; then they are repeated, the least often measured first, until `--minutes` are used up. The figures are
+Each runs once; then they are repeated, those with targets twice as often, until `--minutes` are used up. The figures are
 medians. Only a run of all scenarios rewrites the results; others print theirs. Nothing here passes or fails: it measures."""
 
 import argparse
@@ -28,8 +28,11 @@ from machine import ControlPlane, Processes, say
 HERE = pathlib.Path(__file__).resolve().parent
 DEFAULT = "processes yaml 1000 100 1 mix list 100@20 mix@20 list@20 1000@20"
 RELEASES = 1000
-FEWEST_ROUNDS_IN = {"1000@20": 1}  # minutes each: once is enough
 MOST_ROUNDS = 7
+WITH_TARGETS = ("processes", "1000", "mix", "100@20")
+# Minutes long: once, last, and in a run of everything only what shows the difference.
+SLOW = "1000@20"
+SHORT_VERBS = ("install", "no-op upgrade", "uninstall")
 
 
 class Scenario:
@@ -41,7 +44,7 @@ class Scenario:
             raise SystemExit(f"bench: '{text}' is no scenario: they are processes, yaml, list, mix and numbers up to 9999 of "
                              "ConfigMaps; @20 behind one of the last three adds a round trip of 20 ms")
         self.text, self.kind, self.milliseconds = text, found[1], int(found[2] or 0)
-        self.rounds, self.seconds = 0, 0.0
+        self.rounds, self.seconds, self.short = 0, 0.0, False
         self.samples = collections.defaultdict(lambda: collections.defaultdict(list))
 
     def add(self, what, client, figures):
@@ -114,12 +117,12 @@ class Bench:
             self.far.add(milliseconds)
             for client in self.clients(kubeconfig):
                 self.client_round(client, environment, self.namespace(), self.package("1", client, False),
-                                  self.package("1", client, True), False, None)
+                                  self.package("1", client, True), False, None, VERBS)
         return kubeconfig, environment
 
-    def client_round(self, client, environment, namespace, package, changed, waiting, add):
+    def client_round(self, client, environment, namespace, package, changed, waiting, add, verbs):
         extra = {**environment, **client.environment}
-        for verb in VERBS:
+        for verb in verbs:
             command = client.commands(verb, namespace, package, changed, waiting)
             if command is None:
                 continue
@@ -145,12 +148,14 @@ class Bench:
         # In turn, and each time another one first, so that a change of the machine's speed meets all.
         start = scenario.rounds % len(clients)
         for client in clients[start:] + clients[:start]:
-            if scenario.text in FEWEST_ROUNDS_IN and client.name == "kubectl applyset":
+            # Not what ratios are made with: seen once is enough.
+            if client.name == "kubectl applyset" and (scenario.rounds or scenario.short):
                 continue
             namespace = self.namespace()
             package, changed = (self.package(scenario.kind, client.name.split()[0], each) for each in (False, True))
             self.cluster.settle()
-            self.client_round(client, environment, namespace, package, changed, waiting, scenario.add)
+            verbs = SHORT_VERBS if scenario.short and client.name in ("helm", "kubectl") else VERBS
+            self.client_round(client, environment, namespace, package, changed, waiting, scenario.add, verbs)
             if package.definitions:
                 self.cluster.kubectl("delete", "--wait=false", "--ignore-not-found", "-f", str(package.definitions))
 
@@ -184,13 +189,44 @@ class Bench:
         scenario.seconds = max(scenario.seconds if scenario.rounds > 2 else 0.0, time.monotonic() - began)
 
 
-def estimate(scenario, scenarios):
-    """Seconds that the first round of a slow scenario takes, by the requests of the same thing on a near server."""
-    near = next((each for each in scenarios if each.kind == scenario.kind and each.milliseconds == 0 and each.rounds), None)
-    if near is None or not scenario.milliseconds:
+def estimate(slow, scenarios):
+    """Seconds that a short round of the slow scenario takes, by the requests of the same thing on a near server."""
+    near = next((each for each in scenarios if each.kind == slow.kind and each.milliseconds == 0 and each.rounds), None)
+    if near is None:
         return 0.0
-    one_by_one = [row["requests"] for row in near.medians() if row["client"] in ("helm", "kubectl")]
-    return sum(one_by_one) * (scenario.milliseconds + 6) / 1000
+    one_by_one = [row["requests"] for row in near.medians() if row["client"] in ("helm", "kubectl") and row["what"] in SHORT_VERBS]
+    return sum(one_by_one) * (slow.milliseconds + 6) / 1000
+
+
+def measure_all(bench, scenarios, end):
+    """Measures until the time is over; returns what there is to say about it."""
+    def left():
+        return end - time.monotonic()
+
+    def repeat(reserve):
+        while True:
+            again = [each for each in scenarios if 0 < each.rounds < (1 if each.text == SLOW else MOST_ROUNDS)
+                     and each.seconds < left() - reserve]
+            if not again:
+                return
+            bench.measure(min(again, key=lambda each: each.rounds / (2 if each.text in WITH_TARGETS else 1)))
+
+    slow = next((each for each in scenarios if each.text == SLOW and len(scenarios) > 1), None)
+    for each in scenarios:
+        if each is not slow:
+            bench.measure(each)
+    notes = []
+    if slow:
+        expected = estimate(slow, scenarios)
+        repeat(expected if expected < left() else 0)
+        if expected < left():
+            slow.short = True
+            bench.measure(slow)
+            notes.append(f"Of {SLOW} only what shows the difference; `make bench BENCH={SLOW}` measures all of it.")
+        else:
+            notes.append(f"Left out: {SLOW}, for lack of time; `make bench BENCH={SLOW}` measures it alone.")
+    repeat(0)
+    return notes
 
 
 def main():
@@ -204,22 +240,9 @@ def main():
     whole = not args.scenarios or args.scenarios == DEFAULT.split()
     scenarios = [Scenario(text) for text in args.scenarios or DEFAULT.split()]
     work = pathlib.Path(tempfile.mkdtemp(prefix="mist-bench-"))
-    bench, notes = Bench(args, work), []
+    bench = Bench(args, work)
     try:
-        for scenario in scenarios:
-            expected = estimate(scenario, scenarios)
-            if len(scenarios) > 1 and expected > end - time.monotonic():
-                notes.append(f"Left out: {scenario.text} would have taken {max(1, expected / 60):.0f} minutes more; "
-                             f"`make bench BENCH={scenario.text}` measures it alone.")
-                say(notes[-1])
-                continue
-            bench.measure(scenario)
-        while True:
-            left = end - time.monotonic()
-            again = [each for each in scenarios if 0 < each.rounds < FEWEST_ROUNDS_IN.get(each.text, MOST_ROUNDS) and each.seconds < left]
-            if not again:
-                break
-            bench.measure(min(again, key=lambda each: each.rounds))
+        notes = measure_all(bench, scenarios, end)
     finally:
         if bench.cluster:
             bench.cluster.down()
