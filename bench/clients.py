@@ -28,7 +28,7 @@ class Mistctl(Client):
             "install": ["install", "bench", "-p", package.directory, *wait],
             "no-op upgrade": ["upgrade", "bench", "-p", package.directory, *wait],
             "upgrade of one object": ["upgrade", "bench", "-p", changed.directory, *wait],
-            "diff of one object": ["upgrade", "bench", "-p", package.directory, "--dry-run=client"],
+            "diff of one object": ["diff", "bench", "-p", package.directory],
             "status": ["status", "bench"],
             "uninstall": ["uninstall", "bench", "--yes"],
         }[verb], *end]

@@ -4,6 +4,7 @@
 #include "apply/custom_schema.h"
 #include "apply/observe.h"
 #include "apply/settle.h"
+#include "base/parallel.h"
 
 namespace mist::action {
 
@@ -50,12 +51,18 @@ DeployOptions with_recorded(DeployOptions options, const encoding::Value& record
   return options;
 }
 
-Status observe_and_plan(const Environment& environment, Look& look, std::vector<apply::DesiredObject> desired,
-                        const Context& context) {
-  const std::vector<release::InventoryItem> owned = look.state.owned();
+using Owned = std::vector<release::InventoryItem>;
+
+Status observe(const Environment& environment, Look& look, const std::vector<apply::DesiredObject>& desired,
+               const Owned& owned, const Context& context) {
   MIST_TRY(look.live,
            apply::observe(environment.client, look.state.id, desired, owned, context,
                           {.adopt = look.options.adopt, .take_over_from = look.options.take_over_from}));
+  return {};
+}
+
+Status make_plan(const Environment& environment, Look& look, std::vector<apply::DesiredObject> desired,
+                 const Owned& owned, const Context& context) {
   MIST_TRY(look.plan, apply::make_plan(look.state.id, std::move(desired), owned, look.live,
                                        look.state.next_revision(), look.options.plan_rules()));
   MIST_TRY_VOID(apply::settle(environment.client, look.plan, look.live, look.options.plan_rules(), context));
@@ -84,16 +91,25 @@ Result<Look> look(const Environment& environment, ReleaseState state, const Inte
   // nothing.
   if (!options.take_over_from && !result.state.unfinished.empty())
     result.options.take_over_from = recorded_take_over(result.rendered.recorded_options);
-  MIST_TRY(result.namespace_missing, namespace_is_missing(environment, id, options, context));
   MIST_TRY(std::vector<apply::DesiredObject> desired,
            apply::prepare(std::move(result.rendered.objects), id, environment.client, context));
   MIST_TRY_VOID(apply::check_custom_resources(desired));
-  MIST_TRY_VOID(observe_and_plan(environment, result, std::move(desired), context));
+  const Owned owned = result.state.owned();
+  // Neither needs the other's answer: one round trip less to a far server.
+  MIST_TRY_VOID(parallel_for(2, 2, [&](std::size_t question) -> Status {
+    if (question == 1) return observe(environment, result, desired, owned, context);
+    MIST_TRY(result.namespace_missing, namespace_is_missing(environment, id, options, context));
+    return {};
+  }));
+  MIST_TRY_VOID(make_plan(environment, result, std::move(desired), owned, context));
   return result;
 }
 
 Status look_again(const Environment& environment, Look& look, const Context& context) {
-  return observe_and_plan(environment, look, std::move(look.plan.desired), context);
+  std::vector<apply::DesiredObject> desired = std::move(look.plan.desired);
+  const Owned owned = look.state.owned();
+  MIST_TRY_VOID(observe(environment, look, desired, owned, context));
+  return make_plan(environment, look, std::move(desired), owned, context);
 }
 
 }  // namespace mist::action

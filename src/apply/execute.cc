@@ -113,6 +113,7 @@ class Writer {
          action.late && tries < 54 && !applied.ok() && applied.error().kind == ErrorKind::NotFound; ++tries) {
       if (!SystemClock().sleep(pause, context_.stop())) break;
       pause = std::min(pause * 2, std::chrono::milliseconds(200));
+      if (options_.may_write) MIST_TRY_VOID(options_.may_write());
       ref = served_reference(action);
       applied = client_.apply(ref, object, apply, context_);
     }
