@@ -15,6 +15,10 @@ func apiserverArgs(dir home.Dir, socket, audit string) []string {
 		"--service-cluster-ip-range=10.96.0.0/16",
 		"--tls-cert-file=" + dir.Internal("server.crt"), "--tls-private-key-file=" + dir.Internal("server.key"),
 		"--client-ca-file=" + dir.CACert(),
+		"--kubelet-certificate-authority=" + dir.CACert(),
+		"--kubelet-client-certificate=" + dir.Internal("kubelet-client.crt"), "--kubelet-client-key=" + dir.Internal("kubelet-client.key"),
+		// Where our kubelet listens; the internal one is what Pods see, and nothing answers there.
+		"--kubelet-preferred-address-types=ExternalIP",
 		"--token-auth-file=" + dir.Internal("tokens.csv"),
 		"--authorization-mode=Node,RBAC",
 		"--service-account-issuer=https://kubernetes.default.svc",
@@ -64,6 +68,6 @@ func kwokArgs(dir home.Dir) []string {
 		"--config=" + dir.Internal("kwok.yaml"),
 		"--kubeconfig=" + dir.Internal("kwok.kubeconfig"),
 		"--manage-all-nodes=true", "--node-lease-duration-seconds=40",
-		"--cidr=10.244.0.0/16", "--node-ip=10.244.255.1",
+		"--cidr=10.244.0.0/16", "--node-ip=" + nodeIP,
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/retry"
 
 	"mistletoe.dev/devcluster/internal/stages"
 )
@@ -47,7 +48,7 @@ func (b *bootstrap) apiserverReady(ctx context.Context) error {
 
 // populate makes nodes and storage classes; with kept data they may be there. Comes
 // before kwok starts.
-func (b *bootstrap) populate(ctx context.Context, nodes int) error {
+func (b *bootstrap) populate(ctx context.Context, nodes, kubeletPort int) error {
 	// In kept data the last kwok still holds the nodes, and the new one would wait.
 	err := b.client.CoordinationV1().Leases(corev1.NamespaceNodeLease).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
 	if err != nil {
@@ -58,6 +59,9 @@ func (b *bootstrap) populate(ctx context.Context, nodes int) error {
 		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("can't create node %d: %w", i, err)
 		}
+		if err := b.announceKubelet(ctx, fakeNode(i).Name, kubeletPort); err != nil {
+			return fmt.Errorf("can't set the addresses of node %d: %w", i, err)
+		}
 	}
 	for _, class := range storageClasses() {
 		_, err := b.client.StorageV1().StorageClasses().Create(ctx, class, metav1.CreateOptions{})
@@ -66,6 +70,32 @@ func (b *bootstrap) populate(ctx context.Context, nodes int) error {
 		}
 	}
 	return nil
+}
+
+// nodeIP is what Pods see as their node's address; it leads nowhere.
+const nodeIP = "10.244.255.1"
+
+// announceKubelet says in a node's status where its kubelet listens; kwok keeps what it finds there.
+func (b *bootstrap) announceKubelet(ctx context.Context, name string, port int) error {
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		node, err := b.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		node.Status.Addresses = []corev1.NodeAddress{
+			{Type: corev1.NodeInternalIP, Address: nodeIP},
+			{Type: corev1.NodeExternalIP, Address: "127.0.0.1"},
+			{Type: corev1.NodeHostName, Address: name},
+		}
+		node.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(port)
+		_, err = b.client.CoreV1().Nodes().UpdateStatus(ctx, node, metav1.UpdateOptions{})
+		return err
+	})
+}
+
+// pod looks a Pod up, for the kubelet.
+func (b *bootstrap) pod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+	return b.client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
 }
 
 func fakeNode(i int) *corev1.Node {

@@ -61,6 +61,10 @@ func writeCredentials(name home.Name, dir home.Dir, server string, now time.Time
 	if err := ca.IssueClient(dir.AdminCert(), dir.AdminKey(), userAdmin, []string{"system:masters"}, now); err != nil {
 		return err
 	}
+	// By it the API server asks our kubelet for logs.
+	if err := ca.IssueClient(dir.Internal("kubelet-client.crt"), dir.Internal("kubelet-client.key"), "kube-apiserver", nil, now); err != nil {
+		return err
+	}
 	var tokens strings.Builder
 	for _, a := range accounts(dir) {
 		token := newToken()

@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"mistletoe.dev/devcluster/internal/home"
+	"mistletoe.dev/devcluster/internal/kubelet"
 	"mistletoe.dev/devcluster/internal/procs"
 	"mistletoe.dev/devcluster/internal/stages"
 )
@@ -58,7 +59,7 @@ type supervisor struct {
 // supervise runs a cluster until a signal, the time limit, the end of its parent or a
 // component's death. In the background it logs to the cluster's directory.
 func supervise(o options, report reporter, background bool) (err error) {
-	s := &supervisor{options: o, report: report, began: time.Now(), ended: make(chan *procs.Child, 8), controllersFailed: make(chan error, 2)}
+	s := &supervisor{options: o, report: report, began: time.Now(), ended: make(chan *procs.Child, 8), controllersFailed: make(chan error, 3)}
 	// From here on a signal ends us in order.
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer cancel()
@@ -227,7 +228,12 @@ func (s *supervisor) start(ctx, controllersCtx context.Context, preferredPort in
 	}
 	s.progressf("kube-apiserver is ready at %s", s.state.URL)
 
-	if err := b.populate(ctx, s.nodes); err != nil {
+	logs, err := kubelet.Listen(b.pod, s.dir.Internal("server.crt"), s.dir.Internal("server.key"), s.dir.CACert())
+	if err != nil {
+		return stopEtcd, fmt.Errorf("kubelet: %w", err)
+	}
+	s.control(controllersCtx, "kubelet", logs.Run)
+	if err := b.populate(ctx, s.nodes, logs.Port); err != nil {
 		return stopEtcd, err
 	}
 	for _, c := range []struct {

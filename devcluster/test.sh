@@ -152,6 +152,17 @@ expect "Running CrashLoopBackOff" field pod/crash-loop '.status.phase} {.status.
 expect "Pending ImagePullBackOff" field pod/no-image '.status.phase} {.status.containerStatuses[0].state.waiting.reason'
 expect "Pending" field pod/pending '.status.phase'
 kubectl get events -n work --field-selector reason=Failed -o name | grep -q . || fail "no event tells of the image"
+expect "3 Error" field pod/crash-loop '.status.containerStatuses[0].lastState.terminated.exitCode} {.status.containerStatuses[0].lastState.terminated.reason'
+expect "CrashLoopBackOff 137 OOMKilled" field pod/oom '.status.containerStatuses[0].state.waiting.reason} {.status.containerStatuses[0].lastState.terminated.exitCode} {.status.containerStatuses[0].lastState.terminated.reason'
+expect "Unschedulable" field pod/nowhere '.status.conditions[?(@.type=="PodScheduled")].reason'
+expect "FailedScheduling" kubectl get events -n work --field-selector involvedObject.name=nowhere -o 'jsonpath={.items[0].reason}'
+
+step "logs"
+expect "last words" kubectl logs -n work crash-loop --tail=1
+expect "$(printf 'one\ntwo\nlast words')" kubectl logs -n work crash-loop --previous
+expect "" kubectl logs -n work always
+kubectl logs -n work no-image 2>&1 | grep -q 'waiting to start: trying and failing to pull image' || fail "a container without image has a log: $(kubectl logs -n work no-image 2>&1)"
+kubectl logs -n work always --previous 2>&1 | grep -q 'previous terminated container "c" in pod "always" not found' || fail "there is a previous log"
 
 step "deletion: a scale-down's volumes, a new kind in the foreground, a Namespace"
 kubectl delete -n work statefulset/db --timeout=20s >/dev/null

@@ -116,9 +116,9 @@ apply::Execution Deployment::write() {
 }
 
 std::optional<Error> Deployment::wait() {
-  const Context patient = lock_->context().with_timeout(look_.options.timeout);
-  Status ready = apply::wait_until_ready(environment_.client, release::apply_set_id(look_.state.id),
-                                         apply::awaited_objects(look_.plan), environment_.events, patient);
+  Status ready =
+      apply::wait_until_ready(environment_.client, look_.state.id, apply::awaited_objects(look_.plan),
+                              {.timeout = look_.options.timeout}, environment_.events, lock_->context());
   if (ready.ok()) return std::nullopt;
   return std::move(ready).error().with_frame("while waiting for the release to become ready");
 }

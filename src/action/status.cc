@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apply/binding_modes.h"
 #include "apply/observe.h"
 
 namespace mist::action {
@@ -23,7 +24,7 @@ ObjectHealth health_of(apply::Health health) {
 }
 
 ObjectStatus object_status(const release::InventoryItem& item, const apply::LiveState& live,
-                           const std::string& part_of) {
+                           const std::string& part_of, const apply::BindsLate& binds_late) {
   ObjectStatus result{
       .key = item.key, .detail = {}, .revision = item.revision, .retained = item.retained, .created = {}};
   const auto there = live.find(item.key);
@@ -45,7 +46,7 @@ ObjectStatus object_status(const release::InventoryItem& item, const apply::Live
     result.detail = "its ownership label was removed";
     return result;
   }
-  const apply::Readiness readiness = apply::readiness(object);
+  const apply::Readiness readiness = apply::readiness(object, binds_late);
   result.health = health_of(readiness.health);
   result.detail = readiness.detail;
   return result;
@@ -86,8 +87,9 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
   result.unfinished = std::move(state.unfinished);
   result.locked = result.anchor.lock.has_value();
   const std::string part_of = release::apply_set_id(id);
+  apply::BindingModes binding(environment.client);
   for (const release::InventoryItem& item : owned)
-    result.objects.push_back(object_status(item, live, part_of));
+    result.objects.push_back(object_status(item, live, part_of, binding.as_rule(context)));
   return result;
 }
 

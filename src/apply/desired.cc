@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 
+#include "apply/waiting_rules.h"
 #include "base/text.h"
 
 namespace mist::apply {
@@ -118,6 +119,18 @@ Status check_string_data(const RenderedObject& rendered) {
   return {};
 }
 
+// Before anything is written, and at its line.
+Status check_waiting_rules(const RenderedObject& rendered) {
+  auto rules = waiting_rules(rendered.object.value());
+  if (rules.ok()) return {};
+  Error failure =
+      std::move(rules).error().with_frame(fmt::format("while preparing {}", rendered.object.key().display()));
+  const std::optional<SourceLocation> place = failure.where;
+  failure = at_source(std::move(failure), rendered);
+  if (place) failure.where->line = place->line, failure.where->column = place->column;
+  return failure;
+}
+
 Result<std::vector<DesiredObject>> prepare_with(std::vector<RenderedObject> objects, const ReleaseId& release,
                                                 const Lookup& lookup) {
   const std::map<GroupKind, ResourceInfo> own_kinds = defined_kinds(objects);
@@ -130,6 +143,7 @@ Result<std::vector<DesiredObject>> prepare_with(std::vector<RenderedObject> obje
   for (RenderedObject& rendered : objects) {
     MIST_TRY_VOID(refuse_own_marks(rendered));
     MIST_TRY_VOID(check_string_data(rendered));
+    MIST_TRY_VOID(check_waiting_rules(rendered));
     const GroupVersionKind gvk = rendered.object.gvk();
     auto known = resolved.find(gvk);
     if (known == resolved.end()) {

@@ -1,12 +1,16 @@
 #include "apply/readiness.h"
 
+#include <algorithm>
 #include <array>
 
+#include "apply/binding_modes.h"
+#include "apply/waiting_rules.h"
 #include "base/text.h"
 
 namespace mist::apply {
 
 using apimachinery::GroupKind;
+using apimachinery::GroupVersionKind;
 using encoding::Value;
 
 namespace {
@@ -25,7 +29,10 @@ const Value* condition(const Value& object, std::string_view type) {
   }
   return nullptr;
 }
-bool is_true(const Value* entry) { return entry != nullptr && entry->string_at("status") == "True"; }
+bool has_status(const Value* entry, std::string_view status) {
+  return entry != nullptr && entry->string_at("status") == status;
+}
+bool is_true(const Value* entry) { return has_status(entry, "True"); }
 
 std::string say(const Value& entry) {
   const std::string_view message = entry.string_at("message"), reason = entry.string_at("reason");
@@ -35,47 +42,65 @@ std::string say(const Value& entry) {
 }
 
 Readiness progress(std::string detail) { return {Health::InProgress, std::move(detail)}; }
+Readiness failed(std::string detail) { return {Health::Failed, std::move(detail)}; }
 
 Readiness replicas(std::int64_t have, std::int64_t want, std::string_view what) {
   return progress(fmt::format("{} of {} replicas are {}", have, want, what));
 }
 
-Readiness deployment(const Value& d) {
+Readiness too_many(std::int64_t have, std::string_view what) {
+  return progress(fmt::format("{} still there",
+                              plural(static_cast<std::size_t>(have), what) + (have == 1 ? " is" : " are")));
+}
+
+Readiness deployment(const Value& d, const BindsLate&) {
   const Value* progressing = condition(d, "Progressing");
   if (progressing != nullptr && progressing->string_at("reason") == "ProgressDeadlineExceeded")
-    return {Health::Failed, say(*progressing)};
+    return failed(say(*progressing));
   const std::int64_t want = number(d, {"spec", "replicas"}, 1);
+  const std::int64_t have = number(d, {"status", "replicas"}, 0);
   const std::int64_t updated = number(d, {"status", "updatedReplicas"}, 0);
-  if (updated < want) return replicas(updated, want, "updated");
-  if (const std::int64_t old = number(d, {"status", "replicas"}, 0) - updated; old > 0)
-    return progress(fmt::format("{} still there", plural(static_cast<std::size_t>(old), "old replica") +
-                                                      (old == 1 ? " is" : " are")));
+  if (updated < want) {
+    const Value* paused = d.at_path({"spec", "paused"});
+    Readiness state = replicas(updated, want, "updated");
+    if (paused != nullptr && paused->is_bool() && paused->as_bool())
+      state.detail += ": its rollout is paused";
+    return state;
+  }
+  if (have < want) return replicas(have, want, "there");
+  if (have > want) return too_many(have - want, updated < have ? "old replica" : "surplus replica");
   const std::int64_t available = number(d, {"status", "availableReplicas"}, 0);
-  if (available < want) return replicas(available, want, "available");
+  if (available < updated) return replicas(available, updated, "available");
   const std::int64_t ready = number(d, {"status", "readyReplicas"}, 0);
   if (ready < want) return replicas(ready, want, "ready");
   return {};
 }
 
-Readiness stateful_set(const Value& s) {
+Readiness stateful_set(const Value& s, const BindsLate&) {
   if (s.string_at({"spec", "updateStrategy", "type"}) == "OnDelete") return {};
   const std::int64_t want = number(s, {"spec", "replicas"}, 1);
+  const std::int64_t have = number(s, {"status", "replicas"}, 0);
   const std::int64_t ready = number(s, {"status", "readyReplicas"}, 0);
   if (ready < want) return replicas(ready, want, "ready");
+  if (have < want) return replicas(have, want, "there");
+  if (have > want) return too_many(have - want, "surplus replica");
+  // Below the partition nothing is updated, and that is wanted.
   const std::int64_t partition = number(s, {"spec", "updateStrategy", "rollingUpdate", "partition"}, 0);
   const std::int64_t updated = number(s, {"status", "updatedReplicas"}, 0);
-  if (partition > 0)
-    return updated < want - partition ? replicas(updated, want - partition, "updated") : Readiness{};
-  if (s.string_at({"status", "currentRevision"}) != s.string_at({"status", "updateRevision"}))
-    return progress(fmt::format("{} of {} replicas are updated", updated, want));
+  if (updated < want - partition) return replicas(updated, want - partition, "updated");
+  if (partition == 0 &&
+      s.string_at({"status", "currentRevision"}) != s.string_at({"status", "updateRevision"}))
+    return progress("its update is not finished");
   return {};
 }
 
-Readiness daemon_set(const Value& d) {
+Readiness daemon_set(const Value& d, const BindsLate&) {
   const Value* wanted = d.at_path({"status", "desiredNumberScheduled"});
   if (wanted == nullptr) return progress("its pods are not scheduled yet");
   const std::int64_t want = number(d, {"status", "desiredNumberScheduled"}, 0);
   const bool on_delete = d.string_at({"spec", "updateStrategy", "type"}) == "OnDelete";
+  if (const std::int64_t there = number(d, {"status", "currentNumberScheduled"}, 0); there < want)
+    return progress(fmt::format("{} of {} pods are there", there, want));
   if (const std::int64_t updated = number(d, {"status", "updatedNumberScheduled"}, 0);
       updated < want && !on_delete)
     return progress(fmt::format("{} of {} pods are updated", updated, want));
@@ -86,11 +111,26 @@ Readiness daemon_set(const Value& d) {
   return {};
 }
 
-Readiness job(const Value& j) {
-  if (const Value* failed = condition(j, "Failed"); is_true(failed)) return {Health::Failed, say(*failed)};
+// ReplicaSets and ReplicationControllers.
+Readiness replica_set(const Value& r, const BindsLate&) {
+  if (const Value* failure = condition(r, "ReplicaFailure"); is_true(failure)) return progress(say(*failure));
+  const std::int64_t want = number(r, {"spec", "replicas"}, 1);
+  const std::int64_t available = number(r, {"status", "availableReplicas"}, 0);
+  const std::int64_t ready = number(r, {"status", "readyReplicas"}, 0);
+  if (ready < want) return replicas(ready, want, "ready");
+  if (available < want) return replicas(available, want, "available");
+  if (const std::int64_t labelled = number(r, {"status", "fullyLabeledReplicas"}, 0); labelled < want)
+    return replicas(labelled, want, "labelled as the template says");
+  if (const std::int64_t have = number(r, {"status", "replicas"}, 0); have > want)
+    return too_many(have - want, "surplus replica");
+  return {};
+}
+
+Readiness job(const Value& j, const BindsLate&) {
+  if (const Value* failure = condition(j, "Failed"); is_true(failure)) return failed(say(*failure));
   if (is_true(condition(j, "Complete"))) return {};
   // A suspended Job waits for somebody on purpose.
-  if (is_true(condition(j, "Suspended"))) return {};
+  if (is_true(condition(j, "Suspended"))) return {Health::Ready, "it is suspended"};
   const Value* completions = j.at_path({"spec", "completions"});
   const std::int64_t want = completions != nullptr && completions->is_int() ? completions->as_int() : 1;
   const std::int64_t failed_pods = number(j, {"status", "failed"}, 0);
@@ -100,51 +140,107 @@ Readiness job(const Value& j) {
   return progress(std::move(detail));
 }
 
-Readiness name_space(const Value& n) {
+Readiness name_space(const Value& n, const BindsLate&) {
   const std::string_view phase = n.string_at({"status", "phase"});
   return phase == "Active"
              ? Readiness{}
              : progress(phase.empty() ? "it has no phase yet" : fmt::format("its phase is {}", phase));
 }
 
-Readiness crd(const Value& c) {
-  if (const Value* names = condition(c, "NamesAccepted");
-      names != nullptr && names->string_at("status") == "False")
-    return {Health::Failed, say(*names)};
-  return is_true(condition(c, "Established")) ? Readiness{} : progress("it is not established yet");
+Readiness crd(const Value& c, const BindsLate&) {
+  if (const Value* names = condition(c, "NamesAccepted"); has_status(names, "False"))
+    return failed(say(*names));
+  const Value* established = condition(c, "Established");
+  if (is_true(established)) return {};
+  if (has_status(established, "False") && established->string_at("reason") != "Installing")
+    return failed(say(*established));
+  return progress("it is not established yet");
 }
 
-Readiness claim(const Value& p) {
+Readiness api_service(const Value& a, const BindsLate&) {
+  const Value* available = condition(a, "Available");
+  if (is_true(available)) return {};
+  return progress(available == nullptr ? "nobody has looked whether it is available" : say(*available));
+}
+
+Readiness claim(const Value& p, const BindsLate& binds_late) {
   const std::string_view phase = p.string_at({"status", "phase"});
-  if (phase == "Lost") return {Health::Failed, "its volume was lost"};
-  return phase == "Bound" ? Readiness{} : progress("it is not bound yet");
+  if (phase == "Lost") return failed("its volume was lost");
+  if (phase == "Bound") return {};
+  // Whose class binds late waits for a Pod, which may never come; once a node was chosen for one, it has
+  // come.
+  const bool chosen = p.at_path({"metadata", "annotations", "volume.kubernetes.io/selected-node"}) != nullptr;
+  if (!chosen && binds_late && phase == "Pending" && binds_late(p.string_at({"spec", "storageClassName"})))
+    return {Health::Ready, "it binds when a pod uses it"};
+  return progress("it is not bound yet");
 }
 
-Readiness pod(const Value& p) {
+Readiness volume(const Value& v, const BindsLate&) {
+  const std::string_view phase = v.string_at({"status", "phase"});
+  if (phase == "Failed")
+    return failed(fmt::format("its phase is Failed: {}", v.string_at({"status", "message"})));
+  return phase.empty() || phase == "Pending" ? progress("it is not available yet") : Readiness{};
+}
+
+Readiness service(const Value& s, const BindsLate&) {
+  if (s.string_at({"spec", "type"}) != "LoadBalancer") return {};
+  const Value* ingress = s.at_path({"status", "loadBalancer", "ingress"});
+  return ingress != nullptr && ingress->size() > 0 ? Readiness{}
+                                                   : progress("its load balancer has no address yet");
+}
+
+Readiness pod(const Value& p, const BindsLate&) {
   const std::string_view phase = p.string_at({"status", "phase"});
   if (phase == "Succeeded") return {};
-  if (phase == "Failed")
-    return {Health::Failed, fmt::format("the pod failed: {}", p.string_at({"status", "message"}))};
-  if (is_true(condition(p, "Ready"))) return {};
-  if (const Value* scheduled = condition(p, "PodScheduled");
-      scheduled != nullptr && scheduled->string_at("status") == "False")
+  if (phase == "Failed") {
+    const std::string why = say(*p.find("status"));
+    return failed(why.empty() ? "the pod failed" : fmt::format("the pod failed: {}", why));
+  }
+  if (phase == "Running" && is_true(condition(p, "Ready"))) return {};
+  if (const Value* scheduled = condition(p, "PodScheduled"); has_status(scheduled, "False"))
     return progress(say(*scheduled));
   return progress(phase.empty() ? "it has no phase yet"
                                 : fmt::format("its phase is {}, it is not ready", phase));
 }
 
+// Scaling itself needs metrics, which many clusters don't have; what is scaled must be there.
+Readiness autoscaler(const Value& h, const BindsLate&) {
+  if (const Value* able = condition(h, "AbleToScale"); has_status(able, "False")) return progress(say(*able));
+  const Value* active = condition(h, "ScalingActive");
+  return has_status(active, "False") ? Readiness{Health::Ready, say(*active)} : Readiness{};
+}
+
+Readiness disruption_budget(const Value& b, const BindsLate&) {
+  const Value* allowed = condition(b, "DisruptionAllowed");
+  return has_status(allowed, "False") && allowed->string_at("reason") == "SyncFailed"
+             ? progress(say(*allowed))
+             : Readiness{};
+}
+
 struct Rule {
   std::string_view group, kind;
-  Readiness (*judge)(const Value&);
+  Readiness (*judge)(const Value&, const BindsLate&);
+  bool reports_generation = false;  // always: without observedGeneration its controller has seen nothing
 };
-constexpr std::array<Rule, 8> kRules{{{"", "Namespace", name_space},
-                                      {"", "PersistentVolumeClaim", claim},
-                                      {"", "Pod", pod},
-                                      {"apps", "Deployment", deployment},
-                                      {"apps", "StatefulSet", stateful_set},
-                                      {"apps", "DaemonSet", daemon_set},
-                                      {"batch", "Job", job},
-                                      {"apiextensions.k8s.io", "CustomResourceDefinition", crd}}};
+constexpr std::array<Rule, 16> kRules{{
+    {"", "Namespace", name_space},
+    {"", "PersistentVolumeClaim", claim},
+    {"", "PersistentVolume", volume},
+    {"", "Pod", pod},
+    {"", "ReplicationController", replica_set, true},
+    {"", "Service", service},
+    {"apps", "Deployment", deployment, true},
+    {"apps", "StatefulSet", stateful_set, true},
+    {"apps", "DaemonSet", daemon_set, true},
+    {"apps", "ReplicaSet", replica_set, true},
+    {"batch", "Job", job},
+    {"policy", "PodDisruptionBudget", disruption_budget},
+    {"autoscaling", "HorizontalPodAutoscaler", autoscaler},
+    {"apiextensions.k8s.io", "CustomResourceDefinition", crd},
+    {"apiregistration.k8s.io", "APIService", api_service},
+    // Its status tells of runs, not of itself.
+    {"batch", "CronJob", [](const Value&, const BindsLate&) { return Readiness{}; }},
+}};
 
 const Rule* rule_for(std::string_view group, std::string_view kind) {
   for (const Rule& rule : kRules) {
@@ -153,24 +249,101 @@ const Rule* rule_for(std::string_view group, std::string_view kind) {
   return nullptr;
 }
 
+// The groups of Kubernetes itself. Not every group that ends in k8s.io is: gateway.networking.k8s.io is not.
+constexpr std::array<std::string_view, 24> kBuiltInGroups{"",
+                                                          "admissionregistration.k8s.io",
+                                                          "apiextensions.k8s.io",
+                                                          "apiregistration.k8s.io",
+                                                          "apps",
+                                                          "authentication.k8s.io",
+                                                          "authorization.k8s.io",
+                                                          "autoscaling",
+                                                          "batch",
+                                                          "certificates.k8s.io",
+                                                          "coordination.k8s.io",
+                                                          "discovery.k8s.io",
+                                                          "events.k8s.io",
+                                                          "extensions",
+                                                          "flowcontrol.apiserver.k8s.io",
+                                                          "internal.apiserver.k8s.io",
+                                                          "networking.k8s.io",
+                                                          "node.k8s.io",
+                                                          "policy",
+                                                          "rbac.authorization.k8s.io",
+                                                          "resource.k8s.io",
+                                                          "scheduling.k8s.io",
+                                                          "storage.k8s.io",
+                                                          "storagemigration.k8s.io"};
+
+bool is_built_in(std::string_view group) {
+  return std::ranges::find(kBuiltInGroups, group) != kBuiltInGroups.end();
+}
+
+// By conditions, for kinds that we know nothing of; the first that is there decides.
+constexpr std::array<std::string_view, 3> kReadyConditions{"Ready", "Available", "Programmed"};
+
+Readiness by_conditions(const Value& object, std::int64_t generation) {
+  for (const std::string_view type : kReadyConditions) {
+    const Value* entry = condition(object, type);
+    if (entry == nullptr) continue;
+    if (const Value* seen = entry->find("observedGeneration");
+        seen != nullptr && seen->is_int() && generation != 0 && seen->as_int() < generation)
+      return progress(fmt::format("its condition {} is about an older generation", type));
+    if (is_true(entry)) return {};
+    const std::string why = say(*entry);
+    return progress(why.empty() ? fmt::format("its condition {} is {}", type, entry->string_at("status"))
+                                : fmt::format("it is not {}: {}", type, why));
+  }
+  return {};
+}
+
+// What every object may say in the same way (kstatus' generic rules); nullopt: nothing is said.
+std::optional<Readiness> by_generic_rules(const Value& live, std::int64_t generation, bool must_report) {
+  const Value* observed = live.at_path({"status", "observedGeneration"});
+  const bool reported = observed != nullptr && observed->is_int();
+  if (generation != 0 && (reported ? observed->as_int() != generation : must_report))
+    return progress("its controller has not seen the change yet");
+  if (const Value* stalled = condition(live, "Stalled"); is_true(stalled)) return failed(say(*stalled));
+  if (const Value* reconciling = condition(live, "Reconciling"); is_true(reconciling)) {
+    const std::string why = say(*reconciling);
+    return progress(why.empty() ? "it is being reconciled" : why);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool has_readiness_rule(const GroupKind& kind) { return rule_for(kind.group, kind.kind) != nullptr; }
 
-Readiness readiness(const Value& live) {
+bool is_worth_waiting(const Value& object) {
+  const auto gvk = GroupVersionKind::parse(object.string_at("apiVersion"), object.string_at("kind"));
+  if (!gvk.ok()) return false;
+  if (object.at_path({"metadata", "annotations", kReadyWhenAnnotation}) != nullptr) return true;
+  if (!is_built_in(gvk->group)) return true;
+  if (gvk->group.empty() && gvk->kind == "Service")
+    return object.string_at({"spec", "type"}) == "LoadBalancer";
+  return has_readiness_rule(gvk->group_kind());
+}
+
+Readiness readiness(const Value& live) { return readiness(live, BindsLate()); }
+
+Readiness readiness(const Value& live, const BindsLate& binds_late) {
   const Value* stamp = live.at_path({"metadata", "deletionTimestamp"});
   if (stamp != nullptr && !stamp->is_null()) return progress("it is being deleted");
-  const auto gvk =
-      apimachinery::GroupVersionKind::parse(live.string_at("apiVersion"), live.string_at("kind"));
+  const auto gvk = GroupVersionKind::parse(live.string_at("apiVersion"), live.string_at("kind"));
   const Rule* rule = gvk.ok() ? rule_for(gvk->group, gvk->kind) : nullptr;
-  if (rule == nullptr) return {};
   // What the controller has not looked at says nothing about what we wrote.
   const std::int64_t generation = number(live, {"metadata", "generation"}, 0);
-  const Value* observed = live.at_path({"status", "observedGeneration"});
-  const bool reports_generation = gvk->group == "apps";
-  if (reports_generation && (observed == nullptr || !observed->is_int() || observed->as_int() < generation))
-    return progress("its controller has not seen the change yet");
-  return rule->judge(live);
+  if (auto generic = by_generic_rules(live, generation, rule != nullptr && rule->reports_generation))
+    return *std::move(generic);
+  const auto judge = [&] {
+    return rule != nullptr ? rule->judge(live, binds_late) : by_conditions(live, generation);
+  };
+  auto rules = waiting_rules(live);
+  if (!rules.ok()) return progress(rules.error().message);  // somebody edited the live object
+  if (!rules->ready_when) return judge();
+  if (Readiness own = judge(); own.health == Health::Failed) return own;
+  return rules->ready_when->holds(live) ? Readiness{} : progress(rules->ready_when->explain(live));
 }
 
 }  // namespace mist::apply

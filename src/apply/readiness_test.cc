@@ -1,7 +1,10 @@
 #include "apply/readiness.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "apply/binding_modes.h"
+#include "apply/waiting_rules.h"
 #include "encoding/yaml.h"
 
 namespace mist::apply {
@@ -51,11 +54,11 @@ INSTANTIATE_TEST_SUITE_P(
              "reason: ProgressDeadlineExceeded, message: too slow}]}}",
              Health::Failed, "ProgressDeadlineExceeded: too slow"},
         Case{"{apiVersion: apps/v1, kind: StatefulSet, metadata: {generation: 1}, spec: {replicas: 1}, "
-             "status: {observedGeneration: 1, readyReplicas: 1, updatedReplicas: 0, "
+             "status: {observedGeneration: 1, replicas: 1, readyReplicas: 1, updatedReplicas: 0, "
              "currentRevision: a, updateRevision: b}}",
              Health::InProgress, "0 of 1 replicas are updated"},
         Case{"{apiVersion: apps/v1, kind: DaemonSet, metadata: {generation: 1}, status: {observedGeneration: "
-             "1, desiredNumberScheduled: 3, updatedNumberScheduled: 3, "
+             "1, desiredNumberScheduled: 3, currentNumberScheduled: 3, updatedNumberScheduled: 3, "
              "numberReady: 1, numberAvailable: 1}}",
              Health::InProgress, "1 of 3 pods are ready"},
         Case{"{apiVersion: batch/v1, kind: Job, metadata: {}, status: {conditions: [{type: Complete, status: "
@@ -68,10 +71,91 @@ INSTANTIATE_TEST_SUITE_P(
              "0 of 1 completions, 2 pods failed so far"},
         Case{"{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {}, status: {phase: Lost}}",
              Health::Failed, "its volume was lost"},
+        Case{"{apiVersion: v1, kind: Service, metadata: {}, spec: {type: LoadBalancer, clusterIP: 10.0.0.1}}",
+             Health::InProgress, "its load balancer has no address yet"},
+        Case{"{apiVersion: v1, kind: Pod, metadata: {}, status: {phase: Failed, reason: Evicted, message: "
+             "'The node "
+             "was low on memory'}}",
+             Health::Failed, "the pod failed: Evicted: The node was low on memory"},
+        Case{"{apiVersion: apps/v1, kind: StatefulSet, metadata: {generation: 1}, spec: {replicas: 3, "
+             "updateStrategy: "
+             "{rollingUpdate: {partition: 2}}}, status: {observedGeneration: 1, replicas: 3, readyReplicas: "
+             "3, "
+             "updatedReplicas: 1, currentRevision: a, updateRevision: b}}",
+             Health::Ready, ""},
+        Case{"{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 1}, spec: {replicas: 1, paused: "
+             "true}, "
+             "status: {observedGeneration: 1, replicas: 1}}",
+             Health::InProgress, "0 of 1 replicas are updated: its rollout is paused"},
+        Case{"{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {}, status: {conditions: "
+             "[{type: "
+             "Available, status: 'False', reason: MissingEndpoints, message: no endpoints}]}}",
+             Health::InProgress, "MissingEndpoints: no endpoints"},
+        Case{"{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {}, status: {conditions: "
+             "[{type: "
+             "ScalingActive, status: 'False', reason: FailedGetResourceMetric}]}}",
+             Health::Ready, "FailedGetResourceMetric"},
+        Case{"{apiVersion: example.com/v1, kind: Widget, metadata: {}, status: {conditions: [{type: Ready, "
+             "status: "
+             "'False', reason: Starting, message: be patient}]}}",
+             Health::InProgress, "it is not Ready: Starting: be patient"},
+        Case{"{apiVersion: example.com/v1, kind: Widget, metadata: {generation: 3}, status: {conditions: "
+             "[{type: "
+             "Ready, status: 'True', observedGeneration: 2}]}}",
+             Health::InProgress, "its condition Ready is about an older generation"},
+        Case{"{apiVersion: example.com/v1, kind: Widget, metadata: {annotations: {mistletoe.dev/ready-when: "
+             "'{.status.phase}=Running'}}, status: {phase: Pending}}",
+             Health::InProgress, "{.status.phase} is Pending, not Running"},
+        Case{"{apiVersion: example.com/v1, kind: Widget, metadata: {annotations: {mistletoe.dev/ready-when: "
+             "'{.status.phase}=Running'}}, status: {phase: Running, conditions: [{type: Ready, status: "
+             "'False'}]}}",
+             Health::Ready, ""},
+        Case{"{apiVersion: example.com/v1, kind: Widget, metadata: {annotations: {mistletoe.dev/ready-when: "
+             "'{.status.phase}=Running'}}, status: {phase: Running, conditions: [{type: Stalled, status: "
+             "'True', "
+             "reason: Stuck}]}}",
+             Health::Failed, "Stuck"},
+        Case{"{apiVersion: example.com/v1, kind: Widget, metadata: {annotations: {mistletoe.dev/ready-when: "
+             "'{'}}}",
+             Health::InProgress, "the annotation mistletoe.dev/ready-when can't be read"},
+        Case{"{apiVersion: batch/v1, kind: Job, metadata: {annotations: {mistletoe.dev/ready-when: "
+             "'{.status.active}=1'}}, status: {conditions: [{type: Failed, status: 'True', reason: Late}]}}",
+             Health::Failed, "Late"},
         Case{"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {}, status: "
              "{conditions: [{type: NamesAccepted, status: 'False', reason: "
              "Conflict}]}}",
              Health::Failed, "Conflict"}));
+
+TEST(Readiness, OfAClaimThatBindsLateIsNoMatterOfBinding) {
+  const auto claim = [](std::string_view annotations) {
+    return *encoding::parse_yaml(
+        fmt::format("{{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: a, "
+                    "annotations: {{{}}}}}, spec: {{storageClassName: late}}, status: "
+                    "{{phase: Pending}}}}",
+                    annotations));
+  };
+  const BindsLate late = [](std::string_view name) { return name == "late"; };
+  EXPECT_EQ(readiness(claim("")).health, Health::InProgress);
+  EXPECT_EQ(readiness(claim(""), late).health, Health::Ready);
+  EXPECT_EQ(readiness(claim(""), [](std::string_view) { return false; }).health, Health::InProgress);
+  // A Pod uses it, and a volume is being made.
+  EXPECT_EQ(readiness(claim("volume.kubernetes.io/selected-node: n"), late).health, Health::InProgress);
+}
+
+TEST(Readiness, IsWorthWaitingForWhereItIsMoreThanBeingThere) {
+  for (const auto& [yaml, worth] : std::vector<std::pair<std::string, bool>>{
+           {"{apiVersion: v1, kind: ConfigMap}", false},
+           {"{apiVersion: v1, kind: ConfigMap, metadata: {annotations: {mistletoe.dev/ready-when: "
+            "'{.data.a}'}}}",
+            true},
+           {"{apiVersion: rbac.authorization.k8s.io/v1, kind: Role}", false},
+           {"{apiVersion: apps/v1, kind: Deployment}", true},
+           {"{apiVersion: v1, kind: Service, spec: {type: ClusterIP}}", false},
+           {"{apiVersion: v1, kind: Service, spec: {type: LoadBalancer}}", true},
+           {"{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway}", true},
+           {"{apiVersion: example.com/v1, kind: Widget}", true}})
+    EXPECT_EQ(is_worth_waiting(*encoding::parse_yaml(yaml)), worth) << yaml;
+}
 
 }  // namespace
 }  // namespace mist::apply

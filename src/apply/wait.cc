@@ -1,128 +1,253 @@
 #include "apply/wait.h"
 
+#include <algorithm>
+#include <condition_variable>
 #include <map>
 #include <mutex>
+#include <set>
+#include <thread>
 
-#include "base/parallel.h"
+#include "apply/binding_modes.h"
+#include "apply/root_cause.h"
+#include "apply/waiting_rules.h"
+#include "base/duration.h"
 #include "base/text.h"
 
 namespace mist::apply {
 namespace {
 
+constexpr Duration kDiagnosisLimit = std::chrono::seconds(10);
+
+struct Open {
+  kube::ResourceInfo resource;
+  Duration timeout{};
+  SteadyTime deadline;
+  std::string why = "it is not there yet";
+  Value live = {};  // as it was last seen
+};
+
 struct Group {
   kube::ResourceInfo resource;
   std::string ns;
-  std::map<ObjectKey, std::string> open;  // what isn't ready yet, and why
+  std::size_t open = 0;  // only its own thread touches it
 };
 
-class Waiter {
+// What the watching threads and the one that keeps the time share.
+class Waiting {
  public:
-  Waiter(kube::Client& client, std::string selector, EventSink& events)
-      : client_(client), selector_(std::move(selector)), events_(events) {}
+  Waiting(kube::Client& client, const release::ReleaseId& release, EventSink& events, const Context& context)
+      : client_(client), release_(release), events_(events), context_(context), binding_(client) {}
 
-  Status watch(Group& group, const Context& context) {
-    kube::ListOptions options;
-    options.ns = group.ns;
-    options.label_selector = selector_;
-    const GroupKind kind = group.resource.gvk.group_kind();
-    std::optional<Error> failed;
-    const auto look = [&](const kube::WatchEvent& event) {
-      if (event.type == kube::WatchEventType::Bookmark) return true;
-      const ObjectKey key{kind, std::string(event.object.string_at({"metadata", "namespace"})),
-                          std::string(event.object.string_at({"metadata", "name"}))};
-      const auto found = group.open.find(key);
-      if (found == group.open.end()) return true;
-      if (event.type == kube::WatchEventType::Deleted) {
-        failed = error(ErrorKind::Invalid, "{} was deleted while it was waited for", key.display());
-        return false;
-      }
-      const Readiness state = readiness(event.object);
-      if (state.health == Health::Failed) {
-        events_.object({key.display(), "failed", state.detail});
-        failed = error(ErrorKind::Invalid, "{} failed", key.display()).with_because(state.detail);
-        return false;
-      }
-      if (state.health == Health::Ready) {
-        events_.object({key.display(), "ready", {}});
-        group.open.erase(found);
-        return !group.open.empty();
-      }
-      if (found->second != state.detail) events_.object({key.display(), "waiting", state.detail});
-      found->second = state.detail;
-      return true;
-    };
-    Status watched = client_.watch(group.resource, options, look, context);
-    if (failed) return *std::move(failed);
-    return watched;
+  void add(const AwaitedObject& object, Duration timeout, SteadyTime now) {
+    // A time-out of years must not overflow the clock.
+    const Duration bounded = std::min<Duration>(timeout, std::chrono::hours(24 * 365));
+    const auto deadline = now + std::chrono::duration_cast<SteadyTime::duration>(bounded);
+    const auto [place, fresh] = open_.emplace(
+        object.key, Open{.resource = object.resource, .timeout = timeout, .deadline = deadline});
+    if (!fresh) return;
+    Group& group = groups_[{object.key.group_kind, object.key.ns}];
+    group.resource = object.resource;
+    group.ns = object.key.ns;
+    ++group.open;
+  }
+
+  /// Until nothing is open, or something failed, or time is over.
+  void run() {
+    std::vector<std::jthread> threads;
+    for (auto& [place, group] : groups_) threads.emplace_back([this, &group = group] { end(watch(group)); });
+    keep_time();
+    stop_.request_stop();
+  }
+
+  bool all_ready() const { return open_.empty(); }
+  const std::optional<Error>& failure() const { return failure_; }
+  /// What is to blame; after run().
+  std::vector<Unready> to_blame() const {
+    std::vector<Unready> result;
+    for (const auto& [key, object] : open_) {
+      if (blamed_.contains(key)) result.push_back({key, object.resource, object.live, object.why});
+    }
+    return result;
+  }
+  /// The time that all that is overdue had, if it was the same.
+  std::optional<Duration> common_timeout() const {
+    std::optional<Duration> common;
+    for (const auto& [key, object] : open_) {
+      if (!blamed_.contains(key)) continue;
+      if (common && *common != object.timeout) return std::nullopt;
+      common = object.timeout;
+    }
+    return common;
   }
 
  private:
+  Status watch(Group& group) {
+    kube::ListOptions options;
+    options.ns = group.ns;
+    options.label_selector = fmt::format("{}={}", release::kPartOfLabel, release::apply_set_id(release_));
+    const Context context = context_.with_stop(stop_.get_token());
+    const GroupKind kind = group.resource.gvk.group_kind();
+    return client_.watch(
+        group.resource, options,
+        [&](const kube::WatchEvent& event) {
+          if (event.type == kube::WatchEventType::Bookmark) return true;
+          const ObjectKey key{kind, std::string(event.object.string_at({"metadata", "namespace"})),
+                              std::string(event.object.string_at({"metadata", "name"}))};
+          return take(key, event, group, context);
+        },
+        context);
+  }
+
+  /// False: this group needs no more watching.
+  bool take(const ObjectKey& key, const kube::WatchEvent& event, Group& group, const Context& context) {
+    const bool deleted = event.type == kube::WatchEventType::Deleted;
+    const Readiness state = deleted ? Readiness{Health::Failed, "it was deleted while it was waited for"}
+                                    : readiness(event.object, binding_.as_rule(context));
+    const std::scoped_lock lock(mutex_);
+    const auto found = open_.find(key);
+    if (found == open_.end()) return true;
+    Open& object = found->second;
+    if (state.health == Health::Ready) {
+      events_.object({key.display(), "ready", state.detail});
+      open_.erase(found);
+      if (open_.empty()) changed_.notify_all();
+      return --group.open > 0;
+    }
+    object.live = event.object;
+    if (state.health == Health::Failed) {
+      events_.object({key.display(), "failed", state.detail});
+      object.why = state.detail;
+      blamed_.insert(key);
+      fail(deleted ? error(ErrorKind::Invalid, "{} was deleted while it was waited for", key.display())
+                   : error(ErrorKind::Invalid, "{} failed", key.display()).with_because(state.detail));
+      return false;
+    }
+    if (object.why != state.detail) events_.object({key.display(), "waiting", state.detail});
+    object.why = state.detail;
+    return true;
+  }
+
+  // One watch came to its end.
+  void end(Status watched) {
+    if (watched.ok()) return;
+    const std::scoped_lock lock(mutex_);
+    if (stop_.stop_requested()) return;  // we ended it
+    if (!context_.check().ok()) return;  // keep_time() says it, with the objects' names
+    fail(std::move(watched).error());
+  }
+
+  // The first failure ends the other watches: nothing is gained by waiting for the rest of a broken release.
+  // The caller holds mutex_.
+  void fail(Error failure) {
+    if (!failure_) failure_ = std::move(failure);
+    changed_.notify_all();
+  }
+
+  void keep_time() {
+    std::unique_lock lock(mutex_);
+    while (!open_.empty() && !failure_) {
+      if (Status still = context_.check(); !still.ok()) {
+        for (const auto& [key, object] : open_) blamed_.insert(key);
+        return fail(std::move(still).error());
+      }
+      SteadyTime next = context_.deadline().value_or(SteadyTime::max());
+      for (const auto& [key, object] : open_) next = std::min(next, object.deadline);
+      const SteadyTime now = std::chrono::steady_clock::now();
+      if (next <= now) {
+        for (const auto& [key, object] : open_)
+          if (object.deadline <= now) blamed_.insert(key);
+        return fail(error(ErrorKind::Timeout, "the time is over"));
+      }
+      changed_.wait_until(lock, context_.stop(), next, [&] { return open_.empty() || failure_; });
+    }
+  }
+
   kube::Client& client_;
-  const std::string selector_;
+  const release::ReleaseId& release_;
   EventSink& events_;
+  const Context& context_;
+  BindingModes binding_;
+  std::map<std::pair<GroupKind, std::string>, Group> groups_;
+  std::stop_source stop_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  // Guarded by mutex_ while threads run.
+  std::map<ObjectKey, Open> open_;
+  std::set<ObjectKey> blamed_;
+  std::optional<Error> failure_;
 };
+
+std::string cut_list(std::vector<std::string> lines) {
+  constexpr std::size_t kShown = 20;
+  if (lines.size() > kShown) {
+    const std::size_t more = lines.size() - kShown;
+    lines.resize(kShown);
+    lines.push_back(fmt::format("and {} more", more));
+  }
+  return join(lines, "\n");
+}
+
+Error not_ready(const Waiting& waiting, ErrorKind kind, const std::vector<Unready>& blamed) {
+  std::string after;
+  if (kind == ErrorKind::Timeout) {
+    const std::optional<Duration> common = waiting.common_timeout();
+    after = common ? fmt::format(" after {}", format_elapsed(*common)) : " in time";
+  }
+  Error failure = error(kind, "{} {} not ready{}", plural(blamed.size(), "object"),
+                        blamed.size() == 1 ? "is" : "are", after);
+  if (kind == ErrorKind::Timeout)
+    failure.hint = fmt::format(
+        "mend the cause; if it only needs longer, allow more time with --timeout, or for one object with the "
+        "annotation {}",
+        kTimeoutAnnotation);
+  return failure;
+}
 
 }  // namespace
 
 std::vector<AwaitedObject> awaited_objects(const Plan& plan) {
   std::vector<AwaitedObject> objects;
   for (const PlannedAction& action : plan.writes) {
-    if (has_readiness_rule(action.key.group_kind)) objects.push_back({action.key, action.resource});
+    const Value& wanted = plan.desired[action.desired].rendered.object.value();
+    if (!is_worth_waiting(wanted)) continue;
+    const auto rules = waiting_rules(wanted);  // a bad one was refused when the objects were prepared
+    objects.push_back({action.key, action.resource, rules.ok() ? rules->timeout : std::nullopt});
   }
   return objects;
 }
 
-Status wait_until_ready(kube::Client& client, const std::string& part_of,
-                        const std::vector<AwaitedObject>& objects, EventSink& events,
-                        const Context& context) {
-  std::map<std::pair<GroupKind, std::string>, Group> by_place;
-  for (const AwaitedObject& object : objects) {
-    Group& group = by_place[{object.key.group_kind, object.key.ns}];
-    group.resource = object.resource;
-    group.ns = object.key.ns;
-    group.open.emplace(object.key, "it is not there yet");
-  }
-  std::vector<Group*> groups;
-  for (auto& [place, group] : by_place) groups.push_back(&group);
-  if (groups.empty()) return {};
-
+Status wait_until_ready(kube::Client& client, const release::ReleaseId& release,
+                        const std::vector<AwaitedObject>& objects, const WaitOptions& options,
+                        EventSink& events, const Context& context) {
+  if (objects.empty()) return {};
   Activity activity(events, fmt::format("waiting for {} to become ready", plural(objects.size(), "object")));
-  Waiter waiter(client, fmt::format("{}={}", release::kPartOfLabel, part_of), events);
-  // The first failure ends the other watches: nothing is gained by waiting for the rest of a broken release.
-  std::stop_source stop;
-  std::stop_callback forward(context.stop(), [&] { stop.request_stop(); });
-  const Context joint = context.with_stop(stop.get_token());
-  std::mutex mutex;
-  std::optional<Error> cause;  // the first failure that isn't its echo; guarded by mutex
-  (void)parallel_for(groups.size(), groups.size(), [&](std::size_t i) -> Status {
-    Status watched = waiter.watch(*groups[i], joint);
-    if (watched.ok()) return watched;
-    const std::scoped_lock lock(mutex);
-    const bool echo = watched.error().kind == ErrorKind::Cancelled && !context.stop().stop_requested();
-    if (!cause && !echo) cause = watched.error();
-    stop.request_stop();
-    return watched;
-  });
-  if (!cause) return {};
+  Waiting waiting(client, release, events, context);
+  const SteadyTime now = std::chrono::steady_clock::now();
+  for (const AwaitedObject& object : objects)
+    waiting.add(object, object.timeout.value_or(options.timeout), now);
+  waiting.run();
+  if (!waiting.failure()) return {};
   activity.fail();
-  if (cause->kind != ErrorKind::Timeout && cause->kind != ErrorKind::Cancelled) return *std::move(cause);
 
-  std::vector<std::string> open;
-  for (const Group* group : groups) {
-    for (const auto& [key, why] : group->open) open.push_back(fmt::format("{}: {}", key.display(), why));
+  Error failure = *waiting.failure();
+  const std::vector<Unready> blamed = waiting.to_blame();
+  if (blamed.empty()) return failure;  // the cluster's, not an object's
+  const bool timed_out = failure.kind == ErrorKind::Timeout, stopped = failure.kind == ErrorKind::Cancelled;
+  if (timed_out || stopped) {
+    failure = not_ready(waiting, failure.kind, blamed);
+    std::vector<std::string> lines;
+    for (const Unready& object : blamed)
+      lines.push_back(fmt::format("{}: {}", object.key.display(), object.detail));
+    failure.because = cut_list(std::move(lines));
   }
-  Error failure =
-      error(cause->kind, "{} {} not ready", plural(open.size(), "object"), open.size() == 1 ? "is" : "are");
-  constexpr std::size_t kShown = 20;
-  if (open.size() > kShown) {
-    const std::size_t more = open.size() - kShown;
-    open.resize(kShown);
-    open.push_back(fmt::format("and {} more", more));
-  }
-  failure.because = join(open, "\n");
-  if (cause->kind == ErrorKind::Timeout)
-    failure.hint = "allow more time with --timeout, or look at the objects' events";
-  return failure;
+  if (stopped || !options.diagnose) return failure;
+  Activity looking(events, "looking for the cause");
+  Diagnosis diagnosis = diagnose(client, "Release", release.display(), blamed,
+                                 Context(context.stop()).with_timeout(kDiagnosisLimit));
+  std::vector<std::string> lines;
+  for (const Diagnosis& object : diagnosis.children) lines.push_back(in_one_line(object));
+  failure.because = cut_list(std::move(lines));
+  return diagnosed(std::move(failure), std::move(diagnosis));
 }
 
 Status wait_for(kube::Client& client, const kube::ObjectRef& ref,

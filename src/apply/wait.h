@@ -16,15 +16,23 @@ namespace mist::apply {
 struct AwaitedObject {
   ObjectKey key;
   kube::ResourceInfo resource;
+  std::optional<Duration> timeout = {};  ///< its own (mistletoe.dev/timeout)
 };
 
-/// What a plan's objects need waiting for: those whose kinds have a readiness rule.
+/// What a plan's objects need waiting for: those that is_worth_waiting().
 std::vector<AwaitedObject> awaited_objects(const Plan& plan);
 
-/// Until every object is ready. Errors: Timeout, naming each object that isn't ready and why; Invalid when
-/// one failed for good (a Job, a Deployment past its progress deadline); Cancelled.
-Status wait_until_ready(kube::Client& client, const std::string& part_of,
-                        const std::vector<AwaitedObject>& objects, EventSink& events, const Context& context);
+struct WaitOptions {
+  Duration timeout = std::chrono::minutes(5);  ///< of objects without one of their own
+  bool diagnose = true;                        ///< look for root causes (root_cause.h) when it fails
+};
+
+/// Until every object is ready. Errors: Timeout, naming each object whose time is over and why it isn't
+/// ready; Invalid when one failed for good (a Job, a Deployment past its progress deadline); Cancelled.
+/// Timeout and Invalid carry a diagnosis; reading what it needs takes at most ten seconds more.
+Status wait_until_ready(kube::Client& client, const release::ReleaseId& release,
+                        const std::vector<AwaitedObject>& objects, const WaitOptions& options,
+                        EventSink& events, const Context& context);
 
 /// Until one object's state satisfies `done` (called with null when the object is absent).
 Status wait_for(kube::Client& client, const kube::ObjectRef& ref,

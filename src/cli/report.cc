@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/diagnosis_tree.h"
 #include "cli/display_width.h"
 #include "cli/style.h"
 
@@ -36,8 +37,12 @@ class Painter {
   void draw(const Error& error, int depth) {
     if (error.where) place(*error.where, depth + 1);
     block("because: ", Tone::Strong, error.because, depth + 1);
+    const Diagnosis* diagnosis = diagnosis_of(error);
+    if (diagnosis != nullptr) {
+      for (const std::string& text : diagnosis_lines(*diagnosis, color_)) line(depth + 1, text);
+    }
     for (const std::string& frame : error.frames) line(depth + 1, one_line(frame));
-    if (error.cause) cause(*error.cause, depth + 1);
+    if (error.cause && diagnosis == nullptr) cause(*error.cause, depth + 1);
     block("try: ", Tone::Good, error.hint, depth + 1);
   }
 
@@ -145,13 +150,15 @@ Value fields(const Error& error, int depth) {
   Value frames{Value::Array{}};
   for (const std::string& frame : error.frames)
     frames.push_back(Value::object({{"text", Value(bounded(frame))}}));
-  const bool more = error.cause && depth < kMaxCauses;
+  const Diagnosis* diagnosis = diagnosis_of(error);  // it stands in the cause's place
+  const bool more = error.cause && diagnosis == nullptr && depth < kMaxCauses;
   return Value::object({{"kind", Value(to_string(error.kind))},
                         {"message", Value(bounded(error.message))},
                         {"where", where_to_value(error.where)},
                         {"because", text_or_null(error.because)},
                         {"frames", std::move(frames)},
                         {"hint", text_or_null(error.hint)},
+                        {"diagnosis", diagnosis != nullptr ? diagnosis_to_value(*diagnosis) : Value()},
                         {"cause", more ? fields(*error.cause, depth + 1) : Value()}});
 }
 

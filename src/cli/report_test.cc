@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/diagnosis.h"
 #include "encoding/json.h"
 
 namespace mist::cli {
@@ -33,6 +34,42 @@ TEST(Report, ShowsEveryField) {
             "    because: connection refused\n"
             "  try: mistctl inspect package ./shop\n"
             "    shows what it accepts\n");
+}
+
+Error diagnosed_error() {
+  Diagnosis container{.kind = "container",
+                      .name = "main",
+                      .state = "CrashLoopBackOff, 7 restarts: ended with exit code 1",
+                      .reason = "CrashLoopBackOff",
+                      .exit_code = 1,
+                      .log = {"starting", "\x1b[31mpanic\x1b[0m: no database"},
+                      .log_is_previous = true};
+  Diagnosis pod{
+      .kind = "Pod",
+      .name = "shop/api-1",
+      .state = "Running, not ready",
+      .events = {{.warning = true, .reason = "BackOff", .message = "Back-off\nrestarting", .count = 5}},
+      .notes = {"2 more pods like it"},
+      .children = {container}};
+  Diagnosis other{.kind = "Job", .name = "shop/once", .state = "DeadlineExceeded"};
+  Diagnosis root{
+      .kind = "Release", .name = "shop/web", .state = "2 objects are not ready", .children = {pod, other}};
+  Error failure = error(ErrorKind::Timeout, "2 objects are not ready after 5m00s");
+  return diagnosed(std::move(failure), std::move(root));
+}
+
+TEST(Report, DrawsADiagnosisAsATreeWithHarmlessText) {
+  EXPECT_EQ(render_error(diagnosed_error(), false),
+            "error: 2 objects are not ready after 5m00s\n"
+            "  Release shop/web: 2 objects are not ready\n"
+            "  ├─ Pod shop/api-1: Running, not ready\n"
+            "  │  │  event BackOff (5 times): Back-off restarting\n"
+            "  │  │  (2 more pods like it)\n"
+            "  │  └─ container main: CrashLoopBackOff, 7 restarts: ended with exit code 1\n"
+            "  │     last log │ starting\n"
+            "  │     last log │ \\x1b[31mpanic\\x1b[0m: no database\n"
+            "  └─ Job shop/once: DeadlineExceeded\n");
+  EXPECT_NE(render_error(diagnosed_error(), true).find("\x1b["), std::string::npos);
 }
 
 TEST(Report, ColorsOnlyAddSequences) {
@@ -85,9 +122,9 @@ TEST(Report, JsonHasTheSameFields) {
       R"("where":{"file":"values.yaml","line":12,"column":13,"excerpt":"  replicas: many"},)"
       R"("because":"admission webhook denied it:\nno \u001b[31mred\u001b[0m things",)"
       R"("frames":[{"text":"while applying Deployment shop/api"},{"text":"while installing shop"}],)"
-      R"("hint":"mistctl inspect package ./shop\nshows what it accepts",)"
+      R"("hint":"mistctl inspect package ./shop\nshows what it accepts","diagnosis":null,)"
       R"("cause":{"kind":"Retryable","message":"cannot connect to 127.0.0.1:1","where":null,)"
-      R"("because":"connection refused","frames":[],"hint":null,"cause":null}}})");
+      R"("because":"connection refused","frames":[],"hint":null,"diagnosis":null,"cause":null}}})");
 }
 
 TEST(Report, ExitCodesFollowTheKind) {

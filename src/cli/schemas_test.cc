@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/diagnosis.h"
 #include "cli/commands.h"
 #include "cli/report.h"
 #include "encoding/json.h"
@@ -55,6 +56,27 @@ TEST_F(Schemas, OfErrors) {
                             .caused_by(error(ErrorKind::Internal, "deeper")
                                            .at({.file = "there", .line = 0, .column = 0, .excerpt = {}}));
   expect_valid(error_to_value(failure, ExitCode::Failed), "error.schema.json");
+
+  const Error not_ready = diagnosed(
+      error(ErrorKind::Timeout, "1 object is not ready"),
+      Diagnosis{.kind = "Release",
+                .name = "shop/web",
+                .state = {},
+                .children = {{.kind = "container",
+                              .name = "main",
+                              .state = "ended with exit code 1",
+                              .reason = "Error",
+                              .exit_code = 1,
+                              .events = {{.warning = true, .reason = "BackOff", .message = "m", .count = 2}},
+                              .log = {"last words"},
+                              .log_is_previous = true,
+                              .notes = {"a note"}}}});
+  const Value printed_diagnosis = error_to_value(not_ready, ExitCode::Failed);
+  expect_valid(printed_diagnosis, "error.schema.json");
+  const Value* container = printed_diagnosis.at_path({"error", "diagnosis", "children"});
+  ASSERT_NE(container, nullptr);
+  EXPECT_EQ(container->as_array()[0].find("exitCode")->as_int(), 1);
+  EXPECT_EQ(container->as_array()[0].find("log")->as_array()[0].string_at("text"), "last words");
 }
 
 }  // namespace

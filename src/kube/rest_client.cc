@@ -285,4 +285,27 @@ Status RestClient::watch(const ResourceInfo& resource, const ListOptions& option
   return watcher.run(handler, context);
 }
 
+Status RestClient::pod_log(const std::string& ns, const std::string& pod, const PodLogOptions& options,
+                           const LogPiece& piece, const Context& context) {
+  const ObjectRef ref{{{"", "v1", "Pod"}, "pods", true, {}}, ns, pod};
+  const Asked what = asked("read the log of", display(ref));
+  Query query;
+  if (!options.container.empty()) query.emplace_back("container", options.container);
+  if (options.previous) query.emplace_back("previous", "true");
+  if (options.follow) query.emplace_back("follow", "true");
+  if (options.tail_lines >= 0) query.emplace_back("tailLines", std::to_string(options.tail_lines));
+  if (options.limit_bytes > 0) query.emplace_back("limitBytes", std::to_string(options.limit_bytes));
+  http::Request wire = request("GET", object_path(ref) + "/log", query, "text/plain, */*");
+  // A container may be silent for long; without follow the server answers at once.
+  wire.idle_timeout = options.follow ? std::chrono::hours(24) : options_.request_timeout;
+  wire.repeat = Repeat::Unsafe;  // a second try would repeat what was handed on
+  const Context bounded = options.follow ? context : context.with_timeout(options_.request_timeout);
+  auto response = transport_->stream(wire, piece, bounded);
+  if (!response)
+    return std::move(response).error().with_frame(
+        fmt::format("while trying to {} {} on {}", what.verb, what.object, what.server));
+  if (response->status < 200 || response->status > 299) return answer_error(*response, what);
+  return {};
+}
+
 }  // namespace mist::kube

@@ -16,6 +16,7 @@
 #include "kube/api_status.h"
 #include "kube/client.h"
 #include "kube/discovery.h"
+#include "kube/pod_log.h"
 
 namespace mist::kube {
 
@@ -29,7 +30,7 @@ struct RestOptions {
   Duration request_timeout = std::chrono::seconds(60);
 };
 
-class RestClient final : public Client {
+class RestClient final : public Client, public PodLogs {
  public:
   /// References must outlive the client.
   struct World {
@@ -62,6 +63,8 @@ class RestClient final : public Client {
   Result<Value> remove(const ObjectRef& ref, const DeleteOptions& options, const Context& context) override;
   Status watch(const ResourceInfo& resource, const ListOptions& options, const WatchHandler& handler,
                const Context& context) override;
+  Status pod_log(const std::string& ns, const std::string& pod, const PodLogOptions& options,
+                 const LogPiece& piece, const Context& context) override;
   const std::string& default_namespace() const override { return options_.default_namespace; }
   std::string describe() const override;
 

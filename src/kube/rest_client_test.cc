@@ -70,6 +70,34 @@ TEST_F(RestClientTest, ApplySendsAnApplyPatch) {
   EXPECT_THAT(events.texts, ElementsAre("Deployment shop/api: spec.x is deprecated"));
 }
 
+TEST_F(RestClientTest, LogsArriveInPiecesAndRefusalsAreErrors) {
+  web->reply(200, "one\ntwo\n", {{"Content-Type", "text/plain"}});
+  std::string text;
+  const auto piece = [&](std::string_view part) {
+    text += part;
+    return true;
+  };
+  ASSERT_TRUE(client
+                  .pod_log("shop", "api-1",
+                           {.container = "main", .previous = true, .tail_lines = 10, .limit_bytes = 1024},
+                           piece, {})
+                  .ok());
+  EXPECT_EQ(text, "one\ntwo\n");
+  EXPECT_EQ(last().url,
+            "https://h:6443/base/api/v1/namespaces/shop/pods/api-1/"
+            "log?container=main&previous=true&tailLines=10&limitBytes=1024");
+  EXPECT_EQ(last().repeat, http::Repeat::Unsafe);
+  web->reply(400, R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"BadRequest","code":400,)"
+                  R"("message":"container \"main\" in pod \"api-1\" is waiting to start"})");
+  text.clear();
+  const Status refused = client.pod_log("shop", "api-1", {.follow = true}, piece, {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Invalid);
+  EXPECT_THAT(refused.error().to_line(), HasSubstr("waiting to start"));
+  EXPECT_EQ(text, "");
+  EXPECT_THAT(last().url, HasSubstr("follow=true"));
+}
+
 TEST_F(RestClientTest, OnlyWhatMayBeRepeatedIsMarkedSo) {
   web->otherwise([](const http::Request&, const Context&) {
     return http::Response{.status = 200, .headers = {}, .body = std::string(kObject)};

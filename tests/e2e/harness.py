@@ -245,13 +245,14 @@ def secret(name, value="hidden-value", **metadata):
             "data": {"password": base64.b64encode(value.encode()).decode()}}
 
 
-def workload(kind, name, state=None, replicas=1, **spec):
-    """A Deployment, StatefulSet, DaemonSet or Job whose Pods behave as devcluster's annotation says."""
+def workload(kind, name, state=None, replicas=1, annotations=None, pod_spec=None, **spec):
+    """A Deployment, StatefulSet, DaemonSet or Job whose Pods behave as devcluster's annotations say."""
     labels = {"app": name}
     pod = {"metadata": {"labels": labels},
            "spec": {"containers": [{"name": "main", "image": "example.com/main:1"}]}}
-    if state:
-        pod["metadata"]["annotations"] = {"mistletoe.dev/dev-state": state}
+    if state or annotations:
+        pod["metadata"]["annotations"] = {**({"mistletoe.dev/dev-state": state} if state else {}), **(annotations or {})}
+    pod["spec"].update(pod_spec or {})
     if kind == "Job":
         pod["spec"]["restartPolicy"] = "Never"
         return {"apiVersion": "batch/v1", "kind": kind, "metadata": {"name": name}, "spec": {"template": pod, **spec}}

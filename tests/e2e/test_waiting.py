@@ -1,5 +1,7 @@
 """--wait: until what a release brings really runs, and why not when it doesn't."""
-from harness import check, config_map, contains, equal, test, workload
+import json
+
+from harness import check, config_map, contains, equal, kubeconfig_text, test, workload
 
 
 def claim_template(name):
@@ -48,17 +50,175 @@ def a_deployment_that_is_never_ready_is_named_with_its_reason(t):
     equal(t.run("status", "shop", "-o", "json").json["status"], "deployed")
 
 
+def pod_of(t, app):
+    return next(iter(t.kube.list("Pod", t.ns, f"app={app}")), None)
+
+
+def reason_of(pod):
+    """Why the first container waits or ended."""
+    states = (pod or {}).get("status", {}).get("containerStatuses", [{}])[0].get("state", {})
+    return next((state.get("reason") for state in states.values()), None)
+
+
+def has_event(t, uid, reason):
+    return any(e["reason"] == reason for e in t.kube.list("Event", t.ns) if e["involvedObject"].get("uid") == uid)
+
+
+def explained(t, objects, until, release="shop", says=(), **options):
+    """What a wait says of objects after the cluster has shown what is wrong with them: (text, diagnosis)."""
+    t.run("install", release, "-p", t.package("p", *objects))
+    until()
+    # Something new, so that there is something to do and to wait for.
+    package = t.package("p", *objects, config_map("more"))
+    text = t.refused("upgrade", release, "-p", package, "--wait", "--timeout", "5s", says=says, **options).err
+    text = text[text.index("error: "):]  # without the progress before it
+    package = t.package("p", *objects, config_map("even-more"))
+    failed = t.run("upgrade", release, "-p", package, "--wait", "--timeout", "5s", "-o", "json", code=1, **options)
+    report = json.loads(failed.err[failed.err.index('{"kind":"Error"'):])["error"]
+    return text, report
+
+
+def child(node, *path):
+    """Down a diagnosis by the beginnings of names."""
+    for step in path:
+        found = [c for c in node["children"] if f"{c['kind']} {c['name']}".startswith(step)]
+        equal(len(found), 1, f"children {step} of {node['name']}: {[c['name'] for c in node['children']]}")
+        node = found[0]
+    return node
+
+
 @test
-def an_image_that_cannot_be_pulled_is_the_reason(t):
-    package = t.package("p", workload("Deployment", "sick", "image-pull-backoff"))
-    t.refused("install", "shop", "-p", package, "--wait", "--timeout", "4s", says=["Deployment", "sick"])
+def each_failure_of_a_pod_is_explained_down_to_its_container(t):
+    limits = [{"name": "main", "image": "example.com/main:1", "resources": {"limits": {"memory": "64Mi"}}}]
+    log = {"mistletoe.dev/dev-exit-code": "3", "mistletoe.dev/dev-log": "first\n" + "\n".join(
+        f"line {i}" for i in range(20)) + "\n\x1b[31mpanic\x1b[0m: no database"}
+    objects = [
+        workload("Deployment", "image", "image-pull-backoff"),
+        workload("Deployment", "crash", "crash-loop", annotations=log, replicas=2),
+        workload("StatefulSet", "hungry", "oom", pod_spec={"containers": limits}),
+        workload("DaemonSet", "agent", "crash-loop"),
+        workload("Deployment", "nowhere", pod_spec={"nodeSelector": {"disk": "none"}}),
+        workload("Deployment", "fine")]
+
+    def shown():
+        for app, reason in [("image", "ImagePullBackOff"), ("crash", "CrashLoopBackOff"), ("hungry", "CrashLoopBackOff"),
+                            ("agent", "CrashLoopBackOff")]:
+            t.kube.wait(f"{app} fails", lambda: reason_of(pod_of(t, app)) == reason)
+        for app, event in [("image", "Failed"), ("crash", "BackOff"), ("nowhere", "FailedScheduling")]:
+            t.kube.wait(f"{app} has its event", lambda: has_event(t, pod_of(t, app)["metadata"]["uid"], event))
+        t.kube.wait("both crash", lambda: [reason_of(p) for p in t.kube.list("Pod", t.ns, "app=crash")] == ["CrashLoopBackOff"] * 2)
+
+    text, report = explained(t, objects, shown, says=["5 objects are not ready after 5.0s"])
+    equal(report["kind"], "Timeout")
+    tree = report["diagnosis"]
+    equal((tree["kind"], tree["name"]), ("Release", f"{t.ns}/shop"))
+    equal(len(tree["children"]), 5, "objects that are not ready")
+
+    pod = child(tree, f"Deployment {t.ns}/image", "ReplicaSet", "Pod")
+    equal([e["reason"] for e in pod["events"]], ["Failed"])
+    container = child(pod, "container main")
+    equal((container["reason"], container["exitCode"], container["log"]), ("ImagePullBackOff", None, []))
+    contains(json.dumps(container["notes"]), "example.com/main:1")
+
+    pod = child(tree, f"Deployment {t.ns}/crash", "ReplicaSet", "Pod")
+    equal([note["text"] for note in pod["notes"]], ["1 more pod like it"], "of two pods that fail alike one is shown")
+    container = child(pod, "container main")
+    equal((container["reason"], container["exitCode"], container["logIsPrevious"]), ("CrashLoopBackOff", 3, True))
+    equal([line["text"] for line in container["log"]],
+          [f"line {i}" for i in range(11, 20)] + ["\x1b[31mpanic\x1b[0m: no database"], "the last ten lines")
+
+    container = child(tree, f"StatefulSet {t.ns}/hungry", "Pod", "container main")
+    equal((container["reason"], container["exitCode"]), ("OOMKilled", 137))
+    contains(container["state"], "its limit of 64Mi")
+    equal(child(tree, f"DaemonSet {t.ns}/agent", "Pod", "container main")["exitCode"], 1)
+
+    pod = child(tree, f"Deployment {t.ns}/nowhere", "ReplicaSet", "Pod")
+    equal(pod["reason"], "Unschedulable")
+    contains(pod["state"], "no node takes it", "node")
+    contains(json.dumps(pod["events"]), "FailedScheduling")
+
+    contains(text, "└─ ", "last log │ line 19", "\\x1b[31mpanic\\x1b[0m: no database", "ended with exit code 3",
+             "killed because it used more memory than its limit of 64Mi", "ImagePullBackOff", "FailedScheduling",
+             "try: mend the cause")
+    check("\x1b" not in text, "control characters of a log on the terminal")
+    check("fine" not in text, "what is ready is named too")
+    # The record knows the cause too.
+    contains(t.run("status", "shop").out, "CrashLoopBackOff")
+
+
+@test
+def a_quota_that_refuses_pods_and_a_claim_without_volume_are_explained(t):
+    t.kube.create("ResourceQuota", t.ns, {"metadata": {"name": "few"}, "spec": {"hard": {"pods": "1"}}})
+    t.kube.wait("the quota counts", lambda: (t.kube.get("ResourceQuota", t.ns, "few").get("status") or {}).get("used"))
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+             "metadata": {"name": "files", "annotations": {"mistletoe.dev/dev-state": "pending"}},
+             "spec": claim_template("files")["spec"]}
+    volume = {"volumes": [{"name": "files", "persistentVolumeClaim": {"claimName": "files"}}]}
+    objects = [claim, workload("Deployment", "web", replicas=2, pod_spec=volume)]
+
+    def shown():
+        t.kube.wait("a pod is refused", lambda: any(
+            e["reason"] == "FailedCreate" and "quota" in e["message"] for e in t.kube.list("Event", t.ns)))
+        t.kube.wait("no node takes the other", lambda: pod_of(t, "web") and has_event(
+            t, pod_of(t, "web")["metadata"]["uid"], "FailedScheduling"))
+        t.kube.wait("the claim waits", lambda: has_event(
+            t, t.kube.get("PersistentVolumeClaim", t.ns, "files")["metadata"]["uid"], "ExternalProvisioning"))
+
+    text, report = explained(t, objects, shown)
+    pod = child(report["diagnosis"], f"Deployment {t.ns}/web", "ReplicaSet", "Pod")
+    claims = child(pod, f"PersistentVolumeClaim {t.ns}/files")
+    contains(json.dumps(claims["events"]), "ExternalProvisioning")
+    contains(json.dumps(child(report["diagnosis"], f"PersistentVolumeClaim {t.ns}/files")["events"]), "ExternalProvisioning")
+    contains(text, "it is not bound yet")
+    # Without any pod, only the ReplicaSet's events tell.
+    t.run("uninstall", "shop", "--yes", "--wait", "--delete-pvcs")
+    t.kube.wait("the pods are gone", lambda: not t.kube.list("Pod", t.ns))
+    t.kube.request("PATCH", t.kube.path("ResourceQuota", t.ns, "few"), {"spec": {"hard": {"pods": "0"}}},
+                   "application/merge-patch+json")
+    t.kube.wait("none is allowed", lambda: t.kube.get("ResourceQuota", t.ns, "few")["status"]["hard"]["pods"] == "0")
+
+    def refused():
+        sets = t.kube.list("ReplicaSet", t.ns, "app=alone")
+        return sets and has_event(t, sets[0]["metadata"]["uid"], "FailedCreate")
+
+    text, report = explained(t, [workload("Deployment", "alone")],
+                             lambda: t.kube.wait("its pod is refused", refused), release="other")
+    replica_set = child(report["diagnosis"], f"Deployment {t.ns}/alone", "ReplicaSet")
+    equal({e["reason"] for e in replica_set["events"]}, {"FailedCreate"})
+    contains(text, "FailedCreate", "exceeded quota: few")
+
+
+@test
+def what_may_not_be_read_is_a_note(t):
+    user, token = t.identity("limited")
+    t.kube.create("Role", t.ns, {"metadata": {"name": "limited"}, "rules": [
+        {"apiGroups": ["", "apps"], "resources": ["secrets", "configmaps", "deployments", "replicasets", "pods"],
+         "verbs": ["*"]}]})
+    t.kube.create("RoleBinding", t.ns, {
+        "metadata": {"name": "limited"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "limited"},
+        "subjects": [{"kind": "User", "name": user}]})
+    kubeconfig = t.file("limited", kubeconfig_text(t.kube.server, {"token": token}, t.kube.ca, t.ns))
+    _, report = explained(
+        t, [workload("Deployment", "crash", "crash-loop", annotations={"mistletoe.dev/dev-log": "hidden"})],
+        lambda: t.kube.wait("it fails", lambda: reason_of(pod_of(t, "crash")) == "CrashLoopBackOff"),
+        kubeconfig=kubeconfig)
+    pod = child(report["diagnosis"], f"Deployment {t.ns}/crash", "ReplicaSet", "Pod")
+    contains(json.dumps(pod["notes"]), "its events may not be read", "forbidden")
+    container = child(pod, "container main")
+    contains(json.dumps(container["notes"]), "its log may not be read", "forbidden")
+    equal((container["exitCode"], container["log"]), (1, []))
 
 
 @test
 def a_failing_job_fails_at_once(t):
-    package = t.package("p", workload("Job", "broken", "fail", backoffLimit=0), config_map("fine"))
+    package = t.package("p", workload("Job", "broken", "fail", backoffLimit=0, annotations={
+        "mistletoe.dev/dev-exit-code": "7", "mistletoe.dev/dev-log": "select * from nowhere"}), config_map("fine"))
     # Far longer than the test may take: it must not wait for it.
-    t.refused("install", "shop", "-p", package, "--wait", "--timeout", "10m", says=["Job", "broken", "BackoffLimit"])
+    failed = t.refused("install", "shop", "-p", package, "--wait", "--timeout", "10m",
+                       says=["Job", "broken failed", "BackoffLimit"])
+    # The Job fails when its pod has: that is in the tree, with its last words.
+    contains(failed.err, "container main: ended with exit code 7", "log │ select * from nowhere")
     equal(health(t, "shop")["Job/broken"], "failed")
 
 
@@ -115,3 +275,85 @@ def a_kind_that_nobody_defines_writes_nothing(t):
     t.refused("install", "shop", "-p", t.package("p", config_map("fine"), custom("Nothing", "one")),
               says=["Nothing", "e2e.example.com", "00001.yaml:1"])
     equal((t.owned("shop"), t.record("shop")), (set(), []), "written")
+
+
+def set_status(t, plural, name, status):
+    t.kube.checked("PATCH", f"/apis/e2e.example.com/v1/namespaces/{t.ns}/{plural}/{name}", {"status": status},
+                   "application/merge-patch+json")
+
+
+def defined(t, plural, kind):
+    """A kind of its own, served."""
+    t.kube.create("CustomResourceDefinition", None, definition(plural, kind))
+    t.cleanup(lambda: t.kube.delete("CustomResourceDefinition", None, f"{plural}.e2e.example.com"))
+    t.kube.wait("the kind is served", lambda: t.kube.request(
+        "GET", f"/apis/e2e.example.com/v1/namespaces/{t.ns}/{plural}")[0] == 200)
+
+
+@test
+def custom_resources_are_ready_by_condition_or_by_annotation(t):
+    defined(t, "engines", "Engine")
+    by_annotation = custom("Engine", "by-annotation")
+    by_annotation["metadata"]["annotations"] = {"mistletoe.dev/ready-when": "{.status.phase}=Running"}
+    package = t.package("p", custom("Engine", "by-condition"), by_annotation)
+    starting = {"conditions": [{"type": "Ready", "status": "False", "reason": "Starting", "message": "be patient"}]}
+    t.run("install", "shop", "-p", package)
+    set_status(t, "engines", "by-condition", starting)
+    set_status(t, "engines", "by-annotation", {"phase": "Pending"})
+    equal(health(t, "shop"), {"Engine/by-condition": "in progress", "Engine/by-annotation": "in progress"})
+    package = t.package("p", custom("Engine", "by-condition"), by_annotation, config_map("more"))
+    t.refused("upgrade", "shop", "-p", package, "--wait", "--timeout", "5s",
+              says=["2 objects are not ready after 5.0s", "it is not Ready: Starting: be patient",
+                    "{.status.phase} is Pending, not Running"])
+    # They become ready while it waits.
+    package = t.package("p", custom("Engine", "by-condition"), by_annotation, config_map("even-more"))
+    waiting = t.start("upgrade", "shop", "-p", package, "--wait", "--timeout", "5m")
+    t.kube.wait("it was written", lambda: t.kube.get("ConfigMap", t.ns, "even-more"))
+    set_status(t, "engines", "by-condition", {"conditions": [{"type": "Ready", "status": "True"}]})
+    set_status(t, "engines", "by-annotation", {"phase": "Running"})
+    t.finish(waiting, 0)
+    equal(set(health(t, "shop").values()), {"ready"})
+
+
+@test
+def annotations_that_cannot_be_read_write_nothing(t):
+    bad = config_map("bad")
+    bad["metadata"]["annotations"] = {"mistletoe.dev/ready-when": "{.status.phase=Running"}
+    t.refused("install", "shop", "-p", t.package("p", config_map("fine"), bad),
+              says=["mistletoe.dev/ready-when can't be read", "00001.yaml:", "is no JSONPath"])
+    bad["metadata"]["annotations"] = {"mistletoe.dev/timeout": "ten minutes"}
+    t.refused("install", "shop", "-p", t.package("p", config_map("fine"), bad),
+              says=["mistletoe.dev/timeout can't be read", "00001.yaml:", "10m"])
+    equal((t.owned("shop"), t.record("shop")), (set(), []), "written")
+
+
+@test
+def one_watch_for_each_kind_and_namespace_however_many_objects(t):
+    other = t.namespace("b")
+    objects = [workload("Deployment", f"web-{i}") for i in range(12)] + [workload("Job", f"once-{i}") for i in range(6)]
+    for item in objects[:4]:
+        item["metadata"]["namespace"] = other
+    package = t.package("p", *objects)
+    mark = t.mark()
+    t.run("install", "shop", "-p", package, "--wait", "--timeout", "5m")
+    requests = t.requests(mark)
+    watches = sorted(r.path for r in requests if r.verb == "watch")
+    equal(watches, sorted([f"/apis/apps/v1/namespaces/{t.ns}/deployments", f"/apis/apps/v1/namespaces/{other}/deployments",
+                           f"/apis/batch/v1/namespaces/{t.ns}/jobs"]), "watches")
+    for path in set(watches):
+        # One to look what there is, one before the watch.
+        check(sum(r.path == path and r.verb == "list" for r in requests) <= 3, "lists of", path, requests)
+    equal([r for r in requests if r.verb == "get" and r.resource in ("deployments", "jobs", "pods")], [], "polling")
+
+
+@test
+def a_claim_that_binds_late_is_ready_and_an_own_timeout_counts(t):
+    late = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "late"},
+            "spec": {**claim_template("late")["spec"], "storageClassName": "wait-for-first-consumer"}}
+    t.run("install", "shop", "-p", t.package("p", late), "--wait", "--timeout", "5m")
+    status = t.run("status", "shop", "-o", "json").json["objects"]
+    equal([(o["health"], o["detail"]) for o in status], [("ready", "it binds when a pod uses it")])
+    slow = workload("Deployment", "slow", "never-ready")
+    slow["metadata"]["annotations"] = {"mistletoe.dev/timeout": "2s"}
+    t.refused("install", "web", "-p", t.package("q", slow), "--wait", "--timeout", "10m",
+              says=["1 object is not ready after 2.0s", "slow"])

@@ -3,9 +3,11 @@ package stages
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,6 +39,14 @@ func allStages(t *testing.T) []*internalversion.Stage {
 // play lets a Pod that was just scheduled run through the stages until none applies.
 // In each state at most one may apply: kwok would throw dice.
 func play(t *testing.T, policy corev1.RestartPolicy, devState string) (*corev1.Pod, []string) {
+	annotations := map[string]string{}
+	if devState != "" {
+		annotations["mistletoe.dev/dev-state"] = devState
+	}
+	return playAnnotated(t, policy, annotations)
+}
+
+func playAnnotated(t *testing.T, policy corev1.RestartPolicy, annotations map[string]string) (*corev1.Pod, []string) {
 	ctx := context.Background()
 	podStages := slices.DeleteFunc(allStages(t), func(s *internalversion.Stage) bool { return s.Spec.ResourceRef.Kind != "Pod" })
 	lc, err := lifecycle.NewLifecycle(podStages)
@@ -54,8 +64,9 @@ func play(t *testing.T, policy corev1.RestartPolicy, devState string) (*corev1.P
 		Status: corev1.PodStatus{Phase: corev1.PodPending,
 			Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}}},
 	}
-	if devState != "" {
-		pod.Annotations = map[string]string{"mistletoe.dev/dev-state": devState}
+	devState := annotations["mistletoe.dev/dev-state"]
+	if len(annotations) > 0 {
+		pod.Annotations = annotations
 	}
 	var played []string
 	for len(played) < 5 {
@@ -121,6 +132,8 @@ func TestPodsEndWhereTheirSpecAndAnnotationSay(t *testing.T) {
 		{always, "fail", corev1.PodRunning, false, "CrashLoopBackOff"},
 		{always, "crash-loop", corev1.PodRunning, false, "CrashLoopBackOff"},
 		{never, "crash-loop", corev1.PodRunning, false, "CrashLoopBackOff"},
+		{always, "oom", corev1.PodRunning, false, "CrashLoopBackOff"},
+		{never, "oom", corev1.PodFailed, false, "exit 137 OOMKilled"},
 		{always, "image-pull-backoff", corev1.PodPending, false, "ImagePullBackOff"},
 		{never, "image-pull-backoff", corev1.PodPending, false, "ImagePullBackOff"},
 		{always, "pending", corev1.PodPending, false, ""},
@@ -147,6 +160,24 @@ func TestPodsEndWhereTheirSpecAndAnnotationSay(t *testing.T) {
 	}
 }
 
+func TestTheLastEndOfACrashLoopIsAsAnnotated(t *testing.T) {
+	for _, c := range []struct {
+		annotations map[string]string
+		code        int32
+		reason      string
+	}{
+		{map[string]string{"mistletoe.dev/dev-state": "crash-loop"}, 1, "Error"},
+		{map[string]string{"mistletoe.dev/dev-state": "crash-loop", "mistletoe.dev/dev-exit-code": "42"}, 42, "Error"},
+		{map[string]string{"mistletoe.dev/dev-state": "oom"}, 137, "OOMKilled"},
+	} {
+		pod, _ := playAnnotated(t, corev1.RestartPolicyAlways, c.annotations)
+		last := pod.Status.ContainerStatuses[0].LastTerminationState.Terminated
+		if last == nil || last.ExitCode != c.code || last.Reason != c.reason {
+			t.Errorf("%v: %v", c.annotations, last)
+		}
+	}
+}
+
 func isReady(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
@@ -161,7 +192,7 @@ func describe(s corev1.ContainerState) string {
 		if s.Terminated.ExitCode == 0 {
 			return "exit 0"
 		}
-		return "exit 1"
+		return strings.TrimSuffix(fmt.Sprintf("exit %d %s", s.Terminated.ExitCode, s.Terminated.Reason), " Error")
 	case s.Waiting != nil:
 		return s.Waiting.Reason
 	}

@@ -1,0 +1,170 @@
+#include "apply/wait.h"
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/diagnosis.h"
+#include "encoding/yaml.h"
+#include "testing/fake_cluster.h"
+
+namespace mist::apply {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Hands on what objects become, so that a test can act when something was seen.
+class Seen final : public EventSink {
+ public:
+  explicit Seen(std::function<void(const ObjectProgress&)> act = {}) : act_(std::move(act)) {}
+  void message(const Message&) override {}
+  void began(const ActivityBegan&) override {}
+  void ended(const ActivityEnded&) override {}
+  void object(const ObjectProgress& event) override {
+    if (act_) act_(event);
+  }
+
+ private:
+  std::function<void(const ObjectProgress&)> act_;
+};
+
+struct Wait : ::testing::Test {
+  Wait() {
+    for (const std::string_view ns : {"shop", "other", "elsewhere"})
+      cluster.put(*encoding::parse_yaml(
+          fmt::format("{{apiVersion: v1, kind: Namespace, metadata: {{name: {}}}}}", ns)));
+    cluster.register_kind(kind);
+  }
+  AwaitedObject widget(std::string_view name, std::string_view phase, std::string_view ns = "shop",
+                       std::optional<Duration> timeout = {}) {
+    auto object = *encoding::parse_yaml(fmt::format(
+        "{{apiVersion: example.com/v1, kind: Widget, metadata: {{name: {}, namespace: {}, annotations: "
+        "{{mistletoe.dev/ready-when: '{{.status.phase}}=Running'}}}}, status: {{phase: {}}}}}",
+        name, ns, phase));
+    object["metadata"]["labels"].set(release::kPartOfLabel, release::apply_set_id(id));
+    cluster.put(object);
+    return {{kind.gvk.group_kind(), std::string(ns), std::string(name)}, kind, timeout};
+  }
+  void set_phase(const AwaitedObject& object, std::string_view phase) {
+    cluster.set_status(object.key, encoding::Value::object({{"phase", phase}}));
+  }
+  Status wait(const std::vector<AwaitedObject>& objects, Duration timeout, EventSink& sink,
+              const Context& context = Context()) {
+    return wait_until_ready(cluster, id, objects, {.timeout = timeout}, sink, context);
+  }
+
+  testing::FakeCluster cluster;
+  Seen quiet;
+  const release::ReleaseId id{"shop", "web"};
+  const kube::ResourceInfo kind{{"example.com", "v1", "Widget"}, "widgets", true, {}};
+};
+
+TEST_F(Wait, OneWatchForEachKindAndNamespaceHoweverManyObjects) {
+  std::vector<AwaitedObject> objects;
+  for (int i = 0; i < 50; ++i)
+    objects.push_back(widget(fmt::format("w{}", i), "Pending", i % 2 == 0 ? "shop" : "other"));
+  std::atomic<int> waiting = 0;
+  // When all were seen waiting, all become ready one after another.
+  std::jthread controller;
+  Seen sink([&](const ObjectProgress& event) {
+    if (event.state != "waiting" || ++waiting != 50) return;
+    controller = std::jthread([&] {
+      for (const AwaitedObject& object : objects) set_phase(object, "Running");
+    });
+  });
+  cluster.clear_calls();
+  const Status done = wait(objects, 60s, sink);
+  EXPECT_TRUE(done.ok()) << done.error().to_line();
+  EXPECT_EQ(cluster.count("watch"), 2u);
+  EXPECT_EQ(cluster.count("list"), 2u);
+  EXPECT_EQ(cluster.count("get"), 0u);
+}
+
+TEST_F(Wait, TimeoutNamesWhatIsNotReadyAndWhy) {
+  const std::vector<AwaitedObject> objects = {widget("good", "Running"), widget("bad", "Pending")};
+  const Status done = wait(objects, 50ms, quiet);
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.error().kind, ErrorKind::Timeout);
+  EXPECT_EQ(done.error().message, "1 object is not ready after 0.0s");
+  EXPECT_EQ(done.error().because, "Widget shop/bad: {.status.phase} is Pending, not Running");
+  EXPECT_THAT(done.error().hint, HasSubstr("mistletoe.dev/timeout"));
+  const Diagnosis* diagnosis = diagnosis_of(done.error());
+  ASSERT_NE(diagnosis, nullptr);
+  EXPECT_EQ(diagnosis->name, "shop/web");
+  ASSERT_EQ(diagnosis->children.size(), 1u);
+}
+
+TEST_F(Wait, AnObjectsOwnTimeoutCountsForItAlone) {
+  // One may take longer than --timeout …
+  const AwaitedObject patient = widget("patient", "Pending", "shop", 60s);
+  std::jthread later;
+  Seen sink([&](const ObjectProgress& event) {
+    if (event.state == "waiting")
+      later = std::jthread([&] {
+        std::this_thread::sleep_for(50ms);
+        set_phase(patient, "Running");
+      });
+  });
+  const Status done = wait({patient}, 1ms, sink);
+  EXPECT_TRUE(done.ok()) << done.error().to_line();
+  // … another must be quicker, and is the only one to blame.
+  const Status late =
+      wait({widget("hasty", "Pending", "shop", 20ms), widget("other", "Pending")}, 60s, quiet);
+  ASSERT_FALSE(late.ok());
+  EXPECT_THAT(late.error().because, HasSubstr("shop/hasty"));
+  EXPECT_THAT(late.error().because, Not(HasSubstr("shop/other")));
+}
+
+TEST_F(Wait, AFailureEndsTheRestAtOnce) {
+  const AwaitedObject broken = widget("broken", "Pending"), other = widget("other", "Pending", "elsewhere");
+  auto object = *cluster.find(broken.key);
+  object.set("status",
+             *encoding::parse_yaml("{conditions: [{type: Stalled, status: 'True', reason: Stuck}]}"));
+  cluster.put(object);
+  const Status done = wait({broken, other}, 60min, quiet);
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.error().kind, ErrorKind::Invalid);
+  EXPECT_EQ(done.error().message, "Widget shop/broken failed");
+  EXPECT_EQ(done.error().because, "Widget shop/broken: Stuck");
+}
+
+TEST_F(Wait, ADeletedObjectAndAStopEndIt) {
+  const AwaitedObject object = widget("gone", "Pending");
+  std::jthread later;
+  Seen deletes([&](const ObjectProgress& event) {
+    if (event.state == "waiting") later = std::jthread([&] { cluster.drop(object.key); });
+  });
+  const Status done = wait({object}, 60min, deletes);
+  ASSERT_FALSE(done.ok());
+  EXPECT_THAT(done.error().message, HasSubstr("was deleted"));
+
+  const AwaitedObject another = widget("another", "Pending");
+  std::stop_source stop;
+  Seen stops([&](const ObjectProgress& event) {
+    if (event.state == "waiting") stop.request_stop();
+  });
+  const Status stopped = wait({another}, 60min, stops, Context(stop.get_token()));
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.error().kind, ErrorKind::Cancelled);
+  EXPECT_THAT(stopped.error().because, HasSubstr("shop/another"));
+  EXPECT_EQ(diagnosis_of(stopped.error()), nullptr) << "who stops does not want to wait for explanations";
+}
+
+TEST_F(Wait, ARefusedWatchIsTheClustersError) {
+  const AwaitedObject object = widget("w", "Pending");
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "list") return std::nullopt;
+    return error(ErrorKind::Forbidden, "cannot list widgets");
+  });
+  const Status done = wait({object}, 60min, quiet);
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.error().kind, ErrorKind::Forbidden);
+}
+
+}  // namespace
+}  // namespace mist::apply
