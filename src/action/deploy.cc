@@ -1,6 +1,7 @@
 #include "action/deploy.h"
 
 #include "action/deployment.h"
+#include "action/examine.h"
 #include "action/look.h"
 #include "action/recover.h"
 #include "action/rollback.h"
@@ -58,6 +59,7 @@ Try try_deploy(const Environment& environment, ReleaseState state, const Intent&
   const release::ReleaseId id = state.id;
   auto seen = look(environment, std::move(state), intent, options, context);
   if (!seen.ok()) return {std::move(seen).error()};
+  if (Status drawn = accept_drawn(environment, *seen); !drawn) return {std::move(drawn).error()};
   if (intent.agree) {
     if (Status agreed = intent.agree(seen->plan); !agreed) return {std::move(agreed).error()};
   }
@@ -136,6 +138,7 @@ RenderedRelease recorded_release(const Revision& revision) {
   recorded.package = revision.package;
   recorded.user_values = revision.user_values;
   recorded.recorded_options = revision.options;
+  recorded.drawn = revision.drawn;
   for (const release::RenderedObject& object : revision.objects)
     recorded.objects.push_back(without_marks(object));
   return recorded;

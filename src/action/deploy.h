@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "action/drawn.h"
 #include "action/environment.h"
 #include "apply/plan.h"
 
@@ -31,6 +32,7 @@ struct DeployOptions {
   bool replace = false;
   std::optional<release::ReleaseId> take_over_from = {};
   bool keep_adopted = false;
+  RotateSecrets rotate = {};  ///< which drawn fields may change; the render does the rotating
 
   /// Should it fail once it was journalled, return to the deployed revision; a first install is removed.
   bool rollback_on_failure = false;
@@ -59,6 +61,9 @@ struct RenderedRelease {
   encoding::Value recorded_options = {};
   /// Seed and clock that it was rendered with, for a release that isn't there yet; nullopt: the state's.
   std::optional<Birth> birth = {};
+  release::Drawn drawn = {};                         ///< what it drew; a render leaves `fields` to look()
+  std::map<std::string, SecretString> secrets = {};  ///< by name: what it asked its host for
+  RenderAgain again = {};                            ///< empty: recorded, nothing can be rendered
 };
 
 /// What is wanted for a release as it is now; called again when the release moved.

@@ -23,6 +23,7 @@ Deployment::Deployment(const Environment& environment, const Look& look, std::st
   revision_.attempt = environment.random.token(4);
   revision_.package = look.rendered.package;
   revision_.user_values = look.rendered.user_values;
+  revision_.drawn = look.rendered.drawn;
   revision_.options = recorded_options(look.options.plan_rules());
   revision_.description = look.rendered.description;
   revision_.restores = look.rendered.restores;

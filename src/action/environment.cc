@@ -61,6 +61,10 @@ Result<ReleaseState> read_release(const Environment& environment, const release:
   ReleaseState state;
   state.id = id;
   MIST_TRY(state.anchor, store.read_anchor(id, context));
+  if (!state.anchor && environment.birth) {
+    MIST_TRY(state.birth, environment.birth(id));
+    return state;
+  }
   if (!state.anchor) {
     std::array<std::byte, 32> seed;
     environment.random.fill(seed);

@@ -1,6 +1,7 @@
 #pragma once
 // What every action on a cluster needs from the world. References outlive the call; any thread.
 
+#include <functional>
 #include <string>
 
 #include "base/clock.h"
@@ -12,6 +13,12 @@
 
 namespace mist::action {
 
+/// What a release draws once, when it is born, and keeps: with it, rendering is a function of its inputs.
+struct Birth {
+  SecretString seed;         ///< 32 bytes
+  std::string frozen_clock;  ///< RFC 3339
+};
+
 struct Environment {
   kube::Client& client;
   Clock& clock;
@@ -20,12 +27,8 @@ struct Environment {
   std::string holder;  ///< who we are, for the lock: "alice@laptop pid 4711"
   Duration lock_term = std::chrono::seconds(15);
   Duration lock_wait = std::chrono::seconds(0);
-};
-
-/// What a release draws once, when it is born, and keeps: with it, rendering is a function of its inputs.
-struct Birth {
-  SecretString seed;         ///< 32 bytes
-  std::string frozen_clock;  ///< RFC 3339
+  /// Seed and clock of a release that is born now; empty: they are drawn.
+  std::function<Result<Birth>(const release::ReleaseId&)> birth = {};
 };
 
 /// The owner's part of a release as it is now: read once, then planned on, then locked under the same

@@ -1,5 +1,6 @@
 #include "action/look.h"
 
+#include "action/examine.h"
 #include "action/recorded_options.h"
 #include "apply/custom_schema.h"
 #include "apply/observe.h"
@@ -102,6 +103,7 @@ Result<Look> look(const Environment& environment, ReleaseState state, const Inte
     return {};
   }));
   MIST_TRY_VOID(make_plan(environment, result, std::move(desired), owned, context));
+  MIST_TRY_VOID(examine_drawn(environment, result, context));
   return result;
 }
 

@@ -12,7 +12,9 @@ struct Look {
   DeployOptions options;     ///< as given, with what the rendered release brings along
   apply::LiveState live;     ///< what is there of wanted and owned objects
   apply::Plan plan;
-  bool namespace_missing = false;  ///< of the release: to be created before anything else
+  std::vector<DrawnChange> drawn_changes = {};  ///< what accept_drawn() refuses; examine.h
+  std::vector<AgingCertificate> aging = {};     ///< drawn certificates that want to be drawn anew
+  bool namespace_missing = false;               ///< of the release: to be created before anything else
   /// Nothing differs: neither objects nor package nor values, and no revision is unfinished.
   bool nothing_new = false;
 };

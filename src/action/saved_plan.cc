@@ -152,6 +152,7 @@ Status same_plan(const SavedPlan& plan, const apply::Plan& now) {
 
 Result<SavedPlan> save_plan(const Environment& environment, const Look& look) {
   MIST_TRY_VOID(apply::refuse_conflicts(look.plan));
+  MIST_TRY_VOID(refuse_drawn_changes(look.drawn_changes, look.state.id));
   SavedPlan plan;
   plan.id = look.state.id;
   plan.action = look.state.deployed ? "upgrade" : "install";
@@ -167,6 +168,8 @@ Result<SavedPlan> save_plan(const Environment& environment, const Look& look) {
   plan.revision = look.plan.revision;
   plan.options = look.options;
   plan.rendered = look.rendered;
+  plan.rendered.secrets.clear();
+  plan.rendered.again = {};
   plan.rendered.objects.clear();
   for (const apply::DesiredObject& object : look.plan.desired)
     plan.rendered.objects.push_back(object.rendered);
@@ -183,6 +186,7 @@ std::string to_text(const SavedPlan& plan) {
   revision.created = plan.created;
   revision.package = plan.rendered.package;
   revision.user_values = plan.rendered.user_values;
+  revision.drawn = plan.rendered.drawn;
   revision.options = recorded_options(plan.options.plan_rules());
   revision.objects = plan.rendered.objects;
   Value::Array actions;

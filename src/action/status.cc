@@ -85,6 +85,9 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
   result.anchor = *std::move(state.anchor);
   result.deployed = std::move(state.deployed);
   result.unfinished = std::move(state.unfinished);
+  if (result.deployed)
+    result.certificates = aging_certificates(result.deployed->drawn.fields, view_of(result.deployed->objects),
+                                             environment.clock.now());
   result.locked = result.anchor.lock.has_value();
   const std::string part_of = release::apply_set_id(id);
   apply::BindingModes binding(environment.client);

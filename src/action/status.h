@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "action/drawn.h"
 #include "action/environment.h"
 #include "apply/readiness.h"
 
@@ -28,6 +29,7 @@ struct ReleaseStatus {
   std::optional<release::Revision> deployed;
   std::vector<release::Revision> unfinished;  ///< pending or failed after the deployed one
   std::vector<ObjectStatus> objects;
+  std::vector<AgingCertificate> certificates;  ///< drawn ones that should be drawn anew
   bool locked = false;
 
   std::size_t count(ObjectHealth health) const;

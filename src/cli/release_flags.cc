@@ -15,6 +15,7 @@
 #include "cli/duration.h"
 #include "cli/explain.h"
 #include "cli/output.h"
+#include "crypto/hkdf.h"
 #include "crypto/random_stream.h"
 
 namespace mist::cli {
@@ -95,6 +96,53 @@ Value actions_value(const apply::Plan& plan) {
   return Value(std::move(actions));
 }
 
+// What no other thing draws, to see what depends on the seed.
+crypto::Seed other_seed(const crypto::Seed& seed) {
+  constexpr std::string_view kInfo = "mistletoe/second-render/v1";
+  crypto::Seed other{};
+  std::ranges::copy(crypto::hkdf_sha256(seed, {}, crypto::as_bytes(kInfo), other.size()), other.begin());
+  return other;
+}
+
+action::RotateSecrets rotate_secrets(const Invocation& invocation) {
+  action::RotateSecrets rotate;
+  if (find_flag(invocation.command(), kRotateFlagList[0].name) == nullptr) return rotate;
+  for (std::string& name : invocation.texts(kRotateFlagList[0].name)) {
+    if (name == kAllSecrets)
+      rotate.all = true;
+    else
+      rotate.names.push_back(std::move(name));
+  }
+  return rotate;
+}
+
+Status set_clock(package::RenderRequest& request, const std::string& clock) {
+  if (clock.empty()) return {};
+  const auto time = parse_time(clock);
+  if (!time) return error(ErrorKind::Internal, "the record holds the time \"{}\", which is none", clock);
+  request.clock = *time;
+  return {};
+}
+
+// The same package and values, drawn otherwise; says nothing.
+Result<std::vector<release::RenderedObject>> render_variant(package::Renderer& renderer,
+                                                            const package::Source& source,
+                                                            package::RenderRequest request, WallTime birth,
+                                                            const action::RenderVariant& variant,
+                                                            const Context& context) {
+  request.quiet = true;
+  request.rotations = variant.rotations;
+  request.clock = birth;
+  MIST_TRY_VOID(set_clock(request, variant.clock));
+  if (variant.other_seed) {
+    request.seed = other_seed(request.seed);
+    // A date in every part of which it differs.
+    if (!variant.clock.empty()) request.clock += std::chrono::hours(24 * 400 + 1) + std::chrono::seconds(61);
+  }
+  MIST_TRY(package::Rendered rendered, renderer.render(source, request, context));
+  return std::move(rendered.objects);
+}
+
 }  // namespace
 
 Result<Cluster> open_cluster(const Invocation& invocation, World& world) {
@@ -144,6 +192,7 @@ action::DeployOptions deploy_options(const Invocation& invocation) {
       .prune = find_flag(invocation.command(), "delete-crds") ? prune_rules(invocation) : apply::PruneRules{},
       .adopt = given(invocation, "adopt"),
       .replace = given(invocation, "replace"),
+      .rotate = rotate_secrets(invocation),
       .rollback_on_failure = given(invocation, "rollback-on-failure"),
       .history_max = static_cast<int>(std::min<std::int64_t>(invocation.number("history-max"), 1000000))};
 }
@@ -178,6 +227,7 @@ Result<std::optional<release::ReleaseId>> take_over_from(const Invocation& invoc
 
 Result<action::DeployOptions> plan_options(const Invocation& invocation) {
   action::DeployOptions options;
+  options.rotate = rotate_secrets(invocation);
   options.create_namespace = invocation.enabled("create-namespace");
   options.force_conflicts = invocation.enabled("force-conflicts");
   options.replace = invocation.enabled("replace");
@@ -204,17 +254,58 @@ Result<package::RenderRequest> render_request(const action::ReleaseState& state,
   return request;
 }
 
+Result<RenderChoices> render_choices(const Invocation& invocation, const World& world) {
+  RenderChoices choices;
+  choices.rotate = rotate_secrets(invocation);
+  if (find_flag(invocation.command(), kClockFlagList[0].name) == nullptr ||
+      !invocation.has(kClockFlagList[0].name))
+    return choices;
+  const std::string text = invocation.text(kClockFlagList[0].name);
+  if (text == "frozen") {
+    choices.clock = "";
+  } else if (text == "now") {
+    choices.clock = format_time(world.clock.now());
+  } else if (const auto time = parse_time(text)) {
+    choices.clock = format_time(*time);
+  } else {
+    return error(ErrorKind::Usage, "--clock can't be \"{}\"", escape_controls(text))
+        .with_hint("now, frozen, or a time in UTC such as 2026-01-02T15:04:05Z");
+  }
+  return choices;
+}
+
 Result<action::RenderedRelease> render_release(package::Renderer& renderer, const package::Source& source,
                                                const action::ReleaseState& state, Value values,
-                                               kube::Client& client, const Context& context) {
+                                               kube::Client& client, const Context& context,
+                                               const RenderChoices& choices) {
   MIST_TRY(package::RenderRequest request, render_request(state, values));
-  request.capabilities = [&client, &context] { return capabilities_of(client, context); };
+  const auto known = std::make_shared<std::optional<package::Capabilities>>();
+  request.capabilities = [&client, &context, known]() -> Result<package::Capabilities> {
+    if (!*known) {
+      MIST_TRY(*known, capabilities_of(client, context));
+    }
+    return **known;
+  };
+  const release::Revision* const deployed = state.deployed ? &*state.deployed : nullptr;
+  const WallTime birth = request.clock;
+  action::RenderedRelease result{};
+  result.drawn.rotations = request.rotations = action::next_rotations(deployed, choices.rotate);
+  result.drawn.clock = choices.clock.value_or(deployed != nullptr ? deployed->drawn.clock : std::string());
+  MIST_TRY_VOID(set_clock(request, result.drawn.clock));
   MIST_TRY(package::Rendered rendered, renderer.render(source, request, context));
-  return action::RenderedRelease{
-      {source.reference, rendered.metadata.name, rendered.metadata.version, source.digest},
-      std::move(values),
-      std::move(rendered.objects),
-      std::move(rendered.message)};
+  result.package = {source.reference, rendered.metadata.name, rendered.metadata.version, source.digest};
+  result.user_values = std::move(values);
+  result.objects = std::move(rendered.objects);
+  result.message = std::move(rendered.message);
+  result.drawn.unnamed = rendered.drawn != 0;
+  for (const auto& [name, secret] : rendered.secrets) result.drawn.secrets.push_back(name);
+  for (const package::Exchange& each : rendered.asked)
+    result.drawn.asked.push_back({each.operation, each.digest.str()});
+  result.secrets = std::move(rendered.secrets);
+  result.again = [&renderer, &source, &context, request, birth](const action::RenderVariant& variant) {
+    return render_variant(renderer, source, request, birth, variant, context);
+  };
+  return result;
 }
 
 Value uninstall_report_value(const action::UninstallPlan& plan, bool dry) {

@@ -92,6 +92,31 @@ inline constexpr Flag kLockFlagList[] = {
 };
 inline constexpr FlagGroup kLockFlags{"Lock flags", kLockFlagList};
 
+inline constexpr Flag kClockFlagList[] = {
+    {.name = "clock",
+     .type = FlagType::Text,
+     .value = "TIME",
+     .help = "What the package is told the time is: now, frozen (when the release was born) or "
+             "2026-01-02T15:04:05Z; it stays so until it is changed"},
+};
+inline constexpr FlagGroup kClockFlags{"Clock flags", kClockFlagList};
+
+inline constexpr std::string_view kAllSecrets = "*";
+inline constexpr Flag kRotateFlagList[] = {
+    {.name = "rotate-secrets",
+     .type = FlagType::Texts,
+     .value = "NAME",
+     .help = "Draw the package's secret of that name anew, or all of them",
+     .implied = kAllSecrets},
+};
+inline constexpr FlagGroup kRotateFlags{"Secrets flags", kRotateFlagList};
+
+inline constexpr Flag kSeedFileFlag{.name = "seed-file",
+                                    .type = FlagType::Text,
+                                    .value = "FILE",
+                                    .help = "Take seed and clock from this file, as generate does",
+                                    .completion = Completion::File};
+
 /// A client of the chosen cluster with what actions need beside it.
 struct Cluster {
   std::unique_ptr<kube::Client> client;
@@ -109,11 +134,21 @@ Result<std::optional<release::ReleaseId>> take_over_from(const Invocation& invoc
 /// Of kPlanFlags and kPruneFlags, for commands that only look.
 Result<action::DeployOptions> plan_options(const Invocation& invocation);
 
+/// What a command says about seed and clock of a render; the default says nothing.
+struct RenderChoices {
+  /// RFC 3339, or empty: that of the release's birth. Nothing: as the deployed revision has it.
+  std::optional<std::string> clock = {};
+  action::RotateSecrets rotate = {};
+};
+/// From kClockFlags and kRotateFlags, where the command has them. Usage: a time that is none.
+Result<RenderChoices> render_choices(const Invocation& invocation, const World& world);
+
 /// What a render starts from: names, seed and clock of the release; without capabilities.
 Result<package::RenderRequest> render_request(const action::ReleaseState& state, encoding::Value values);
 Result<action::RenderedRelease> render_release(package::Renderer& renderer, const package::Source& source,
                                                const action::ReleaseState& state, encoding::Value values,
-                                               kube::Client& client, const Context& context);
+                                               kube::Client& client, const Context& context,
+                                               const RenderChoices& choices = {});
 
 encoding::Value deploy_report_value(const action::DeployReport& report);
 encoding::Value uninstall_report_value(const action::UninstallPlan& plan, bool dry);

@@ -12,6 +12,7 @@ const release::Revision* stored(const action::ReleaseState& state) {
 }  // namespace
 
 Status WantedRelease::prepare() {
+  MIST_TRY(choices_, render_choices(invocation_, world_));
   if (has_values(invocation_)) {
     MIST_TRY(given_, read_values(invocation_, world_));
   }
@@ -31,7 +32,7 @@ Result<action::RenderedRelease> WantedRelease::render(const action::ReleaseState
     MIST_TRY(source_, fetch_package(world_, revision->package.reference));
     MIST_TRY_VOID(refuse_changed_bytes(*revision));
   }
-  return render_release(*renderer_, *source_, state, values(revision), client_, world_.context);
+  return render_release(*renderer_, *source_, state, values(revision), client_, world_.context, choices_);
 }
 
 encoding::Value WantedRelease::values(const release::Revision* revision) const {

@@ -45,6 +45,7 @@ class WantedRelease {
   std::optional<encoding::Value> given_;
   std::optional<package::Source> source_;
   std::unique_ptr<package::Renderer> renderer_;
+  RenderChoices choices_ = {};
 };
 
 }  // namespace mist::cli

@@ -123,21 +123,23 @@ Value to_value(const Revision& revision) {
   for (const RenderedObject& rendered : revision.objects)
     objects.push_back(Value::object(
         {{"file", rendered.file}, {"line", rendered.line}, {"object", rendered.object.value()}}));
-  return Value::object({{"format", kRecordFormat},
-                        {"revision", revision.number},
-                        {"action", revision.action},
-                        {"created", revision.created},
-                        {"attempt", revision.attempt},
-                        {"package", Value::object({{"reference", revision.package.reference},
-                                                   {"name", revision.package.name},
-                                                   {"version", revision.package.version},
-                                                   {"digest", revision.package.digest}})},
-                        {"values", revision.user_values},
-                        {"options", revision.options},
-                        {"description", revision.description},
-                        {"restores", revision.restores},
-                        {"objects", Value(std::move(objects))},
-                        {"inventory", to_value(revision.inventory)}});
+  Value value = Value::object({{"format", kRecordFormat},
+                               {"revision", revision.number},
+                               {"action", revision.action},
+                               {"created", revision.created},
+                               {"attempt", revision.attempt},
+                               {"package", Value::object({{"reference", revision.package.reference},
+                                                          {"name", revision.package.name},
+                                                          {"version", revision.package.version},
+                                                          {"digest", revision.package.digest}})},
+                               {"values", revision.user_values},
+                               {"options", revision.options},
+                               {"description", revision.description},
+                               {"restores", revision.restores},
+                               {"objects", Value(std::move(objects))},
+                               {"inventory", to_value(revision.inventory)}});
+  if (!revision.drawn.empty()) value.set("drawn", to_value(revision.drawn));
+  return value;
 }
 
 RevisionSummary summary_of(const Revision& revision) {
@@ -184,6 +186,7 @@ Result<Revision> revision_from_value(const Value& value) {
     revision.objects.push_back({std::move(object), std::string(entry.string_at("file")),
                                 static_cast<std::uint32_t>(int_at(entry, "line", 0))});
   }
+  MIST_TRY(revision.drawn, drawn_from_value(value_at(value, "drawn")));
   MIST_TRY(revision.inventory, inventory_from_value(value_at(value, "inventory")));
   return revision;
 }

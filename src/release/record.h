@@ -15,6 +15,7 @@
 #include "base/secret.h"
 #include "base/strong.h"
 #include "encoding/value.h"
+#include "release/drawn.h"
 
 namespace mist::release {
 
@@ -93,6 +94,7 @@ struct Revision {
   std::string message;      ///< for people: why it failed
   std::string description;  ///< for people, where the action doesn't say enough: "back to v1"
   int restores = -1;        ///< the revision whose record this one applies; -1: it was rendered
+  Drawn drawn = {};         ///< what its package drew from the seed
 };
 
 /// What a revision's metadata tells of it, however large it is.

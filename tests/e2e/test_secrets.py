@@ -1,4 +1,5 @@
 """Secrets that packages ask their host for: the same in every language, on every way, for ever."""
+import base64
 import json
 import pathlib
 import subprocess
@@ -48,3 +49,81 @@ def generated_secrets_stay_and_shift_none(t):
     # Nothing of it is said where people log.
     for password in passwords:
         check(password not in t.run(*command, "-v", "-s", "readOnlyUser=true").err, "-v printed a password")
+
+
+def data(t, name="db"):
+    """The decoded data of a live Secret."""
+    return {key: base64.b64decode(value).decode() for key, value in t.kube.get("Secret", t.ns, name)["data"].items()}
+
+
+@test
+def secrets_are_the_same_on_every_way(t):
+    """generate, dry run, install, upgrade and rollback: one password."""
+    package, seed = postgres(), t.file("seed", SEED)
+    generated = t.run("generate", "db", "-p", package, "--seed-file", seed, "-n", t.ns, "-o", "json").json["items"][0]
+    t.run("install", "db", "-p", package, "--seed-file", seed, "--dry-run")
+    t.run("install", "db", "-p", package, "--seed-file", seed)
+    first = data(t)
+    equal(first, generated["stringData"], "the installed Secret beside the generated one")
+    equal(t.run("upgrade", "db", "-o", "json").json["changed"], False, "an upgrade with nothing new")
+    moved = t.run("upgrade", "db", "-s", "host=db.example.com", "-s", "readOnlyUser=true", "--dry-run", "-o", "json").json
+    fields = {o["name"]: o["fields"] for o in moved["objects"]}
+    equal(fields["db"], [".data.host", ".data.pgpass", ".data.uri"], "what the dry run would change")
+    t.run("upgrade", "db", "-s", "host=db.example.com", "-s", "readOnlyUser=true")
+    second = data(t)
+    equal(second["password"], first["password"], "the password at another host, beside another user")
+    contains(second["uri"], first["password"], "db.example.com")
+    check(data(t, "db-read-only")["password"] not in first["uri"], "two users have one password")
+    t.run("rollback", "db", "0")
+    equal(data(t), first, "after the rollback")
+    # And another release of the same package has others.
+    t.run("install", "other", "-p", package)
+    check(data(t, "other")["password"] != first["password"], "two releases have one password")
+
+
+@test
+def a_changed_secret_is_refused_with_its_fields(t):
+    package = postgres()
+    t.run("install", "db", "-p", package, "-s", "readOnlyUser=true")
+    before, other = data(t), data(t, "db-read-only")
+    mark = t.mark()
+    longer = ["upgrade", "db", "-s", "readOnlyUser=true", "-s", "passwordLength=40"]
+    for command in (longer, [*longer, "--dry-run"]):
+        refused = t.refused(*command, says=[f"Secret {t.ns}/db: .data.password (secret user)", ".data.uri", ".data.pgpass",
+                                            f"Secret {t.ns}/db-read-only: .data.password (secret read-only)",
+                                            "--rotate-secrets=user"])
+        for password in (before["password"], other["password"]):
+            check(password not in refused.out + refused.err, "the refusal holds a password")
+    equal([r for r in t.requests(mark) if r.writes], [], "writes")
+    t.refused(*longer, "--rotate-secrets=user", says=["db-read-only: .data.password"])
+    t.refused("upgrade", "db", "--rotate-secrets=usr", says=["it asks for read-only, user"], code=2)
+    t.run(*longer, "--rotate-secrets=user", "--rotate-secrets=read-only")
+    equal(len(data(t)["password"]), 40, "the length of the new password")
+    check(not data(t)["password"].startswith(before["password"]), "the new password begins with the old one")
+
+
+@test
+def rotating_one_secret_leaves_the_others(t):
+    package = postgres()
+    t.run("install", "db", "-p", package, "-s", "readOnlyUser=true")
+    before, other = data(t), data(t, "db-read-only")
+    verbose = t.run("upgrade", "db", "--rotate-secrets=user", "-v")
+    after = data(t)
+    check(after["password"] != before["password"], "the rotated password is the old one")
+    contains(after["uri"], after["password"])
+    equal(data(t, "db-read-only"), other, "the other user's Secret")
+    for password in (before["password"], after["password"], other["password"]):
+        check(password not in verbose.out + verbose.err, "-v printed a password")
+    equal(t.run("upgrade", "db", "-o", "json").json["changed"], False, "the next upgrade")
+    equal(data(t), after, "after the next upgrade")
+    drawn = t.run("inspect", "release", "db", "-o", "json").json["revisions"][0]["drawn"]
+    equal(drawn["rotations"], {"user": 1}, "rotations")
+    equal(drawn["secrets"], ["read-only", "user"], "names of secrets")
+    equal({(f["name"], f["path"]): f["secrets"] for f in drawn["fields"]}[("db", ".data.uri")], ["user"], "of the URI")
+    t.run("upgrade", "db", "--rotate-secrets")
+    check(data(t)["password"] not in (before["password"], after["password"]), "not rotated")
+    check(data(t, "db-read-only")["password"] != other["password"], "the other user's password wasn't rotated")
+    # A rollback brings a revision's secrets back, and the next upgrade keeps them.
+    t.run("rollback", "db", "0")
+    equal(data(t), before, "after the rollback")
+    equal(t.run("upgrade", "db", "-o", "json").json["changed"], False, "after the rollback")

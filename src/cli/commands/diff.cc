@@ -1,3 +1,4 @@
+#include "action/examine.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/plan_output.h"
@@ -6,8 +7,8 @@
 namespace mist::cli {
 namespace {
 
-constexpr FlagGroup kGroups[] = {kWantedFlags, kValuesFlags,  kDiffFlags,  kPlanFlags,
-                                 kPruneFlags,  kSandboxFlags, kOutputFlags};
+constexpr FlagGroup kGroups[] = {kWantedFlags, kValuesFlags, kDiffFlags,    kPlanFlags,  kPruneFlags,
+                                 kClockFlags,  kRotateFlags, kSandboxFlags, kOutputFlags};
 constexpr Example kExamples[] = {
     {"mistctl diff web -s replicas=5 --reuse-values", "What this upgrade would change"},
     {"mistctl diff web -p team/hello-web:0.2.0 --exit-code", "For scripts: 0 is nothing, 3 is something"},
@@ -24,6 +25,8 @@ Result<ExitCode> run_diff(const Invocation& invocation, World& world) {
   const auto render = [&](const action::ReleaseState& state) { return wanted.render(state); };
   MIST_TRY(const action::Look look,
            action::look(cluster.environment, id, action::preview_intent(render), options, world.context));
+  if (const Status drawn = action::accept_drawn(cluster.environment, look); !drawn.ok())
+    world.events->warn(drawn.error().to_line());
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
     print_value(world, format, diff_value(look, diff_options(invocation)));
   else

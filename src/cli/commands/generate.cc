@@ -36,7 +36,7 @@ constexpr Flag kFlags[] = {
      .letter = 'r',
      .help = "As a first install would apply it: namespace and ownership labels included"},
 };
-constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kValuesFlags, kOfflineFlags, kSandboxFlags};
+constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kValuesFlags, kOfflineFlags, kClockFlags, kSandboxFlags};
 constexpr Example kExamples[] = {
     {"mistctl generate my-namespace -p mistletoe/examples/namespace-example:0.1.2",
      "Print what install would send, without a cluster"},
@@ -80,6 +80,8 @@ Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
   MIST_TRY(const auto renderer, open_renderer(invocation, world));
   MIST_TRY(package::RenderRequest request, render_request(state, std::move(values)));
   request.capabilities = [&]() -> Result<package::Capabilities> { return offline_capabilities(invocation); };
+  MIST_TRY(const RenderChoices choices, render_choices(invocation, world));
+  if (choices.clock && !choices.clock->empty()) request.clock = *parse_time(*choices.clock);
   const std::string format = invocation.text("output");
   const bool as_release = invocation.enabled("release");
   if (format == "raw" || format.starts_with("dir=")) {

@@ -140,6 +140,7 @@ Value revision_value(const release::Revision& revision, bool show) {
                                                    {"version", revision.package.version},
                                                    {"digest", revision.package.digest}})},
                         {"values", revision.user_values},
+                        {"drawn", release::to_value(revision.drawn)},
                         {"inventory", release::to_value(revision.inventory)},
                         {"objects", Value(std::move(objects))}});
 }

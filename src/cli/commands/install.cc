@@ -1,3 +1,4 @@
+#include "action/local_birth.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/package_flags.h"
@@ -16,8 +17,9 @@ constexpr Flag kFlags[] = {
      .help = "What to install: REGISTRY/PATH:VERSION, git+https://…, or a path that begins with ./ ../ or /",
      .completion = Completion::Package,
      .required = true},
+    kSeedFileFlag,
 };
-constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kValuesFlags,  kDeployFlags,
+constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kValuesFlags,  kDeployFlags, kClockFlags,
                                  kLockFlags,        kSandboxFlags, kOutputFlags};
 constexpr Example kExamples[] = {
     {"mistctl install my-namespace -p mistletoe/examples/namespace-example:0.1.2",
@@ -29,15 +31,23 @@ constexpr Example kExamples[] = {
 };
 
 Result<ExitCode> run_install(const Invocation& invocation, World& world) {
-  MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
+  MIST_TRY(Cluster cluster, open_cluster(invocation, world));
+  if (invocation.has(kSeedFileFlag.name)) {
+    cluster.environment.birth = [&](const release::ReleaseId& born) {
+      return action::local_birth(world.files, world.random, world.clock,
+                                 Path(invocation.text(kSeedFileFlag.name)), action::SeedFile::MustExist,
+                                 born);
+    };
+  }
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
   action::DeployOptions options = deploy_options(invocation);
   MIST_TRY(options.take_over_from, take_over_from(invocation));
   MIST_TRY(const encoding::Value values, read_values(invocation, world));
   MIST_TRY(const package::Source source, fetch_package(world, invocation.text("package")));
   MIST_TRY(const auto renderer, open_renderer(invocation, world));
+  MIST_TRY(const RenderChoices choices, render_choices(invocation, world));
   const auto render = [&](const action::ReleaseState& state) {
-    return render_release(*renderer, source, state, values, *cluster.client, world.context);
+    return render_release(*renderer, source, state, values, *cluster.client, world.context, choices);
   };
   MIST_TRY(const action::DeployReport report,
            action::deploy(cluster.environment, id, action::install_intent(render), options, world.context));

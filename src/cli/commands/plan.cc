@@ -1,3 +1,4 @@
+#include "action/examine.h"
 #include "action/saved_plan.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
@@ -22,8 +23,8 @@ constexpr Flag kFlags[] = {
      .choices = kOutputChoices},
     {.name = "show-secrets", .help = "Show what Secrets hold instead of ***"},
 };
-constexpr FlagGroup kGroups[] = {kWantedFlags, {"Plan flags", kFlags}, kValuesFlags, kPlanFlags,
-                                 kPruneFlags,  kSandboxFlags};
+constexpr FlagGroup kGroups[] = {kWantedFlags, {"Plan flags", kFlags}, kValuesFlags, kPlanFlags, kPruneFlags,
+                                 kClockFlags,  kRotateFlags,           kSandboxFlags};
 constexpr Example kExamples[] = {
     {"mistctl plan web -p team/hello-web:0.2.0 -o web.plan", "Look at it, let somebody else look at it"},
     {"mistctl apply-plan web.plan", "Then carry out exactly this"},
@@ -48,6 +49,8 @@ Result<ExitCode> run_plan(const Invocation& invocation, World& world) {
   const auto render = [&](const action::ReleaseState& state) { return wanted.render(state); };
   MIST_TRY(const action::Look look,
            action::look(cluster.environment, id, action::preview_intent(render), options, world.context));
+  if (const Status drawn = action::accept_drawn(cluster.environment, look); !drawn.ok())
+    world.events->warn(drawn.error().to_line());
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
     print_value(world, format, diff_value(look, {.show_secrets = invocation.enabled("show-secrets")}));
   else

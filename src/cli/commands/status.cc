@@ -38,6 +38,20 @@ std::string age(const World& world, const std::string& time) {
   return then ? format_age(world.clock.now() - *then) : "-";
 }
 
+Value certificates_value(const ReleaseStatus& status) {
+  Value::Array list;
+  for (const action::AgingCertificate& each : status.certificates)
+    list.push_back(Value::object({{"group", each.key.group_kind.group},
+                                  {"kind", each.key.group_kind.kind},
+                                  {"namespace", text_or_null(each.key.ns)},
+                                  {"name", each.key.name},
+                                  {"path", each.path},
+                                  {"subject", each.subject},
+                                  {"notAfter", each.not_after},
+                                  {"expired", each.expired}}));
+  return Value(std::move(list));
+}
+
 Value status_value(const ReleaseStatus& status) {
   Value::Array objects;
   for (const ObjectStatus& object : status.objects)
@@ -67,6 +81,7 @@ Value status_value(const ReleaseStatus& status) {
        {"updated", head.updated},
        {"lockedBy", text_or_null(status.anchor.lock ? status.anchor.lock->holder : std::string())},
        {"unfinished", Value(std::move(unfinished))},
+       {"certificates", certificates_value(status)},
        {"objects", Value(std::move(objects))}});
 }
 
@@ -96,6 +111,8 @@ void print_head(World& world, const ReleaseStatus& status) {
   }
   line("Health", fmt::format("{} of {} ready", status.count(ObjectHealth::Ready),
                              std::ranges::count(status.objects, false, &ObjectStatus::retained)));
+  for (const action::AgingCertificate& certificate : status.certificates)
+    line("Renew", action::to_string(certificate));
 }
 
 Result<ExitCode> run_status(const Invocation& invocation, World& world) {

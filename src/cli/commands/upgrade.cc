@@ -5,8 +5,8 @@
 namespace mist::cli {
 namespace {
 
-constexpr FlagGroup kGroups[] = {kWantedFlags, kValuesFlags,  kDeployFlags, kPruneFlags,
-                                 kLockFlags,   kSandboxFlags, kOutputFlags};
+constexpr FlagGroup kGroups[] = {kWantedFlags, kValuesFlags, kDeployFlags,  kPruneFlags, kClockFlags,
+                                 kRotateFlags, kLockFlags,   kSandboxFlags, kOutputFlags};
 constexpr Example kExamples[] = {
     {"mistctl upgrade web -p team/hello-web:0.2.0", "Another version, the same values"},
     {"mistctl upgrade web -s replicas=5 --reuse-values --wait", "One value more, the same package"},

@@ -1,0 +1,341 @@
+#include "action/drawn.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "action/deploy.h"
+#include "action/status.h"
+#include "base/text.h"
+#include "encoding/yaml.h"
+#include "package/objects.h"
+#include "package/secrets.h"
+#include "testing/fake_cluster.h"
+
+namespace mist::action {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// What a package draws while it renders.
+struct Draws {
+  package::SecretScope scope;
+  std::string clock;
+  std::map<std::string, SecretString> secrets = {};
+
+  std::string password(const std::string& name, std::size_t length = 24) {
+    const package::SecretRequest request{name, package::SecretKind::Alphanumeric, length, {}, {}};
+    secrets[name] = package::derive_secret(scope, request)->value;
+    return secrets[name].reveal();
+  }
+};
+
+// A package: its objects as YAML.
+using Package = std::function<std::string(Draws&)>;
+
+const Package kDatabase = [](Draws& draws) {
+  return fmt::format(
+      "{{apiVersion: v1, kind: Secret, metadata: {{name: db}}, stringData: {{password: {0}, uri: "
+      "'pg://app:{0}@db'}}}}",
+      draws.password("db"));
+};
+
+class DrawnTest : public ::testing::Test {
+ protected:
+  Environment environment() { return {cluster, clock, random, events, "tester"}; }
+
+  Render rendering(Package package, RotateSecrets rotate, std::string chosen_clock = "") {
+    return [=, this](const ReleaseState& state) -> Result<RenderedRelease> {
+      crypto::Seed seed{};
+      const std::string& drawn_seed = state.birth.seed.reveal();
+      std::ranges::copy(std::as_bytes(std::span(drawn_seed)).first(seed.size()), seed.begin());
+      const auto render = [=, this](crypto::Seed from, const release::Rotations& rotations, std::string time,
+                                    Draws& draws) {
+        draws = {{from, "test", state.id.name, rotations}, std::move(time)};
+        ++renders;
+        return package::parse_objects({{"all.yaml", package(draws)}}, events);
+      };
+      RenderedRelease rendered{{"test:1", "test", "1", "sha256:1"}, encoding::Value::object(), {}};
+      rendered.drawn.rotations = next_rotations(state.deployed ? &*state.deployed : nullptr, rotate);
+      rendered.drawn.clock = chosen_clock;
+      Draws draws;
+      MIST_TRY(rendered.objects, render(seed, rendered.drawn.rotations, chosen_clock, draws));
+      for (const auto& [name, value] : draws.secrets) {
+        rendered.drawn.secrets.push_back(name);
+        rendered.drawn.asked.push_back({"secret.get", crypto::sha256(value.reveal()).str()});
+      }
+      rendered.secrets = draws.secrets;
+      rendered.drawn.unnamed = unnamed;
+      rendered.again = [=](const RenderVariant& variant) {
+        crypto::Seed from = seed;
+        if (variant.other_seed) from[0] ^= std::byte{1};
+        Draws ignored;
+        return render(from, variant.rotations, variant.other_seed ? variant.clock + "x" : variant.clock,
+                      ignored);
+      };
+      return rendered;
+    };
+  }
+  Result<DeployReport> install_now(Package package) {
+    return deploy(environment(), id, install_intent(rendering(std::move(package), {})), {}, Context());
+  }
+  Result<DeployReport> upgrade_now(Package package, RotateSecrets rotate = {},
+                                   std::string chosen_clock = "") {
+    DeployOptions options;
+    options.rotate = rotate;
+    return deploy(environment(), id, upgrade_intent(rendering(std::move(package), rotate, chosen_clock)),
+                  options, Context());
+  }
+  release::Drawn recorded() {
+    const auto state = read_release(environment(), id, Context());
+    return state.ok() && state->deployed ? state->deployed->drawn : release::Drawn{};
+  }
+  std::string live(std::string_view key, std::string_view kind = "Secret", std::string_view name = "db") {
+    const auto object = cluster.find(kind, "default", name);
+    std::string text;
+    return object && base64_decode(object->string_at({"data", key}), text) ? text : "none";
+  }
+  std::string refusal(const Result<DeployReport>& report) {
+    EXPECT_FALSE(report.ok());
+    return report.ok() ? "" : fmt::format("{} hint: {}", report.error().to_line(), report.error().hint);
+  }
+
+  testing::FakeCluster cluster;
+  SystemClock clock;
+  SystemRandom random;
+  NullEventSink events;
+  release::ReleaseId id{"default", "web"};
+  bool unnamed = false;
+  int renders = 0;
+};
+
+TEST_F(DrawnTest, FieldsThatAnotherSeedChangesAreRecordedWithTheirSecret) {
+  ASSERT_TRUE(install_now(kDatabase).ok());
+  const apimachinery::ObjectKey key{{"", "Secret"}, "default", "db"};
+  EXPECT_THAT(recorded().fields, ElementsAre(release::DrawnField{key, ".data.password", {"db"}},
+                                             release::DrawnField{key, ".data.uri", {"db"}}));
+  EXPECT_THAT(recorded().secrets, ElementsAre("db"));
+}
+
+TEST_F(DrawnTest, SecretsStayAndNothingIsWrittenOrRenderedTwice) {
+  ASSERT_TRUE(install_now(kDatabase).ok());
+  EXPECT_EQ(renders, 2) << "once with another seed";
+  const std::string password = live("password");
+  cluster.clear_calls();
+  renders = 0;
+  const auto report = upgrade_now(kDatabase);
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_FALSE(report->changed);
+  EXPECT_EQ(cluster.writes(), 0u);
+  EXPECT_EQ(renders, 1) << "what is as it was needs no second look";
+  EXPECT_EQ(live("password"), password);
+}
+
+TEST_F(DrawnTest, AnotherSecretShiftsNone) {
+  ASSERT_TRUE(install_now(kDatabase).ok());
+  const std::string password = live("password");
+  const auto report = upgrade_now([](Draws& draws) {
+    return fmt::format(
+        "{{apiVersion: v1, kind: Secret, metadata: {{name: api}}, stringData: {{token: {}}}}}\n---\n{}",
+        draws.password("api"), kDatabase(draws));
+  });
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(live("password"), password);
+  EXPECT_EQ(recorded().fields.size(), 3u);
+}
+
+TEST_F(DrawnTest, ARenamedSecretIsRefusedWithItsFields) {
+  ASSERT_TRUE(install_now(kDatabase).ok());
+  const std::string password = live("password");
+  const Package renamed = [](Draws& draws) {
+    return fmt::format(
+        "{{apiVersion: v1, kind: Secret, metadata: {{name: db}}, stringData: {{password: {0}, uri: "
+        "'pg://app:{0}@db'}}}}",
+        draws.password("database"));
+  };
+  cluster.clear_calls();
+  const auto report = upgrade_now(renamed);
+  const std::string said = refusal(report);
+  EXPECT_EQ(report.error().kind, ErrorKind::Conflict);
+  EXPECT_THAT(said, HasSubstr("Secret default/db: .data.password (secret db)"));
+  EXPECT_THAT(said, HasSubstr(".data.uri (secret db)"));
+  EXPECT_THAT(said, HasSubstr("--rotate-secrets=db"));
+  EXPECT_THAT(said, Not(HasSubstr(password)));
+  EXPECT_EQ(cluster.writes(), 0u);
+  EXPECT_EQ(live("password"), password);
+  // Either name says that it is wanted.
+  ASSERT_TRUE(upgrade_now(renamed, {.names = {"database"}}).ok());
+  EXPECT_NE(live("password"), password);
+  EXPECT_EQ(recorded().rotations, (release::Rotations{{"database", 1}}));
+}
+
+TEST_F(DrawnTest, AnotherLengthIsRefusedUnlessRotated) {
+  ASSERT_TRUE(install_now(kDatabase).ok());
+  const Package longer = [](Draws& draws) {
+    return fmt::format(
+        "{{apiVersion: v1, kind: Secret, metadata: {{name: db}}, stringData: {{password: {}}}}}",
+        draws.password("db", 48));
+  };
+  EXPECT_THAT(refusal(upgrade_now(longer)), HasSubstr(".data.password"));
+  const std::string before = live("password");
+  ASSERT_TRUE(upgrade_now(longer, {.names = {"db"}}).ok());
+  EXPECT_EQ(live("password").size(), 48u);
+  EXPECT_FALSE(live("password").starts_with(before)) << "a longer secret doesn't begin with the shorter one";
+}
+
+TEST_F(DrawnTest, WhatIsAroundASecretMayChange) {
+  const auto at = [](std::string host) -> Package {
+    return [=](Draws& draws) {
+      return fmt::format(
+          "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: db}}, data: {{uri: 'pg://app:{}@{}'}}}}",
+          draws.password("db"), host);
+    };
+  };
+  ASSERT_TRUE(install_now(at("one")).ok());
+  const auto moved = upgrade_now(at("another-host"));
+  ASSERT_TRUE(moved.ok()) << moved.error().to_line();
+  // Random bytes without a name, too: what they became is still there.
+  unnamed = true;
+  const auto nameless = [](std::string host) -> Package {
+    return [=](Draws& draws) {
+      std::string text = fmt::format(
+          "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: db}}, data: {{uri: 'pg://app:{}@{}'}}}}",
+          draws.password("db"), host);
+      draws.secrets.clear();
+      return text;
+    };
+  };
+  ASSERT_TRUE(upgrade_now(nameless("two")).ok());
+  ASSERT_TRUE(recorded().fields.at(0).secrets.empty());
+  const auto again = upgrade_now(nameless("three"));
+  ASSERT_TRUE(again.ok()) << again.error().to_line();
+}
+
+TEST_F(DrawnTest, ChecksumsMayChangeWithTheirRest) {
+  const auto with = [](std::string port, std::string place) -> Package {
+    return [=](Draws& draws) {
+      const std::string sum = crypto::sha256(draws.password("db") + port).hex();
+      return fmt::format("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: db, {}: {{sum: '{}'}}}}}}",
+                         place, sum);
+    };
+  };
+  // Named secrets that are the same: what is computed of them changed for another reason.
+  ASSERT_TRUE(install_now(with("1", "labels")).ok());
+  const auto report = upgrade_now(with("2", "labels"));
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  // Of random bytes without a name nobody knows; annotations lose nothing.
+  unnamed = true;
+  ASSERT_TRUE(upgrade_now(with("2", "annotations")).ok());
+  ASSERT_FALSE(recorded().fields.empty());
+  const auto annotated = upgrade_now(with("3", "annotations"));
+  ASSERT_TRUE(annotated.ok()) << annotated.error().to_line();
+}
+
+TEST_F(DrawnTest, AValueInPlaceOfADrawnOneIsRefused) {
+  ASSERT_TRUE(install_now(kDatabase).ok());
+  const Package fixed = [](Draws&) {
+    return std::string(
+        "{apiVersion: v1, kind: Secret, metadata: {name: db}, stringData: {password: hunter2, uri: x}}");
+  };
+  EXPECT_THAT(refusal(upgrade_now(fixed)), HasSubstr(".data.password"));
+  ASSERT_TRUE(upgrade_now(fixed, {.names = {"db"}}).ok()) << "its name is that of the deployed revision";
+  EXPECT_EQ(live("password"), "hunter2");
+}
+
+TEST_F(DrawnTest, RotatesOneAndLeavesTheOthers) {
+  const Package two = [](Draws& draws) {
+    return fmt::format(
+        "{{apiVersion: v1, kind: Secret, metadata: {{name: db}}, stringData: {{a: {}, b: {}, sum: '{}'}}}}",
+        draws.password("a"), draws.password("b"), crypto::sha256(draws.password("a")).hex());
+  };
+  ASSERT_TRUE(install_now(two).ok());
+  const std::string a = live("a");
+  const std::string b = live("b");
+  const std::string sum = live("sum");
+  const auto report = upgrade_now(two, {.names = {"a"}});
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_NE(live("a"), a);
+  EXPECT_NE(live("sum"), sum) << "what is computed of it goes with it";
+  EXPECT_EQ(live("b"), b);
+  EXPECT_EQ(recorded().rotations, (release::Rotations{{"a", 1}}));
+  // It stays rotated.
+  const std::string rotated = live("a");
+  EXPECT_FALSE(upgrade_now(two)->changed);
+  ASSERT_TRUE(upgrade_now(two, {.all = true}).ok());
+  EXPECT_EQ(recorded().rotations, (release::Rotations{{"", 1}, {"a", 2}, {"b", 1}}));
+  EXPECT_NE(live("a"), rotated);
+  EXPECT_NE(live("b"), b);
+}
+
+TEST_F(DrawnTest, AnUnknownNameIsRefusedNamingWhatThereIs) {
+  ASSERT_TRUE(install_now(kDatabase).ok());
+  const auto report = upgrade_now(kDatabase, {.names = {"dbb"}});
+  EXPECT_THAT(refusal(report), HasSubstr("it asks for db"));
+  EXPECT_EQ(report.error().kind, ErrorKind::Usage);
+}
+
+TEST_F(DrawnTest, AnotherClockMayChangeWhatDependsOnIt) {
+  const Package timed = [](Draws& draws) {
+    return fmt::format(
+        "{{apiVersion: v1, kind: Secret, metadata: {{name: db}}, stringData: {{certificate: '{}'}}}}",
+        crypto::sha256(draws.password("key") + draws.clock).hex());
+  };
+  unnamed = true;
+  ASSERT_TRUE(install_now(timed).ok());
+  const auto report = upgrade_now(timed, {}, "2030-01-01T00:00:00Z");
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(recorded().clock, "2030-01-01T00:00:00Z");
+}
+
+TEST_F(DrawnTest, ListsAreComparedByName) {
+  const auto with = [](std::string first) -> Package {
+    return [=](Draws& draws) {
+      return fmt::format(
+          "{{apiVersion: v1, kind: Pod, metadata: {{name: p}}, spec: {{containers: [{{name: c, image: i, "
+          "env: [{}{{name: "
+          "PASSWORD, value: {}}}]}}]}}}}",
+          first, draws.password("db"));
+    };
+  };
+  ASSERT_TRUE(install_now(with("")).ok());
+  EXPECT_EQ(recorded().fields.at(0).path, ".spec.containers[name=c].env[name=PASSWORD].value");
+  const auto report = deploy(environment(), id, upgrade_intent(rendering(with("{name: A, value: b}, "), {})),
+                             {.dry_run = DryRun::Client}, Context());
+  EXPECT_TRUE(report.ok()) << report.error().to_line();
+}
+
+// Ed25519 key 00…1f, O=shop, CN=web, from 2026-01-01 to 2026-12-31.
+constexpr std::string_view kPem =
+    "-----BEGIN CERTIFICATE-----\n"
+    "MIHmMIGZoAMCAQICAQEwBQYDK2VwMB0xDTALBgNVBAoMBHNob3AxDDAKBgNVBAMM\n"
+    "A3dlYjAeFw0yNjAxMDEwMDAwMDBaFw0yNjEyMzEwMDAwMDBaMB0xDTALBgNVBAoM\n"
+    "BHNob3AxDDAKBgNVBAMMA3dlYjAqMAUGAytlcAMhAAOhB7/zzhC+HXDdGOdLwJln\n"
+    "5NYwm6UNXx3chmQSVTG4MAUGAytlcANBAGEgTpIcLrjM3l3sWjJZF6Ipsv2yWuwE\n"
+    "f9u4OU/v1d8TUw3vLOFu60S/er3s4osPSsAdcFSMAOmv/KKcuo/U8Ao=\n"
+    "-----END CERTIFICATE-----\n";
+
+TEST_F(DrawnTest, CertificatesAmongDrawnFieldsAreReportedWhenTheyAge) {
+  const auto tls = package::parse_objects(
+      {{"a.yaml",
+        fmt::format("{{apiVersion: v1, kind: Secret, metadata: {{name: tls, namespace: shop}}, data: "
+                    "{{tls.crt: {}, other.crt: {}}}}}",
+                    base64_encode(kPem), base64_encode(kPem))}},
+      events);
+  ASSERT_TRUE(tls.ok()) << tls.error().to_line();
+  const std::vector<release::DrawnField> fields{{{{"", "Secret"}, "shop", "tls"}, ".data[\"tls.crt\"]"}};
+  const auto aging = [&](std::string_view now) {
+    return aging_certificates(fields, view_of(*tls), *parse_time(now));
+  };
+  EXPECT_TRUE(aging("2026-08-01T00:00:00Z").empty());
+  const auto found = aging("2026-09-15T00:00:00Z");
+  ASSERT_EQ(found.size(), 1u) << "only drawn ones";
+  EXPECT_EQ(to_string(found[0]),
+            "Secret shop/tls: the certificate CN=web,O=shop in .data[\"tls.crt\"] ends on "
+            "2026-12-31T00:00:00Z, and two "
+            "thirds of its life are over");
+  EXPECT_THAT(to_string(aging("2027-01-01T00:00:00Z").at(0)), HasSubstr("ended on 2026-12-31"));
+}
+
+}  // namespace
+}  // namespace mist::action

@@ -1,0 +1,100 @@
+#include "release/drawn.h"
+
+#include <limits>
+
+namespace mist::release {
+
+using encoding::Value;
+
+namespace {
+
+Error damaged() {
+  return error(ErrorKind::Internal, "what the release's record says of drawn fields is damaged");
+}
+
+Value texts(const std::vector<std::string>& list) { return Value(Value::Array(list.begin(), list.end())); }
+
+Result<std::vector<std::string>> texts_at(const Value& value, std::string_view key) {
+  std::vector<std::string> list;
+  const Value* const found = value.find(key);
+  if (found == nullptr || found->is_null()) return list;
+  if (!found->is_array()) return damaged();
+  for (const Value& item : found->as_array()) {
+    if (!item.is_string()) return damaged();
+    list.push_back(item.as_string());
+  }
+  return list;
+}
+
+Status read_rotations(const Value& value, Rotations& rotations) {
+  const Value* const found = value.find("rotations");
+  if (found == nullptr || found->is_null()) return {};
+  if (!found->is_object()) return damaged();
+  for (const Value::Member& member : found->as_object()) {
+    if (!member.value.is_int() || member.value.as_int() < 0 ||
+        member.value.as_int() > std::numeric_limits<std::uint32_t>::max())
+      return damaged();
+    rotations[member.key] = static_cast<std::uint32_t>(member.value.as_int());
+  }
+  return {};
+}
+
+Status read_fields(const Value& value, std::vector<DrawnField>& fields) {
+  const Value* const found = value.find("fields");
+  if (found == nullptr || found->is_null()) return {};
+  if (!found->is_array()) return damaged();
+  for (const Value& entry : found->as_array()) {
+    DrawnField field;
+    field.key.group_kind = {std::string(entry.string_at("group")), std::string(entry.string_at("kind"))};
+    field.key.ns = entry.string_at("namespace");
+    field.key.name = entry.string_at("name");
+    field.path = entry.string_at("path");
+    MIST_TRY(field.secrets, texts_at(entry, "secrets"));
+    if (field.key.group_kind.kind.empty() || field.key.name.empty() || field.path.empty()) return damaged();
+    fields.push_back(std::move(field));
+  }
+  return {};
+}
+
+}  // namespace
+
+Value to_value(const Drawn& drawn) {
+  Value rotations = Value::object();
+  for (const auto& [name, count] : drawn.rotations) rotations.set(name, count);
+  Value::Array fields;
+  for (const DrawnField& field : drawn.fields)
+    fields.push_back(Value::object({{"group", field.key.group_kind.group},
+                                    {"kind", field.key.group_kind.kind},
+                                    {"namespace", field.key.ns},
+                                    {"name", field.key.name},
+                                    {"path", field.path},
+                                    {"secrets", texts(field.secrets)}}));
+  Value::Array asked;
+  for (const Asked& each : drawn.asked)
+    asked.push_back(Value::object({{"op", each.operation}, {"digest", each.digest}}));
+  return Value::object({{"clock", drawn.clock},
+                        {"rotations", std::move(rotations)},
+                        {"unnamed", drawn.unnamed},
+                        {"secrets", texts(drawn.secrets)},
+                        {"fields", Value(std::move(fields))},
+                        {"asked", Value(std::move(asked))}});
+}
+
+Result<Drawn> drawn_from_value(const Value& value) {
+  Drawn drawn;
+  if (value.is_null()) return drawn;
+  if (!value.is_object()) return damaged();
+  drawn.clock = value.string_at("clock");
+  const Value* const unnamed = value.find("unnamed");
+  drawn.unnamed = unnamed != nullptr && unnamed->is_bool() && unnamed->as_bool();
+  MIST_TRY_VOID(read_rotations(value, drawn.rotations));
+  MIST_TRY(drawn.secrets, texts_at(value, "secrets"));
+  MIST_TRY_VOID(read_fields(value, drawn.fields));
+  if (const Value* asked = value.find("asked"); asked != nullptr && asked->is_array()) {
+    for (const Value& entry : asked->as_array())
+      drawn.asked.push_back({std::string(entry.string_at("op")), std::string(entry.string_at("digest"))});
+  }
+  return drawn;
+}
+
+}  // namespace mist::release
