@@ -7,6 +7,8 @@
 #include <thread>
 
 #include "apply/readiness.h"
+#include "apply/root_cause.h"
+#include "base/diagnosis.h"
 #include "base/text.h"
 
 namespace mist::apply {
@@ -19,6 +21,8 @@ namespace {
 
 // What isn't served after this long never will be; the caller's limit may be shorter.
 constexpr Duration kServedLimit = std::chrono::seconds(60);
+// Looking for a root cause may take this long beyond the limit.
+constexpr Duration kDiagnosisLimit = std::chrono::seconds(10);
 
 bool terminating(const Value& live) {
   const Value* stamp = live.at_path({"metadata", "deletionTimestamp"});
@@ -191,6 +195,7 @@ class EdgeWaiter::Impl {
   struct Ended {
     Done done;
     Status status;
+    std::optional<Unready> source = {};  // of a failure: what to look into, without the lock
   };
   // One resource in one namespace; guarded by mutex_ but for `thread`.
   struct Group {
@@ -339,12 +344,14 @@ class EdgeWaiter::Impl {
         pending.detail = std::move(state.detail);
         return false;
       }
-      Status status;
-      if (state.health == Health::Failed)
-        status = error(ErrorKind::Invalid, "{} failed", source_name(*pending.wait))
-                     .with_because(std::move(state.detail))
-                     .with_frame(fmt::format("while {}", purpose(*pending.wait)));
-      ended.push_back({std::move(pending.done), std::move(status)});
+      Ended result{.done = std::move(pending.done), .status = {}};
+      if (state.health == Health::Failed) {
+        result.source = Unready{key, group.resource, *live, state.detail};
+        result.status = error(ErrorKind::Invalid, "{} failed", source_name(*pending.wait))
+                            .with_because(std::move(state.detail))
+                            .with_frame(fmt::format("while {}", purpose(*pending.wait)));
+      }
+      ended.push_back(std::move(result));
       return true;
     });
   }
@@ -369,12 +376,17 @@ class EdgeWaiter::Impl {
       if (whole.ok() && !late && (cause.kind == ErrorKind::Timeout || cause.kind == ErrorKind::Cancelled))
         return false;
       Error failure;
-      if (late || (!whole.ok() && whole.error().kind == ErrorKind::Timeout))
+      std::optional<Unready> source;
+      if (late || (!whole.ok() && whole.error().kind == ErrorKind::Timeout)) {
         failure = timed_out(pending);
-      else
+        const auto seen = group.seen.find(pending.key);
+        // Who waits until something is gone isn't helped by why it isn't ready.
+        if (pending.wait->predicate != EdgePredicate::Absent && seen != group.seen.end())
+          source = Unready{pending.key, group.resource, seen->second, pending.detail};
+      } else
         failure = Error(whole.ok() ? cause : whole.error())
                       .with_frame(fmt::format("while {}", purpose(*pending.wait)));
-      ended.push_back({std::move(pending.done), std::move(failure)});
+      ended.push_back({std::move(pending.done), std::move(failure), std::move(source)});
       return true;
     });
   }
@@ -389,8 +401,23 @@ class EdgeWaiter::Impl {
     return failure;
   }
 
-  static void tell(std::vector<Ended>& ended) {
-    for (Ended& each : ended) each.done(std::move(each.status));
+  void tell(std::vector<Ended>& ended) {
+    for (Ended& each : ended) {
+      if (each.source) explain(each.status.error(), *each.source);
+      each.done(std::move(each.status));
+    }
+  }
+
+  // Down to the container, where there is one.
+  void explain(Error& failure, const Unready& source) {
+    const std::string release =
+        plan_.desired.empty()
+            ? std::string()
+            : std::string(plan_.desired.front().rendered.object.annotation(release::kReleaseAnnotation));
+    Diagnosis tree = diagnose(client_, "Release", release, {source},
+                              Context(context_.stop()).with_timeout(kDiagnosisLimit));
+    if (!tree.children.empty()) failure.because = in_one_line(tree.children.front());
+    failure = diagnosed(std::move(failure), std::move(tree));
   }
 
   kube::Client& client_;

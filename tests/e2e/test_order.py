@@ -99,9 +99,10 @@ def a_declared_edge_waits_until_its_source_is_ready(t):
 @test
 def a_source_that_is_never_ready_is_named_and_only_its_followers_wait(t):
     package = t.package("p", annotated(workload("Deployment", "web"), after="Deployment/db@ready"),
-                        workload("Deployment", "db", "never-ready"), config_map("free"))
+                        workload("Deployment", "db", "image-pull-backoff"), config_map("free"))
+    # The root cause, down to the container.
     failed = t.refused("install", "shop", "-p", package, "--timeout", "4s",
-                       says=["db is not ready", "web waits for it", "0 of 1"])
+                       says=["db is not ready", "web waits for it", "0 of 1", "container main", "ImagePullBackOff"])
     equal(t.owned("shop"), {"Deployment/db", "ConfigMap/free"}, "written")
     contains(failed.err, "was not begun")
     # Mended, the same command goes on.
