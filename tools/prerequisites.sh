@@ -18,6 +18,8 @@ readonly PACKAGES=(
   # packages written in C for the sandbox
   clang-19 libclang-rt-19-dev-wasm32 wasi-libc
 )
+# Shells whose completions are tested where they are; installed along with the others, never asked for.
+readonly SHELLS=(fish zsh)
 readonly GO_MINIMUM=1.26 RUST_MINIMUM=1.95 NODE_MINIMUM=20
 
 problems=0
@@ -79,6 +81,7 @@ debian_packages() {
   apt-get -qq update >&2 &&
     DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${missing[@]}" >&2 ||
     problem "apt-get could not install ${missing[*]}; its message is above"
+  DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${SHELLS[@]}" >/dev/null 2>&1 || true
 }
 
 if [[ ${1:-} == --list ]]; then

@@ -182,6 +182,31 @@ TEST_F(ClusterCommands, DriftIsToldMendedAndCountedByItsExitCode) {
   EXPECT_EQ(run({"drift", "none"}), ExitCode::Failed);
 }
 
+TEST_F(ClusterCommands, DoctorSaysWhatToDo) {
+  ASSERT_TRUE(
+      fake.files
+          .write(fake.home.path() / "config.yaml",
+                 "apiVersion: mistletoe.dev/v1alpha1\nkind: MistletoeConfig\nspec: {registries: []}\n",
+                 {.mode = 0600})
+          .ok());
+  const Value well = printed({"doctor"}, "doctor");
+  EXPECT_EQ(well.find("failed")->as_int(), 0) << encoding::to_json(well);
+  EXPECT_EQ(cluster.count("create"), 9u) << "reviews, and nothing else";
+  fake.world.connect = [this](const ClusterChoice&, World&) -> Result<std::unique_ptr<kube::Client>> {
+    return std::unique_ptr<kube::Client>(cluster.client_for("viewer"));
+  };
+  EXPECT_EQ(run({"doctor"}), ExitCode::Failed);
+  EXPECT_THAT(
+      fake.out.take(),
+      HasSubstr("fail    cluster: permission secrets: not allowed: create, patch, delete in namespace "
+                "default; the record of releases is kept in Secrets\n        try: ask an administrator"));
+  EXPECT_EQ(fake.err.take(), "") << "a report is a result";
+  cluster.clear_calls();
+  EXPECT_EQ(run({"doctor", "--offline"}), ExitCode::Ok);
+  EXPECT_TRUE(cluster.calls().empty());
+  EXPECT_THAT(fake.out.take(), HasSubstr("skipped cluster: server: not asked"));
+}
+
 TEST_F(ClusterCommands, SecretsAreShownOnlyWhenAskedFor) {
   ASSERT_EQ(run({"install", "web", "-p", package.string(), "-vv"}), ExitCode::Ok) << fake.err.take();
   ASSERT_EQ(run({"inspect", "release", "web"}), ExitCode::Ok);

@@ -5,13 +5,14 @@ namespace {
 
 // In the order in which `mistctl help` shows them.
 constexpr const Command* kCommands[] = {
-    &kGenerateCommand,     &kInstallCommand,        &kUpgradeCommand,        &kDiffCommand,
-    &kPlanCommand,         &kApplyPlanCommand,      &kRollbackCommand,       &kRecoverCommand,
-    &kUninstallCommand,    &kListCommand,           &kStatusCommand,         &kDriftCommand,
-    &kGraphCommand,        &kHistoryCommand,        &kInspectPackageCommand, &kInspectReleaseCommand,
-    &kPackageBuildCommand, &kConfigViewCommand,     &kConfigPathCommand,     &kRegistryAddCommand,
-    &kRegistryListCommand, &kRegistryRemoveCommand, &kRegistryUpdateCommand, &kCompletionBashCommand,
-    &kVersionCommand,      &kHelpCommand,           &kCompleteCommand,       &kManualPagesCommand,
+    &kGenerateCommand,       &kInstallCommand,        &kUpgradeCommand,        &kDiffCommand,
+    &kPlanCommand,           &kApplyPlanCommand,      &kRollbackCommand,       &kRecoverCommand,
+    &kUninstallCommand,      &kListCommand,           &kStatusCommand,         &kDriftCommand,
+    &kGraphCommand,          &kHistoryCommand,        &kInspectPackageCommand, &kInspectReleaseCommand,
+    &kPackageBuildCommand,   &kConfigViewCommand,     &kConfigPathCommand,     &kRegistryAddCommand,
+    &kRegistryListCommand,   &kRegistryRemoveCommand, &kRegistryUpdateCommand, &kDoctorCommand,
+    &kCompletionBashCommand, &kCompletionZshCommand,  &kCompletionFishCommand, &kVersionCommand,
+    &kHelpCommand,           &kCompleteCommand,       &kManualPagesCommand,
 };
 
 constexpr CommandGroup kGroups[] = {

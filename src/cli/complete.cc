@@ -186,7 +186,10 @@ class Completer {
     const Argument& last = arguments.back();
     const bool many = last.arity == Arity::OneOrMore || last.arity == Arity::Any;
     if (words_.size() >= arguments.size() && !many) return;
-    names(arguments[std::min(words_.size(), arguments.size() - 1)].completion, "", current_);
+    const Argument& argument = arguments[std::min(words_.size(), arguments.size() - 1)];
+    if (argument.name == "REVISION" && !words_.empty())
+      return offer_all(names_({Completion::Release, cluster_, words_.front(), {}}), "", current_);
+    names(argument.completion, "", current_);
   }
 
   void value(const Flag& flag, const std::string& prefix, const std::string& typed) {
@@ -229,19 +232,27 @@ class Completer {
           reply_.files = CompletionReply::Files::Files;
           return;
         }
-        // "name/": what follows is a path inside the registry.
-        for (const std::string& registry : names_(Completion::Registry, cluster_))
-          if (const std::string word = registry + "/"; word.starts_with(typed))
-            reply_.words.push_back(prefix + word);
-        reply_.no_space = true;
-        return;
+        return packages(prefix, typed);
       }
       case Completion::Release:
       case Completion::Namespace:
       case Completion::Context:
       case Completion::Registry:
-        return offer_all(names_(kind, cluster_), prefix, typed);
+        return offer_all(names_({kind, cluster_, {}, {}}), prefix, typed);
     }
+  }
+
+  // Piece by piece: "team/", then "team/web:", then "team/web:0.1.0".
+  void packages(const std::string& prefix, const std::string& typed) {
+    if (typed.find('/') == std::string::npos) {
+      for (const std::string& registry : names_({Completion::Registry, cluster_, {}, {}}))
+        if (const std::string word = registry + "/"; word.starts_with(typed))
+          reply_.words.push_back(prefix + word);
+    } else {
+      offer_all(names_({Completion::Package, cluster_, {}, typed}), prefix, typed);
+    }
+    reply_.no_space = std::ranges::any_of(
+        reply_.words, [](const std::string& word) { return word.ends_with('/') || word.ends_with(':'); });
   }
 
   const CommandTable& table_;

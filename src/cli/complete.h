@@ -18,9 +18,16 @@ struct CompletionReply {
   bool no_space = false;  ///< what follows belongs to the same word ("--namespace=")
 };
 
-/// Names that only the outside world knows (names.h), of the cluster that the flags on the line chose; none
-/// where it can't be asked.
-using NameSource = std::function<std::vector<std::string>(Completion kind, const ClusterChoice& cluster)>;
+/// What is to be completed, with all of the line that matters for it.
+struct NameQuery {
+  Completion kind = Completion::None;
+  ClusterChoice cluster = {};
+  std::string release = {};  ///< of a Release: not releases are asked for, but the revisions of this one
+  std::string typed = {};    ///< of a Package: "team/", "team/web:"
+};
+
+/// Names that only the outside world knows (names.h); none where it can't be asked.
+using NameSource = std::function<std::vector<std::string>(const NameQuery& query)>;
 
 /// `line` up to the cursor, the program's name included, as typed: quotes and backslashes are understood.
 CompletionReply complete(std::string_view line, const CommandTable& table, const NameSource& names);

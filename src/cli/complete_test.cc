@@ -26,15 +26,27 @@ constexpr Command kList{.path = "list", .run = nothing, .flags = kListGroups};
 constexpr Argument kArguments[] = {{.name = "NAME", .completion = Completion::Release}};
 constexpr Argument kRegistry[] = {{.name = "NAME", .arity = Arity::Any, .completion = Completion::Registry}};
 constexpr Argument kWords[] = {{.name = "COMMAND", .arity = Arity::Any, .completion = Completion::Command}};
+constexpr Argument kBackArguments[] = {
+    {.name = "NAME", .completion = Completion::Release},
+    {.name = "REVISION", .arity = Arity::Optional},
+};
+constexpr Command kBack{.path = "back", .run = nothing, .arguments = kBackArguments};
 constexpr Command kUpgrade{.path = "upgrade", .run = nothing, .arguments = kArguments, .flags = kGroups};
 constexpr Command kAdd{.path = "registry add", .run = nothing};
 constexpr Command kUpdate{.path = "registry update", .run = nothing, .arguments = kRegistry};
 constexpr Command kHelp{.path = "help", .run = nothing, .arguments = kWords};
 constexpr Command kHidden{.path = "__hidden", .run = nothing, .hidden = true};
-constexpr const Command* kCommands[] = {&kUpgrade, &kAdd, &kUpdate, &kHelp, &kHidden, &kList};
+constexpr const Command* kCommands[] = {&kUpgrade, &kAdd, &kUpdate, &kHelp, &kHidden, &kList, &kBack};
 constexpr CommandTable kTable{kCommands, {}};
 
-std::vector<std::string> names(Completion kind, const ClusterChoice& cluster) {
+std::vector<std::string> names(const NameQuery& query) {
+  const Completion kind = query.kind;
+  const ClusterChoice& cluster = query.cluster;
+  if (kind == Completion::Package) {
+    if (query.typed.find(':') == std::string::npos) return {"team/web:", "team/db:"};
+    return {"team/web:0.1.0", "team/web:0.2.0"};
+  }
+  if (!query.release.empty()) return {query.release + "-1", query.release + "-2"};
   if (kind == Completion::Registry) return {"mistletoe", "team"};
   if (kind == Completion::Namespace) return {"default", "shop"};
   if (kind == Completion::Context) return {"dev"};
@@ -46,7 +58,7 @@ using Words = std::vector<std::string>;
 CompletionReply at(std::string_view line) { return complete(line, kTable, names); }
 
 TEST(Complete, Commands) {
-  EXPECT_EQ(at("mistctl ").words, (Words{"help", "list", "registry", "upgrade"}));
+  EXPECT_EQ(at("mistctl ").words, (Words{"back", "help", "list", "registry", "upgrade"}));
   EXPECT_EQ(at("mistctl up").words, (Words{"upgrade"}));
   EXPECT_EQ(at("mistctl registry ").words, (Words{"add", "update"}));
   EXPECT_EQ(at("mistctl -n shop registry u").words, (Words{"update"}));
@@ -82,6 +94,16 @@ TEST(Complete, Packages) {
   EXPECT_EQ(at("mistctl upgrade -p t").words, (Words{"team/"}));
   EXPECT_TRUE(at("mistctl upgrade -p t").no_space);
   EXPECT_EQ(at("mistctl upgrade -p ./").files, CompletionReply::Files::Files);
+  EXPECT_EQ(at("mistctl upgrade -p team/w").words, (Words{"team/web:"}));
+  EXPECT_TRUE(at("mistctl upgrade -p team/w").no_space);
+  EXPECT_EQ(at("mistctl upgrade -p team/web:0.2").words, (Words{"team/web:0.2.0"}));
+  EXPECT_FALSE(at("mistctl upgrade -p team/web:0.2").no_space);
+  EXPECT_EQ(at("mistctl upgrade --package=team/web:0.2").words, (Words{"--package=team/web:0.2.0"}));
+}
+
+TEST(Complete, RevisionsOfTheReleaseBefore) {
+  EXPECT_EQ(at("mistctl back web ").words, (Words{"web-1", "web-2"}));
+  EXPECT_EQ(at("mistctl back web 1 ").words, Words{});
 }
 
 TEST(Complete, UnderstandsQuotesAndTheEndOfFlags) {

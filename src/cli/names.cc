@@ -6,12 +6,16 @@
 #include "config/config.h"
 #include "kube/client.h"
 #include "kube/kubeconfig.h"
+#include "registry/registry.h"
 #include "release/store.h"
 
 namespace mist::cli {
 namespace {
 
 using Names = std::vector<std::string>;
+
+// A shell that waits for the Tab key feels dead soon.
+constexpr auto kPatience = std::chrono::seconds(2);
 
 Result<Names> registries(World& world) {
   NullEventSink silent;
@@ -48,21 +52,53 @@ Result<Names> contexts(const ClusterChoice& cluster, World& world) {
   return kubeconfig.context_names();
 }
 
-Result<Names> look_up(Completion kind, const ClusterChoice& cluster, World& world) {
-  const Context context = world.context.with_timeout(std::chrono::seconds(2));
-  switch (kind) {
+// "shop/" gives "shop/web:", "shop/web:" gives "shop/web:0.1.0".
+Result<Names> packages(const std::string& typed, World& world, const Context& context) {
+  NullEventSink silent;
+  MIST_TRY(const config::Paths paths, paths_of(world));
+  registry::Registries registries({world.files, world.processes, silent, paths});
+  const std::size_t slash = typed.find('/');
+  const std::size_t colon = typed.find(':', slash);
+  const std::string name = typed.substr(0, slash);
+  Names names;
+  if (colon == std::string::npos) {
+    MIST_TRY(const auto all, registries.list_packages(name, context));
+    for (const registry::PackageVersions& package : all)
+      names.push_back(fmt::format("{}/{}:", name, package.path));
+    return names;
+  }
+  const std::string path = typed.substr(slash + 1, colon - slash - 1);
+  MIST_TRY(const auto versions, registries.list_versions(name, path, context));
+  for (const std::string& version : versions) names.push_back(fmt::format("{}/{}:{}", name, path, version));
+  return names;
+}
+
+Result<Names> revisions(const NameQuery& query, World& world, const Context& context) {
+  MIST_TRY(const auto client, world.connect(query.cluster, world));
+  MIST_TRY(const auto revisions,
+           release::Store(*client).list_revisions({client->default_namespace(), query.release}, context));
+  Names names;
+  for (const auto& revision : revisions) names.push_back(std::to_string(revision.number));
+  return names;
+}
+
+Result<Names> look_up(const NameQuery& query, World& world) {
+  const ClusterChoice& cluster = query.cluster;
+  const Context context = world.context.with_timeout(kPatience);
+  switch (query.kind) {
     case Completion::Registry:
       return registries(world);
     case Completion::Namespace:
       return namespaces(cluster, world, context);
     case Completion::Release:
-      return releases(cluster, world, context);
+      return query.release.empty() ? releases(cluster, world, context) : revisions(query, world, context);
     case Completion::Context:
       return contexts(cluster, world);
+    case Completion::Package:
+      return packages(query.typed, world, context);
     case Completion::None:
     case Completion::File:
     case Completion::Directory:
-    case Completion::Package:
     case Completion::Command:
       return Names{};
   }
@@ -71,8 +107,8 @@ Result<Names> look_up(Completion kind, const ClusterChoice& cluster, World& worl
 
 }  // namespace
 
-std::vector<std::string> names_of(Completion kind, const ClusterChoice& cluster, World& world) {
-  return look_up(kind, cluster, world).value_or({});
+std::vector<std::string> names_of(const NameQuery& query, World& world) {
+  return look_up(query, world).value_or({});
 }
 
 }  // namespace mist::cli

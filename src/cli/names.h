@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "cli/command.h"
+#include "cli/complete.h"
 #include "cli/world.h"
 
 namespace mist::cli {
 
 /// Registries, namespaces, …; what can't be found out within two seconds is left out, for completion has no
 /// place for errors. Blocking, one thread.
-std::vector<std::string> names_of(Completion kind, const ClusterChoice& cluster, World& world);
+std::vector<std::string> names_of(const NameQuery& query, World& world);
 
 }  // namespace mist::cli

@@ -23,31 +23,6 @@ constexpr seconds kReportInterval{5};
 // A Retry-After beyond this is taken for "never".
 constexpr seconds kLongestRetryAfter{24 * 3600};
 
-/// RFC 9110 section 5.6.7, the only form that may be sent: "Sun, 06 Nov 1994 08:49:37 GMT".
-std::optional<WallTime> parse_http_date(std::string_view text) {
-  static constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                               "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  const auto number = [&](std::size_t at, std::size_t size) {
-    int value = -1;
-    const char* begin = text.data() + at;
-    const auto [end, code] = std::from_chars(begin, begin + size, value);
-    return code == std::errc() && end == begin + size ? value : -1;
-  };
-  if (text.size() != 29 || !text.ends_with(" GMT") || text[3] != ',') return std::nullopt;
-  const auto month = std::ranges::find(kMonths, text.substr(8, 3));
-  std::tm parts{};
-  parts.tm_mday = number(5, 2);
-  parts.tm_mon = static_cast<int>(month - kMonths.begin());
-  parts.tm_year = number(12, 4) - 1900;
-  parts.tm_hour = number(17, 2);
-  parts.tm_min = number(20, 2);
-  parts.tm_sec = number(23, 2);
-  const bool possible = month != kMonths.end() && parts.tm_mday > 0 && parts.tm_year >= 70 &&
-                        parts.tm_hour >= 0 && parts.tm_min >= 0 && parts.tm_sec >= 0;
-  if (!possible) return std::nullopt;
-  return std::chrono::system_clock::from_time_t(::timegm(&parts));
-}
-
 std::string without_ending(std::string_view message) {
   for (const std::string_view ending : {kNothingSent, kMaybeSent})
     if (message.ends_with(ending)) message.remove_suffix(ending.size());
@@ -76,6 +51,30 @@ bool may_pass(const Result<Response>& result) {
 }
 
 }  // namespace
+
+std::optional<WallTime> parse_http_date(std::string_view text) {
+  static constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                               "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const auto number = [&](std::size_t at, std::size_t size) {
+    int value = -1;
+    const char* begin = text.data() + at;
+    const auto [end, code] = std::from_chars(begin, begin + size, value);
+    return code == std::errc() && end == begin + size ? value : -1;
+  };
+  if (text.size() != 29 || !text.ends_with(" GMT") || text[3] != ',') return std::nullopt;
+  const auto month = std::ranges::find(kMonths, text.substr(8, 3));
+  std::tm parts{};
+  parts.tm_mday = number(5, 2);
+  parts.tm_mon = static_cast<int>(month - kMonths.begin());
+  parts.tm_year = number(12, 4) - 1900;
+  parts.tm_hour = number(17, 2);
+  parts.tm_min = number(20, 2);
+  parts.tm_sec = number(23, 2);
+  const bool possible = month != kMonths.end() && parts.tm_mday > 0 && parts.tm_year >= 70 &&
+                        parts.tm_hour >= 0 && parts.tm_min >= 0 && parts.tm_sec >= 0;
+  if (!possible) return std::nullopt;
+  return std::chrono::system_clock::from_time_t(::timegm(&parts));
+}
 
 std::optional<Duration> parse_retry_after(std::string_view value, WallTime now) {
   const std::string_view text = trim(value);

@@ -35,6 +35,10 @@ struct RetryOptions {
   Tracer tracer = {};
 };
 
+/// RFC 9110 section 5.6.7, the only form that may be sent: "Sun, 06 Nov 1994 08:49:37 GMT"; nullopt for
+/// anything else.
+std::optional<WallTime> parse_http_date(std::string_view text);
+
 /// "120" or an HTTP date (RFC 9110 section 10.2.3) as a wait from `now`; nullopt when it is neither.
 std::optional<Duration> parse_retry_after(std::string_view value, WallTime now);
 

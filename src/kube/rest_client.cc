@@ -1,8 +1,10 @@
 #include "kube/rest_client.h"
 
 #include "encoding/json.h"
+#include "http/retry.h"
 #include "http/url.h"
 #include "kube/api_path.h"
+#include "kube/secret_mask.h"
 #include "kube/watch.h"
 
 namespace mist::kube {
@@ -74,6 +76,12 @@ std::string RestClient::describe() const {
                                   : fmt::format("{} (context {})", options_.server, options_.context);
 }
 
+std::optional<Duration> RestClient::clock_skew() const {
+  const std::int64_t skew = skew_;
+  if (skew == kNoSkew) return std::nullopt;
+  return Duration(skew);
+}
+
 Asked RestClient::asked(std::string verb, std::string object) const {
   return {std::move(verb), std::move(object), options_.server, options_.user};
 }
@@ -112,6 +120,8 @@ Result<Value> RestClient::exchange(http::Request request, const Asked& asked, co
     return std::move(failure).with_frame(
         fmt::format("while trying to {} {} on {}", asked.verb, asked.object, asked.server));
   }
+  if (const auto date = http::parse_http_date(http::find_header(response->headers, "Date")))
+    skew_ = std::chrono::duration_cast<Duration>(*date - world_.clock.now()).count();
   for (std::string& text : warnings_of(response->headers))
     world_.events.warn(fmt::format("{}: {}", asked.object, text));
   return decode_answer(*response, asked);
@@ -124,7 +134,9 @@ Result<Value> RestClient::exchange_with_body(std::string method, const std::stri
   wire.headers.push_back({"Content-Type", std::move(content_type)});
   wire.body = encoding::to_json(body);
   wire.repeat = repeat;
-  return exchange(std::move(wire), asked, context);
+  auto answer = exchange(std::move(wire), asked, context);
+  if (answer.ok() || !about_secrets(asked.object)) return answer;
+  return mask_secret_values(std::move(answer).error(), body);
 }
 
 Result<ResourceInfo> RestClient::resource_for(const GroupKind& kind, const std::string& version,

@@ -3,7 +3,11 @@
 // Kubernetes API and the answers into values and errors. Authentication and retries belong to the Transport
 // that it is given (connect.h puts all together). Any thread.
 
+#include <atomic>
+#include <cstdint>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,6 +70,9 @@ class RestClient final : public Client, public PodLogs {
   Status pod_log(const std::string& ns, const std::string& pod, const PodLogOptions& options,
                  const LogPiece& piece, const Context& context) override;
   const std::string& default_namespace() const override { return options_.default_namespace; }
+  /// How far the server's clock is ahead of ours (negative: behind), to about a second, by its last answer;
+  /// nullopt while it hasn't said.
+  std::optional<Duration> clock_skew() const;
   std::string describe() const override;
 
  private:
@@ -73,6 +80,8 @@ class RestClient final : public Client, public PodLogs {
 
   http::Request request(std::string method, const std::string& path, const Query& query,
                         std::string accept) const;
+  static constexpr std::int64_t kNoSkew = std::numeric_limits<std::int64_t>::min();
+
   Asked asked(std::string verb, std::string object) const;
   /// Sends, hands on warnings, decodes; errors say what was asked.
   Result<Value> exchange(http::Request request, const Asked& asked, const Context& context);
@@ -89,6 +98,7 @@ class RestClient final : public Client, public PodLogs {
   const std::shared_ptr<http::Transport> transport_;
   const RestOptions options_;
   const World world_;
+  std::atomic<std::int64_t> skew_ = kNoSkew;  // nanoseconds
   Discovery discovery_;
 };
 

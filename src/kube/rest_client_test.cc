@@ -46,6 +46,32 @@ class RestClientTest : public ::testing::Test {
 
 TEST_F(RestClientTest, NamesItsServer) { EXPECT_EQ(client.describe(), "https://h:6443/base (context dev)"); }
 
+TEST_F(RestClientTest, KnowsHowFarTheServersClockIsAway) {
+  EXPECT_EQ(client.clock_skew(), std::nullopt);
+  web->reply(200, std::string(kObject), {{"Date", "Sun, 01 Mar 2026 09:31:00 GMT"}});
+  ASSERT_TRUE(client.get(api, {}).ok());
+  EXPECT_EQ(client.clock_skew(), std::chrono::seconds(60)) << "the fake clock stands at 09:30:00";
+}
+
+TEST_F(RestClientTest, AnErrorAboutASecretHidesItsValues) {
+  const ResourceInfo secrets{{"", "v1", "Secret"}, "secrets", true, {}};
+  const auto refuse = [&] {
+    web->reply(422,
+               R"({"kind":"Status","code":422,"reason":"Invalid","message":"Secret \"key\" is invalid: )"
+               R"(data[a b]: Invalid value: \"hunter2\": bad","details":{"causes":[{"field":"data[a b]",)"
+               R"("message":"Invalid value: \"hunter2\": really bad"}]}})");
+  };
+  const Value body = *encoding::parse_json(R"({"kind":"Secret","stringData":{"a b":"hunter2"}})");
+  refuse();
+  const auto applied = client.apply({secrets, "shop", "key"}, body, {}, {});
+  ASSERT_FALSE(applied.ok());
+  EXPECT_EQ(applied.error().to_line().find("hunter2"), std::string::npos) << applied.error().to_line();
+  EXPECT_THAT(applied.error().because, HasSubstr("data[a b]: Invalid value: (hidden): bad"));
+  refuse();
+  const auto shown = client.apply(api, body, {}, {});
+  EXPECT_THAT(shown.error().because, HasSubstr("hunter2")) << "only of Secrets";
+}
+
 TEST_F(RestClientTest, PathsAreEscaped) {
   web->otherwise([](const http::Request&, const Context&) {
     return http::Response{.status = 200, .headers = {}, .body = std::string(kObject)};

@@ -296,6 +296,18 @@ Result<Value> FakeCluster::create(const ResourceInfo& resource, const std::strin
                                   const Context& context) {
   const ObjectKey key = key_of({resource, ns, std::string(object.string_at({"metadata", "name"}))});
   return perform({.verb = "create", .key = key}, context, [&]() -> Result<Value> {
+    // Reviews are answered, not stored: the user "viewer" may read, but no logs; all others may do
+    // everything.
+    if (resource.gvk.group_kind() == kube::GroupKind{"authorization.k8s.io", "SelfSubjectAccessReview"}) {
+      const auto text = [&](std::string_view name) {
+        return object.string_at({"spec", "resourceAttributes", name});
+      };
+      const bool reads = text("verb") == "get" || text("verb") == "list" || text("verb") == "watch";
+      Value answer = object;
+      answer.set("status",
+                 Value::object({{"allowed", user_ != "viewer" || (reads && text("subresource").empty())}}));
+      return answer;
+    }
     MIST_TRY(const FakeKind* kind, served_kind(state_->store, resource, "create", key));
     return state_->store.create(*kind, key, object, {.manager = user_});
   });

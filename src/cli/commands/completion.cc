@@ -26,12 +26,75 @@ _mistctl() {
 complete -F _mistctl mistctl
 )~";
 
-constexpr Example kExamples[] = {
+// As a file in a directory of $fpath it is loaded as the function itself; sourced, it registers that.
+constexpr std::string_view kZshScript =
+    R"~(#compdef mistctl
+# zsh completion for mistctl; load it with: source <(mistctl completion zsh)
+_mistctl() {
+  local -a reply flags
+  local how
+  reply=("${(@f)$("${(Q)words[1]}" __complete -- "${(j: :)words[1,CURRENT-1]} $PREFIX" "" 2>/dev/null)}")
+  how=${reply[1]:-words}
+  shift reply
+  reply=("${(@)reply:#}")
+  [[ $how == *nospace* ]] && flags=(-S '')
+  (( ${#reply} )) && compadd "${flags[@]}" -- "${reply[@]}"
+  [[ $how == *files* || $how == *directories* ]] || return 0
+  [[ $PREFIX == --*=* ]] && compset -P '*='
+  if [[ $how == *files* ]]; then _files; else _files -/; fi
+}
+if [[ ${funcstack[1]} == _mistctl ]]; then
+  _mistctl "$@"
+else
+  compdef _mistctl mistctl
+fi
+)~";
+
+constexpr std::string_view kFishScript =
+    R"~(# fish completion for mistctl; load it with: mistctl completion fish | source
+function __mistctl_complete
+    set -l program (commandline -opc)[1]
+    set -l reply ($program __complete -- (commandline -cp | string collect) "" 2>/dev/null)
+    set -q reply[1]; or return
+    set -l how $reply[1]
+    set -q reply[2]; and printf '%s\n' $reply[2..-1]
+    set -l current (commandline -ct)
+    set -l before (string match -r -- '^--[^=]+=' $current)
+    set -l path (string replace -r -- '^--[^=]+=' '' $current)
+    switch $how
+        case '*files*'
+            for found in (__fish_complete_path $path)
+                echo "$before$found"
+            end
+        case '*directories*'
+            for found in (__fish_complete_directories $path '')
+                echo "$before$found"
+            end
+    end
+end
+complete -c mistctl -f -a '(__mistctl_complete)'
+)~";
+
+constexpr Example kBashExamples[] = {
     {"source <(mistctl completion bash)", "For this shell; in ~/.bashrc for all"},
+};
+constexpr Example kZshExamples[] = {
+    {"source <(mistctl completion zsh)", "For this shell; in ~/.zshrc, after compinit, for all"},
+};
+constexpr Example kFishExamples[] = {
+    {"mistctl completion fish | source", "For this shell"},
 };
 
 Result<ExitCode> run_bash(const Invocation&, World& world) {
   world.out.write(kBashScript);
+  return ExitCode::Ok;
+}
+Result<ExitCode> run_zsh(const Invocation&, World& world) {
+  world.out.write(kZshScript);
+  return ExitCode::Ok;
+}
+Result<ExitCode> run_fish(const Invocation&, World& world) {
+  world.out.write(kFishScript);
   return ExitCode::Ok;
 }
 
@@ -51,9 +114,8 @@ void print_reply(const CompletionReply& reply, World& world) {
 
 Result<ExitCode> run_complete(const Invocation& invocation, World& world) {
   const std::string line = invocation.argument("LINE");
-  CompletionReply reply = complete(line, command_table(), [&](Completion kind, const ClusterChoice& cluster) {
-    return names_of(kind, cluster, world);
-  });
+  CompletionReply reply =
+      complete(line, command_table(), [&](const NameQuery& query) { return names_of(query, world); });
   strip_to_last_break(reply, line, invocation.argument("BREAKS"));
   print_reply(reply, world);
   return ExitCode::Ok;
@@ -64,9 +126,19 @@ Result<ExitCode> run_complete(const Invocation& invocation, World& world) {
 constinit const Command kCompletionBashCommand{.path = "completion bash",
                                                .summary = "Print the completion script for bash",
                                                .run = run_bash,
-                                               .examples = kExamples};
+                                               .examples = kBashExamples};
 
-// What the script asks.
+constinit const Command kCompletionZshCommand{.path = "completion zsh",
+                                              .summary = "Print the completion script for zsh",
+                                              .run = run_zsh,
+                                              .examples = kZshExamples};
+
+constinit const Command kCompletionFishCommand{.path = "completion fish",
+                                               .summary = "Print the completion script for fish",
+                                               .run = run_fish,
+                                               .examples = kFishExamples};
+
+// What the scripts ask.
 constinit const Command kCompleteCommand{.path = "__complete",
                                          .summary = "Complete a command line",
                                          .run = run_complete,
