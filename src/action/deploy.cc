@@ -141,6 +141,7 @@ RenderedRelease recorded_release(const Revision& revision) {
   recorded.drawn = revision.drawn;
   for (const release::RenderedObject& object : revision.objects)
     recorded.objects.push_back(without_marks(object));
+  recorded.objects.insert(recorded.objects.end(), revision.tests.begin(), revision.tests.end());
   return recorded;
 }
 

@@ -28,6 +28,7 @@ Deployment::Deployment(const Environment& environment, const Look& look, std::st
   revision_.description = look.rendered.description;
   revision_.restores = look.rendered.restores;
   for (const apply::DesiredObject& object : look.plan.desired) revision_.objects.push_back(object.rendered);
+  revision_.tests = look.tests;
   revision_.inventory = apply::inventory_of(look.plan);
 }
 

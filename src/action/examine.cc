@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "apply/desired.h"
+#include "apply/test_objects.h"
 
 namespace mist::action {
 
@@ -39,6 +40,7 @@ Result<Desired> render_again(const Environment& environment, const Look& look, c
   auto objects = look.rendered.again(variant);
   if (!objects.ok())
     return std::move(objects).error().with_frame("while rendering once more to see what is drawn");
+  MIST_TRY_VOID(apply::take_tests(*objects));
   return apply::prepare(*std::move(objects), look.state.id, environment.client, context);
 }
 

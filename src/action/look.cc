@@ -1,10 +1,13 @@
 #include "action/look.h"
 
+#include <algorithm>
+
 #include "action/examine.h"
 #include "action/recorded_options.h"
 #include "apply/custom_schema.h"
 #include "apply/observe.h"
 #include "apply/settle.h"
+#include "apply/test_objects.h"
 #include "base/parallel.h"
 
 namespace mist::action {
@@ -34,13 +37,22 @@ Result<bool> namespace_is_missing(const Environment& environment, const release:
   return true;
 }
 
+bool same_tests(const std::vector<release::RenderedObject>& a,
+                const std::vector<release::RenderedObject>& b) {
+  return std::ranges::equal(a, b,
+                            [](const release::RenderedObject& one, const release::RenderedObject& other) {
+                              return one.object.value() == other.object.value();
+                            });
+}
+
 bool nothing_new(const Look& look) {
   const ReleaseState& state = look.state;
   if (!state.deployed || !state.unfinished.empty() || !look.plan.changes_nothing()) return false;
   if (state.anchor->head.status != release::RevisionStatus::Deployed) return false;
   return state.deployed->package.digest == look.rendered.package.digest &&
          state.deployed->package.reference == look.rendered.package.reference &&
-         state.deployed->user_values == look.rendered.user_values;
+         state.deployed->user_values == look.rendered.user_values &&
+         same_tests(state.deployed->tests, look.tests);
 }
 
 // What a recorded revision was allowed to do, it may do when it is applied again.
@@ -92,6 +104,7 @@ Result<Look> look(const Environment& environment, ReleaseState state, const Inte
   // nothing.
   if (!options.take_over_from && !result.state.unfinished.empty())
     result.options.take_over_from = recorded_take_over(result.rendered.recorded_options);
+  MIST_TRY(result.tests, apply::take_tests(result.rendered.objects));
   MIST_TRY(std::vector<apply::DesiredObject> desired,
            apply::prepare(std::move(result.rendered.objects), id, environment.client, context));
   MIST_TRY_VOID(apply::check_custom_resources(desired));

@@ -8,9 +8,10 @@ namespace mist::action {
 
 struct Look {
   ReleaseState state;
-  RenderedRelease rendered;  ///< its objects were moved into plan.desired
-  DeployOptions options;     ///< as given, with what the rendered release brings along
-  apply::LiveState live;     ///< what is there of wanted and owned objects
+  RenderedRelease rendered;                         ///< its objects were moved into plan.desired
+  DeployOptions options;                            ///< as given, with what the rendered release brings along
+  std::vector<release::RenderedObject> tests = {};  ///< of the rendered objects: recorded, not applied
+  apply::LiveState live;                            ///< what is there of wanted and owned objects
   apply::Plan plan;
   std::vector<DrawnChange> drawn_changes = {};  ///< what accept_drawn() refuses; examine.h
   std::vector<AgingCertificate> aging = {};     ///< drawn certificates that want to be drawn anew

@@ -173,6 +173,7 @@ Result<SavedPlan> save_plan(const Environment& environment, const Look& look) {
   plan.rendered.objects.clear();
   for (const apply::DesiredObject& object : look.plan.desired)
     plan.rendered.objects.push_back(object.rendered);
+  plan.tests = look.tests;
   for (const auto* list : {&look.plan.writes, &look.plan.removals}) {
     for (const PlannedAction& action : *list) plan.actions.push_back(saved(action));
   }
@@ -187,6 +188,7 @@ std::string to_text(const SavedPlan& plan) {
   revision.package = plan.rendered.package;
   revision.user_values = plan.rendered.user_values;
   revision.drawn = plan.rendered.drawn;
+  revision.tests = plan.tests;
   revision.options = recorded_options(plan.options.plan_rules());
   revision.objects = plan.rendered.objects;
   Value::Array actions;

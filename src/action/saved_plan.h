@@ -33,6 +33,8 @@ struct SavedPlan {
   int revision = 0;        ///< that it makes
   DeployOptions options;   ///< that shaped it
   RenderedRelease rendered;
+  std::vector<release::RenderedObject> tests =
+      {};  ///< to be recorded; of a plan that was read they are among `rendered`
   std::vector<SavedAction> actions;
 };
 

@@ -7,6 +7,7 @@
 
 #include "action/deploy.h"
 #include "action/recorded_options.h"
+#include "action/run_tests.h"
 #include "apply/announce.h"
 #include "apply/execute.h"
 #include "apply/observe.h"
@@ -252,6 +253,7 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
                                plan.id.name, plan.id.ns));
   };
   const auto run = [&]() -> Status {
+    MIST_TRY_VOID(remove_test_leftovers(environment, plan.state, lock->context()));
     MIST_TRY_VOID(remove(removals_of(plan, false)));
     // The record goes with its namespace: while it is there, the release is not uninstalled.
     const std::vector<apply::Removal> own_namespace = removals_of(plan, true);

@@ -141,9 +141,7 @@ Result<std::vector<DesiredObject>> prepare_with(std::vector<RenderedObject> obje
   desired.reserve(objects.size());
 
   for (RenderedObject& rendered : objects) {
-    MIST_TRY_VOID(refuse_own_marks(rendered));
-    MIST_TRY_VOID(check_string_data(rendered));
-    MIST_TRY_VOID(check_waiting_rules(rendered));
+    MIST_TRY_VOID(check_rendered(rendered));
     const GroupVersionKind gvk = rendered.object.gvk();
     auto known = resolved.find(gvk);
     if (known == resolved.end()) {
@@ -189,6 +187,12 @@ Result<std::vector<DesiredObject>> prepare_with(std::vector<RenderedObject> obje
 }
 
 }  // namespace
+
+Status check_rendered(const RenderedObject& rendered) {
+  MIST_TRY_VOID(refuse_own_marks(rendered));
+  MIST_TRY_VOID(check_string_data(rendered));
+  return check_waiting_rules(rendered);
+}
 
 Result<std::vector<DesiredObject>> prepare(std::vector<RenderedObject> objects, const ReleaseId& release,
                                            kube::Client& client, const Context& context) {

@@ -27,6 +27,10 @@ struct DesiredObject {
   ObjectKey key;
 };
 
+/// What a rendered object may not say, without a look at the cluster. Invalid, with file and line: one of our
+/// marks, stringData that is none, waiting annotations that can't be read.
+Status check_rendered(const release::RenderedObject& rendered);
+
 /// Adds kPartOfLabel, kReleaseAnnotation and kNameLabel, fills in `release.ns` for namespaced objects, and
 /// puts a Secret's stringData into its data (the server does the same, but can't compare it). Sorted by
 /// nothing: the order of the package stays. Invalid, with file and line: one of our marks set by the package;

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "encoding/json.h"
 #include "encoding/schema.h"
+#include "testing/client_with_logs.h"
 #include "testing/fake_cluster.h"
 #include "testing/fake_world.h"
 #include "testing/source_dir.h"
@@ -256,6 +257,49 @@ TEST_F(ClusterCommands, ASavedPlanIsCarriedOut) {
   EXPECT_TRUE(cluster.has("ConfigMap", "default", "one"));
   EXPECT_EQ(run({"apply-plan", file}), ExitCode::Failed);
   EXPECT_THAT(fake.err.take(), HasSubstr("the plan is stale"));
+}
+
+TEST_F(ClusterCommands, TestPrintsLogsOutcomesAndWhy) {
+  const std::unique_ptr<kube::Client> inner = cluster.client_for("mistctl");
+  fake.world.connect = [&inner](const ClusterChoice&, World&) -> Result<std::unique_ptr<kube::Client>> {
+    auto client = std::make_unique<testing::ClientWithLogs>(*inner);
+    client->set_log("good", "main", "fine\n");
+    client->set_log("bad", "main", "one\n\x1b[31mnothing is well\n");
+    return client;
+  };
+  const auto pod = [](std::string_view name) {
+    return fmt::format(
+        "{{apiVersion: v1, kind: Pod, metadata: {{name: {}, annotations: {{mistletoe.dev/test: \"true\"}}}}, "
+        "spec: "
+        "{{containers: [{{name: main}}]}}}}\n---\n",
+        name);
+  };
+  manifest(pod("good") + pod("bad"));
+  cluster.set_after([&](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply" || call.key.group_kind.kind != "Pod") return std::nullopt;
+    const bool good = call.key.name == "good";
+    cluster.set_status(call.key, Value::object({{"phase", good ? "Succeeded" : "Failed"}}));
+    return std::nullopt;
+  });
+  ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+  EXPECT_FALSE(cluster.has("Pod", "default", "good"));
+  fake.out.take();
+  EXPECT_EQ(run({"test", "web"}), ExitCode::Failed);
+  const std::string text = fake.out.take(), error = fake.err.take();
+  EXPECT_THAT(text, HasSubstr("[good/main] fine\n"));
+  EXPECT_THAT(text, HasSubstr("passed  Pod default/good ("));
+  EXPECT_THAT(text, HasSubstr("[bad/main] \\x1b[31mnothing is well\n"));
+  EXPECT_THAT(text, HasSubstr("web: 1 of 2 tests passed\n"));
+  EXPECT_THAT(error, HasSubstr("error: 1 of 2 tests of release default/web failed"));
+  EXPECT_THAT(error, HasSubstr("Pod default/bad: the pod failed"));
+  const Value one = printed({"test", "web", "--filter", "goo*", "--keep"}, "test");
+  EXPECT_EQ(one.find("passed")->as_int(), 1);
+  EXPECT_EQ(one.find("kept")->size(), 1u);
+  EXPECT_EQ(one.find("tests")->as_array()[0].find("logs")->as_array()[0].string_at("text"), "fine\n");
+  EXPECT_EQ(run({"test", "web", "--filter", "x"}), ExitCode::Failed);
+  EXPECT_THAT(fake.err.take(), HasSubstr("its tests are good, bad"));
+  ASSERT_EQ(run({"uninstall", "web", "--yes"}), ExitCode::Ok) << fake.err.take();
+  EXPECT_FALSE(cluster.has("Pod", "default", "good"));
 }
 
 TEST_F(ClusterCommands, UpgradeKeepsPackageAndValuesEachByItself) {

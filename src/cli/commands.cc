@@ -8,11 +8,11 @@ constexpr const Command* kCommands[] = {
     &kGenerateCommand,       &kInstallCommand,        &kUpgradeCommand,        &kDiffCommand,
     &kPlanCommand,           &kApplyPlanCommand,      &kRollbackCommand,       &kRecoverCommand,
     &kUninstallCommand,      &kListCommand,           &kStatusCommand,         &kDriftCommand,
-    &kGraphCommand,          &kHistoryCommand,        &kInspectPackageCommand, &kInspectReleaseCommand,
-    &kPackageBuildCommand,   &kConfigViewCommand,     &kConfigPathCommand,     &kRegistryAddCommand,
-    &kRegistryListCommand,   &kRegistryRemoveCommand, &kRegistryUpdateCommand, &kDoctorCommand,
-    &kCompletionBashCommand, &kCompletionZshCommand,  &kCompletionFishCommand, &kVersionCommand,
-    &kHelpCommand,           &kCompleteCommand,       &kManualPagesCommand,
+    &kTestCommand,           &kGraphCommand,          &kHistoryCommand,        &kInspectPackageCommand,
+    &kInspectReleaseCommand, &kPackageBuildCommand,   &kConfigViewCommand,     &kConfigPathCommand,
+    &kRegistryAddCommand,    &kRegistryListCommand,   &kRegistryRemoveCommand, &kRegistryUpdateCommand,
+    &kDoctorCommand,         &kCompletionBashCommand, &kCompletionZshCommand,  &kCompletionFishCommand,
+    &kVersionCommand,        &kHelpCommand,           &kCompleteCommand,       &kManualPagesCommand,
 };
 
 constexpr CommandGroup kGroups[] = {

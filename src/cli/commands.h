@@ -19,6 +19,7 @@ extern const Command kStatusCommand;
 extern const Command kHistoryCommand;
 extern const Command kGraphCommand;
 extern const Command kDriftCommand;
+extern const Command kTestCommand;
 extern const Command kInspectPackageCommand;
 extern const Command kInspectReleaseCommand;
 extern const Command kPackageBuildCommand;

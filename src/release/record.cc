@@ -117,12 +117,31 @@ Result<std::vector<InventoryItem>> inventory_from_value(const Value& value) {
   return inventory;
 }
 
-Value to_value(const Revision& revision) {
-  Value::Array objects;
-  objects.reserve(revision.objects.size());
-  for (const RenderedObject& rendered : revision.objects)
-    objects.push_back(Value::object(
+namespace {
+
+Value objects_to_value(const std::vector<RenderedObject>& objects) {
+  Value::Array values;
+  values.reserve(objects.size());
+  for (const RenderedObject& rendered : objects)
+    values.push_back(Value::object(
         {{"file", rendered.file}, {"line", rendered.line}, {"object", rendered.object.value()}}));
+  return Value(std::move(values));
+}
+
+Result<std::vector<RenderedObject>> objects_from_value(const Value& values) {
+  std::vector<RenderedObject> objects;
+  if (!values.is_array()) return objects;
+  for (const Value& entry : values.as_array()) {
+    MIST_TRY(auto object, apimachinery::Object::from_value(value_at(entry, "object")));
+    objects.push_back({std::move(object), std::string(entry.string_at("file")),
+                       static_cast<std::uint32_t>(int_at(entry, "line", 0))});
+  }
+  return objects;
+}
+
+}  // namespace
+
+Value to_value(const Revision& revision) {
   Value value = Value::object({{"format", kRecordFormat},
                                {"revision", revision.number},
                                {"action", revision.action},
@@ -136,8 +155,9 @@ Value to_value(const Revision& revision) {
                                {"options", revision.options},
                                {"description", revision.description},
                                {"restores", revision.restores},
-                               {"objects", Value(std::move(objects))},
+                               {"objects", objects_to_value(revision.objects)},
                                {"inventory", to_value(revision.inventory)}});
+  if (!revision.tests.empty()) value.set("tests", objects_to_value(revision.tests));
   if (!revision.drawn.empty()) value.set("drawn", to_value(revision.drawn));
   return value;
 }
@@ -181,11 +201,8 @@ Result<Revision> revision_from_value(const Value& value) {
   revision.options = value_at(value, "options");
   revision.description = value.string_at("description");
   revision.restores = static_cast<int>(int_at(value, "restores", -1));
-  for (const Value& entry : objects->as_array()) {
-    MIST_TRY(auto object, apimachinery::Object::from_value(value_at(entry, "object")));
-    revision.objects.push_back({std::move(object), std::string(entry.string_at("file")),
-                                static_cast<std::uint32_t>(int_at(entry, "line", 0))});
-  }
+  MIST_TRY(revision.objects, objects_from_value(*objects));
+  MIST_TRY(revision.tests, objects_from_value(value_at(value, "tests")));
   MIST_TRY(revision.drawn, drawn_from_value(value_at(value, "drawn")));
   MIST_TRY(revision.inventory, inventory_from_value(value_at(value, "inventory")));
   return revision;

@@ -90,6 +90,7 @@ struct Revision {
   Value options;      ///< options that shape the result (flags), for "unchanged?" and for recover
   std::vector<RenderedObject>
       objects;  ///< with what Mistletoe adds, but without kVersionLabel, which the inventory gives
+  std::vector<RenderedObject> tests = {};  ///< only `mistctl test` applies them; as rendered
   std::vector<InventoryItem> inventory;
   std::string message;      ///< for people: why it failed
   std::string description;  ///< for people, where the action doesn't say enough: "back to v1"

@@ -1,4 +1,5 @@
 #include "apply/desired.h"
+#include "apply/test_objects.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
@@ -97,6 +98,7 @@ Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
   MIST_TRY(package::Rendered rendered, renderer->render(source, request, world.context));
   std::vector<Value> objects;
   if (as_release) {
+    MIST_TRY_VOID(apply::take_tests(rendered.objects));
     MIST_TRY(const std::vector<apply::DesiredObject> desired,
              apply::prepare_offline(std::move(rendered.objects), state.id));
     for (const apply::DesiredObject& object : desired)

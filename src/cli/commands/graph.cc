@@ -1,5 +1,6 @@
 #include "action/graph.h"
 #include "apply/desired.h"
+#include "apply/test_objects.h"
 #include "cli/commands.h"
 #include "cli/graph_drawing.h"
 #include "cli/offline.h"
@@ -47,6 +48,7 @@ Result<action::ReleaseGraph> graph_of_package(const Invocation& invocation, Worl
   MIST_TRY(package::RenderRequest request, render_request(state, std::move(values)));
   request.capabilities = [&]() -> Result<package::Capabilities> { return offline_capabilities(invocation); };
   MIST_TRY(package::Rendered rendered, renderer->render(source, request, world.context));
+  MIST_TRY_VOID(apply::take_tests(rendered.objects));
   MIST_TRY(std::vector<apply::DesiredObject> desired,
            apply::prepare_offline(std::move(rendered.objects), state.id));
   std::vector<release::RenderedObject> objects;

@@ -1,0 +1,23 @@
+#pragma once
+// Objects annotated mistletoe.dev/test: they are recorded with a release, but only `mistctl test` applies
+// them, as members of an ApplySet of their own, so that nothing takes them for the release's. Pure; any
+// thread.
+
+#include <string_view>
+#include <vector>
+
+#include "release/record.h"
+
+namespace mist::apply {
+
+/// "true"; "false" is as if it weren't there.
+inline constexpr std::string_view kTestAnnotation = "mistletoe.dev/test";
+
+/// Takes the tests out of rendered objects, each part in its order. Invalid, with file and line: another
+/// value of the annotation, one of our marks on a test, waiting annotations that can't be read.
+Result<std::vector<release::RenderedObject>> take_tests(std::vector<release::RenderedObject>& objects);
+
+/// Whose the applied tests of a release are: "shop/web.test". No release has a dot in its name.
+release::ReleaseId test_set(const release::ReleaseId& release);
+
+}  // namespace mist::apply

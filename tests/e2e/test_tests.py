@@ -1,0 +1,121 @@
+"""mistctl test: the tests that a release brings along, run on a real cluster, and nothing left behind."""
+import signal
+
+from harness import check, config_map, contains, equal, test
+
+
+def pod_test(name, state=None, log=None, code=None, delay=None, **metadata):
+    """A Pod that is a test; it ends with success unless `state` says otherwise."""
+    annotations = {"mistletoe.dev/test": "true"}
+    for key, value in [("state", state), ("log", log), ("exit-code", code), ("delay", delay)]:
+        if value:
+            annotations[f"mistletoe.dev/dev-{key}"] = value
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "annotations": annotations, **metadata},
+            "spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "example.com/test:1"}]}}
+
+
+def job_test(name, state=None, log=None, **spec):
+    annotations = {}
+    for key, value in [("state", state), ("log", log)]:
+        if value:
+            annotations[f"mistletoe.dev/dev-{key}"] = value
+    return {"apiVersion": "batch/v1", "kind": "Job",
+            "metadata": {"name": name, "annotations": {"mistletoe.dev/test": "true"}},
+            "spec": {"template": {"metadata": {"annotations": annotations},
+                                  "spec": {"restartPolicy": "Never",
+                                           "containers": [{"name": "main", "image": "example.com/test:1"}]}}, **spec}}
+
+
+def needed(name):
+    return config_map(name, annotations={"mistletoe.dev/test": "true"})
+
+
+def gone(t, *names):
+    for kind in ("Pod", "Job", "ConfigMap"):
+        t.kube.wait(f"{names} are gone", lambda: not [
+            item for item in t.kube.list(kind, t.ns) if any(item["metadata"]["name"].startswith(n) for n in names)])
+
+
+@test
+def tests_of_a_release_run_in_order_with_their_logs_and_leave_nothing(t):
+    package = t.package("p", config_map("settings"), needed("questions"), pod_test("smoke", log="GET / 200"),
+                        job_test("thorough", log="42 cases"))
+    installed = t.run("install", "shop", "-p", package, "-o", "json").json
+    equal([o["name"] for o in installed["objects"]], ["settings"], "what install plans")
+    equal(t.run("status", "shop", "-o", "json").json["objects"][0]["name"], "settings")
+    mark = t.mark()
+    done = t.run("test", "shop")
+    contains(done.out, "[smoke/main] GET / 200", f"passed  Pod {t.ns}/smoke", "main] 42 cases",
+             f"passed  Job {t.ns}/thorough", "shop: 2 of 2 tests passed")
+    check(done.out.index("smoke") < done.out.index("thorough"), "order:", done)
+    created = [r.name for r in t.requests(mark) if r.verb == "patch"]
+    equal(created, ["questions", "smoke", "thorough"], "what was applied, in this order")
+    gone(t, "questions", "smoke", "thorough")
+    check(t.kube.get("ConfigMap", t.ns, "settings"), "what the release owns stays")
+    report = t.run("test", "shop", "--filter", "smo*", "-o", "json").json
+    equal((report["passed"], report["failed"], report["revision"]), (1, 0, 0))
+    equal(report["tests"][0]["logs"], [{"pod": "smoke", "container": "main", "text": "GET / 200\n", "cut": False}])
+    # The tests are the deployed revision's: they go with an upgrade and come back with a rollback.
+    t.run("upgrade", "shop", "-p", t.package("p", config_map("settings")))
+    contains(t.run("test", "shop").out, "shop has no tests")
+    t.run("rollback", "shop", "v0")
+    contains(t.run("test", "shop", "--filter", "smoke").out, "shop: 1 of 1 test passed")
+    gone(t, "questions", "smoke")
+
+
+@test
+def a_test_that_fails_says_why_and_the_others_still_run(t):
+    package = t.package("p", pod_test("broken", "fail", log="expected 200\ngot 500", code="9"),
+                        job_test("futile", "fail", log="no luck", backoffLimit=0), pod_test("fine"))
+    t.run("install", "shop", "-p", package)
+    failed = t.refused("test", "shop", says=[f"2 of 3 tests of release {t.ns}/shop failed", "ended with exit code 9",
+                                            "log │ got 500", "BackoffLimit", "log │ no luck"])
+    contains(failed.out, "[broken/main] got 500", f"failed  Pod {t.ns}/broken", f"failed  Job {t.ns}/futile",
+             f"passed  Pod {t.ns}/fine", "shop: 1 of 3 tests passed")
+    gone(t, "broken", "futile", "fine")
+    # The release itself is none the worse.
+    equal(t.run("status", "shop", "-o", "json").json["status"], "deployed")
+
+
+@test
+def a_test_that_never_ends_ends_in_its_time(t):
+    t.run("install", "shop", "-p", t.package("p", pod_test("endless", "image-pull-backoff"), pod_test("fine")))
+    failed = t.refused("test", "shop", "--timeout", "5s", says=["it did not end within its time", "ImagePullBackOff"])
+    contains(failed.out, f"passed  Pod {t.ns}/fine")
+    gone(t, "endless", "fine")
+
+
+@test
+def what_a_killed_or_kept_run_left_goes_with_the_next_or_with_the_release(t):
+    package = t.package("p", needed("questions"), pod_test("slow", "run"))
+    t.run("install", "shop", "-p", package)
+    killed = t.start("test", "shop")
+    first = t.kube.wait("it runs", lambda: t.kube.get("Pod", t.ns, "slow"))["metadata"]["uid"]
+    killed.kill()
+    t.finish(killed, -signal.SIGKILL)
+    check(t.kube.get("Pod", t.ns, "slow"), "a killed process cleans up nothing")
+    # The next run begins anew; Ctrl-C cleans up.
+    second = t.start("test", "shop")
+    t.kube.wait("it was made anew", lambda: (t.kube.get("Pod", t.ns, "slow") or {}).get("metadata", {}).get("uid", first) != first)
+    second.send_signal(signal.SIGINT)
+    contains(t.finish(second, 130).err, "removing 2 objects that an earlier run of tests left")
+    gone(t, "questions", "slow")
+    # What --keep leaves, uninstall removes.
+    t.run("upgrade", "shop", "-p", t.package("p", needed("questions"), pod_test("quick")))
+    kept = t.run("test", "shop", "--keep")
+    contains(kept.out, f"Pod {t.ns}/quick stays")
+    check(t.kube.get("ConfigMap", t.ns, "questions"), "--keep leaves what was needed")
+    t.run("uninstall", "shop", "--yes", "--wait")
+    gone(t, "questions", "quick")
+    equal(t.record("shop"), [], "the record")
+
+
+@test
+def a_strangers_object_with_the_name_of_a_test_is_refused(t):
+    t.run("install", "shop", "-p", t.package("p", needed("questions"), pod_test("smoke")))
+    t.kube.create("ConfigMap", t.ns, {"metadata": {"name": "questions"}, "data": {"a": "theirs"}})
+    t.refused("test", "shop", says=[f"ConfigMap {t.ns}/questions exists, but no run of these tests made it"])
+    equal(t.kube.get("ConfigMap", t.ns, "questions")["data"], {"a": "theirs"})
+    check(not t.kube.get("Pod", t.ns, "smoke"), "nothing was written")
+    t.refused("test", "other", says=["does not exist"])
+    t.refused("test", "shop", "--filter", "x*", says=["its tests are smoke"])
