@@ -85,7 +85,7 @@ struct RunTests : ::testing::Test {
     };
     return deploy(environment(), id, intent(render), {}, Context());
   }
-  Result<TestReport> test_now(TestOptions options = {}) {
+  Result<TestReport> test_now(const TestOptions& options = {}) {
     results.clear();
     const auto on_result = [this](const TestResult& result) {
       results.push_back(fmt::format("{} {}", result.key.name, to_string(result.outcome)));

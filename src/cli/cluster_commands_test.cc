@@ -32,9 +32,9 @@ struct ClusterCommands : ::testing::Test {
   }
   void manifest(std::string_view text) { ASSERT_TRUE(fake.files.write(package / "all.yaml", text).ok()); }
 
-  ExitCode run(std::vector<std::string> args) { return fake.run(args, command_table()); }
+  ExitCode run(const std::vector<std::string>& args) { return fake.run(args, command_table()); }
 
-  Value printed(std::vector<std::string> args, std::string_view schema_name, std::string flag = "-o") {
+  Value printed(std::vector<std::string> args, std::string_view schema_name, const std::string& flag = "-o") {
     args.insert(args.end(), {flag, "json"});
     EXPECT_EQ(run(args), ExitCode::Ok) << fake.err.take();
     const auto value = encoding::parse_json(fake.out.take());

@@ -62,6 +62,7 @@ Status write_directory(World& world, const Path& directory, const std::map<std::
 
 std::vector<Value> values_of(const std::vector<apimachinery::RenderedObject>& objects) {
   std::vector<Value> values;
+  values.reserve(objects.size());
   for (const apimachinery::RenderedObject& rendered : objects) values.push_back(rendered.object.value());
   return values;
 }
