@@ -38,19 +38,19 @@ class DeployTest : public ::testing::Test {
   Environment environment() { return {cluster, clock, random, events, "tester"}; }
 
   Render rendering(std::string yaml, std::string digest = "sha256:1",
-                   encoding::Value values = encoding::Value::object()) {
+                   const encoding::Value& values = encoding::Value::object()) {
     return [=, this](const ReleaseState&) -> Result<RenderedRelease> {
       MIST_TRY(auto objects, package::parse_objects({{"all.yaml", yaml}}, events));
       return RenderedRelease{{"test:1", "test", "1", digest}, values, std::move(objects), {}};
     };
   }
-  Result<DeployReport> install_now(std::string yaml, DeployOptions options = {}) {
+  Result<DeployReport> install_now(std::string yaml, const DeployOptions& options = {}) {
     return deploy(environment(), id, install_intent(rendering(std::move(yaml))), options, Context());
   }
-  Result<DeployReport> upgrade_now(std::string yaml, DeployOptions options = {}) {
+  Result<DeployReport> upgrade_now(std::string yaml, const DeployOptions& options = {}) {
     return deploy(environment(), id, upgrade_intent(rendering(std::move(yaml))), options, Context());
   }
-  Result<UninstallReport> uninstall_now(UninstallOptions options = {}) {
+  Result<UninstallReport> uninstall_now(const UninstallOptions& options = {}) {
     auto plan = plan_uninstall(environment(), id, options, Context());
     if (!plan.ok()) return std::move(plan).error();
     return uninstall(environment(), *plan, options, Context());
@@ -233,7 +233,7 @@ TEST_F(DeployTest, WithReplaceItIsDeletedAndCreatedAnew) {
   for (const bool by_annotation : {false, true}) {
     FakeCluster fresh;
     const Environment here{fresh, clock, random, events, "tester"};
-    const auto run = [&](const Intent& intent, DeployOptions options) {
+    const auto run = [&](const Intent& intent, const DeployOptions& options) {
       return deploy(here, id, intent, options, Context());
     };
     ASSERT_TRUE(run(install_intent(rendering(selecting("a"))), {}).ok());

@@ -45,7 +45,8 @@ class DrawnTest : public ::testing::Test {
  protected:
   Environment environment() { return {cluster, clock, random, events, "tester"}; }
 
-  Render rendering(Package package, RotateSecrets rotate, std::string chosen_clock = "") {
+  Render rendering(const Package& package, const RotateSecrets& rotate,
+                   const std::string& chosen_clock = "") {
     return [=, this](const ReleaseState& state) -> Result<RenderedRelease> {
       crypto::Seed seed{};
       const std::string& drawn_seed = state.birth.seed.reveal();
@@ -80,7 +81,7 @@ class DrawnTest : public ::testing::Test {
   Result<DeployReport> install_now(Package package) {
     return deploy(environment(), id, install_intent(rendering(std::move(package), {})), {}, Context());
   }
-  Result<DeployReport> upgrade_now(Package package, RotateSecrets rotate = {},
+  Result<DeployReport> upgrade_now(Package package, const RotateSecrets& rotate = {},
                                    std::string chosen_clock = "") {
     DeployOptions options;
     options.rotate = rotate;
@@ -185,7 +186,7 @@ TEST_F(DrawnTest, AnotherLengthIsRefusedUnlessRotated) {
 }
 
 TEST_F(DrawnTest, WhatIsAroundASecretMayChange) {
-  const auto at = [](std::string host) -> Package {
+  const auto at = [](const std::string& host) -> Package {
     return [=](Draws& draws) {
       return fmt::format(
           "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: db}}, data: {{uri: 'pg://app:{}@{}'}}}}",
@@ -197,7 +198,7 @@ TEST_F(DrawnTest, WhatIsAroundASecretMayChange) {
   ASSERT_TRUE(moved.ok()) << moved.error().to_line();
   // Random bytes without a name, too: what they became is still there.
   unnamed = true;
-  const auto nameless = [](std::string host) -> Package {
+  const auto nameless = [](const std::string& host) -> Package {
     return [=](Draws& draws) {
       std::string text = fmt::format(
           "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: db}}, data: {{uri: 'pg://app:{}@{}'}}}}",
@@ -213,7 +214,7 @@ TEST_F(DrawnTest, WhatIsAroundASecretMayChange) {
 }
 
 TEST_F(DrawnTest, ChecksumsMayChangeWithTheirRest) {
-  const auto with = [](std::string port, std::string place) -> Package {
+  const auto with = [](const std::string& port, const std::string& place) -> Package {
     return [=](Draws& draws) {
       const std::string sum = crypto::sha256(draws.password("db") + port).hex();
       return fmt::format("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: db, {}: {{sum: '{}'}}}}}}",
@@ -289,7 +290,7 @@ TEST_F(DrawnTest, AnotherClockMayChangeWhatDependsOnIt) {
 }
 
 TEST_F(DrawnTest, ListsAreComparedByName) {
-  const auto with = [](std::string first) -> Package {
+  const auto with = [](const std::string& first) -> Package {
     return [=](Draws& draws) {
       return fmt::format(
           "{{apiVersion: v1, kind: Pod, metadata: {{name: p}}, spec: {{containers: [{{name: c, image: i, "

@@ -158,7 +158,12 @@ Result<Value> decode_answer(const http::Response& response, const Asked& asked) 
 void correct_status(http::Response& response) {
   if (response.status != 500) return;
   const auto body = encoding::parse_json(response.body);
-  if (body && body->string_at("message").starts_with("failed to create typed patch object"))
+  if (!body) return;
+  // An object of the wrong types, or one that can't be decoded (a Secret that is no base64): the same object
+  // will be refused again.
+  const std::string_view message = body->string_at("message");
+  if (message.starts_with("failed to create typed patch object") ||
+      (message.starts_with("failed to convert new object") && message.contains("error decoding")))
     response.status = 422;
 }
 

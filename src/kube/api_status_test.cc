@@ -74,6 +74,12 @@ TEST(ApiStatus, SchemaErrorIsAnInputErrorAndNoOutage) {
   correct_status(response);
   const auto failed = decode_answer(response, kAsked);
   EXPECT_EQ(failed.error().kind, ErrorKind::Invalid);
+  response = answer(
+      500,
+      status_body(
+          R"("message":"failed to convert new object (a/b; /v1, Kind=Secret) to proper version: unable to convert unstructured object to /v1, Kind=Secret: error decoding from json: illegal base64 data at input byte 0","code":500)"));
+  correct_status(response);
+  EXPECT_EQ(decode_answer(response, kAsked).error().kind, ErrorKind::Invalid);
   response = answer(500, status_body(R"("message":"etcdserver: request timed out","code":500)"));
   correct_status(response);
   EXPECT_EQ(decode_answer(response, kAsked).error().kind, ErrorKind::Retryable);
