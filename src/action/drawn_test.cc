@@ -85,8 +85,9 @@ class DrawnTest : public ::testing::Test {
                                    std::string chosen_clock = "") {
     DeployOptions options;
     options.rotate = rotate;
-    return deploy(environment(), id, upgrade_intent(rendering(std::move(package), rotate, chosen_clock)),
-                  options, Context());
+    return deploy(environment(), id,
+                  upgrade_intent(rendering(std::move(package), rotate, std::move(chosen_clock))), options,
+                  Context());
   }
   release::Drawn recorded() {
     const auto state = read_release(environment(), id, Context());
