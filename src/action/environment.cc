@@ -42,6 +42,7 @@ std::vector<InventoryItem> ReleaseState::owned() const {
   if (deployed) add(*deployed);
   for (const Revision& revision : unfinished) add(revision);
   std::vector<InventoryItem> result;
+  result.reserve(items.size());
   for (auto& [key, item] : items) result.push_back(std::move(item));
   return result;
 }
