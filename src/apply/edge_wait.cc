@@ -305,6 +305,7 @@ class EdgeWaiter::Impl {
       if (event.type == kube::WatchEventType::Bookmark) {
         group.listed = true;
         std::vector<ObjectKey> keys;
+        keys.reserve(group.pending.size());
         for (const Pending& pending : group.pending) keys.push_back(pending.key);
         for (const ObjectKey& key : keys) look(group, key, ended);
       } else {

@@ -277,6 +277,7 @@ Outcome outcome(NodeResult result) {
 
 std::vector<Outcome> outcomes(const GraphRun& run, std::size_t objects) {
   std::vector<Outcome> result;
+  result.reserve(objects);
   for (std::size_t i = 0; i < objects; ++i) result.push_back(outcome(run.results[i]));
   return result;
 }
