@@ -1,5 +1,7 @@
 #include "cli/wanted_release.h"
 
+#include "action/examine.h"
+
 namespace mist::cli {
 namespace {
 
@@ -56,6 +58,20 @@ Status WantedRelease::refuse_changed_bytes(const release::Revision& revision) {
   failure.because = fmt::format("its digest is {}, it was {}", source_->digest, revision.package.digest);
   failure.hint = fmt::format("if the new bytes are wanted, say so with -p {}", reference);
   return failure;
+}
+
+Result<action::Look> preview(const Invocation& invocation, World& world, const Cluster& cluster) {
+  MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
+  MIST_TRY(action::DeployOptions options, plan_options(invocation));
+  WantedRelease wanted(invocation, world, *cluster.client);
+  MIST_TRY_VOID(wanted.prepare());
+  const auto render = [&](const action::ReleaseState& state) { return wanted.render(state); };
+  MIST_TRY(action::Look look,
+           action::look(cluster.environment, id, action::preview_intent(render), options, world.context));
+  if (const Status drawn = action::accept_drawn(cluster.environment, look); !drawn.ok())
+    world.events->warn(drawn.error().to_line());
+  look.rendered.again = {};  // it refers to `wanted`
+  return look;
 }
 
 }  // namespace mist::cli

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "action/look.h"
 #include "cli/package_flags.h"
 #include "cli/release_flags.h"
 
@@ -47,5 +48,9 @@ class WantedRelease {
   std::unique_ptr<package::Renderer> renderer_;
   RenderChoices choices_ = {};
 };
+
+/// What installing or upgrading to the wanted release would do, without a write. A change of drawn fields,
+/// which a deployment would refuse, is a warning here.
+Result<action::Look> preview(const Invocation& invocation, World& world, const Cluster& cluster);
 
 }  // namespace mist::cli

@@ -1,4 +1,3 @@
-#include "action/examine.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/plan_output.h"
@@ -18,15 +17,7 @@ constexpr Example kExamples[] = {
 
 Result<ExitCode> run_diff(const Invocation& invocation, World& world) {
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
-  MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
-  MIST_TRY(action::DeployOptions options, plan_options(invocation));
-  WantedRelease wanted(invocation, world, *cluster.client);
-  MIST_TRY_VOID(wanted.prepare());
-  const auto render = [&](const action::ReleaseState& state) { return wanted.render(state); };
-  MIST_TRY(const action::Look look,
-           action::look(cluster.environment, id, action::preview_intent(render), options, world.context));
-  if (const Status drawn = action::accept_drawn(cluster.environment, look); !drawn.ok())
-    world.events->warn(drawn.error().to_line());
+  MIST_TRY(const action::Look look, preview(invocation, world, cluster));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
     print_value(world, format, diff_value(look, diff_options(invocation)));
   else

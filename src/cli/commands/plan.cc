@@ -1,4 +1,3 @@
-#include "action/examine.h"
 #include "action/saved_plan.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
@@ -42,19 +41,11 @@ void print_table(World& world, const apply::Plan& plan, const std::string& name)
 
 Result<ExitCode> run_plan(const Invocation& invocation, World& world) {
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
-  MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
-  MIST_TRY(action::DeployOptions options, plan_options(invocation));
-  WantedRelease wanted(invocation, world, *cluster.client);
-  MIST_TRY_VOID(wanted.prepare());
-  const auto render = [&](const action::ReleaseState& state) { return wanted.render(state); };
-  MIST_TRY(const action::Look look,
-           action::look(cluster.environment, id, action::preview_intent(render), options, world.context));
-  if (const Status drawn = action::accept_drawn(cluster.environment, look); !drawn.ok())
-    world.events->warn(drawn.error().to_line());
+  MIST_TRY(const action::Look look, preview(invocation, world, cluster));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
     print_value(world, format, diff_value(look, {.show_secrets = invocation.enabled("show-secrets")}));
   else
-    print_table(world, look.plan, id.name);
+    print_table(world, look.plan, look.state.id.name);
   if (!invocation.has("out")) return ExitCode::Ok;
   MIST_TRY(const action::SavedPlan plan, action::save_plan(cluster.environment, look));
   MIST_TRY_VOID(world.files.write(invocation.text("out"), action::to_text(plan), {.mode = 0600})
