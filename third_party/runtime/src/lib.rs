@@ -9,3 +9,4 @@ extern crate openssl_sys;
 
 mod limits;
 mod schema;
+mod snapshot;

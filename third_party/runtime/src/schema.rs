@@ -16,7 +16,7 @@ const MAX_MESSAGE_BYTES: usize = 4096;
 const BACKTRACK_LIMIT: usize = 100_000;
 
 /// A text that C++ frees with `mist_string_free`.
-fn to_c(text: String) -> *mut c_char {
+pub(crate) fn to_c(text: String) -> *mut c_char {
     // An interior NUL can't come from JSON output, only from a message that quotes one.
     let text = if text.contains('\0') { text.replace('\0', "\\u0000") } else { text };
     CString::new(text).map_or(ptr::null_mut(), CString::into_raw)
