@@ -32,12 +32,14 @@ struct OutputFile {
 };
 
 struct Output {
-  std::vector<OutputFile> files;  ///< in the order of the result document
-  std::string message;            ///< what the package has to say to its user; may hold anything
-  encoding::Value exports;        ///< for packages that call this one; null if there are none
-  std::string log;                ///< what the guest wrote to stderr; may hold anything
-  std::uint64_t drawn = 0;        ///< random bytes drawn after its entry: other than 0, another seed may give
-                                  ///< another output
+  std::vector<OutputFile> files;     ///< in the order of the result document
+  std::string message;               ///< what the package has to say to its user; may hold anything
+  encoding::Value exports;           ///< for packages that call this one; null if there are none
+  std::optional<std::string> print;  ///< of an engine: exactly what its peer's command would print
+  encoding::Value package;           ///< of an engine that was asked what it sees: an object, else null
+  std::string log;                   ///< what the guest wrote to stderr; may hold anything
+  std::uint64_t drawn = 0;  ///< random bytes drawn after its entry: other than 0, another seed may give
+                            ///< another output
 };
 
 /// Whom a guest may ask while it renders (ABI v1, "Host requests"). Called on the thread that renders.
@@ -54,6 +56,8 @@ struct RunOptions {
   wasm::Limits limits;
   Context context;
   HostServices* host = nullptr;  ///< null: a guest that asks is ended
+  std::string subject = {};      ///< what is rendered, for messages; empty: the module's name
+  bool exact_numbers = false;    ///< a double of the input keeps its point (1.0, not 1)
 };
 
 class Guest {

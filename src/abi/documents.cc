@@ -90,6 +90,22 @@ Result<std::vector<OutputFile>> parse_files(const Value& data, std::string_view 
   return files;
 }
 
+// Where in its files a package failed, if it says so; what isn't as it should be is left out.
+std::optional<SourceLocation> parse_where(const Value& data) {
+  const Value* const where = data.find("where");
+  if (where == nullptr || !where->is_object() || !is_safe_path(where->string_at("file"))) return std::nullopt;
+  const auto number = [&](std::string_view name) {
+    const Value* const value = where->find(name);
+    if (value == nullptr || !value->is_int() || value->as_int() < 0 || value->as_int() > 1'000'000'000)
+      return std::uint32_t{0};
+    return static_cast<std::uint32_t>(value->as_int());
+  };
+  return SourceLocation{.file = std::string(where->string_at("file")),
+                        .line = number("line"),
+                        .column = number("column"),
+                        .excerpt = ""};
+}
+
 Result<Value> parse_exports(const Value& data, std::string_view name) {
   const Value* const exports = data.find("exports");
   if (exports == nullptr) return Value();
@@ -100,8 +116,9 @@ Result<Value> parse_exports(const Value& data, std::string_view name) {
 
 }  // namespace
 
-std::string input_text(const Value& input) {
-  const std::string json = encoding::to_json(input);
+std::string input_text(const Value& input, bool exact) {
+  const std::string json =
+      encoding::to_json(input, exact ? encoding::JsonStyle::Exact : encoding::JsonStyle::Compact);
   std::string text;
   text.reserve(json.size() + 1);
   // YAML 1.1 wants DEL, the C1 controls and the noncharacters FFFE and FFFF escaped; JSON lets them stand. In
@@ -172,8 +189,10 @@ Result<Output> parse_result(std::string_view text, std::string_view name) {
   const std::string_view verdict = data->string_at("result");
   if (verdict == "Err") {
     const std::string_view message = trim(data->string_at("message"));
-    return error(ErrorKind::Invalid, "{} could not be rendered", name)
-        .with_because(message.empty() ? "the package gave no reason" : std::string(message));
+    Error failure = error(ErrorKind::Invalid, "{} could not be rendered", name)
+                        .with_because(message.empty() ? "the package gave no reason" : std::string(message));
+    failure.where = parse_where(*data);
+    return failure;
   }
   if (verdict != "Ok")
     return error(ErrorKind::Invalid,
@@ -184,6 +203,10 @@ Result<Output> parse_result(std::string_view text, std::string_view name) {
   MIST_TRY(output.files, parse_files(*data, name, kSource));
   MIST_TRY(output.exports, parse_exports(*data, name));
   output.message = trim(data->string_at("message"));
+  if (const Value* const print = data->find("print"); print != nullptr && print->is_string())
+    output.print = print->as_string();
+  if (const Value* const package = data->find("package"); package != nullptr && package->is_object())
+    output.package = *package;
   return output;
 }
 

@@ -54,6 +54,7 @@ struct ClusterCommands : ::testing::Test {
 
 TEST_F(ClusterCommands, PrintWhatTheirSchemasSay) {
   printed({"inspect", "package", package.string()}, "inspect-package");
+  printed({"engines", "list"}, "engines-list");
   EXPECT_EQ(
       printed({"install", "web", "-p", package.string(), "--dry-run"}, "deploy").find("dryRun")->as_bool(),
       true);

@@ -5,19 +5,21 @@ namespace {
 
 // In the order in which `mistctl help` shows them.
 constexpr const Command* kCommands[] = {
-    &kGenerateCommand,       &kInstallCommand,        &kUpgradeCommand,        &kDiffCommand,
-    &kPlanCommand,           &kApplyPlanCommand,      &kRollbackCommand,       &kRecoverCommand,
-    &kUninstallCommand,      &kListCommand,           &kStatusCommand,         &kDriftCommand,
-    &kTestCommand,           &kGraphCommand,          &kHistoryCommand,        &kInspectPackageCommand,
-    &kInspectReleaseCommand, &kPackageBuildCommand,   &kConfigViewCommand,     &kConfigPathCommand,
-    &kRegistryAddCommand,    &kRegistryListCommand,   &kRegistryRemoveCommand, &kRegistryUpdateCommand,
-    &kDoctorCommand,         &kCompletionBashCommand, &kCompletionZshCommand,  &kCompletionFishCommand,
-    &kVersionCommand,        &kHelpCommand,           &kCompleteCommand,       &kManualPagesCommand,
+    &kGenerateCommand,       &kInstallCommand,        &kUpgradeCommand,     &kDiffCommand,
+    &kPlanCommand,           &kApplyPlanCommand,      &kRollbackCommand,    &kRecoverCommand,
+    &kUninstallCommand,      &kListCommand,           &kStatusCommand,      &kDriftCommand,
+    &kTestCommand,           &kGraphCommand,          &kHistoryCommand,     &kInspectPackageCommand,
+    &kInspectReleaseCommand, &kPackageBuildCommand,   &kEnginesListCommand, &kEnginesCompileCommand,
+    &kConfigViewCommand,     &kConfigPathCommand,     &kRegistryAddCommand, &kRegistryListCommand,
+    &kRegistryRemoveCommand, &kRegistryUpdateCommand, &kDoctorCommand,      &kCompletionBashCommand,
+    &kCompletionZshCommand,  &kCompletionFishCommand, &kVersionCommand,     &kHelpCommand,
+    &kCompleteCommand,       &kManualPagesCommand,
 };
 
 constexpr CommandGroup kGroups[] = {
     {"inspect", "What a package or a release consists of"},
     {"package", "For authors of packages"},
+    {"engines", "What renders charts, Kustomize directories and templates"},
     {"config", "The configuration of mistctl"},
     {"registry", "Where packages come from"},
     {"completion", "Completion of command lines in shells"},

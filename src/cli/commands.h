@@ -23,6 +23,8 @@ extern const Command kTestCommand;
 extern const Command kInspectPackageCommand;
 extern const Command kInspectReleaseCommand;
 extern const Command kPackageBuildCommand;
+extern const Command kEnginesListCommand;
+extern const Command kEnginesCompileCommand;
 extern const Command kVersionCommand;
 extern const Command kHelpCommand;
 extern const Command kCompletionBashCommand;

@@ -53,6 +53,7 @@ package::Capabilities offline_capabilities(const Invocation& invocation) {
                                      {std::begin(kBuiltInVersions), std::end(kBuiltInVersions)}};
   for (std::string& version : invocation.texts("api-versions"))
     capabilities.api_versions.push_back(std::move(version));
+  capabilities.assumed = true;
   return capabilities;
 }
 

@@ -1,15 +1,19 @@
 #include "cli/package_flags.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 #include <utility>
 
 #include "cli/places.h"
-#include "package/values.h"
 
 namespace mist::cli {
 namespace {
+
+// Engines do more than one package's work: they parse every file first, and hold it in memory.
+constexpr Duration kEngineTime = std::chrono::seconds(60);
+constexpr std::uint64_t kEngineMemory = std::uint64_t{512} << 20;
 
 constexpr std::uint64_t kValuesLimit = std::uint64_t{100} << 20;
 
@@ -19,6 +23,16 @@ Result<std::string> read_file(World& world, const std::string& path, bool& stdin
     return error(ErrorKind::Usage, "standard input can be read only once, and \"-\" is there twice");
   return world.in.read_all(kValuesLimit, world.context);
 }
+
+// Those whose value says it all.
+struct SetFlag {
+  std::string_view name;
+  package::ValuesFlag flag;
+};
+constexpr std::array kSetFlags{SetFlag{"set", package::ValuesFlag::Set},
+                               SetFlag{"set-string", package::ValuesFlag::SetString},
+                               SetFlag{"set-json", package::ValuesFlag::SetJson},
+                               SetFlag{"set-literal", package::ValuesFlag::SetLiteral}};
 
 Result<package::ValuesInput> input_of(const Invocation::Given& given, World& world, bool& stdin_used) {
   using package::ValuesFlag;
@@ -32,8 +46,9 @@ Result<package::ValuesInput> input_of(const Invocation::Given& given, World& wor
     MIST_TRY(std::string content, read_file(world, given.value.substr(equals + 1), stdin_used));
     return package::ValuesInput{ValuesFlag::SetFile, given.value.substr(0, equals), std::move(content)};
   }
-  return package::ValuesInput{
-      given.flag->name == "set" ? ValuesFlag::Set : ValuesFlag::SetString, given.value, {}};
+  const auto* const known = std::ranges::find(kSetFlags, given.flag->name, &SetFlag::name);
+  MIST_CHECK(known != kSetFlags.end());
+  return package::ValuesInput{known->flag, given.value, {}};
 }
 
 bool is_values_flag(const Flag& flag) {
@@ -64,7 +79,7 @@ bool has_values(const Invocation& invocation) {
                              [](const Invocation::Given& given) { return is_values_flag(*given.flag); });
 }
 
-Result<encoding::Value> read_values(const Invocation& invocation, World& world) {
+Result<std::vector<package::ValuesInput>> read_values(const Invocation& invocation, World& world) {
   std::vector<package::ValuesInput> inputs;
   bool stdin_used = false;
   for (const Invocation::Given& given : invocation.given()) {
@@ -72,10 +87,16 @@ Result<encoding::Value> read_values(const Invocation& invocation, World& world) 
     MIST_TRY(package::ValuesInput input, input_of(given, world, stdin_used));
     inputs.push_back(std::move(input));
   }
-  return package::merge_values(inputs);
+  return inputs;
 }
 
-Result<package::Source> fetch_package(World& world, std::string_view reference) {
+Result<encoding::Value> values_for(const package::Source& source,
+                                   std::span<const package::ValuesInput> inputs) {
+  MIST_TRY(const bool chart, package::has_chart_values(source));
+  return package::merge_values(inputs, chart ? package::Numbers::AsHelm : package::Numbers::AsWritten);
+}
+
+Result<package::Source> fetch_package(World& world, std::string_view reference, std::string engine) {
   MIST_TRY(config::Paths paths, paths_of(world));
   registry::Registries registries({world.files, world.processes, *world.events, std::move(paths)});
   MIST_TRY(const registry::PackageRef parsed, registries.parse(reference));
@@ -84,6 +105,7 @@ Result<package::Source> fetch_package(World& world, std::string_view reference) 
   source.reference = fetched.resolved.display();
   std::tie(source.name, source.version) = name_and_version(fetched.resolved);
   source.digest = fetched.digest.str();
+  source.engine = std::move(engine);
   if (auto* module = std::get_if<registry::PackageModule>(&fetched.content)) {
     source.content = std::move(module->bytes);
   } else {
@@ -103,9 +125,16 @@ Result<std::unique_ptr<package::Renderer>> open_renderer(const Invocation& invoc
   limits.output_bytes = static_cast<std::uint64_t>(invocation.number("limit-output")) << 20;
   limits.table_elements = static_cast<std::uint64_t>(invocation.number("limit-table"));
   limits.requests = static_cast<std::uint64_t>(invocation.number("limit-requests"));
-  return std::make_unique<package::Renderer>(paths.compiled_code(), limits,
-                                             static_cast<std::size_t>(invocation.number("limit-stack")) << 10,
-                                             *world.events);
+  package::RendererOptions options;
+  options.code_cache = paths.compiled_code();
+  options.limits = limits;
+  options.engine_limits = limits;
+  if (!invocation.has("limit-time")) options.engine_limits.guest_time = kEngineTime;
+  if (!invocation.has("limit-memory")) options.engine_limits.memory_bytes = kEngineMemory;
+  options.stack_bytes = static_cast<std::size_t>(invocation.number("limit-stack")) << 10;
+  if (invocation.has("limit-stack")) options.engine_stack_bytes = options.stack_bytes;
+  options.engines = package::EngineStore(paths.engines, world.build.engines);
+  return std::make_unique<package::Renderer>(std::move(options), *world.events);
 }
 
 }  // namespace mist::cli

@@ -4,11 +4,15 @@
 // --set become one document. One thread.
 
 #include <memory>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/invocation.h"
 #include "cli/world.h"
 #include "package/renderer.h"
+#include "package/values.h"
 #include "registry/registry.h"
 
 namespace mist::cli {
@@ -34,6 +38,14 @@ inline constexpr Flag kValuesFlagList[] = {
      .value = "KEY=FILE",
      .help = "One value from the content of a file",
      .completion = Completion::File},
+    {.name = "set-json",
+     .type = FlagType::Texts,
+     .value = "KEY=JSON",
+     .help = "One value as JSON: a.b={\"c\":[1,2]}; or one whole object"},
+    {.name = "set-literal",
+     .type = FlagType::Texts,
+     .value = "KEY=TEXT",
+     .help = "One value that is the text as it stands, commas and backslashes too"},
 };
 inline constexpr FlagGroup kValuesFlags{"Values flags", kValuesFlagList};
 
@@ -41,12 +53,12 @@ inline constexpr Flag kSandboxFlagList[] = {
     {.name = "limit-memory",
      .type = FlagType::Number,
      .value = "MIB",
-     .help = "Memory that a package may use",
+     .help = "Memory that a package may use (an engine: 512)",
      .fallback = "256"},
     {.name = "limit-time",
      .type = FlagType::Duration,
      .value = "TIME",
-     .help = "Processor time that a package may use",
+     .help = "Processor time that a package may use (an engine: 60s)",
      .fallback = "10s"},
     {.name = "limit-output",
      .type = FlagType::Number,
@@ -56,7 +68,7 @@ inline constexpr Flag kSandboxFlagList[] = {
     {.name = "limit-stack",
      .type = FlagType::Number,
      .value = "KIB",
-     .help = "Call stack that a package may use",
+     .help = "Call stack that a package may use (an engine: 4096)",
      .fallback = "1024"},
     {.name = "limit-table",
      .type = FlagType::Number,
@@ -73,11 +85,26 @@ inline constexpr FlagGroup kSandboxFlags{"Sandbox flags", kSandboxFlagList};
 
 /// True if any of kValuesFlags was given.
 bool has_values(const Invocation& invocation);
-/// Reads what kValuesFlags name. Errors: of the files, Invalid with line and column.
-Result<encoding::Value> read_values(const Invocation& invocation, World& world);
+/// Reads what kValuesFlags name. Errors: of the files.
+Result<std::vector<package::ValuesInput>> read_values(const Invocation& invocation, World& world);
+/// Them as the values of that package: charts have numbers of their own. Invalid with line and column.
+Result<encoding::Value> values_for(const package::Source& source,
+                                   std::span<const package::ValuesInput> inputs);
 
-/// The package that `reference` names: from a registry, or a path that begins with ./, ../ or /.
-Result<package::Source> fetch_package(World& world, std::string_view reference);
+/// Who renders a directory, for every command that names a package.
+inline constexpr std::string_view kEngineNames[] = {"helm",   "kustomize",  "jinja",
+                                                    "nickel", "handlebars", "yaml"};
+inline constexpr Flag kEngineFlag{.name = "engine",
+                                  .type = FlagType::Choice,
+                                  .value = "ENGINE",
+                                  .help =
+                                      "What renders a directory, instead of what its files tell: helm, "
+                                      "kustomize, jinja, nickel, handlebars, or yaml for none",
+                                  .choices = kEngineNames};
+
+/// The package that `reference` names: from a registry, or a path that begins with ./, ../ or /. `engine`: as
+/// in kEngineFlag, or empty.
+Result<package::Source> fetch_package(World& world, std::string_view reference, std::string engine = {});
 
 /// With the limits that kSandboxFlags give, and the cache of compiled code.
 Result<std::unique_ptr<package::Renderer>> open_renderer(const Invocation& invocation, World& world);

@@ -293,7 +293,8 @@ Result<action::RenderedRelease> render_release(package::Renderer& renderer, cons
   result.drawn.clock = choices.clock.value_or(deployed != nullptr ? deployed->drawn.clock : std::string());
   MIST_TRY_VOID(set_clock(request, result.drawn.clock));
   MIST_TRY(package::Rendered rendered, renderer.render(source, request, context));
-  result.package = {source.reference, rendered.metadata.name, rendered.metadata.version, source.digest};
+  result.package = {source.reference, rendered.metadata.name, rendered.metadata.version, source.digest,
+                    rendered.engine};
   result.user_values = std::move(values);
   result.objects = std::move(rendered.objects);
   result.message = std::move(rendered.message);

@@ -19,7 +19,7 @@ Status WantedRelease::prepare() {
     MIST_TRY(given_, read_values(invocation_, world_));
   }
   if (invocation_.has("package")) {
-    MIST_TRY(source_, fetch_package(world_, invocation_.text("package")));
+    MIST_TRY(source_, fetch_package(world_, invocation_.text("package"), invocation_.text("engine")));
   }
   MIST_TRY(renderer_, open_renderer(invocation_, world_));
   return {};
@@ -31,20 +31,24 @@ Result<action::RenderedRelease> WantedRelease::render(const action::ReleaseState
     if (revision == nullptr)
       return error(ErrorKind::Usage, "release {} has no package yet", state.id.display())
           .with_hint("name it with -p PACKAGE");
-    MIST_TRY(source_, fetch_package(world_, revision->package.reference));
+    const std::string engine =
+        invocation_.has("engine") ? invocation_.text("engine") : revision->package.engine;
+    MIST_TRY(source_, fetch_package(world_, revision->package.reference, engine));
     MIST_TRY_VOID(refuse_changed_bytes(*revision));
   }
-  return render_release(*renderer_, *source_, state, values(revision), client_, world_.context, choices_);
+  MIST_TRY(encoding::Value wanted, values(revision));
+  return render_release(*renderer_, *source_, state, std::move(wanted), client_, world_.context, choices_);
 }
 
-encoding::Value WantedRelease::values(const release::Revision* revision) const {
+Result<encoding::Value> WantedRelease::values(const release::Revision* revision) const {
   encoding::Value before = revision == nullptr || !revision->user_values.is_object()
                                ? encoding::Value::object()
                                : revision->user_values;
   if (!given_) return before;
-  if (!invocation_.enabled("reuse-values")) return *given_;
+  MIST_TRY(encoding::Value given, values_for(*source_, *given_));
+  if (!invocation_.enabled("reuse-values")) return given;
   encoding::Value merged = before;
-  encoding::merge_into(merged, *given_);
+  encoding::merge_into(merged, given);
   return merged;
 }
 

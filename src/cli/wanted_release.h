@@ -19,6 +19,7 @@ inline constexpr Flag kWantedFlagList[] = {
      .value = "PACKAGE",
      .help = "The package from now on; without it the one that the release has",
      .completion = Completion::Package},
+    kEngineFlag,
     {.name = "reuse-values",
      .help = "Merge the values given here into those that the release has, instead of replacing them"},
 };
@@ -37,13 +38,13 @@ class WantedRelease {
   Result<action::RenderedRelease> render(const action::ReleaseState& state);
 
  private:
-  encoding::Value values(const release::Revision* revision) const;
+  Result<encoding::Value> values(const release::Revision* revision) const;
   Status refuse_changed_bytes(const release::Revision& revision);
 
   const Invocation& invocation_;
   World& world_;
   kube::Client& client_;
-  std::optional<encoding::Value> given_;
+  std::optional<std::vector<package::ValuesInput>> given_;
   std::optional<package::Source> source_;
   std::unique_ptr<package::Renderer> renderer_;
   RenderChoices choices_ = {};

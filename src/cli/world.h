@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,7 @@
 #include "base/process.h"
 #include "base/random.h"
 #include "base/result.h"
+#include "package/engine.h"
 
 namespace mist::kube {
 class Client;
@@ -55,6 +57,7 @@ struct BuildInfo {
   std::string commit;    ///< of git, "-dirty" if the tree was changed; "unknown" outside a checkout
   std::string platform;  ///< "linux/amd64"
   std::string compiler;
+  std::span<const package::EngineDigest> engines = {};
 };
 
 /// Which cluster, and which namespace in it, the user chose. Empty: not said.

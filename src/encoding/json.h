@@ -24,6 +24,7 @@ Result<Value> parse_json(std::string_view text, const JsonOptions& options = {})
 enum class JsonStyle {
   Compact,  ///< one line, no spaces, no newline at the end
   Pretty,   ///< two spaces of indentation, no newline at the end
+  Exact,  ///< as Compact, but a double keeps a point or an exponent (1.0, not 1), so that it is one when read
 };
 
 /// Always valid UTF-8: bytes that aren't become U+FFFD. <, > and & stay as they are (Go with

@@ -81,7 +81,8 @@ void append_string(std::string& out, std::string_view text) {
 
 class Printer {
  public:
-  Printer(std::string& out, JsonStyle style) : out_(out), pretty_(style == JsonStyle::Pretty) {}
+  Printer(std::string& out, JsonStyle style)
+      : out_(out), pretty_(style == JsonStyle::Pretty), exact_(style == JsonStyle::Exact) {}
 
   void print(const Value& value) {
     switch (value.kind()) {
@@ -98,10 +99,7 @@ class Printer {
         append_integer(out_, value.as_uint());
         break;
       case Value::Kind::Double:
-        if (std::isfinite(value.as_double()))
-          append_json_double(out_, value.as_double());
-        else
-          out_ += "null";
+        append_double(value.as_double());
         break;
       case Value::Kind::String:
         append_text(value.as_string());
@@ -143,6 +141,16 @@ class Printer {
     out_ += close;
   }
 
+  void append_double(double number) {
+    if (!std::isfinite(number)) {
+      out_ += "null";
+      return;
+    }
+    const std::size_t begin = out_.size();
+    append_json_double(out_, number);
+    if (exact_ && out_.find_first_of(".e", begin) == std::string::npos) out_ += ".0";
+  }
+
   void newline() {
     if (!pretty_) return;
     out_ += '\n';
@@ -152,6 +160,7 @@ class Printer {
   std::string& out_;
   std::size_t level_ = 0;
   bool pretty_ = false;
+  bool exact_ = false;
 };
 
 }  // namespace

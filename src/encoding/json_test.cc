@@ -57,6 +57,13 @@ TEST(Json, PrintsInTwoStyles) {
   EXPECT_EQ(to_json(Value(std::nan(""))), "null");
 }
 
+TEST(Json, ExactStyleKeepsDoublesDoubles) {
+  const Value value = Value::object({{"d", 1.0}, {"i", 1}, {"big", 1e21}, {"neg", -0.5}, {"text", "1"}});
+  const std::string text = to_json(value, JsonStyle::Exact);
+  EXPECT_EQ(text, R"({"d":1.0,"i":1,"big":1e+21,"neg":-0.5,"text":"1"})");
+  EXPECT_EQ(*parse_json(text), value);
+}
+
 TEST(Json, DuplicatesFailOnlyWhenStrict) {
   EXPECT_EQ(again(R"({"a":1,"b":2,"a":3})"), R"({"a":3,"b":2})");
   const auto strict = parse_json("{\"a\":1,\n \"a\":3}", {.strict = true, .file = "x.json"});

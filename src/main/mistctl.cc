@@ -18,6 +18,7 @@
 #include "cli/places.h"
 #include "cli/run.h"
 #include "cli/world.h"
+#include "engine_digests.h"
 #include "kube/connect.h"
 #include "main/host_streams.h"
 #include "main/interrupt.h"
@@ -88,7 +89,8 @@ int main(int argc, char** argv) {
       .build = {.version = MIST_VERSION,
                 .commit = MIST_COMMIT,
                 .platform = MIST_PLATFORM,
-                .compiler = MIST_COMPILER},
+                .compiler = MIST_COMPILER,
+                .engines = mist::package::kEngineDigests},
       .program = program_path(argc > 0 ? argv[0] : "mistctl"),
       .in = in,
       .out = out,

@@ -11,6 +11,7 @@ namespace mist::package {
 struct HostOperations {
   static Result<Value> secret_get(Host& host, const Value& request) { return host.secret_get(request); }
   static Result<Value> log(Host& host, const Value& request) { return host.log(request); }
+  static Result<Value> random_stream(Host& host, const Value& request) { return host.random_stream(request); }
   static Result<Value> package_call(Host&, const Value&) {
     return error(ErrorKind::Invalid, "package.call: this mistctl can't let a package call others yet");
   }
@@ -29,6 +30,7 @@ struct Operation {
 constexpr std::array kOperations{
     Operation{"secret.get", true, &HostOperations::secret_get},
     Operation{"log", false, &HostOperations::log},
+    Operation{"random.stream", false, &HostOperations::random_stream},
     Operation{"package.call", false, &HostOperations::package_call},
     Operation{"lookup", false, &HostOperations::lookup},
 };
@@ -101,6 +103,18 @@ Result<Value> Host::log(const Value& request) {
   std::string text = without_secrets(message->as_string(), secrets_);
   if (text.size() > kLongestLine) text = text.substr(0, kLongestLine) + " …";
   events_.message({level->level, fmt::format("package: {}", escape_controls(text))});
+  return Value::object();
+}
+
+Result<Value> Host::random_stream(const Value& request) {
+  const Value* const name = request.find("name");
+  if (name == nullptr || !name->is_string() || name->as_string().size() > kLongestStream)
+    return error(ErrorKind::Invalid, "random.stream: it takes \"name\", a text of at most {} bytes",
+                 kLongestStream);
+  streams_.insert(name->as_string());
+  if (streams_.size() > kMostStreams)
+    return error(ErrorKind::Invalid, "random.stream: {} streams are enough for one render", kMostStreams);
+  *stream_ = name->as_string();
   return Value::object();
 }
 

@@ -4,6 +4,7 @@
 // One render, one thread.
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,9 +27,14 @@ class Host final : public abi::HostServices {
  public:
   static constexpr std::size_t kMostLines = 200;     ///< of the log of one render
   static constexpr std::size_t kLongestLine = 4096;  ///< bytes
+  static constexpr std::size_t kMostStreams = 10'000;
+  static constexpr std::size_t kLongestStream = 1024;  ///< bytes of a name
 
   /// `events` hears the log lines and outlives this.
   Host(SecretScope scope, EventSink& events) : scope_(std::move(scope)), events_(events) {}
+
+  /// For World::stream: what random.stream switches.
+  std::shared_ptr<const std::string> stream() const { return stream_; }
 
   Result<Value> answer(std::string_view operation, const Value& request) override;
 
@@ -41,6 +47,7 @@ class Host final : public abi::HostServices {
 
   Result<Value> secret_get(const Value& request);
   Result<Value> log(const Value& request);
+  Result<Value> random_stream(const Value& request);
 
   SecretScope scope_;
   EventSink& events_;
@@ -49,6 +56,8 @@ class Host final : public abi::HostServices {
   std::vector<Exchange> exchanges_;
   std::set<crypto::Digest> known_;  // of exchanges_
   std::size_t lines_ = 0;
+  std::shared_ptr<std::string> stream_ = std::make_shared<std::string>();
+  std::set<std::string> streams_;  // that were asked for
 };
 
 }  // namespace mist::package

@@ -37,6 +37,18 @@ TEST(Host, GivesTheSameSecretWhateverElseIsAsked) {
   EXPECT_EQ(one.secrets().at("db").reveal(), a->string_at("value"));
 }
 
+TEST(Host, SwitchesTheStreamOfRandomBytes) {
+  NullEventSink events;
+  Host host(scope(), events);
+  const auto stream = host.stream();
+  EXPECT_EQ(*stream, "");
+  ASSERT_TRUE(ask(host, "{op: random.stream, name: templates/a.yaml}").ok());
+  EXPECT_EQ(*stream, "templates/a.yaml");
+  EXPECT_FALSE(ask(host, "{op: random.stream}").ok());
+  EXPECT_FALSE(ask(host, fmt::format("{{op: random.stream, name: {}}}", std::string(1025, 'x'))).ok());
+  EXPECT_EQ(*stream, "templates/a.yaml");
+}
+
 TEST(Host, OneNameIsOneSecret) {
   NullEventSink events;
   Host host(scope(), events);
@@ -151,7 +163,7 @@ Source asking(std::initializer_list<std::string_view> requests, std::string_view
 }
 
 Result<Rendered> render(const Source& source, const RenderRequest& request, EventSink& events) {
-  Renderer renderer({}, {}, std::size_t{1} << 20, events);
+  Renderer renderer({}, events);
   RenderRequest complete = request;
   complete.release_name = "web";
   complete.release_namespace = "shop";

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kTopMembers{"apiVersion", "kind", "metadata", "spec"};
 constexpr std::array<std::string_view, 3> kMetadataMembers{"name", "labels", "annotations"};
-constexpr std::array<std::string_view, 8> kSpecMembers{
-    "version", "description", "home", "maintainers", "inputs", "exports", "dependencies", "needs"};
+constexpr std::array<std::string_view, 9> kSpecMembers{
+    "version", "description", "home", "maintainers", "inputs", "exports", "dependencies", "needs", "engine"};
 constexpr std::array<std::string_view, 3> kDependencyMembers{"name", "package", "version"};
 constexpr std::array<std::string_view, 2> kNeedsMembers{"clusterRead", "release"};
 constexpr std::array<std::string_view, 2> kVersions{"mistletoe.dev/v1alpha1", "mistletoe.dev/v1"};
@@ -69,6 +69,7 @@ Status read_spec(const Reader& reader, const Value& spec, Metadata& metadata) {
   MIST_TRY_VOID(reader.text(spec, "version", kPath, metadata.version));
   MIST_TRY_VOID(reader.text(spec, "description", kPath, metadata.description));
   MIST_TRY_VOID(reader.text(spec, "home", kPath, metadata.home));
+  MIST_TRY_VOID(reader.text(spec, "engine", kPath, metadata.engine));
   MIST_TRY_VOID(reader.texts(spec, "maintainers", kPath, metadata.maintainers));
   // A schema may be `true` or `false` too.
   if (const Value* inputs = spec.find("inputs")) metadata.inputs = *inputs;
@@ -148,6 +149,7 @@ Value Metadata::to_value() const {
        {"spec", Value::object({{"version", version},
                                {"description", description},
                                {"home", home},
+                               {"engine", engine},
                                {"maintainers", Value(std::move(people))},
                                {"inputs", inputs},
                                {"exports", exports},

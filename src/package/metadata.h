@@ -31,6 +31,7 @@ struct Metadata {
   std::vector<Dependency> dependencies;
   std::vector<std::string> needs_cluster_read;
   bool needs_release = false;
+  std::string engine;  ///< of a directory: what renders it; empty: seen from its files
 
   /// From the document. Strict: an unknown member is Invalid, naming it, as are wrong types. `where` is what
   /// the package is called in messages.

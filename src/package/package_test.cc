@@ -28,6 +28,38 @@ TEST(Values, FilesComeBeforeSetsAndLaterOnesWin) {
             yaml("a: {b: 3, c: 2}\nlist: [1, 2]\ns: '007'\nkey: {file: \"text\\n\"}\nx: 1\ny: two\n"));
 }
 
+TEST(Values, KindsComeInHelmsOrder) {
+  const std::vector<ValuesInput> inputs{{ValuesFlag::SetLiteral, "a=x,y\\z=1", ""},
+                                        {ValuesFlag::SetString, "s=1", ""},
+                                        {ValuesFlag::Set, "s=2,t=2", ""},
+                                        {ValuesFlag::SetJson, R"(t=[1,{"k":","}], u={"v": null},w=)", ""},
+                                        {ValuesFlag::SetJson, R"( {"o": {"p": true}} )", ""}};
+  const auto merged = merge_values(inputs);
+  ASSERT_TRUE(merged.ok()) << merged.error().to_line();
+  EXPECT_EQ(encoding::to_json(*merged),
+            R"({"t":2,"u":{"v":null},"w":null,"o":{"p":true},"s":"1","a":"x,y\\z=1"})");
+  for (const char* wrong : {"a", "a=[1", "a={]", "a.b[=1"}) {
+    const std::vector<ValuesInput> bad{{ValuesFlag::SetJson, wrong, ""}};
+    EXPECT_FALSE(merge_values(bad).ok()) << wrong;
+  }
+}
+
+TEST(Values, NullsOfAFileStayToRemoveDefaults) {
+  const std::vector<ValuesInput> inputs{{ValuesFlag::File, "one.yaml", "a: {b: 1, c: 1}"},
+                                        {ValuesFlag::File, "two.yaml", "a: {b: null}"}};
+  EXPECT_EQ(*merge_values(inputs), yaml("a: {b: null, c: 1}"));
+}
+
+TEST(Values, ChartsTellAnIntegerFromAFloat) {
+  const std::vector<ValuesInput> inputs{{ValuesFlag::File, "one.yaml", "a: 1000000\nl: [1]"},
+                                        {ValuesFlag::SetJson, "j=7", ""},
+                                        {ValuesFlag::Set, "b=1000000", ""}};
+  const auto merged = merge_values(inputs, Numbers::AsHelm);
+  ASSERT_TRUE(merged.ok());
+  EXPECT_EQ(encoding::to_json(*merged, encoding::JsonStyle::Exact),
+            R"({"a":1000000.0,"l":[1.0],"j":7.0,"b":1000000})");
+}
+
 TEST(Values, WrongOnesNameTheirPlace) {
   const std::vector<ValuesInput> list{{ValuesFlag::File, "values.yaml", "- a\n"}};
   EXPECT_THAT(merge_values(list).error().message, HasSubstr("values.yaml must be a mapping"));
@@ -93,7 +125,7 @@ TEST(ParseObjects, ErrorsShowTheLine) {
 
 TEST(Renderer, PlainYamlIsAPackageWithoutValues) {
   NullEventSink events;
-  Renderer renderer({}, {}, 1 << 20, events);
+  Renderer renderer({}, events);
   Source source{
       "./dir", "dir", "", "sha256:0",
       std::map<std::string, std::string>{
@@ -106,9 +138,6 @@ TEST(Renderer, PlainYamlIsAPackageWithoutValues) {
   EXPECT_EQ(rendered->objects.size(), 1u);
   request.user_values = yaml("{a: 1}");
   EXPECT_THAT(renderer.render(source, request, Context()).error().message, HasSubstr("takes no values"));
-  source.content = std::map<std::string, std::string>{{"Chart.yaml", "name: x"}};
-  request.user_values = Value::object();
-  EXPECT_THAT(renderer.render(source, request, Context()).error().message, HasSubstr("a Helm chart"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "abi/abi.h"
 #include "base/text.h"
 #include "package/objects.h"
+#include "package/tree_metadata.h"
 #include "wasm/runtime.h"
 
 namespace mist::package {
@@ -19,25 +20,6 @@ bool is_kubernetes_file(std::string_view path) {
   return std::ranges::any_of(kYamlEndings, [&](std::string_view ending) { return path.ends_with(ending); });
 }
 
-using Files = std::map<std::string, std::string>;
-
-// What a directory is, when it isn't Kubernetes YAML: a sentence is better than a hundred YAML errors.
-Status refuse_other_formats(const Files& files, const std::string& reference) {
-  struct Mark {
-    std::string_view file, what;
-  };
-  constexpr std::array kMarks{
-      Mark{"Chart.yaml", "a Helm chart"}, Mark{"kustomization.yaml", "a Kustomize directory"},
-      Mark{"kustomization.yml", "a Kustomize directory"}, Mark{"K3.yaml", "a KPM package"}};
-  for (const Mark& mark : kMarks) {
-    if (!files.contains(std::string(mark.file))) continue;
-    return error(ErrorKind::Invalid, "{} is {}, and this mistctl has no engine for that", reference,
-                 mark.what)
-        .with_hint("render it with its own tool into a directory of YAML files, and give that");
-  }
-  return {};
-}
-
 Metadata plain_metadata(const Source& source) {
   Metadata metadata;
   metadata.name = source.name;
@@ -45,16 +27,70 @@ Metadata plain_metadata(const Source& source) {
   return metadata;
 }
 
-Result<Files> kubernetes_files(const Source& source, const Files& files) {
-  MIST_TRY_VOID(refuse_other_formats(files, source.reference));
+// Configuration of tools around a package (.github, .idea) isn't part of it.
+bool is_hidden(std::string_view path) { return path.starts_with('.') || path.find("/.") != path.npos; }
+
+Result<Files> kubernetes_files(const Source& source, const Files& files, bool declared) {
   Files found;
   for (const auto& [path, text] : files) {
-    if (is_kubernetes_file(path)) found.emplace(path, text);
+    if (!is_kubernetes_file(path) || is_hidden(path) || (declared && path == kPackageFile)) continue;
+    found.emplace(path, text);
   }
   if (found.empty())
     return error(ErrorKind::Invalid, "{} holds no .yaml, .yml or .json file", source.reference)
-        .with_hint("a package is a .wasm module, or a directory of Kubernetes YAML");
+        .with_hint(
+            "a package is a .wasm module, a chart, a directory that an engine renders (docs/engines), or "
+            "Kubernetes YAML");
   return found;
+}
+
+Status refuse_values(const Source& source, const Value& values) {
+  for (const Value::Member& member : values.as_object()) {
+    if (member.key == "name") continue;
+    return error(ErrorKind::Invalid, "{} is plain Kubernetes YAML and takes no values, but {} is set",
+                 source.reference, escape_controls(member.key))
+        .with_hint("remove -f and --set, or make it a package with inputs");
+  }
+  return {};
+}
+
+// A directory with what it says of itself and who renders it.
+struct Tree {
+  const Files& files;
+  std::optional<Metadata> declared;
+  const EngineKind* engine = nullptr;  // null: plain Kubernetes YAML
+};
+
+Result<Tree> look_at(const Source& source) {
+  Tree tree{std::get<Files>(source.content), std::nullopt};
+  MIST_TRY(tree.declared,
+           declared_metadata(tree.files).in(fmt::format("while reading {}", source.reference)));
+  MIST_TRY(tree.engine, choose_engine(tree.files, source.engine, tree.declared ? tree.declared->engine : ""));
+  return tree;
+}
+
+// Charts see the number of the revision only where they name it: else every upgrade would render anew for it.
+// Packed subcharts are taken to name it.
+bool names_the_revision(const Files& files) {
+  constexpr std::array<std::string_view, 3> kNames{"Revision", "IsUpgrade", "IsInstall"};
+  return std::ranges::any_of(files, [&](const auto& file) {
+    const auto& [path, text] = file;
+    if (path.find("charts/") != path.npos && path.ends_with(".tgz")) return true;
+    return path.find("templates/") != path.npos &&
+           std::ranges::any_of(kNames, [&](std::string_view name) { return text.find(name) != text.npos; });
+  });
+}
+
+// The line that an engine's error is about.
+void add_excerpt(Error& failure, const Files& files) {
+  if (!failure.where || failure.where->line == 0) return;
+  const auto file = files.find(failure.where->file);
+  if (file == files.end()) return;
+  const auto lines = split(file->second, '\n');
+  if (failure.where->line > lines.size()) return;
+  std::string_view line = lines[failure.where->line - 1];
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  if (is_valid_utf8(line)) failure.where->excerpt = line;
 }
 
 // Half of what a package was written for is worse than nothing.
@@ -70,62 +106,100 @@ Status refuse_unmet_needs(const Metadata& metadata, const std::string& reference
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
+// A runtime that starts when it is first needed.
+class LazyRuntime {
+ public:
+  LazyRuntime(wasm::RuntimeOptions options, EventSink& events)
+      : options_(std::move(options)), events_(events) {}
+
+  Result<wasm::Runtime*> start() {
+    const std::scoped_lock lock(mutex_);
+    if (!runtime_) {
+      MIST_TRY(runtime_, wasm::Runtime::create(options_, events_));
+    }
+    return &*runtime_;
+  }
+
+ private:
+  wasm::RuntimeOptions options_;
+  EventSink& events_;
+  std::mutex mutex_;
+  std::optional<wasm::Runtime> runtime_;  // guarded by mutex_ until made; then any thread
+};
+
+wasm::RuntimeOptions for_packages(const RendererOptions& options) {
+  wasm::RuntimeOptions runtime;
+  runtime.cache_directory = options.code_cache;
+  runtime.stack_bytes = options.stack_bytes;
+  return runtime;
+}
+
+wasm::RuntimeOptions for_engines(const RendererOptions& options) {
+  wasm::RuntimeOptions runtime;
+  runtime.cache_directory = options.code_cache;
+  runtime.stack_bytes = options.engine_stack_bytes;
+  runtime.optimise = true;
+  runtime.cache_for_all = options.cache_for_all;
+  // What is just being filled can't be asked as well.
+  if (!options.cache_for_all) runtime.shared_cache_directory = options.engines.code();
+  return runtime;
+}
+
 }  // namespace
 
 struct Renderer::Impl {
-  Path code_cache;
-  wasm::Limits limits;
-  std::size_t stack_bytes;
-  EventSink& events;
-  std::mutex mutex;
-  std::optional<wasm::Runtime> runtime;  // guarded by mutex until made; then any thread
+  Impl(RendererOptions given, EventSink& sink)
+      : options(std::move(given)),
+        events(sink),
+        packages(for_packages(options), sink),
+        engines(for_engines(options), sink) {}
 
-  Result<wasm::Runtime*> start() {
-    const std::scoped_lock lock(mutex);
-    if (!runtime) {
-      wasm::RuntimeOptions options;
-      options.cache_directory = code_cache;
-      options.stack_bytes = stack_bytes;
-      MIST_TRY(runtime, wasm::Runtime::create(options, events));
-    }
-    return &*runtime;
-  }
+  RendererOptions options;
+  EventSink& events;
+  LazyRuntime packages;
+  LazyRuntime engines;
 
   Result<std::unique_ptr<abi::Guest>> open(const Source& source, const std::string& module) {
-    MIST_TRY(wasm::Runtime* const engine, start());
-    MIST_TRY(wasm::Module code, engine->load(bytes_of(module), source.reference));
+    MIST_TRY(wasm::Runtime* const runtime, packages.start());
+    MIST_TRY(wasm::Module code, runtime->load(bytes_of(module), source.reference));
     return abi::open(std::move(code));
   }
 
-  Result<Metadata> metadata_of(const Source& source, const abi::Guest& guest,
-                               const abi::RunOptions& options) {
+  Result<wasm::Module> load_engine(std::string_view name) {
+    MIST_TRY(const crypto::Digest digest, options.engines.digest(name));
+    MIST_TRY(wasm::Runtime* const runtime, engines.start());
+    return runtime->load_known(digest, fmt::format("engine {}", name),
+                               [&] { return options.engines.read(name); });
+  }
+
+  static Result<Metadata> metadata_of(const Source& source, const abi::Guest& guest,
+                                      const abi::RunOptions& run) {
     MIST_TRY(const std::optional<Value> document,
-             guest.info(options).in(fmt::format("while asking {} for its metadata", source.reference)));
+             guest.info(run).in(fmt::format("while asking {} for its metadata", source.reference)));
     if (!document) return plain_metadata(source);
     MIST_TRY(Metadata metadata, Metadata::parse(*document, source.reference));
     if (metadata.version.empty()) metadata.version = source.version;
     return metadata;
   }
 
-  Result<Rendered> run(const Source& source, const std::string& module, const RenderRequest& request,
-                       const Context& context) {
-    MIST_TRY(const std::unique_ptr<abi::Guest> guest, open(source, module));
-    abi::RunOptions options{{request.clock, request.seed, nullptr}, limits, context};
-    Rendered rendered;
-    MIST_TRY(rendered.metadata, metadata_of(source, *guest, options));
-    MIST_TRY_VOID(refuse_unmet_needs(rendered.metadata, source.reference));
-    MIST_TRY(const Value input, input_document(*guest, rendered.metadata, request));
-    const SecretScope scope{request.seed, rendered.metadata.name, request.release_name, request.rotations};
-    options.world.seed = unnamed_seed(scope);
+  // What a guest needs for one render, and what becomes of its output.
+  Result<Rendered> generate(const abi::Guest& guest, const Source& source, const Value& input,
+                            Metadata metadata, abi::RunOptions run, const RenderRequest& request) {
+    const SecretScope scope{request.seed, metadata.name, request.release_name, request.rotations};
+    run.world.seed = unnamed_seed(scope);
     NullEventSink nobody;
     Host host(scope, request.quiet ? nobody : events);
-    options.host = &host;
-    auto generated = guest->generate(input, options);
+    run.host = &host;
+    run.world.stream = host.stream();
+    run.subject = source.reference;
+    auto generated = guest.generate(input, run);
     if (!generated.ok())
       return without_secrets(std::move(generated).error(), host.secrets())
           .with_frame(fmt::format("while rendering {}", source.reference));
     abi::Output output = *std::move(generated);
     if (!request.quiet) report_log(without_secrets(std::move(output.log), host.secrets()));
+    Rendered rendered;
+    rendered.metadata = std::move(metadata);
     rendered.secrets = host.secrets();
     rendered.asked = host.take_exchanges();
     for (abi::OutputFile& file : output.files) {
@@ -136,7 +210,91 @@ struct Renderer::Impl {
     rendered.exports = std::move(output.exports);
     rendered.message = std::move(output.message);
     rendered.drawn = output.drawn;
+    rendered.print = std::move(output.print);
+    rendered.package = std::move(output.package);
     return rendered;
+  }
+
+  Result<Rendered> run(const Source& source, const std::string& module, const RenderRequest& request,
+                       const Context& context) {
+    MIST_TRY(const std::unique_ptr<abi::Guest> guest, open(source, module));
+    abi::RunOptions run{{request.clock, request.seed, nullptr}, options.limits, context};
+    MIST_TRY(Metadata metadata, metadata_of(source, *guest, run));
+    MIST_TRY_VOID(refuse_unmet_needs(metadata, source.reference));
+    MIST_TRY(const Value input, input_document(*guest, metadata, request));
+    return generate(*guest, source, input, std::move(metadata), std::move(run), request);
+  }
+
+  Result<Rendered> run_engine(const Source& source, const Tree& tree, const RenderRequest& request,
+                              const Context& context) {
+    MIST_TRY(wasm::Module module, load_engine(tree.engine->name));
+    MIST_TRY(const std::unique_ptr<abi::Guest> guest, abi::open(std::move(module)));
+    MIST_TRY(Metadata metadata, tree_metadata(tree.files, tree.engine, source.name, source.version)
+                                    .in(fmt::format("while reading {}", source.reference)));
+    MIST_TRY_VOID(refuse_unmet_needs(metadata, source.reference));
+    MIST_TRY(const Value input, engine_document(source, tree, metadata, request));
+    MIST_TRY(wasm::FileTree files, wasm::FileTree::make(tree.files));
+    abi::RunOptions run{
+        {request.clock, request.seed, std::make_shared<const wasm::FileTree>(std::move(files))},
+        options.engine_limits,
+        context};
+    run.exact_numbers = true;
+    auto rendered = generate(*guest, source, input, std::move(metadata), std::move(run), request);
+    if (rendered.ok())
+      rendered->engine = tree.engine->name;
+    else
+      add_excerpt(rendered.error(), tree.files);
+    return rendered;
+  }
+
+  Result<Inspection> inspect_engine(const Source& source, const Tree& tree, Inspection inspection,
+                                    const Context& context) {
+    inspection.format = tree.engine->format;
+    inspection.engine = tree.engine->name;
+    MIST_TRY(const crypto::Digest digest, options.engines.digest(tree.engine->name));
+    inspection.engine_digest = digest.str();
+    MIST_TRY(inspection.metadata, tree_metadata(tree.files, tree.engine, source.name, source.version)
+                                      .in(fmt::format("while reading {}", source.reference)));
+    RenderRequest request;
+    request.release_name = inspection.metadata.name;
+    request.quiet = true;
+    request.user_values = Value::object();
+    request.engine_options = Value::object({{"inspect", true}});
+    request.capabilities = []() -> Result<Capabilities> { return Capabilities{"", {}, true}; };
+    MIST_TRY(const Rendered seen, run_engine(source, tree, request, context));
+    if (!seen.package.is_object()) return inspection;
+    Metadata& metadata = inspection.metadata;
+    const Value* const inputs = seen.package.find("inputs");
+    if (metadata.inputs.is_null() && inputs != nullptr) metadata.inputs = *inputs;
+    if (metadata.description.empty()) metadata.description = seen.package.string_at("description");
+    if (metadata.home.empty()) metadata.home = seen.package.string_at("home");
+    if (metadata.version.empty()) metadata.version = seen.package.string_at("version");
+    if (metadata.name == source.name && !seen.package.string_at("name").empty())
+      metadata.name = seen.package.string_at("name");
+    return inspection;
+  }
+
+  static Result<Value> engine_document(const Source& source, const Tree& tree, const Metadata& metadata,
+                                       const RenderRequest& request) {
+    Value data = request.user_values;
+    if (tree.engine->values == EngineValues::Input) {
+      MIST_TRY(data, input_data(metadata, request));
+    }
+    Value release = Value::object({{"name", request.release_name}, {"namespace", request.release_namespace}});
+    if (metadata.needs_release || names_the_revision(tree.files)) {
+      release.set("revision", request.revision);
+      release.set("isUpgrade", request.is_upgrade);
+    }
+    Value document = Value::object({{"apiVersion", abi::kVersion1},
+                                    {"kind", "MistInput"},
+                                    {"data", std::move(data)},
+                                    {"release", std::move(release)}});
+    MIST_TRY(const Capabilities capabilities, request.capabilities());
+    if (!capabilities.assumed) document.set("capabilities", to_value(capabilities));
+    document.set("engine", Value::object({{"name", tree.engine->name},
+                                          {"archive", source.archive},
+                                          {"options", request.engine_options}}));
+    return document;
   }
 
   static Result<Value> input_document(const abi::Guest& guest, const Metadata& metadata,
@@ -152,11 +310,14 @@ struct Renderer::Impl {
     }
     document.set("release", std::move(release));
     MIST_TRY(const Capabilities capabilities, request.capabilities());
-    document.set("capabilities",
-                 Value::object({{"kubeVersion", capabilities.kube_version},
-                                {"apiVersions", Value(Value::Array(capabilities.api_versions.begin(),
-                                                                   capabilities.api_versions.end()))}}));
+    document.set("capabilities", to_value(capabilities));
     return document;
+  }
+
+  static Value to_value(const Capabilities& capabilities) {
+    return Value::object({{"kubeVersion", capabilities.kube_version},
+                          {"apiVersions", Value(Value::Array(capabilities.api_versions.begin(),
+                                                             capabilities.api_versions.end()))}});
   }
 
   // What the guest said while it worked helps its author, not its user.
@@ -169,23 +330,20 @@ struct Renderer::Impl {
   }
 };
 
-Renderer::Renderer(Path code_cache, wasm::Limits limits, std::size_t stack_bytes, EventSink& events)
-    : impl_(new Impl{std::move(code_cache), limits, stack_bytes, events, {}, std::nullopt}) {}
+Renderer::Renderer(RendererOptions options, EventSink& events)
+    : impl_(std::make_unique<Impl>(std::move(options), events)) {}
 Renderer::~Renderer() = default;
 
 Result<Rendered> Renderer::render_files(const Source& source, const RenderRequest& request,
                                         const Context& context) {
   if (const auto* module = std::get_if<std::string>(&source.content))
     return impl_->run(source, *module, request, context);
+  MIST_TRY(Tree tree, look_at(source));
+  if (tree.engine != nullptr) return impl_->run_engine(source, tree, request, context);
+  MIST_TRY_VOID(refuse_values(source, request.user_values));
   Rendered rendered;
-  rendered.metadata = plain_metadata(source);
-  for (const Value::Member& member : request.user_values.as_object()) {
-    if (member.key == "name") continue;
-    return error(ErrorKind::Invalid, "{} is plain Kubernetes YAML and takes no values, but {} is set",
-                 source.reference, escape_controls(member.key))
-        .with_hint("remove -f and --set, or make it a package with inputs");
-  }
-  MIST_TRY(rendered.files, kubernetes_files(source, std::get<Files>(source.content)));
+  rendered.metadata = tree.declared ? *std::move(tree.declared) : plain_metadata(source);
+  MIST_TRY(rendered.files, kubernetes_files(source, tree.files, tree.declared.has_value()));
   return rendered;
 }
 
@@ -204,17 +362,37 @@ Result<Inspection> Renderer::inspect(const Source& source, const Context& contex
   Inspection inspection;
   if (const auto* module = std::get_if<std::string>(&source.content)) {
     MIST_TRY(const std::unique_ptr<abi::Guest> guest, impl_->open(source, *module));
-    MIST_TRY(inspection.metadata, impl_->metadata_of(source, *guest, {{}, impl_->limits, context}));
+    MIST_TRY(inspection.metadata, impl_->metadata_of(source, *guest, {{}, impl_->options.limits, context}));
     inspection.format = guest->abi();
     inspection.bytes = module->size();
     return inspection;
   }
-  const Files& files = std::get<Files>(source.content);
-  MIST_TRY(const Files manifests, kubernetes_files(source, files));
-  inspection.metadata = plain_metadata(source);
-  inspection.format = "Kubernetes YAML";
+  MIST_TRY(Tree tree, look_at(source));
+  for (const auto& [path, text] : tree.files) inspection.bytes += text.size();
+  if (tree.engine != nullptr) return impl_->inspect_engine(source, tree, std::move(inspection), context);
+  MIST_TRY(const Files manifests, kubernetes_files(source, tree.files, tree.declared.has_value()));
+  inspection.bytes = 0;
   for (const auto& [path, text] : manifests) inspection.bytes += text.size();
+  inspection.metadata = tree.declared ? *std::move(tree.declared) : plain_metadata(source);
+  inspection.format = "Kubernetes YAML";
   return inspection;
+}
+
+Result<bool> has_chart_values(const Source& source) {
+  const EngineKind* engine = nullptr;
+  if (const auto* module = std::get_if<std::string>(&source.content)) {
+    MIST_TRY(const std::optional<Value> document, abi::read_metadata(bytes_of(*module), source.reference));
+    if (document) engine = find_engine(document->string_at({"spec", "engine"}));
+  } else {
+    MIST_TRY(const Tree tree, look_at(source));
+    engine = tree.engine;
+  }
+  return engine != nullptr && engine->values == EngineValues::Chart;
+}
+
+Status Renderer::compile_engine(std::string_view name) {
+  MIST_TRY_VOID(impl_->load_engine(name));
+  return {};
 }
 
 }  // namespace mist::package

@@ -16,6 +16,7 @@
 #include "base/context.h"
 #include "base/event.h"
 #include "base/fs.h"
+#include "package/engine.h"
 #include "package/host.h"
 #include "package/metadata.h"
 #include "wasm/limits.h"
@@ -30,12 +31,15 @@ struct Source {
   std::string version;    ///< of the reference; empty: unknown
   std::string digest;     ///< "sha256:…"
   /// A WebAssembly module, or files by relative path.
-  std::variant<std::string, std::map<std::string, std::string>> content;
+  std::variant<std::string, Files> content;
+  std::string engine = {};  ///< what renders files, if the user said so; "yaml": none
+  bool archive = false;     ///< the files were one archive (a chart's .tgz)
 };
 
 struct Capabilities {
   std::string kube_version;               ///< "v1.36.3"
   std::vector<std::string> api_versions;  ///< "v1", "apps/v1", …
+  bool assumed = false;                   ///< no cluster was asked: engines use what their peers assume
 };
 
 struct RenderRequest {
@@ -48,6 +52,8 @@ struct RenderRequest {
   bool quiet = false;  ///< what the guest logs isn't shown
   int revision = 0;
   bool is_upgrade = false;
+  /// For engines, as their README says; an object.
+  Value engine_options = Value::object();
   /// Asked only for packages whose ABI is given it.
   std::function<Result<Capabilities>()> capabilities;
 };
@@ -61,19 +67,33 @@ struct Rendered {
   std::uint64_t drawn = 0;                      ///< random bytes that the guest drew
   std::map<std::string, SecretString> secrets;  ///< by name: what it asked its host for
   std::vector<Exchange> asked;                  ///< of its host, by digest
+  std::string engine;                           ///< what rendered it, if it is a directory
+  std::optional<std::string> print;             ///< of an engine with the option `print`
+  Value package;                                ///< of an engine with the option `inspect`: what it sees
 };
 
 struct Inspection {
   Metadata metadata;
-  std::string format;  ///< "v1alpha1", "v1 command", "Kubernetes YAML"
+  std::string format;  ///< "v1alpha1", "v1 command", "Kubernetes YAML", "Helm chart"
   std::size_t bytes = 0;
+  std::string engine = {};         ///< its name, if it has one
+  std::string engine_digest = {};  ///< "sha256:…"
+};
+
+struct RendererOptions {
+  Path code_cache = {};  ///< directory of compiled code; empty: none
+  wasm::Limits limits = {};
+  wasm::Limits engine_limits = {};
+  std::size_t stack_bytes = std::size_t{1} << 20;         ///< of guest calls
+  std::size_t engine_stack_bytes = std::size_t{4} << 20;  ///< of an engine's
+  EngineStore engines = {};
+  bool cache_for_all = false;  ///< everybody may read what is compiled: for an installation
 };
 
 class Renderer {
  public:
-  /// `code_cache`: directory of compiled code; empty: none. `stack_bytes`: of guest calls. `events` outlives
-  /// the renderer.
-  Renderer(Path code_cache, wasm::Limits limits, std::size_t stack_bytes, EventSink& events);
+  /// `events` outlives the renderer.
+  Renderer(RendererOptions options, EventSink& events);
   Renderer(const Renderer&) = delete;
   Renderer& operator=(const Renderer&) = delete;
   ~Renderer();
@@ -85,11 +105,17 @@ class Renderer {
   Result<Rendered> render_files(const Source& source, const RenderRequest& request, const Context& context);
   /// Metadata and format; runs nothing unless the ABI has no other way.
   Result<Inspection> inspect(const Source& source, const Context& context);
+  /// Makes the engine's code ready, so that nobody waits for it later.
+  Status compile_engine(std::string_view name);
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// True if the package takes values as a Helm chart does: it is a chart, or was built from one. Invalid as
+/// choose_engine.
+Result<bool> has_chart_values(const Source& source);
 
 /// The `data` of an input document: the schema's defaults, over them the user's values (null removes),
 /// `name`, and `namespace` where the schema declares it and the user didn't set it. Invalid when the schema

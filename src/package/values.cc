@@ -1,6 +1,10 @@
 #include "package/values.h"
 
+#include <algorithm>
+#include <array>
+
 #include "base/text.h"
+#include "encoding/json.h"
 #include "encoding/set_path.h"
 #include "encoding/yaml.h"
 
@@ -28,19 +32,117 @@ Result<Value> mapping_of(std::string_view text, const std::string& origin) {
   return value;
 }
 
-Status apply_one(Value& values, const ValuesInput& input) {
+// Every number a float, as Go decodes JSON into `any`.
+void make_floats(Value& value) {
+  if (value.is_int()) {
+    value = Value(static_cast<double>(value.as_int()));
+  } else if (value.kind() == Value::Kind::UInt) {
+    value = Value(static_cast<double>(value.as_uint()));
+  } else if (value.is_array()) {
+    for (Value& item : value.as_array()) make_floats(item);
+  } else if (value.is_object()) {
+    for (Value::Member& member : value.as_object()) make_floats(member.value);
+  }
+}
+
+// Nulls stay: they remove defaults of the package later on.
+void merge_mapping(Value& values, Value more) {
+  for (Value::Member& member : more.as_object()) {
+    Value* const existing = values.find(member.key);
+    if (existing != nullptr && existing->is_object() && member.value.is_object())
+      merge_mapping(*existing, std::move(member.value));
+    else
+      values.set(member.key, std::move(member.value));
+  }
+}
+
+// Where the JSON value at the beginning of `text` ends: at a comma or the end, outside of brackets and
+// strings.
+std::size_t json_end(std::string_view text) {
+  std::size_t depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '\\') ++i;
+      if (c == '"') quoted = false;
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if (c == '}' || c == ']') {
+      if (depth > 0) --depth;
+    } else if (c == ',' && depth == 0) {
+      return i;
+    }
+  }
+  return text.size();
+}
+
+// The first `=` that no backslash hides.
+std::size_t assignment(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\')
+      ++i;
+    else if (text[i] == '=')
+      return i;
+  }
+  return std::string_view::npos;
+}
+
+Status apply_json(Value& values, std::string_view text, Numbers numbers) {
+  const auto parse = [&](std::string_view json, std::string_view of) -> Result<Value> {
+    MIST_TRY(Value value, encoding::parse_json(json, {.file = fmt::format("--set-json {}", of)})
+                              .in(fmt::format("while reading --set-json {}", of)));
+    if (numbers == Numbers::AsHelm) make_floats(value);
+    return value;
+  };
+  if (trim(text).starts_with('{')) {
+    MIST_TRY(Value object, parse(trim(text), "{…}"));
+    merge_mapping(values, std::move(object));
+    return {};
+  }
+  while (!trim(text).empty()) {
+    const std::size_t equals = assignment(text);
+    if (equals == std::string_view::npos)
+      return error(ErrorKind::Invalid, "--set-json needs the form KEY=JSON, it has \"{}\"",
+                   escape_controls(text.substr(0, 100)));
+    const std::string_view key = trim(text.substr(0, equals));
+    MIST_TRY(const auto path, encoding::parse_set_path(key).in("while reading --set-json"));
+    text.remove_prefix(equals + 1);
+    const std::string_view json = text.substr(0, json_end(text));
+    // As in Helm, nothing is null.
+    Value value;
+    if (!trim(json).empty()) {
+      MIST_TRY(value, parse(json, escape_controls(key)));
+    }
+    MIST_TRY_VOID(encoding::set_at(values, path, std::move(value)).in("while reading --set-json"));
+    text.remove_prefix(std::min(text.size(), json.size() + 1));
+  }
+  return {};
+}
+
+Status apply_literal(Value& values, std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos)
+    return error(ErrorKind::Invalid, "--set-literal needs the form KEY=TEXT, it has \"{}\"",
+                 escape_controls(text.substr(0, 100)));
+  // Nothing is special in this flag, so a backslash in a key is one.
+  std::string key;
+  for (const char c : text.substr(0, equals)) {
+    if (c == '\\' || c == ',') key += '\\';
+    key += c;
+  }
+  MIST_TRY(const auto path, encoding::parse_set_path(key).in("while reading --set-literal"));
+  return encoding::set_at(values, path, Value(text.substr(equals + 1))).in("while reading --set-literal");
+}
+
+Status apply_one(Value& values, const ValuesInput& input, Numbers numbers) {
   switch (input.flag) {
     case ValuesFlag::File: {
-      MIST_TRY(const Value more,
-               mapping_of(input.content, input.text == "-" ? "standard input" : input.text));
-      // Nulls stay: they remove defaults of the package later on.
-      for (const Value::Member& member : more.as_object()) {
-        Value* existing = values.find(member.key);
-        if (existing != nullptr && !member.value.is_null())
-          encoding::merge_into(*existing, member.value);
-        else
-          values.set(member.key, member.value);
-      }
+      MIST_TRY(Value more, mapping_of(input.content, input.text == "-" ? "standard input" : input.text));
+      if (numbers == Numbers::AsHelm) make_floats(more);
+      merge_mapping(values, std::move(more));
       return {};
     }
     case ValuesFlag::Set:
@@ -60,26 +162,50 @@ Status apply_one(Value& values, const ValuesInput& input) {
       MIST_TRY(const auto path, encoding::parse_set_path(input.text).in("while reading --set-file"));
       return encoding::set_at(values, path, Value(input.content)).in("while reading --set-file");
     }
+    case ValuesFlag::SetJson:
+      return apply_json(values, input.text, numbers);
+    case ValuesFlag::SetLiteral:
+      return apply_literal(values, input.text);
   }
   return {};
+}
+
+std::string_view flag_name(ValuesFlag flag) {
+  switch (flag) {
+    case ValuesFlag::Set:
+      return "--set";
+    case ValuesFlag::SetString:
+      return "--set-string";
+    case ValuesFlag::SetFile:
+      return "--set-file";
+    case ValuesFlag::SetJson:
+      return "--set-json";
+    case ValuesFlag::SetLiteral:
+      return "--set-literal";
+    case ValuesFlag::File:
+      break;
+  }
+  return "-f";
 }
 
 // Errors of --set know their column, but not what it is a column of.
 Status named(Status status, const ValuesInput& input) {
   if (status.ok() || !status.error().where || !status.error().where->file.empty()) return status;
-  status.error().where->file = input.flag == ValuesFlag::Set         ? "--set"
-                               : input.flag == ValuesFlag::SetString ? "--set-string"
-                                                                     : "--set-file";
+  status.error().where->file = flag_name(input.flag);
   return status;
 }
 
+// Helm's order (cli/values.Options.MergeValues): by kind, whatever the order on the command line.
+constexpr std::array kOrder{ValuesFlag::File,      ValuesFlag::SetJson, ValuesFlag::Set,
+                            ValuesFlag::SetString, ValuesFlag::SetFile, ValuesFlag::SetLiteral};
+
 }  // namespace
 
-Result<Value> merge_values(std::span<const ValuesInput> inputs) {
+Result<Value> merge_values(std::span<const ValuesInput> inputs, Numbers numbers) {
   Value values = Value::object();
-  for (const bool files : {true, false}) {
+  for (const ValuesFlag kind : kOrder) {
     for (const ValuesInput& input : inputs) {
-      if ((input.flag == ValuesFlag::File) == files) MIST_TRY_VOID(named(apply_one(values, input), input));
+      if (input.flag == kind) MIST_TRY_VOID(named(apply_one(values, input, numbers), input));
     }
   }
   return values;

@@ -1,6 +1,7 @@
 #pragma once
-// From the flags that carry values to one document, by Helm's rules: files in their order, deep; then --set
-// and its kin in theirs. Null removes. Pure: file contents are given. Any thread.
+// From the flags that carry values to one document, by Helm's rules: files in their order, deep; then all
+// --set-json, then all --set, --set-string, --set-file and --set-literal, each kind in its order. Null
+// removes. Pure: file contents are given. Any thread.
 
 #include <span>
 #include <string>
@@ -13,11 +14,17 @@ namespace mist::package {
 using encoding::Value;
 
 enum class ValuesFlag : std::uint8_t {
-  File,       ///< -f FILE: `content` is the file's text
-  Set,        ///< --set a.b[0]=1,c=x, or the original's YAML form: 'a: 1, b: x'
-  SetString,  ///< --set-string a=1: always text
-  SetFile,    ///< --set-file a=FILE: `text` is the path of the value, `content` the file's text
+  File,        ///< -f FILE: `content` is the file's text
+  Set,         ///< --set a.b[0]=1,c=x, or the original's YAML form: 'a: 1, b: x'
+  SetString,   ///< --set-string a=1: always text
+  SetFile,     ///< --set-file a=FILE: `text` is the path of the value, `content` the file's text
+  SetJson,     ///< --set-json a=[1],b={"c":2}, or one object
+  SetLiteral,  ///< --set-literal a.b=TEXT: everything behind the = as it is, backslashes and commas too
 };
+
+/// What a whole number of a file becomes. Charts can tell an integer from a float (they print 1e+06 for a
+/// million from a file, 1000000 for one from --set), so theirs are what Helm makes of them.
+enum class Numbers : std::uint8_t { AsWritten, AsHelm };
 
 struct ValuesInput {
   ValuesFlag flag = ValuesFlag::File;
@@ -26,6 +33,6 @@ struct ValuesInput {
 };
 
 /// Always an object. Invalid, naming the flag or file with line and column.
-Result<Value> merge_values(std::span<const ValuesInput> inputs);
+Result<Value> merge_values(std::span<const ValuesInput> inputs, Numbers numbers = Numbers::AsWritten);
 
 }  // namespace mist::package

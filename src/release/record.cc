@@ -150,7 +150,8 @@ Value to_value(const Revision& revision) {
                                {"package", Value::object({{"reference", revision.package.reference},
                                                           {"name", revision.package.name},
                                                           {"version", revision.package.version},
-                                                          {"digest", revision.package.digest}})},
+                                                          {"digest", revision.package.digest},
+                                                          {"engine", revision.package.engine}})},
                                {"values", revision.user_values},
                                {"options", revision.options},
                                {"description", revision.description},
@@ -196,7 +197,8 @@ Result<Revision> revision_from_value(const Value& value) {
   revision.package = {std::string(value.string_at({"package", "reference"})),
                       std::string(value.string_at({"package", "name"})),
                       std::string(value.string_at({"package", "version"})),
-                      std::string(value.string_at({"package", "digest"}))};
+                      std::string(value.string_at({"package", "digest"})),
+                      std::string(value.string_at({"package", "engine"}))};
   revision.user_values = value_at(value, "values");
   revision.options = value_at(value, "options");
   revision.description = value.string_at("description");

@@ -64,7 +64,8 @@ struct PackageInfo {
   std::string reference;  ///< as the user wrote it, made exact: "mistletoe/examples/namespace-example:0.1.2"
   std::string name;       ///< the package's own name
   std::string version;
-  std::string digest;  ///< "sha256:…" of the bytes
+  std::string digest;       ///< "sha256:…" of the bytes
+  std::string engine = {};  ///< what rendered them, if they are a directory: "helm"; empty: themselves
 };
 
 /// One object that the release owns.

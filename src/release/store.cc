@@ -318,16 +318,19 @@ Status Store::create_revision(const Anchor& anchor, const Revision& revision, co
   const std::string frame =
       fmt::format("while storing revision {} of release {}", revision.number, anchor.id.display());
   MIST_TRY(const Value record,
-           write_blob(anchor, revision, "record", encoding::to_json(to_value(revision)), context).in(frame));
+           write_blob(anchor, revision, "record",
+                      encoding::to_json(to_value(revision), encoding::JsonStyle::Exact), context)
+               .in(frame));
   Value metadata = owned_metadata(anchor, revision, revision_name(anchor.id, revision.number), "revision");
   metadata["annotations"].set(kStatusAnnotation, to_string(revision.status));
   metadata["annotations"].set(kSummaryAnnotation, summary_annotation(revision));
-  const Value object =
-      Value::object({{"apiVersion", "v1"},
-                     {"kind", "Secret"},
-                     {"type", kSecretType},
-                     {"metadata", std::move(metadata)},
-                     {"data", Value::object({{"record", base64_encode(encoding::to_json(record))}})}});
+  const Value object = Value::object(
+      {{"apiVersion", "v1"},
+       {"kind", "Secret"},
+       {"type", kSecretType},
+       {"metadata", std::move(metadata)},
+       {"data",
+        Value::object({{"record", base64_encode(encoding::to_json(record, encoding::JsonStyle::Exact))}})}});
   return create_own(anchor.id, object, context).in(frame);
 }
 

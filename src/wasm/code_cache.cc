@@ -40,15 +40,25 @@ struct Stamp {
   std::time_t used = 0;
 };
 
+bool is_unshared(const struct stat& info) { return (info.st_mode & (S_IWGRP | S_IWOTH)) == 0; }
+
 bool is_ours(const struct stat& info) {
-  return S_ISREG(info.st_mode) && info.st_uid == ::geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  return S_ISREG(info.st_mode) && info.st_uid == ::geteuid() && is_unshared(info);
 }
 
-std::optional<Stamp> read_stamp(int directory, const std::string& key) {
+// Who may have written what an installation shares with everybody.
+bool is_trusted_owner(const struct stat& info) { return info.st_uid == 0 || info.st_uid == ::geteuid(); }
+
+bool is_installed(const struct stat& info) {
+  return S_ISREG(info.st_mode) && is_trusted_owner(info) && is_unshared(info);
+}
+
+std::optional<Stamp> read_stamp(int directory, const std::string& key,
+                                bool (*trusted)(const struct stat&) = &is_ours) {
   const UniqueFd fd(
       ::openat(directory, stamp_name(key).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   struct stat info{};
-  if (!fd || ::fstat(fd.get(), &info) != 0 || !is_ours(info)) return std::nullopt;
+  if (!fd || ::fstat(fd.get(), &info) != 0 || !trusted(info)) return std::nullopt;
   std::array<char, kMaxStamp> buffer{};
   const ssize_t size = ::read(fd.get(), buffer.data(), buffer.size());
   if (size <= 0) return std::nullopt;
@@ -126,8 +136,12 @@ struct Entry {
 
 }  // namespace
 
-CodeCache::CodeCache(Path directory, std::uint64_t limit, EventSink& events)
-    : directory_(std::move(directory)), limit_(limit), events_(events), disabled_(directory_.empty()) {}
+CodeCache::CodeCache(Path directory, std::uint64_t limit, EventSink& events, CodeReaders readers)
+    : directory_(std::move(directory)),
+      limit_(limit),
+      events_(events),
+      readers_(readers),
+      disabled_(directory_.empty()) {}
 
 void CodeCache::disable(const Error& reason) {
   if (disabled_.exchange(true)) return;
@@ -139,7 +153,7 @@ UniqueFd CodeCache::open_directory(bool create) {
   if (disabled_) return {};
   if (create) {
     HostFileSystem files;
-    if (Status made = files.make_directories(directory_, 0700); !made) {
+    if (Status made = files.make_directories(directory_, readers_ == CodeReaders::All ? 0755 : 0700); !made) {
       disable(made.error());
       return {};
     }
@@ -263,6 +277,15 @@ void CodeCache::publish(int directory, const std::string& key, std::span<const s
   if (::fstatat(directory, code_name(key).c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
     [[maybe_unused]] const Status stamped = publish_stamp(directory, key, info, content);
   }
+  if (readers_ == CodeReaders::All) {
+    // Before the stamp was read by anybody else: a change of mode is a change of ctime.
+    for (const std::string& name : {code_name(key), stamp_name(key)})
+      ::fchmodat(directory, name.c_str(), 0644, 0);
+    if (::fstatat(directory, code_name(key).c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
+      [[maybe_unused]] const Status stamped = publish_stamp(directory, key, info, content);
+      ::fchmodat(directory, stamp_name(key).c_str(), 0644, 0);
+    }
+  }
   evict(directory, key);
 }
 
@@ -298,6 +321,34 @@ void CodeCache::evict(int directory, const std::string& keep) {
     remove_entry(directory, key);
     total -= entry.bytes;
   }
+}
+
+bool SharedCodeCache::load(const crypto::Digest& digest, std::string_view what,
+                           const std::function<bool(const Path&)>& map) {
+  if (directory_.empty()) return false;
+  const UniqueFd directory(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat info{};
+  if (!directory || ::fstat(directory.get(), &info) != 0) return false;
+  const std::string key = digest.hex();
+  const UniqueFd file(
+      ::openat(directory.get(), code_name(key).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  struct stat code{};
+  if (!file || ::fstat(file.get(), &code) != 0) return false;
+  const auto refuse = [&](std::string_view why) {
+    events_.warn(
+        fmt::format("the compiled code of {} in {} {}; it is not used", what, directory_.string(), why));
+    return false;
+  };
+  if (!is_trusted_owner(info) || !is_unshared(info) || !is_installed(code))
+    return refuse("belongs to another user, or others may write to it");
+  const std::optional<Stamp> stamp = read_stamp(directory.get(), key, &is_installed);
+  if (!stamp) return refuse("has no valid stamp");
+  if (stamp->identity != identity_of(code)) {
+    // Copied with its directory: slower at every start than `mistctl engines compile` in place, but as sure.
+    const std::optional<crypto::Digest> content = digest_of(file.get());
+    if (!content || content->str() != stamp->digest) return refuse("was changed after it was written");
+  }
+  return map(path_of(file.get(), directory_ / code_name(key))) || refuse("can't be used");
 }
 
 }  // namespace mist::wasm

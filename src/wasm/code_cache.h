@@ -24,11 +24,14 @@
 
 namespace mist::wasm {
 
+/// Who may read what is published: only this user, or everybody (an installation's).
+enum class CodeReaders : std::uint8_t { Owner, All };
+
 class CodeCache {
  public:
-  /// `directory` is created on first use (mode 0700); empty: no cache. After a store the oldest entries go
-  /// until all are at most `limit` bytes.
-  CodeCache(Path directory, std::uint64_t limit, EventSink& events);
+  /// `directory` is created on first use (mode 0700, for all 0755); empty: no cache. After a store the oldest
+  /// entries go until all are at most `limit` bytes.
+  CodeCache(Path directory, std::uint64_t limit, EventSink& events, CodeReaders readers = CodeReaders::Owner);
 
   /// Calls `map` with the path of a trusted file if there is one, and returns what `map` did (true: mapped).
   /// The file may be unlinked by others at any time afterwards. When `map` says false the entry is removed:
@@ -49,7 +52,24 @@ class CodeCache {
   Path directory_;
   std::uint64_t limit_;
   EventSink& events_;
+  CodeReaders readers_;
   std::atomic<bool> disabled_;
+};
+
+/// Compiled code that an installation brought along, in a CodeCache's directory that root (or this user)
+/// owns. Only read: a file counts if its stamp is right; else it is as if it weren't there, with a warning.
+/// Any thread.
+class SharedCodeCache {
+ public:
+  /// `directory` empty: nothing is ever there.
+  SharedCodeCache(Path directory, EventSink& events) : directory_(std::move(directory)), events_(events) {}
+
+  /// As CodeCache::load.
+  bool load(const crypto::Digest& key, std::string_view what, const std::function<bool(const Path&)>& map);
+
+ private:
+  Path directory_;
+  EventSink& events_;
 };
 
 }  // namespace mist::wasm

@@ -74,6 +74,39 @@ TEST_F(CodeCacheTest, IsPrivate) {
   EXPECT_EQ(info.st_mode & 0777U, 0600U);
 }
 
+TEST_F(CodeCacheTest, AnInstallationSharesItsOwn) {
+  CodeCache filled(directory, 1 << 20, events, CodeReaders::All);
+  store(filled, "a", "code of a");
+  struct stat info{};
+  ASSERT_EQ(::stat(directory.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777U, 0755U);
+  for (const Path& file : {code_file("a"), stamp_file("a")}) {
+    ASSERT_EQ(::stat(file.c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0777U, 0644U) << file;
+  }
+  SharedCodeCache shared(directory, events);
+  const auto loads = [&](std::string_view name) {
+    return shared.load(key(name), "shop", [](const Path& path) {
+      return HostFileSystem().read(path).value_or("") == "code of a";
+    });
+  };
+  EXPECT_TRUE(loads("a"));
+  EXPECT_FALSE(loads("b"));
+  EXPECT_FALSE(SharedCodeCache({}, events).load(key("a"), "shop", [](const Path&) { return true; }));
+  EXPECT_THAT(events.take_messages(), IsEmpty());
+  // Copied: the digest still holds. Changed, or writable by others: never.
+  ASSERT_TRUE(disk.write(code_file("a"), "code of a").ok());
+  EXPECT_TRUE(loads("a"));
+  ASSERT_TRUE(disk.write(code_file("a"), "evil of a").ok());
+  EXPECT_FALSE(loads("a"));
+  EXPECT_THAT(events.take_messages(), ElementsAre(HasSubstr("was changed")));
+  ASSERT_TRUE(disk.write(code_file("a"), "code of a").ok());
+  ASSERT_EQ(::chmod(directory.c_str(), 0777), 0);
+  EXPECT_FALSE(loads("a"));
+  EXPECT_THAT(events.take_messages(), ElementsAre(HasSubstr("others may write")));
+  EXPECT_TRUE(disk.exists(code_file("a"))) << "nothing of an installation is removed";
+}
+
 TEST_F(CodeCacheTest, NoticesChangedContent) {
   CodeCache cache = make();
   store(cache, "a", "code of a");

@@ -23,18 +23,20 @@ constexpr std::size_t kMaxReportedImports = 5;
 // cached code unused; a setting that is changed without it makes Wasmtime refuse the old code, or worse, run
 // it.
 constexpr std::string_view kSettings =
-    "1: epochs, NaN canonical, relaxed SIMD deterministic, no unwind info, no memory64, no multi-memory, no "
-    "threads, "
-    "opt level none, no GC, no exceptions, no function references, no stack switching";
+    "2: epochs, NaN canonical, relaxed SIMD deterministic, no unwind info, no memory64, no multi-memory, no "
+    "threads, no GC, no exceptions, no function references, no stack switching";
+constexpr std::string_view kQuickCode = "opt level none";
+constexpr std::string_view kFastCode = "opt level speed";
 
 // One fixed configuration: a wrong one ends the process.
-EngineHandle make_engine(std::size_t stack_bytes) {
+EngineHandle make_engine(std::size_t stack_bytes, bool optimise) {
   wasm_config_t* const config = wasm_config_new();
   wasmtime_config_epoch_interruption_set(config, true);
   wasmtime_config_max_wasm_stack_set(config, stack_bytes);
   // A package runs for milliseconds, and people wait for its first compile: a fifth less of that, measured
   // on 1.4 MB.
-  wasmtime_config_cranelift_opt_level_set(config, WASMTIME_OPT_LEVEL_NONE);
+  wasmtime_config_cranelift_opt_level_set(config,
+                                          optimise ? WASMTIME_OPT_LEVEL_SPEED : WASMTIME_OPT_LEVEL_NONE);
   wasmtime_config_async_stack_size_set(config, stack_bytes + kHostStack);
   // The same bytes on every processor.
   wasmtime_config_cranelift_nan_canonicalization_set(config, true);
@@ -229,13 +231,21 @@ bool Module::has_memory() const {
 struct Runtime::Impl {
   Impl(std::shared_ptr<Engine> e, RuntimeOptions options, EventSink& sink)
       : engine(std::move(e)),
-        cache(std::move(options.cache_directory), options.cache_bytes, sink),
+        settings(options.optimise ? kFastCode : kQuickCode),
+        cache(std::move(options.cache_directory), options.cache_bytes, sink,
+              options.cache_for_all ? CodeReaders::All : CodeReaders::Owner),
+        shared(std::move(options.shared_cache_directory), sink),
         events(sink) {}
 
   std::shared_ptr<Engine> engine;
+  std::string_view settings;
   CodeCache cache;
+  SharedCodeCache shared;
   EventSink& events;
 
+  Result<Module> load(const crypto::Digest& digest, std::string_view name,
+                      std::optional<std::string> package_section,
+                      const std::function<Result<std::span<const std::byte>>()>& bytes);
   crypto::Digest cache_key(const crypto::Digest& module) const;
   ModuleHandle from_cache(const crypto::Digest& key, std::string_view name);
   Result<ModuleHandle> compile(std::span<const std::byte> wasm, std::string_view name);
@@ -244,6 +254,7 @@ struct Runtime::Impl {
 crypto::Digest Runtime::Impl::cache_key(const crypto::Digest& module) const {
   return crypto::Hasher()
       .field(kSettings)
+      .field(settings)
       .field(WASMTIME_VERSION)
       .field(cpu_features())
       .update(module.bytes())
@@ -252,11 +263,12 @@ crypto::Digest Runtime::Impl::cache_key(const crypto::Digest& module) const {
 
 ModuleHandle Runtime::Impl::from_cache(const crypto::Digest& key, std::string_view name) {
   ModuleHandle module;
-  cache.load(key, name, [&](const Path& path) {
+  const auto map = [&](const Path& path) {
     const FailureHandle failed(
         wasmtime_module_deserialize_file(engine->handle.get(), path.c_str(), out_ptr(module)));
     return failed == nullptr;
-  });
+  };
+  if (!shared.load(key, name, map)) cache.load(key, name, map);
   return module;
 }
 
@@ -288,25 +300,27 @@ Result<Runtime> Runtime::create(RuntimeOptions options, EventSink& events) {
                  "the stack limit of this process is {} KiB, but running packages needs {} KiB",
                  limit.rlim_cur >> 10, (options.stack_bytes + kHostStack) >> 10)
         .with_hint("ulimit -s 8192");
-  auto engine = std::make_shared<Engine>(make_engine(options.stack_bytes), options.stack_bytes);
+  auto engine =
+      std::make_shared<Engine>(make_engine(options.stack_bytes, options.optimise), options.stack_bytes);
   return Runtime(std::make_unique<Impl>(std::move(engine), std::move(options), events));
 }
 
-Result<Module> Runtime::load(std::span<const std::byte> wasm, std::string_view name) {
-  MIST_TRY(const auto package_section, custom_section(wasm, name, kPackageSection));
-  auto module = std::make_shared<Module::Impl>(Module::Impl{.engine = impl_->engine,
+Result<Module> Runtime::Impl::load(const crypto::Digest& digest, std::string_view name,
+                                   std::optional<std::string> package_section,
+                                   const std::function<Result<std::span<const std::byte>>()>& bytes) {
+  auto module = std::make_shared<Module::Impl>(Module::Impl{.engine = engine,
                                                             .handle = nullptr,
                                                             .name = std::string(name),
-                                                            .digest = crypto::sha256(wasm),
-                                                            .package_section = std::nullopt,
+                                                            .digest = digest,
+                                                            .package_section = std::move(package_section),
                                                             .imports = {},
                                                             .exports = {}});
-  if (package_section) module->package_section.emplace(*package_section);
-  const crypto::Digest key = impl_->cache_key(module->digest);
-  module->handle = impl_->from_cache(key, name);
+  const crypto::Digest key = cache_key(digest);
+  module->handle = from_cache(key, name);
   const bool is_new = module->handle == nullptr;
   if (is_new) {
-    MIST_TRY(module->handle, impl_->compile(wasm, name));
+    MIST_TRY(const std::span<const std::byte> wasm, bytes());
+    MIST_TRY(module->handle, compile(wasm, name));
   }
   module->imports = imports_of(*module->handle);
   module->exports = exports_of(*module->handle);
@@ -315,11 +329,34 @@ Result<Module> Runtime::load(std::span<const std::byte> wasm, std::string_view n
     wasm_byte_vec_t code;
     const FailureHandle failed(wasmtime_module_serialize(module->handle.get(), &code));
     if (!failed) {
-      impl_->cache.store(key, std::as_bytes(std::span(code.data, code.size)));
+      cache.store(key, std::as_bytes(std::span(code.data, code.size)));
       wasm_byte_vec_delete(&code);
     }
   }
   return Module(std::move(module));
+}
+
+Result<Module> Runtime::load(std::span<const std::byte> wasm, std::string_view name) {
+  MIST_TRY(const auto section, custom_section(wasm, name, kPackageSection));
+  std::optional<std::string> copy;
+  if (section) copy.emplace(*section);
+  return impl_->load(crypto::sha256(wasm), name, std::move(copy),
+                     [&]() -> Result<std::span<const std::byte>> { return wasm; });
+}
+
+Result<Module> Runtime::load_known(const crypto::Digest& digest, std::string_view name,
+                                   const std::function<Result<std::string>()>& bytes) {
+  std::string wasm;
+  return impl_->load(digest, name, std::nullopt, [&]() -> Result<std::span<const std::byte>> {
+    MIST_TRY(wasm, bytes());
+    const std::span<const std::byte> view = std::as_bytes(std::span(wasm));
+    const crypto::Digest found = crypto::sha256(view);
+    if (found != digest)
+      return error(ErrorKind::Invalid, "{} is not what it should be: its digest is {}, expected {}", name,
+                   found.str(), digest.str())
+          .with_hint("install mistctl again: its engines must be those that came with it");
+    return view;
+  });
 }
 
 }  // namespace mist::wasm

@@ -3,6 +3,7 @@
 // Runtime for each process; any thread. What is compiled with one Runtime runs only there, and keeps it
 // alive. Only src/wasm/*.cc see Wasmtime.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,9 +21,14 @@ namespace mist::wasm {
 struct RuntimeOptions {
   Path cache_directory;  ///< of compiled code; empty: compile every time
   std::uint64_t cache_bytes = std::uint64_t{1} << 30;
+  bool cache_for_all = false;  ///< everybody may read what is cached: for an installation
   /// How deep guest calls may nest, in bytes of stack; flag --limit-stack. The threads that run guests need
   /// a stack that is at least 1 MiB larger.
   std::size_t stack_bytes = std::size_t{1} << 20;
+  /// Compile more slowly to code that runs faster: for guests that are compiled once and run often.
+  bool optimise = false;
+  /// A second directory of compiled code, read only, which root or this user filled; empty: none.
+  Path shared_cache_directory = {};
 };
 
 /// A function that a module imports or exports. Types are one letter for each value: i is i32, I i64, f f32,
@@ -83,6 +89,11 @@ class Runtime {
   /// for what is no core module, is damaged, or imports anything but WASI preview 1 and the requests of
   /// host_requests.h, saying what.
   Result<Module> load(std::span<const std::byte> wasm, std::string_view name);
+
+  /// As `load`, for bytes whose SHA-256 is known already: `bytes` is called only if no compiled code of that
+  /// digest is cached. Its errors pass through; Invalid if it gives other bytes.
+  Result<Module> load_known(const crypto::Digest& digest, std::string_view name,
+                            const std::function<Result<std::string>()>& bytes);
 
  private:
   struct Impl;

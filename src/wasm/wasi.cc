@@ -138,6 +138,15 @@ bool Wasi::wait(std::uint64_t duration) {
   return false;
 }
 
+crypto::RandomStream& Wasi::random_stream() {
+  const std::string_view wanted = world_.stream == nullptr ? std::string_view() : *world_.stream;
+  const auto known = random_.find(wanted);
+  if (known != random_.end()) return known->second;
+  const std::string name =
+      wanted.empty() ? std::string(kStreamName) : fmt::format("{}/{}", kStreamName, wanted);
+  return random_.try_emplace(std::string(wanted), world_.seed, name).first->second;
+}
+
 bool Wasi::write_output(std::string& to, std::string_view text) {
   if (text.size() >
       limits_.output_bytes - std::min<std::uint64_t>(out.size() + err.size(), limits_.output_bytes)) {
@@ -176,8 +185,7 @@ Errno WasiCalls::clock_time_get(Wasi& wasi, GuestMemory memory, WasiArguments a)
 Errno WasiCalls::random_get(Wasi& wasi, GuestMemory memory, WasiArguments a) {
   const auto bytes = memory.bytes(a[0], a[1]);
   if (!bytes) return Errno::Fault;
-  if (!wasi.random_) wasi.random_.emplace(wasi.world_.seed, kStreamName);
-  wasi.random_->fill(*bytes);
+  wasi.random_stream().fill(*bytes);
   (wasi.entered ? wasi.drawn_after_entry : wasi.drawn_before_entry) += bytes->size();
   return Errno::Success;
 }

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -77,14 +78,15 @@ class Wasi {
   /// Moves the virtual clock; false and `stop` set if that is beyond its end, in 584 years.
   bool wait(std::uint64_t nanoseconds);
   bool write_output(std::string& to, std::string_view text);
+  crypto::RandomStream& random_stream();
 
   World world_;
   Limits limits_;
   std::string input_;
   std::vector<std::string> arguments_;
   std::vector<OpenFile> files_;
-  std::optional<crypto::RandomStream> random_;  // derived when first drawn from
-  std::uint64_t monotonic_ = 0;                 // nanoseconds
+  std::map<std::string, crypto::RandomStream, std::less<>> random_;  // each derived when first drawn from
+  std::uint64_t monotonic_ = 0;                                      // nanoseconds
 };
 
 /// One importable function.

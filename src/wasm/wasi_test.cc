@@ -176,6 +176,35 @@ TEST_F(WasiTest, DrawsFromTheSeedAndCountsByPhase) {
   EXPECT_EQ(wasi.drawn_after_entry, 22U);
 }
 
+TEST(WasiStreams, EachNameHasItsOwn) {
+  const auto name = std::make_shared<std::string>();
+  World world;
+  world.stream = name;
+  Wasi wasi(world, {}, "", {});
+  std::vector<std::byte> buffer(64);
+  const GuestMemory memory(buffer);
+  const auto draw = [&](std::string stream) {
+    *name = std::move(stream);
+    const std::array<std::uint64_t, 2> arguments{0, 8};
+    EXPECT_EQ(find_wasi_function("random_get")->call(wasi, memory, arguments), Errno::Success);
+    return hex(*memory.bytes(0, 8));
+  };
+  const std::string a1 = draw("a.yaml");
+  const std::string unnamed = draw("");
+  const std::string b1 = draw("b.yaml");
+  const std::string a2 = draw("a.yaml");
+  EXPECT_EQ(std::set<std::string>({a1, unnamed, b1, a2}).size(), 4U);
+  // Another order, and one that isn't drawn from: the others give the same.
+  Wasi again(world, {}, "", {});
+  std::swap(wasi, again);
+  EXPECT_EQ(draw("b.yaml"), b1);
+  EXPECT_EQ(draw("a.yaml"), a1);
+  EXPECT_EQ(draw("a.yaml"), a2);
+  std::vector<std::byte> expected(8);
+  crypto::RandomStream(crypto::Seed{}, "wasi/b.yaml").fill(expected);
+  EXPECT_EQ(hex(expected), b1);
+}
+
 TEST_F(WasiTest, ReadsInputToItsEnd) {
   EXPECT_EQ(read_all(0), "the input");
   EXPECT_EQ(read_all(0), "");

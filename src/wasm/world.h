@@ -3,6 +3,7 @@
 // values.
 
 #include <memory>
+#include <string>
 
 #include "base/clock.h"
 #include "crypto/random_stream.h"
@@ -14,6 +15,9 @@ struct World {
   WallTime wall_clock{};                  ///< what the guest's clock says, for as long as it runs
   crypto::Seed seed{};                    ///< all its random bytes come from this
   std::shared_ptr<const FileTree> files;  ///< what it sees at /package; null: there is no /package
+  /// The name of the stream that its random bytes come from now; its owner may change it between two draws.
+  /// Null or empty: the stream without a name.
+  std::shared_ptr<const std::string> stream = nullptr;
 };
 
 }  // namespace mist::wasm

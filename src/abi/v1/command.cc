@@ -42,7 +42,7 @@ class Program final : public Guest {
     if (options.host != nullptr) requests.emplace(*options.host);
     MIST_TRY(auto instance, wasm::Instance::create(module_,
                                                    {.world = options.world,
-                                                    .input = input_text(input),
+                                                    .input = input_text(input, options.exact_numbers),
                                                     .limits = options.limits,
                                                     .requests = requests ? &*requests : nullptr},
                                                    options.context));
@@ -59,20 +59,24 @@ class Program final : public Guest {
     wasm::RunReport report = instance.take_report();
     if (exit_code.value_or(0) != 0) {
       std::string message = tail(report.err);
-      return error(ErrorKind::Invalid, "{} could not be rendered: it ended with exit code {}", module_.name(),
-                   *exit_code)
+      return error(ErrorKind::Invalid, "{} could not be rendered: it ended with exit code {}",
+                   subject(options), *exit_code)
           .with_because(message.empty() ? "it printed no reason to stderr" : std::move(message));
     }
-    MIST_TRY(Output output, read(std::move(report.out)));
+    MIST_TRY(Output output, read(std::move(report.out), subject(options)));
     output.log = std::move(report.err);
     output.drawn = report.drawn_after_entry;
     return output;
   }
 
  private:
-  Result<Output> read(std::string text) const {
-    if (is_own_document(text)) return parse_result(text, module_.name());
-    MIST_TRY_VOID(check_text(text, fmt::format("the output of {}", module_.name())));
+  const std::string& subject(const RunOptions& options) const {
+    return options.subject.empty() ? module_.name() : options.subject;
+  }
+
+  Result<Output> read(std::string text, const std::string& name) const {
+    if (is_own_document(text)) return parse_result(text, name);
+    MIST_TRY_VOID(check_text(text, fmt::format("the output of {}", name)));
     Output output;
     if (!trim(text).empty()) output.files.push_back({std::string(kPlainOutputFile), std::move(text)});
     return output;

@@ -16,7 +16,8 @@ using encoding::Value;
 
 constexpr Argument kArguments[] = {
     {.name = "NAME", .help = "Name of the release; packages see it as data.name"}};
-constexpr std::string_view kFormats[] = {"yaml", "json", "raw", "dir="};
+constexpr std::string_view kFormats[] = {"yaml", "json", "raw", "helm", "kustomize", "dir="};
+constexpr std::string_view kRandomSources[] = {"stable", "fresh"};
 constexpr Flag kFlags[] = {
     {.name = "package",
      .letter = 'p',
@@ -25,19 +26,39 @@ constexpr Flag kFlags[] = {
      .help = "What to render: REGISTRY/PATH:VERSION, git+https://…, or a path that begins with ./ ../ or /",
      .completion = Completion::Package,
      .required = true},
+    kEngineFlag,
     {.name = "output",
      .letter = 'o',
      .type = FlagType::Choice,
      .value = "FORMAT",
      .help =
-         "yaml, json (a List), raw (as the package wrote it) or dir=PATH (one file for each of its files)",
+         "yaml, json (a List), raw (as the package wrote it), helm or kustomize (byte for byte what `helm "
+         "template` or `kustomize build` print), or dir=PATH (one file for each of its files)",
      .fallback = "yaml",
      .choices = kFormats},
     {.name = "release",
      .letter = 'r',
      .help = "As a first install would apply it: namespace and ownership labels included"},
 };
-constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kValuesFlags, kOfflineFlags, kClockFlags, kSandboxFlags};
+constexpr Flag kChartFlags[] = {
+    {.name = "include-crds", .help = "With -o helm: the files of crds/ too"},
+    {.name = "skip-crds", .help = "Leave out the files of crds/"},
+    {.name = "skip-tests", .help = "With -o helm: leave out tests"},
+    {.name = "show-only",
+     .type = FlagType::Texts,
+     .value = "TEMPLATE",
+     .help = "With -o helm: only what this template gives, such as templates/service.yaml"},
+    {.name = "is-upgrade", .help = "Render as an upgrade would: .Release.IsUpgrade"},
+    {.name = "random",
+     .type = FlagType::Choice,
+     .value = "SOURCE",
+     .help =
+         "stable: the same bytes at each render, from the seed; fresh: as helm template, others each time",
+     .fallback = "stable",
+     .choices = kRandomSources},
+};
+constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kValuesFlags, {"Flags for charts", kChartFlags},
+                                 kOfflineFlags,     kClockFlags,  kSandboxFlags};
 constexpr Example kExamples[] = {
     {"mistctl generate my-namespace -p mistletoe/examples/namespace-example:0.1.2",
      "Print what install would send, without a cluster"},
@@ -75,17 +96,60 @@ void print_raw(World& world, const std::map<std::string, std::string>& files) {
   }
 }
 
+bool is_peer(std::string_view format) { return format == "helm" || format == "kustomize"; }
+
+Value engine_options(const Invocation& invocation, std::string_view format) {
+  Value options = Value::object();
+  if (is_peer(format)) options.set("print", true);
+  if (invocation.enabled("include-crds")) options.set("includeCrds", true);
+  if (invocation.enabled("skip-crds")) options.set("skipCrds", true);
+  if (invocation.enabled("skip-tests")) options.set("skipTests", true);
+  if (invocation.enabled("is-upgrade")) options.set("isUpgrade", true);
+  const auto texts = [&](std::string_view flag, std::string_view option) {
+    const std::vector<std::string> given = invocation.texts(flag);
+    if (!given.empty()) options.set(option, Value(Value::Array(given.begin(), given.end())));
+  };
+  texts("show-only", "showOnly");
+  texts("api-versions", "apiVersions");
+  if (invocation.has("kube-version")) options.set("kubeVersion", invocation.text("kube-version"));
+  options.set("lookup", "empty");
+  return options;
+}
+
+Result<ExitCode> print_as_peer(World& world, const package::Rendered& rendered, std::string_view format) {
+  if (rendered.engine != format)
+    return error(
+        ErrorKind::Usage, "-o {} goes with packages that {} renders; this one is {}", format, format,
+        rendered.engine.empty() ? "rendered by no engine" : fmt::format("rendered by {}", rendered.engine));
+  if (!rendered.print)
+    return error(ErrorKind::Internal, "the engine {} gave nothing to print", rendered.engine);
+  world.out.write(*rendered.print);
+  return ExitCode::Ok;
+}
+
 Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
   MIST_TRY(const action::ReleaseState state, offline_state(invocation, world, invocation.argument("NAME")));
-  MIST_TRY(Value values, read_values(invocation, world));
-  MIST_TRY(const package::Source source, fetch_package(world, invocation.text("package")));
+  MIST_TRY(const auto inputs, read_values(invocation, world));
+  MIST_TRY(const package::Source source,
+           fetch_package(world, invocation.text("package"), invocation.text("engine")));
+  MIST_TRY(Value values, values_for(source, inputs));
   MIST_TRY(const auto renderer, open_renderer(invocation, world));
   MIST_TRY(package::RenderRequest request, render_request(state, std::move(values)));
   request.capabilities = [&]() -> Result<package::Capabilities> { return offline_capabilities(invocation); };
   MIST_TRY(const RenderChoices choices, render_choices(invocation, world));
   if (choices.clock && !choices.clock->empty()) request.clock = *parse_time(*choices.clock);
   const std::string format = invocation.text("output");
+  request.engine_options = engine_options(invocation, format);
+  if (invocation.enabled("is-upgrade")) request.is_upgrade = true;
+  if (invocation.text("random") == "fresh") world.random.fill(request.seed);
   const bool as_release = invocation.enabled("release");
+  if (is_peer(format)) {
+    if (as_release)
+      return error(ErrorKind::Usage, "-r goes with -o yaml and -o json: -o {} is what {} prints", format,
+                   format);
+    MIST_TRY(const package::Rendered rendered, renderer->render_files(source, request, world.context));
+    return print_as_peer(world, rendered, format);
+  }
   if (format == "raw" || format.starts_with("dir=")) {
     if (as_release)
       return error(ErrorKind::Usage, "-r goes with -o yaml and -o json: raw output is the package's own");

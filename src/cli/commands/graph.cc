@@ -23,6 +23,7 @@ constexpr Flag kFlags[] = {
      .value = "PACKAGE",
      .help = "A package that need not be installed: it is rendered without a cluster, as generate does",
      .completion = Completion::Package},
+    kEngineFlag,
     {.name = "output",
      .letter = 'o',
      .type = FlagType::Choice,
@@ -42,8 +43,10 @@ Result<action::ReleaseGraph> graph_of_package(const Invocation& invocation, Worl
   std::string name = invocation.argument("NAME");
   if (name.empty()) name = "release";
   MIST_TRY(const action::ReleaseState state, offline_state(invocation, world, name));
-  MIST_TRY(encoding::Value values, read_values(invocation, world));
-  MIST_TRY(const package::Source source, fetch_package(world, invocation.text("package")));
+  MIST_TRY(const auto inputs, read_values(invocation, world));
+  MIST_TRY(const package::Source source,
+           fetch_package(world, invocation.text("package"), invocation.text("engine")));
+  MIST_TRY(encoding::Value values, values_for(source, inputs));
   MIST_TRY(const auto renderer, open_renderer(invocation, world));
   MIST_TRY(package::RenderRequest request, render_request(state, std::move(values)));
   request.capabilities = [&]() -> Result<package::Capabilities> { return offline_capabilities(invocation); };

@@ -22,7 +22,8 @@ constexpr Argument kPackageArgument[] = {
      .help = "REGISTRY/PATH:VERSION, or a path that begins with ./ ../ or /",
      .completion = Completion::Package},
 };
-constexpr FlagGroup kPackageGroups[] = {kSandboxFlags, kOutputFlags};
+constexpr Flag kPackageFlags[] = {kEngineFlag};
+constexpr FlagGroup kPackageGroups[] = {{"Flags", kPackageFlags}, kSandboxFlags, kOutputFlags};
 constexpr Example kPackageExamples[] = {
     {"mistctl inspect package mistletoe/examples/hello-web:0.1.0",
      "Its metadata and inputs, without running it"},
@@ -65,15 +66,20 @@ void add_inputs(const Value& schema, const std::string& prefix, int depth, Table
 
 Value package_value(const package::Source& source, const package::Inspection& inspection) {
   Value value = inspection.metadata.to_value();
-  return Value::object({{"reference", source.reference},
-                        {"digest", source.digest},
-                        {"format", inspection.format},
-                        {"bytes", inspection.bytes},
-                        {"metadata", std::move(value)}});
+  return Value::object(
+      {{"reference", source.reference},
+       {"digest", source.digest},
+       {"format", inspection.format},
+       {"engine", inspection.engine.empty()
+                      ? Value()
+                      : Value::object({{"name", inspection.engine}, {"digest", inspection.engine_digest}})},
+       {"bytes", inspection.bytes},
+       {"metadata", std::move(value)}});
 }
 
 Result<ExitCode> run_package(const Invocation& invocation, World& world) {
-  MIST_TRY(const package::Source source, fetch_package(world, invocation.argument("PACKAGE")));
+  MIST_TRY(const package::Source source,
+           fetch_package(world, invocation.argument("PACKAGE"), invocation.text("engine")));
   MIST_TRY(const auto renderer, open_renderer(invocation, world));
   MIST_TRY(const package::Inspection inspection, renderer->inspect(source, world.context));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
@@ -92,6 +98,8 @@ Result<ExitCode> run_package(const Invocation& invocation, World& world) {
   line("Reference", source.reference);
   line("Digest", source.digest);
   line("Format", fmt::format("{}, {} bytes", inspection.format, inspection.bytes));
+  if (!inspection.engine.empty())
+    line("Engine", fmt::format("{} {}", inspection.engine, inspection.engine_digest));
   for (const auto& [key, text] : metadata.labels) line("Label", fmt::format("{}={}", key, text));
   for (const package::Dependency& dependency : metadata.dependencies)
     line("Depends on", fmt::format("{} {} as {}", dependency.package, dependency.version, dependency.name));
@@ -138,7 +146,8 @@ Value revision_value(const release::Revision& revision, bool show) {
                         {"package", Value::object({{"reference", revision.package.reference},
                                                    {"name", revision.package.name},
                                                    {"version", revision.package.version},
-                                                   {"digest", revision.package.digest}})},
+                                                   {"digest", revision.package.digest},
+                                                   {"engine", text_or_null(revision.package.engine)}})},
                         {"values", revision.user_values},
                         {"drawn", release::to_value(revision.drawn)},
                         {"inventory", release::to_value(revision.inventory)},

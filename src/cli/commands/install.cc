@@ -17,6 +17,7 @@ constexpr Flag kFlags[] = {
      .help = "What to install: REGISTRY/PATH:VERSION, git+https://…, or a path that begins with ./ ../ or /",
      .completion = Completion::Package,
      .required = true},
+    kEngineFlag,
     kSeedFileFlag,
 };
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kValuesFlags,  kDeployFlags, kClockFlags,
@@ -42,8 +43,10 @@ Result<ExitCode> run_install(const Invocation& invocation, World& world) {
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
   action::DeployOptions options = deploy_options(invocation);
   MIST_TRY(options.take_over_from, take_over_from(invocation));
-  MIST_TRY(const encoding::Value values, read_values(invocation, world));
-  MIST_TRY(const package::Source source, fetch_package(world, invocation.text("package")));
+  MIST_TRY(const auto inputs, read_values(invocation, world));
+  MIST_TRY(const package::Source source,
+           fetch_package(world, invocation.text("package"), invocation.text("engine")));
+  MIST_TRY(const encoding::Value values, values_for(source, inputs));
   MIST_TRY(const auto renderer, open_renderer(invocation, world));
   MIST_TRY(const RenderChoices choices, render_choices(invocation, world));
   const auto render = [&](const action::ReleaseState& state) {

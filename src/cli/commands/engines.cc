@@ -1,0 +1,105 @@
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/output.h"
+#include "cli/package_flags.h"
+#include "cli/places.h"
+
+namespace mist::cli {
+namespace {
+
+using encoding::Value;
+
+// list
+
+constexpr FlagGroup kListGroups[] = {kOutputFlags};
+constexpr Example kListExamples[] = {{"mistctl engines list", "Which engines came with this mistctl?"}};
+
+Value engine_value(const package::EngineKind& kind, const package::EngineStore& store) {
+  const auto digest = store.digest(kind.name);
+  std::error_code failed;
+  const auto size = std::filesystem::file_size(store.file(kind.name), failed);
+  return Value::object({{"name", kind.name},
+                        {"renders", kind.format},
+                        {"digest", digest.ok() ? Value(digest->str()) : Value()},
+                        {"path", digest.ok() ? Value(store.file(kind.name).string()) : Value()},
+                        {"bytes", failed ? Value() : Value(static_cast<std::int64_t>(size))}});
+}
+
+Result<ExitCode> run_list(const Invocation& invocation, World& world) {
+  MIST_TRY(const config::Paths paths, paths_of(world));
+  const package::EngineStore store(paths.engines, world.build.engines);
+  Value::Array engines;
+  for (const package::EngineKind& kind : package::engine_kinds())
+    engines.push_back(engine_value(kind, store));
+  if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
+    print_value(world, format, Value::object({{"engines", Value(std::move(engines))}}));
+    return ExitCode::Ok;
+  }
+  Table table({"ENGINE", "RENDERS", "SIZE", "DIGEST"});
+  for (const Value& engine : engines) {
+    const Value* const bytes = engine.find("bytes");
+    const bool here = engine.find("digest")->is_string() && bytes->is_int();
+    table.add(
+        {{std::string(engine.string_at("name"))},
+         {std::string(engine.string_at("renders"))},
+         {here ? fmt::format("{:.1f} MB", static_cast<double>(bytes->as_int()) / 1e6) : "not installed"},
+         {std::string(engine.string_at("digest").substr(0, 19))}});
+  }
+  world.out.write(table.render(world.color_out));
+  return ExitCode::Ok;
+}
+
+// compile
+
+constexpr Argument kCompileArguments[] = {
+    {.name = "ENGINE", .help = "Which ones; all if none is named", .arity = Arity::Any}};
+constexpr Flag kCompileFlags[] = {
+    {.name = "installed",
+     .help = "Beside the engines, for every user of this machine, instead of in this user's cache"}};
+constexpr FlagGroup kCompileGroups[] = {{"Flags", kCompileFlags}};
+constexpr Example kCompileExamples[] = {
+    {"mistctl engines compile", "Compile all of them now instead of at the first chart"},
+    {"mistctl engines compile --installed", "What make install does, once, as root"},
+};
+
+Result<ExitCode> run_compile(const Invocation& invocation, World& world) {
+  MIST_TRY(const config::Paths paths, paths_of(world));
+  package::RendererOptions options;
+  options.engines = package::EngineStore(paths.engines, world.build.engines);
+  options.cache_for_all = invocation.enabled("installed");
+  options.code_cache = options.cache_for_all ? options.engines.code() : paths.compiled_code();
+  std::vector<std::string> names = invocation.arguments("ENGINE");
+  if (names.empty()) {
+    for (const package::EngineDigest& each : world.build.engines) names.emplace_back(each.name);
+  }
+  package::Renderer renderer(std::move(options), *world.events);
+  for (const std::string& name : names) {
+    if (package::find_engine(name) == nullptr) {
+      // The error that names what there is.
+      const auto known = package::choose_engine({}, name, "");
+      if (!known.ok()) return known.error();
+    }
+    MIST_TRY_VOID(world.context.check());
+    MIST_TRY_VOID(renderer.compile_engine(name));
+  }
+  world.out.write(fmt::format("{} ready\n", plural(names.size(), "engine")));
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+constinit const Command kEnginesListCommand{.path = "engines list",
+                                            .summary = "List the engines that came with this mistctl",
+                                            .run = run_list,
+                                            .flags = kListGroups,
+                                            .examples = kListExamples};
+
+constinit const Command kEnginesCompileCommand{.path = "engines compile",
+                                               .summary = "Compile engines before they are needed",
+                                               .run = run_compile,
+                                               .arguments = kCompileArguments,
+                                               .flags = kCompileGroups,
+                                               .examples = kCompileExamples};
+
+}  // namespace mist::cli

@@ -1,0 +1,99 @@
+#include "package/engine.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+
+namespace mist::package {
+namespace {
+
+constexpr std::array kKinds{
+    EngineKind{"helm", "Helm chart", EngineValues::Chart},
+    EngineKind{"kustomize", "Kustomize directory"},
+    EngineKind{"jinja", "Jinja templates"},
+    EngineKind{"nickel", "Nickel program"},
+    EngineKind{"handlebars", "Handlebars templates"},
+};
+
+// A file at the top that tells what a directory is, first come first served: a chart may hold anything.
+struct Mark {
+  std::string_view file;
+  std::string_view engine;
+};
+constexpr std::array kMarks{
+    Mark{"Chart.yaml", "helm"},
+    Mark{"kustomization.yaml", "kustomize"},
+    Mark{"kustomization.yml", "kustomize"},
+    Mark{"Kustomization", "kustomize"},
+    Mark{"K3.yaml", "jinja"},
+    Mark{"main.ncl", "nickel"},
+};
+
+// Files anywhere that no other kind of package has.
+struct Ending {
+  std::string_view suffix;
+  std::string_view engine;
+};
+constexpr std::array kEndings{
+    Ending{".hbs", "handlebars"},
+    Ending{".j2", "jinja"},
+    Ending{".jinja", "jinja"},
+};
+
+constexpr std::uint64_t kMaxEngine = std::uint64_t{256} << 20;
+
+}  // namespace
+
+std::span<const EngineKind> engine_kinds() { return kKinds; }
+
+const EngineKind* find_engine(std::string_view name) {
+  const auto* const found = std::ranges::find(kKinds, name, &EngineKind::name);
+  return found == kKinds.end() ? nullptr : found;
+}
+
+Result<const EngineKind*> choose_engine(const Files& files, std::string_view wanted,
+                                        std::string_view declared) {
+  const std::string_view name = wanted.empty() ? declared : wanted;
+  if (name == kPlainYaml) return nullptr;
+  if (!name.empty()) {
+    if (const EngineKind* const kind = find_engine(name)) return kind;
+    std::vector<std::string> known{std::string(kPlainYaml)};
+    for (const EngineKind& each : kKinds) known.emplace_back(each.name);
+    Error failure =
+        error(ErrorKind::Invalid, "there is no engine \"{}\"", escape_controls(name.substr(0, 100)));
+    failure.hint = fmt::format("the engines are {}", join(known, ", "));
+    return failure;
+  }
+  for (const Mark& mark : kMarks) {
+    if (files.contains(std::string(mark.file))) return find_engine(mark.engine);
+  }
+  for (const Ending& ending : kEndings) {
+    if (std::ranges::any_of(files, [&](const auto& file) { return file.first.ends_with(ending.suffix); }))
+      return find_engine(ending.engine);
+  }
+  return nullptr;
+}
+
+Path EngineStore::file(std::string_view name) const { return directory_ / fmt::format("{}.wasm", name); }
+
+Result<crypto::Digest> EngineStore::digest(std::string_view name) const {
+  const auto found = std::ranges::find(digests_, name, &EngineDigest::name);
+  if (found == digests_.end())
+    return error(ErrorKind::NotFound, "this mistctl was built without the engine {}", name)
+        .with_hint("build it again with all engines, or render with the engine's own tool");
+  const auto digest = crypto::Digest::parse(fmt::format("sha256:{}", found->sha256));
+  MIST_CHECK(digest);  // a constant of the build
+  return *digest;
+}
+
+Result<std::string> EngineStore::read(std::string_view name) const {
+  auto bytes = HostFileSystem().read(file(name), kMaxEngine);
+  if (bytes.ok()) return bytes;
+  return std::move(bytes)
+      .error()
+      .with_frame(fmt::format("while loading the engine {}", name))
+      .with_hint("install mistctl again, or set MIST_ENGINES_LOCATION to the directory of its engines");
+}
+
+}  // namespace mist::package

@@ -1,0 +1,76 @@
+#pragma once
+// Engines: guests that came with this mistctl and render what people already write (a Helm chart, a Kustomize
+// directory, templates). Which one a directory needs is seen from its files. Any thread.
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fs.h"
+#include "base/result.h"
+#include "crypto/digest.h"
+
+namespace mist::package {
+
+using Files = std::map<std::string, std::string>;
+
+/// How an engine's packages get their values.
+enum class EngineValues : std::uint8_t {
+  Input,  ///< as any package: `data` with the install's name, checked against the schema by the host
+  Chart,  ///< exactly the user's values, by Helm's rules; the engine has the defaults and the schema
+};
+
+struct EngineKind {
+  std::string_view name;    ///< "helm", as in mistletoe.yaml and --engine
+  std::string_view format;  ///< "Helm chart", for people
+  EngineValues values = EngineValues::Input;
+};
+
+/// All that there are, in the order in which files are looked at.
+std::span<const EngineKind> engine_kinds();
+/// Null if there is none of that name.
+const EngineKind* find_engine(std::string_view name);
+
+/// The name that stands for "no engine": plain Kubernetes YAML.
+inline constexpr std::string_view kPlainYaml = "yaml";
+/// What a directory says of itself.
+inline constexpr std::string_view kPackageFile = "mistletoe.yaml";
+
+/// The engine that renders `files`; null: none, they are plain Kubernetes YAML. `wanted` (an engine's name,
+/// "yaml", or empty) wins over what mistletoe.yaml says (`declared`), that over what is there. Invalid for a
+/// name that is none.
+Result<const EngineKind*> choose_engine(const Files& files, std::string_view wanted,
+                                        std::string_view declared);
+
+/// A digest that was compiled into the program.
+struct EngineDigest {
+  std::string_view name;
+  std::string_view sha256;  ///< hexadecimal
+};
+
+/// The engines on disk: `<directory>/<name>.wasm`, and compiled code in `<directory>/code`.
+class EngineStore {
+ public:
+  /// No engine at all.
+  EngineStore() = default;
+  /// `digests` outlives this.
+  EngineStore(Path directory, std::span<const EngineDigest> digests)
+      : directory_(std::move(directory)), digests_(digests) {}
+
+  /// NotFound if this program was built without it.
+  Result<crypto::Digest> digest(std::string_view name) const;
+  /// NotFound if the file isn't there, naming it.
+  Result<std::string> read(std::string_view name) const;
+  Path code() const { return directory_.empty() ? Path() : directory_ / "code"; }
+  std::span<const EngineDigest> all() const { return digests_; }
+  Path file(std::string_view name) const;
+
+ private:
+  Path directory_;
+  std::span<const EngineDigest> digests_;
+};
+
+}  // namespace mist::package

@@ -1,0 +1,75 @@
+#include "package/tree_metadata.h"
+
+#include "base/text.h"
+#include "encoding/json.h"
+#include "encoding/yaml.h"
+
+namespace mist::package {
+namespace {
+
+constexpr std::string_view kChartFile = "Chart.yaml";
+constexpr std::string_view kSchemaFile = "values.schema.json";
+
+const std::string* file_of(const Files& files, std::string_view name) {
+  const auto found = files.find(std::string(name));
+  return found == files.end() ? nullptr : &found->second;
+}
+
+Result<Value> parse(const std::string& text, std::string_view file) {
+  encoding::YamlOptions options;
+  options.file = file;
+  return encoding::parse_yaml(text, options);
+}
+
+// Helm itself says what is wrong with a chart, and better: here only what is there is taken.
+Result<Metadata> chart_metadata(const std::string& text) {
+  MIST_TRY(const Value chart, parse(text, kChartFile));
+  Metadata metadata;
+  if (!chart.is_object()) return metadata;
+  metadata.name = chart.string_at("name");
+  metadata.version = chart.string_at("version");
+  metadata.description = chart.string_at("description");
+  metadata.home = chart.string_at("home");
+  const Value* const maintainers = chart.find("maintainers");
+  if (maintainers != nullptr && maintainers->is_array()) {
+    for (const Value& each : maintainers->as_array()) {
+      if (!each.is_object() || each.string_at("name").empty()) continue;
+      const std::string_view email = each.string_at("email");
+      metadata.maintainers.push_back(email.empty() ? std::string(each.string_at("name"))
+                                                   : fmt::format("{} <{}>", each.string_at("name"), email));
+    }
+  }
+  return metadata;
+}
+
+}  // namespace
+
+Result<std::optional<Metadata>> declared_metadata(const Files& files) {
+  const std::string* const text = file_of(files, kPackageFile);
+  if (text == nullptr) return std::optional<Metadata>();
+  MIST_TRY(const Value document, parse(*text, kPackageFile));
+  if (!document.is_object() || document.string_at("kind") != "MistPackage") return std::optional<Metadata>();
+  MIST_TRY(Metadata metadata, Metadata::parse(document, kPackageFile));
+  return std::optional(std::move(metadata));
+}
+
+Result<Metadata> tree_metadata(const Files& files, const EngineKind* engine, std::string_view name,
+                               std::string_view version) {
+  MIST_TRY(std::optional<Metadata> declared, declared_metadata(files));
+  Metadata metadata;
+  if (declared) {
+    metadata = *std::move(declared);
+  } else if (const std::string* const chart = file_of(files, kChartFile);
+             chart != nullptr && engine != nullptr && engine->values == EngineValues::Chart) {
+    MIST_TRY(metadata, chart_metadata(*chart));
+  }
+  if (metadata.name.empty()) metadata.name = name;
+  if (metadata.version.empty()) metadata.version = version;
+  if (const std::string* const schema = file_of(files, kSchemaFile);
+      schema != nullptr && engine != nullptr && metadata.inputs.is_null()) {
+    MIST_TRY(metadata.inputs, parse(*schema, kSchemaFile));
+  }
+  return metadata;
+}
+
+}  // namespace mist::package

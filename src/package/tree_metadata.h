@@ -1,0 +1,20 @@
+#pragma once
+// What a directory says of itself, read without running an engine: mistletoe.yaml, else Chart.yaml. Pure; any
+// thread.
+
+#include "base/result.h"
+#include "package/engine.h"
+#include "package/metadata.h"
+
+namespace mist::package {
+
+/// The MistPackage document in mistletoe.yaml; nothing if there is no such file, or it is another document
+/// (of Kubernetes). Invalid, naming the file and line.
+Result<std::optional<Metadata>> declared_metadata(const Files& files);
+
+/// The metadata of a directory that `engine` renders (null: none). `name` and `version` are what it is called
+/// where it says nothing. Invalid, naming the file and line.
+Result<Metadata> tree_metadata(const Files& files, const EngineKind* engine, std::string_view name,
+                               std::string_view version);
+
+}  // namespace mist::package
