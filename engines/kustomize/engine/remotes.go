@@ -1,0 +1,158 @@
+package engine
+
+// Remote bases and remote files. A guest has no network, so a build runs until it says what it lacks, and the host
+// fetches that and runs it again, until nothing is missing:
+//
+//   - a git repository that kustomize wants to clone. Our replacement of its cloner (../_replaced/internal/git/cloner.go)
+//     clones nothing and says that the clone is at remoteMount/<CloneKey>. Where the host has put it there, kustomize
+//     goes on as usual. Where it hasn't, this is noted, and an empty kustomization stands in, so that one run finds
+//     everything that is missing at its level;
+//   - a file that kustomize wants to GET: remoteFiles answers in the place of the network.
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// missing is what the host shall fetch: a file by its URL, or from the commit `ref` (empty: HEAD) of the repository `repo`
+// the directory `path` with everything that its kustomization refers to.
+type missing struct {
+	URL  string `json:"url,omitempty"`
+	Repo string `json:"repo,omitempty"`
+	Ref  string `json:"ref,omitempty"`
+	Path string `json:"path,omitempty"`
+}
+
+// remote is one thing that the host has fetched, as it was asked for.
+type remote struct {
+	missing
+	// Where it lies below the package: the file, or the root of the repository.
+	At string `json:"at,omitempty"`
+	// There is no such file; kustomize then looks for a repository.
+	Absent bool `json:"absent,omitempty"`
+}
+
+// CloneKey names a clone below remoteMount: a directory name that both ends derive from what is cloned, as kustomize
+// makes a clone for each reference. The replaced cloner does the same.
+func CloneKey(repo, ref, path string) string {
+	return url.PathEscape(repo + "?" + url.Values{"path": {path}, "ref": {ref}}.Encode())
+}
+
+func parseCloneKey(key string) (missing, error) {
+	text, err := url.PathUnescape(key)
+	if err != nil {
+		return missing{}, err
+	}
+	repo, query, _ := strings.Cut(text, "?")
+	values, err := url.ParseQuery(query)
+	return missing{Repo: repo, Ref: values.Get("ref"), Path: values.Get("path")}, err
+}
+
+// mountRemotes shows the repositories at the places where kustomize will look for their clones.
+func (t *Tree) mountRemotes(remotes []remote) error {
+	for _, one := range remotes {
+		if one.Repo == "" {
+			continue
+		}
+		from := path.Join(TreeMount, one.At)
+		if !t.IsDir(from) {
+			return fmt.Errorf("the files of %s are not in the package at %q", one.Repo, one.At)
+		}
+		t.mount(from, path.Join(remoteMount, CloneKey(one.Repo, one.Ref, one.Path)))
+	}
+	return nil
+}
+
+// missingRemotes collects what a build lacks, each once, in the order in which it was asked for.
+type missingRemotes struct {
+	tree  *Tree
+	found []missing
+}
+
+func (m *missingRemotes) list() []missing { return m.found }
+
+func (m *missingRemotes) add(one missing) {
+	for _, have := range m.found {
+		if have == one {
+			return
+		}
+	}
+	m.found = append(m.found, one)
+}
+
+// standIn is told of every path that was asked for and isn't there. Below a clone that the host hasn't made yet, it puts
+// a kustomization that does nothing, and says so.
+func (m *missingRemotes) standIn(at string) bool {
+	rest, ok := strings.CutPrefix(at, remoteMount+"/")
+	if !ok {
+		return false
+	}
+	key, _, _ := strings.Cut(rest, "/")
+	clone := path.Join(remoteMount, key)
+	if m.tree.IsDir(clone) {
+		return false // It was fetched: this is a path that it doesn't have.
+	}
+	one, err := parseCloneKey(key)
+	if err != nil || one.Repo == "" {
+		return false
+	}
+	m.add(one)
+	m.tree.put(path.Join(clone, one.Path, kustomizationNames[0]), []byte("commonAnnotations: {}\nnamePrefix: \"\"\n"))
+	return true
+}
+
+// remoteFiles is kustomize's network.
+type remoteFiles struct {
+	tree    *Tree
+	known   []remote
+	missing *missingRemotes
+}
+
+var errNoNetwork = errors.New("the package has no network; its host fetches remote files")
+
+func (r *remoteFiles) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.Method != http.MethodGet {
+		return nil, errNoNetwork
+	}
+	url := request.URL.String()
+	for _, one := range r.known {
+		if one.URL != url {
+			continue
+		}
+		if one.Absent {
+			return response(request, http.StatusNotFound, nil), nil
+		}
+		content, ok := r.tree.file(one.At)
+		if !ok {
+			return nil, fmt.Errorf("the content of %s is not in the package at %q", url, one.At)
+		}
+		return response(request, http.StatusOK, content), nil
+	}
+	if namesRepository(request.URL) {
+		return response(request, http.StatusNotFound, nil), nil
+	}
+	r.missing.add(missing{URL: url})
+	return response(request, http.StatusOK, nil), nil // A document without objects stands in.
+}
+
+func response(request *http.Request, status int, content []byte) *http.Response {
+	return &http.Response{
+		Status: http.StatusText(status), StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{}, ContentLength: int64(len(content)), Request: request,
+		Body: io.NopCloser(bytes.NewReader(content)),
+	}
+}
+
+// namesRepository says that a URL carries a mark of kustomize's for a repository. kustomize asks for a file even then,
+// which never helps. A URL without marks may be either.
+func namesRepository(at *url.URL) bool {
+	query := at.Query()
+	return query.Has("ref") || query.Has("version") || strings.Contains(at.Path, "//") ||
+		strings.Contains(at.Path, ".git") || strings.Contains(at.Path, "_git/")
+}

@@ -1,0 +1,27 @@
+#!/bin/bash
+# check.sh [--full]: the Kustomize engine against kustomize itself. Quick: the engine's own tests, and every build of
+# kustomize's own tests through the engine as a library. Full: the same builds through the module as it is shipped, under
+# Node, and all output of it again with other random bytes.
+set -euo pipefail
+cd "$(dirname "$0")"
+full=false
+[[ ${1:-} == --full ]] && full=true
+export GOTOOLCHAIN=local GOWORK=off GOFLAGS=-trimpath
+engine=../../../engines/kustomize
+cases=$(./record.sh)
+
+work=$(mktemp -d)
+trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
+$engine/stage.sh "$work/engine"
+(cd $engine && go test -modfile "$work/engine/engine.mod" ./engine)
+$engine/stage.sh "$work/compare" "$PWD"
+go build -modfile "$work/compare/engine.mod" -ldflags "-X sigs.k8s.io/kustomize/api/provenance.version=(test)" -o "$work/compare/compare" .
+echo "the engine as a library:"
+"$work/compare/compare" "$cases" 2>/dev/null
+$full || exit 0
+
+$engine/build.sh "$work/kustomize.wasm"
+for seed in 1 2; do
+  echo "the engine as a module, random bytes $seed:"
+  "$work/compare/compare" "$cases" -- node --no-warnings "$PWD/run-guest.mjs" "$work/kustomize.wasm" --random $seed 2>/dev/null
+done

@@ -1,0 +1,269 @@
+// compare runs every recorded build (record.sh) through our engine and holds what it gives against what kustomize gave:
+//
+//	compare CASES [-v] [-run PATTERN] [-- COMMAND...]
+//
+// Without COMMAND the engine is called as a library. With it, COMMAND runs the engine as it is shipped: for each case it is
+// given a line {"tree": directory, "input": document} and prints the result document (run-guest.mjs).
+//
+// Output must have the same bytes. Where kustomize refused, we must, with the words that kustomize uses for the same files
+// on a disk (its tests keep most in memory, which words some errors differently); compare asks it for them.
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"sort"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
+
+	"mistletoe.dev/engines/kustomize/engine"
+)
+
+type recordedCase struct {
+	name           string
+	directory      string
+	Test           string `json:"test"`
+	Root           string `json:"root"`
+	Reorder        string `json:"reorder"`
+	LoadRestrictor string `json:"loadRestrictor"`
+	ManagedbyLabel bool   `json:"enableManagedbyLabel"`
+	PluginsEnabled bool   `json:"pluginsEnabled"`
+	HelmEnabled    bool   `json:"helmEnabled"`
+	Error          string `json:"error"`
+	Output         string `json:"output"`
+}
+
+type outcome struct {
+	Result  string            `json:"result"`
+	Message string            `json:"message"`
+	Files   map[string]string `json:"files"`
+	Print   *string           `json:"print"`
+	Missing []map[string]any  `json:"missing"`
+	Where   *struct {
+		File string `json:"file"`
+		Line int    `json:"line"`
+	} `json:"where"`
+}
+
+func main() {
+	log.SetFlags(0)
+	log.SetOutput(io.Discard)
+	arguments := os.Args[1:]
+	var command []string
+	for i, argument := range arguments {
+		if argument == "--" {
+			command, arguments = arguments[i+1:], arguments[:i]
+			break
+		}
+	}
+	verbose, pattern := false, regexp.MustCompile("")
+	var cases string
+	for i := 0; i < len(arguments); i++ {
+		switch arguments[i] {
+		case "-v":
+			verbose = true
+		case "-run":
+			i++
+			pattern = regexp.MustCompile(arguments[i])
+		default:
+			cases = arguments[i]
+		}
+	}
+	all, err := load(cases)
+	if err != nil || len(all) == 0 {
+		fmt.Fprintln(os.Stderr, "compare: no recorded cases in", cases, err)
+		os.Exit(2)
+	}
+	verdicts := map[string]int{}
+	bad, placed, failed := 0, 0, 0
+	for _, one := range all {
+		if !pattern.MatchString(one.name) {
+			continue
+		}
+		verdict, details, got := judge(one, command)
+		verdicts[verdict]++
+		if got.Result == "Err" {
+			failed++
+			if got.Where != nil {
+				placed++
+			}
+		}
+		if verdict == different {
+			bad++
+			fmt.Printf("%s: %s\n%s\n", one.name, verdict, details)
+		} else if verbose {
+			fmt.Printf("%s: %s\n", one.name, verdict)
+			if got.Result == "Err" {
+				fmt.Printf("    %s\n    at %+v\n", strings.ReplaceAll(got.Message, "\n", "\n    "), got.Where)
+			}
+		}
+	}
+	names := make([]string, 0, len(verdicts))
+	for name := range verdicts {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		fmt.Printf("%4d %s\n", verdicts[name], name)
+	}
+	fmt.Printf("%4d of %d refusals name the file\n", placed, failed)
+	if bad > 0 {
+		os.Exit(1)
+	}
+}
+
+func load(cases string) ([]recordedCase, error) {
+	entries, err := os.ReadDir(cases)
+	var all []recordedCase
+	for _, entry := range entries {
+		text, err := os.ReadFile(filepath.Join(cases, entry.Name(), "case.json"))
+		if err != nil {
+			continue
+		}
+		one := recordedCase{name: entry.Name(), directory: filepath.Join(cases, entry.Name(), "tree")}
+		if err := json.Unmarshal(text, &one); err != nil {
+			return nil, fmt.Errorf("%s: %w", entry.Name(), err)
+		}
+		all = append(all, one)
+	}
+	return all, err
+}
+
+const (
+	sameOutput  = "same output"
+	sameRefusal = "refused with the same words"
+	inMemory    = "refused with the same words as on a disk, accepted only by the in-memory file system of the test"
+	plugin      = "needs a plugin that is a program or a container, which we refuse"
+	helm        = "inflates a Helm chart, which the engine leaves to its host"
+	network     = "needs something remote, and says what"
+	different   = "DIFFERENT"
+)
+
+func judge(one recordedCase, command []string) (verdict, details string, got outcome) {
+	got, err := ours(one, command)
+	if err != nil {
+		return different, err.Error(), got
+	}
+	if got.Missing != nil {
+		return network, "", got
+	}
+	if one.Error == "" && got.Result == "Ok" {
+		text := releasedAs.ReplaceAllString(*got.Print, "kustomize-(test)")
+		if text == one.Output && got.Files["kustomize.yaml"] == *got.Print {
+			return sameOutput, "", got
+		}
+		return different, "expected:\n" + one.Output + "got:\n" + text, got
+	}
+	switch {
+	case strings.Contains(got.Message, "helmCharts"):
+		return helm, "", got
+	case strings.Contains(got.Message, "--enable-alpha-plugins"):
+		return plugin, "", got
+	case got.Result == "Ok":
+		return different, "expected the error:\n" + one.Error + "\ngot:\n" + *got.Print, got
+	}
+	said := outside.ReplaceAllString(got.Message, "lstat …:")
+	var words string
+	// Of several things that are wrong kustomize names any, in the order of a map: it is asked again.
+	for range 20 {
+		if words, err = onDisk(one); err != nil {
+			return different, err.Error() + "\nwe say:\n" + got.Message, got
+		}
+		words = outside.ReplaceAllString(words, "lstat …:")
+		switch {
+		case words == said && one.Error == "":
+			return inMemory, "", got
+		case words == said:
+			return sameRefusal, "", got
+		}
+	}
+	return different, "expected the error:\n" + words + "\ngot the error:\n" + got.Message, got
+}
+
+// The shipped engine carries a release of kustomize, the tests' harness "(test)".
+var releasedAs = regexp.MustCompile(`kustomize-v[0-9.]+`)
+
+func ours(one recordedCase, command []string) (got outcome, err error) {
+	document, err := json.Marshal(map[string]any{
+		"apiVersion": "mistletoe.dev/v1", "kind": "MistInput", "data": map[string]any{"name": "x"},
+		"engine": map[string]any{"name": "kustomize", "options": map[string]any{
+			"root": one.Root, "print": true, "reorder": one.Reorder, "loadRestrictor": one.LoadRestrictor,
+			"enableManagedbyLabel": one.ManagedbyLabel,
+		}},
+	})
+	if err != nil {
+		return got, err
+	}
+	var text []byte
+	if command == nil {
+		tree, err := engine.LoadTree(os.DirFS(one.directory))
+		if err != nil {
+			return got, err
+		}
+		openapi.ResetOpenAPI()
+		engine.Prepare()
+		text = engine.Generate(tree, document)
+	} else if text, err = run(command, one.directory, document); err != nil {
+		return got, err
+	}
+	var result struct {
+		Data outcome `json:"data"`
+	}
+	err = json.Unmarshal(text, &result)
+	return result.Data, err
+}
+
+// run gives one case to the engine as it is shipped.
+func run(command []string, tree string, document []byte) ([]byte, error) {
+	line, err := json.Marshal(map[string]any{"tree": tree, "input": json.RawMessage(document)})
+	if err != nil {
+		return nil, err
+	}
+	child := exec.Command(command[0], command[1:]...)
+	child.Stdin = bytes.NewReader(append(line, '\n'))
+	child.Stderr = os.Stderr
+	return child.Output()
+}
+
+// onDisk is what kustomize says to the same files on a disk. A panic is one of the things that it says.
+func onDisk(one recordedCase) (words string, err error) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			words = fmt.Sprintf("kustomize gave up unexpectedly: %v", problem)
+		}
+	}()
+	options := krusty.MakeDefaultOptions()
+	options.Reorder = krusty.ReorderOption(one.Reorder)
+	if one.LoadRestrictor == types.LoadRestrictionsNone.String() {
+		options.LoadRestrictions = types.LoadRestrictionsNone
+	}
+	options.AddManagedbyLabel = one.ManagedbyLabel
+	openapi.ResetOpenAPI()
+	top, err := filepath.EvalSymlinks(one.directory)
+	if err != nil {
+		return "", err
+	}
+	resources, err := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), filepath.Join(top, one.Root))
+	if err == nil {
+		_, err = resources.AsYaml()
+	}
+	if err == nil {
+		return "", fmt.Errorf("kustomize refused this in its test (%s) and accepts it on a disk", one.Error)
+	}
+	words = strings.ReplaceAll(err.Error(), top, engine.TreeMount)
+	return engine.Readable(strings.ReplaceAll(words, filepath.Dir(top), "")), nil
+}
+
+// Tests with absolute paths: what exists of them is not the same here and there.
+var outside = regexp.MustCompile(`lstat /tmp[^:]*:`)
