@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"path"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/chart/common/util"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
+	"helm.sh/helm/v4/pkg/engine"
+)
+
+// render answers an input with what the chart renders to.
+func render(in *input) result {
+	r := rendering{in: in}
+	if err := r.run(); err != nil {
+		return result{Result: "Err", Message: err.Error(), Where: r.locate(err)}
+	}
+	r.result.Result = "Ok"
+	return r.result
+}
+
+// rendering is a chart on its way to manifests: run does what `helm template` and `helm install` do before they print
+// or write, step by step in their order, so that a chart that fails fails with the same words.
+type rendering struct {
+	in      *input
+	chart   *chart.Chart
+	origins origins
+	caps    *common.Capabilities
+	values  common.Values
+	files   map[string]string // what the templates gave, by Helm's name for them
+	result  result
+}
+
+func (r *rendering) run() error {
+	var err error
+	if r.caps, err = capabilitiesOf(r.in); err != nil {
+		return err
+	}
+	if r.chart, err = theChart(r.in.Engine.Archive); err != nil {
+		return err
+	}
+	return r.runWithChart()
+}
+
+func (r *rendering) runWithChart() error {
+	r.origins = originsOf(r.chart)
+	if err := checkInstallable(r.chart); err != nil {
+		return err
+	}
+	if err := r.prepareValues(); err != nil {
+		return err
+	}
+	if wanted := r.chart.Metadata.KubeVersion; wanted != "" &&
+		!chartutil.IsCompatibleRange(wanted, r.caps.KubeVersion.String()) {
+		return fmt.Errorf("chart requires kubeVersion: %s which is incompatible with Kubernetes %s",
+			wanted, r.caps.KubeVersion.Version)
+	}
+	if err := r.execute(r.enterFile); err != nil {
+		return err
+	}
+	r.result.Message = takeNotes(r.chart, r.files, r.in.Engine.Options.RenderSubchartNotes)
+	return r.collect()
+}
+
+// prepareValues decides which dependencies there are and merges everybody's values, the schemas permitting.
+func (r *rendering) prepareValues() error {
+	release := &r.in.Release
+	if err := chartutil.ValidateReleaseName(release.Name); err != nil {
+		return fmt.Errorf("release name check failed: release name %q: %w", release.Name, err)
+	}
+	if err := chartutil.ProcessDependencies(r.chart, r.in.values); err != nil {
+		return fmt.Errorf("chart dependencies processing failed: %w", err)
+	}
+	var err error
+	r.values, err = util.ToRenderValuesWithSchemaValidation(r.chart, r.in.values, common.ReleaseOptions{
+		Name:      release.Name,
+		Namespace: release.Namespace,
+		Revision:  release.Revision,
+		IsInstall: !release.IsUpgrade,
+		IsUpgrade: release.IsUpgrade,
+	}, r.caps, r.in.Engine.Options.SkipSchemaValidation)
+	return err
+}
+
+// execute renders all templates; each file's output goes where enter says.
+func (r *rendering) execute(enter func(string, *strings.Builder) io.Writer) error {
+	engine.BeforeFile = enter
+	e := engine.Engine{CustomTemplateFuncs: functions(r.in.Engine.Options.Lookup != "empty")}
+	var err error
+	r.files, err = e.RenderWithContext(context.Background(), r.chart, r.values)
+	if r.in.Engine.Options.Random != "native" {
+		useRandomStream("")
+	}
+	return err
+}
+
+// enterFile is called before each template file is executed.
+func (r *rendering) enterFile(name string, out *strings.Builder) io.Writer {
+	if r.in.Engine.Options.Random != "native" {
+		useRandomStream(strings.TrimPrefix(name, r.chart.Name()+"/"))
+	}
+	return out
+}
+
+// checkInstallable refuses what `helm install` refuses before it looks at any values.
+func checkInstallable(c *chart.Chart) error {
+	if kind := c.Metadata.Type; kind != "" && kind != "application" {
+		return fmt.Errorf("%s charts are not installable", kind)
+	}
+	if c.Metadata.Deprecated {
+		slog.Warn("this chart is deprecated")
+	}
+	var missing []string
+	for _, wanted := range c.Metadata.Dependencies {
+		if !slices.ContainsFunc(c.Dependencies(), func(d *chart.Chart) bool { return d.Name() == wanted.Name }) {
+			missing = append(missing, wanted.Name)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("an error occurred while checking for chart dependencies. You may need to run "+
+			"'helm dependency build' to fetch missing dependencies: found in Chart.yaml, but missing in "+
+			"charts/ directory: %s", strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+// capabilitiesOf are the cluster's, or Helm's defaults, with what the flags say instead.
+func capabilitiesOf(in *input) (*common.Capabilities, error) {
+	caps := common.DefaultCapabilities.Copy()
+	if cluster := in.Capabilities; cluster != nil {
+		if cluster.KubeVersion != "" {
+			parsed, err := common.ParseKubeVersion(cluster.KubeVersion)
+			if err != nil {
+				return nil, fmt.Errorf("invalid kube version '%s': %w", cluster.KubeVersion, err)
+			}
+			// As from discovery: without the normalised version that a flag has.
+			caps.KubeVersion = common.KubeVersion{
+				Version: cluster.KubeVersion, Major: parsed.Major, Minor: parsed.Minor}
+		}
+		if cluster.APIVersions != nil {
+			caps.APIVersions = cluster.APIVersions
+		}
+	}
+	if flag := in.Engine.Options.KubeVersion; flag != "" {
+		parsed, err := common.ParseKubeVersion(flag)
+		if err != nil {
+			return nil, fmt.Errorf("invalid kube version '%s': %w", flag, err)
+		}
+		caps.KubeVersion = *parsed
+	}
+	caps.APIVersions = slices.Concat(caps.APIVersions, in.Engine.Options.APIVersions)
+	return caps, nil
+}
+
+const notesSuffix = "NOTES.txt"
+
+// takeNotes removes every NOTES.txt from files and returns the chart's own, with its subcharts' if wanted.
+func takeNotes(c *chart.Chart, files map[string]string, ofSubcharts bool) string {
+	var notes []string
+	for _, name := range sortedNames(files) {
+		if !strings.HasSuffix(name, notesSuffix) {
+			continue
+		}
+		if ofSubcharts || name == path.Join(c.Name(), "templates", notesSuffix) {
+			notes = append(notes, files[name])
+		}
+		delete(files, name)
+	}
+	return strings.Join(notes, "\n")
+}

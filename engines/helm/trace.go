@@ -1,0 +1,136 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"text/template/parse"
+
+	"helm.sh/helm/v4/pkg/engine"
+	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
+	"sigs.k8s.io/yaml"
+)
+
+// A YAML error names a line of what a template printed. To find the template's own line the chart is rendered once
+// more, and every write is watched: text/template writes the text between two actions as it stands in the parsed
+// template, and those bytes say where they are from.
+
+// templateLine is the line of that template which printed the first line that is no YAML, or 0.
+func (r *rendering) templateLine(name string) int {
+	printed := badLine(r.files[name])
+	if printed == 0 {
+		return 0
+	}
+	t := &tracer{}
+	err := r.execute(func(file string, out *strings.Builder) io.Writer {
+		r.enterFile(file, out)
+		if file != name {
+			return out
+		}
+		t.out = out
+		t.learn(file, string(r.templateOf(r.chart, file).Data))
+		return t
+	})
+	if err != nil || printed > len(t.lines) {
+		return 0
+	}
+	return t.lines[printed-1]
+}
+
+// badLine is the first line, from 1, that Helm can't read, or 0: counted from the beginning of the output, where the
+// YAML parser counts from the beginning of its document.
+func badLine(text string) int {
+	rest, line := text, 1
+	manifests := releaseutil.SplitManifests(text)
+	for i := range len(manifests) {
+		manifest := manifests[releaseutil.ManifestKey(i)]
+		before, after, _ := strings.Cut(rest, manifest)
+		line += strings.Count(before, "\n")
+		var head releaseutil.SimpleHead
+		if err := yaml.Unmarshal([]byte(manifest), &head); err != nil {
+			if _, number1, found := strings.Cut(err.Error(), "yaml: line "); found {
+				return line + max(leadingNumber(number1), 1) - 1
+			}
+			return line
+		}
+		line += strings.Count(manifest, "\n")
+		rest = after
+	}
+	return 0
+}
+
+func leadingNumber(text string) int {
+	end := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' })
+	if end < 0 {
+		end = len(text)
+	}
+	return number(text[:end])
+}
+
+// tracer passes a template's output on and keeps, for each line of it, the template's line.
+type tracer struct {
+	out     io.Writer
+	source  string
+	texts   map[*byte]int // where the text of a text node stands in the source
+	lines   []int         // of the source, for each line that has begun
+	current int           // the source's line at the end of what was written
+}
+
+// learn remembers the text nodes that the source was parsed to.
+func (t *tracer) learn(name, source string) {
+	t.source, t.texts, t.current = source, map[*byte]int{}, 1
+	t.lines = []int{1}
+	for _, tree := range engine.ParsedTemplates(name, source) {
+		t.learnNode(tree.Root)
+	}
+}
+
+func (t *tracer) learnNode(node parse.Node) {
+	switch n := node.(type) {
+	case *parse.ListNode:
+		if n == nil {
+			return
+		}
+		for _, member := range n.Nodes {
+			t.learnNode(member)
+		}
+	case *parse.TextNode:
+		if len(n.Text) > 0 {
+			t.texts[&n.Text[0]] = int(n.Pos)
+		}
+	case *parse.IfNode:
+		t.learnNode(n.List)
+		t.learnNode(n.ElseList)
+	case *parse.RangeNode:
+		t.learnNode(n.List)
+		t.learnNode(n.ElseList)
+	case *parse.WithNode:
+		t.learnNode(n.List)
+		t.learnNode(n.ElseList)
+	}
+}
+
+func (t *tracer) Write(text []byte) (int, error) {
+	position, isText := 0, false
+	if len(text) > 0 {
+		position, isText = t.texts[&text[0]]
+	}
+	if isText {
+		t.current = t.lineAt(position)
+		t.lines[len(t.lines)-1] = t.current
+	}
+	for range strings.Count(string(text), "\n") {
+		if isText {
+			t.current++
+		}
+		t.lines = append(t.lines, t.current)
+	}
+	if isText {
+		// What comes next is printed by the action that follows, perhaps after blanks that it trims.
+		end := position + len(text)
+		blank := len(t.source[end:]) - len(strings.TrimLeft(t.source[end:], " \t\r\n"))
+		t.current = t.lineAt(end + blank)
+	}
+	return t.out.Write(text)
+}
+
+func (t *tracer) lineAt(position int) int { return 1 + strings.Count(t.source[:position], "\n") }

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	goyaml "sigs.k8s.io/yaml/goyaml.v3"
+)
+
+// schemaPlace is a JSON pointer in a schema error: - at '/image/tag': got number, want string
+var schemaPlace = regexp.MustCompile(`(?m)^\s*- at '([^']*)'`)
+
+// locateValue finds the line of values.yaml with the value that a schema refuses, unless the user gave that value.
+func (r *rendering) locateValue(message string) *where {
+	_, list, _ := strings.Cut(message, "\n")
+	if !strings.HasPrefix(list, r.chart.Name()+":\n") {
+		return nil // a subchart's
+	}
+	match := schemaPlace.FindStringSubmatch(list)
+	if match == nil {
+		return nil
+	}
+	path := pointerPath(match[1])
+	if isGiven(r.in.values, path) {
+		return nil
+	}
+	for _, file := range r.chart.Raw {
+		if file.Name != "values.yaml" {
+			continue
+		}
+		var document goyaml.Node
+		if goyaml.Unmarshal(file.Data, &document) != nil || len(document.Content) == 0 {
+			return nil
+		}
+		if line := lineOf(document.Content[0], path); line > 0 {
+			return &where{File: "values.yaml", Line: line}
+		}
+	}
+	return nil
+}
+
+func pointerPath(pointer string) []string {
+	if pointer == "" {
+		return nil
+	}
+	unescape := strings.NewReplacer("~1", "/", "~0", "~")
+	parts := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	for i := range parts {
+		parts[i] = unescape.Replace(parts[i])
+	}
+	return parts
+}
+
+// isGiven says whether the user's values have something at that path.
+func isGiven(values map[string]any, path []string) bool {
+	var value any = values
+	for _, key := range path {
+		table, ok := value.(map[string]any)
+		if !ok {
+			return true // a list or a scalar, which replaces the chart's
+		}
+		if value, ok = table[key]; !ok {
+			return false
+		}
+	}
+	return len(path) > 0
+}
+
+// lineOf is the line of the key, or of the element, that the path leads to, or 0.
+func lineOf(node *goyaml.Node, path []string) int {
+	line := 0
+	for _, key := range path {
+		next := (*goyaml.Node)(nil)
+		switch node.Kind {
+		case goyaml.MappingNode:
+			for i := 0; i+1 < len(node.Content); i += 2 {
+				if node.Content[i].Value == key {
+					line, next = node.Content[i].Line, node.Content[i+1]
+				}
+			}
+		case goyaml.SequenceNode:
+			if index, err := strconv.Atoi(key); err == nil && index < len(node.Content) {
+				line, next = node.Content[index].Line, node.Content[index]
+			}
+		}
+		if next == nil {
+			return 0
+		}
+		node = next
+	}
+	return line
+}

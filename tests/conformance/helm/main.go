@@ -1,0 +1,191 @@
+// Program helm compares the Helm engine with Helm: every chart of Helm's own tests, and the charts of charts/, rendered
+// by `helm template` and by the engine, must print the same bytes, or fail with the same words. README.md says how to
+// run it.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+var chartsDirectory string // where cases.txt and the charts of our own are; flags name files relative to it
+
+func main() {
+	helm := flag.String("helm", "", "the program helm")
+	program := flag.String("engine", "", "the engine as a program (engines/helm/build.sh --native)")
+	sources := flag.String("sources", "", "Helm's sources, whose test charts to compare")
+	directory := flag.String("charts", ".", "the directory with cases.txt")
+	only := flag.String("only", "", "only the cases whose name contains this")
+	jobs := flag.Int("j", 2, "cases at a time")
+	flag.Parse()
+	var err error
+	if chartsDirectory, err = filepath.Abs(*directory); err != nil {
+		fail(err)
+	}
+	cases, err := ownCases(chartsDirectory)
+	if err != nil {
+		fail(err)
+	}
+	if *sources != "" {
+		theirs, err := peerCases(*sources)
+		if err != nil {
+			fail(err)
+		}
+		cases = append(cases, theirs...)
+	}
+	var selected []testCase
+	for _, c := range cases {
+		if strings.Contains(c.name, *only) {
+			selected = append(selected, c)
+		}
+	}
+	if len(selected) == 0 {
+		fail(fmt.Errorf("no case is selected"))
+	}
+	if !report(compareAll(selected, *jobs, *helm, *program)) {
+		os.Exit(1)
+	}
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "helm conformance:", err)
+	os.Exit(2)
+}
+
+// verdict is how one case went.
+type verdict struct {
+	testCase
+	theirs, ours outcome
+	class        string
+	detail       string // what differs, or why it may
+}
+
+// The classes; every case that is not in one of the first three is explained in README.md, or a bug.
+const (
+	sameBytes  = "print the same bytes"
+	sameWords  = "fail with the same words"
+	sameShape  = "print the same but for what Helm itself draws anew each time"
+	theyCrash  = "end Helm with a panic, and the engine with an error"
+	nextFormat = "are of chart format v3, which neither renders"
+	noArchive  = "are no archives, which both sides refuse to unpack"
+	different  = "differ"
+)
+
+var classes = []string{sameBytes, sameWords, sameShape, theyCrash, nextFormat, noArchive, different}
+
+func compareAll(cases []testCase, jobs int, helm, program string) []verdict {
+	verdicts := make([]verdict, len(cases))
+	queue := make(chan int)
+	var workers sync.WaitGroup
+	for range jobs {
+		workers.Go(func() {
+			for i := range queue {
+				verdicts[i] = compare(cases[i], helm, program)
+			}
+		})
+	}
+	for i := range cases {
+		queue <- i
+	}
+	close(queue)
+	workers.Wait()
+	return verdicts
+}
+
+func compare(c testCase, helm, program string) verdict {
+	v := verdict{testCase: c, class: different}
+	var err error
+	if v.theirs, err = peer(helm, c); err != nil {
+		v.detail = err.Error()
+		return v
+	}
+	v.ours, err = engine(program, c)
+	bothFail := v.theirs.failure != "" && v.ours.failure != ""
+	switch {
+	case errors.Is(err, errArchive) && v.theirs.failure != "":
+		v.class = noArchive
+	case err != nil:
+		v.detail = err.Error()
+	case v.theirs.crashed && v.ours.failure != "":
+		v.class = theyCrash
+	case v.theirs == v.ours && v.theirs.failure == "":
+		v.class = sameBytes
+	case v.theirs == v.ours:
+		v.class = sameWords
+	case bothFail && strings.Contains(v.ours.failure, "invalid chart apiVersion"):
+		v.class = nextFormat
+	case v.theirs.failure == "" && v.ours.failure == "":
+		again, err := peer(helm, c)
+		if err == nil && sameButDrawn(v.theirs.printed, again.printed, v.ours.printed) {
+			v.class = sameShape
+		}
+	}
+	return v
+}
+
+// sameButDrawn compares what is printed line by line. Where Helm differs from itself, the engine's line must only be as
+// long and as far indented.
+func sameButDrawn(theirs, again, ours string) bool {
+	a, b, c := strings.Split(theirs, "\n"), strings.Split(again, "\n"), strings.Split(ours, "\n")
+	if len(a) != len(b) || len(a) != len(c) {
+		return false
+	}
+	for i := range a {
+		drawn := a[i] != b[i] && len(a[i]) == len(c[i]) && indentation(a[i]) == indentation(c[i])
+		if a[i] != c[i] && !drawn {
+			return false
+		}
+	}
+	return true
+}
+
+func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
+
+// report prints every difference and the totals, and says whether all is well.
+func report(verdicts []verdict) bool {
+	count := map[string]int{}
+	charts := map[string]bool{}
+	for i := range verdicts {
+		v := &verdicts[i]
+		charts[v.chart] = true
+		count[v.class]++
+		if v.class != different {
+			continue
+		}
+		fmt.Printf("DIFFERENT %s %s\n", v.name, strings.Join(v.flags, " "))
+		if v.detail != "" {
+			fmt.Printf("  %s\n", v.detail)
+		} else {
+			fmt.Printf("  helm:   %s\n  engine: %s\n", describe(v.theirs, v.ours), describe(v.ours, v.theirs))
+		}
+	}
+	fmt.Printf("%d charts, %d cases, of which\n", len(charts), len(verdicts))
+	for _, class := range classes {
+		if count[class] > 0 {
+			fmt.Printf("%6d %s\n", count[class], class)
+		}
+	}
+	return count[different] == 0
+}
+
+// describe shows an outcome from where it leaves the other.
+func describe(one, other outcome) string {
+	if one.failure != "" {
+		return "Error: " + strings.ReplaceAll(one.failure, "\n", "\n            ")
+	}
+	if other.failure != "" {
+		return fmt.Sprintf("renders %d bytes", len(one.printed))
+	}
+	ours, theirs := strings.Split(one.printed, "\n"), strings.Split(other.printed, "\n")
+	for i, line := range ours {
+		if i >= len(theirs) || line != theirs[i] {
+			return fmt.Sprintf("line %d: %q", i+1, line)
+		}
+	}
+	return fmt.Sprintf("%d lines, then it ends", len(ours))
+}
