@@ -3,10 +3,15 @@
 # engines/NAME with a build.sh that writes one WebAssembly module; what was built once on this machine is reused.
 #
 #   engines/build.sh NAME                  build one and print the path of its module
-#   engines/build.sh --into DIR DIGESTS    build all into DIR/NAME.wasm, and write their digests as a C++ header
+#   engines/build.sh --into DIR DIGESTS PREPARE
+#                                          build all, prepare them with the program mist-prepare into DIR/NAME.wasm, and
+#                                          write their digests as a C++ header
+#   engines/build.sh --compile DIR MISTCTL compile those in DIR with that mistctl into DIR/code, or take what another
+#                                          checkout compiled
 #
 # MIST_CACHE names the cache (default ~/.cache/mistletoe-build).
 set -euo pipefail
+shopt -s inherit_errexit
 
 readonly here=$(cd "$(dirname "$0")" && pwd)
 source "$here/../tools/wasm-toolchain/cached.sh"
@@ -43,11 +48,37 @@ module() {
   echo "$directory/$engine.wasm"
 }
 
+# The module as it is after its start-up; made once for each state of the engine and of what prepares it.
+prepared() {
+  local engine=$1 program=$2 raw hash directory
+  raw=$(module "$engine")
+  hash=$(sha256sum <"$raw" | hash_of src/wasm src/crypto third_party/runtime)
+  prepare() {
+    echo "engines: preparing $engine"
+    "$program" "$raw" "$1/$engine.wasm"
+    chmod 644 "$1/$engine.wasm"
+  }
+  directory=$(cached "engine-$engine-prepared" "$hash" prepare)
+  echo "$directory/$engine.wasm"
+}
+
+compile() {
+  local directory=$1 mistctl=$2 shared=$MIST_CACHE_DIR/engine-code home
+  [[ -n $(ls "$directory"/*.wasm 2>/dev/null) ]] || return 0
+  mkdir -p "$directory/code" "$shared"
+  find "$shared" -type f -mtime +14 -delete
+  [[ -z $(ls "$shared") ]] || cp -n "$shared"/*.code "$shared"/*.stamp "$directory/code/" 2>/dev/null || true
+  home=$(mktemp -d)
+  MIST_HOME_LOCATION=$home MIST_ENGINES_LOCATION=$directory "$mistctl" engines compile --installed >/dev/null
+  rm -rf "$home"
+  cp -n "$directory"/code/*.code "$directory"/code/*.stamp "$shared/" 2>/dev/null || true
+}
+
 into() {
-  local directory=$1 header=$2 name built staged lines=() digest
+  local directory=$1 header=$2 program=$3 name built staged lines=() digest
   mkdir -p "$directory"
   for name in $(engines); do
-    built=$(module "$name")
+    built=$(prepared "$name" "$program")
     if ! cmp -s "$built" "$directory/$name.wasm"; then
       staged=$(mktemp "$directory/.$name.XXXXXX")
       install -m 644 "$built" "$staged"
@@ -71,7 +102,8 @@ into() {
 }
 
 case ${1:-} in
-  --into) into "$2" "$3" ;;
-  "" | -*) sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  --into) into "$2" "$3" "$4" ;;
+  --compile) compile "$2" "$3" ;;
+  "" | -*) sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
   *) module "$1" ;;
 esac

@@ -7,9 +7,12 @@
 
 #include "abi/abi.h"
 #include "base/text.h"
+#include "encoding/json.h"
+#include "package/module_section.h"
 #include "package/objects.h"
 #include "package/tree_metadata.h"
 #include "wasm/runtime.h"
+#include "wasm/snapshot.h"
 
 namespace mist::package {
 namespace {
@@ -19,6 +22,8 @@ constexpr std::array<std::string_view, 3> kYamlEndings{".yaml", ".yml", ".json"}
 bool is_kubernetes_file(std::string_view path) {
   return std::ranges::any_of(kYamlEndings, [&](std::string_view ending) { return path.ends_with(ending); });
 }
+
+std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 Metadata plain_metadata(const Source& source) {
   Metadata metadata;
@@ -81,6 +86,24 @@ bool names_the_revision(const Files& files) {
   });
 }
 
+// The engine that a module was built with from a directory; null: it is a package of its own.
+Result<const EngineKind*> built_from(const Source& source, const std::string& module) {
+  MIST_TRY(const std::optional<Value> document, abi::read_metadata(bytes_of(module), source.reference));
+  return document ? find_engine(document->string_at({"spec", "engine"})) : nullptr;
+}
+
+// It is large, and its section says it all: nothing is compiled for a look.
+Result<Inspection> inspect_built(const Source& source, const std::string& module, const EngineKind& engine) {
+  Inspection inspection;
+  MIST_TRY(const std::optional<Value> document, abi::read_metadata(bytes_of(module), source.reference));
+  MIST_CHECK(document);  // built_from read it
+  MIST_TRY(inspection.metadata, Metadata::parse(*document, source.reference));
+  if (inspection.metadata.version.empty()) inspection.metadata.version = source.version;
+  inspection.format = fmt::format("{}, built", engine.format);
+  inspection.bytes = module.size();
+  return inspection;
+}
+
 // The line that an engine's error is about.
 void add_excerpt(Error& failure, const Files& files) {
   if (!failure.where || failure.where->line == 0) return;
@@ -103,8 +126,6 @@ Status refuse_unmet_needs(const Metadata& metadata, const std::string& reference
                  reference, join(metadata.needs_cluster_read, ", "));
   return {};
 }
-
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 // A runtime that starts when it is first needed.
 class LazyRuntime {
@@ -215,8 +236,52 @@ struct Renderer::Impl {
     return rendered;
   }
 
+  // A module that was built from a directory is an engine of its own.
+  Result<Rendered> run_built(const Source& source, const std::string& module, const EngineKind& engine,
+                             const RenderRequest& request, const Context& context) {
+    MIST_TRY(wasm::Runtime* const runtime, engines.start());
+    MIST_TRY(wasm::Module code, runtime->load(bytes_of(module), source.reference));
+    MIST_TRY(const std::unique_ptr<abi::Guest> guest, abi::open(std::move(code)));
+    abi::RunOptions run{{request.clock, request.seed, nullptr}, options.engine_limits, context};
+    run.exact_numbers = true;
+    MIST_TRY(Metadata metadata, metadata_of(source, *guest, run));
+    MIST_TRY_VOID(refuse_unmet_needs(metadata, source.reference));
+    MIST_TRY(const Value input, engine_document(engine, source.archive, metadata, request));
+    auto rendered = generate(*guest, source, input, std::move(metadata), std::move(run), request);
+    if (rendered.ok()) rendered->engine = engine.name;
+    return rendered;
+  }
+
+  Result<std::string> build(const Source& source, const Context& context) {
+    if (!std::holds_alternative<Files>(source.content))
+      return error(ErrorKind::Invalid, "{} is a module already", source.reference)
+          .with_hint("give its metadata with -m, or publish it as it is");
+    MIST_TRY(const Tree tree, look_at(source));
+    if (tree.engine == nullptr)
+      return error(ErrorKind::Invalid, "{} is Kubernetes YAML, which no engine renders", source.reference)
+          .with_hint("it is a package as it is");
+    MIST_TRY(Metadata metadata, tree_metadata(tree.files, tree.engine, source.name, source.version)
+                                    .in(fmt::format("while reading {}", source.reference)));
+    metadata.engine = tree.engine->name;
+    metadata.needs_release = metadata.needs_release || names_the_revision(tree.files);
+    MIST_TRY_VOID(options.engines.digest(metadata.engine));
+    MIST_TRY(const std::string engine, options.engines.read(metadata.engine));
+    MIST_TRY(wasm::FileTree files, wasm::FileTree::make(tree.files));
+    wasm::SnapshotOptions snapshot;
+    snapshot.files = std::make_shared<const wasm::FileTree>(std::move(files));
+    snapshot.limits = options.engine_limits;
+    MIST_TRY(wasm::Runtime* const runtime, packages.start());
+    auto prepared = wasm::prepare_module(*runtime, bytes_of(engine),
+                                         fmt::format("engine {}", metadata.engine), snapshot, context);
+    if (!prepared.ok())
+      return std::move(prepared).error().with_frame(fmt::format("while building {}", source.reference));
+    return with_metadata(*prepared, encoding::to_json(metadata.to_value()), source.reference);
+  }
+
   Result<Rendered> run(const Source& source, const std::string& module, const RenderRequest& request,
                        const Context& context) {
+    MIST_TRY(const EngineKind* const built, built_from(source, module));
+    if (built != nullptr) return run_built(source, module, *built, request, context);
     MIST_TRY(const std::unique_ptr<abi::Guest> guest, open(source, module));
     abi::RunOptions run{{request.clock, request.seed, nullptr}, options.limits, context};
     MIST_TRY(Metadata metadata, metadata_of(source, *guest, run));
@@ -232,7 +297,8 @@ struct Renderer::Impl {
     MIST_TRY(Metadata metadata, tree_metadata(tree.files, tree.engine, source.name, source.version)
                                     .in(fmt::format("while reading {}", source.reference)));
     MIST_TRY_VOID(refuse_unmet_needs(metadata, source.reference));
-    MIST_TRY(const Value input, engine_document(source, tree, metadata, request));
+    metadata.needs_release = metadata.needs_release || names_the_revision(tree.files);
+    MIST_TRY(const Value input, engine_document(*tree.engine, source.archive, metadata, request));
     MIST_TRY(wasm::FileTree files, wasm::FileTree::make(tree.files));
     abi::RunOptions run{
         {request.clock, request.seed, std::make_shared<const wasm::FileTree>(std::move(files))},
@@ -274,14 +340,14 @@ struct Renderer::Impl {
     return inspection;
   }
 
-  static Result<Value> engine_document(const Source& source, const Tree& tree, const Metadata& metadata,
+  static Result<Value> engine_document(const EngineKind& engine, bool archive, const Metadata& metadata,
                                        const RenderRequest& request) {
     Value data = request.user_values;
-    if (tree.engine->values == EngineValues::Input) {
+    if (engine.values == EngineValues::Input) {
       MIST_TRY(data, input_data(metadata, request));
     }
     Value release = Value::object({{"name", request.release_name}, {"namespace", request.release_namespace}});
-    if (metadata.needs_release || names_the_revision(tree.files)) {
+    if (metadata.needs_release) {
       release.set("revision", request.revision);
       release.set("isUpgrade", request.is_upgrade);
     }
@@ -291,9 +357,9 @@ struct Renderer::Impl {
                                     {"release", std::move(release)}});
     MIST_TRY(const Capabilities capabilities, request.capabilities());
     if (!capabilities.assumed) document.set("capabilities", to_value(capabilities));
-    document.set("engine", Value::object({{"name", tree.engine->name},
-                                          {"archive", source.archive},
-                                          {"options", request.engine_options}}));
+    document.set(
+        "engine",
+        Value::object({{"name", engine.name}, {"archive", archive}, {"options", request.engine_options}}));
     return document;
   }
 
@@ -361,6 +427,8 @@ Result<Rendered> Renderer::render(const Source& source, const RenderRequest& req
 Result<Inspection> Renderer::inspect(const Source& source, const Context& context) {
   Inspection inspection;
   if (const auto* module = std::get_if<std::string>(&source.content)) {
+    MIST_TRY(const EngineKind* const engine, built_from(source, *module));
+    if (engine != nullptr) return inspect_built(source, *module, *engine);
     MIST_TRY(const std::unique_ptr<abi::Guest> guest, impl_->open(source, *module));
     MIST_TRY(inspection.metadata, impl_->metadata_of(source, *guest, {{}, impl_->options.limits, context}));
     inspection.format = guest->abi();
@@ -381,13 +449,16 @@ Result<Inspection> Renderer::inspect(const Source& source, const Context& contex
 Result<bool> has_chart_values(const Source& source) {
   const EngineKind* engine = nullptr;
   if (const auto* module = std::get_if<std::string>(&source.content)) {
-    MIST_TRY(const std::optional<Value> document, abi::read_metadata(bytes_of(*module), source.reference));
-    if (document) engine = find_engine(document->string_at({"spec", "engine"}));
+    MIST_TRY(engine, built_from(source, *module));
   } else {
     MIST_TRY(const Tree tree, look_at(source));
     engine = tree.engine;
   }
   return engine != nullptr && engine->values == EngineValues::Chart;
+}
+
+Result<std::string> Renderer::build(const Source& source, const Context& context) {
+  return impl_->build(source, context);
 }
 
 Status Renderer::compile_engine(std::string_view name) {

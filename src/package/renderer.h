@@ -105,6 +105,10 @@ class Renderer {
   Result<Rendered> render_files(const Source& source, const RenderRequest& request, const Context& context);
   /// Metadata and format; runs nothing unless the ABI has no other way.
   Result<Inspection> inspect(const Source& source, const Context& context);
+  /// One module that renders `source`, a directory, by itself: its engine with the files parsed in its memory
+  /// and the metadata in its section. The same source gives the same bytes. Invalid: it is a module already,
+  /// or Kubernetes YAML, or its engine refuses it; Trap, Cancelled.
+  Result<std::string> build(const Source& source, const Context& context);
   /// Makes the engine's code ready, so that nobody waits for it later.
   Status compile_engine(std::string_view name);
 

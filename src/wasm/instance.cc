@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <array>
+#include <cstring>
 #include <deque>
 
 #include "base/text.h"
@@ -344,6 +345,54 @@ std::optional<std::uint32_t> Instance::global(std::string_view name) {
   if (item.kind == WASMTIME_EXTERN_GLOBAL) wasmtime_val_unroot(&value);
   wasmtime_extern_delete(&item);
   return result;
+}
+
+std::optional<std::array<std::uint8_t, 16>> Instance::global_bits(std::string_view name) {
+  wasmtime_extern_t item;
+  if (!wasmtime_instance_export_get(impl_->store_context(), &impl_->handle, name.data(), name.size(), &item))
+    return std::nullopt;
+  std::optional<std::array<std::uint8_t, 16>> bits;
+  if (item.kind == WASMTIME_EXTERN_GLOBAL) {
+    wasmtime_val_t value{};
+    wasmtime_global_get(impl_->store_context(), &item.of.global, &value);
+    bits.emplace();
+    switch (value.kind) {
+      case WASMTIME_I32:
+        std::memcpy(bits->data(), &value.of.i32, sizeof value.of.i32);
+        break;
+      case WASMTIME_I64:
+        std::memcpy(bits->data(), &value.of.i64, sizeof value.of.i64);
+        break;
+      case WASMTIME_F32:
+        std::memcpy(bits->data(), &value.of.f32, sizeof value.of.f32);
+        break;
+      case WASMTIME_F64:
+        std::memcpy(bits->data(), &value.of.f64, sizeof value.of.f64);
+        break;
+      case WASMTIME_V128:
+        std::memcpy(bits->data(), &value.of.v128, sizeof value.of.v128);
+        break;
+      default:
+        bits.reset();
+    }
+    wasmtime_val_unroot(&value);
+  }
+  wasmtime_extern_delete(&item);
+  return bits;
+}
+
+std::span<const std::byte> Instance::memory_bytes(std::string_view name) {
+  wasmtime_extern_t item;
+  if (!wasmtime_instance_export_get(impl_->store_context(), &impl_->handle, name.data(), name.size(), &item))
+    return {};
+  std::span<const std::byte> bytes;
+  if (item.kind == WASMTIME_EXTERN_MEMORY) {
+    const std::uint8_t* const data = wasmtime_memory_data(impl_->store_context(), &item.of.memory);
+    bytes = {reinterpret_cast<const std::byte*>(data),
+             wasmtime_memory_data_size(impl_->store_context(), &item.of.memory)};
+  }
+  wasmtime_extern_delete(&item);
+  return bytes;
 }
 
 RunReport Instance::take_report() {

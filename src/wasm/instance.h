@@ -3,10 +3,12 @@
 // ends in a result or in an ErrorKind::Trap that says what happened, in the guest's own function names and
 // last words. An Instance belongs to one thread at a time.
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,6 +68,11 @@ class Instance {
 
   /// The value of an exported i32 global; nothing if there is none. Works after a trap too, as `memory` does.
   std::optional<std::uint32_t> global(std::string_view name);
+
+  /// The bits of an exported global of a number type, little-endian; nothing if there is none.
+  std::optional<std::array<std::uint8_t, 16>> global_bits(std::string_view name);
+  /// An exported memory of any name, empty if there is none. Good until the next call.
+  std::span<const std::byte> memory_bytes(std::string_view name);
 
   /// Takes the outputs along; call it once, at the end.
   RunReport take_report();

@@ -1,4 +1,5 @@
 #include "abi/abi.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/package_flags.h"
@@ -9,52 +10,76 @@ namespace mist::cli {
 namespace {
 
 constexpr Argument kArguments[] = {
-    {.name = "MODULE",
-     .help = "A WebAssembly module: a WASI command, or one with the functions of a package ABI",
-     .completion = Completion::File}};
+    {.name = "SOURCE",
+     .help =
+         "A WebAssembly module (a WASI command, or one with the functions of a package ABI), a Helm chart, a "
+         "Kustomize directory, or templates",
+     .completion = Completion::Package}};
 constexpr Flag kFlags[] = {
     {.name = "metadata",
      .letter = 'm',
      .type = FlagType::Text,
      .value = "FILE",
-     .help = "The MistPackage document, YAML or JSON",
-     .completion = Completion::File,
-     .required = true},
+     .help = "Of a module: the MistPackage document, YAML or JSON",
+     .completion = Completion::File},
     {.name = "output",
      .letter = 'o',
      .type = FlagType::Text,
      .value = "FILE",
-     .help = "Where to write the package; without it NAME-VERSION.mist-pack.wasm beside the module",
+     .help = "Where to write the package; without it NAME-VERSION.mist-pack.wasm beside the source",
      .completion = Completion::File},
+    kEngineFlag,
 };
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kSandboxFlags};
 constexpr Example kExamples[] = {
     {"mistctl package build app.wasm -m mistletoe.yaml", "Writes NAME-VERSION.mist-pack.wasm"},
+    {"mistctl package build ./my-chart -o shop.mist-pack.wasm", "A chart and its engine as one module"},
 };
 
-Result<ExitCode> run_build(const Invocation& invocation, World& world) {
-  const Path module_path = invocation.argument("MODULE");
+// The module with its metadata, or the directory with its engine.
+Result<std::string> built(const Invocation& invocation, World& world, package::Renderer& renderer) {
+  const Path source_path = invocation.argument("SOURCE");
   const std::string metadata_path = invocation.text("metadata");
-  MIST_TRY(const std::string module, world.files.read(module_path, registry::kMaxPackageBytes));
-  MIST_TRY(const std::string metadata, world.files.read(metadata_path, 16u << 20));
-  MIST_TRY(std::string built, package::with_metadata(module, metadata, metadata_path)
-                                  .in(fmt::format("while building a package of {}", module_path.string())));
+  if (!world.files.is_directory(source_path) && source_path.extension() != ".tgz") {
+    if (metadata_path.empty())
+      return error(ErrorKind::Usage, "{} needs its metadata", escape_controls(source_path.string()))
+          .with_hint("give the MistPackage document with -m FILE");
+    MIST_TRY(const std::string module, world.files.read(source_path, registry::kMaxPackageBytes));
+    MIST_TRY(const std::string metadata, world.files.read(metadata_path, 16u << 20));
+    return package::with_metadata(module, metadata, metadata_path)
+        .in(fmt::format("while building a package of {}", source_path.string()));
+  }
+  if (!metadata_path.empty())
+    return error(ErrorKind::Usage, "-m goes with modules: {} says what it is in its own files",
+                 escape_controls(source_path.string()))
+        .with_hint("write mistletoe.yaml there");
+  MIST_TRY(const package::Source source,
+           fetch_package(world, std::filesystem::absolute(source_path).string(), invocation.text("engine")));
+  const Activity activity(*world.events, fmt::format("building {}", source_path.string()));
+  return renderer.build(source, world.context);
+}
+
+Result<ExitCode> run_build(const Invocation& invocation, World& world) {
+  Path source_path = invocation.argument("SOURCE");
+  if (!source_path.has_filename()) source_path = source_path.parent_path();
+  MIST_TRY(const auto renderer, open_renderer(invocation, world));
+  MIST_TRY(std::string module, built(invocation, world, *renderer));
   // The proof that users will be able to read it: by the same way as theirs.
   package::Source source;
-  source.reference = module_path.string();
-  source.name = module_path.stem().string();
-  source.content = built;
-  MIST_TRY(const auto renderer, open_renderer(invocation, world));
+  source.reference = source_path.string();
+  source.name = source_path.stem().string();
+  source.content = std::move(module);
   MIST_TRY(const package::Inspection inspection, renderer->inspect(source, world.context));
   Path target = invocation.text("output");
   if (target.empty()) {
     if (inspection.metadata.version.empty())
-      return error(ErrorKind::Usage, "{} has no spec.version, so the package has no file name", metadata_path)
+      return error(ErrorKind::Usage, "{} has no version, so the package has no file name",
+                   source_path.string())
           .with_hint("add the version, or give -o FILE");
-    target = module_path.parent_path() /
+    target = source_path.parent_path() /
              fmt::format("{}-{}.mist-pack.wasm", inspection.metadata.name, inspection.metadata.version);
   }
-  MIST_TRY_VOID(world.files.write(target, built));
+  MIST_TRY_VOID(world.files.write(target, std::get<std::string>(source.content)));
   world.out.write(target.string() + "\n");
   return ExitCode::Ok;
 }
@@ -63,7 +88,7 @@ Result<ExitCode> run_build(const Invocation& invocation, World& world) {
 
 constinit const Command kPackageBuildCommand{
     .path = "package build",
-    .summary = "Make a package of a WebAssembly module and its metadata",
+    .summary = "Make a package of a WebAssembly module, a chart, a Kustomize directory or templates",
     .run = run_build,
     .arguments = kArguments,
     .flags = kGroups,

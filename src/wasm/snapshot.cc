@@ -1,0 +1,131 @@
+#include "wasm/snapshot.h"
+
+#include <mist_runtime.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+
+#include "base/handle.h"
+#include "base/text.h"
+#include "wasm/binary.h"
+#include "wasm/instance.h"
+
+namespace mist::wasm {
+namespace {
+
+constexpr std::string_view kInitialize = "_initialize";
+// wasmtime-wizer leaves the export of this name out; no module has it.
+constexpr std::string_view kNoFunction = "mistletoe.none";
+
+class Bytes {
+ public:
+  Bytes() = default;
+  Bytes(const Bytes&) = delete;
+  Bytes& operator=(const Bytes&) = delete;
+  ~Bytes() { mist_bytes_free(bytes_); }
+  mist_bytes* out() { return &bytes_; }
+  std::span<const std::byte> view() const {
+    return {reinterpret_cast<const std::byte*>(bytes_.data), bytes_.len};
+  }
+  std::string text() const { return {reinterpret_cast<const char*>(bytes_.data), bytes_.len}; }
+
+ private:
+  mist_bytes bytes_{nullptr, 0};
+};
+
+using Text = Handle<char, &mist_string_free>;
+
+// The instance between the two halves of a snapshot.
+struct Preparation {
+  Runtime& runtime;
+  std::string name;
+  const SnapshotOptions& options;
+  const Context& context;
+  std::optional<Instance> instance = std::nullopt;
+  std::optional<Error> failure = std::nullopt;
+
+  Status run(std::span<const std::byte> wasm);
+
+  // What mist_snapshot calls; nothing may be thrown through it.
+  static bool run_c(void* self, const std::uint8_t* wasm, std::size_t size) noexcept;
+  static bool global_c(void* self, const char* name, std::size_t size, std::uint8_t* bits) noexcept;
+  static const std::uint8_t* memory_c(void* self, const char* name, std::size_t size,
+                                      std::size_t* bytes) noexcept;
+};
+
+Status ended_early(const CallResult& result, std::string_view name, std::string_view function) {
+  if (!result.exit_code) return {};
+  return error(ErrorKind::Invalid, "{} can't be prepared: it ended with exit code {} in {}", name,
+               *result.exit_code, function);
+}
+
+Status Preparation::run(std::span<const std::byte> wasm) {
+  MIST_TRY(const Module module, runtime.load(wasm, name));
+  InstanceOptions start;
+  start.world.files = options.files;
+  if (!start.world.files) {
+    // Runtimes look for /package once, at their start: what is there then is what they will find.
+    MIST_TRY(FileTree empty, FileTree::make({}));
+    start.world.files = std::make_shared<const FileTree>(std::move(empty));
+  }
+  start.limits = options.limits;
+  MIST_TRY(instance, Instance::create(module, std::move(start), context));
+  for (const std::string_view function : {kInitialize, std::string_view(options.function)}) {
+    if (function == kInitialize && module.function(kInitialize) == nullptr) continue;
+    MIST_TRY(const CallResult result, instance->call(function));
+    MIST_TRY_VOID(ended_early(result, name, function));
+  }
+  return {};
+}
+
+bool Preparation::run_c(void* self, const std::uint8_t* wasm, std::size_t size) noexcept {
+  auto& preparation = *static_cast<Preparation*>(self);
+  Status status = preparation.run(std::as_bytes(std::span(wasm, size)));
+  if (!status.ok()) preparation.failure = std::move(status).error();
+  return !preparation.failure;
+}
+
+bool Preparation::global_c(void* self, const char* name, std::size_t size, std::uint8_t* bits) noexcept {
+  const auto value = static_cast<Preparation*>(self)->instance->global_bits({name, size});
+  if (value) std::memcpy(bits, value->data(), value->size());
+  return value.has_value();
+}
+
+const std::uint8_t* Preparation::memory_c(void* self, const char* name, std::size_t size,
+                                          std::size_t* bytes) noexcept {
+  const auto memory = static_cast<Preparation*>(self)->instance->memory_bytes({name, size});
+  *bytes = memory.size();
+  return reinterpret_cast<const std::uint8_t*>(memory.data());
+}
+
+}  // namespace
+
+Result<std::string> prepare_module(Runtime& runtime, std::span<const std::byte> wasm, std::string_view name,
+                                   const SnapshotOptions& options, const Context& context) {
+  MIST_TRY_VOID(check_module(wasm, name));
+  Bytes merged;
+  if (const Text problem(mist_merge_data_segments(reinterpret_cast<const std::uint8_t*>(wasm.data()),
+                                                  wasm.size(), merged.out()));
+      problem)
+    return error(ErrorKind::Invalid, "{} can't be prepared", name).with_because(problem.get());
+  Preparation preparation{runtime, std::string(name), options, context};
+  const std::string_view dropped = options.again == PrepareAgain::Yes ? kNoFunction : options.function;
+  Bytes prepared;
+  const Text problem(mist_snapshot(reinterpret_cast<const std::uint8_t*>(merged.view().data()),
+                                   merged.view().size(), dropped.data(), dropped.size(),
+                                   {.env = &preparation,
+                                    .run = &Preparation::run_c,
+                                    .global = &Preparation::global_c,
+                                    .memory = &Preparation::memory_c},
+                                   prepared.out()));
+  if (preparation.failure)
+    return std::move(*preparation.failure).with_frame(fmt::format("while preparing {}", name));
+  if (problem)
+    return error(ErrorKind::Invalid, "{} can't be prepared", name)
+        .with_because(escape_controls(problem.get(), true));
+  return prepared.text();
+}
+
+}  // namespace mist::wasm

@@ -1,0 +1,34 @@
+#pragma once
+// Pre-initialised guests: runs a module's start-up once and makes a module that begins where that ended, with
+// its memory and globals as they were left (wasmtime-wizer). What runs then sees no input, a clock at 0 and
+// random bytes of a seed of zeros, so the same module and files give the same bytes. Any thread.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/context.h"
+#include "base/result.h"
+#include "wasm/file_tree.h"
+#include "wasm/limits.h"
+#include "wasm/runtime.h"
+
+namespace mist::wasm {
+
+/// Whether the prepared module can be prepared once more, with other files.
+enum class PrepareAgain : std::uint8_t { No, Yes };
+
+struct SnapshotOptions {
+  std::string function = "mistletoe_prepare";       ///< called after `_initialize`, if the module has that
+  std::shared_ptr<const FileTree> files = nullptr;  ///< at /package; null: it is empty
+  Limits limits = {};
+  PrepareAgain again = PrepareAgain::No;
+};
+
+/// The prepared module. Invalid: no such function, or the module can't be prepared (it says why); Trap, with
+/// the guest's last words; Cancelled. `name` stands in messages.
+Result<std::string> prepare_module(Runtime& runtime, std::span<const std::byte> wasm, std::string_view name,
+                                   const SnapshotOptions& options, const Context& context);
+
+}  // namespace mist::wasm

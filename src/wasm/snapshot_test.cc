@@ -1,0 +1,130 @@
+#include "wasm/snapshot.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "wasm/instance.h"
+#include "wasm/test_support.h"
+
+namespace mist::wasm {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Counts its calls in memory and in a global of each type; `sum` tells both.
+constexpr std::string_view kCounter = R"((module
+  (memory (export "memory") 1)
+  (data (i32.const 0) "\01") (data (i32.const 4) "\02") (data (i32.const 60000) "far")
+  (global $i (mut i32) (i32.const 0)) (global $I (mut i64) (i64.const 0))
+  (global $f (mut f32) (f32.const 0)) (global $F (mut f64) (f64.const 0))
+  (func $count
+    (i32.store (i32.const 100) (i32.add (i32.load (i32.const 100)) (i32.const 1)))
+    (global.set $i (i32.add (global.get $i) (i32.const 10)))
+    (global.set $I (i64.add (global.get $I) (i64.const 0x500000000)))
+    (global.set $f (f32.add (global.get $f) (f32.const 0.5)))
+    (global.set $F (f64.add (global.get $F) (f64.const 0.25))))
+  (func (export "_initialize") (call $count))
+  (func (export "mistletoe_prepare") (call $count))
+  (func (export "sum") (result i32)
+    (i32.add (i32.add (i32.load (i32.const 100)) (global.get $i))
+             (i32.add (i32.wrap_i64 (i64.shr_u (global.get $I) (i64.const 32)))
+                      (i32.add (i32.trunc_f32_s (f32.mul (global.get $f) (f32.const 200)))
+                               (i32.trunc_f64_s (f64.mul (global.get $F) (f64.const 4000)))))))
+  (func (export "far") (result i32) (i32.load8_u (i32.const 60002))))
+)";
+constexpr std::uint32_t kOnce = 1 + 10 + 5 + 100 + 1000;
+
+Result<std::string> prepare(std::string_view wasm, PrepareAgain again = PrepareAgain::No) {
+  SnapshotOptions options;
+  options.again = again;
+  options.limits.guest_time = std::chrono::milliseconds(500);
+  options.limits.memory_bytes = 4 << 20;
+  return prepare_module(shared_runtime(), bytes_of(wasm), "shop", options, Context());
+}
+
+std::uint32_t call(std::string_view wasm, std::string_view function) {
+  auto module = shared_runtime().load(bytes_of(wasm), "shop");
+  EXPECT_TRUE(module.ok());
+  auto instance = Instance::create(*module, {});
+  EXPECT_TRUE(instance.ok());
+  const auto result = instance->call(function);
+  EXPECT_TRUE(result.ok());
+  return result.ok() ? result->values.at(0) : 0;
+}
+
+TEST(PrepareModule, BeginsWhereItsStartEnded) {
+  const std::string raw = assemble(kCounter);
+  const auto prepared = prepare(raw);
+  ASSERT_TRUE(prepared.ok()) << prepared.error().to_line();
+  EXPECT_EQ(call(raw, "sum"), 0U);
+  EXPECT_EQ(call(*prepared, "sum"), 2 * kOnce) << "_initialize and mistletoe_prepare, once each";
+  EXPECT_EQ(call(*prepared, "far"), static_cast<std::uint32_t>('r'));
+  const auto module = shared_runtime().load(bytes_of(*prepared), "shop");
+  EXPECT_EQ(module->function("_initialize"), nullptr);
+  EXPECT_EQ(module->function("mistletoe_prepare"), nullptr);
+  EXPECT_EQ(module->exports().size(), 3U) << "nothing of the instrumentation stays";
+  EXPECT_EQ(*prepare(raw), *prepared) << "the same bytes again";
+}
+
+TEST(PrepareModule, CanBePreparedAgainIfAsked) {
+  const auto once = prepare(assemble(kCounter), PrepareAgain::Yes);
+  ASSERT_TRUE(once.ok());
+  const auto twice = prepare(*once);
+  ASSERT_TRUE(twice.ok()) << twice.error().to_line();
+  EXPECT_EQ(call(*twice, "sum"), 3 * kOnce);
+}
+
+TEST(PrepareModule, SeesTheFilesItIsGiven) {
+  auto tree = FileTree::make({{"a", "x"}});
+  ASSERT_TRUE(tree.ok());
+  SnapshotOptions options;
+  options.function = "look";
+  const std::string raw = assemble(R"((module
+    (import "wasi_snapshot_preview1" "fd_prestat_get" (func $get (param i32 i32) (result i32)))
+    (memory (export "memory") 1) (global $g (mut i32) (i32.const 9))
+    (func (export "look") (global.set $g (call $get (i32.const 3) (i32.const 0))))
+    (func (export "seen") (result i32) (global.get $g))))");
+  options.files = std::make_shared<const FileTree>(*std::move(tree));
+  const auto with = prepare_module(shared_runtime(), bytes_of(raw), "shop", options, Context());
+  ASSERT_TRUE(with.ok()) << with.error().to_line();
+  EXPECT_EQ(call(*with, "seen"), 0U);
+  options.files = nullptr;
+  const auto without = prepare_module(shared_runtime(), bytes_of(raw), "shop", options, Context());
+  EXPECT_EQ(call(*without, "seen"), 0U) << "an empty /package, which may be full when it runs";
+}
+
+TEST(PrepareModule, SaysWhyItCannotBe) {
+  const auto because = [](std::string_view wat) {
+    const auto result = prepare(assemble(wat));
+    EXPECT_FALSE(result.ok()) << wat;
+    return result.ok() ? std::string() : result.error().to_line();
+  };
+  EXPECT_THAT(because("(module (memory (export \"memory\") 1))"), HasSubstr("mistletoe_prepare"));
+  EXPECT_THAT(because("(module (func (export \"mistletoe_prepare\") unreachable))"),
+              HasSubstr("unreachable"));
+  EXPECT_THAT(because("(module (func (export \"mistletoe_prepare\") (loop br 0)))"), HasSubstr("time limit"));
+  EXPECT_THAT(because(R"((module (table 1 funcref) (func (export "mistletoe_prepare")
+                (table.set (i32.const 0) (ref.null func)))))"),
+              HasSubstr("table.set"));
+  EXPECT_THAT(because(R"((module (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+                (memory (export "memory") 1)
+                (func (export "mistletoe_prepare") (call $exit (i32.const 3)))))"),
+              HasSubstr("exit code 3"));
+  const auto garbage = prepare("no module");
+  EXPECT_FALSE(garbage.ok());
+  std::string truncated = assemble(kCounter);
+  truncated.resize(truncated.size() / 2);
+  EXPECT_FALSE(prepare(truncated).ok());
+}
+
+TEST(PrepareModule, DamagedModulesNeverEndTheProcess) {
+  const std::string good = assemble(kCounter);
+  for (std::size_t i = 8; i < good.size(); i += 3) {
+    std::string bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ 0x55);
+    [[maybe_unused]] const auto result = prepare(bad);
+  }
+}
+
+}  // namespace
+}  // namespace mist::wasm
