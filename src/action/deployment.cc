@@ -38,7 +38,7 @@ Status Deployment::run(const Context& context) {
   if (Status journalled = journal(); !journalled) return stop(std::move(journalled).error());
   apply::Execution execution = write();
   if (take_over_) take_over_->let_go(environment_, look_.plan, execution);
-  if (execution.ok() && look_.options.wait) execution.failure = wait();
+  if (execution.ok() && look_.options.wait) execution.failure = wait(execution);
   // What is replaced goes only after what replaces it works.
   if (execution.ok()) prune(execution);
   revision_.inventory = apply::inventory_after(look_.plan, execution);
@@ -117,10 +117,10 @@ apply::Execution Deployment::write() {
   return execution;
 }
 
-std::optional<Error> Deployment::wait() {
-  Status ready =
-      apply::wait_until_ready(environment_.client, look_.state.id, apply::awaited_objects(look_.plan),
-                              {.timeout = look_.options.timeout}, environment_.events, lock_->context());
+std::optional<Error> Deployment::wait(const apply::Execution& execution) {
+  Status ready = apply::wait_until_ready(
+      environment_.client, look_.state.id, apply::awaited_objects(look_.plan, execution),
+      {.timeout = look_.options.timeout}, environment_.events, lock_->context());
   if (ready.ok()) return std::nullopt;
   return std::move(ready).error().with_frame("while waiting for the release to become ready");
 }

@@ -35,7 +35,7 @@ class Deployment {
   Status lock(const Context& context);
   Status journal();
   apply::Execution write();
-  std::optional<Error> wait();
+  std::optional<Error> wait(const apply::Execution& execution);
   void prune(apply::Execution& execution);
   const apimachinery::Object* recorded(const apimachinery::ObjectKey& key) const;
   Status finish(release::RevisionStatus status);

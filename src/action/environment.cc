@@ -27,6 +27,29 @@ Result<std::vector<int>> later_revisions(release::Store& store, const release::R
   return numbers;
 }
 
+// What a run that died was about to create of kinds that it also brought is recorded without a namespace
+// (apply/desired.h). Those kinds may be served by now, and say whether it needed one.
+Status add_namespaces(const Environment& environment, std::vector<Revision>& revisions,
+                      const release::ReleaseId& id, const Context& context) {
+  using apimachinery::GroupVersionKind;
+  std::map<GroupVersionKind, bool> namespaced;
+  for (Revision& revision : revisions) {
+    for (InventoryItem& item : revision.inventory) {
+      if (!item.uid.empty() || !item.key.ns.empty()) continue;
+      const apimachinery::GroupKind& kind = item.key.group_kind;
+      const auto [known, fresh] =
+          namespaced.emplace(GroupVersionKind{kind.group, item.version, kind.kind}, false);
+      if (fresh) {
+        auto served = environment.client.resource_for(kind, item.version, context);
+        if (!served.ok() && served.error().kind != ErrorKind::NotFound) return std::move(served).error();
+        known->second = served.ok() && served->namespaced;
+      }
+      if (known->second) item.key.ns = id.ns;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<InventoryItem> ReleaseState::owned() const {
@@ -91,6 +114,7 @@ Result<ReleaseState> read_release(const Environment& environment, const release:
     MIST_TRY(std::optional<Revision> revision, store.read_revision(id, number, context));
     if (revision) state.unfinished.push_back(*std::move(revision));
   }
+  MIST_TRY_VOID(add_namespaces(environment, state.unfinished, id, context));
   return state;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <set>
 
 #include "apply/waiting_rules.h"
 #include "base/text.h"
@@ -69,6 +70,26 @@ std::map<GroupKind, ResourceInfo> defined_kinds(const std::vector<RenderedObject
   return kinds;
 }
 
+// Groups and versions that APIServices among the objects will serve. Of what kinds and scope, only their
+// servers know.
+using GroupVersion = std::pair<std::string, std::string>;
+std::set<GroupVersion> served_groups(const std::vector<RenderedObject>& objects) {
+  std::set<GroupVersion> groups;
+  for (const RenderedObject& rendered : objects) {
+    if (rendered.object.gvk().group_kind() != GroupKind{"apiregistration.k8s.io", "APIService"}) continue;
+    const Value& service = rendered.object.value();
+    groups.emplace(service.string_at({"spec", "group"}), service.string_at({"spec", "version"}));
+  }
+  return groups;
+}
+
+// A kind, as far as it is known before anything is written.
+struct KnownKind {
+  ResourceInfo resource;
+  bool late = false;
+  bool scope_known = true;
+};
+
 Status refuse_own_marks(const RenderedObject& rendered) {
   const auto refuse = [&](std::string_view what, std::string_view name) {
     return at_source(error(ErrorKind::Invalid, "{} sets the {} {}, which belongs to Mistletoe",
@@ -134,7 +155,8 @@ Status check_waiting_rules(const RenderedObject& rendered) {
 Result<std::vector<DesiredObject>> prepare_with(std::vector<RenderedObject> objects, const ReleaseId& release,
                                                 const Lookup& lookup) {
   const std::map<GroupKind, ResourceInfo> own_kinds = defined_kinds(objects);
-  std::map<GroupVersionKind, std::pair<ResourceInfo, bool>> resolved;
+  const std::set<GroupVersion> own_groups = served_groups(objects);
+  std::map<GroupVersionKind, KnownKind> resolved;
   std::map<ObjectKey, std::size_t> places;
   const std::string part_of = release::apply_set_id(release);
   std::vector<DesiredObject> desired;
@@ -147,11 +169,16 @@ Result<std::vector<DesiredObject>> prepare_with(std::vector<RenderedObject> obje
     if (known == resolved.end()) {
       const auto own = own_kinds.find(gvk.group_kind());
       if (auto served = lookup(gvk); served.ok()) {
-        known = resolved.emplace(gvk, std::pair{*std::move(served), false}).first;
+        known = resolved.emplace(gvk, KnownKind{.resource = *std::move(served)}).first;
       } else if (served.error().kind == ErrorKind::NotFound && own != own_kinds.end()) {
         ResourceInfo info = own->second;
         info.gvk = gvk;
-        known = resolved.emplace(gvk, std::pair{std::move(info), true}).first;
+        known = resolved.emplace(gvk, KnownKind{.resource = std::move(info), .late = true}).first;
+      } else if (served.error().kind == ErrorKind::NotFound &&
+                 own_groups.contains({gvk.group, gvk.version})) {
+        KnownKind kind{
+            .resource = {.gvk = gvk, .resource = {}, .verbs = {}}, .late = true, .scope_known = false};
+        known = resolved.emplace(gvk, std::move(kind)).first;
       } else {
         Error failure = std::move(served).error().with_frame(
             fmt::format("while preparing {}", rendered.object.key().display()));
@@ -159,9 +186,9 @@ Result<std::vector<DesiredObject>> prepare_with(std::vector<RenderedObject> obje
         return failure.kind == ErrorKind::NotFound ? at_source(std::move(failure), rendered) : failure;
       }
     }
-    const auto& [resource, late] = known->second;
+    const auto& [resource, late, scope_known] = known->second;
     if (resource.namespaced && rendered.object.ns().empty()) rendered.object.set_namespace(release.ns);
-    if (!resource.namespaced && !rendered.object.ns().empty())
+    if (scope_known && !resource.namespaced && !rendered.object.ns().empty())
       return at_source(error(ErrorKind::Invalid, "{} has a namespace, but {} is not namespaced",
                              rendered.object.key().display(), gvk.kind)
                            .with_hint("remove metadata.namespace"),

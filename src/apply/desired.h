@@ -23,7 +23,10 @@ inline constexpr std::string_view kReplaceAnnotation = "mistletoe.dev/replace";
 struct DesiredObject {
   release::RenderedObject rendered;
   kube::ResourceInfo resource;
-  bool late = false;  ///< its kind arrives with a CustomResourceDefinition of the same release
+  /// Its kind arrives with a CustomResourceDefinition or an APIService of the same release. Of the latter
+  /// only the server behind it knows plural and scope: `resource.resource` is empty until it is asked
+  /// (execute.h).
+  bool late = false;
   ObjectKey key;
 };
 
@@ -35,7 +38,8 @@ Status check_rendered(const release::RenderedObject& rendered);
 /// puts a Secret's stringData into its data (the server does the same, but can't compare it). Sorted by
 /// nothing: the order of the package stays. Invalid, with file and line: one of our marks set by the package;
 /// two objects with one identity (both places are named); a namespace on a cluster-scoped object. NotFound: a
-/// kind that neither the cluster nor the release defines.
+/// kind that neither the cluster nor the release defines. What an APIService of the release will serve keeps
+/// the namespace that the package wrote, or none: place_of() fills it in.
 Result<std::vector<DesiredObject>> prepare(std::vector<release::RenderedObject> objects,
                                            const release::ReleaseId& release, kube::Client& client,
                                            const Context& context);

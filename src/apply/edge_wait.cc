@@ -19,8 +19,8 @@ using graph::Node;
 
 namespace {
 
-// What isn't served after this long never will be; the caller's limit may be shorter.
-constexpr Duration kServedLimit = std::chrono::seconds(60);
+// A definition that isn't established after this long never will be; the caller's limit may be shorter.
+constexpr Duration kEstablishedLimit = std::chrono::seconds(60);
 // Looking for a root cause may take this long beyond the limit.
 constexpr Duration kDiagnosisLimit = std::chrono::seconds(10);
 
@@ -147,9 +147,9 @@ class EdgeWaiter::Impl {
     const EdgeWait& wait = waits_[index];
     auto ref = reference(wait);
     if (!ref.ok()) return done(std::move(ref).error().with_frame(fmt::format("while {}", purpose(wait))));
-    const bool served =
-        wait.predicate == EdgePredicate::Established || wait.predicate == EdgePredicate::Available;
-    const Duration limit = served ? std::min(options_.limit, kServedLimit) : options_.limit;
+    // An API service may have to wait for the Pods that answer for it.
+    const bool established = wait.predicate == EdgePredicate::Established;
+    const Duration limit = established ? std::min(options_.limit, kEstablishedLimit) : options_.limit;
     Pending pending{
         .wait = &wait,
         .key = {ref->resource.gvk.group_kind(), ref->resource.namespaced ? ref->ns : "", ref->name},
@@ -223,12 +223,11 @@ class EdgeWaiter::Impl {
   Result<kube::ObjectRef> reference(const EdgeWait& wait) {
     if (wait.write) {
       const PlannedAction& source = plan_.writes[*wait.write];
-      kube::ObjectRef ref{source.resource, source.key.ns, source.key.name};
-      if (source.late) {
-        auto resource = client_.resource_for(source.key.group_kind, source.resource.gvk.version, context_);
-        if (resource.ok()) ref.resource = *std::move(resource);
-      }
-      return ref;
+      if (!source.late) return kube::ObjectRef{source.resource, source.key.ns, source.key.name};
+      auto served = client_.resource_for(source.key.group_kind, source.resource.gvk.version, context_);
+      if (served.ok()) return place_of(plan_, source, *std::move(served));
+      if (source.resource.resource.empty()) return std::move(served).error();
+      return place_of(plan_, source, source.resource);
     }
     MIST_TRY(const std::vector<kube::ResourceInfo> all, client_.all_resources(context_));
     const kube::ResourceInfo* found = nullptr;

@@ -252,5 +252,36 @@ TEST_F(EdgeWaitTest, DefinitionsAreAwaitedByOneWatchAndOnlyWhenTheirKindIsNew) {
   EXPECT_EQ(watches(), 0u);
 }
 
+TEST_F(EdgeWaitTest, WhatAnApiServiceServesIsWrittenWhereItsServerSays) {
+  const Plan made = plan(R"(
+{apiVersion: example.com/v1, kind: Region, metadata: {name: north}}
+---
+{apiVersion: example.com/v1, kind: Tally, metadata: {name: implied}}
+---
+{apiVersion: example.com/v1, kind: Tally, metadata: {name: named, namespace: kube-system}}
+---
+{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.example.com}, spec: {group: example.com, version: v1}}
+)");
+  auto run = start(made);
+  until([&] { return watches() == 1; });
+  const auto condition = Value::object({{"type", "Available"}, {"status", "True"}});
+  cluster.set_status({{"apiregistration.k8s.io", "APIService"}, "", "v1.example.com"},
+                     Value::object({{"conditions", Value::array({condition})}}));
+  // Available a moment before discovery tells.
+  const std::vector<std::string> verbs{"get", "list", "patch", "delete"};
+  cluster.register_kind({{"example.com", "v1", "Tally"}, "tallies", true, verbs});
+  cluster.register_kind({{"example.com", "v1", "Region"}, "regions", false, verbs});
+  const Execution execution = run.get();
+  ASSERT_TRUE(execution.ok()) << execution.failure->to_line();
+  EXPECT_TRUE(cluster.has("Region.example.com", "", "north"));
+  EXPECT_TRUE(cluster.has("Tally.example.com", "default", "implied"));
+  EXPECT_TRUE(cluster.has("Tally.example.com", "kube-system", "named"));
+  std::vector<std::string> recorded;
+  for (const release::InventoryItem& item : inventory_after(made, execution))
+    recorded.push_back(item.key.ns + "/" + item.key.name);
+  EXPECT_EQ(recorded,
+            (std::vector<std::string>{"/north", "default/implied", "kube-system/named", "/v1.example.com"}));
+}
+
 }  // namespace
 }  // namespace mist::apply

@@ -51,6 +51,7 @@ class Writer {
         versions_(plan.writes.size()) {}
 
   std::vector<std::string> take_uids() { return std::move(uids_); }
+  std::map<std::size_t, kube::ObjectRef> take_late() { return std::move(late_); }
   /// The resourceVersion that this run wrote; empty: it wrote nothing.
   const std::string& version(Node node) const { return versions_[node]; }
 
@@ -76,18 +77,61 @@ class Writer {
   }
 
  private:
-  // Of a kind that this release defines: as its definition says.
-  static kube::ObjectRef reference(const PlannedAction& action) {
-    return {action.resource, action.key.ns, action.key.name};
+  // The handler of a new kind appears a moment after its definition is established or its API service
+  // available, and nothing announces it: what it takes is tried again for this long, about ten seconds.
+  class Moment {
+   public:
+    explicit Moment(const Context& context) : context_(context) {}
+    /// False: it is over, or the work is stopped.
+    bool pause() {
+      if (++tries_ > 54 || !SystemClock().sleep(pause_, context_.stop())) return false;
+      pause_ = std::min(pause_ * 2, std::chrono::milliseconds(200));
+      return context_.check().ok();
+    }
+
+   private:
+    const Context& context_;
+    int tries_ = 0;
+    std::chrono::milliseconds pause_{20};
+  };
+
+  // Of a kind that a definition in this release brings: as that says, unless the server says more by now.
+  // Of one that an API service brings: as the server says.
+  Result<kube::ObjectRef> reference(const PlannedAction& action, Moment& moment) {
+    kube::ResourceInfo resource = action.resource;
+    while (resource.resource.empty()) {
+      auto served = client_.resource_for(action.key.group_kind, resource.gvk.version, context_);
+      if (served.ok()) {
+        resource = *std::move(served);
+      } else if (served.error().kind != ErrorKind::NotFound) {
+        return std::move(served).error();
+      } else if (!moment.pause()) {
+        MIST_TRY_VOID(context_.check());
+        return not_served(action, served.error());
+      }
+    }
+    if (!resource.namespaced && !action.key.ns.empty())
+      return error(ErrorKind::Invalid, "{} has a namespace, but {} is not namespaced", action.key.display(),
+                   action.key.group_kind.kind)
+          .with_hint("remove metadata.namespace");
+    return place_of(plan_, action, std::move(resource));
   }
 
-  // The same as the server says by now, if it does.
-  kube::ObjectRef served_reference(const PlannedAction& action) {
-    kube::ObjectRef ref = reference(action);
+  static Error not_served(const PlannedAction& action, const Error& failure) {
+    const kube::GroupVersionKind& gvk = action.resource.gvk;
+    return error(ErrorKind::NotFound, "the API service {}.{} is available, but it serves no kind {}",
+                 gvk.version, gvk.group, gvk.kind)
+        .with_because(failure.to_line())
+        .with_hint(
+            fmt::format("check apiVersion and kind, and that the server behind it is of the version that "
+                        "has {}",
+                        gvk.kind));
+  }
+
+  kube::ObjectRef served_reference(const PlannedAction& action, const kube::ObjectRef& before) {
     client_.invalidate_discovery();
     auto served = client_.resource_for(action.key.group_kind, action.resource.gvk.version, context_);
-    if (served.ok()) ref.resource = *std::move(served);
-    return ref;
+    return served.ok() ? place_of(plan_, action, *std::move(served)) : before;
   }
 
   Status send(Node node, const PlannedAction& action) {
@@ -99,23 +143,23 @@ class Writer {
       object["metadata"].set("resourceVersion", "1");
     else
       object["metadata"].set("uid", action.uid);
-    kube::ObjectRef ref = reference(action);
+    Moment moment(context_);
+    MIST_TRY(kube::ObjectRef ref, reference(action, moment));
+    if (action.late && ref.resource.namespaced) object["metadata"].set("namespace", ref.ns);
     if (action.kind == ActionKind::Replace) MIST_TRY_VOID(delete_old(ref, action));
     if (options_.may_write) MIST_TRY_VOID(options_.may_write());
     kube::ApplyOptions apply;
     apply.field_manager = options_.field_manager;
     apply.force = options_.force_conflicts;
     auto applied = client_.apply(ref, object, apply, context_);
-    // The handler of a new kind appears a moment after its definition is established, and nothing announces
-    // it.
-    auto pause = std::chrono::milliseconds(20);
-    for (int tries = 0;
-         action.late && tries < 54 && !applied.ok() && applied.error().kind == ErrorKind::NotFound; ++tries) {
-      if (!SystemClock().sleep(pause, context_.stop())) break;
-      pause = std::min(pause * 2, std::chrono::milliseconds(200));
+    while (action.late && !applied.ok() && applied.error().kind == ErrorKind::NotFound && moment.pause()) {
       if (options_.may_write) MIST_TRY_VOID(options_.may_write());
-      ref = served_reference(action);
+      ref = served_reference(action, ref);
       applied = client_.apply(ref, object, apply, context_);
+    }
+    if (action.late) {
+      const std::scoped_lock lock(late_mutex_);
+      late_.insert_or_assign(node, ref);
     }
     if (!applied.ok() && create && applied.error().kind == ErrorKind::Conflict) {
       auto there = client_.get(ref, context_);
@@ -185,6 +229,8 @@ class Writer {
   const Context& context_;
   std::vector<std::string> uids_;  // each element has one writer, like those of versions_
   std::vector<std::string> versions_;
+  std::mutex late_mutex_;
+  std::map<std::size_t, kube::ObjectRef> late_;  // guarded by late_mutex_
 };
 
 // ": Deployment shop/web comes after Deployment shop/db, …"; empty when nothing was blocked by a failure.
@@ -409,6 +455,7 @@ Execution execute_writes(kube::Client& client, const Plan& plan, const ExecuteOp
   Execution execution;
   execution.writes = outcomes(run, plan.writes.size());
   execution.uids = writer.take_uids();
+  execution.late = writer.take_late();
   execution.removals.assign(plan.removals.size(), Outcome::NotStarted);
   const auto name_of = [&](Node node) -> std::string {
     if (node < plan.writes.size()) return plan.writes[node].key.display();
@@ -447,6 +494,8 @@ std::vector<InventoryItem> inventory_after(const Plan& plan, const Execution& ex
       const bool replaced = plan.writes[i].kind == ActionKind::Replace;
       const bool done = execution.writes[i] == Outcome::Done;
       if (!execution.uids[i].empty() && (!replaced || done)) inventory[i].uid = execution.uids[i];
+      if (const auto sent = execution.late.find(i); sent != execution.late.end())
+        inventory[i].key.ns = sent->second.ns;
       if (done) inventory[i].replacing = false;
       // What was refused or never sent was last changed when it was before.
       if (execution.writes[i] != Outcome::Done) inventory[i].revision = plan.writes[i].previous_revision;

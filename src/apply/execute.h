@@ -4,6 +4,7 @@
 // and repeating a request whose outcome is unknown is harmless. Blocking; one call owns its Execution.
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -35,6 +36,8 @@ struct Execution {
   std::vector<std::string> uids;  ///< of written objects, beside Plan::writes
   std::vector<Outcome> removals;  ///< beside Plan::removals; retained ones are NotStarted
   std::optional<Error> failure;   ///< the first by position; nullopt: everything was done
+  /// Where objects of late kinds were sent, by position in Plan::writes.
+  std::map<std::size_t, kube::ObjectRef> late = {};
 
   bool ok() const { return !failure; }
 };
@@ -62,8 +65,9 @@ RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>&
                                const std::string& part_of, bool wait, EventSink& events,
                                const Context& context, const std::function<Status()>& may_write = {});
 
-/// The inventory after this execution of the plan: done objects with their uids, failed creates with the uid
-/// that is known or none, deleted objects left out.
+/// The inventory after this execution of the plan: done objects with their uids and, of late kinds, the
+/// namespaces they turned out to need; failed creates with the uid that is known or none; deleted objects
+/// left out.
 std::vector<release::InventoryItem> inventory_after(const Plan& plan, const Execution& execution);
 
 }  // namespace mist::apply

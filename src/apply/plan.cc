@@ -289,6 +289,7 @@ Result<Plan> make_plan(const ReleaseId& release, std::vector<DesiredObject> desi
                        const std::vector<InventoryItem>& owned, const LiveState& live, int revision,
                        const PlanRules& rules) {
   Plan plan;
+  plan.release = release;
   plan.revision = revision;
   plan.desired = std::move(desired);
   const Planner planner(release, owned, live, revision, rules);
@@ -305,6 +306,11 @@ Result<Plan> make_plan(const ReleaseId& release, std::vector<DesiredObject> desi
   }
   MIST_TRY(plan.order, infer_order(objects));
   return plan;
+}
+
+kube::ObjectRef place_of(const Plan& plan, const PlannedAction& action, kube::ResourceInfo served) {
+  const std::string& ns = action.key.ns.empty() ? plan.release.ns : action.key.ns;
+  return {served, served.namespaced ? ns : std::string(), action.key.name};
 }
 
 void plan_replacement(PlannedAction& action, const DesiredObject& desired, const Value& live,

@@ -40,7 +40,7 @@ struct PlannedAction {
   ActionKind kind = ActionKind::Create;
   ObjectKey key = {};
   kube::ResourceInfo resource = {};  ///< of deletes without a served kind: resource is empty, nothing is sent
-  bool late = false;                 ///< the kind arrives with a definition of this release
+  bool late = false;                 ///< the kind arrives with this release; see DesiredObject
   std::string uid =
       {};            ///< of the live object; empty: it isn't there, or a pending create of unknown outcome
   int revision = 0;  ///< that last changed it, after this plan
@@ -76,6 +76,7 @@ struct PlanRules {
 };
 
 struct Plan {
+  release::ReleaseId release;
   std::vector<DesiredObject> desired;
   std::vector<PlannedAction> writes;    ///< one for each desired object, in its order
   std::vector<PlannedAction> removals;  ///< deletes and retains
@@ -92,6 +93,10 @@ struct Plan {
 Result<Plan> make_plan(const release::ReleaseId& release, std::vector<DesiredObject> desired,
                        const std::vector<release::InventoryItem>& owned, const LiveState& live, int revision,
                        const PlanRules& rules);
+
+/// Where a planned object is on a server that serves its kind as `served`. An object of a late kind that
+/// names no namespace and turns out to need one is in the release's.
+kube::ObjectRef place_of(const Plan& plan, const PlannedAction& action, kube::ResourceInfo served);
 
 /// Makes a Replace of it, or where that isn't allowed a Conflict that says how to allow it. For changes of
 /// fields that can't be changed; `reason` begins with "it".

@@ -205,13 +205,18 @@ Error not_ready(const Waiting& waiting, ErrorKind kind, const std::vector<Unread
 
 }  // namespace
 
-std::vector<AwaitedObject> awaited_objects(const Plan& plan) {
+std::vector<AwaitedObject> awaited_objects(const Plan& plan, const Execution& execution) {
   std::vector<AwaitedObject> objects;
-  for (const PlannedAction& action : plan.writes) {
+  for (std::size_t i = 0; i < plan.writes.size(); ++i) {
+    const PlannedAction& action = plan.writes[i];
     const Value& wanted = plan.desired[action.desired].rendered.object.value();
     if (!is_worth_waiting(wanted)) continue;
     const auto rules = waiting_rules(wanted);  // a bad one was refused when the objects were prepared
     objects.push_back({action.key, action.resource, rules.ok() ? rules->timeout : std::nullopt});
+    if (const auto sent = execution.late.find(i); sent != execution.late.end()) {
+      objects.back().resource = sent->second.resource;
+      objects.back().key.ns = sent->second.ns;
+    }
   }
   return objects;
 }

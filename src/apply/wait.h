@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "apply/execute.h"
 #include "apply/plan.h"
 #include "apply/readiness.h"
 #include "base/context.h"
@@ -19,8 +20,8 @@ struct AwaitedObject {
   std::optional<Duration> timeout = {};  ///< its own (mistletoe.dev/timeout)
 };
 
-/// What a plan's objects need waiting for: those that is_worth_waiting().
-std::vector<AwaitedObject> awaited_objects(const Plan& plan);
+/// What a plan's objects need waiting for once they are written: those that is_worth_waiting().
+std::vector<AwaitedObject> awaited_objects(const Plan& plan, const Execution& execution);
 
 struct WaitOptions {
   Duration timeout = std::chrono::minutes(5);  ///< of objects without one of their own
