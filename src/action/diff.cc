@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "base/text.h"
 #include "encoding/yaml.h"
@@ -260,6 +261,51 @@ class Differ {
 };
 
 }  // namespace
+
+std::vector<TestDiff> diff_of_tests(const std::vector<release::RenderedObject>& before,
+                                    const std::vector<release::RenderedObject>& after,
+                                    const DiffOptions& options) {
+  using Tests = std::map<apimachinery::ObjectKey, const release::RenderedObject*>;
+  const auto by_key = [](const std::vector<release::RenderedObject>& tests) {
+    Tests map;
+    for (const release::RenderedObject& test : tests) map.emplace(test.object.key(), &test);
+    return map;
+  };
+  const Tests old_tests = by_key(before), new_tests = by_key(after);
+  // Tests run in their order, so a place among those that stay is a difference too.
+  const auto places = [](const std::vector<release::RenderedObject>& tests, const Tests& others) {
+    std::map<apimachinery::ObjectKey, std::size_t> map;
+    for (const release::RenderedObject& test : tests)
+      if (others.contains(test.object.key())) map.emplace(test.object.key(), map.size());
+    return map;
+  };
+  const auto old_places = places(before, new_tests), new_places = places(after, old_tests);
+  const auto hunks = [&](const apimachinery::ObjectKey& key, Value old_value, Value new_value) {
+    forget_positions(old_value);
+    if (key.group_kind == apimachinery::GroupKind{"", "Secret"} && !options.show_secrets)
+      mask_secret(old_value, new_value);
+    return hunks_of(old_value, new_value, options.context);
+  };
+  std::vector<TestDiff> result;
+  for (const release::RenderedObject& wanted : after) {
+    const apimachinery::ObjectKey key = wanted.object.key();
+    const auto known = old_tests.find(key);
+    if (known == old_tests.end()) {
+      result.push_back(
+          {key, LineChange::Added, wanted.file, wanted.line, hunks(key, {}, wanted.object.value())});
+    } else if (known->second->object.value() != wanted.object.value() ||
+               old_places.at(key) != new_places.at(key)) {
+      result.push_back({key, LineChange::Same, wanted.file, wanted.line,
+                        hunks(key, known->second->object.value(), wanted.object.value())});
+    }
+  }
+  for (const release::RenderedObject& gone : before) {
+    const apimachinery::ObjectKey key = gone.object.key();
+    if (!new_tests.contains(key))
+      result.push_back({key, LineChange::Removed, {}, 0, hunks(key, gone.object.value(), {})});
+  }
+  return result;
+}
 
 std::vector<ObjectDiff> diff_of(const apply::Plan& plan, const apply::LiveState& live,
                                 const DiffOptions& options) {

@@ -37,22 +37,13 @@ Result<bool> namespace_is_missing(const Environment& environment, const release:
   return true;
 }
 
-bool same_tests(const std::vector<release::RenderedObject>& a,
-                const std::vector<release::RenderedObject>& b) {
-  return std::ranges::equal(a, b,
-                            [](const release::RenderedObject& one, const release::RenderedObject& other) {
-                              return one.object.value() == other.object.value();
-                            });
-}
-
 bool nothing_new(const Look& look) {
   const ReleaseState& state = look.state;
   if (!state.deployed || !state.unfinished.empty() || !look.plan.changes_nothing()) return false;
   if (state.anchor->head.status != release::RevisionStatus::Deployed) return false;
   return state.deployed->package.digest == look.rendered.package.digest &&
          state.deployed->package.reference == look.rendered.package.reference &&
-         state.deployed->user_values == look.rendered.user_values &&
-         same_tests(state.deployed->tests, look.tests);
+         state.deployed->user_values == look.rendered.user_values && !look.tests_differ();
 }
 
 // What a recorded revision was allowed to do, it may do when it is applied again.
@@ -84,6 +75,14 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
 }
 
 }  // namespace
+
+bool Look::tests_differ() const {
+  if (!state.deployed) return !tests.empty();
+  return !std::ranges::equal(state.deployed->tests, tests,
+                             [](const release::RenderedObject& one, const release::RenderedObject& other) {
+                               return one.object.value() == other.object.value();
+                             });
+}
 
 Result<Look> look(const Environment& environment, const release::ReleaseId& id, const Intent& intent,
                   const DeployOptions& options, const Context& context) {

@@ -18,6 +18,9 @@ struct Look {
   bool namespace_missing = false;               ///< of the release: to be created before anything else
   /// Nothing differs: neither objects nor package nor values, and no revision is unfinished.
   bool nothing_new = false;
+
+  /// The tests that would be recorded are not those of the deployed revision.
+  bool tests_differ() const;
 };
 
 /// NotFound: the release's namespace does not exist, and nobody asked to create it. Other errors: those of

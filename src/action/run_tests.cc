@@ -93,6 +93,71 @@ Status remove_leftovers(const Environment& environment, const ReleaseState& stat
   return (*std::move(report.failure)).with_frame("while removing what earlier tests left");
 }
 
+// The right to run the tests of a release: a Secret of its own, mistletoe.<name>.test, that is there as long
+// as a run goes on. It is also the ApplySet parent (KEP-3659) that the tests' objects name.
+class TestLock {
+ public:
+  static Result<std::unique_ptr<TestLock>> take(const Environment& environment, const ReleaseState& state,
+                                                const Context& context) {
+    std::unique_ptr<TestLock> lock(new TestLock(environment));
+    MIST_TRY(lock->held_, lock->acquire(state, context));
+    return lock;
+  }
+
+  Context context() const { return held_->context(); }
+  bool lost() const { return held_->lost(); }
+  Error loss() const { return held_->loss(); }
+  Status check() const { return held_->check(); }
+
+  /// Nothing of the run is left.
+  void give_back() {
+    if (held_->lost()) return;
+    held_->drop();
+    const Status removed = store_.delete_anchor(held_->anchor(), Context().with_timeout(kCleaningLimit));
+    if (!removed.ok())
+      environment_.events.warn(
+          fmt::format("{}; the next run waits until it is seen to be abandoned", removed.error().to_line()));
+  }
+
+ private:
+  explicit TestLock(const Environment& environment) : environment_(environment), store_(environment.client) {}
+
+  Result<std::unique_ptr<release::ReleaseLock>> acquire(const ReleaseState& state, const Context& context) {
+    constexpr int kLooks = 4;
+    const release::LockWorld world = lock_world(environment_, store_);
+    const release::LockOptions options = lock_options(environment_, "test", ReleaseState());
+    const release::ReleaseId id = apply::test_set(state.id);
+    for (int look = 1;; ++look) {
+      release::Anchor fresh;
+      fresh.id = id;
+      fresh.tests_of = release::anchor_name(state.id);
+      fresh.tests_of_uid = state.anchor->uid;
+      auto lock = release::ReleaseLock::create(world, std::move(fresh), options, context);
+      if (lock.ok() || !release::anchor_moved(lock.error())) return lock;
+      MIST_TRY(std::optional<release::Anchor> there, store_.read_anchor(id, context));
+      if (there) {
+        const std::optional<release::Lock> holder = there->lock;
+        lock = release::ReleaseLock::acquire(world, *std::move(there), {}, options, context);
+        if (lock.ok()) return lock;
+        const bool moved = release::anchor_moved(lock.error());
+        if (!moved && lock.error().kind == ErrorKind::Conflict && holder) return running(state.id, *holder);
+        if (!moved) return lock;
+      }
+      if (look == kLooks) return lock;
+    }
+  }
+
+  static Error running(const release::ReleaseId& id, const release::Lock& holder) {
+    return error(ErrorKind::Conflict, "the tests of release {} are being run: {} began at {}", id.display(),
+                 holder.holder, holder.acquired)
+        .with_hint("wait for that run, or let this command wait with --lock-wait 5m");
+  }
+
+  const Environment& environment_;
+  release::Store store_;
+  std::unique_ptr<release::ReleaseLock> held_;
+};
+
 class TestRun {
  public:
   TestRun(const Environment& environment, const ReleaseState& state, const TestOptions& options,
@@ -109,15 +174,24 @@ class TestRun {
 
   Result<TestReport> run(const Context& context) {
     MIST_TRY_VOID(choose(context));
-    MIST_TRY_VOID(remove_leftovers(environment_, state_, context));
-    MIST_TRY_VOID(refuse_strangers(context));
-    Status done = everything(context);
-    clean_up();
+    if (tests_.empty()) return std::move(report_);
+    MIST_TRY(lock_, TestLock::take(environment_, state_, context));
+    Status done = locked(lock_->context());
+    lock_->give_back();
+    if (lock_->lost()) return lock_->loss();
     if (!done.ok()) return std::move(done).error();
     return std::move(report_);
   }
 
  private:
+  Status locked(const Context& context) {
+    MIST_TRY_VOID(remove_leftovers(environment_, state_, context));
+    MIST_TRY_VOID(refuse_strangers(context));
+    Status done = everything(context);
+    clean_up();
+    return done;
+  }
+
   // The tests that the filter leaves, and what all tests need.
   Status choose(const Context& context) {
     MIST_TRY(std::vector<DesiredObject> all, apply::prepare(state_.deployed->tests, set_, client_, context));
@@ -164,7 +238,6 @@ class TestRun {
   }
 
   Status everything(const Context& context) {
-    if (tests_.empty()) return {};
     if (Status ready = provide(context); !ready.ok()) {
       for (const DesiredObject& test : tests_) skip(test, "what the tests need is not there");
       return ready;
@@ -188,8 +261,10 @@ class TestRun {
   // Applies objects and notes them for cleaning up. Returns the first one's uid.
   Result<std::string> send(const std::vector<DesiredObject>& objects, const Context& context) {
     MIST_TRY(const apply::Plan plan, apply::make_plan(set_, objects, {}, {}, state_.deployed->number, {}));
+    apply::ExecuteOptions guarded;
+    guarded.may_write = [this] { return lock_->check(); };
     const apply::Execution execution =
-        apply::execute_writes(client_, plan, apply::ExecuteOptions{}, environment_.events, context);
+        apply::execute_writes(client_, plan, guarded, environment_.events, context);
     for (std::size_t i = 0; i < plan.writes.size(); ++i) {
       // Of what was begun and has no uid nobody knows whether it is there; its label tells.
       if (execution.writes[i] != apply::Outcome::NotStarted)
@@ -341,8 +416,10 @@ class TestRun {
     result.diagnosis = std::make_shared<Diagnosis>(all.children.front());
   }
 
-  // Also after a failure and after Ctrl-C.
+  // Also after a failure and after Ctrl-C. Without the lock, what has no uid may be another run's by now.
   void clean_up() {
+    if (lock_->lost())
+      std::erase_if(created_, [](const apply::Removal& object) { return object.uid.empty(); });
     if (created_.empty()) return;
     if (options_.keep) {
       for (const apply::Removal& object : created_) report_.kept.push_back(object.key.display());
@@ -369,6 +446,7 @@ class TestRun {
   const release::ReleaseId set_;
   std::vector<DesiredObject> needed_, tests_;
   std::vector<apply::Removal> created_;
+  std::unique_ptr<TestLock> lock_;
   TestReport report_;
 };
 

@@ -1,8 +1,9 @@
 #pragma once
 // Running the tests of a release: the objects that its deployed revision recorded with the annotation
 // mistletoe.dev/test. Pods and Jobs are the tests, one after another in the package's order; other objects
-// are what they need, applied before all of them. Nothing is locked and no revision made. What a run creates
-// it removes; what a killed run left, the next one and uninstall remove. Blocking; any thread.
+// are what they need, applied before all of them. The release isn't locked and no revision made, but one run
+// of a release's tests goes on at a time, by a lock of their own. What a run creates it removes; what a
+// killed run left, the next one and uninstall remove. Blocking; any thread.
 
 #include <functional>
 #include <memory>
@@ -55,9 +56,9 @@ struct TestReport {
 using OnTestResult = std::function<void(const TestResult&)>;
 
 /// A failed test is a result, not an error. A report without tests: the release has none. NotFound: no such
-/// release, or no test's name fits the filter; Conflict: nothing is deployed, or an object that isn't a
-/// test's has the name of one; Cancelled, after cleaning up. Other errors: those of applying what the tests
-/// need.
+/// release, or no test's name fits the filter; Conflict: nothing is deployed, an object that isn't a test's
+/// has the name of one, or somebody else is running the tests (see Environment::lock_wait); Cancelled, after
+/// cleaning up. Other errors: those of applying what the tests need.
 Result<TestReport> run_tests(const Environment& environment, const release::ReleaseId& id,
                              const TestOptions& options, const OnTestResult& on_result,
                              const Context& context);

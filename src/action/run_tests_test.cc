@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "action/deploy.h"
 #include "action/rollback.h"
 #include "action/saved_plan.h"
@@ -184,7 +186,8 @@ TEST_F(RunTests, AStrangersObjectIsNeverTouched) {
   EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
   EXPECT_THAT(refused.error().message, HasSubstr("Pod default/bad exists"));
   EXPECT_EQ(refused.error().where->file, "all.yaml");
-  EXPECT_EQ(cluster.writes(), 0u);
+  EXPECT_EQ(cluster.count("apply"), 0u);
+  EXPECT_FALSE(cluster.has("Secret", "default", "mistletoe.web.test")) << "its lock is given back";
 }
 
 TEST_F(RunTests, AStopCleansUpAndSkipsTheRest) {
@@ -194,6 +197,61 @@ TEST_F(RunTests, AStopCleansUpAndSkipsTheRest) {
   ASSERT_FALSE(stopped.ok());
   EXPECT_EQ(stopped.error().kind, ErrorKind::Cancelled);
   EXPECT_THAT(results, ElementsAre("good failed", "bad skipped", "thorough skipped"));
+  EXPECT_THAT(left(), ElementsAre("ConfigMap settings"));
+}
+
+TEST_F(RunTests, ASecondRunIsToldWhoRunsThem) {
+  ASSERT_TRUE(install_now(kPackage).ok());
+  std::vector<std::string> refusals;
+  const auto other = cluster.client_for("other");
+  const auto on_result = [&](const TestResult& result) {
+    // In the middle of the first run.
+    Environment world{*other, clock, random, events, "somebody else"};
+    const auto second = run_tests(world, id, {}, [](const TestResult&) {}, Context());
+    ASSERT_FALSE(second.ok());
+    EXPECT_EQ(second.error().kind, ErrorKind::Conflict);
+    refusals.push_back(second.error().to_line());
+    results.push_back(fmt::format("{} {}", result.key.name, to_string(result.outcome)));
+  };
+  const auto first = run_tests(environment(), id, {}, on_result, Context());
+  ASSERT_TRUE(first.ok()) << first.error().to_line();
+  EXPECT_THAT(results, ElementsAre("good passed", "bad failed", "thorough passed")) << "nothing disturbed it";
+  ASSERT_EQ(refusals.size(), 3u);
+  EXPECT_THAT(refusals[0], HasSubstr("the tests of release default/web are being run: tester began at "));
+  EXPECT_FALSE(cluster.has("Secret", "default", "mistletoe.web.test"));
+  // The lock is no release.
+  release::Store store(cluster);
+  const auto anchors = store.list_anchors("", Context());
+  ASSERT_TRUE(anchors.ok());
+  EXPECT_EQ(anchors->size(), 1u);
+}
+
+TEST_F(RunTests, ARunThatDiedIsTakenOverAfterASilentTerm) {
+  ASSERT_TRUE(install_now(kPackage).ok());
+  const auto dead_client = cluster.client_for("dead");
+  Environment dead{*dead_client, clock, random, events, "dead"};
+  dead.lock_term = std::chrono::milliseconds(150);
+  // Its connection breaks for good after the first test was applied.
+  std::atomic<bool> gone = false;
+  cluster.set_before([&](const FakeCall& call) -> std::optional<Error> {
+    if (call.user != "dead") return std::nullopt;
+    gone = gone || cluster.has("Pod", "default", "good");
+    if (gone) return error(ErrorKind::Retryable, "connection reset");
+    return std::nullopt;
+  });
+  (void)run_tests(dead, id, {}, [](const TestResult&) {}, Context());
+  EXPECT_TRUE(cluster.has("Secret", "default", "mistletoe.web.test"));
+  EXPECT_TRUE(cluster.has("Pod", "default", "good"));
+  order.clear();
+  results.clear();
+  Environment patient = environment();
+  patient.lock_wait = std::chrono::seconds(30);
+  const auto on_result = [this](const TestResult& result) {
+    results.push_back(fmt::format("{} {}", result.key.name, to_string(result.outcome)));
+  };
+  const auto taken = run_tests(patient, id, {}, on_result, Context());
+  ASSERT_TRUE(taken.ok()) << taken.error().to_line();
+  EXPECT_THAT(results, ElementsAre("good passed", "bad failed", "thorough passed"));
   EXPECT_THAT(left(), ElementsAre("ConfigMap settings"));
 }
 

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <optional>
 
+#include "apimachinery/built_in_groups.h"
 #include "apimachinery/gvk.h"
 #include "apimachinery/quantity.h"
 #include "base/clock.h"
@@ -18,35 +19,13 @@ namespace {
 // {"k:{\"name\":\"a\"}": {…}}}}. Null: not owned.
 using Owned = const Value*;
 
-// Groups whose types are compiled into the server: it normalises their values. Everything else is a custom
+// Whether the type is compiled into the server, which then normalises its values. Everything else is a custom
 // resource, which is stored as it is written.
-constexpr std::array<std::string_view, 20> kBuiltInGroups{"",
-                                                          "admissionregistration.k8s.io",
-                                                          "apiextensions.k8s.io",
-                                                          "apiregistration.k8s.io",
-                                                          "apps",
-                                                          "authentication.k8s.io",
-                                                          "authorization.k8s.io",
-                                                          "autoscaling",
-                                                          "batch",
-                                                          "certificates.k8s.io",
-                                                          "coordination.k8s.io",
-                                                          "discovery.k8s.io",
-                                                          "events.k8s.io",
-                                                          "flowcontrol.apiserver.k8s.io",
-                                                          "networking.k8s.io",
-                                                          "node.k8s.io",
-                                                          "policy",
-                                                          "rbac.authorization.k8s.io",
-                                                          "scheduling.k8s.io",
-                                                          "storage.k8s.io"};
-
 bool built_in(const Value& object) {
   const std::string_view version = object.string_at("apiVersion");
   const auto slash = version.find('/');
-  const std::string_view group =
-      slash == std::string_view::npos ? std::string_view() : version.substr(0, slash);
-  return std::ranges::find(kBuiltInGroups, group) != kBuiltInGroups.end();
+  return apimachinery::is_built_in_group(slash == std::string_view::npos ? std::string_view()
+                                                                         : version.substr(0, slash));
 }
 
 Owned owned_field(Owned owned, std::string_view name) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "apimachinery/built_in_groups.h"
 #include "apply/binding_modes.h"
 #include "apply/waiting_rules.h"
 #include "base/text.h"
@@ -249,36 +250,6 @@ const Rule* rule_for(std::string_view group, std::string_view kind) {
   return nullptr;
 }
 
-// The groups of Kubernetes itself. Not every group that ends in k8s.io is: gateway.networking.k8s.io is not.
-constexpr std::array<std::string_view, 24> kBuiltInGroups{"",
-                                                          "admissionregistration.k8s.io",
-                                                          "apiextensions.k8s.io",
-                                                          "apiregistration.k8s.io",
-                                                          "apps",
-                                                          "authentication.k8s.io",
-                                                          "authorization.k8s.io",
-                                                          "autoscaling",
-                                                          "batch",
-                                                          "certificates.k8s.io",
-                                                          "coordination.k8s.io",
-                                                          "discovery.k8s.io",
-                                                          "events.k8s.io",
-                                                          "extensions",
-                                                          "flowcontrol.apiserver.k8s.io",
-                                                          "internal.apiserver.k8s.io",
-                                                          "networking.k8s.io",
-                                                          "node.k8s.io",
-                                                          "policy",
-                                                          "rbac.authorization.k8s.io",
-                                                          "resource.k8s.io",
-                                                          "scheduling.k8s.io",
-                                                          "storage.k8s.io",
-                                                          "storagemigration.k8s.io"};
-
-bool is_built_in(std::string_view group) {
-  return std::ranges::find(kBuiltInGroups, group) != kBuiltInGroups.end();
-}
-
 // By conditions, for kinds that we know nothing of; the first that is there decides.
 constexpr std::array<std::string_view, 3> kReadyConditions{"Ready", "Available", "Programmed"};
 
@@ -319,7 +290,7 @@ bool is_worth_waiting(const Value& object) {
   const auto gvk = GroupVersionKind::parse(object.string_at("apiVersion"), object.string_at("kind"));
   if (!gvk.ok()) return false;
   if (object.at_path({"metadata", "annotations", kReadyWhenAnnotation}) != nullptr) return true;
-  if (!is_built_in(gvk->group)) return true;
+  if (!apimachinery::is_built_in_group(gvk->group)) return true;
   if (gvk->group.empty() && gvk->kind == "Service")
     return object.string_at({"spec", "type"}) == "LoadBalancer";
   return has_readiness_rule(gvk->group_kind());

@@ -345,6 +345,28 @@ metadata: {name: typical}
 automountServiceAccountToken: false
 imagePullSecrets: []
 )",
+    R"(
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: typical, annotations: {}}
+spec:
+  metadata: {labels: {a: b}, annotations: {}}
+  spec:
+    devices:
+      requests:
+      - {name: a, exactly: {deviceClassName: a.example.com, count: 2, selectors: [], tolerations: []}}
+      - {name: b, firstAvailable: [{name: c, deviceClassName: c.example.com, allocationMode: All}]}
+      constraints: []
+      config: []
+)",
+    R"(
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: typical, creationTimestamp: null}
+spec:
+  devices:
+    requests: [{name: a, exactly: {deviceClassName: a.example.com, adminAccess: null, allocationMode: ExactCount}}]
+)",
 };
 
 TEST_F(RealClusterDifferences, OfWhatIsAppliedAgainAreNone) {

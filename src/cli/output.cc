@@ -24,6 +24,28 @@ encoding::Value number_or_null(int number) {
   return encoding::Value(number);
 }
 
+encoding::Value identity_value(const apimachinery::ObjectKey& key,
+                               std::initializer_list<std::pair<std::string_view, encoding::Value>> more) {
+  encoding::Value identity = encoding::Value::object({{"group", key.group_kind.group},
+                                                      {"kind", key.group_kind.kind},
+                                                      {"namespace", text_or_null(key.ns)},
+                                                      {"name", key.name}});
+  for (const auto& [name, value] : more) identity.set(name, value);
+  return identity;
+}
+
+std::string age(const World& world, std::string_view time) {
+  const auto then = parse_time(time);
+  return then ? format_age(world.clock.now() - *then) : "-";
+}
+
+encoding::Value age_seconds(const World& world, std::string_view time) {
+  const auto then = parse_time(time);
+  if (!then) return {};
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(world.clock.now() - *then).count();
+  return encoding::Value(std::max<std::int64_t>(seconds, 0));
+}
+
 void print_value(World& world, OutputFormat format, const encoding::Value& value) {
   MIST_CHECK(format != OutputFormat::Table);
   if (format == OutputFormat::Json)

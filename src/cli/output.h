@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "apimachinery/object.h"
 #include "cli/invocation.h"
 #include "cli/style.h"
 #include "cli/world.h"
@@ -24,6 +25,15 @@ void print_value(World& world, OutputFormat format, const encoding::Value& value
 /// JSON's null for what is absent: an empty text, a negative number.
 encoding::Value text_or_null(std::string_view text);
 encoding::Value number_or_null(int number);
+
+/// group, kind, namespace (null: none) and name of an object, and `more` behind them.
+encoding::Value identity_value(const apimachinery::ObjectKey& key,
+                               std::initializer_list<std::pair<std::string_view, encoding::Value>> more = {});
+
+/// How long ago an RFC 3339 time was: "3m20s"; "-" for what is none.
+std::string age(const World& world, std::string_view time);
+/// The same in whole seconds; null for what is none.
+encoding::Value age_seconds(const World& world, std::string_view time);
 
 struct Cell {
   std::string text;

@@ -35,9 +35,36 @@ std::string place(const ObjectDiff& object) {
   return object.file.empty() ? std::string() : fmt::format("{}:{}", object.file, object.line);
 }
 
+std::string_view change_word(LineChange change) {
+  switch (change) {
+    case LineChange::Added:
+      return "added";
+    case LineChange::Removed:
+      return "removed";
+    case LineChange::Same:
+      return "changed";
+  }
+  return "changed";
+}
+
+std::vector<action::TestDiff> test_diffs(const action::Look& look, const action::DiffOptions& options) {
+  static const std::vector<release::RenderedObject> kNone;
+  return action::diff_of_tests(look.state.deployed ? look.state.deployed->tests : kNone, look.tests, options);
+}
+
 class Printer {
  public:
   explicit Printer(World& world) : world_(world) {}
+
+  void test(const action::TestDiff& test) {
+    line(Tone::Warning, fmt::format("test {} {}{}: only mistctl test applies it", change_word(test.change),
+                                    test.key.display(),
+                                    test.file.empty() ? "" : fmt::format(" ({}:{})", test.file, test.line)));
+    const std::string name = test.key.display();
+    line(Tone::Strong, "--- " + (test.change == LineChange::Added ? "/dev/null" : "recorded/" + name));
+    line(Tone::Strong, "+++ " + (test.change == LineChange::Removed ? "/dev/null" : "wanted/" + name));
+    for (const action::Hunk& hunk : test.hunks) this->hunk(hunk, test.file);
+  }
 
   void object(const ObjectDiff& object) {
     const apply::PlannedAction& action = *object.action;
@@ -123,9 +150,12 @@ void print_diff(World& world, const action::Look& look, const action::DiffOption
     if (!std::exchange(first, false)) world.out.write("\n");
     printer.object(object);
   }
+  for (const action::TestDiff& test : test_diffs(look, options)) {
+    if (!std::exchange(first, false)) world.out.write("\n");
+    printer.test(test);
+  }
   if (!first) world.out.write("\n");
-  world.out.write(fmt::format("{}: {}\n", look.state.id.name,
-                              changes_something(look) ? plan_counts(look.plan, true) : "no differences"));
+  world.out.write(fmt::format("{}: {}\n", look.state.id.name, look_counts(look)));
 }
 
 Value diff_value(const action::Look& look, const action::DiffOptions& options) {
@@ -134,26 +164,46 @@ Value diff_value(const action::Look& look, const action::DiffOptions& options) {
     const apply::PlannedAction& action = *object.action;
     Value::Array fields;
     for (const apply::FieldDifference& field : object.fields) fields.push_back(field_value(field));
-    objects.push_back(Value::object({{"group", action.key.group_kind.group},
-                                     {"kind", action.key.group_kind.kind},
-                                     {"namespace", text_or_null(action.key.ns)},
-                                     {"name", action.key.name},
-                                     {"action", apply::to_string(action.kind)},
-                                     {"reason", action.reason},
-                                     {"owner", text_or_null(action.owner)},
-                                     {"hint", text_or_null(action.hint)},
-                                     {"file", text_or_null(object.file)},
-                                     {"line", object.file.empty() ? Value() : Value(object.line)},
-                                     {"fields", Value(std::move(fields))}}));
+    objects.push_back(
+        identity_value(action.key, {{"action", apply::to_string(action.kind)},
+                                    {"reason", action.reason},
+                                    {"owner", text_or_null(action.owner)},
+                                    {"hint", text_or_null(action.hint)},
+                                    {"file", text_or_null(object.file)},
+                                    {"line", object.file.empty() ? Value() : Value(object.line)},
+                                    {"fields", Value(std::move(fields))}}));
   }
+  Value::Array tests;
+  for (const action::TestDiff& test : test_diffs(look, options))
+    tests.push_back(identity_value(test.key, {{"change", change_word(test.change)},
+                                              {"file", text_or_null(test.file)},
+                                              {"line", test.file.empty() ? Value() : Value(test.line)}}));
   return Value::object({{"release", look.state.id.name},
                         {"namespace", look.state.id.ns},
                         {"revision", look.plan.revision},
                         {"changes", changes_something(look)},
                         {"unchanged", look.plan.count(ActionKind::Unchanged)},
-                        {"objects", Value(std::move(objects))}});
+                        {"objects", Value(std::move(objects))},
+                        {"tests", Value(std::move(tests))}});
 }
 
-bool changes_something(const action::Look& look) { return !look.plan.changes_nothing(); }
+bool changes_something(const action::Look& look) {
+  return !look.plan.changes_nothing() || look.tests_differ();
+}
+
+std::string look_counts(const action::Look& look) {
+  const std::size_t tests = test_diffs(look, {}).size();
+  if (tests == 0) return changes_something(look) ? plan_counts(look.plan, true) : "no differences";
+  return fmt::format("{}, {} differ{}",
+                     look.plan.changes_nothing() ? "no objects change" : plan_counts(look.plan, true),
+                     plural(tests, "test"), tests == 1 ? "s" : "");
+}
+
+void add_tests(Table& table, const action::Look& look) {
+  for (const action::TestDiff& test : test_diffs(look, {}))
+    table.add({{fmt::format("test {}", change_word(test.change))},
+               {test.key.display()},
+               {"only mistctl test applies it"}});
+}
 
 }  // namespace mist::cli

@@ -27,7 +27,13 @@ void print_diff(World& world, const action::Look& look, const action::DiffOption
 /// schemas/cli/diff.schema.json.
 encoding::Value diff_value(const action::Look& look, const action::DiffOptions& options);
 
-/// Whether carrying out the plan would write anything but the release's record.
+/// Whether carrying out the plan would write any object, or record other tests.
 bool changes_something(const action::Look& look);
+
+/// "1 to create, 2 unchanged", "no objects change, 1 test differs", "no differences".
+std::string look_counts(const action::Look& look);
+
+/// A row for each test that differs, to a table of action, object and reason.
+void add_tests(Table& table, const action::Look& look);
 
 }  // namespace mist::cli

@@ -84,16 +84,17 @@ Value actions_value(const apply::Plan& plan) {
     for (const apply::PlannedAction& action : *list) {
       Value::Array paths;
       for (const apply::FieldDifference& difference : action.differences) paths.emplace_back(difference.path);
-      actions.push_back(Value::object({{"group", action.key.group_kind.group},
-                                       {"kind", action.key.group_kind.kind},
-                                       {"namespace", text_or_null(action.key.ns)},
-                                       {"name", action.key.name},
-                                       {"action", apply::to_string(action.kind)},
-                                       {"reason", action.reason},
-                                       {"fields", Value(std::move(paths))}}));
+      actions.push_back(identity_value(action.key, {{"action", apply::to_string(action.kind)},
+                                                    {"reason", action.reason},
+                                                    {"fields", Value(std::move(paths))}}));
     }
   }
   return Value(std::move(actions));
+}
+
+double seconds_since_start(const World& world) {
+  const Duration elapsed = world.clock.steady_now() - world.began;
+  return static_cast<double>(std::chrono::duration_cast<std::chrono::milliseconds>(elapsed).count()) / 1000;
 }
 
 // What no other thing draws, to see what depends on the seed.
@@ -164,7 +165,7 @@ Result<release::ReleaseId> release_id(const Invocation& invocation, const kube::
   return release::ReleaseId{client.default_namespace(), name.str()};
 }
 
-Value deploy_report_value(const action::DeployReport& report) {
+Value deploy_report_value(const World& world, const action::DeployReport& report) {
   return Value::object({{"release", report.id.name},
                         {"namespace", report.id.ns},
                         {"revision", report.revision},
@@ -176,6 +177,7 @@ Value deploy_report_value(const action::DeployReport& report) {
                                                    {"name", report.package.name},
                                                    {"version", report.package.version},
                                                    {"digest", report.package.digest}})},
+                        {"seconds", seconds_since_start(world)},
                         {"objects", actions_value(report.plan)}});
 }
 
@@ -312,12 +314,8 @@ Result<action::RenderedRelease> render_release(package::Renderer& renderer, cons
 Value uninstall_report_value(const action::UninstallPlan& plan, bool dry) {
   Value::Array objects;
   for (const apply::PlannedAction& action : plan.removals)
-    objects.push_back(Value::object({{"group", action.key.group_kind.group},
-                                     {"kind", action.key.group_kind.kind},
-                                     {"namespace", text_or_null(action.key.ns)},
-                                     {"name", action.key.name},
-                                     {"action", apply::to_string(action.kind)},
-                                     {"reason", action.reason}}));
+    objects.push_back(
+        identity_value(action.key, {{"action", apply::to_string(action.kind)}, {"reason", action.reason}}));
   return Value::object({{"release", plan.id.name},
                         {"namespace", plan.id.ns},
                         {"dryRun", dry},
@@ -347,7 +345,7 @@ void print_deploy_report(const Invocation& invocation, World& world, const actio
                          std::string_view did) {
   const bool dry = report.dry_run != action::DryRun::No;
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
-    print_value(world, format, deploy_report_value(report));
+    print_value(world, format, deploy_report_value(world, report));
     return;
   }
   if (!report.changed) {

@@ -150,7 +150,7 @@ Result<action::RenderedRelease> render_release(package::Renderer& renderer, cons
                                                kube::Client& client, const Context& context,
                                                const RenderChoices& choices = {});
 
-encoding::Value deploy_report_value(const action::DeployReport& report);
+encoding::Value deploy_report_value(const World& world, const action::DeployReport& report);
 encoding::Value uninstall_report_value(const action::UninstallPlan& plan, bool dry);
 /// As text: what went, or would go, and what stays and why.
 void print_uninstall_report(World& world, const action::UninstallReport& report, bool dry,

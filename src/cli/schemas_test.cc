@@ -1,12 +1,15 @@
 // What `-o json` prints is as schemas/ says.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/diagnosis.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/report.h"
 #include "encoding/json.h"
 #include "encoding/schema.h"
+#include "kube/client.h"
 #include "testing/fake_world.h"
 #include "testing/source_dir.h"
 
@@ -14,6 +17,10 @@ namespace mist::cli {
 namespace {
 
 using encoding::Value;
+using ::testing::AnyOf;
+using ::testing::Contains;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
 
 struct Schemas : ::testing::Test {
   void expect_valid(const Value& value, std::string_view schema_file) {
@@ -46,6 +53,54 @@ TEST_F(Schemas, OfCommands) {
   fake.run({"registry", "add", "local", "-d", fake.home.path().string()}, command_table());
   expect_valid(printed({"registry", "list"}), "cli/registry-list.schema.json");
   expect_valid(printed({"registry", "update", "local"}), "cli/registry-update.schema.json");
+}
+
+// The words of a command line for it: its path, and something for each argument and each flag that it needs.
+std::vector<std::string> words_for(const Command& command) {
+  std::vector<std::string> words;
+  for (const std::string_view part : split(command.path, ' ')) words.emplace_back(part);
+  for (std::size_t i = 0; i < command.arguments.size(); ++i) words.emplace_back("./nowhere");
+  for (const FlagGroup& group : command.flags)
+    for (const Flag& flag : group.flags)
+      if (flag.required) words.insert(words.end(), {fmt::format("--{}", flag.name), "./nowhere"});
+  return words;
+}
+
+// Whatever goes wrong, and wherever: who asks for JSON is told in JSON, on the last line of stderr.
+TEST_F(Schemas, OfTheErrorsOfEveryCommand) {
+  fake.world.connect = [](const ClusterChoice&, World&) -> Result<std::unique_ptr<kube::Client>> {
+    return error(ErrorKind::Retryable, "no route to the cluster").with_hint("is it up?");
+  };
+  const auto fails = [&](std::vector<std::string> words, const std::string& line) {
+    words.insert(words.end(), {"--output", "json"});
+    const ExitCode code = fake.run(words, command_table());
+    const std::string out = fake.out.take(), err = fake.err.take();
+    if (code == ExitCode::Ok) return code;
+    // What was done before it failed may stand there (registry update).
+    EXPECT_TRUE(out.empty() || encoding::parse_json(out).ok()) << line << ": " << out;
+    const std::vector<std::string_view> lines = split(trim(err), '\n');
+    const auto value = encoding::parse_json(lines.back());
+    EXPECT_TRUE(value.ok()) << line << ": " << err;
+    if (!value.ok()) return code;
+    expect_valid(*value, "error.schema.json");
+    EXPECT_EQ(value->find("exitCode")->as_int(), static_cast<int>(code)) << line;
+    EXPECT_NE(value->string_at({"error", "message"}), "") << line;
+    return code;
+  };
+  std::vector<std::string> fine;
+  for (const Command* command : command_table().commands) {
+    // What doctor finds is its result, on stdout.
+    if (command->hidden || command->path == "doctor") continue;
+    const std::vector<std::string> words = words_for(*command);
+    std::vector<std::string> wrong = words;
+    wrong.emplace_back("--no-such-flag");
+    EXPECT_EQ(fails(wrong, fmt::format("{} --no-such-flag", command->path)), ExitCode::Usage)
+        << command->path;
+    if (fails(words, std::string(command->path)) == ExitCode::Ok) fine.emplace_back(command->path);
+  }
+  // These need no cluster and no package; those do, so that something failed.
+  EXPECT_THAT(fine, IsSupersetOf({"config view", "config path", "registry list", "version"}));
+  EXPECT_THAT(fine, Not(Contains(AnyOf("install", "status", "list", "generate", "inspect package"))));
 }
 
 TEST_F(Schemas, OfErrors) {

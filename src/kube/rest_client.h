@@ -21,6 +21,7 @@
 #include "kube/client.h"
 #include "kube/discovery.h"
 #include "kube/pod_log.h"
+#include "kube/server_clock.h"
 
 namespace mist::kube {
 
@@ -34,7 +35,7 @@ struct RestOptions {
   Duration request_timeout = std::chrono::seconds(60);
 };
 
-class RestClient final : public Client, public PodLogs {
+class RestClient final : public Client, public PodLogs, public ServerClock {
  public:
   /// References must outlive the client.
   struct World {
@@ -70,9 +71,7 @@ class RestClient final : public Client, public PodLogs {
   Status pod_log(const std::string& ns, const std::string& pod, const PodLogOptions& options,
                  const LogPiece& piece, const Context& context) override;
   const std::string& default_namespace() const override { return options_.default_namespace; }
-  /// How far the server's clock is ahead of ours (negative: behind), to about a second, by its last answer;
-  /// nullopt while it hasn't said.
-  std::optional<Duration> clock_skew() const;
+  std::optional<Duration> clock_skew() const override;
   std::string describe() const override;
 
  private:
@@ -83,8 +82,9 @@ class RestClient final : public Client, public PodLogs {
   static constexpr std::int64_t kNoSkew = std::numeric_limits<std::int64_t>::min();
 
   Asked asked(std::string verb, std::string object) const;
-  /// Sends, hands on warnings, decodes; errors say what was asked.
-  Result<Value> exchange(http::Request request, const Asked& asked, const Context& context);
+  /// Sends, hands on warnings, decodes; errors say what was asked. `sent`: what the request's body says.
+  Result<Value> exchange(http::Request request, const Asked& asked, const Context& context,
+                         const Value& sent = {});
   Result<Value> exchange_with_body(std::string method, const std::string& path, const Query& query,
                                    std::string content_type, const Value& body, http::Repeat repeat,
                                    const Asked& asked, const Context& context);

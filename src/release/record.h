@@ -150,6 +150,9 @@ struct Anchor {
   SecretString seed;  ///< 32 bytes; empty when only metadata was read
   std::string
       frozen_clock;  ///< RFC 3339: the wall clock that packages see; empty when only metadata was read
+  /// Of the anchor of a release's tests (apply::test_set): the release's, with which it goes. It has no seed.
+  std::string tests_of = {};
+  std::string tests_of_uid = {};
   std::vector<std::string> group_kinds;            ///< KEP-3659 contains-group-kinds
   std::vector<std::string> additional_namespaces;  ///< KEP-3659
 };

@@ -13,7 +13,8 @@
 namespace mist::release {
 namespace {
 
-constexpr std::string_view kRecordLabel = "mistletoe.dev/record";  // anchor, revision, chunk
+constexpr std::string_view kRecordLabel = "mistletoe.dev/record";  // anchor, revision, chunk, tests
+constexpr std::string_view kTestsRecord = "tests";
 constexpr std::string_view kReleaseLabel = "mistletoe.dev/release-name";
 constexpr std::string_view kRevisionLabel = "mistletoe.dev/revision";
 constexpr std::string_view kApplySetIdLabel = "applyset.kubernetes.io/id";
@@ -69,6 +70,7 @@ Result<Anchor> anchor_from_secret(const Value& secret) {
     return error(ErrorKind::Invalid, "the server answered something that is no Secret")
         .with_hint("check the server address of the context, and proxies on the way");
   Anchor anchor = anchor_from_metadata(secret);
+  if (secret.string_at({"metadata", "labels", kRecordLabel}) == kTestsRecord) return anchor;
   std::string seed, clock;
   if (!base64_decode(secret.string_at({"data", "seed"}), seed) || seed.size() != 32 ||
       !base64_decode(secret.string_at({"data", "clock"}), clock) || anchor.id.name.empty()) {
@@ -95,18 +97,20 @@ Value change_annotations(const AnchorChange& change) {
   return annotations;
 }
 
+Value owner_reference(const std::string& name, const std::string& uid) {
+  return Value::object({{"apiVersion", "v1"}, {"kind", "Secret"}, {"name", name}, {"uid", uid}});
+}
+
 Value owned_metadata(const Anchor& anchor, const Revision& revision, std::string name,
                      std::string_view record) {
-  return Value::object({{"name", std::move(name)},
-                        {"namespace", anchor.id.ns},
-                        {"labels", Value::object({{kRecordLabel, record},
-                                                  {kReleaseLabel, anchor.id.name},
-                                                  {kRevisionLabel, fmt::format("v{}", revision.number)}})},
-                        {"annotations", Value::object({{kAttemptAnnotation, revision.attempt}})},
-                        {"ownerReferences", Value::array({Value::object({{"apiVersion", "v1"},
-                                                                         {"kind", "Secret"},
-                                                                         {"name", anchor_name(anchor.id)},
-                                                                         {"uid", anchor.uid}})})}});
+  return Value::object(
+      {{"name", std::move(name)},
+       {"namespace", anchor.id.ns},
+       {"labels", Value::object({{kRecordLabel, record},
+                                 {kReleaseLabel, anchor.id.name},
+                                 {kRevisionLabel, fmt::format("v{}", revision.number)}})},
+       {"annotations", Value::object({{kAttemptAnnotation, revision.attempt}})},
+       {"ownerReferences", Value::array({owner_reference(anchor_name(anchor.id), anchor.uid)})}});
 }
 
 // What never changes of a revision and is worth a look without its bytes; bounded, since annotations are.
@@ -184,18 +188,21 @@ Result<Anchor> Store::create_anchor(Anchor anchor, const Context& context) {
                                           .additional_namespaces = anchor.additional_namespaces});
   if (!anchor.lock) annotations.erase(kLockAnnotation);
   annotations.set(kToolingAnnotation, "mistctl/v1");
-  const Value object = Value::object(
-      {{"apiVersion", "v1"},
-       {"kind", "Secret"},
-       {"type", kSecretType},
-       {"metadata", Value::object({{"name", anchor_name(anchor.id)},
-                                   {"namespace", anchor.id.ns},
-                                   {"labels", Value::object({{kRecordLabel, "anchor"},
-                                                             {kReleaseLabel, anchor.id.name},
-                                                             {kApplySetIdLabel, apply_set_id(anchor.id)}})},
-                                   {"annotations", std::move(annotations)}})},
-       {"data", Value::object({{"seed", base64_encode(anchor.seed.reveal())},
-                               {"clock", base64_encode(anchor.frozen_clock)}})}});
+  const bool of_tests = !anchor.tests_of.empty();
+  Value metadata =
+      Value::object({{"name", anchor_name(anchor.id)},
+                     {"namespace", anchor.id.ns},
+                     {"labels", Value::object({{kRecordLabel, of_tests ? kTestsRecord : "anchor"},
+                                               {kReleaseLabel, anchor.id.name},
+                                               {kApplySetIdLabel, apply_set_id(anchor.id)}})},
+                     {"annotations", std::move(annotations)}});
+  Value object = Value::object({{"apiVersion", "v1"}, {"kind", "Secret"}, {"type", kSecretType}});
+  if (of_tests)
+    metadata.set("ownerReferences", Value::array({owner_reference(anchor.tests_of, anchor.tests_of_uid)}));
+  else
+    object.set("data", Value::object({{"seed", base64_encode(anchor.seed.reveal())},
+                                      {"clock", base64_encode(anchor.frozen_clock)}}));
+  object.set("metadata", std::move(metadata));
   MIST_TRY(const Value created,
            client_.create(secrets(), anchor.id.ns, object, context)
                .in(fmt::format("while creating the record of release {}", anchor.id.display())));

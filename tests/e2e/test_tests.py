@@ -89,13 +89,13 @@ def a_test_that_never_ends_ends_in_its_time(t):
 def what_a_killed_or_kept_run_left_goes_with_the_next_or_with_the_release(t):
     package = t.package("p", needed("questions"), pod_test("slow", "run"))
     t.run("install", "shop", "-p", package)
-    killed = t.start("test", "shop")
+    killed = t.start("test", "shop", term_ms=1000)
     first = t.kube.wait("it runs", lambda: t.kube.get("Pod", t.ns, "slow"))["metadata"]["uid"]
     killed.kill()
     t.finish(killed, -signal.SIGKILL)
     check(t.kube.get("Pod", t.ns, "slow"), "a killed process cleans up nothing")
     # The next run begins anew; Ctrl-C cleans up.
-    second = t.start("test", "shop")
+    second = t.start("test", "shop", "--lock-wait", "20s")
     t.kube.wait("it was made anew", lambda: (t.kube.get("Pod", t.ns, "slow") or {}).get("metadata", {}).get("uid", first) != first)
     second.send_signal(signal.SIGINT)
     contains(t.finish(second, 130).err, "removing 2 objects that an earlier run of tests left")
@@ -119,3 +119,34 @@ def a_strangers_object_with_the_name_of_a_test_is_refused(t):
     check(not t.kube.get("Pod", t.ns, "smoke"), "nothing was written")
     t.refused("test", "other", says=["does not exist"])
     t.refused("test", "shop", "--filter", "x*", says=["its tests are smoke"])
+
+
+@test
+def two_runs_at_once_do_not_disturb_each_other(t):
+    t.run("install", "shop", "-p", t.package("p", needed("questions"), pod_test("slow", delay="2s")))
+    first = t.start("test", "shop")
+    t.kube.wait("the first run has begun", lambda: t.kube.get("Pod", t.ns, "slow"))
+    t.refused("test", "shop", says=[f"the tests of release {t.ns}/shop are being run: ", "--lock-wait"])
+    equal(len(t.run("list", "-o", "json").json["releases"]), 1, "the lock is no release")
+    second = t.start("test", "shop", "--lock-wait", "60s")
+    contains(t.finish(first, 0).out, "shop: 1 of 1 test passed")
+    contains(t.finish(second, 0).out, "shop: 1 of 1 test passed")
+    gone(t, "questions", "slow")
+    check(t.kube.get("Secret", t.ns, "mistletoe.shop.test") is None, "the lock stayed")
+
+
+@test
+def diff_shows_tests_that_only_mistctl_test_applies(t):
+    t.run("install", "shop", "-p", t.package("p", config_map("settings"), pod_test("smoke"), pod_test("old")))
+    equal(t.run("diff", "shop").out, "shop: no differences\n")
+    changed = t.package("q", config_map("settings"), pod_test("smoke", log="hello"), pod_test("new"))
+    shown = t.run("diff", "shop", "-p", changed, "--exit-code", code=3).out
+    contains(shown, "test changed Pod smoke (00001.yaml:1)", "+    mistletoe.dev/dev-log: hello", "test added Pod new",
+             "test removed Pod old", "shop: no objects change, 3 tests differ")
+    report = t.run("diff", "shop", "-p", changed, "-o", "json").json
+    equal((report["changes"], report["objects"]), (True, []))
+    equal([(each["name"], each["change"]) for each in report["tests"]],
+          [("smoke", "changed"), ("new", "added"), ("old", "removed")])
+    contains(t.run("plan", "shop", "-p", changed).out, "test added", "Pod new")
+    t.run("upgrade", "shop", "-p", changed)
+    equal(t.run("diff", "shop").out, "shop: no differences\n")

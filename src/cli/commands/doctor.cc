@@ -9,7 +9,7 @@
 #include "cli/flags.h"
 #include "cli/output.h"
 #include "cli/places.h"
-#include "kube/rest_client.h"
+#include "kube/server_clock.h"
 
 namespace mist::cli {
 namespace {
@@ -45,11 +45,7 @@ std::vector<Check> cluster_checks(const Invocation& invocation, World& world) {
   const Activity activity(*world.events, "asking the cluster");
   auto client = connect(invocation, world);
   if (client.ok()) {
-    // Only a real server has a clock of its own.
-    const auto* real = dynamic_cast<const kube::RestClient*>(client->get());
-    const auto skew = [real]() -> std::optional<Duration> {
-      return real == nullptr ? std::nullopt : real->clock_skew();
-    };
+    const auto skew = [&] { return kube::clock_skew(**client); };
     return action::check_cluster(**client, world.clock, skew, world.context);
   }
   return {{"cluster", "kubeconfig", CheckState::Fail, client.error().to_line(), client.error().hint}};

@@ -154,16 +154,12 @@ class Printer {
                                        {"operation", field.operation},
                                        {"time", text_or_null(field.time)},
                                        {"recorded", field.wanted}}));
-    return Value::object({{"group", object.key.group_kind.group},
-                          {"kind", object.key.group_kind.kind},
-                          {"namespace", text_or_null(object.key.ns)},
-                          {"name", object.key.name},
-                          {"drift", action::to_string(object.kind)},
-                          {"reason", object.reason},
-                          {"file", text_or_null(object.file)},
-                          {"line", object.line > 0 ? Value(object.line) : Value()},
-                          {"fields", Value(std::move(fields))},
-                          {"foreign", Value(std::move(foreign))}});
+    return identity_value(object.key, {{"drift", action::to_string(object.kind)},
+                                       {"reason", object.reason},
+                                       {"file", text_or_null(object.file)},
+                                       {"line", object.line > 0 ? Value(object.line) : Value()},
+                                       {"fields", Value(std::move(fields))},
+                                       {"foreign", Value(std::move(foreign))}});
   }
 
   World& world_;

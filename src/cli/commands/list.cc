@@ -28,11 +28,6 @@ Tone tone_of(RevisionStatus status) {
   return Tone::Plain;
 }
 
-std::string age(const World& world, const std::string& time) {
-  const auto then = parse_time(time);
-  return then ? format_age(world.clock.now() - *then) : "?";
-}
-
 Value release_value(const release::Anchor& anchor) {
   const release::Head& head = anchor.head;
   return Value::object({{"name", anchor.id.name},

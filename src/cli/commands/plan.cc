@@ -29,14 +29,15 @@ constexpr Example kExamples[] = {
     {"mistctl apply-plan web.plan", "Then carry out exactly this"},
 };
 
-void print_table(World& world, const apply::Plan& plan, const std::string& name) {
+void print_table(World& world, const action::Look& look) {
   Table table({"ACTION", "OBJECT", "WHY"});
-  for (const auto* list : {&plan.writes, &plan.removals}) {
+  for (const auto* list : {&look.plan.writes, &look.plan.removals}) {
     for (const apply::PlannedAction& action : *list)
       table.add({{std::string(apply::to_string(action.kind))}, {action.key.display()}, {action.reason}});
   }
+  add_tests(table, look);
   if (!table.empty()) world.out.write(table.render(world.color_out));
-  world.out.write(fmt::format("{}: {}\n", name, plan_counts(plan, true)));
+  world.out.write(fmt::format("{}: {}\n", look.state.id.name, look_counts(look)));
 }
 
 Result<ExitCode> run_plan(const Invocation& invocation, World& world) {
@@ -45,7 +46,7 @@ Result<ExitCode> run_plan(const Invocation& invocation, World& world) {
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
     print_value(world, format, diff_value(look, {.show_secrets = invocation.enabled("show-secrets")}));
   else
-    print_table(world, look.plan, look.state.id.name);
+    print_table(world, look);
   if (!invocation.has("out")) return ExitCode::Ok;
   MIST_TRY(const action::SavedPlan plan, action::save_plan(cluster.environment, look));
   MIST_TRY_VOID(world.files.write(invocation.text("out"), action::to_text(plan), {.mode = 0600})

@@ -25,9 +25,9 @@ constexpr Example kExamples[] = {
     {"mistctl recover web --dry-run", "Only show what would happen"},
 };
 
-Value report_value(const RecoverReport& report, bool dry) {
+Value report_value(const World& world, const RecoverReport& report, bool dry) {
   Value deployment, removal;
-  if (report.deployment) deployment = deploy_report_value(*report.deployment);
+  if (report.deployment) deployment = deploy_report_value(world, *report.deployment);
   if (report.removal) removal = uninstall_report_value(report.removal->plan, dry);
   return Value::object({{"release", report.id.name},
                         {"namespace", report.id.ns},
@@ -79,7 +79,7 @@ Result<ExitCode> run_recover(const Invocation& invocation, World& world) {
   MIST_TRY(const RecoverReport report, action::recover(cluster.environment, id, options, world.context));
   const bool dry = options.deploy.dry_run != action::DryRun::No;
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
-    print_value(world, format, report_value(report, dry));
+    print_value(world, format, report_value(world, report, dry));
   else
     print_report(invocation, world, report, dry);
   return ExitCode::Ok;

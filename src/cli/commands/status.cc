@@ -33,36 +33,25 @@ Tone tone_of(ObjectHealth health) {
   return Tone::Plain;
 }
 
-std::string age(const World& world, const std::string& time) {
-  const auto then = parse_time(time);
-  return then ? format_age(world.clock.now() - *then) : "-";
-}
-
 Value certificates_value(const ReleaseStatus& status) {
   Value::Array list;
   for (const action::AgingCertificate& each : status.certificates)
-    list.push_back(Value::object({{"group", each.key.group_kind.group},
-                                  {"kind", each.key.group_kind.kind},
-                                  {"namespace", text_or_null(each.key.ns)},
-                                  {"name", each.key.name},
-                                  {"path", each.path},
-                                  {"subject", each.subject},
-                                  {"notAfter", each.not_after},
-                                  {"expired", each.expired}}));
+    list.push_back(identity_value(each.key, {{"path", each.path},
+                                             {"subject", each.subject},
+                                             {"notAfter", each.not_after},
+                                             {"expired", each.expired}}));
   return Value(std::move(list));
 }
 
-Value status_value(const ReleaseStatus& status) {
+Value status_value(const World& world, const ReleaseStatus& status) {
   Value::Array objects;
   for (const ObjectStatus& object : status.objects)
-    objects.push_back(Value::object({{"group", object.key.group_kind.group},
-                                     {"kind", object.key.group_kind.kind},
-                                     {"namespace", text_or_null(object.key.ns)},
-                                     {"name", object.key.name},
-                                     {"health", action::to_string(object.health)},
-                                     {"detail", text_or_null(object.detail)},
-                                     {"revision", object.revision},
-                                     {"retained", object.retained}}));
+    objects.push_back(identity_value(object.key, {{"health", action::to_string(object.health)},
+                                                  {"detail", text_or_null(object.detail)},
+                                                  {"revision", object.revision},
+                                                  {"retained", object.retained},
+                                                  {"created", text_or_null(object.created)},
+                                                  {"ageSeconds", age_seconds(world, object.created)}}));
   Value::Array unfinished;
   for (const release::Revision& revision : status.unfinished)
     unfinished.push_back(Value::object({{"revision", revision.number},
@@ -120,7 +109,7 @@ Result<ExitCode> run_status(const Invocation& invocation, World& world) {
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
   MIST_TRY(const ReleaseStatus status, action::status(cluster.environment, id, world.context));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
-    print_value(world, format, status_value(status));
+    print_value(world, format, status_value(world, status));
     return ExitCode::Ok;
   }
   print_head(world, status);

@@ -27,7 +27,7 @@ constexpr Flag kFlags[] = {
      .fallback = "5m"},
     {.name = "keep", .help = "Leave what the tests made, for a look at it"},
 };
-constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kOutputFlags};
+constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kLockFlags, kOutputFlags};
 constexpr Example kExamples[] = {
     {"mistctl test web", "Run all tests of a release"},
     {"mistctl test web --filter 'smoke-*' --keep", "Some of them, and leave their pods"},
@@ -66,14 +66,11 @@ Value report_value(const TestReport& report) {
     for (const action::TestLog& log : result.logs)
       logs.push_back(Value::object(
           {{"pod", log.pod}, {"container", log.container}, {"text", log.text}, {"cut", log.cut}}));
-    tests.push_back(Value::object({{"group", result.key.group_kind.group},
-                                   {"kind", result.key.group_kind.kind},
-                                   {"namespace", text_or_null(result.key.ns)},
-                                   {"name", result.key.name},
-                                   {"outcome", action::to_string(result.outcome)},
-                                   {"message", text_or_null(result.message)},
-                                   {"seconds", std::chrono::duration<double>(result.elapsed).count()},
-                                   {"logs", Value(std::move(logs))}}));
+    tests.push_back(
+        identity_value(result.key, {{"outcome", action::to_string(result.outcome)},
+                                    {"message", text_or_null(result.message)},
+                                    {"seconds", std::chrono::duration<double>(result.elapsed).count()},
+                                    {"logs", Value(std::move(logs))}}));
   }
   for (const std::string& object : report.kept) kept.push_back(Value::object({{"object", object}}));
   return Value::object({{"release", report.id.name},
