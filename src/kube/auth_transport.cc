@@ -1,12 +1,34 @@
 #include "kube/auth_transport.h"
 
+#include <optional>
+#include <vector>
+
+#include "base/text.h"
+#include "crypto/certificate.h"
 #include "http/url.h"
 
 namespace mist::kube {
 
+namespace {
+
+// Why the server refused it, if it is because the certificate is too old; a token beside it would have
+// counted.
+std::optional<Error> expired(const Credential& credential, WallTime now) {
+  if (credential.authorization) return std::nullopt;
+  const std::vector<crypto::Certificate> chain = crypto::certificates_in(credential.client_certificate_pem);
+  if (chain.empty() || now <= chain.front().not_after) return std::nullopt;
+  return error(ErrorKind::Forbidden, "the client certificate {} ended at {}, {} ago",
+               escape_controls(chain.front().subject), format_time(chain.front().not_after),
+               format_age(now - chain.front().not_after))
+      .with_because("the server answers 401: Unauthorized")
+      .with_hint("get a new client certificate (log in again), or choose another context with --context");
+}
+
+}  // namespace
+
 AuthTransport::AuthTransport(std::unique_ptr<CredentialSource> credentials, Factory factory,
-                             const Impersonation& impersonation)
-    : credentials_(std::move(credentials)), factory_(std::move(factory)) {
+                             const Impersonation& impersonation, const Clock& clock)
+    : credentials_(std::move(credentials)), factory_(std::move(factory)), clock_(clock) {
   if (impersonation.user.empty()) return;
   headers_.push_back({"Impersonate-User", impersonation.user});
   if (!impersonation.uid.empty()) headers_.push_back({"Impersonate-Uid", impersonation.uid});
@@ -33,7 +55,10 @@ Result<http::Response> AuthTransport::exchange(const http::Request& request, con
     MIST_TRY(const Credential credential, credentials_->get(context));
     authorized.authorization = credential.authorization;
     auto response = exchange(*transport_for(credential), authorized);
-    if (again || !response || response->status != 401 || !credentials_->refresh(credential)) return response;
+    if (!response || response->status != 401) return response;
+    if (!again && credentials_->refresh(credential)) continue;
+    if (auto because = expired(credential, clock_.now())) return *std::move(because);
+    return response;
   }
 }
 

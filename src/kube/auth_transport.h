@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/clock.h"
 #include "http/transport.h"
 #include "kube/auth.h"
 
@@ -19,11 +20,13 @@ class AuthTransport final : public http::Transport {
   using Factory = std::function<std::shared_ptr<http::Transport>(const std::string& certificate_pem,
                                                                  const SecretString& key_pem)>;
 
+  /// `clock` tells whether a refused certificate has expired; it outlives this.
   AuthTransport(std::unique_ptr<CredentialSource> credentials, Factory factory,
-                const Impersonation& impersonation);
+                const Impersonation& impersonation, const Clock& clock);
 
-  /// Errors: those of the transport below and of the credentials. A Response with status 401 means that new
-  /// credentials were refused too, or that there are none.
+  /// Errors: those of the transport below and of the credentials; Forbidden when the server answers 401 to a
+  /// client certificate that has expired, of which Kubernetes says no more than "Unauthorized". A Response
+  /// with status 401 means that new credentials were refused too, or that there are none.
   Result<http::Response> send(const http::Request& request, const Context& context) override;
   Result<http::Response> stream(const http::Request& request, const http::BodyPiece& piece,
                                 const Context& context) override;
@@ -35,6 +38,7 @@ class AuthTransport final : public http::Transport {
 
   const std::unique_ptr<CredentialSource> credentials_;
   const Factory factory_;
+  const Clock& clock_;
   http::Headers headers_;
   std::mutex mutex_;
   std::shared_ptr<http::Transport> transport_;

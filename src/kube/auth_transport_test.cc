@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "testing/certificates.h"
+#include "testing/fake_clock.h"
 #include "testing/fake_transport.h"
 
 namespace mist::kube {
@@ -37,8 +39,9 @@ class AuthTransportTest : public ::testing::Test {
           certificates.push_back(certificate);
           return web;
         },
-        impersonation);
+        impersonation, clock);
   }
+  mist::testing::FakeClock clock;
   std::shared_ptr<FakeTransport> web = std::make_shared<FakeTransport>();
   std::vector<std::string> certificates;
 };
@@ -70,6 +73,30 @@ TEST_F(AuthTransportTest, NewClientCertificateMeansANewConnection) {
   EXPECT_EQ(transport.send({}, {})->status, 200);
   EXPECT_EQ(transport.send({}, {})->status, 200);
   EXPECT_THAT(certificates, ::testing::ElementsAre("one", "two"));
+}
+
+TEST_F(AuthTransportTest, ARefusedCertificateThatHasExpiredIsNamed) {
+  using std::chrono::seconds;
+  const mist::testing::TestAuthority authority;
+  const auto issue = [&](int ends) {
+    return authority.issue({.common_name = "alice", .begins = seconds(-7200), .ends = seconds(ends)})
+        .certificate_pem;
+  };
+  clock.advance(SystemClock().now() - clock.now());
+  const auto refused = [&](const Credential& credential) {
+    web->reply(401);
+    AuthTransport transport = make({credential});
+    return transport.send({}, {});
+  };
+  const auto old = refused({{}, issue(-3600), {}});
+  ASSERT_FALSE(old.ok());
+  EXPECT_EQ(old.error().kind, ErrorKind::Forbidden);
+  EXPECT_THAT(old.error().message, ::testing::HasSubstr("the client certificate CN=alice ended at 20"));
+  EXPECT_THAT(old.error().message, ::testing::HasSubstr(", 60m ago"));
+  EXPECT_THAT(old.error().hint, ::testing::HasSubstr("log in again"));
+  EXPECT_EQ(refused({{}, issue(3600), {}})->status, 401);
+  EXPECT_EQ(refused({SecretString("Bearer x"), issue(-3600), {}})->status, 401)
+      << "the token was refused too";
 }
 
 TEST_F(AuthTransportTest, SendsWhomItActsFor) {

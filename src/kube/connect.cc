@@ -143,8 +143,8 @@ Result<std::unique_ptr<RestClient>> connect(const ConnectOptions& options, const
     with_certificate.tls.client_key_pem = key;
     return std::make_shared<RetryingClient>(std::move(with_certificate), retry, world);
   };
-  auto transport =
-      std::make_shared<AuthTransport>(std::move(credentials), std::move(make), context.user.impersonation);
+  auto transport = std::make_shared<AuthTransport>(std::move(credentials), std::move(make),
+                                                   context.user.impersonation, world.clock);
 
   std::string server = url.str();
   while (server.ends_with('/')) server.pop_back();

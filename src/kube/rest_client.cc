@@ -105,7 +105,8 @@ http::Request RestClient::request(std::string method, const std::string& path, c
   return request;
 }
 
-Result<Value> RestClient::exchange(http::Request request, const Asked& asked, const Context& context) {
+Result<Value> RestClient::exchange(http::Request request, const Asked& asked, const Context& context,
+                                   const Value& sent) {
   const Context bounded = context.with_timeout(options_.request_timeout);
   auto response = transport_->send(request, bounded);
   if (!response) {
@@ -122,8 +123,9 @@ Result<Value> RestClient::exchange(http::Request request, const Asked& asked, co
   }
   if (const auto date = http::parse_http_date(http::find_header(response->headers, "Date")))
     skew_ = std::chrono::duration_cast<Duration>(*date - world_.clock.now()).count();
-  for (std::string& text : warnings_of(response->headers))
-    world_.events.warn(fmt::format("{}: {}", asked.object, text));
+  const bool secret = about_secrets(asked.object);
+  for (const std::string& text : warnings_of(response->headers))
+    world_.events.warn(fmt::format("{}: {}", asked.object, secret ? mask_secret_values(text, sent) : text));
   return decode_answer(*response, asked);
 }
 
@@ -134,7 +136,7 @@ Result<Value> RestClient::exchange_with_body(std::string method, const std::stri
   wire.headers.push_back({"Content-Type", std::move(content_type)});
   wire.body = encoding::to_json(body);
   wire.repeat = repeat;
-  auto answer = exchange(std::move(wire), asked, context);
+  auto answer = exchange(std::move(wire), asked, context, body);
   if (answer.ok() || !about_secrets(asked.object)) return answer;
   return mask_secret_values(std::move(answer).error(), body);
 }
@@ -276,8 +278,9 @@ Result<http::Response> RestClient::open_watch(const ResourceInfo& resource, cons
   if (!response)
     return std::move(response).error().with_frame(
         fmt::format("while trying to {} {} on {}", what.verb, what.object, what.server));
-  for (std::string& text : warnings_of(response->headers))
-    world_.events.warn(fmt::format("{}: {}", what.object, text));
+  const bool secret = about_secrets(what.object);
+  for (const std::string& text : warnings_of(response->headers))
+    world_.events.warn(fmt::format("{}: {}", what.object, secret ? mask_secret_values(text, {}) : text));
   return response;
 }
 

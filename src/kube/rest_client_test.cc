@@ -72,6 +72,19 @@ TEST_F(RestClientTest, AnErrorAboutASecretHidesItsValues) {
   EXPECT_THAT(shown.error().because, HasSubstr("hunter2")) << "only of Secrets";
 }
 
+TEST_F(RestClientTest, AWarningAboutASecretHidesItsValues) {
+  const ResourceInfo secrets{{"", "v1", "Secret"}, "secrets", true, {}};
+  const Value body = *encoding::parse_json(R"({"kind":"Secret","stringData":{"a":"hunter2"}})");
+  const auto warned = [&](const ObjectRef& ref) {
+    web->reply(200, std::string(kObject), {{"Warning", "299 - \"a: hunter2 is too weak\""}});
+    events.texts.clear();
+    EXPECT_TRUE(client.apply(ref, body, {}, {}).ok());
+    return events.texts;
+  };
+  EXPECT_THAT(warned({secrets, "shop", "key"}), ElementsAre("Secret shop/key: a: (hidden) is too weak"));
+  EXPECT_THAT(warned(api), ElementsAre(HasSubstr("hunter2"))) << "only of Secrets";
+}
+
 TEST_F(RestClientTest, PathsAreEscaped) {
   web->otherwise([](const http::Request&, const Context&) {
     return http::Response{.status = 200, .headers = {}, .body = std::string(kObject)};

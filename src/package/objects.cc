@@ -22,6 +22,50 @@ std::string line_of(std::string_view text, std::uint32_t line) {
   return std::string(text.substr(0, std::min<std::size_t>(text.find('\n'), 500)));
 }
 
+// Whether the YAML document around a line says `kind: Secret` anywhere. It couldn't be parsed, so that its
+// words are all there is to go by.
+bool in_secret(std::string_view text, std::uint32_t line) {
+  bool secret = false;
+  std::uint32_t number = 0;
+  for (const std::string_view each : split(text, '\n')) {
+    if (each.starts_with("---")) {
+      if (++number > line) return secret;
+      secret = false;
+      continue;
+    }
+    ++number;
+    // As YAML or JSON writes it, in an item of a list too.
+    const auto kind = each.find("kind");
+    if (kind == std::string_view::npos) continue;
+    std::string_view rest = each.substr(kind + 4);
+    while (!rest.empty() && (rest.front() == '"' || rest.front() == '\'' || rest.front() == ' ' ||
+                             rest.front() == '\t' || rest.front() == ':'))
+      rest.remove_prefix(1);
+    secret = secret || rest.starts_with("Secret");
+  }
+  return number >= line && secret;
+}
+
+// "  password: ***"; of what doesn't begin with a key, nothing.
+std::string masked_line(std::string_view line) {
+  constexpr std::string_view kMask = "***";
+  const auto begin = line.find_first_not_of(" \t-");
+  if (begin == std::string_view::npos) return std::string(line);
+  const auto colon = line.find(':', begin);
+  const std::string_view key = line.substr(begin, colon == std::string_view::npos ? 0 : colon - begin);
+  const bool plain =
+      !key.empty() && key.size() <= 253 && key.find_first_of(" \t{[,") == std::string_view::npos;
+  const bool ends = colon + 1 >= line.size() || line[colon + 1] == ' ';
+  if (!plain || !ends) return std::string(line.substr(0, begin)) + std::string(kMask);
+  return fmt::format("{} {}", line.substr(0, colon + 1), kMask);
+}
+
+// The place of a mistake in what was rendered, without what a Secret there may hold.
+void hide_secret(Error& failure, std::string_view text) {
+  if (failure.where && !failure.where->excerpt.empty() && in_secret(text, failure.where->line))
+    failure.where->excerpt = masked_line(failure.where->excerpt);
+}
+
 }  // namespace
 
 Result<std::vector<RenderedObject>> parse_objects(const std::map<std::string, std::string>& files,
@@ -33,8 +77,13 @@ Result<std::vector<RenderedObject>> parse_objects(const std::map<std::string, st
     options.on_warning = [&](const SourceLocation& where, const std::string& what) {
       events.warn(fmt::format("{}:{}: {}", escape_controls(where.file), where.line, escape_controls(what)));
     };
-    MIST_TRY(std::vector<Value> documents,
-             encoding::parse_yaml_documents(text, options).in("while reading what the package rendered"));
+    auto parsed = encoding::parse_yaml_documents(text, options);
+    if (!parsed.ok()) {
+      Error failure = std::move(parsed).error().with_frame("while reading what the package rendered");
+      hide_secret(failure, text);
+      return failure;
+    }
+    std::vector<Value> documents = *std::move(parsed);
     std::erase_if(documents, [](const Value& document) { return document.is_null(); });
     MIST_TRY(std::vector<Value> flat, apimachinery::flatten_lists(std::move(documents)));
     for (Value& value : flat) {
@@ -47,6 +96,7 @@ Result<std::vector<RenderedObject>> parse_objects(const std::map<std::string, st
         where.file = path;
         where.excerpt = line_of(text, where.line);
         failure.where = std::move(where);
+        hide_secret(failure, text);
         return std::move(failure).with_frame("while reading what the package rendered");
       }
       objects.push_back({*std::move(object), path, line});

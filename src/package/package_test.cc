@@ -123,6 +123,25 @@ TEST(ParseObjects, ErrorsShowTheLine) {
   EXPECT_THAT(broken.error().where->excerpt, HasSubstr("labels"));
 }
 
+TEST(ParseObjects, ErrorsShowNothingOfASecretButTheKey) {
+  NullEventSink events;
+  const auto excerpt = [&](std::string_view text) {
+    const auto broken = parse_objects({{"a.yaml", std::string(text)}}, events);
+    EXPECT_FALSE(broken.ok());
+    return broken.ok() || !broken.error().where ? std::string("none") : broken.error().where->excerpt;
+  };
+  constexpr std::string_view kHead = "apiVersion: v1\nkind: Secret\nmetadata: {name: x}\nstringData:\n";
+  const std::string head(kHead);
+  EXPECT_EQ(excerpt(head + "  password: hunter2: really\n"), "  password: ***");
+  EXPECT_EQ(excerpt(head + "  {hunter2: a: b}\n"), "  ***");
+  EXPECT_EQ(excerpt("kind: List\nitems:\n- kind: 'Secret'\n  data: {a: hunter2: b}\n"), "  data: ***");
+  EXPECT_EQ(excerpt("{\"kind\": \"Secret\", \"data\": {\"a\": hunter2: b}}"), "***");
+  // Another document of the file isn't one.
+  EXPECT_EQ(excerpt(head + "  a: b\n---\nkind: ConfigMap\ndata: {a: shown: b}\n"), "data: {a: shown: b}");
+  EXPECT_EQ(excerpt("kind: ConfigMap\ndata: {a: shown: b}\n---\n" + head + "  a: b\n"),
+            "data: {a: shown: b}");
+}
+
 TEST(Renderer, PlainYamlIsAPackageWithoutValues) {
   NullEventSink events;
   Renderer renderer({}, events);
