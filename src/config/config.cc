@@ -1,6 +1,8 @@
 #include "config/config.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <set>
 
 #include "base/text.h"
@@ -26,7 +28,7 @@ class Reader {
   Reader(std::string_view text, const std::string& file, std::vector<std::string>* warnings)
       : lines_(split(text, '\n')), file_(file), warnings_(warnings) {}
 
-  Result<std::vector<Registry>> read(const Value& document) {
+  Result<std::vector<Registry>> read(const Value& document) const {
     if (!document.is_object())
       return fail(document, fmt::format("the configuration is {}, not an object", described(document)),
                   fmt::format("begin with 'apiVersion: {}' and 'kind: {}'", kApiVersion, kKind));
@@ -36,8 +38,21 @@ class Reader {
     const Value* spec = document.find("spec");
     if (spec == nullptr || spec->is_null()) return std::vector<Registry>{};
     if (!spec->is_object()) return fail(*spec, "spec is no object", "write 'spec:' with 'registries:' below");
-    warn_of_unknown(*spec, "spec.", {"registries"});
+    warn_of_unknown(*spec, "spec.", {"registries", "caches"});
     return read_registries(spec->find("registries"));
+  }
+
+  /// Of a document that read() took.
+  Result<CacheLimits> read_cache_limits(const Value& document) const {
+    CacheLimits limits;
+    const Value* caches = document.at_path({"spec", "caches"});
+    if (caches == nullptr || caches->is_null()) return limits;
+    if (!caches->is_object())
+      return fail(*caches, "spec.caches is no object", "write 'caches: {packages: 1Gi}'");
+    warn_of_unknown(*caches, "spec.caches.", {"packages", "registries"});
+    MIST_TRY(limits.packages, read_size(*caches, "packages", limits.packages));
+    MIST_TRY(limits.registries, read_size(*caches, "registries", limits.registries));
+    return limits;
   }
 
  private:
@@ -74,6 +89,29 @@ class Reader {
           fmt::format("{}:{}: the key {}{} is not known and has no effect{}", file_, value.position().line,
                       prefix, key, suggestion.empty() ? "" : fmt::format("; did you mean {}?", suggestion)));
     }
+  }
+
+  // "512Mi", "2Gi", or bytes as a number.
+  Result<std::uint64_t> read_size(const Value& caches, std::string_view key, std::uint64_t fallback) const {
+    const Value* value = caches.find(key);
+    if (value == nullptr || value->is_null()) return fallback;
+    if (value->is_int() && value->as_int() >= 0) return static_cast<std::uint64_t>(value->as_int());
+    constexpr std::array<std::pair<std::string_view, int>, 4> kUnits{
+        {{"Ki", 10}, {"Mi", 20}, {"Gi", 30}, {"Ti", 40}}};
+    if (value->is_string()) {
+      const std::string_view text = value->as_string();
+      for (const auto& [unit, shift] : kUnits) {
+        if (!text.ends_with(unit)) continue;
+        const std::string_view digits = text.substr(0, text.size() - unit.size());
+        std::uint64_t number = 0;
+        const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+        if (problem == std::errc() && end == digits.data() + digits.size() &&
+            number <= (std::uint64_t{1} << 62) >> shift)
+          return number << shift;
+      }
+    }
+    return fail(*value, fmt::format("spec.caches.{} must be a size", key),
+                "write a whole number of Ki, Mi, Gi or Ti, as in 512Mi, or of bytes");
   }
 
   Result<std::string> required_text(const Value& object, std::string_view what, std::string_view key) const {
@@ -258,8 +296,9 @@ Result<Config> Config::parse(std::string_view text, const std::string& file,
     config.document_ = empty_document();
     return config;
   }
-  MIST_TRY(config.registries_,
-           Reader(text, file, warnings).read(*document).in("while reading the configuration"));
+  const Reader reader(text, file, warnings);
+  MIST_TRY(config.registries_, reader.read(*document).in("while reading the configuration"));
+  MIST_TRY(config.cache_limits_, reader.read_cache_limits(*document).in("while reading the configuration"));
   config.document_ = *std::move(document);
   return config;
 }

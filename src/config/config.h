@@ -6,6 +6,7 @@
 // Config is a plain value, one thread at a time. `load` and `edit` may be used from any thread and by many
 // processes at once.
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -49,6 +50,13 @@ struct Registry {
   friend bool operator==(const Registry&, const Registry&) = default;
 };
 
+/// How large caches may become before what was used longest ago is removed, in bytes.
+struct CacheLimits {
+  std::uint64_t packages = std::uint64_t{1} << 30;    ///< packages by digest
+  std::uint64_t registries = std::uint64_t{4} << 30;  ///< snapshots of git registries
+  friend bool operator==(const CacheLimits&, const CacheLimits&) = default;
+};
+
 /// Letters, digits, '.', '_' and '-', beginning with a letter or digit, at most 63: it stands in references
 /// and in file names.
 bool is_registry_name(std::string_view name);
@@ -71,6 +79,7 @@ class Config {
 
   const std::vector<Registry>& registries() const { return registries_; }
   const Registry* find_registry(std::string_view name) const;
+  const CacheLimits& cache_limits() const { return cache_limits_; }
 
   /// Errors: Conflict (the name is taken), Invalid (the name is none, no remote, names twice).
   Status add_registry(Registry registry);
@@ -84,6 +93,7 @@ class Config {
  private:
   encoding::Value document_;  // the whole file; registries_ is what we understood of it
   std::vector<Registry> registries_;
+  CacheLimits cache_limits_;
 };
 
 /// Reads the file (or the defaults), lets `change` work on it and writes it back, whole or not at all, mode

@@ -103,6 +103,28 @@ TEST(Config, DefaultsSurviveARoundTrip) {
   EXPECT_NE(config.find_registry(kDefaultRegistry), nullptr);
 }
 
+TEST(Config, ReadsHowLargeCachesMayBecome) {
+  const auto with = [](std::string_view caches) {
+    return Config::parse(
+        fmt::format("apiVersion: mistletoe.dev/v1alpha1\nkind: MistletoeConfig\nspec:\n  caches: {}\n",
+                    caches),
+        "x");
+  };
+  EXPECT_EQ(with("{packages: 512Mi, registries: 1000}")->cache_limits(),
+            (CacheLimits{.packages = 512ull << 20, .registries = 1000}));
+  EXPECT_EQ(with("{registries: 2Ti}")->cache_limits(),
+            (CacheLimits{.packages = CacheLimits{}.packages, .registries = 2ull << 40}));
+  EXPECT_EQ(with("null")->cache_limits(), CacheLimits{});
+  EXPECT_EQ(Config::defaults().cache_limits(), CacheLimits{});
+  for (const std::string_view bad : {"-1", "1.5Gi", "512MB", "Mi", "99999999999Ti", "[]", "true"}) {
+    const auto refused = with(fmt::format("{{packages: {}}}", bad));
+    ASSERT_FALSE(refused.ok()) << bad;
+    EXPECT_THAT(refused.error().to_line(), HasSubstr("x:4:")) << bad;
+    EXPECT_THAT(refused.error().to_line(), HasSubstr("spec.caches.packages must be a size")) << bad;
+    EXPECT_THAT(refused.error().hint, HasSubstr("512Mi"));
+  }
+}
+
 TEST(Config, ErrorsSayWhereAndWhat) {
   EXPECT_THAT(error_of("[]"), HasSubstr("not an object"));
   EXPECT_THAT(error_of("kind: MistletoeConfig\n"), HasSubstr("no apiVersion"));

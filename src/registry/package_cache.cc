@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <map>
 #include <string>
 
 #include "base/handle.h"
 #include "base/text.h"
 #include "config/paths.h"
+#include "registry/cache_bound.h"
 
 namespace mist::registry {
 namespace {
@@ -59,7 +61,9 @@ std::optional<PackageContent> decode(std::string bytes, bool is_tree) {
   return PackageContent(*std::move(tree));
 }
 
-Path stamp_path(Path path) { return path += ".stamp"; }
+constexpr std::string_view kStampSuffix = ".stamp";
+constexpr std::size_t kDigestLength = 64;
+Path stamp_path(Path path) { return path += kStampSuffix; }
 
 }  // namespace
 
@@ -75,8 +79,10 @@ std::optional<PackageContent> PackageCache::get(const crypto::Digest& digest, bo
   std::optional<std::string> bytes = read_all(*opened);
   if (!bytes) return std::nullopt;
   const std::string stamp = stamp_of(opened->info);
-  if (const auto recorded = files_.read(stamp_path(path), 4096); recorded && *recorded == stamp)
+  if (const auto recorded = files_.read(stamp_path(path), 4096); recorded && *recorded == stamp) {
+    mark_used(stamp_path(path));
     return decode(*std::move(bytes), is_tree);
+  }
   if (crypto::sha256(*bytes) != digest) {
     events_.warn(fmt::format("the cached package {} was changed; it is fetched anew", path.string()));
     (void)files_.remove(path);
@@ -100,6 +106,45 @@ void PackageCache::put(const crypto::Digest& digest, const PackageContent& conte
   // What we just wrote has the digest; the first `get` of a file without a stamp checks that it stayed so.
   if (!done)
     events_.warn(fmt::format("the package is not cached: {}", escape_controls(done.error().to_line())));
+}
+
+void PackageCache::bound(std::uint64_t limit, const crypto::Digest& keep) const {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  const auto now = fs::file_time_type::clock::now();
+  std::map<std::string, CacheEntry> packages;        // by digest
+  std::map<std::string, fs::file_time_type> stamps;  // when each was used, by digest
+  fs::directory_iterator each(directory_, failed);
+  for (const fs::directory_iterator end; !failed && each != end; each.increment(failed)) {
+    std::error_code gone;
+    const std::string name = each->path().filename();
+    const auto time = each->last_write_time(gone);
+    if (gone || each->symlink_status(gone).type() != fs::file_type::regular) continue;
+    if (name.size() == kDigestLength) {
+      packages[name] = {each->path(), each->file_size(gone), time};
+    } else if (name.ends_with(kStampSuffix) && !name.starts_with('.')) {
+      stamps[name.substr(0, name.size() - kStampSuffix.size())] = time;
+    } else if (name.starts_with('.') && now - time > kUseResolution) {
+      (void)files_.remove(each->path());
+    }
+  }
+  for (const auto& [digest, used] : stamps) {
+    if (const auto package = packages.find(digest); package != packages.end())
+      package->second.used = used;
+    else if (now - used > kUseResolution)
+      (void)files_.remove(stamp_path(directory_ / digest));
+  }
+  std::vector<CacheEntry> entries;
+  for (auto& [digest, entry] : packages) {
+    // What is in use right now is used last.
+    if (digest == keep.hex()) entry.used = fs::file_time_type::max();
+    entries.push_back(std::move(entry));
+  }
+  for (const CacheEntry& entry : surplus(std::move(entries), limit)) {
+    if (entry.used == fs::file_time_type::max()) continue;
+    (void)files_.remove(entry.path);
+    (void)files_.remove(stamp_path(entry.path));
+  }
 }
 
 }  // namespace mist::registry

@@ -20,6 +20,9 @@ class PackageCache {
 
   std::optional<PackageContent> get(const crypto::Digest& digest, bool is_tree) const;
   void put(const crypto::Digest& digest, const PackageContent& content) const;
+  /// Removes what was used longest ago, until the rest is not larger than `limit` bytes; `keep` stays. Also
+  /// what killed processes left: files half written, stamps without their files.
+  void bound(std::uint64_t limit, const crypto::Digest& keep) const;
 
  private:
   Path path_of(const crypto::Digest& digest) const;

@@ -70,5 +70,49 @@ TEST_F(Cache, AMissingDiskOnlyDisablesIt) {
   EXPECT_EQ(events.messages.size(), 1u);
 }
 
+TEST_F(Cache, IsBoundByWhatWasUsedLongestAgo) {
+  const auto put = [&](const std::string& bytes, int hours_ago) {
+    const crypto::Digest name = crypto::sha256(bytes);
+    cache.put(name, PackageModule{bytes});
+    EXPECT_TRUE(cache.get(name, false).has_value());  // makes the stamp
+    Path stamp = directory / (name.hex() + ".stamp");
+    std::filesystem::last_write_time(
+        stamp, std::filesystem::file_time_type::clock::now() - std::chrono::hours(hours_ago));
+    return name;
+  };
+  const auto oldest = put(std::string(100, 'a'), 30), used = put(std::string(100, 'b'), 40),
+             newest = put(std::string(100, 'c'), 10);
+  EXPECT_TRUE(cache.get(used, false).has_value()) << "using it makes it the newest";
+  cache.bound(300, newest);
+  EXPECT_TRUE(cache.get(oldest, false).has_value());
+  put(std::string(100, 'a'), 30);
+  cache.bound(250, newest);
+  EXPECT_FALSE(cache.get(oldest, false).has_value());
+  EXPECT_FALSE(files.exists(directory / (oldest.hex() + ".stamp")));
+  EXPECT_TRUE(cache.get(used, false).has_value());
+  cache.bound(10, newest);
+  EXPECT_TRUE(cache.get(newest, false).has_value()) << "what was just fetched stays, however large";
+  EXPECT_FALSE(cache.get(used, false).has_value());
+  EXPECT_TRUE(events.messages.empty());
+}
+
+TEST_F(Cache, RemovesWhatKilledProcessesLeft) {
+  cache.put(digest, PackageModule{"bytes"});
+  ASSERT_TRUE(has());
+  const auto leave = [&](std::string_view name, int hours_ago) {
+    ASSERT_TRUE(files.write(directory / name, "half").ok());
+    std::filesystem::last_write_time(
+        directory / name, std::filesystem::file_time_type::clock::now() - std::chrono::hours(hours_ago));
+  };
+  leave("." + digest.hex() + ".4711.1.tmp", 2);
+  leave("." + digest.hex() + ".4711.2.tmp", 0);  // may be at work
+  leave(crypto::sha256("gone").hex() + ".stamp", 2);
+  cache.bound(1 << 20, digest);
+  EXPECT_TRUE(has());
+  EXPECT_FALSE(files.exists(directory / ("." + digest.hex() + ".4711.1.tmp")));
+  EXPECT_TRUE(files.exists(directory / ("." + digest.hex() + ".4711.2.tmp")));
+  EXPECT_FALSE(files.exists(directory / (crypto::sha256("gone").hex() + ".stamp")));
+}
+
 }  // namespace
 }  // namespace mist::registry

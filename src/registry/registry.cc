@@ -106,6 +106,14 @@ class Registries::Impl {
 
   Status record(const std::string& registry, const std::optional<Pin>& known, Pin pin) const;
 
+  // After something was added to them; `used` stays whatever its size.
+  void bound_caches(const crypto::Digest& used) const {
+    const Result<config::Config> config = load();
+    const config::CacheLimits limits = config.ok() ? config->cache_limits() : config::CacheLimits{};
+    cache_.bound(limits.packages, used);
+    SnapshotStore::bound(world_.files, world_.paths.registries(), limits.registries);
+  }
+
   World world_;
   mutable std::atomic<bool> warned_ = false;
   Git git_;
@@ -131,7 +139,10 @@ Result<Fetched> Registries::Impl::fetch(const RegistryRef& reference, const Cont
                         .is_tree = std::holds_alternative<PackageTree>(read.content),
                         .object = read.object,
                         .origin = read.origin}));
-  if (view->is_remote()) cache_.put(digest, read.content);
+  if (view->is_remote()) {
+    cache_.put(digest, read.content);
+    bound_caches(digest);
+  }
   return Fetched{std::move(read.content), digest, PackageRef(reference), std::move(read.origin)};
 }
 
@@ -184,6 +195,7 @@ Result<Fetched> Registries::Impl::fetch(const GitRef& reference, const Context& 
                           .origin = origin}));
     cache_.put(digest, content);
   }
+  bound_caches(digest);
   return Fetched{std::move(content), digest, PackageRef(std::move(resolved)), origin};
 }
 

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "registry/git_fixture.h"
+#include "registry/snapshot_store.h"
 
 namespace mist::registry {
 namespace {
@@ -235,6 +236,51 @@ TEST_F(GitRegistry, LeftoversOfAKilledUpdateGo) {
   }
   EXPECT_EQ(directories("incoming-"), 0u);
   EXPECT_EQ(directories("snapshot-"), 2u);  // the current one and the one before, for readers at work
+}
+
+// An evicted snapshot costs fetching it again, and nothing else.
+TEST_F(GitRegistry, SnapshotsAreBoundByWhatWasUsedLongestAgo) {
+  ASSERT_TRUE(fetch(kReference).ok());
+  ASSERT_EQ(directories("snapshot-"), 1u);
+  const auto bound = [&] { SnapshotStore::bound(files, paths.registries(), 1); };
+  bound();
+  EXPECT_EQ(directories("snapshot-"), 1u) << "somebody may be reading it";
+  const Path mark = matching("current").front();
+  const auto long_ago = std::filesystem::file_time_type::clock::now() - std::chrono::hours(2);
+  std::filesystem::last_write_time(mark, long_ago);
+  {
+    // An update is at work there.
+    const auto lock = FileLock::acquire(mark.parent_path() / "lock", Context());
+    ASSERT_TRUE(lock.ok());
+    bound();
+    EXPECT_EQ(directories("snapshot-"), 1u);
+  }
+  bound();
+  EXPECT_EQ(directories("snapshot-"), 0u);
+  EXPECT_TRUE(files.exists(mark.parent_path() / "lock"));
+  EXPECT_TRUE(fetch(kReference).ok()) << "from the cache of packages";
+  upstream.put("examples/ns/ns-0.1.3.mist-pack.wasm", "module 0.1.3");
+  upstream.commit();
+  ASSERT_TRUE(fetch("r/examples/ns:0.1.3").ok());
+  EXPECT_EQ(directories("snapshot-"), 1u);
+}
+
+TEST_F(GitRegistry, FetchingKeepsTheConfiguredSizes) {
+  ASSERT_TRUE(config::edit(files, paths, events, Context(), [](config::Config&) { return Status(); }).ok());
+  std::string text = *files.read(paths.config_file);
+  text.replace(text.find("spec:\n"), 6, "spec:\n  caches: {packages: 20, registries: 1Gi}\n");
+  ASSERT_TRUE(files.write(paths.config_file, text).ok());
+  ASSERT_TRUE(fetch(kReference).ok());
+  const auto packages = [&] {
+    return std::ranges::count_if(*files.list(paths.packages()),
+                                 [](const DirectoryEntry& entry) { return entry.name.size() == 64; });
+  };
+  EXPECT_EQ(packages(), 1);
+  upstream.put("examples/ns/ns-0.1.3.mist-pack.wasm", "module 0.1.3");
+  upstream.commit();
+  ASSERT_TRUE(fetch("r/examples/ns:0.1.3").ok());
+  EXPECT_EQ(packages(), 1) << "two of twelve bytes are more than twenty";
+  EXPECT_TRUE(fetch(kReference).ok()) << "it is fetched again";
 }
 
 TEST_F(GitRegistry, AnUpdateStopsWhenAsked) {

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "config/paths.h"
+#include "registry/cache_bound.h"
 
 namespace mist::registry {
 namespace {
@@ -107,6 +108,7 @@ Result<std::optional<Snapshot>> SnapshotStore::current() const {
     return std::optional<Snapshot>();
   Snapshot snapshot{directory_ / words[0], std::string(words[1])};
   if (!files_.exists(snapshot.directory / "tree")) return std::optional<Snapshot>();
+  mark_used(directory_ / "current");
   return std::optional(std::move(snapshot));
 }
 
@@ -225,6 +227,35 @@ void SnapshotStore::remove_leftovers(const std::optional<Snapshot>& keep, const 
     // The one before stays for readers that are at work.
     if (entry.name == keep_too || (keep && keep->directory.filename() == entry.name)) continue;
     (void)files_.remove_all(directory_ / entry.name);  // what can't be removed now, goes with the next update
+  }
+}
+
+void SnapshotStore::bound(FileSystem& files, const Path& registries, std::uint64_t limit) {
+  const Result<std::vector<DirectoryEntry>> stores = files.list(registries);
+  if (!stores) return;
+  const auto now = std::filesystem::file_time_type::clock::now();
+  std::vector<CacheEntry> entries;
+  for (const DirectoryEntry& store : *stores) {
+    if (!store.is_directory || store.is_symlink) continue;
+    const Path directory = registries / store.name;
+    std::error_code missing;
+    // Without `current`: what a killed first update or a killed removal left.
+    auto used = std::filesystem::last_write_time(directory / "current", missing);
+    if (missing) used = std::filesystem::file_time_type::min();
+    entries.push_back({directory, bytes_below(directory), used});
+  }
+  for (const CacheEntry& entry : surplus(std::move(entries), limit)) {
+    if (now - kUseResolution < entry.used) continue;
+    const Context at_once = Context().with_timeout(std::chrono::milliseconds(1));
+    const Result<FileLock> lock = FileLock::acquire(entry.path / "lock", at_once);
+    if (!lock) continue;
+    // First what leads to the snapshots, so that nobody begins to read one. The lock stays: who waits for it
+    // holds that very file.
+    (void)files.remove(entry.path / "current");
+    if (const auto left = files.list(entry.path))
+      for (const DirectoryEntry& each : *left)
+        if (each.name.starts_with(kIncoming) || each.name.starts_with(kSnapshot))
+          (void)files.remove_all(entry.path / each.name);
   }
 }
 

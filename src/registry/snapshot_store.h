@@ -54,6 +54,11 @@ class SnapshotStore {
 
   const GitUrl& url() const { return url_; }
 
+  /// Removes the snapshots below `registries` that were used longest ago, until the rest is not larger than
+  /// `limit` bytes. Those of the last hour stay, so that no reader loses what it reads; so do those that are
+  /// being updated. The next use of what went fetches it again.
+  static void bound(FileSystem& files, const Path& registries, std::uint64_t limit);
+
  private:
   struct RemoteTip {
     std::string commit;
