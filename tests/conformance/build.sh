@@ -5,7 +5,7 @@
 #
 # Each is the namespace package, once more, in another language, ABI or form of output; given the same input, all
 # describe the same objects as packages/namespace-example; */secrets.wasm ask the host for secrets instead, all for the
-# same. Hostile guests need no build: they are text.
+# same; go/drawn.wasm draws random bytes and a certificate through its language's library. Hostile guests need no build: they are text.
 set -euo pipefail
 
 readonly here=$(cd "$(dirname "$0")" && pwd)
@@ -36,13 +36,14 @@ build() {
   echo "conformance: building the guests in Go"
   build_go "$directory/go-command.wasm" .
   build_go "$directory/go/secrets.wasm" ./secrets
+  build_go "$directory/go/drawn.wasm" ./drawn
   echo "conformance: building the guests in Rust"
   export MODULE_FILE=namespace_guest MIST_WASM_EXEC_MODEL=reactor
   build_module "$here/guests/rust" wasm32-unknown-unknown namespace-guest "$directory/rust-v1alpha1.wasm"
   build_module "$here/guests/rust" wasm32-wasip1 namespace-guest "$directory/rust-reactor.wasm"
   unset MODULE_FILE MIST_WASM_EXEC_MODEL
   build_module "$here/guests/rust" wasm32-wasip1 secrets-guest "$directory/rust/secrets.wasm"
-  chmod 644 "$directory"/*.wasm "$directory"/*/secrets.wasm
+  chmod 644 "$directory"/*.wasm "$directory"/*/*.wasm
 }
 
 command -v "$CLANG" >/dev/null || fail "no $CLANG; run: apt-get install clang-19 lld-19 wasi-libc libclang-rt-19-dev-wasm32"

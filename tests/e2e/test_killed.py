@@ -10,6 +10,7 @@ import signal
 import threading
 
 import test_large as large
+import test_tests as tests
 from harness import check, config_map, contains, equal, kubeconfig_text, secret, test
 from kube import Watcher
 from proxy import Drop, Proxy
@@ -22,15 +23,16 @@ class Killer:
 
     def __init__(self, t, k=None, answered=False, number=signal.SIGKILL):
         self._target, self._ready, self._number = None, threading.Event(), number
-        self._killed = False
+        self._killed, lock = False, threading.Lock()
 
         def kill(number, method, path):
             if k is None or number < k:
                 return
-            if number == k:
-                self._ready.wait()
-                self._killed = True
-                os.kill(self._target.pid, self._number)
+            self._ready.wait()
+            with lock:
+                if not self._killed:  # the answer of a watch has no end after which to kill: then the next one
+                    self._killed = True
+                    os.kill(self._target.pid, self._number)
             if self._number == signal.SIGKILL:
                 raise Drop  # it is dead: nothing that it sends later may arrive
 
@@ -73,8 +75,10 @@ def names(items):
 def is_whole(t, release, wanted, revisions):
     """Exactly what was asked, once; a record without rubbish; nobody holds the lock."""
     equal(t.owned(release), names(wanted), f"objects of {release}")
-    changed = t.kube.get("Secret", t.ns, f"{release}-changed")
-    equal(changed["data"], next(o["data"] for o in wanted if o["kind"] == "Secret"), "the object that changes")
+    secret_wanted = next(o for o in wanted if o["kind"] == "Secret")
+    changed = t.kube.get("Secret", t.ns, secret_wanted["metadata"]["name"])
+    equal((changed["data"], changed["type"]), (secret_wanted["data"], secret_wanted.get("type", "Opaque")),
+          "the object that changes")
     check(t.lock(release) in (None, ""), f"{release} is still locked: {t.lock(release)}")
     status = t.run("status", release, "-o", "json").json
     equal((status["status"], status["unfinished"]), ("deployed", []), release)
@@ -109,6 +113,8 @@ def nobodys(t, release):
 class Sweep:
     """A verb killed at requests of its own, and what comes next. Each moment has a release of its own."""
 
+    flags = ()  # of the verb, and of recover
+
     def __init__(self, t, verb, extra=()):
         self.t, self.verb, self.extra = t, verb, extra
         self.before, self.target = {"install": (None, 0), "upgrade": (0, 1), "rollback": (1, 0),
@@ -133,7 +139,7 @@ class Sweep:
 
     def command(self, release):
         return {"install": lambda: ["install", release, "-p", self.package(release, 0)],
-                "upgrade": lambda: ["upgrade", release, "-p", self.package(release, 1)],
+                "upgrade": lambda: ["upgrade", release, "-p", self.package(release, 1), *self.flags],
                 "rollback": lambda: ["rollback", release, "0"],
                 "uninstall": lambda: ["uninstall", release, "--yes"]}[self.verb]()
 
@@ -157,6 +163,10 @@ class Sweep:
                 count[name] = max(count[name], number)
         return count
 
+    def writes(self, name):
+        """How many changes the verb makes of this object."""
+        return 1
+
     def one(self, k, answered, after):
         """Killed at request `k`, then `after`: write, recover or undo. Returns how it ended."""
         t, release = self.t, f"{self.verb[0]}{k}{'b' if answered else 'a'}{after[0]}"
@@ -168,8 +178,9 @@ class Sweep:
         end = self.go_on(release, command, after)
         after_all = self.effects(release)
         most = {name: number - before[name] for name, number in after_all.items()}
-        limit = 2 if after == "undo" else 1  # there, and back
-        equal({name: number for name, number in most.items() if number > limit}, {}, "changed too often")
+        back = 2 if after == "undo" else 1  # there, and back
+        equal({name: number for name, number in most.items() if number > back * self.writes(name)}, {},
+              "changed too often")
         equal(nobodys(t, release), set(), "objects that no inventory names, after that")
         gone = t.run("uninstall", release, "--yes", code=None)
         if gone.code != 0:
@@ -185,7 +196,7 @@ class Sweep:
                 contains(again.err, "exists already" if self.verb == "install" else "does not exist")
             self.ended(release, self.target)
             return "done again" if again.code == 0 else "was done"
-        flags = ["--undo", "--yes"] if after == "undo" else []
+        flags = [*self.flags, *(["--undo", "--yes"] if after == "undo" else [])]
         ran = t.run("recover", release, *flags, "--lock-wait", "20s", "-o", "json", code=None)
         if ran.code != 0 and "revisions are deleted already" in ran.err:
             ran = t.run("recover", release, "-o", "json")
@@ -231,6 +242,146 @@ class Sweep:
                     + ", ".join(f"{count} {end}" for end, count in sorted(self.ends.items())))
 
 
+class ReplaceSweep(Sweep):
+    """An upgrade that deletes an object and creates it anew, because the type of a Secret can't be changed."""
+
+    flags = ("--replace",)
+
+    def objects(self, release, version):
+        items = super().objects(release, version)
+        next(item for item in items if item["kind"] == "Secret")["type"] = f"example.com/v{version}"
+        return items
+
+    def writes(self, name):
+        return 2 if name.endswith("-changed") else 1
+
+
+class TakeOverSweep(Sweep):
+    """An install that takes its objects over from the release NAME-old, which has version 0 of them."""
+
+    def __init__(self, t):
+        super().__init__(t, "install")
+
+    def prepare(self, release):
+        self.t.run("install", f"{release}-old", "-p", self.package(release, 0))
+
+    def command(self, release):
+        return ["install", release, "-p", self.package(release, 1), "--take-over-from", f"{self.t.ns}/{release}-old"]
+
+    def one(self, k, answered, after):
+        t, release = self.t, f"t{k}{'b' if answered else 'a'}{after[0]}"
+        old = f"{release}-old"
+        self.prepare(release)
+        command, before = self.command(release), self.effects(release)
+        Killer(t, k, answered).run(*command)
+        # Whoever's an object is, by its mark, has it in its record.
+        for owner in (release, old):
+            equal(nobodys(t, owner), set(), f"objects of {owner} that no inventory of it names")
+        end = self.go_on(release, command, after)
+        for name, number in self.effects(release).items():
+            limit = 2 if after == "undo" and name.endswith("-only-1") else 1
+            check(number - before[name] <= limit, f"{name} was changed {number - before[name]} times")
+        if after == "undo":
+            # What was taken is still there, and goes back.
+            live = {f"{kind}/{item['metadata']['name']}" for kind in ("ConfigMap", "Secret", "Service")
+                    for item in t.kube.list(kind, t.ns) if item["metadata"]["name"].startswith(f"{release}-")}
+            equal(live, names(self.objects(release, 0)), "what is there after undoing")
+            t.run("upgrade", old, "-p", self.package(release, 0), "--take-over-from", f"{t.ns}/{release}",
+                  "--lock-wait", "20s")
+            is_whole(t, old, self.objects(release, 0), 5)
+        for owner in (release, old):
+            gone = t.run("uninstall", owner, "--yes", "--lock-wait", "20s", code=None)
+            if gone.code != 0:
+                contains(gone.err, "does not exist")
+            is_gone(t, owner)
+        return end
+
+    def go_on(self, release, command, after):
+        t = self.t
+        if after == "write":
+            again = t.run(*command, "--lock-wait", "20s", code=None)
+            if again.code != 0:
+                contains(again.err, "exists already")
+            self.moved(release)
+            return "done again" if again.code == 0 else "was done"
+        flags = ["--undo", "--yes"] if after == "undo" else []
+        ran = t.run("recover", release, *flags, "--lock-wait", "20s", "-o", "json", code=None)
+        if ran.code != 0:
+            contains(ran.err, "does not exist")
+        outcome = ran.json["outcome"] if ran.code == 0 else "no release"
+        if outcome in ("finished", "settled", "nothing"):
+            if after == "undo":  # it had all been done: only uninstalling it goes back, and that isn't asked here
+                t.run("uninstall", release, "--yes")
+                t.run("upgrade", f"{release}-old", "-p", self.package(release, 0))
+            else:
+                self.moved(release)
+        elif after != "undo":
+            equal(t.owned(f"{release}-old"), names(self.objects(release, 0)), "nothing was moved")
+        return outcome
+
+    def moved(self, release):
+        is_whole(self.t, release, self.objects(release, 1), 5)
+        equal(self.t.owned(f"{release}-old"), {f"ConfigMap/{release}-only-0"}, "what the old release still has")
+
+
+class TestsSweep:
+    """mistctl test, killed: the next run, or uninstall, finds nothing in its way and leaves nothing."""
+
+    def __init__(self, t):
+        self.t = t
+
+    def prepare(self, release):
+        t = self.t
+        t.run("install", release, "-p", t.package(
+            release, config_map(f"{release}-own"), tests.needed(f"{release}-questions"),
+            tests.pod_test(f"{release}-first"), tests.pod_test(f"{release}-second")))
+
+    def left(self, release):
+        t = self.t
+        return {f"{kind}/{item['metadata']['name']}" for kind in ("ConfigMap", "Pod", "Secret")
+                for item in t.kube.list(kind, t.ns) if item["metadata"]["name"].startswith(
+                    (f"{release}-", f"mistletoe.{release}.test"))}
+
+    def one(self, k, answered, after):
+        t, release = self.t, f"x{k}{'b' if answered else 'a'}{after[0]}"
+        self.prepare(release)
+        Killer(t, k, answered).run("test", release)
+        status = t.run("status", release, "-o", "json").json
+        equal((status["status"], status["revision"], status["lockedBy"], len(status["objects"])),
+              ("deployed", 0, None, 1), "the release itself")
+        if after == "test":
+            done = t.run("test", release, "--lock-wait", "20s", "-o", "json").json
+            equal((done["passed"], done["failed"], done["skipped"]), (2, 0, 0), "the next run")
+            t.kube.wait("what the tests made is gone", lambda: self.left(release) == {f"ConfigMap/{release}-own"})
+        t.run("uninstall", release, "--yes", "--wait")
+        t.kube.wait("everything is gone", lambda: not self.left(release))
+        equal(t.record(release), [], "the record")
+
+    def run(self, dense, step):
+        t = self.t
+        self.prepare("measure")
+        t.run("list")
+        measured = Killer(t)
+        equal(measured.run("test", "measure").code, 0, "measuring")
+        total = measured.count
+        if dense:
+            moments = [(k, answered, after) for k in range(1, total + 1) for answered in (False, True)
+                       for after in ("test", "uninstall")]
+        else:
+            moments = [(k, answered, ("test", "uninstall")[i % 2])
+                       for i, (k, answered, _) in enumerate(points(total, False, step=step))]
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            runs = {moment: pool.submit(self.one, *moment) for moment in moments}
+            for (k, answered, after), run in runs.items():
+                try:
+                    run.result()
+                except AssertionError as failure:
+                    raise AssertionError(f"test killed at request {k} of {total}, "
+                                         f"{'after' if answered else 'before'} it was done, then {after}: "
+                                         f"{failure}") from failure
+        t.note(f"test killed at {len(moments)} points of {total} requests")
+
+
 def points(total, dense, *, step):
     """(k, answered, after) for each moment to try: all, or about `step` of them, spread over all requests."""
     if dense:
@@ -268,6 +419,36 @@ def killed_in_uninstall(t):
 @test
 def killed_with_chunks_in_the_record(t):
     Sweep(t, "upgrade", noise(t)).run(False, 4)
+
+
+@test
+def killed_in_replace(t):
+    ReplaceSweep(t, "upgrade").run(False, 6)
+
+
+@test
+def killed_in_take_over(t):
+    TakeOverSweep(t).run(False, 6)
+
+
+@test
+def killed_in_tests(t):
+    TestsSweep(t).run(False, 5)
+
+
+@test(full=True)
+def killed_in_replace_everywhere(t):
+    ReplaceSweep(t, "upgrade").run(True, 0)
+
+
+@test(full=True)
+def killed_in_take_over_everywhere(t):
+    TakeOverSweep(t).run(True, 0)
+
+
+@test(full=True)
+def killed_in_tests_everywhere(t):
+    TestsSweep(t).run(True, 0)
 
 
 @test(full=True)

@@ -1,5 +1,6 @@
 """Secrets that packages ask their host for: the same in every language, on every way, for ever."""
 import base64
+import datetime
 import json
 import pathlib
 import subprocess
@@ -127,3 +128,78 @@ def rotating_one_secret_leaves_the_others(t):
     t.run("rollback", "db", "0")
     equal(data(t), before, "after the rollback")
     equal(t.run("upgrade", "db", "-o", "json").json["changed"], False, "after the rollback")
+
+
+def days_ago(days):
+    time = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(days=days)
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def drawing():
+    return str(built("tests/conformance/build.sh") / "go" / "drawn.wasm")
+
+
+@test
+def what_a_program_draws_without_a_name_stays(t):
+    """Random bytes through WASI and a certificate, made by a language's own library."""
+    package, seed = drawing(), t.file("seed", SEED)
+    command = ["generate", "web", "-p", package, "--seed-file", seed, "-o", "json"]
+    first = t.run(*command)
+    equal(t.run(*command).out, first.out, "the second time")
+    contains(first.out, "BEGIN CERTIFICATE", "BEGIN PRIVATE KEY")
+    check(t.run(*command, "-n", "other").json != first.json, "another namespace has the same")
+
+    installed = t.run("install", "web", "-p", package, "--clock", days_ago(25))
+    contains(installed.err, "the certificate CN=web", "two thirds of its life are over")
+    password, tls = data(t, "web"), data(t, "web-tls")
+    drawn = t.run("inspect", "release", "web", "-o", "json").json["revisions"][0]["drawn"]
+    equal({(f["name"], f["path"]) for f in drawn["fields"]},
+          {("web", ".data.password"), ("web-tls", '.data["tls.crt"]'), ("web-tls", '.data["tls.key"]')}, "drawn fields")
+    aging = t.run("status", "web", "-o", "json").json["certificates"]
+    equal([(c["name"], c["path"], c["subject"], c["expired"]) for c in aging],
+          [("web-tls", '.data["tls.crt"]', "CN=web", False)], "certificates to be renewed")
+    equal(t.run("upgrade", "web", "-o", "json").json["changed"], False, "an upgrade with nothing new")
+
+    # A plan that is saved and carried out keeps them too, and so does a diff.
+    plan = str(t.dir / "web.plan")
+    other_host = ["-s", "host=web.example.com"]
+    contains(t.run("diff", "web", *other_host).out, "host: web.example.com", "web: 1 to change, 2 unchanged")
+    shown = t.run("plan", "web", *other_host, "-o", plan)
+    t.run("apply-plan", plan)
+    equal((data(t, "web"), data(t, "web-tls")), (password, tls), "after the plan was carried out")
+    equal(t.kube.get("ConfigMap", t.ns, "web")["data"], {"host": "web.example.com"})
+    for text in (password["password"], tls["tls.key"].splitlines()[1]):
+        check(text not in shown.out + shown.err, "the plan shows what was drawn")
+
+    # Another clock makes another certificate, of the same key, and of nothing else.
+    t.run("upgrade", "web", "--clock", "now")
+    renewed = data(t, "web-tls")
+    equal((renewed["tls.key"], data(t, "web")), (tls["tls.key"], password), "the key and the password")
+    check(renewed["tls.crt"] != tls["tls.crt"], "the certificate is the old one")
+    equal(t.run("status", "web", "-o", "json").json["certificates"], [], "certificates to be renewed")
+
+
+@test
+def a_plan_changes_what_was_drawn_only_when_asked(t):
+    package, plan = drawing(), str(t.dir / "web.plan")
+    t.run("install", "web", "-p", package)
+    password, tls = data(t, "web"), data(t, "web-tls")
+    longer = ["-s", "days=60"]
+    for command in (["upgrade", "web", *longer], ["upgrade", "web", *longer, "--dry-run"]):
+        t.refused(*command, says=[f'Secret {t.ns}/web-tls: .data["tls.crt"]', "--rotate-secrets"])
+    # Who only looks is warned, and shown nothing that was drawn.
+    for command in (["diff", "web", *longer], ["plan", "web", *longer]):
+        looked = t.run(*command)
+        contains(looked.err, "warning: ", '.data["tls.crt"]')
+        for text in (password["password"], *tls["tls.crt"].splitlines()[1:3], tls["tls.key"].splitlines()[1]):
+            check(text not in looked.out + looked.err, "it shows what was drawn")
+    t.refused("plan", "web", *longer, "-o", plan, says=['.data["tls.crt"]', "--rotate-secrets"])
+    equal((data(t, "web"), data(t, "web-tls")), (password, tls), "after what was refused")
+
+    t.run("plan", "web", *longer, "--rotate-secrets", "-o", plan)
+    t.run("apply-plan", plan)
+    rotated = (data(t, "web"), data(t, "web-tls"))
+    check(rotated[0] != password and rotated[1]["tls.key"] != tls["tls.key"], "nothing was rotated")
+    equal(t.run("inspect", "release", "web", "-o", "json").json["revisions"][0]["drawn"]["rotations"], {"": 1})
+    equal(t.run("upgrade", "web", "-o", "json").json["changed"], False, "the next upgrade")
+    equal((data(t, "web"), data(t, "web-tls")), rotated, "after the next upgrade")

@@ -68,6 +68,39 @@ def certificates_that_do_not_fit(t):
 
 
 @test
+def an_expired_client_certificate(t):
+    """Kubernetes says no more than Unauthorized; mistctl knows why."""
+    ca = authority(t, "ours")
+    server_context(t, "ours", "20200201000000Z")  # a certificate of 2020, as good for a client
+    user = {"client-certificate": str(t.dir / "server.crt"), "client-key": str(t.dir / "server.key")}
+    cannot_list(t, t.kube.server, ["the client certificate CN=server ended at 2020-02-01", "Unauthorized", "try: ",
+                                   "log in again"], user, ca=t.kube.ca)
+
+    # A server that refuses it while it shakes hands.
+    strict = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    strict.load_cert_chain(t.dir / "server.crt", t.dir / "server.key")
+    strict.verify_mode = ssl.CERT_REQUIRED
+    strict.load_verify_locations(ca)
+    liar = Liar(lambda connection: connection.recv(65536), tls=strict)
+    t.cleanup(liar.stop)
+    cannot_list(t, liar.url, ["does not accept our client certificate", "expired at 2020-02-01",
+                              "try: get a new client certificate"], user, **{"insecure-skip-tls-verify": True})
+
+
+@test
+def completion_gives_up_on_a_dead_server(t):
+    dead = Liar(lambda connection: threading.Event().wait(60))  # takes connections and says nothing
+    t.cleanup(dead.stop)
+    kubeconfig = t.file("kubeconfig-dead", kubeconfig_text(dead.url, {"token": "x"}, namespace=t.ns))
+    for line in ("mistctl status ", "mistctl rollback web ", "mistctl list -n "):
+        began = time.monotonic()
+        outcome = t.run("__complete", line, "", kubeconfig=kubeconfig)
+        equal((outcome.out, outcome.err), ("words\n", ""), "a shell that asks gets no error into its line")
+        # Two seconds; the rest is for a machine with other work. A request would have a minute.
+        check(time.monotonic() - began < 20, line, "took", time.monotonic() - began)
+
+
+@test
 def tokens_that_are_no_longer_valid(t):
     outcome = cannot_list(t, t.kube.server, ["Unauthorized", "try: "], {"token": "not-a-token"}, ca=t.kube.ca)
     check("not-a-token" not in outcome.err, outcome)
