@@ -18,13 +18,18 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// loadChart reads the chart below root as Helm reads a directory, or as it reads an archive whose files these are:
-// without .helmignore. The error of a chart that Helm can load but not render is errChartVersion.
+// loadChart reads the chart below root as Helm reads a directory, or as it reads an archive: the one that is there, or
+// the one whose files these are, without .helmignore. The error of a chart that Helm can load but not render is errChartVersion.
 func loadChart(root string, isArchive bool) (*chart.Chart, error) {
-	if isArchive {
+	packed := packedChart(root)
+	if isArchive && packed == "" {
 		return loadUnpacked(root)
 	}
-	loaded, err := loader.LoadDir(root)
+	load, place := loader.LoadDir, root
+	if isArchive {
+		load, place = loader.LoadFile, packed
+	}
+	loaded, err := load(place)
 	if err != nil {
 		return nil, withoutRoot(root, err)
 	}
@@ -38,6 +43,15 @@ func loadChart(root string, isArchive bool) (*chart.Chart, error) {
 
 // errChartVersion is what `helm template` says about the chart format that only Helm's next version renders.
 var errChartVersion = errors.New("invalid chart apiVersion")
+
+// packedChart is the one file below root, if that is an archive.
+func packedChart(root string) string {
+	entries, err := os.ReadDir(root)
+	if err != nil || len(entries) != 1 || !strings.HasSuffix(entries[0].Name(), ".tgz") {
+		return ""
+	}
+	return path.Join(root, entries[0].Name())
+}
 
 func loadUnpacked(root string) (*chart.Chart, error) {
 	files, err := readFiles(root)
@@ -130,13 +144,14 @@ var baked *bakedChart
 // bake loads the chart below root, if there is one, and renders another copy of it with its own values, which parses
 // its templates and compiles its schemas: both are kept by their text.
 func bake(root string) *bakedChart {
-	if _, err := os.Stat(path.Join(root, "Chart.yaml")); err != nil {
+	packed := packedChart(root) != ""
+	if _, err := os.Stat(path.Join(root, "Chart.yaml")); err != nil && !packed {
 		return nil
 	}
 	b := &bakedChart{}
 	b.directory, b.directoryErr = loadChart(root, false)
 	b.unpacked, b.unpackedErr = loadChart(root, true)
-	if trial, err := loadChart(root, false); err == nil {
+	if trial, err := loadChart(root, packed); err == nil {
 		_ = rehearse(trial) // a chart may need values that only its user has
 	}
 	return b

@@ -52,6 +52,10 @@ const EngineKind* find_engine(std::string_view name) {
   return found == kKinds.end() ? nullptr : found;
 }
 
+const std::string* packed_chart(const Files& files) {
+  return files.size() == 1 && files.begin()->first.ends_with(".tgz") ? &files.begin()->second : nullptr;
+}
+
 Result<const EngineKind*> choose_engine(const Files& files, std::string_view wanted,
                                         std::string_view declared) {
   const std::string_view name = wanted.empty() ? declared : wanted;
@@ -65,6 +69,7 @@ Result<const EngineKind*> choose_engine(const Files& files, std::string_view wan
     failure.hint = fmt::format("the engines are {}", join(known, ", "));
     return failure;
   }
+  if (packed_chart(files) != nullptr) return find_engine("helm");
   for (const Mark& mark : kMarks) {
     if (files.contains(std::string(mark.file))) return find_engine(mark.engine);
   }

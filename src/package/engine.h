@@ -39,6 +39,9 @@ inline constexpr std::string_view kPlainYaml = "yaml";
 /// What a directory says of itself.
 inline constexpr std::string_view kPackageFile = "mistletoe.yaml";
 
+/// The only file, if it is a packed chart (.tgz): its engine unpacks it.
+const std::string* packed_chart(const Files& files);
+
 /// The engine that renders `files`; null: none, they are plain Kubernetes YAML. `wanted` (an engine's name,
 /// "yaml", or empty) wins over what mistletoe.yaml says (`declared`), that over what is there. Invalid for a
 /// name that is none.

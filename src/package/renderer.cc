@@ -19,6 +19,9 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kYamlEndings{".yaml", ".yml", ".json"};
 
+// On a module that was built from a packed chart: its engine is told so again.
+constexpr std::string_view kPackedLabel = "mistletoe.dev/packed-chart";
+
 bool is_kubernetes_file(std::string_view path) {
   return std::ranges::any_of(kYamlEndings, [&](std::string_view ending) { return path.ends_with(ending); });
 }
@@ -75,12 +78,12 @@ Result<Tree> look_at(const Source& source) {
 }
 
 // Charts see the number of the revision only where they name it: else every upgrade would render anew for it.
-// Packed subcharts are taken to name it.
+// Packed charts are taken to name it.
 bool names_the_revision(const Files& files) {
   constexpr std::array<std::string_view, 3> kNames{"Revision", "IsUpgrade", "IsInstall"};
   return std::ranges::any_of(files, [&](const auto& file) {
     const auto& [path, text] = file;
-    if (path.find("charts/") != path.npos && path.ends_with(".tgz")) return true;
+    if (path.ends_with(".tgz")) return true;
     return path.find("templates/") != path.npos &&
            std::ranges::any_of(kNames, [&](std::string_view name) { return text.find(name) != text.npos; });
   });
@@ -246,7 +249,8 @@ struct Renderer::Impl {
     run.exact_numbers = true;
     MIST_TRY(Metadata metadata, metadata_of(source, *guest, run));
     MIST_TRY_VOID(refuse_unmet_needs(metadata, source.reference));
-    MIST_TRY(const Value input, engine_document(engine, source.archive, metadata, request));
+    MIST_TRY(const Value input,
+             engine_document(engine, metadata.labels.contains(std::string(kPackedLabel)), metadata, request));
     auto rendered = generate(*guest, source, input, std::move(metadata), std::move(run), request);
     if (rendered.ok()) rendered->engine = engine.name;
     return rendered;
@@ -260,10 +264,10 @@ struct Renderer::Impl {
     if (tree.engine == nullptr)
       return error(ErrorKind::Invalid, "{} is Kubernetes YAML, which no engine renders", source.reference)
           .with_hint("it is a package as it is");
-    MIST_TRY(Metadata metadata, tree_metadata(tree.files, tree.engine, source.name, source.version)
-                                    .in(fmt::format("while reading {}", source.reference)));
+    MIST_TRY(Metadata metadata, metadata_of_tree(source, tree, true, context));
     metadata.engine = tree.engine->name;
     metadata.needs_release = metadata.needs_release || names_the_revision(tree.files);
+    if (packed_chart(tree.files) != nullptr) metadata.labels.emplace(kPackedLabel, "true");
     MIST_TRY_VOID(options.engines.digest(metadata.engine));
     MIST_TRY(const std::string engine, options.engines.read(metadata.engine));
     MIST_TRY(wasm::FileTree files, wasm::FileTree::make(tree.files));
@@ -290,15 +294,65 @@ struct Renderer::Impl {
     return generate(*guest, source, input, std::move(metadata), std::move(run), request);
   }
 
-  Result<Rendered> run_engine(const Source& source, const Tree& tree, const RenderRequest& request,
-                              const Context& context) {
-    MIST_TRY(wasm::Module module, load_engine(tree.engine->name));
-    MIST_TRY(const std::unique_ptr<abi::Guest> guest, abi::open(std::move(module)));
+  // Nobody but the engine can look into a packed chart.
+  Result<Metadata> packed_metadata(const Source& source, const Tree& tree, const Context& context) {
+    RenderRequest request;
+    request.release_name = "inspect";
+    request.quiet = true;
+    request.user_values = Value::object();
+    request.engine_options = Value::object({{"inspect", true}});
+    request.capabilities = []() -> Result<Capabilities> { return Capabilities{"", {}, true}; };
+    MIST_TRY(const Rendered seen, run_engine(source, tree, plain_metadata(source), request, context));
+    Metadata metadata = plain_metadata(source);
+    if (!seen.package.is_object()) return metadata;
+    metadata.name = seen.package.string_at("name");
+    metadata.version = seen.package.string_at("version");
+    metadata.description = seen.package.string_at("description");
+    metadata.home = seen.package.string_at("home");
+    if (const Value* const people = seen.package.find("maintainers");
+        people != nullptr && people->is_array()) {
+      for (const Value& each : people->as_array()) {
+        if (each.is_string()) metadata.maintainers.push_back(each.as_string());
+      }
+    }
+    if (const Value* const inputs = seen.package.find("inputs")) metadata.inputs = *inputs;
+    return metadata;
+  }
+
+  // What a directory says of itself, with what only its engine can see if `inspect`.
+  Result<Metadata> metadata_of_tree(const Source& source, const Tree& tree, bool inspect,
+                                    const Context& context) {
+    const bool packed = packed_chart(tree.files) != nullptr;
+    Metadata seen;
+    if (inspect || packed) {
+      MIST_TRY(seen, packed_metadata(source, tree, context));
+      if (packed) return seen;
+    }
     MIST_TRY(Metadata metadata, tree_metadata(tree.files, tree.engine, source.name, source.version)
                                     .in(fmt::format("while reading {}", source.reference)));
+    if (!inspect) return metadata;
+    if (metadata.inputs.is_null()) metadata.inputs = std::move(seen.inputs);
+    for (const auto member : {&Metadata::description, &Metadata::home, &Metadata::version}) {
+      if ((metadata.*member).empty()) metadata.*member = std::move(seen.*member);
+    }
+    if (metadata.name == source.name && !seen.name.empty()) metadata.name = std::move(seen.name);
+    return metadata;
+  }
+
+  Result<Rendered> run_engine(const Source& source, const Tree& tree, const RenderRequest& request,
+                              const Context& context) {
+    MIST_TRY(Metadata metadata, metadata_of_tree(source, tree, false, context));
+    return run_engine(source, tree, std::move(metadata), request, context);
+  }
+
+  Result<Rendered> run_engine(const Source& source, const Tree& tree, Metadata metadata,
+                              const RenderRequest& request, const Context& context) {
+    MIST_TRY(wasm::Module module, load_engine(tree.engine->name));
+    MIST_TRY(const std::unique_ptr<abi::Guest> guest, abi::open(std::move(module)));
     MIST_TRY_VOID(refuse_unmet_needs(metadata, source.reference));
     metadata.needs_release = metadata.needs_release || names_the_revision(tree.files);
-    MIST_TRY(const Value input, engine_document(*tree.engine, source.archive, metadata, request));
+    MIST_TRY(const Value input,
+             engine_document(*tree.engine, packed_chart(tree.files) != nullptr, metadata, request));
     MIST_TRY(wasm::FileTree files, wasm::FileTree::make(tree.files));
     abi::RunOptions run{
         {request.clock, request.seed, std::make_shared<const wasm::FileTree>(std::move(files))},
@@ -319,24 +373,7 @@ struct Renderer::Impl {
     inspection.engine = tree.engine->name;
     MIST_TRY(const crypto::Digest digest, options.engines.digest(tree.engine->name));
     inspection.engine_digest = digest.str();
-    MIST_TRY(inspection.metadata, tree_metadata(tree.files, tree.engine, source.name, source.version)
-                                      .in(fmt::format("while reading {}", source.reference)));
-    RenderRequest request;
-    request.release_name = inspection.metadata.name;
-    request.quiet = true;
-    request.user_values = Value::object();
-    request.engine_options = Value::object({{"inspect", true}});
-    request.capabilities = []() -> Result<Capabilities> { return Capabilities{"", {}, true}; };
-    MIST_TRY(const Rendered seen, run_engine(source, tree, request, context));
-    if (!seen.package.is_object()) return inspection;
-    Metadata& metadata = inspection.metadata;
-    const Value* const inputs = seen.package.find("inputs");
-    if (metadata.inputs.is_null() && inputs != nullptr) metadata.inputs = *inputs;
-    if (metadata.description.empty()) metadata.description = seen.package.string_at("description");
-    if (metadata.home.empty()) metadata.home = seen.package.string_at("home");
-    if (metadata.version.empty()) metadata.version = seen.package.string_at("version");
-    if (metadata.name == source.name && !seen.package.string_at("name").empty())
-      metadata.name = seen.package.string_at("name");
+    MIST_TRY(inspection.metadata, metadata_of_tree(source, tree, true, context));
     return inspection;
   }
 

@@ -33,7 +33,6 @@ struct Source {
   /// A WebAssembly module, or files by relative path.
   std::variant<std::string, Files> content;
   std::string engine = {};  ///< what renders files, if the user said so; "yaml": none
-  bool archive = false;     ///< the files were one archive (a chart's .tgz)
 };
 
 struct Capabilities {

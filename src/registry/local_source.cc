@@ -41,7 +41,7 @@ class Walk {
           .with_hint("does a link lead back into the directory?");
     MIST_TRY(const std::vector<DirectoryEntry> entries, files_.list(real));
     for (const DirectoryEntry& entry : entries) {
-      if (entry.name.starts_with('.')) continue;
+      if (is_bookkeeping(entry.name)) continue;
       MIST_TRY_VOID(one(real, prefix + entry.name, entry, depth));
     }
     return {};
@@ -117,13 +117,16 @@ Result<PackageContent> read_local(const FileSystem& files, const Path& path) {
     return error(ErrorKind::Invalid, "{} is neither a file nor a directory", shown(path))
         .with_hint("name a .wasm file, a YAML or JSON file, or a directory");
   const std::string name = path.filename().string();
-  const bool is_manifest =
+  const bool is_file_of_a_tree =
+      name.ends_with(".tgz") ||
       std::ranges::any_of(kManifestEndings, [&](std::string_view end) { return name.ends_with(end); });
-  if (!is_manifest && !name.ends_with(".wasm"))
+  if (!is_file_of_a_tree && !name.ends_with(".wasm"))
     return error(ErrorKind::Invalid, "{} is no kind of package that mistctl knows", shown(path))
-        .with_hint("name a .wasm file, a YAML or JSON file (.yaml, .yml, .json), or a directory");
+        .with_hint(
+            "name a .wasm file, a packed chart (.tgz), a YAML or JSON file (.yaml, .yml, .json), or a "
+            "directory");
   MIST_TRY(std::string bytes, files.read(path, kMaxPackageBytes));
-  if (!is_manifest) return PackageContent(PackageModule{std::move(bytes)});
+  if (!is_file_of_a_tree) return PackageContent(PackageModule{std::move(bytes)});
   TreeBuilder builder(shown(path));
   MIST_TRY_VOID(builder.add(name, std::move(bytes)));
   MIST_TRY(PackageTree tree, std::move(builder).finish());

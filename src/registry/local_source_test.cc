@@ -43,13 +43,19 @@ TEST_F(Local, AManifestIsATreeOfOneFile) {
   EXPECT_EQ(paths_of("m.json"), "m.json ");
 }
 
-TEST_F(Local, ADirectoryIsItsFilesInOrderWithoutHiddenOnes) {
+TEST_F(Local, APackedChartIsATreeOfOneFile) {
+  put("shop-1.0.0.tgz");
+  EXPECT_EQ(paths_of("shop-1.0.0.tgz"), "shop-1.0.0.tgz ");
+}
+
+TEST_F(Local, ADirectoryIsItsFilesInOrderWithoutThoseOfVersionControl) {
   put("d/z.yaml");
   put("d/a/b.yaml");
   put("d/a.yaml");
   put("d/.git/config");
-  put("d/.hidden");
-  EXPECT_EQ(paths_of("d"), "a.yaml a/b.yaml z.yaml ");
+  put("d/a/.svn/entries");
+  put("d/.helmignore");
+  EXPECT_EQ(paths_of("d"), ".helmignore a.yaml a/b.yaml z.yaml ");
 }
 
 TEST_F(Local, LinksAreFollowedWhileTheyStayInside) {

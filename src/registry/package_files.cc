@@ -1,8 +1,10 @@
 #include "registry/package_files.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
+#include "base/text.h"
 #include "registry/reference.h"
 
 namespace mist::registry {
@@ -53,6 +55,13 @@ Result<PackageTree> PackageTree::decode(std::string_view text) {
     text.remove_prefix(path_size + size);
   }
   return std::move(builder).finish();
+}
+
+bool is_bookkeeping(std::string_view path) {
+  constexpr std::array<std::string_view, 4> kNames{".git", ".hg", ".svn", ".bzr"};
+  return std::ranges::any_of(split(path, '/'), [&](std::string_view segment) {
+    return std::ranges::find(kNames, segment) != kNames.end();
+  });
 }
 
 crypto::Digest digest_of(const PackageContent& content) {

@@ -45,6 +45,10 @@ struct PackageModule {
 
 using PackageContent = std::variant<PackageModule, PackageTree>;
 
+/// True for what version control keeps beside the files (a segment .git, .hg, .svn, .bzr): no part of a
+/// package.
+bool is_bookkeeping(std::string_view path);
+
 /// SHA-256 of the module's bytes, or of the tree's canonical text.
 crypto::Digest digest_of(const PackageContent& content);
 
