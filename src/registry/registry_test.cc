@@ -73,7 +73,8 @@ TEST_P(GitRegistryOfBothKinds, FetchesADirectory) {
   const auto fetched = fetch("r/web:1.0.0");
   ASSERT_TRUE(fetched.ok()) << fetched.error().to_line();
   PackageTree expected;
-  expected.files = {{"Chart.yaml", "name: web"}, {"empty.txt", ""}, {"templates/x.yaml", "a: b"}};
+  expected.files = {
+      {".helmignore", ""}, {"Chart.yaml", "name: web"}, {"empty.txt", ""}, {"templates/x.yaml", "a: b"}};
   EXPECT_EQ(fetched->content, PackageContent(expected));
   EXPECT_EQ(fetched->digest, digest_of(expected));
   const auto again = fetch("r/web:1.0.0");
