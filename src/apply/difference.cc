@@ -93,6 +93,10 @@ constexpr std::array kKnownDefaults{
     KnownDefault{"spec", "volumeMode", R"("Filesystem")"},
     KnownDefault{"roleRef", "apiGroup", R"("rbac.authorization.k8s.io")"},
     KnownDefault{"metadata", "creationTimestamp", "null"},
+    KnownDefault{"exactly", "allocationMode", R"("ExactCount")"},
+    KnownDefault{"exactly", "count", "1"},
+    KnownDefault{"firstAvailable", "allocationMode", R"("ExactCount")"},
+    KnownDefault{"firstAvailable", "count", "1"},
 };
 
 bool known_default(std::string_view parent, const Value::Member& member) {

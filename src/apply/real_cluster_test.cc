@@ -355,7 +355,10 @@ spec:
     devices:
       requests:
       - {name: a, exactly: {deviceClassName: a.example.com, count: 2, selectors: [], tolerations: []}}
-      - {name: b, firstAvailable: [{name: c, deviceClassName: c.example.com, allocationMode: All}]}
+      - name: b
+        firstAvailable:
+        - {name: c, deviceClassName: c.example.com, allocationMode: All}
+        - {name: d, deviceClassName: d.example.com}
       constraints: []
       config: []
 )",
