@@ -100,7 +100,7 @@ Result<package::Source> fetch_package(World& world, std::string_view reference, 
   MIST_TRY(config::Paths paths, paths_of(world));
   registry::Registries registries({world.files, world.processes, *world.events, std::move(paths)});
   MIST_TRY(const registry::PackageRef parsed, registries.parse(reference));
-  MIST_TRY(registry::Fetched fetched, registries.fetch(parsed, world.context));
+  MIST_TRY(registry::Fetched fetched, registries.fetch(parsed, world.context, engine));
   package::Source source;
   source.reference = fetched.resolved.display();
   std::tie(source.name, source.version) = name_and_version(fetched.resolved);

@@ -22,6 +22,7 @@ struct Mark {
   std::string_view engine;
 };
 constexpr std::array kMarks{
+    Mark{".mistletoe/kustomize.json", "kustomize"},  // with bases above it: src/registry/kustomization.h
     Mark{"Chart.yaml", "helm"},
     Mark{"kustomization.yaml", "kustomize"},
     Mark{"kustomization.yml", "kustomize"},

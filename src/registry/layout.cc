@@ -168,6 +168,13 @@ Status PackageIndex::refuse_links_above(std::string_view path) const {
   }
 }
 
+bool PackageIndex::is_directory(std::string_view path) const {
+  if (path.empty()) return !entries_.empty();
+  const std::string prefix = std::string(path) + '/';
+  const auto first = std::ranges::lower_bound(entries_, prefix, {}, &TreeEntry::path);
+  return first != entries_.end() && first->path.starts_with(prefix);
+}
+
 Located PackageIndex::located_tree(std::string_view directory) const {
   Located located{.is_tree = true, .path = std::string(directory), .entries = {}, .object = {}};
   const std::string prefix = directory.empty() ? std::string() : std::string(directory) + '/';

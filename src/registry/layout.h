@@ -36,6 +36,7 @@ struct Located {
   std::string path;                ///< of the module, or of the directory
   std::vector<TreeEntry> entries;  ///< the module, or every file below the directory
   std::string object;              ///< names the content: changes exactly when an entry does
+  bool chosen = false;             ///< entries were named one by one, so all of them count
 };
 
 class PackageIndex {
@@ -54,8 +55,12 @@ class PackageIndex {
   /// Any file or directory, for git+https references. An empty path is the root. Errors as find.
   Result<Located> find_path(std::string_view path) const;
 
- private:
+  /// Null if there is no file of that path.
   const TreeEntry* entry_at(std::string_view path) const;
+  /// True if a file lies below it.
+  bool is_directory(std::string_view path) const;
+
+ private:
   Located located_tree(std::string_view directory) const;
   Status refuse_links_above(std::string_view path) const;
 

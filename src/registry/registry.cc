@@ -6,10 +6,12 @@
 #include "base/text.h"
 #include "config/redact.h"
 #include "registry/git.h"
+#include "registry/kustomization.h"
 #include "registry/local_source.h"
 #include "registry/package_cache.h"
 #include "registry/pin_store.h"
 #include "registry/registry_view.h"
+#include "registry/snapshot_files.h"
 #include "registry/snapshot_store.h"
 
 namespace mist::registry {
@@ -53,6 +55,20 @@ Path working_directory() {
 
 Status accept_anything(const Snapshot&) { return {}; }
 
+// What is rendered in another way is all files of the directory.
+bool may_be_kustomize(std::string_view engine) { return engine.empty() || engine == "kustomize"; }
+
+Result<PackageContent> read_from(const SnapshotStore& store, const Snapshot& snapshot,
+                                 const PackageIndex& index, const Located& located, bool may_be_kustomize,
+                                 const Context& context) {
+  if (!located.is_tree || !may_be_kustomize) return store.read(snapshot, located, context);
+  const SnapshotFiles files(store, snapshot, index, context);
+  MIST_TRY(const bool is_one, is_kustomization(files, located.path));
+  if (!is_one) return store.read(snapshot, located, context);
+  MIST_TRY(PackageTree tree, read_kustomization(files, located.path));
+  return PackageContent(std::move(tree));
+}
+
 }  // namespace
 
 class Registries::Impl {
@@ -77,9 +93,9 @@ class Registries::Impl {
     return open_view(*registry, world_.paths, world_.files, git_, world_.events);
   }
 
-  Result<Fetched> fetch(const RegistryRef& reference, const Context& context) const;
-  Result<Fetched> fetch(const GitRef& reference, const Context& context) const;
-  Result<Fetched> fetch(const LocalRef& reference, const Context& context) const;
+  Result<Fetched> fetch(const RegistryRef& reference, const Context& context, std::string_view engine) const;
+  Result<Fetched> fetch(const GitRef& reference, const Context& context, std::string_view engine) const;
+  Result<Fetched> fetch(const LocalRef& reference, const Context& context, std::string_view engine) const;
 
   /// Holds a new state of a registry against everything that was read from it before.
   Status check_pins(const std::string& registry, const RegistryState& state, ChangedVersions changed,
@@ -121,7 +137,8 @@ class Registries::Impl {
   PinStore pins_;
 };
 
-Result<Fetched> Registries::Impl::fetch(const RegistryRef& reference, const Context& context) const {
+Result<Fetched> Registries::Impl::fetch(const RegistryRef& reference, const Context& context,
+                                        std::string_view) const {
   MIST_TRY(const std::unique_ptr<RegistryView> view, open(reference.registry));
   const std::string key = pin_key(reference);
   MIST_TRY(const std::optional<Pin> pin, pins_.find(reference.registry, key));
@@ -146,7 +163,8 @@ Result<Fetched> Registries::Impl::fetch(const RegistryRef& reference, const Cont
   return Fetched{std::move(read.content), digest, PackageRef(reference), std::move(read.origin)};
 }
 
-Result<Fetched> Registries::Impl::fetch(const GitRef& reference, const Context& context) const {
+Result<Fetched> Registries::Impl::fetch(const GitRef& reference, const Context& context,
+                                        std::string_view engine) const {
   const std::string name(kGitName);
   const std::string key = pin_key(reference);
   std::optional<Pin> pin;
@@ -179,7 +197,8 @@ Result<Fetched> Registries::Impl::fetch(const GitRef& reference, const Context& 
   MIST_TRY(
       const Located located,
       index.find_path(reference.path).in(fmt::format("while reading {}", PackageRef(reference).display())));
-  MIST_TRY(PackageContent content, store.read(*snapshot, located, context));
+  MIST_TRY(PackageContent content,
+           read_from(store, *snapshot, index, located, may_be_kustomize(engine), context));
   const crypto::Digest digest = digest_of(content);
   MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, digest));
   GitRef resolved = reference;
@@ -199,14 +218,24 @@ Result<Fetched> Registries::Impl::fetch(const GitRef& reference, const Context& 
   return Fetched{std::move(content), digest, PackageRef(std::move(resolved)), origin};
 }
 
-Result<Fetched> Registries::Impl::fetch(const LocalRef& reference, const Context& context) const {
+Result<Fetched> Registries::Impl::fetch(const LocalRef& reference, const Context& context,
+                                        std::string_view engine) const {
   MIST_TRY_VOID(context.check());
   PackageRef resolved = PackageRef(reference).anchored(working_directory());
   const Path& path = std::get<LocalRef>(resolved.form()).path;
-  MIST_TRY(PackageContent content, read_local(world_.files, reference.path));
-  const crypto::Digest digest = digest_of(content);
+  std::optional<PackageTree> kustomization;
+  if (may_be_kustomize(engine) && world_.files.is_directory(reference.path)) {
+    MIST_TRY(kustomization, read_local_kustomization(world_.files, reference.path, working_directory()));
+  }
+  std::optional<PackageContent> content;
+  if (kustomization) {
+    content = *std::move(kustomization);
+  } else {
+    MIST_TRY(content, read_local(world_.files, reference.path));
+  }
+  const crypto::Digest digest = digest_of(*content);
   std::string origin = path.string();
-  return Fetched{std::move(content), digest, std::move(resolved), std::move(origin)};
+  return Fetched{*std::move(content), digest, std::move(resolved), std::move(origin)};
 }
 
 Status Registries::Impl::record(const std::string& registry, const std::optional<Pin>& known, Pin pin) const {
@@ -303,8 +332,9 @@ Result<PackageRef> Registries::parse(std::string_view text) const {
   return reference;
 }
 
-Result<Fetched> Registries::fetch(const PackageRef& reference, const Context& context) {
-  return std::visit([&](const auto& form) { return impl_->fetch(form, context); }, reference.form());
+Result<Fetched> Registries::fetch(const PackageRef& reference, const Context& context,
+                                  std::string_view engine) {
+  return std::visit([&](const auto& form) { return impl_->fetch(form, context, engine); }, reference.form());
 }
 
 Result<std::vector<std::string>> Registries::list_versions(const std::string& registry,

@@ -71,8 +71,9 @@ class Registries {
   /// The package. A version that isn't in the local snapshot is looked for once more after an update. Errors:
   /// NotFound (registry, package or version; names what there is and what is nearest), Conflict (these bytes
   /// aren't what that version or `@sha256:` says; both digests named), Invalid (no package, links, too
-  /// large), Retryable, Forbidden, Timeout (the remote), Cancelled.
-  Result<Fetched> fetch(const PackageRef& reference, const Context& context);
+  /// large), Retryable, Forbidden, Timeout (the remote), Cancelled. `engine` is what will render it, if the
+  /// user said so: it decides what belongs to a directory.
+  Result<Fetched> fetch(const PackageRef& reference, const Context& context, std::string_view engine = {});
 
   /// Ascending. Reads the snapshot; the network only when there is none yet. Errors: NotFound and as fetch.
   Result<std::vector<std::string>> list_versions(const std::string& registry, const std::string& path,

@@ -309,7 +309,7 @@ Result<PackageTree> SnapshotStore::read_tree(const Snapshot& snapshot, const Loc
   for (const TreeEntry& entry : located.entries) {
     std::string_view name = entry.path;
     if (!located.path.empty()) name.remove_prefix(located.path.size() + 1);
-    if (is_bookkeeping(name)) continue;
+    if (!located.chosen && is_bookkeeping(name)) continue;
     if (entry.type != EntryType::File)
       return error(ErrorKind::Invalid, "{} is a {}, and those are not followed", escape_controls(entry.path),
                    entry.type == EntryType::Symlink ? "symbolic link" : "submodule")

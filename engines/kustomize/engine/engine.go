@@ -18,12 +18,30 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 )
 
-// The input document (kind MistInput), as far as this engine looks at it.
+// The input document (kind MistInput), as far as this engine looks at it; its options: optionsOf.
 type input struct {
-	Data   map[string]any `json:"data"`
-	Engine struct {
-		Options options `json:"options"`
-	} `json:"engine"`
+	Data map[string]any `json:"data"`
+}
+
+// optionsFile is what the host adds to a package: options that belong to it, and are kept and moved with it.
+const optionsFile = ".mistletoe/kustomize.json"
+
+// optionsOf are the package's, and over them those of this run.
+func optionsOf(tree *Tree, document []byte) (options, error) {
+	var given struct {
+		Engine struct {
+			Options options `json:"options"`
+		} `json:"engine"`
+	}
+	if text, ok := tree.file(optionsFile); ok {
+		if err := json.Unmarshal(text, &given.Engine.Options); err != nil {
+			return options{}, fmt.Errorf("%s can't be read: %w", optionsFile, err)
+		}
+	}
+	if err := json.Unmarshal(document, &given); err != nil {
+		return options{}, fmt.Errorf("the options of the engine can't be read: %w", err)
+	}
+	return given.Engine.Options, nil
 }
 
 type options struct {
@@ -102,13 +120,16 @@ func generate(tree *Tree, document []byte) (data resultData) {
 	if err := decoder.Decode(&in); err != nil {
 		return failure("the input document can't be read: "+err.Error(), nil)
 	}
-	options := in.Engine.Options
+	options, err := optionsOf(tree, document)
+	if err != nil {
+		return failure(err.Error(), nil)
+	}
 	root, err := cleanRoot(options.Root)
 	if err != nil {
 		return failure(err.Error(), nil)
 	}
 	if options.Inspect {
-		return inspect(in, root)
+		return inspect(in, root) // of a kustomization at the top, the host knows the name
 	}
 	if refused := refuseValues(in.Data); refused != "" {
 		return failure(refused, nil)
@@ -160,20 +181,18 @@ func build(tree *Tree, root string, options options) resultData {
 	if err := tree.mountRemotes(options.Remotes); err != nil {
 		return failure(err.Error(), nil)
 	}
+	network := http.DefaultTransport
 	http.DefaultTransport = &remoteFiles{tree: tree, known: options.Remotes, missing: missing}
+	defer func() { http.DefaultTransport = network }()
 	if tree.namesSchema() {
 		// A schema of the package's own replaces the one that Prepare has read.
 		openapi.ResetOpenAPI()
 	}
 
-	resources, err := krusty.MakeKustomizer(options.kustomize()).Run(tree, path.Join(TreeMount, root))
+	text, err := kustomize(tree, root, options)
 	if found := missing.list(); len(found) > 0 {
 		return resultData{Result: "Ok", Missing: found}
 	}
-	if err != nil {
-		return explain(tree, root, err)
-	}
-	text, err := resources.AsYaml()
 	if err != nil {
 		return explain(tree, root, err)
 	}
@@ -183,6 +202,20 @@ func build(tree *Tree, root string, options options) resultData {
 		data.Print = &printed
 	}
 	return data
+}
+
+// kustomize is `kustomize build`. What stands in for something missing may make it panic as well as fail.
+func kustomize(tree *Tree, root string, options options) (text []byte, err error) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			err = fmt.Errorf("kustomize gave up unexpectedly: %v", problem)
+		}
+	}()
+	resources, err := krusty.MakeKustomizer(options.kustomize()).Run(tree, path.Join(TreeMount, root))
+	if err != nil {
+		return nil, err
+	}
+	return resources.AsYaml()
 }
 
 // namesSchema says whether a kustomization of the package may have the field `openapi`.

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/kustomize/kyaml/openapi"
 )
 
 const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n"
@@ -35,6 +37,20 @@ func TestBuildsAnOverlayWhoseBaseLiesAboveIt(t *testing.T) {
 	}
 	if got := run(t, tree, `{"name":"shop"}`, `"root":"overlays/prod"`); got.Print != nil {
 		t.Error("prints unasked")
+	}
+}
+
+func TestThePackageCarriesItsOptions(t *testing.T) {
+	tree := treeWith(t, map[string]string{
+		".mistletoe/kustomize.json": `{"root":"a"}`,
+		"a/kustomization.yaml":      "configMapGenerator: [{name: in-a}]\n",
+		"b/kustomization.yaml":      "configMapGenerator: [{name: in-b}]\n",
+	})
+	if got := run(t, tree, `{"name":"x"}`, `"print":true`); !strings.Contains(got.Files[outputFile], "in-a") || got.Print == nil {
+		t.Errorf("got %+v", got)
+	}
+	if got := run(t, tree, `{"name":"x"}`, `"root":"b"`); !strings.Contains(got.Files[outputFile], "in-b") {
+		t.Errorf("the run's options don't come first: %+v", got)
 	}
 }
 
@@ -130,7 +146,18 @@ func TestSaysWhatIsMissingUntilNothingIs(t *testing.T) {
 	}
 }
 
+func TestWhatStandsInForAMissingFileBreaksNothing(t *testing.T) {
+	t.Cleanup(openapi.ResetOpenAPI)
+	tree := treeWith(t, map[string]string{
+		"kustomization.yaml": "resources: [s.yaml]\nopenapi: {path: https://example.com/schema.json}\n", "s.yaml": configMap,
+	})
+	if got := run(t, tree, `{"name":"x"}`, ""); len(got.Missing) != 1 || got.Missing[0].URL != "https://example.com/schema.json" {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestAPackageCanReplaceTheSchemaThatPrepareRead(t *testing.T) {
+	t.Cleanup(openapi.ResetOpenAPI)
 	Prepare()
 	files := map[string]string{
 		"kustomization.yaml": "resources: [d.yaml]\npatches: [{path: p.yaml}]\n",

@@ -1,0 +1,360 @@
+#include "registry/kustomization.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/text.h"
+#include "encoding/json.h"
+#include "encoding/yaml.h"
+#include "registry/local_source.h"
+
+namespace mist::registry {
+namespace {
+
+using encoding::Value;
+
+constexpr std::array<std::string_view, 3> kNames{"kustomization.yaml", "kustomization.yml", "Kustomization"};
+constexpr std::string_view kChart = "Chart.yaml";
+constexpr std::string_view kPackage = "mistletoe.yaml";
+constexpr std::size_t kMaxKustomizations = 1000;
+constexpr std::size_t kMaxPath = 4096;
+
+// Fields of a kustomization whose items are directories, or files.
+constexpr std::array<std::string_view, 6> kBases{"resources",  "bases",        "components",
+                                                 "generators", "transformers", "validators"};
+// Those of them whose files configure something, and so name files in turn.
+constexpr std::array<std::string_view, 3> kPlugins{"generators", "transformers", "validators"};
+// Fields that hold nothing but names of files: one outside of the kustomization's directory is a mistake.
+constexpr std::array<std::string_view, 8> kFiles{
+    "path", "files", "envs", "env", "crds", "configurations", "valuesFile", "patchesStrategicMerge"};
+
+bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+std::string joined(const std::string& directory, std::string_view name) {
+  return directory.empty() ? std::string(name) : fmt::format("{}/{}", directory, name);
+}
+
+bool is_below(std::string_view path, std::string_view directory) {
+  return directory.empty() || path == directory ||
+         (path.starts_with(directory) && path[directory.size()] == '/');
+}
+
+// Nothing if it leads above the top.
+std::optional<std::string> resolved(const std::string& directory, std::string_view name) {
+  std::string path = (Path(directory) / Path(name)).lexically_normal().generic_string();
+  while (path.ends_with('/')) path.pop_back();
+  if (path == ".") path.clear();
+  if (path == ".." || path.starts_with("../")) return std::nullopt;
+  return path;
+}
+
+std::string parent_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string::npos ? std::string() : path.substr(0, slash);
+}
+
+std::string common_parent(const std::string& a, const std::string& b) {
+  std::string shared = a;
+  while (!is_below(b, shared)) shared = parent_of(shared);
+  return shared;
+}
+
+std::string shown(std::string_view path) { return path.empty() ? "." : escape_controls(path); }
+
+// A text that can't be parsed names nothing; the engine says what is wrong with it.
+std::vector<Value> documents_of(std::string_view text) {
+  return encoding::parse_yaml_documents(text).value_or(std::vector<Value>());
+}
+
+class Reader {
+ public:
+  explicit Reader(const KustomizationSource& source) : source_(source) {}
+
+  Result<PackageTree> read(const std::string& root) {
+    enter(root);
+    while (!pending_.empty()) {
+      const std::vector<std::string> directories = std::exchange(pending_, {});
+      MIST_TRY(const std::vector<NamedFile> kustomizations, find(directories));
+      MIST_TRY(const std::vector<std::string> texts, source_.read(kustomizations));
+      for (std::size_t i = 0; i < texts.size(); ++i) {
+        MIST_TRY_VOID(kustomization(kustomizations[i], texts[i]));
+        contents_[kustomizations[i].path] = texts[i];
+      }
+      MIST_TRY_VOID(plugins());
+    }
+    if (const std::string package = joined(root, kPackage); source_.is_file(package)) named_[package] = root;
+    MIST_TRY_VOID(read_named());
+    return tree(root);
+  }
+
+ private:
+  // A text of which we know where it stands.
+  struct Place {
+    std::string directory;
+    std::string file;
+    std::string_view text;
+  };
+
+  void enter(const std::string& directory) {
+    if (seen_.insert(directory).second) pending_.push_back(directory);
+  }
+
+  // All of the three names that there are: with two, the engine says so.
+  Result<std::vector<NamedFile>> find(const std::vector<std::string>& directories) const {
+    if (seen_.size() > kMaxKustomizations)
+      return error(ErrorKind::Invalid, "the kustomization needs more than {} others", kMaxKustomizations)
+          .with_hint("is this the right directory?");
+    std::vector<NamedFile> found;
+    for (const std::string& directory : directories) {
+      MIST_TRY_VOID(source_.check_directory(directory));
+      for (const std::string_view name : kNames) {
+        std::string path = joined(directory, name);
+        if (source_.is_file(path)) found.push_back({std::move(path), directory});
+      }
+    }
+    return found;
+  }
+
+  Status kustomization(const NamedFile& file, const std::string& text) {
+    const Place place{file.directory, file.path, text};
+    for (const Value& document : documents_of(text)) {
+      if (!document.is_object()) continue;
+      for (const Value::Member& member : document.as_object()) {
+        if (is_one_of(member.key, kBases) && member.value.is_array()) {
+          const bool configures = is_one_of(member.key, kPlugins);
+          for (const Value& item : member.value.as_array()) MIST_TRY_VOID(base(place, item, configures));
+        }
+        MIST_TRY_VOID(names(place, member.value, is_one_of(member.key, kFiles)));
+      }
+    }
+    return {};
+  }
+
+  // An item of `resources` and its kin: a directory is entered, a file is taken as any that is named.
+  Status base(const Place& place, const Value& item, bool configures) {
+    if (!item.is_string() || !may_be_path(item.as_string())) return {};
+    const std::string& name = item.as_string();
+    const std::optional<std::string> path = resolved(place.directory, name);
+    if (!path)
+      return at(place, item,
+                error(ErrorKind::Invalid, "{} names {}, which is outside of {}", place.file,
+                      escape_controls(name), source_.top()))
+          .with_hint(
+              "bases are looked for in the git work tree; without git, below the directory in which mistctl "
+              "was started: start it further up, and name the package from there");
+    if (source_.is_directory(*path)) {
+      if (std::ranges::none_of(kNames,
+                               [&](std::string_view each) { return source_.is_file(joined(*path, each)); }))
+        return at(place, item,
+                  error(ErrorKind::Invalid, "{} names {}, a directory without a kustomization.yaml",
+                        place.file, escape_controls(name)))
+            .with_hint("name the files in it, or give it a kustomization.yaml that does");
+      enter(*path);
+      return {};
+    }
+    if (!source_.is_file(*path)) return {};
+    if (!is_below(*path, place.directory)) return outside(place, item);
+    if (configures) plugins_.push_back({*path, place.directory});
+    return {};
+  }
+
+  Status names(const Place& place, const Value& value, bool only_files) {
+    if (value.is_string()) return name(place, value, only_files);
+    if (value.is_array()) {
+      for (const Value& item : value.as_array()) MIST_TRY_VOID(names(place, item, only_files));
+    } else if (value.is_object()) {
+      for (const Value::Member& member : value.as_object())
+        MIST_TRY_VOID(names(place, member.value, is_one_of(member.key, kFiles)));
+    }
+    return {};
+  }
+
+  Status name(const Place& place, const Value& value, bool only_files) {
+    const std::string_view text = value.as_string();
+    if (text.find('\n') != std::string_view::npos) {
+      // A patch or a generator written in place.
+      for (const Value& document : documents_of(text))
+        if (!document.is_string()) MIST_TRY_VOID(names({place.directory, place.file, {}}, document, false));
+      return {};
+    }
+    // Generators write KEY=FILE.
+    for (const std::string_view each : {text, text.substr(text.find('=') + 1)}) {
+      if (!may_be_path(each)) continue;
+      const std::optional<std::string> path = resolved(place.directory, each);
+      if (!path || !source_.is_file(*path)) continue;
+      if (is_below(*path, place.directory))
+        named_[*path] = place.directory;
+      else if (only_files && !place.text.empty())
+        return outside(place, value);
+    }
+    return {};
+  }
+
+  // What generators and transformers are configured with names files too.
+  Status plugins() {
+    const std::vector<NamedFile> files = std::exchange(plugins_, {});
+    MIST_TRY(const std::vector<std::string> texts, source_.read(files));
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      for (const Value& document : documents_of(texts[i]))
+        MIST_TRY_VOID(names({files[i].directory, files[i].path, texts[i]}, document, false));
+      contents_[files[i].path] = texts[i];
+    }
+    return {};
+  }
+
+  static bool may_be_path(std::string_view text) {
+    return !text.empty() && text.size() <= kMaxPath && text.front() != '/' &&
+           text.find("://") == std::string_view::npos && text.find('\0') == std::string_view::npos &&
+           text.find('\n') == std::string_view::npos;
+  }
+
+  static Error outside(const Place& place, const Value& item) {
+    return at(place, item,
+              error(ErrorKind::Invalid, "{} names {}, a file outside of {}", place.file,
+                    escape_controls(item.as_string()), shown(place.directory)))
+        .with_hint(
+            "a kustomization reads files in or below its own directory only: move the file, or give it a "
+            "kustomization.yaml and name that directory as a resource");
+  }
+
+  static Error at(const Place& place, const Value& item, Error failure) {
+    const encoding::Position position = item.position();
+    SourceLocation where{place.file, position.line, position.column, {}};
+    const auto lines = split(place.text, '\n');
+    if (position.line > 0 && position.line <= lines.size() && is_valid_utf8(lines[position.line - 1]))
+      where.excerpt = lines[position.line - 1];
+    failure.where = std::move(where);
+    return failure;
+  }
+
+  Status read_named() {
+    std::vector<NamedFile> wanted;
+    for (const auto& [path, directory] : named_)
+      if (!contents_.contains(path)) wanted.push_back({path, directory});
+    MIST_TRY(std::vector<std::string> texts, source_.read(wanted));
+    for (std::size_t i = 0; i < texts.size(); ++i) contents_[wanted[i].path] = std::move(texts[i]);
+    return {};
+  }
+
+  Result<PackageTree> tree(const std::string& root) {
+    std::string top = root;
+    for (const auto& [path, text] : contents_) top = common_parent(top, parent_of(path));
+    const auto below_top = [&](const std::string& path) {
+      return top.empty() ? path : path.substr(std::min(path.size(), top.size() + 1));
+    };
+    TreeBuilder builder(fmt::format("the kustomization {}", shown(root)));
+    const std::string package = joined(root, kPackage);
+    for (auto& [path, text] : contents_) {
+      MIST_TRY_VOID(builder.add(path == package ? std::string(kPackage) : below_top(path), std::move(text)));
+    }
+    if (const std::string at = below_top(root); !at.empty())
+      MIST_TRY_VOID(builder.add(std::string(kKustomizeOptions),
+                                encoding::to_json(Value::object({{"root", at}})) + "\n"));
+    return std::move(builder).finish();
+  }
+
+  const KustomizationSource& source_;
+  std::vector<std::string> pending_;
+  std::set<std::string> seen_;                   // directories
+  std::map<std::string, std::string> named_;     // file → directory of the kustomization that names it
+  std::vector<NamedFile> plugins_;               // not yet looked into
+  std::map<std::string, std::string> contents_;  // by path
+};
+
+class LocalFiles final : public KustomizationSource {
+ public:
+  LocalFiles(const FileSystem& files, Path top, std::string name)
+      : files_(files), top_(std::move(top)), name_(std::move(name)) {}
+
+  bool is_file(const std::string& path) const override {
+    std::error_code failed;
+    return std::filesystem::is_regular_file(top_ / path, failed);
+  }
+  bool is_directory(const std::string& path) const override { return files_.is_directory(top_ / path); }
+
+  Status check_directory(const std::string& directory) const override {
+    MIST_TRY(const Path real, real_path_inside(top_, top_ / directory));
+    const Path written = (top_ / directory).lexically_normal();
+    if (real == written || real / "" == written) return {};
+    return error(ErrorKind::Invalid, "{} is a link to {}", escape_controls(written.string()),
+                 escape_controls(real.string()))
+        .with_hint("name the directory itself: paths in a kustomization count from where it really is");
+  }
+
+  Result<std::vector<std::string>> read(const std::vector<NamedFile>& files) const override {
+    std::vector<std::string> texts;
+    std::uint64_t room = kMaxPackageBytes;
+    for (const NamedFile& file : files) {
+      MIST_TRY(std::string text, read_inside(files_, top_ / file.directory, top_ / file.path, room));
+      room -= text.size();
+      texts.push_back(std::move(text));
+    }
+    return texts;
+  }
+
+  std::string top() const override { return name_; }
+
+ private:
+  const FileSystem& files_;
+  Path top_;
+  std::string name_;
+};
+
+// Where bases may lie, and what that is for people.
+std::pair<Path, std::string> boundary_of(const FileSystem& files, const Path& directory,
+                                         const Path& working_directory) {
+  for (Path above = directory;; above = above.parent_path()) {
+    if (files.exists(above / ".git"))
+      return {above, fmt::format("the git work tree {}", escape_controls(above.string()))};
+    if (above == above.parent_path()) break;
+  }
+  std::error_code failed;
+  const Path here = std::filesystem::canonical(working_directory, failed);
+  if (!failed && is_below(directory.generic_string(), here.generic_string()) && here.has_relative_path())
+    return {here, fmt::format("the working directory {}", escape_controls(here.string()))};
+  return {directory, fmt::format("the package {}", escape_controls(directory.string()))};
+}
+
+}  // namespace
+
+Result<bool> is_kustomization(const KustomizationSource& source, const std::string& directory) {
+  if (source.is_file(joined(directory, kChart))) return false;
+  if (std::ranges::none_of(kNames,
+                           [&](std::string_view name) { return source.is_file(joined(directory, name)); }))
+    return false;
+  const std::string package = joined(directory, kPackage);
+  if (!source.is_file(package)) return true;
+  MIST_TRY(const std::vector<std::string> texts, source.read({{package, directory}}));
+  for (const Value& document : documents_of(texts.front())) {
+    const std::string_view engine = document.string_at({"spec", "engine"});
+    return engine.empty() || engine == "kustomize";
+  }
+  return true;
+}
+
+Result<PackageTree> read_kustomization(const KustomizationSource& source, const std::string& root) {
+  return Reader(source).read(root);
+}
+
+Result<std::optional<PackageTree>> read_local_kustomization(const FileSystem& files, const Path& directory,
+                                                            const Path& working_directory) {
+  std::error_code failed;
+  const Path real = std::filesystem::canonical(directory, failed);
+  if (failed) return errno_error("read", directory, failed.value());
+  auto [top, name] = boundary_of(files, real, working_directory);
+  const LocalFiles source(files, top, std::move(name));
+  const Path relative = real.lexically_relative(top);
+  const std::string root = relative == "." ? std::string() : relative.generic_string();
+  MIST_TRY(const bool is_one, is_kustomization(source, root));
+  if (!is_one) return std::optional<PackageTree>();
+  MIST_TRY(PackageTree tree, read_kustomization(source, root));
+  return std::optional(std::move(tree));
+}
+
+}  // namespace mist::registry

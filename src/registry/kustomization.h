@@ -1,0 +1,64 @@
+#pragma once
+// Which files a Kustomize directory consists of. Its bases may lie anywhere around it, and a file counts if a
+// kustomization names it, hidden or not. So it isn't the tree of one directory: its kustomizations are read,
+// and every file that one of them names below its own directory is taken, and every directory that one names
+// as a base, a component or a generator, with its kustomization, and so on. What is taken that way is all
+// that kustomize would read, so a digest of it changes exactly when something did that can matter.
+//
+// Nothing is interpreted: any text in a kustomization that is the path of a file counts as its name. Whether
+// the kustomization makes sense, the engine says, in its sandbox (engines/kustomize).
+//
+// Pure functions over a KustomizationSource; any thread.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fs.h"
+#include "base/result.h"
+#include "registry/package_files.h"
+
+namespace mist::registry {
+
+/// The engine's options inside of a package: `{"root": DIRECTORY}`, where the kustomization to build isn't at
+/// the top.
+inline constexpr std::string_view kKustomizeOptions = ".mistletoe/kustomize.json";
+
+/// A file below the top, and the directory whose kustomization names it.
+struct NamedFile {
+  std::string path;
+  std::string directory;
+};
+
+/// What kustomizations are read from. Paths are relative to its top and normal; "" is the top.
+class KustomizationSource {
+ public:
+  virtual ~KustomizationSource() = default;
+  virtual bool is_file(const std::string& path) const = 0;
+  virtual bool is_directory(const std::string& path) const = 0;
+  /// Invalid when `directory` is a link to another: paths in it would mean something else.
+  virtual Status check_directory(const std::string& directory) const = 0;
+  /// Contents, in the order of `files`. Invalid when one is a link out of its directory, or beyond a bound.
+  virtual Result<std::vector<std::string>> read(const std::vector<NamedFile>& files) const = 0;
+  /// What the top is, for people: "the git work tree /home/me/shop".
+  virtual std::string top() const = 0;
+};
+
+/// True if the directory has a file that makes it a kustomization, and neither a Chart.yaml nor a
+/// mistletoe.yaml which says that it is something else.
+Result<bool> is_kustomization(const KustomizationSource& source, const std::string& directory);
+
+/// The kustomization in `root` with all it needs. The paths of the tree begin below the deepest directory
+/// that holds all of it; kKustomizeOptions says where `root` is there. A mistletoe.yaml of `root` comes to
+/// the top. Errors: Invalid (a base outside of the source or without a kustomization, a file outside of its
+/// kustomization's directory; each with the line that names it), of the source.
+Result<PackageTree> read_kustomization(const KustomizationSource& source, const std::string& root);
+
+/// A directory on this machine. Bases are looked for up to the top of the git work tree that it is in;
+/// without git, up to the working directory if that is above it; else in it alone. Nothing for a directory
+/// that isn't a kustomization. Errors as read_kustomization.
+Result<std::optional<PackageTree>> read_local_kustomization(const FileSystem& files, const Path& directory,
+                                                            const Path& working_directory);
+
+}  // namespace mist::registry

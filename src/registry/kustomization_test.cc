@@ -1,0 +1,164 @@
+#include "registry/kustomization.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "registry/git_fixture.h"
+
+namespace mist::registry {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string listing(const PackageTree& tree) {
+  std::string text;
+  for (const PackageFile& file : tree.files) text += file.path + " ";
+  return text;
+}
+
+class LocalKustomization : public ::testing::Test {
+ protected:
+  void put(const std::string& path, std::string_view text = "x: y\n") {
+    ASSERT_TRUE(files.write(temp.path() / path, text, {.durable = false}).ok());
+  }
+  void work_tree(const std::string& path = "") {
+    std::filesystem::create_directories(temp.path() / path / ".git");
+  }
+  Result<std::optional<PackageTree>> read(const std::string& path, const std::string& from = "elsewhere") {
+    std::filesystem::create_directories(temp.path() / from);
+    return read_local_kustomization(files, temp.path() / path, temp.path() / from);
+  }
+  std::string paths(const std::string& path, const std::string& from = "elsewhere") {
+    const auto tree = read(path, from);
+    if (!tree) return "error: " + tree.error().to_line();
+    return *tree ? listing(**tree) : "none";
+  }
+
+  mist::testing::TempDir temp;
+  HostFileSystem files;
+};
+
+TEST_F(LocalKustomization, ConsistsOfWhatItNamesAndOfItsBases) {
+  work_tree();
+  put("app/base/kustomization.yaml",
+      "resources: [deployment.yaml, crds/]\nconfigMapGenerator:\n"
+      "- {name: c, files: [key=conf/app.ini], envs: [.env]}\n");
+  put("app/base/deployment.yaml");
+  put("app/base/conf/app.ini");
+  put("app/base/.env");
+  put("app/base/README.md");
+  put("app/base/crds/kustomization.yml", "resources: [a.yaml]\n");
+  put("app/base/crds/a.yaml");
+  put("app/parts/tls/Kustomization", "kind: Component\npatches: [{path: p.yaml}]\n");
+  put("app/parts/tls/p.yaml");
+  put("app/overlays/prod/kustomization.yaml",
+      "resources: [../../base]\ncomponents: [../../parts/tls]\npatches:\n- path: ./p.yaml\n");
+  put("app/overlays/prod/p.yaml");
+  put("app/overlays/prod/mistletoe.yaml", "kind: MistPackage\n");
+  put("app/overlays/dev/kustomization.yaml");
+  EXPECT_EQ(
+      paths("app/overlays/prod"),
+      ".mistletoe/kustomize.json base/.env base/conf/app.ini base/crds/a.yaml base/crds/kustomization.yml "
+      "base/deployment.yaml base/kustomization.yaml mistletoe.yaml overlays/prod/kustomization.yaml "
+      "overlays/prod/p.yaml parts/tls/Kustomization parts/tls/p.yaml ");
+  EXPECT_EQ((*read("app/overlays/prod"))->files[0].bytes, "{\"root\":\"overlays/prod\"}\n");
+  // Without anything above it, nothing need be said of where it is.
+  EXPECT_EQ(paths("app/base"),
+            ".env conf/app.ini crds/a.yaml crds/kustomization.yml deployment.yaml "
+            "kustomization.yaml ");
+}
+
+TEST_F(LocalKustomization, PluginsNameFilesInTheirConfigurationAndInPlace) {
+  put("k/kustomization.yaml",
+      "generators: [g.yaml]\ntransformers:\n- |\n  kind: PatchTransformer\n  path: p.yaml\n");
+  put("k/g.yaml", "kind: ConfigMapGenerator\nfiles: [a.txt]\n");
+  put("k/a.txt", "p.txt");
+  put("k/p.yaml");
+  put("k/p.txt");
+  EXPECT_EQ(paths("k"), "a.txt g.yaml kustomization.yaml p.yaml ");
+}
+
+TEST_F(LocalKustomization, BasesEndAtTheWorkTreeOrTheWorkingDirectory) {
+  put("a/base/kustomization.yaml", "namePrefix: x\n");
+  put("a/o/kustomization.yaml", "resources:\n- ../base\n");
+  const std::string all = ".mistletoe/kustomize.json base/kustomization.yaml o/kustomization.yaml ";
+  EXPECT_EQ(paths("a/o", "a"), all);
+  EXPECT_THAT(paths("a/o"),
+              AllOf(HasSubstr("kustomization.yaml names ../base"), HasSubstr("outside of the package")));
+  work_tree("a/o");
+  EXPECT_THAT(paths("a/o", "a"), HasSubstr("outside of the git work tree"));
+  std::filesystem::remove_all(temp.path() / "a/o/.git");
+  work_tree("a");
+  EXPECT_EQ(paths("a/o"), all);
+  const auto refused = [&] {
+    work_tree("a/o");
+    return read("a/o").error();
+  }();
+  ASSERT_TRUE(refused.where);
+  EXPECT_EQ(refused.where->line, 2U);
+  EXPECT_EQ(refused.where->excerpt, "- ../base");
+}
+
+TEST_F(LocalKustomization, NoFileOutsideOfItsDirectoryIsEverRead) {
+  work_tree();
+  put("secret", "s3cret");
+  put("o/kustomization.yaml", "resources: [../secret]\n");
+  EXPECT_THAT(paths("o"), HasSubstr("../secret, a file outside of o"));
+  put("o/kustomization.yaml", "configMapGenerator: [{name: c, files: [k=../secret]}]\n");
+  EXPECT_THAT(paths("o"), HasSubstr("k=../secret, a file outside of o"));
+  put("o/kustomization.yaml", "namePrefix: ../secret\nresources: [/etc/hostname, link]\n");
+  EXPECT_EQ(paths("o"), "kustomization.yaml ");
+  std::filesystem::create_symlink("../secret", temp.path() / "o/link");
+  EXPECT_THAT(paths("o"), HasSubstr("leads out of"));
+  put("o/kustomization.yaml", "resources: [linked]\n");
+  put("real/kustomization.yaml", "namePrefix: x\n");
+  std::filesystem::create_symlink("../real", temp.path() / "o/linked");
+  EXPECT_THAT(paths("o"), HasSubstr("is a link to"));
+  put("o/kustomization.yaml", "resources:\n- ../empty\n");
+  std::filesystem::create_directories(temp.path() / "empty");
+  EXPECT_THAT(paths("o"), HasSubstr("../empty, a directory without a kustomization.yaml"));
+}
+
+TEST_F(LocalKustomization, CirclesEndAndWrongYamlIsLeftToTheEngine) {
+  work_tree();
+  put("a/kustomization.yaml", "resources: [../b]\n");
+  put("b/kustomization.yaml", "resources: [../a, ../c]\n");
+  put("c/kustomization.yaml", "resources: [\n");
+  EXPECT_EQ(paths("a"),
+            ".mistletoe/kustomize.json a/kustomization.yaml b/kustomization.yaml c/kustomization.yaml ");
+}
+
+TEST_F(LocalKustomization, OthersAreNone) {
+  put("yaml/a.yaml");
+  put("chart/Chart.yaml");
+  put("chart/kustomization.yaml");
+  put("other/kustomization.yaml");
+  put("other/mistletoe.yaml", "kind: MistPackage\nspec: {engine: jinja}\n");
+  for (const char* each : {"yaml", "chart", "other"}) EXPECT_EQ(paths(each), "none");
+}
+
+class GitKustomization : public testing::RegistryWorld {};
+
+TEST_F(GitKustomization, BasesComeFromTheRepository) {
+  upstream.put("base/kustomization.yaml",
+               "resources: [a.yaml]\nsecretGenerator: [{name: s, envs: [.env]}]\n");
+  upstream.put("base/a.yaml", "kind: A\n");
+  upstream.put("base/.env", "k=v\n");
+  upstream.put("base/unused.yaml", "kind: B\n");
+  upstream.put("overlays/prod/kustomization.yaml", "resources: [../../base]\n");
+  upstream.commit();
+  const auto fetched = fetch(fmt::format("git+{}//overlays/prod", upstream.url()));
+  ASSERT_TRUE(fetched.ok()) << fetched.error().to_line();
+  EXPECT_EQ(listing(std::get<PackageTree>(fetched->content)),
+            ".mistletoe/kustomize.json base/.env base/a.yaml base/kustomization.yaml "
+            "overlays/prod/kustomization.yaml ");
+  // A user who wants the files themselves gets the directory.
+  const auto plain = PackageRef::parse(fmt::format("git+{}//base", upstream.url()));
+  const auto all = open().fetch(*plain, Context(), "yaml");
+  ASSERT_TRUE(all.ok()) << all.error().to_line();
+  EXPECT_EQ(listing(std::get<PackageTree>(all->content)), ".env a.yaml kustomization.yaml unused.yaml ");
+}
+
+}  // namespace
+}  // namespace mist::registry
