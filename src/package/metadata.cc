@@ -11,8 +11,9 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kTopMembers{"apiVersion", "kind", "metadata", "spec"};
 constexpr std::array<std::string_view, 3> kMetadataMembers{"name", "labels", "annotations"};
-constexpr std::array<std::string_view, 9> kSpecMembers{
-    "version", "description", "home", "maintainers", "inputs", "exports", "dependencies", "needs", "engine"};
+constexpr std::array<std::string_view, 10> kSpecMembers{
+    "version", "description",  "home",  "maintainers", "inputs",
+    "exports", "dependencies", "needs", "engine",      "engineOptions"};
 constexpr std::array<std::string_view, 3> kDependencyMembers{"name", "package", "version"};
 constexpr std::array<std::string_view, 2> kNeedsMembers{"clusterRead", "release"};
 constexpr std::array<std::string_view, 2> kVersions{"mistletoe.dev/v1alpha1", "mistletoe.dev/v1"};
@@ -70,6 +71,8 @@ Status read_spec(const Reader& reader, const Value& spec, Metadata& metadata) {
   MIST_TRY_VOID(reader.text(spec, "description", kPath, metadata.description));
   MIST_TRY_VOID(reader.text(spec, "home", kPath, metadata.home));
   MIST_TRY_VOID(reader.text(spec, "engine", kPath, metadata.engine));
+  // What they mean is the engine's business; it finds them in the file.
+  MIST_TRY_VOID(reader.object(spec, "engineOptions", kPath));
   MIST_TRY_VOID(reader.texts(spec, "maintainers", kPath, metadata.maintainers));
   // A schema may be `true` or `false` too.
   if (const Value* inputs = spec.find("inputs")) metadata.inputs = *inputs;

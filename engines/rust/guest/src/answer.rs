@@ -1,0 +1,141 @@
+//! What an engine tells the host.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::package::Package;
+
+/// A place in a file of the package; lines and columns count from 1, columns in characters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    pub file: String,
+    pub line: Option<usize>,
+    pub column: Option<usize>,
+}
+
+impl Place {
+    pub fn file(file: impl Into<String>) -> Self {
+        Self { file: file.into(), ..Self::default() }
+    }
+
+    pub fn at(file: impl Into<String>, line: usize, column: usize) -> Self {
+        Self { file: file.into(), line: Some(line), column: Some(column) }
+    }
+
+    /// Where byte `offset` of `text` is.
+    pub fn of_offset(file: impl Into<String>, text: &str, offset: usize) -> Self {
+        let before = &text.as_bytes()[..offset.min(text.len())];
+        let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        Self::at(file, line, String::from_utf8_lossy(&before[start..]).chars().count() + 1)
+    }
+}
+
+/// Why a package doesn't render: the library's words in full, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    pub message: String,
+    pub place: Option<Place>,
+}
+
+impl Failure {
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), place: None }
+    }
+
+    #[must_use]
+    pub fn at(mut self, place: Place) -> Self {
+        self.place = Some(place);
+        self
+    }
+}
+
+/// Kubernetes YAML by the path of the file that it was made from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rendered {
+    pub files: BTreeMap<String, String>,
+    /// Shown to the user at the end of an install.
+    pub message: Option<String>,
+}
+
+/// What a call is answered with.
+pub enum Answer {
+    Rendered(Rendered),
+    Described(Box<Package>),
+    Failed(Failure),
+}
+
+impl From<Failure> for Answer {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl Answer {
+    /// The MistResult, a line of JSON.
+    pub fn to_line(&self) -> String {
+        let mut line =
+            json!({ "apiVersion": "mistletoe.dev/v1", "kind": "MistResult", "data": self.data() }).to_string();
+        line.push('\n');
+        line
+    }
+
+    fn data(&self) -> Value {
+        match self {
+            Self::Rendered(rendered) => {
+                let mut data = json!({ "result": "Ok", "files": rendered.files });
+                if let Some(message) = &rendered.message {
+                    data["message"] = json!(message);
+                }
+                data
+            }
+            Self::Described(package) => json!({ "result": "Ok", "package": package.to_json() }),
+            Self::Failed(failure) => {
+                let mut data = json!({ "result": "Err", "message": failure.message });
+                if let Some(place) = &failure.place {
+                    data["where"] = where_of(place);
+                }
+                data
+            }
+        }
+    }
+}
+
+fn where_of(place: &Place) -> Value {
+    let mut found = json!({ "file": place.file });
+    for (key, number) in [("line", place.line), ("column", place.column)] {
+        if let Some(number) = number {
+            found[key] = json!(number);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_results_as_the_abi_says() {
+        let rendered = Rendered { files: BTreeMap::from([("a.yaml".into(), "x".into())]), message: Some("hi".into()) };
+        assert_eq!(
+            Answer::Rendered(rendered).to_line(),
+            "{\"apiVersion\":\"mistletoe.dev/v1\",\"kind\":\"MistResult\",\
+             \"data\":{\"result\":\"Ok\",\"files\":{\"a.yaml\":\"x\"},\"message\":\"hi\"}}\n"
+        );
+    }
+
+    #[test]
+    fn leaves_out_what_is_not_known_of_a_place() {
+        let line = Answer::from(Failure::new("no").at(Place::file("a.yaml"))).to_line();
+        assert!(line.contains(r#""message":"no","where":{"file":"a.yaml"}}"#), "{line}");
+    }
+
+    #[test]
+    fn finds_lines_and_columns_in_characters() {
+        assert_eq!(Place::of_offset("f", "aé\nüx", 0), Place::at("f", 1, 1));
+        assert_eq!(Place::of_offset("f", "aé\nüx", 6), Place::at("f", 2, 2));
+        assert_eq!(Place::of_offset("f", "a", 99), Place::at("f", 1, 2));
+    }
+}
