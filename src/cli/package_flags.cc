@@ -133,6 +133,10 @@ Result<std::unique_ptr<package::Renderer>> open_renderer(const Invocation& invoc
   if (!invocation.has("limit-memory")) options.engine_limits.memory_bytes = kEngineMemory;
   options.stack_bytes = static_cast<std::size_t>(invocation.number("limit-stack")) << 10;
   if (invocation.has("limit-stack")) options.engine_stack_bytes = options.stack_bytes;
+  if (!invocation.enabled("no-render-cache")) {
+    options.render_cache = paths.renders();
+    options.random = &world.random;
+  }
   options.engines = package::EngineStore(paths.engines, world.build.engines);
   return std::make_unique<package::Renderer>(std::move(options), *world.events);
 }

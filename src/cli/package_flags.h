@@ -80,6 +80,7 @@ inline constexpr Flag kSandboxFlagList[] = {
      .value = "COUNT",
      .help = "Requests that a package may make to its host",
      .fallback = "10000"},
+    {.name = "no-render-cache", .help = "Run the package even if the same render is known already"},
 };
 inline constexpr FlagGroup kSandboxFlags{"Sandbox flags", kSandboxFlagList};
 

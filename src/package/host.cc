@@ -63,10 +63,16 @@ Result<Value> Host::answer(std::string_view operation, const Value& request) {
       failure.hint = fmt::format("did you mean {}?", near);
     return failure;
   }
-  MIST_TRY(Value answer, found->answer(*this, request));
-  if (found->recorded) {
-    const crypto::Digest digest = digest_of(request, answer);
-    if (known_.insert(digest).second) exchanges_.push_back({std::string(operation), digest});
+  auto answer = found->answer(*this, request);
+  if (!found->recorded) return answer;
+  if (!answer.ok()) {
+    repeatable_ = false;
+    return answer;
+  }
+  const crypto::Digest digest = digest_of(request, *answer);
+  if (known_.insert(digest).second) {
+    exchanges_.push_back({std::string(operation), digest});
+    questions_.push_back(request);
   }
   return answer;
 }
@@ -102,8 +108,20 @@ Result<Value> Host::log(const Value& request) {
   if (lines_ > kMostLines) return Value::object();
   std::string text = without_secrets(message->as_string(), secrets_);
   if (text.size() > kLongestLine) text = text.substr(0, kLongestLine) + " …";
-  events_.message({level->level, fmt::format("package: {}", escape_controls(text))});
+  shown_.push_back({level->level, fmt::format("package: {}", escape_controls(text))});
+  events_.message({shown_.back().level, shown_.back().text});
   return Value::object();
+}
+
+std::vector<crypto::Digest> Host::answers() const {
+  std::vector<crypto::Digest> digests;
+  digests.reserve(exchanges_.size());
+  for (const Exchange& exchange : exchanges_) digests.push_back(exchange.digest);
+  return digests;
+}
+
+void Host::show(const std::vector<LoggedLine>& lines) {
+  for (const LoggedLine& line : lines) events_.message({line.level, line.text});
 }
 
 Result<Value> Host::random_stream(const Value& request) {

@@ -12,6 +12,7 @@
 #include "abi/abi.h"
 #include "base/event.h"
 #include "crypto/digest.h"
+#include "package/render_cache.h"
 #include "package/secrets.h"
 
 namespace mist::package {
@@ -32,6 +33,18 @@ class Host final : public abi::HostServices {
 
   /// `events` hears the log lines and outlives this.
   Host(SecretScope scope, EventSink& events) : scope_(std::move(scope)), events_(events) {}
+
+  /// The recorded questions, in the order of their first time: whoever asks them again and gets the same
+  /// answers may take the same render.
+  const std::vector<Value>& questions() const { return questions_; }
+  /// False if a question that would have been recorded got an error: that render can't be repeated.
+  bool repeatable() const { return repeatable_; }
+  /// The digests of what it answered to them.
+  std::vector<crypto::Digest> answers() const;
+  /// What the guest told its user, as it was shown.
+  const std::vector<LoggedLine>& lines() const { return shown_; }
+  /// Shows what a guest told earlier.
+  void show(const std::vector<LoggedLine>& lines);
 
   /// For World::stream: what random.stream switches.
   std::shared_ptr<const std::string> stream() const { return stream_; }
@@ -54,6 +67,9 @@ class Host final : public abi::HostServices {
   std::map<std::string, SecretRequest> asked_;   // by the secret's name
   std::map<std::string, SecretString> secrets_;  // by name: what was answered
   std::vector<Exchange> exchanges_;
+  std::vector<Value> questions_;  // of exchanges_
+  std::vector<LoggedLine> shown_;
+  bool repeatable_ = true;
   std::set<crypto::Digest> known_;  // of exchanges_
   std::size_t lines_ = 0;
   std::shared_ptr<std::string> stream_ = std::make_shared<std::string>();

@@ -151,6 +151,18 @@ class LazyRuntime {
   std::optional<wasm::Runtime> runtime_;  // guarded by mutex_ until made; then any thread
 };
 
+// What else an output depends on: the clock, whom secrets are for, and limits, since another run may not end
+// within others.
+std::string settings_of(const abi::RunOptions& run, const SecretScope& scope) {
+  const wasm::Limits& limits = run.limits;
+  std::string text = fmt::format("{} {} {} {} {} {} {}\n", run.world.wall_clock.time_since_epoch().count(),
+                                 limits.memory_bytes, limits.guest_time.count(), limits.output_bytes,
+                                 limits.table_elements, limits.requests, run.exact_numbers);
+  text += fmt::format("{}\n{}\n", scope.package, scope.install);
+  for (const auto& [name, count] : scope.rotations) text += fmt::format("{}={}\n", name, count);
+  return text;
+}
+
 wasm::RuntimeOptions for_packages(const RendererOptions& options) {
   wasm::RuntimeOptions runtime;
   runtime.cache_directory = options.code_cache;
@@ -176,12 +188,16 @@ struct Renderer::Impl {
       : options(std::move(given)),
         events(sink),
         packages(for_packages(options), sink),
-        engines(for_engines(options), sink) {}
+        engines(for_engines(options), sink) {
+    if (!options.render_cache.empty() && options.random != nullptr)
+      renders.emplace(options.render_cache, options.render_cache_bytes, *options.random);
+  }
 
   RendererOptions options;
   EventSink& events;
   LazyRuntime packages;
   LazyRuntime engines;
+  std::optional<RenderCache> renders;
 
   Result<std::unique_ptr<abi::Guest>> open(const Source& source, const std::string& module) {
     MIST_TRY(wasm::Runtime* const runtime, packages.start());
@@ -206,17 +222,51 @@ struct Renderer::Impl {
     return metadata;
   }
 
-  // What a guest needs for one render, and what becomes of its output.
-  Result<Rendered> generate(const abi::Guest& guest, const Source& source, const Value& input,
-                            Metadata metadata, abi::RunOptions run, const RenderRequest& request) {
-    const SecretScope scope{request.seed, metadata.name, request.release_name, request.rotations};
-    run.world.seed = unnamed_seed(scope);
-    NullEventSink nobody;
-    Host host(scope, request.quiet ? nobody : events);
+  // What the same render gave earlier. Afterwards `host` has answered what it asked.
+  std::optional<abi::Output> known_output(const RenderParts& parts, Host& host) {
+    if (!renders) return std::nullopt;
+    const auto ask = [&](const Value& request) { return host.answer(request.string_at("op"), request); };
+    std::optional<CachedRender> cached = renders->find(parts, ask, [&] { return host.answers(); });
+    if (!cached) return std::nullopt;
+    host.show(cached->lines);
+    return std::move(cached->output);
+  }
+
+  Result<abi::Output> new_output(const abi::Guest& guest, const RenderParts& parts, const Value& input,
+                                 abi::RunOptions run, Host& host) {
     run.host = &host;
     run.world.stream = host.stream();
+    MIST_TRY(abi::Output output, guest.generate(input, run));
+    if (renders && host.repeatable()) {
+      CachedRender render{output, host.lines()};
+      render.output.log.clear();
+      renders->store(parts, host.questions(), host.answers(), render);
+    }
+    return output;
+  }
+
+  // What a guest needs for one render, and what becomes of its output. `code` and `files` are digests.
+  Result<Rendered> generate(const abi::Guest& guest, const Source& source, std::string_view code,
+                            std::string_view files, const Value& input, Metadata metadata,
+                            abi::RunOptions run, const RenderRequest& request) {
+    const SecretScope scope{request.seed, metadata.name, request.release_name, request.rotations};
+    run.world.seed = unnamed_seed(scope);
     run.subject = source.reference;
-    auto generated = guest.generate(input, run);
+    NullEventSink nobody;
+    EventSink& audience = request.quiet ? nobody : events;
+    const std::string document = encoding::to_json(input, encoding::JsonStyle::Exact);
+    const std::string settings = settings_of(run, scope);
+    const RenderParts parts{request.seed, code, files, document, settings};
+    std::optional<Host> answering(std::in_place, scope, audience);
+    Result<abi::Output> generated = error(ErrorKind::Internal, "nothing was rendered");
+    if (auto known = known_output(parts, *answering)) {
+      generated = *std::move(known);
+    } else {
+      // What was asked in vain isn't what the guest asks now.
+      answering.emplace(scope, audience);
+      generated = new_output(guest, parts, input, std::move(run), *answering);
+    }
+    Host& host = *answering;
     if (!generated.ok())
       return without_secrets(std::move(generated).error(), host.secrets())
           .with_frame(fmt::format("while rendering {}", source.reference));
@@ -251,7 +301,8 @@ struct Renderer::Impl {
     MIST_TRY_VOID(refuse_unmet_needs(metadata, source.reference));
     MIST_TRY(const Value input,
              engine_document(engine, metadata.labels.contains(std::string(kPackedLabel)), metadata, request));
-    auto rendered = generate(*guest, source, input, std::move(metadata), std::move(run), request);
+    auto rendered =
+        generate(*guest, source, source.digest, "", input, std::move(metadata), std::move(run), request);
     if (rendered.ok()) rendered->engine = engine.name;
     return rendered;
   }
@@ -291,7 +342,7 @@ struct Renderer::Impl {
     MIST_TRY(Metadata metadata, metadata_of(source, *guest, run));
     MIST_TRY_VOID(refuse_unmet_needs(metadata, source.reference));
     MIST_TRY(const Value input, input_document(*guest, metadata, request));
-    return generate(*guest, source, input, std::move(metadata), std::move(run), request);
+    return generate(*guest, source, source.digest, "", input, std::move(metadata), std::move(run), request);
   }
 
   // Nobody but the engine can look into a packed chart.
@@ -359,7 +410,9 @@ struct Renderer::Impl {
         options.engine_limits,
         context};
     run.exact_numbers = true;
-    auto rendered = generate(*guest, source, input, std::move(metadata), std::move(run), request);
+    MIST_TRY(const crypto::Digest code, options.engines.digest(tree.engine->name));
+    auto rendered = generate(*guest, source, code.str(), source.digest, input, std::move(metadata),
+                             std::move(run), request);
     if (rendered.ok())
       rendered->engine = tree.engine->name;
     else

@@ -87,6 +87,9 @@ struct RendererOptions {
   std::size_t engine_stack_bytes = std::size_t{4} << 20;  ///< of an engine's
   EngineStore engines = {};
   bool cache_for_all = false;  ///< everybody may read what is compiled: for an installation
+  Path render_cache = {};      ///< directory of renders; empty: none
+  std::uint64_t render_cache_bytes = RenderCache::kDefaultBytes;
+  Random* random = nullptr;  ///< for sealing renders; outlives the renderer. Null: no render cache
 };
 
 class Renderer {

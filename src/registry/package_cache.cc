@@ -8,10 +8,10 @@
 #include <map>
 #include <string>
 
+#include "base/cache_bound.h"
 #include "base/handle.h"
 #include "base/text.h"
 #include "config/paths.h"
-#include "registry/cache_bound.h"
 
 namespace mist::registry {
 namespace {

@@ -7,9 +7,9 @@
 #include <charconv>
 #include <chrono>
 
+#include "base/cache_bound.h"
 #include "base/text.h"
 #include "config/paths.h"
-#include "registry/cache_bound.h"
 
 namespace mist::registry {
 namespace {

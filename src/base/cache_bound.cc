@@ -1,9 +1,9 @@
-#include "registry/cache_bound.h"
+#include "base/cache_bound.h"
 
 #include <algorithm>
 #include <system_error>
 
-namespace mist::registry {
+namespace mist {
 
 namespace fs = std::filesystem;
 
@@ -40,4 +40,4 @@ std::uint64_t bytes_below(const Path& directory) {
   return total;
 }
 
-}  // namespace mist::registry
+}  // namespace mist

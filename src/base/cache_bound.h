@@ -10,7 +10,7 @@
 
 #include "base/fs.h"
 
-namespace mist::registry {
+namespace mist {
 
 struct CacheEntry {
   Path path;
@@ -32,4 +32,4 @@ void mark_used(const Path& mark);
 /// count.
 std::uint64_t bytes_below(const Path& directory);
 
-}  // namespace mist::registry
+}  // namespace mist

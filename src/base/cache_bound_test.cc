@@ -1,11 +1,11 @@
-#include "registry/cache_bound.h"
+#include "base/cache_bound.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "testing/temp_dir.h"
 
-namespace mist::registry {
+namespace mist {
 namespace {
 
 using ::testing::ElementsAre;
@@ -67,4 +67,4 @@ TEST(CacheBound, BytesAreThoseOfFilesNotOfWhatLinksPointTo) {
 }
 
 }  // namespace
-}  // namespace mist::registry
+}  // namespace mist
