@@ -55,7 +55,12 @@ Result<Kubeconfig> Kubeconfig::load(const KubeconfigFiles& files, const FileSyst
     auto text = fs.read(path, kLargestFile);
     if (!text) {
       if (text.error().kind == ErrorKind::NotFound && !files.must_exist) continue;
-      return std::move(text).error().with_frame("while reading the kubeconfig");
+      const bool missing = text.error().kind == ErrorKind::NotFound;
+      Error failure = std::move(text).error().with_frame("while reading the kubeconfig");
+      if (missing)
+        failure.hint =
+            "give --kubeconfig a file that is there; without it, KUBECONFIG and ~/.kube/config count";
+      return failure;
     }
     MIST_TRY_VOID(KubeconfigReader(path, config).read(*text).in("while reading the kubeconfig"));
     config.files_.push_back(path.string());
@@ -84,6 +89,9 @@ Result<ResolvedContext> Kubeconfig::resolve(const std::string& name) const {
                           name.empty() ? "the current-context " : "the context ", wanted, described_files(),
                           known(contexts))
                         .with_hint(suggestion(wanted, contexts));
+    if (failure.hint.empty())
+      failure.hint = contexts.empty() ? "give --kubeconfig a file that has contexts"
+                                      : fmt::format("use --context {}", contexts.front());
     if (name.empty()) failure.where = current_context_at_;
     return failure;
   }

@@ -124,6 +124,7 @@ TEST_F(KubeconfigTest, NamedFileMustExist) {
   const auto config = Kubeconfig::load(KubeconfigFiles::choose("/nowhere/config", getenv_of({})), fs);
   ASSERT_FALSE(config.ok());
   EXPECT_THAT(config.error().to_line(), HasSubstr("/nowhere/config"));
+  EXPECT_THAT(config.error().hint, HasSubstr("--kubeconfig"));
 }
 
 TEST_F(KubeconfigTest, UnknownContextIsNamedWithTheNearest) {
@@ -132,6 +133,7 @@ TEST_F(KubeconfigTest, UnknownContextIsNamedWithTheNearest) {
   EXPECT_EQ(missing.error().message, fmt::format("the context \"prd\" is not in {}; known: dev, prod",
                                                  (directory.path() / "config").string()));
   EXPECT_EQ(missing.error().hint, "did you mean \"prod\"?");
+  EXPECT_EQ(resolve(kComplete, "something-else").error().hint, "use --context dev");
 }
 
 TEST_F(KubeconfigTest, DanglingNamesAreReportedWithTheirLine) {

@@ -119,7 +119,7 @@ Result<Value> RestClient::exchange(http::Request request, const Asked& asked, co
                 http::kMaybeSent)
               .with_hint("the API server, or a proxy on the way, hangs or is overloaded: try again later");
     return std::move(failure).with_frame(
-        fmt::format("while trying to {} {} on {}", asked.verb, asked.object, asked.server));
+        fmt::format("while trying to {} {} on {}", asked.verb, asked.object, describe()));
   }
   if (const auto date = http::parse_http_date(http::find_header(response->headers, "Date")))
     skew_ = std::chrono::duration_cast<Duration>(*date - world_.clock.now()).count();
@@ -277,7 +277,7 @@ Result<http::Response> RestClient::open_watch(const ResourceInfo& resource, cons
   auto response = transport_->stream(wire, piece, context);
   if (!response)
     return std::move(response).error().with_frame(
-        fmt::format("while trying to {} {} on {}", what.verb, what.object, what.server));
+        fmt::format("while trying to {} {} on {}", what.verb, what.object, describe()));
   const bool secret = about_secrets(what.object);
   for (const std::string& text : warnings_of(response->headers))
     world_.events.warn(fmt::format("{}: {}", what.object, secret ? mask_secret_values(text, {}) : text));
@@ -318,7 +318,7 @@ Status RestClient::pod_log(const std::string& ns, const std::string& pod, const 
   auto response = transport_->stream(wire, piece, bounded);
   if (!response)
     return std::move(response).error().with_frame(
-        fmt::format("while trying to {} {} on {}", what.verb, what.object, what.server));
+        fmt::format("while trying to {} {} on {}", what.verb, what.object, describe()));
   if (response->status < 200 || response->status > 299) return answer_error(*response, what);
   return {};
 }

@@ -213,7 +213,8 @@ TEST_F(RestClientTest, TransportErrorsSayWhatWasTried) {
   web->fail(error(ErrorKind::Retryable, "connection refused"));
   const auto failed = client.get(api, {});
   EXPECT_EQ(failed.error().kind, ErrorKind::Retryable);
-  EXPECT_EQ(failed.error().frames.back(), "while trying to read Deployment shop/api on https://h:6443/base");
+  EXPECT_EQ(failed.error().frames.back(),
+            "while trying to read Deployment shop/api on https://h:6443/base (context dev)");
 }
 
 TEST_F(RestClientTest, SilentServerIsSaidToBeSilent) {

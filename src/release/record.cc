@@ -44,8 +44,18 @@ Result<ReleaseName> ReleaseName::parse(std::string_view text) {
   Error failure = error(ErrorKind::Usage, "\"{}\" is no release name", escape_controls(text));
   failure.because =
       "a name has lower-case letters, digits and '-', begins and ends with a letter or digit, and is at most "
-      "63 "
-      "characters long";
+      "63 characters long";
+  // The nearest that would do: "Web_Shop" → "web-shop".
+  std::string near;
+  for (const char c : text.substr(0, 63)) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    near += upper ? static_cast<char>(c - 'A' + 'a') : plain ? c : '-';
+  }
+  const auto first = near.find_first_not_of('-');
+  near = first == std::string::npos ? "" : near.substr(first, near.find_last_not_of('-') - first + 1);
+  failure.hint =
+      is_dns1123_label(near) ? fmt::format("call it {}", near) : "choose another name, as in web-1";
   return failure;
 }
 

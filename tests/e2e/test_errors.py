@@ -1,5 +1,6 @@
 """What users and clusters get wrong: exit code 1 (2 for the command line), clear words, nothing half-written."""
 import base64
+import json
 
 from harness import check, config_map, contains, equal, kubeconfig_text, secret, test, workload
 
@@ -181,3 +182,49 @@ def nothing_secret_is_ever_printed(t):
     t.run("install", "shop", "-p", package)
     shown = t.run("inspect", "release", "shop", "--show-secrets")
     check(words[3] in shown.out or values[0] in shown.out, "--show-secrets shows them:", shown)
+
+
+@test
+def the_ten_errors_that_everybody_meets(t):
+    """Each says what failed, where, why and what to do, as text and as JSON."""
+    package = t.package("p", config_map("mine"))
+    t.run("install", "web", "-p", package)
+    t.kube.create("ConfigMap", t.ns, {"metadata": {"name": "theirs"}})
+    user, token = t.identity("reader")
+    values = t.file("values.yaml", "web:\n\treplicas: 3\n")
+    nobody = as_user(t, token, "reader")
+    dead = t.file("kubeconfig-dead", kubeconfig_text("https://127.0.0.1:1", {}, namespace=t.ns))
+    t.kube.request("PATCH", t.kube.path("ConfigMap", t.ns, "mine") + "?fieldManager=somebody&force=true",
+                   {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "mine"}, "data": {"key": "other"}},
+                   "application/apply-patch+yaml")
+    conflicting = t.package("conflict", config_map("mine", {"key": "again"}))
+    table = [
+        # command, kubeconfig, what the message names, where and why, what to do
+        (["list", "--context", "nope"], None, ['the context "nope" is not in', "known: c"], ["use --context c"]),
+        (["list", "--kubeconfig", "/nowhere"], None, ["/nowhere", "No such file"], ["--kubeconfig"]),
+        (["install", "shop", "-p", package], nobody, ["secrets", "forbidden", user], ["administrator"]),
+        (["install", "shop", "-n", f"{t.ns}-missing", "-p", package], None, [f"{t.ns}-missing does not exist"],
+         ["--create-namespace"]),
+        (["install", "shop", "-p", "nowhere/a:1.0.0"], None, ["no registry named nowhere"], ["mistctl registry add nowhere"]),
+        (["install", "web", "-p", package], None, [f"release {t.ns}/web exists already"], ["mistctl upgrade web"]),
+        (["status", "shop"], None, [f"release {t.ns}/shop does not exist"], ["mistctl list"]),
+        (["install", "shop", "-p", package, "-f", values], None, ["values.yaml:2:1", "a tab is used"],
+         ["only spaces"]),
+        (["list"], dead, ["nothing listens at 127.0.0.1:1", "connection refused", "(context c)"], ["check that the server runs"]),
+        (["upgrade", "web", "-p", conflicting], None, ["ConfigMap", "mine", ".data.key", "somebody", "00000.yaml:1"],
+         ["--force-conflicts"]),
+        (["install", "shop", "-p", t.package("q", config_map("theirs"))], None,
+         [f"ConfigMap {t.ns}/theirs exists already and belongs to no release", "00000.yaml:1"], ["--adopt"]),
+        (["install", "Web_Shop", "-p", package], None, ['"Web_Shop" is no release name', "lower-case"], ["call it web-shop"]),
+        (["apply-plan", "nowhere.plan"], None, ["nowhere.plan", "No such file"], ["mistctl plan NAME -o nowhere.plan"]),
+    ]
+    for command, kubeconfig, says, hint in table:
+        options = {"kubeconfig": kubeconfig} if kubeconfig else {}
+        text = t.run(*command, code=None, **options)
+        check(text.code in (1, 2) and text.err.count("error: ") == 1, text)
+        contains(text.err, *says)
+        contains(text.err.split("try: ")[-1], *hint)
+        failed = t.run(*command, "-o", "json", code=text.code, **options)
+        error = json.loads(failed.err.strip().splitlines()[-1])["error"]
+        contains(error["hint"], *hint)
+        equal(failed.out, "", "what a failed command prints")

@@ -21,8 +21,14 @@ constexpr Example kExamples[] = {{"mistctl apply-plan web.plan --wait", "What wa
 
 Result<ExitCode> run_apply_plan(const Invocation& invocation, World& world) {
   const std::string file = invocation.argument("FILE");
-  MIST_TRY(const std::string text, world.files.read(file));
-  MIST_TRY(const action::SavedPlan plan, action::saved_plan_from(text, file));
+  auto text = world.files.read(file);
+  if (!text.ok()) {
+    Error failure = std::move(text).error().with_frame("while reading the plan");
+    if (failure.kind == ErrorKind::NotFound)
+      failure.hint = fmt::format("make it with mistctl plan NAME -o {}", file);
+    return failure;
+  }
+  MIST_TRY(const action::SavedPlan plan, action::saved_plan_from(*text, file));
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   action::DeployOptions options = plan.options;
   options.wait = invocation.enabled("wait");
