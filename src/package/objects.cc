@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "encoding/yaml.h"
+#include "package/order_document.h"
 
 namespace mist::package {
 
@@ -71,6 +72,7 @@ void hide_secret(Error& failure, std::string_view text) {
 Result<std::vector<RenderedObject>> parse_objects(const std::map<std::string, std::string>& files,
                                                   EventSink& events) {
   std::vector<RenderedObject> objects;
+  std::vector<std::pair<const std::string*, Value>> orders;  // with the path of its file
   for (const auto& [path, text] : files) {
     encoding::YamlOptions options;
     options.file = path;
@@ -87,6 +89,10 @@ Result<std::vector<RenderedObject>> parse_objects(const std::map<std::string, st
     std::erase_if(documents, [](const Value& document) { return document.is_null(); });
     MIST_TRY(std::vector<Value> flat, apimachinery::flatten_lists(std::move(documents)));
     for (Value& value : flat) {
+      if (is_order_document(value)) {
+        orders.emplace_back(&path, std::move(value));
+        continue;
+      }
       const std::uint32_t line = value.position().line;
       auto object = Object::from_value(std::move(value));
       if (!object.ok()) {
@@ -100,6 +106,15 @@ Result<std::vector<RenderedObject>> parse_objects(const std::map<std::string, st
         return std::move(failure).with_frame("while reading what the package rendered");
       }
       objects.push_back({*std::move(object), path, line});
+    }
+  }
+  // They may name objects of later files.
+  for (const auto& [path, order] : orders) {
+    if (Status declared = declare_order(order, objects); !declared.ok()) {
+      Error failure = std::move(declared).error().with_frame("while reading what the package rendered");
+      failure.where->file = *path;
+      failure.where->excerpt = line_of(files.at(*path), failure.where->line);
+      return failure;
     }
   }
   return objects;

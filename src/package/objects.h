@@ -12,9 +12,9 @@
 namespace mist::package {
 
 /// Files in ascending order of their paths, documents in theirs; lists are flattened, empty documents
-/// dropped. As the ecosystem does, a duplicate key warns and the last one wins. Invalid, with file, line,
-/// column and the line's text: what can't be parsed, or is no object with apiVersion, kind and name. Of a
-/// line that may belong to a Secret only the key is shown.
+/// dropped, MistOrder documents (order_document.h) carried out. As the ecosystem does, a duplicate key warns
+/// and the last one wins. Invalid, with file, line, column and the line's text: what can't be parsed, or is
+/// no object with apiVersion, kind and name. Of a line that may belong to a Secret only the key is shown.
 Result<std::vector<apimachinery::RenderedObject>> parse_objects(
     const std::map<std::string, std::string>& files, EventSink& events);
 

@@ -194,3 +194,31 @@ def the_example_of_the_document_is_true(t):
     t.run("uninstall", "shop", "--yes")
     equal([name for verb, name in writes(t, mark) if verb == "delete"],
           ["deployments/web", "jobs/migrate", "statefulsets/db"])
+
+
+@test
+def a_package_declares_edges_in_a_document_of_its_own(t):
+    order = {"apiVersion": "mistletoe.dev/v1", "kind": "MistOrder", "edges": [
+        {"object": "Deployment/web", "after": ["Job/migrate@ready"]},
+        {"object": "Job/migrate", "after": "ConfigMap/settings", "before": "ConfigMap/last"}]}
+    objects = [workload("Deployment", "web"), config_map("last"), workload("Job", "migrate"), config_map("settings")]
+    package = t.package("p", order, *objects)
+    mark = t.mark()
+    t.run("install", "shop", "-p", package, "--timeout", "60s")
+    written = [name for verb, name in writes(t, mark)]
+    before(written, "configmaps/settings", "jobs/migrate")
+    before(written, "jobs/migrate", "deployments/web")
+    before(written, "jobs/migrate", "configmaps/last")
+    check(t.kube.get("Job", t.ns, "migrate")["status"]["completionTime"] <=
+          t.kube.get("Deployment", t.ns, "web")["metadata"]["creationTimestamp"], "it did not wait for the Job")
+    edges = t.run("graph", "shop", "-o", "json").json["edges"]
+    equal(len([e for e in edges if e["reason"] in ("mistletoe.dev/after", "mistletoe.dev/before")]), 3, edges)
+    mark = t.mark()
+    t.run("uninstall", "shop", "--yes")
+    deleted = [name for verb, name in writes(t, mark) if verb == "delete"]
+    before(deleted, "deployments/web", "jobs/migrate")
+    before(deleted, "jobs/migrate", "configmaps/settings")
+    order["edges"][0]["object"] = "Deployment/wbe"
+    t.refused("install", "shop", "-p", t.package("q", order, *objects),
+              says=["renders no Deployment/wbe", "00000.yaml:", "did you mean Deployment/web?"])
+    equal(t.record("shop"), [], "records of what was refused")

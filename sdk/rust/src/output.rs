@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::yaml;
 
@@ -17,7 +17,11 @@ pub struct MistOutput {
     message: Option<String>,
     files: Vec<(String, String)>,
     exports: Option<Value>,
+    edges: Vec<Value>,
 }
+
+/// Where declared edges are written.
+const ORDER_FILE: &str = "mist-order.yaml";
 
 impl MistOutput {
     /// An output without files.
@@ -72,6 +76,43 @@ impl MistOutput {
         let path = path.into();
         let content = yaml::to_string(object).with_context(|| format!("can't write the file {path}"))?;
         Ok(self.with_file(path, content))
+    }
+
+    /// Declares that `object` comes after `target`: nothing is written to it before `target` is there, and it is removed
+    /// first.
+    ///
+    /// `object` is `KIND[.GROUP]/[NAMESPACE/]NAME` of an object of this output, `target` one in the form of the annotation
+    /// `mistletoe.dev/after`: `KIND/NAME`, with `@ready` behind it to wait until it is ready, `?` if it may be missing, and
+    /// `outside:` in front if it is not part of the release. Declarations are the file `mist-order.yaml`.
+    ///
+    /// ```
+    /// use mistletoe::MistOutput;
+    ///
+    /// let output = MistOutput::new()
+    ///     .after("Deployment/web", "Job/migrate@ready")
+    ///     .after("Job/migrate", "StatefulSet/db@ready");
+    /// assert_eq!(
+    ///     output.file("mist-order.yaml"),
+    ///     Some("apiVersion: mistletoe.dev/v1\nkind: MistOrder\nedges:\n\
+    ///           - after: Job/migrate@ready\n  object: Deployment/web\n\
+    ///           - after: StatefulSet/db@ready\n  object: Job/migrate\n"),
+    /// );
+    /// ```
+    pub fn after(self, object: impl Into<String>, target: impl Into<String>) -> Self {
+        self.with_edge("after", object.into(), target.into())
+    }
+
+    /// Declares that `object` comes before `target`; see [`after`](Self::after).
+    pub fn before(self, object: impl Into<String>, target: impl Into<String>) -> Self {
+        self.with_edge("before", object.into(), target.into())
+    }
+
+    fn with_edge(mut self, direction: &'static str, object: String, target: String) -> Self {
+        self.edges.push(json!({ "object": object, direction: target }));
+        let document = json!({ "apiVersion": "mistletoe.dev/v1", "kind": "MistOrder", "edges": self.edges });
+        // Texts in lists in an object: nothing that can't be written.
+        let content = yaml::to_string(&document).expect("strings can be written as YAML");
+        self.with_file(ORDER_FILE, content)
     }
 
     /// Sets the text that the user sees after the render, such as how to go on.
@@ -138,6 +179,17 @@ mod tests {
         let object = std::collections::BTreeMap::from([(vec![1], 1)]);
         let error = MistOutput::new().with_object("x.yaml", &object).unwrap_err();
         assert!(format!("{error:#}").starts_with("can't write the file x.yaml: "), "{error:#}");
+    }
+
+    #[test]
+    fn declares_edges_in_one_file() {
+        let output = MistOutput::new().after("A/a", "B/b").with_file("a", "1").before("C/x/c", "outside:D/d@absent?");
+        let order: Value = serde_norway::from_str(output.file("mist-order.yaml").unwrap()).unwrap();
+        assert_eq!(
+            order["edges"],
+            json!([{"object": "A/a", "after": "B/b"}, {"object": "C/x/c", "before": "outside:D/d@absent?"}])
+        );
+        assert_eq!(output.files().count(), 2);
     }
 
     #[test]
