@@ -58,14 +58,32 @@ def targets(table):
         ("mix of 60, install and wait, of helm's time", table.ratio("mix", "install", ["helm"]), most(0.6)),
         ("generate, first compile of 1.4 MB, seconds", table.get("processes", "generate, first compile of 1.4 MB", "mistctl", "seconds"),
          most(1.0)),
+        ("engines: small chart, of helm template's time", engine_ratio(table, "small chart", "mistctl", "helm"), most(0.5)),
+        ("… large chart", engine_ratio(table, "large chart", "mistctl", "helm"), most(2)),
+        ("… large chart built into a module", engine_ratio(table, "large chart", "built module", "helm"), most(1.2)),
+        ("… small overlay, of kustomize build's time",
+         engine_ratio(table, "overlay of 4 resources", "mistctl", "kustomize"), most(1)),
+        ("… Nickel file, seconds", table.get("engines", "Nickel file", "mistctl", "seconds"), most(0.006)),
+        ("… any of them with the render cache, seconds", longest(table, "engines", "render cache"), most(0.015)),
+        ("… first use of any engine, seconds", longest(table, "engines", "mistctl", "first use"), most(15)),
     ]
     return [{"what": what, "value": value, "target": text, "met": None if value is None else bool(holds(value))}
             for what, value, (text, holds) in rows]
 
 
+def engine_ratio(table, what, client, peer):
+    ours, theirs = (table.get("engines", what, each, "seconds") for each in (client, peer))
+    return ours / theirs if ours and theirs else None
+
+
+def longest(table, scenario, client, beginning=""):
+    return max((row["seconds"] for (name, what, who), row in table.rows.items()
+                if (name, who) == (scenario, client) and what.startswith(beginning)), default=None)
+
+
 def title(scenario):
     kind, _, milliseconds = scenario.partition("@")
-    name = {"processes": "Whole processes", "yaml": "YAML over one definition of 640 KB, MB/s", "list": "Listing",
+    name = {"processes": "Whole processes", "engines": "Rendering, whole processes", "yaml": "YAML over one definition of 640 KB, MB/s", "list": "Listing",
             "mix": "Mix of 60 objects of 17 kinds, with waiting"}.get(kind, f"{kind} ConfigMap{'s' if kind != '1' else ''}")
     if kind.isdigit():
         name = name.replace(kind, f"{int(kind):,}")

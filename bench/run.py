@@ -3,7 +3,7 @@
     run.py --mistctl PROGRAM --tools DIR --peers DIR --devcluster PROGRAM --big-package FILE --out DIR --document FILE
            [--minutes N] [SCENARIO...]
 
-A scenario is `processes`, `yaml`, `list`, `mix` or a number of ConfigMaps; `mix@20`, `1000@20`: with a round trip of 20 ms.
+A scenario is `processes`, `yaml`, `engines`, `list`, `mix` or a number of ConfigMaps; `mix@20`, `1000@20`: with a round trip of 20 ms.
 Each runs once; then they are repeated, those with targets twice as often, until `--minutes` are used up. The figures are
 medians. Only a run of all scenarios rewrites the results; others print theirs. Nothing here passes or fails: it measures."""
 
@@ -20,16 +20,17 @@ import sys
 import tempfile
 import time
 
+import overlay
 import report
 import workloads
 from clients import VERBS, Floor, Helm, Kubectl, KubectlApplySet, Mistctl, list_commands
 from machine import ControlPlane, Processes, say
 
 HERE = pathlib.Path(__file__).resolve().parent
-DEFAULT = "processes yaml 1000 100 1 mix list 100@20 mix@20 list@20 1000@20"
+DEFAULT = "processes yaml engines 1000 100 1 mix list 100@20 mix@20 list@20 1000@20"
 RELEASES = 1000
 MOST_ROUNDS = 7
-WITH_TARGETS = ("processes", "1000", "mix", "100@20")
+WITH_TARGETS = ("processes", "engines", "1000", "mix", "100@20")
 # Minutes long: once, last, and in a run of everything only what shows the difference.
 SLOW = "1000@20"
 SHORT_VERBS = ("install", "no-op upgrade", "uninstall")
@@ -39,9 +40,9 @@ class Scenario:
     """One thing that is measured, round by round. `samples[what][client]` are its figures, a dictionary for each round."""
 
     def __init__(self, text):
-        found = re.fullmatch(r"(processes|yaml|list|mix|[1-9]\d{0,3})(?:@([1-9]\d?))?", text)
-        if not found or (found[2] and found[1] in ("processes", "yaml")):
-            raise SystemExit(f"bench: '{text}' is no scenario: they are processes, yaml, list, mix and numbers up to 9999 of "
+        found = re.fullmatch(r"(processes|yaml|engines|list|mix|[1-9]\d{0,3})(?:@([1-9]\d?))?", text)
+        if not found or (found[2] and found[1] in ("processes", "yaml", "engines")):
+            raise SystemExit(f"bench: '{text}' is no scenario: they are processes, yaml, engines, list, mix and numbers up to 9999 of "
                              "ConfigMaps; @20 behind one of the last three adds a round trip of 20 ms")
         self.text, self.kind, self.milliseconds = text, found[1], int(found[2] or 0)
         self.rounds, self.seconds, self.short = 0, 0.0, False
@@ -87,6 +88,54 @@ class Bench:
             for line in self.processes.output([self.args.tools / program, crd, "2"]).splitlines():
                 what, speed = line.split()
                 scenario.add("libyaml's events" if what == "events" else what, client, {"mb_per_s": float(speed)})
+
+    def measure_engines(self, scenario):
+        """Each package rendered as a whole process, beside the peer on the same files; first that both print the same."""
+        home = pathlib.Path(self.processes.environment["MIST_HOME_LOCATION"])
+        self.first_use(scenario)
+        for what, peer, format, directory in self.engine_cases():
+            built = self.work / f"{what.replace(' ', '-')}.wasm"
+            native = self.peer_render(peer, directory)
+            ours = [self.args.mistctl, "generate", "bench", "-p", directory, *(("-o", format) if format else ())]
+            if not scenario.rounds:
+                if format and self.processes.output(native) != self.processes.output(ours):
+                    raise SystemExit(f"bench: {peer} and mistctl render {directory} differently")
+                self.processes.run([self.args.mistctl, "package", "build", directory, "-o", built])
+            module = [self.args.mistctl, "generate", "bench", "-p", built, *(("-o", format) if format else ())]
+            shutil.rmtree(home / "cache" / "renders", ignore_errors=True)
+            for client, command in ((peer, native), ("mistctl", [*ours, "--no-render-cache"]),
+                                    ("built module", [*module, "--no-render-cache"]), ("render cache", ours)):
+                self.processes.run(command)
+                scenario.add(what, client, self.processes.run(command))
+
+    def first_use(self, scenario):
+        engines = pathlib.Path(self.args.mistctl).resolve().parent.parent / "share/mistletoe/engines"
+        bare, cache = self.work / "engines", pathlib.Path(self.processes.environment["MIST_HOME_LOCATION"]) / "cache" / "code"
+        if not bare.exists():
+            bare.mkdir()
+            for module in engines.glob("*.wasm"):
+                shutil.copy(module, bare)
+        for module in sorted(bare.glob("*.wasm")):
+            shutil.rmtree(cache, ignore_errors=True)
+            scenario.add(f"first use: compiling {module.stem}", "mistctl",
+                         self.processes.run([self.args.mistctl, "engines", "compile", module.stem],
+                                            extra={"MIST_ENGINES_LOCATION": str(bare)}))
+
+    def engine_cases(self):
+        for size in ("small", "medium", "large"):
+            yield f"{size} chart", "helm", "helm", HERE / "charts" / size
+        for what, resources in (("overlay of 4 resources", 4), ("overlay of 200 resources", 200)):
+            directory = self.work / f"kustomize-{resources}"
+            if not directory.exists():
+                overlay.write(directory, resources)
+            yield what, "kustomize", "kustomize", directory / "overlay"
+        if (self.args.tools / "nickel-native").exists():
+            yield "Nickel file", "nickel", None, HERE / "nickel"
+
+    def peer_render(self, peer, directory):
+        if peer == "nickel":
+            return [self.args.tools / "nickel-native", directory / "main.ncl"]
+        return [self.args.peers / peer, *(("template", "bench") if peer == "helm" else ("build",)), directory]
 
     # --- on a cluster
 
@@ -183,8 +232,8 @@ class Bench:
     def measure(self, scenario):
         began = time.monotonic()
         say(f"{scenario.text}, round {scenario.rounds + 1}")
-        {"processes": self.measure_processes, "yaml": self.measure_yaml, "list": self.measure_list}.get(
-            scenario.kind, self.measure_release)(scenario)
+        {"processes": self.measure_processes, "yaml": self.measure_yaml, "engines": self.measure_engines,
+         "list": self.measure_list}.get(scenario.kind, self.measure_release)(scenario)
         scenario.rounds += 1
         scenario.seconds = max(scenario.seconds if scenario.rounds > 2 else 0.0, time.monotonic() - began)
 

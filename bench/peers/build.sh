@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the peers that bench/run.py compares with, helm and kubectl, from their Go modules into the cache, unless they are
-# there, and prints the directory of the two programs. Progress and errors go to standard error. Safe to run several times
+# Builds the peers that bench/run.py compares with, helm, kubectl and kustomize, from their Go modules into the cache, unless they are
+# there, and prints the directory of the programs. Progress and errors go to standard error. Safe to run several times
 # at once: one builds, the others wait.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -47,6 +47,7 @@ peer() {
 }
 peer helm helm.sh/helm/v4 helm.sh/helm/v4/cmd/helm helm.sh/helm/v4/internal/version.version
 peer kubectl k8s.io/kubectl . k8s.io/component-base/version.gitVersion
+peer kustomize sigs.k8s.io/kustomize/kustomize/v5 sigs.k8s.io/kustomize/kustomize/v5 sigs.k8s.io/kustomize/api/provenance.version
 chmod 755 "$work"
 mv -T "$work" "$out" 2>/dev/null || [ -d "$out" ] || die "can't publish the result as $out"
 # What nobody asked for in two weeks, and what a killed build left.

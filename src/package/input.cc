@@ -11,10 +11,45 @@ bool declares(const Value& schema, std::string_view property) {
   return schema.at_path({"properties", property}) != nullptr;
 }
 
+// Without what `other` has too: where it has an object, only that object's keys go.
+void remove_keys_of(const Value& other, Value& value) {
+  for (const Value::Member& member : other.as_object()) {
+    Value* const mine = value.find(member.key);
+    if (mine == nullptr) continue;
+    if (mine->is_object() && member.value.is_object())
+      remove_keys_of(member.value, *mine);
+    else
+      value.erase(member.key);
+  }
+}
+
+// Nulls stay: the engine takes them as "remove the default".
+void lay_over(Value& value, const Value& other) {
+  for (const Value::Member& member : other.as_object()) {
+    Value* const mine = value.find(member.key);
+    if (mine != nullptr && mine->is_object() && member.value.is_object())
+      lay_over(*mine, member.value);
+    else
+      value.set(member.key, member.value);
+  }
+}
+
 }  // namespace
+
+Value engine_data(const Metadata& metadata, const RenderRequest& request, const Value& checked) {
+  Value data = metadata.inputs.is_object() ? encoding::schema_defaults(metadata.inputs) : Value::object();
+  if (metadata.defaults.is_object()) remove_keys_of(metadata.defaults, data);
+  lay_over(data, request.user_values);
+  // What the host decides.
+  for (const std::string_view key : {"name", "namespace"}) {
+    if (const Value* const value = checked.find(key)) data.set(key, *value);
+  }
+  return data;
+}
 
 Result<Value> input_data(const Metadata& metadata, const RenderRequest& request) {
   Value data = metadata.inputs.is_object() ? encoding::schema_defaults(metadata.inputs) : Value::object();
+  if (metadata.defaults.is_object()) encoding::merge_into(data, metadata.defaults);
   if (const Value* name = request.user_values.find("name");
       name != nullptr && *name != Value(request.release_name)) {
     Error failure =

@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kTopMembers{"apiVersion", "kind", "metadata", "spec"};
 constexpr std::array<std::string_view, 3> kMetadataMembers{"name", "labels", "annotations"};
-constexpr std::array<std::string_view, 10> kSpecMembers{
-    "version", "description",  "home",  "maintainers", "inputs",
-    "exports", "dependencies", "needs", "engine",      "engineOptions"};
+constexpr std::array<std::string_view, 11> kSpecMembers{
+    "version",      "description", "home",   "maintainers",   "inputs",  "exports",
+    "dependencies", "needs",       "engine", "engineOptions", "defaults"};
 constexpr std::array<std::string_view, 3> kDependencyMembers{"name", "package", "version"};
 constexpr std::array<std::string_view, 2> kNeedsMembers{"clusterRead", "release"};
 constexpr std::array<std::string_view, 2> kVersions{"mistletoe.dev/v1alpha1", "mistletoe.dev/v1"};
@@ -72,7 +72,10 @@ Status read_spec(const Reader& reader, const Value& spec, Metadata& metadata) {
   MIST_TRY_VOID(reader.text(spec, "home", kPath, metadata.home));
   MIST_TRY_VOID(reader.text(spec, "engine", kPath, metadata.engine));
   // What they mean is the engine's business; it finds them in the file.
-  MIST_TRY_VOID(reader.object(spec, "engineOptions", kPath));
+  MIST_TRY(const Value* const engine_options, reader.object(spec, "engineOptions", kPath));
+  if (engine_options != nullptr) metadata.engine_options = *engine_options;
+  MIST_TRY(const Value* const defaults, reader.object(spec, "defaults", kPath));
+  if (defaults != nullptr) metadata.defaults = *defaults;
   MIST_TRY_VOID(reader.texts(spec, "maintainers", kPath, metadata.maintainers));
   // A schema may be `true` or `false` too.
   if (const Value* inputs = spec.find("inputs")) metadata.inputs = *inputs;
@@ -153,6 +156,8 @@ Value Metadata::to_value() const {
                                {"description", description},
                                {"home", home},
                                {"engine", engine},
+                               {"engineOptions", engine_options},
+                               {"defaults", defaults},
                                {"maintainers", Value(std::move(people))},
                                {"inputs", inputs},
                                {"exports", exports},

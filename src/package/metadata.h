@@ -31,7 +31,9 @@ struct Metadata {
   std::vector<Dependency> dependencies;
   std::vector<std::string> needs_cluster_read;
   bool needs_release = false;
-  std::string engine;  ///< of a directory: what renders it; empty: seen from its files
+  std::string engine;    ///< of a directory: what renders it; empty: seen from its files
+  Value engine_options;  ///< an object for the engine, as its README says; null: none
+  Value defaults;  ///< of a directory: those that its engine lays under the values (values.yaml); else null
 
   /// From the document. Strict: an unknown member is Invalid, naming it, as are wrong types. `where` is what
   /// the package is called in messages.

@@ -100,6 +100,24 @@ TEST(InputData, HasDefaultsNameAndNamespace) {
   EXPECT_THAT(input_data(metadata, request).error().message, HasSubstr("release's name"));
 }
 
+TEST(EngineData, LeavesDefaultsToTheEngineAndIsCheckedWithThem) {
+  Metadata metadata;
+  metadata.name = "shop";
+  metadata.inputs = yaml(
+      "{type: object, required: [replicas, size], properties: {replicas: {type: integer, default: 1},"
+      " size: {type: string}, more: {type: object, properties: {a: {default: 1}, b: {default: 2}}}}}");
+  metadata.defaults = yaml("{replicas: 3, size: big, more: {a: 9}}");
+  RenderRequest request;
+  request.release_name = "web";
+  request.user_values = yaml("{more: {a: null}}");
+  const auto checked = input_data(metadata, request);
+  ASSERT_TRUE(checked.ok()) << checked.error().to_line();
+  EXPECT_EQ(*checked, yaml("{replicas: 3, more: {b: 2}, size: big, name: web}"));
+  EXPECT_EQ(engine_data(metadata, request, *checked), yaml("{more: {b: 2, a: null}, name: web}"));
+  request.user_values = yaml("{size: null}");
+  EXPECT_THAT(input_data(metadata, request).error().because, HasSubstr("size"));
+}
+
 TEST(ParseObjects, KeepsFileAndLineAndFlattensLists) {
   NullEventSink events;
   const auto objects = parse_objects({{"b.yaml",

@@ -434,7 +434,8 @@ struct Renderer::Impl {
                                        const RenderRequest& request) {
     Value data = request.user_values;
     if (engine.values == EngineValues::Input) {
-      MIST_TRY(data, input_data(metadata, request));
+      MIST_TRY(const Value checked, input_data(metadata, request));
+      data = engine_data(metadata, request, checked);
     }
     Value release = Value::object({{"name", request.release_name}, {"namespace", request.release_namespace}});
     if (metadata.needs_release) {

@@ -9,6 +9,8 @@ namespace {
 
 constexpr std::string_view kChartFile = "Chart.yaml";
 constexpr std::string_view kSchemaFile = "values.schema.json";
+constexpr std::string_view kValuesFile = "values.yaml";
+constexpr std::string_view kKpmFile = "K3.yaml";
 
 const std::string* file_of(const Files& files, std::string_view name) {
   const auto found = files.find(std::string(name));
@@ -42,6 +44,23 @@ Result<Metadata> chart_metadata(const std::string& text) {
   return metadata;
 }
 
+// What engines lay under the user's values: K3.yaml's, over them those of values.yaml.
+Result<Value> defaults_of(const Files& files) {
+  Value defaults;
+  if (const std::string* const text = file_of(files, kKpmFile)) {
+    MIST_TRY(const Value document, parse(*text, kKpmFile));
+    const Value* const values = document.is_object() ? document.find("values") : nullptr;
+    if (values != nullptr && values->is_object()) defaults = *values;
+  }
+  if (const std::string* const text = file_of(files, kValuesFile)) {
+    MIST_TRY(Value values, parse(*text, kValuesFile));
+    if (!values.is_object()) return defaults;
+    if (!defaults.is_object()) return values;
+    encoding::merge_into(defaults, values);
+  }
+  return defaults;
+}
+
 }  // namespace
 
 Result<std::optional<Metadata>> declared_metadata(const Files& files) {
@@ -68,6 +87,9 @@ Result<Metadata> tree_metadata(const Files& files, const EngineKind* engine, std
   if (const std::string* const schema = file_of(files, kSchemaFile);
       schema != nullptr && engine != nullptr && metadata.inputs.is_null()) {
     MIST_TRY(metadata.inputs, parse(*schema, kSchemaFile));
+  }
+  if (engine != nullptr && engine->values == EngineValues::Input) {
+    MIST_TRY(metadata.defaults, defaults_of(files));
   }
   return metadata;
 }
