@@ -19,7 +19,7 @@ const packageRoot = "/package"
 func prepare() {
 	log.hold()
 	warmUp()
-	baked = bake(packageRoot)
+	baked = bake(root())
 	log.drop()
 	settleMemory()
 }

@@ -97,6 +97,20 @@ func engine(program string, c testCase) (outcome, error) {
 	return outcome{}, fmt.Errorf("result %q", answer.Data.Result)
 }
 
+// mistctl runs `mistctl generate -o helm`, the engine in its sandbox. A failure is everything it says.
+func mistctl(program string, c testCase) (outcome, error) {
+	arguments := []string{"generate", releaseName, "--package", c.chart, "-o", "helm", "--clock", "now"}
+	command := exec.Command(program, append(arguments, c.flags...)...)
+	command.Dir = chartsDirectory
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
+	err := command.Run()
+	if _, exited := errors.AsType[*exec.ExitError](err); !exited {
+		return outcome{printed: stdout.String()}, err
+	}
+	return outcome{failure: stderr.String()}, nil
+}
+
 // engineInput is the MistInput that mistctl would write for these flags.
 func engineInput(c testCase) ([]byte, error) {
 	values, options := map[string]any{}, map[string]any{"print": true}
@@ -114,6 +128,8 @@ func engineInput(c testCase) ([]byte, error) {
 			}
 		case "--set":
 			err = strvals.ParseInto(value(), values)
+		case "--set-string":
+			err = strvals.ParseIntoString(value(), values)
 		case "--include-crds":
 			options["includeCrds"] = true
 		case "--skip-crds":
