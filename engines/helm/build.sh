@@ -41,7 +41,7 @@ go mod edit -replace helm.sh/helm/v4=./helm
 
 flags=(-trimpath -ldflags "-s -w -buildid= -X helm.sh/helm/v4/internal/version.version=$version")
 case $mode in
-  test) go test "${flags[@]}" . ;;
+  test) go test "${flags[@]}" . helm.sh/helm/v4/internal/fastyaml helm.sh/helm/v4/pkg/release/v1/util ;;
   native) go build "${flags[@]}" -o "$output" . ;;
   guest) GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared "${flags[@]}" -o "$output" . ;;
 esac

@@ -34,12 +34,15 @@ func main() {}
 // quarters of what the sandbox gives an engine (512 MiB), is where it begins to work.
 const memoryLimit = 384 << 20
 
-// settleMemory leaves a snapshot without garbage that the collector still has to walk.
+func init() {
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(memoryLimit)
+}
+
+// settleMemory leaves a snapshot without garbage that a collector would have to walk.
 func settleMemory() {
 	runtime.GC()
 	runtime.GC()
-	debug.SetGCPercent(-1)
-	debug.SetMemoryLimit(memoryLimit)
 }
 
 //go:wasmimport mistletoe_v1 request

@@ -1,7 +1,11 @@
 package util
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -27,4 +31,20 @@ type noNetwork struct{}
 
 func (noNetwork) Load(url string) (any, error) {
 	return nil, fmt.Errorf("a package can't fetch %s: it has no network; copy that schema into values.schema.json", url)
+}
+
+// sortCauses puts what a validation found into the order of the places in the values; the validator keeps objects in Go
+// maps, whose order changes from run to run.
+func sortCauses(err error) {
+	failure, ok := errors.AsType[*jsonschema.ValidationError](err)
+	if !ok {
+		return
+	}
+	slices.SortStableFunc(failure.Causes, func(a, b *jsonschema.ValidationError) int {
+		return cmp.Or(slices.Compare(a.InstanceLocation, b.InstanceLocation), strings.Compare(a.SchemaURL, b.SchemaURL),
+			slices.Compare(a.ErrorKind.KeywordPath(), b.ErrorKind.KeywordPath()))
+	})
+	for _, cause := range failure.Causes {
+		sortCauses(cause)
+	}
 }
