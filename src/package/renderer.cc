@@ -28,6 +28,12 @@ bool is_kubernetes_file(std::string_view path) {
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
+// Of a module's bytes: its source's digest, where that is one.
+std::optional<crypto::Digest> digest_of(const Source& source) {
+  auto digest = crypto::Digest::parse(source.digest);
+  return digest.ok() ? std::optional(*digest) : std::nullopt;
+}
+
 Metadata plain_metadata(const Source& source) {
   Metadata metadata;
   metadata.name = source.name;
@@ -201,7 +207,7 @@ struct Renderer::Impl {
 
   Result<std::unique_ptr<abi::Guest>> open(const Source& source, const std::string& module) {
     MIST_TRY(wasm::Runtime* const runtime, packages.start());
-    MIST_TRY(wasm::Module code, runtime->load(bytes_of(module), source.reference));
+    MIST_TRY(wasm::Module code, runtime->load(bytes_of(module), source.reference, digest_of(source)));
     return abi::open(std::move(code));
   }
 
@@ -293,7 +299,7 @@ struct Renderer::Impl {
   Result<Rendered> run_built(const Source& source, const std::string& module, const EngineKind& engine,
                              const RenderRequest& request, const Context& context) {
     MIST_TRY(wasm::Runtime* const runtime, engines.start());
-    MIST_TRY(wasm::Module code, runtime->load(bytes_of(module), source.reference));
+    MIST_TRY(wasm::Module code, runtime->load(bytes_of(module), source.reference, digest_of(source)));
     MIST_TRY(const std::unique_ptr<abi::Guest> guest, abi::open(std::move(code)));
     abi::RunOptions run{{request.clock, request.seed, nullptr}, options.engine_limits, context};
     run.exact_numbers = true;

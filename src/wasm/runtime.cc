@@ -336,11 +336,12 @@ Result<Module> Runtime::Impl::load(const crypto::Digest& digest, std::string_vie
   return Module(std::move(module));
 }
 
-Result<Module> Runtime::load(std::span<const std::byte> wasm, std::string_view name) {
+Result<Module> Runtime::load(std::span<const std::byte> wasm, std::string_view name,
+                             const std::optional<crypto::Digest>& digest) {
   MIST_TRY(const auto section, custom_section(wasm, name, kPackageSection));
   std::optional<std::string> copy;
   if (section) copy.emplace(*section);
-  return impl_->load(crypto::sha256(wasm), name, std::move(copy),
+  return impl_->load(digest ? *digest : crypto::sha256(wasm), name, std::move(copy),
                      [&]() -> Result<std::span<const std::byte>> { return wasm; });
 }
 

@@ -88,7 +88,10 @@ class Runtime {
   /// Compiles `wasm`, or maps what was compiled earlier. `name` is what people call it, for messages. Invalid
   /// for what is no core module, is damaged, or imports anything but WASI preview 1 and the requests of
   /// host_requests.h, saying what.
-  Result<Module> load(std::span<const std::byte> wasm, std::string_view name);
+  /// `digest` is the SHA-256 of `wasm` where the caller computed it already: hashing a large one takes longer
+  /// than mapping its code.
+  Result<Module> load(std::span<const std::byte> wasm, std::string_view name,
+                      const std::optional<crypto::Digest>& digest = std::nullopt);
 
   /// As `load`, for bytes whose SHA-256 is known already: `bytes` is called only if no compiled code of that
   /// digest is cached. Its errors pass through; Invalid if it gives other bytes.
