@@ -61,9 +61,10 @@ end_to_end() {
   $full && options=(--full)
   python3 tests/e2e/run.py build/dev/bin/mistctl "$devcluster" "${options[@]}"
 }
+kustomize_engine() { if $full; then tests/conformance/kustomize/check.sh --full; else tests/conformance/kustomize/check.sh; fi; }
 devcluster_works() { if $full; then devcluster/test.sh; else devcluster/test.sh quick; fi; }
 rust_sdk() { cargo test --locked --quiet --manifest-path sdk/rust/Cargo.toml; }
-go_format() { local files; files=$(gofmt -l devcluster tests/conformance) && [[ -z $files ]] || { echo "gofmt these: $files"; return 1; }; }
+go_format() { local files; files=$(gofmt -l devcluster tests/conformance engines) && [[ -z $files ]] || { echo "gofmt these: $files"; return 1; }; }
 
 began=$SECONDS
 need "prerequisites" tools/prerequisites.sh
@@ -77,6 +78,8 @@ step "address and behaviour sanitizers" sanitized
 $full && step "thread sanitizer" threads
 step "documents" python3 tests/docs/check_docs.py build/dev/bin/mistctl .
 step "Rust SDK" rust_sdk
+step "Helm engine beside helm" tests/conformance/helm/run.sh
+step "Kustomize engine beside kustomize" kustomize_engine
 devcluster=
 step "control plane builds" devcluster/build.sh
 devcluster=$(devcluster/build.sh 2>/dev/null)
