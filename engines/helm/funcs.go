@@ -7,6 +7,7 @@ import (
 	"slices"
 	"text/template"
 
+	"github.com/Masterminds/sprig/v3"
 	"github.com/huandu/xstrings"
 )
 
@@ -15,6 +16,7 @@ import (
 //   - randInt and shuffle use a generator that Go seeds when the program starts, which a snapshot would freeze. All
 //     other functions that draw call the system at once, which is the host's keyed stream.
 //   - keys and values answer in the order of Go's maps, which is random on purpose; here they are sorted by key.
+//   - deepCopy copies what values are made of without reflection.
 //   - lookup asks the host, or answers nothing, as `helm template` does.
 func functions(asksHost bool) template.FuncMap {
 	funcs := template.FuncMap{
@@ -22,6 +24,9 @@ func functions(asksHost bool) template.FuncMap {
 		"shuffle": func(text string) string { return xstrings.ShuffleSource(text, systemSource{}) },
 		"keys":    sortedKeys,
 		"values":  sortedValues,
+
+		"deepCopy":     deepCopy,
+		"mustDeepCopy": mustDeepCopy,
 	}
 	if asksHost {
 		funcs["lookup"] = lookUp
@@ -60,4 +65,59 @@ func sortedValues(dict map[string]any) []any {
 		values = append(values, dict[key])
 	}
 	return values
+}
+
+// Those of sprig, for what isn't made of the types below.
+var (
+	sprigDeepCopy     = sprig.TxtFuncMap()["deepCopy"].(func(any) any)
+	sprigMustDeepCopy = sprig.TxtFuncMap()["mustDeepCopy"].(func(any) (any, error))
+)
+
+func deepCopy(value any) any {
+	if copied, ok := copyOf(value); ok {
+		return copied
+	}
+	return sprigDeepCopy(value)
+}
+
+func mustDeepCopy(value any) (any, error) {
+	if copied, ok := copyOf(value); ok {
+		return copied, nil
+	}
+	return sprigMustDeepCopy(value)
+}
+
+// copyOf copies objects and lists of plain values, and says no to anything else.
+func copyOf(value any) (any, bool) {
+	switch v := value.(type) {
+	case string, bool, int, int64, float64:
+		return v, true
+	case map[string]any:
+		if v == nil {
+			return nil, false
+		}
+		copied := make(map[string]any, len(v))
+		for key, member := range v {
+			m, ok := copyOf(member)
+			if !ok && member != nil {
+				return nil, false
+			}
+			copied[key] = m
+		}
+		return copied, true
+	case []any:
+		if v == nil {
+			return nil, false
+		}
+		copied := make([]any, len(v))
+		for i, element := range v {
+			e, ok := copyOf(element)
+			if !ok && element != nil {
+				return nil, false
+			}
+			copied[i] = e
+		}
+		return copied, true
+	}
+	return nil, false
 }

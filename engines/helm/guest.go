@@ -34,10 +34,15 @@ func main() {}
 // quarters of what the sandbox gives an engine (512 MiB), is where it begins to work.
 const memoryLimit = 384 << 20
 
-func init() {
+func init() { restCollector() }
+
+func restCollector() {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(memoryLimit)
 }
+
+// wakeCollector keeps the memory small, which a snapshot holds and every run from it has to bring in again.
+func wakeCollector() { debug.SetGCPercent(50) }
 
 // settleMemory leaves a snapshot without garbage, which would be in the module byte for byte: a chart of 300 KB would
 // make one of 70 MB.
@@ -47,6 +52,7 @@ func settleMemory() {
 	zeroFreeMemory()
 	runtime.GC()
 	runtime.GC()
+	restCollector()
 }
 
 // zeroFreeMemory fills the heap's free space with zeros: a new allocation of bytes is zeroed, so it is allocated whole,

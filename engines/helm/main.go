@@ -18,6 +18,7 @@ const packageRoot = "/package"
 // loading it too, and rendering it once with its own values.
 func prepare() {
 	log.hold()
+	wakeCollector()
 	warmUp()
 	baked = bake(root())
 	log.drop()

@@ -5,12 +5,17 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
+
+	"helm.sh/helm/v4/pkg/engine"
 )
 
-// The same engine as a program of the machine, for tests: it renders the chart at $MIST_PACKAGE, and has no host.
+// The same engine as a program of the machine, for tests: it renders the chart at $MIST_PACKAGE, prepared if $MIST_PREPARE
+// says anything, and has no host. With --functions it prints the names of all template functions.
 func main() {
-	if err := os.Chdir("/"); err != nil {
-		panic(err)
+	if len(os.Args) == 2 && os.Args[1] == "--functions" {
+		fmt.Println(strings.Join(engine.FunctionNames(), "\n"))
+		return
 	}
 	if os.Getenv("MIST_PREPARE") != "" {
 		prepare()
@@ -20,6 +25,8 @@ func main() {
 		os.Exit(1)
 	}
 }
+
+func wakeCollector() {}
 
 func settleMemory() {}
 

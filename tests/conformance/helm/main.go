@@ -21,6 +21,7 @@ func main() {
 	program := flag.String("engine", "", "the engine as a program (engines/helm/build.sh --native)")
 	sources := flag.String("sources", "", "Helm's sources, whose test charts to compare")
 	whole := flag.String("mistctl", "", "the program mistctl, to be compared instead of the engine alone")
+	prepared := flag.Bool("prepared", false, "prepare the engine first, as for a snapshot with the chart in it")
 	directory := flag.String("charts", ".", "the directory with cases.txt")
 	only := flag.String("only", "", "only the cases whose name contains this")
 	jobs := flag.Int("j", 2, "cases at a time")
@@ -49,7 +50,16 @@ func main() {
 	if len(selected) == 0 {
 		fail(fmt.Errorf("no case is selected"))
 	}
-	c := comparison{helm: *helm, subject: func(c testCase) (outcome, error) { return engine(*program, c) }}
+	if *program != "" && *only == "" {
+		unused, err := unusedFunctions(*program)
+		if err != nil {
+			fail(err)
+		}
+		if len(unused) > 0 {
+			fail(fmt.Errorf("no template of charts/functions uses %s", strings.Join(unused, ", ")))
+		}
+	}
+	c := comparison{helm: *helm, subject: func(c testCase) (outcome, error) { return engine(*program, *prepared, c) }}
 	c.agree = sameOutcome
 	if *whole != "" {
 		c.subject = func(c testCase) (outcome, error) { return mistctl(*whole, c) }

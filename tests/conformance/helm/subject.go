@@ -56,7 +56,7 @@ func withoutPath(message, chart string) string {
 var errArchive = errors.New("the archive can't be unpacked")
 
 // engine runs the engine, compiled as a program of this machine.
-func engine(program string, c testCase) (outcome, error) {
+func engine(program string, prepared bool, c testCase) (outcome, error) {
 	input, err := engineInput(c)
 	if err != nil {
 		return outcome{failure: err.Error()}, nil
@@ -75,6 +75,9 @@ func engine(program string, c testCase) (outcome, error) {
 	}
 	command := exec.Command(program)
 	command.Env = []string{"MIST_PACKAGE=" + directory, "TZ=UTC"}
+	if prepared {
+		command.Env = append(command.Env, "MIST_PREPARE=yes")
+	}
 	command.Stdin = bytes.NewReader(input)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr

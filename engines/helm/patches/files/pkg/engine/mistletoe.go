@@ -2,6 +2,8 @@ package engine
 
 import (
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"text/template"
 	"text/template/parse"
@@ -52,4 +54,9 @@ func (p *parser) parse(t *template.Template, text string) (*template.Template, e
 		}
 	}
 	return t, nil
+}
+
+// FunctionNames are the names of all template functions.
+func FunctionNames() []string {
+	return slices.Sorted(maps.Keys(funcMap()))
 }
