@@ -141,7 +141,12 @@ RenderedRelease recorded_release(const Revision& revision) {
   recorded.drawn = revision.drawn;
   for (const release::RenderedObject& object : revision.objects)
     recorded.objects.push_back(without_marks(object));
-  recorded.objects.insert(recorded.objects.end(), revision.tests.begin(), revision.tests.end());
+  recorded.objects.insert(recorded.objects.end(), revision.hooks.begin(), revision.hooks.end());
+  for (const release::RenderedObject& test : revision.tests) {
+    // What is both is among the hooks already.
+    if (revision.package.engine != apply::kChartEngine || !apply::is_lifecycle_hook(test))
+      recorded.objects.push_back(test);
+  }
   return recorded;
 }
 
@@ -154,7 +159,11 @@ Intent install_intent(Render render) {
           .with_hint(fmt::format("change it with mistctl upgrade {} -n {}", state.id.name, state.id.ns));
     return {};
   };
-  return {.action = "install", .check = check, .render = std::move(render), .may_change_nothing = false};
+  return {.action = "install",
+          .check = check,
+          .render = std::move(render),
+          .may_change_nothing = false,
+          .hooks = apply::HookVerb::Install};
 }
 
 Intent upgrade_intent(Render render) {
@@ -166,11 +175,15 @@ Intent upgrade_intent(Render render) {
                           state.id.name, state.id.ns));
     return refuse_uninstalling(state);
   };
-  return {.action = "upgrade", .check = check, .render = std::move(render)};
+  return {
+      .action = "upgrade", .check = check, .render = std::move(render), .hooks = apply::HookVerb::Upgrade};
 }
 
 Intent preview_intent(Render render) {
-  return {.action = "preview", .check = refuse_uninstalling, .render = std::move(render)};
+  return {.action = "preview",
+          .check = refuse_uninstalling,
+          .render = std::move(render),
+          .hooks = apply::HookVerb::Upgrade};
 }
 
 Intent reapply_intent() {

@@ -32,6 +32,7 @@ struct DeployOptions {
   bool replace = false;
   std::optional<release::ReleaseId> take_over_from = {};
   bool keep_adopted = false;
+  bool no_hooks = false;      ///< no hook of a chart runs
   RotateSecrets rotate = {};  ///< which drawn fields may change; the render does the rotating
 
   /// Should it fail once it was journalled, return to the deployed revision; a first install is removed.
@@ -64,6 +65,8 @@ struct RenderedRelease {
   release::Drawn drawn = {};                         ///< what it drew; a render leaves `fields` to look()
   std::map<std::string, SecretString> secrets = {};  ///< by name: what it asked its host for
   RenderAgain again = {};                            ///< empty: recorded, nothing can be rendered
+  std::optional<apply::HookVerb> hooks = {};         ///< whose hooks run; nullopt: those of the intent
+  int hooks_resume = -1;                             ///< apply::PlanRules::resumes
 };
 
 /// What is wanted for a release as it is now; called again when the release moved.
@@ -77,6 +80,8 @@ struct Intent {
   Render render;
   /// Whether finding everything as wanted ends it without a new revision.
   bool may_change_nothing = true;
+  /// Whose hooks a chart's release runs; of an upgrade where nothing was deployed yet: those of an install.
+  apply::HookVerb hooks = apply::HookVerb::None;
   /// The last word on the plan before anything is written; empty: agrees with all.
   std::function<Status(const apply::Plan&)> agree = {};
 };

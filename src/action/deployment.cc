@@ -27,8 +27,12 @@ Deployment::Deployment(const Environment& environment, const Look& look, std::st
   revision_.options = recorded_options(look.options.plan_rules());
   revision_.description = look.rendered.description;
   revision_.restores = look.rendered.restores;
-  for (const apply::DesiredObject& object : look.plan.desired) revision_.objects.push_back(object.rendered);
+  revision_.options.set(kHooks, apply::to_string(look.verb));
+  for (const apply::DesiredObject& object : look.plan.desired) {
+    if (!object.hook) revision_.objects.push_back(object.rendered);
+  }
   revision_.tests = look.tests;
+  revision_.hooks = look.hooks;
   revision_.inventory = apply::inventory_of(look.plan);
 }
 
@@ -38,7 +42,8 @@ Status Deployment::run(const Context& context) {
   if (Status journalled = journal(); !journalled) return stop(std::move(journalled).error());
   apply::Execution execution = write();
   if (take_over_) take_over_->let_go(environment_, look_.plan, execution);
-  if (execution.ok() && look_.options.wait) execution.failure = wait(execution);
+  // Before hooks that come last it was waited already.
+  if (execution.ok() && look_.options.wait && !look_.plan.order.written) execution.failure = wait(execution);
   // What is replaced goes only after what replaces it works.
   if (execution.ok()) prune(execution);
   revision_.inventory = apply::inventory_after(look_.plan, execution);
@@ -111,6 +116,11 @@ apply::Execution Deployment::write() {
     if (take_over_) MIST_TRY_VOID(take_over_->check());
     return lock_->check();
   };
+  if (look_.options.wait)
+    execute_options.before_last_hooks = [this](const apply::Execution& execution) -> Status {
+      std::optional<Error> failure = wait(execution);
+      return failure ? Status(*std::move(failure)) : Status();
+    };
   apply::Execution execution = apply::execute_writes(environment_.client, look_.plan, execute_options,
                                                      environment_.events, lock_->context());
   if (execution.failure) activity.fail();
@@ -149,8 +159,10 @@ void Deployment::prune(apply::Execution& execution) {
 const apimachinery::Object* Deployment::recorded(const apimachinery::ObjectKey& key) const {
   const apimachinery::Object* found = nullptr;
   const auto look = [&](const Revision& revision) {
-    for (const release::RenderedObject& rendered : revision.objects) {
-      if (rendered.object.key() == key) found = &rendered.object;
+    for (const auto* list : {&revision.objects, &revision.hooks}) {
+      for (const release::RenderedObject& rendered : *list) {
+        if (rendered.object.key() == key) found = &rendered.object;
+      }
     }
   };
   if (look_.state.deployed) look(*look_.state.deployed);

@@ -16,8 +16,10 @@ using Desired = std::vector<apply::DesiredObject>;
 
 ObjectView view_of(const Desired& desired) {
   ObjectView view;
-  for (const apply::DesiredObject& object : desired)
-    view.emplace(object.key, &object.rendered.object.value());
+  for (const apply::DesiredObject& object : desired) {
+    // A hook is made anew for each run.
+    if (!object.hook) view.emplace(object.key, &object.rendered.object.value());
+  }
   return view;
 }
 
@@ -40,6 +42,7 @@ Result<Desired> render_again(const Environment& environment, const Look& look, c
   auto objects = look.rendered.again(variant);
   if (!objects.ok())
     return std::move(objects).error().with_frame("while rendering once more to see what is drawn");
+  if (look.rendered.package.engine == apply::kChartEngine) apply::take_chart_parts(*objects);
   MIST_TRY_VOID(apply::take_tests(*objects));
   return apply::prepare(*std::move(objects), look.state.id, environment.client, context);
 }

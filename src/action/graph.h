@@ -15,9 +15,12 @@ struct ReleaseGraph {
   apply::Order order;  ///< node i is objects[i]
 };
 
-/// Of objects as a release has them: namespaces filled in. Errors: those of apply::infer_order.
+/// Of objects as a release has them: namespaces filled in. `hooks` of a chart, as rendered: those of
+/// `verb` come first and last among the objects. Errors: those of apply::infer_order.
 Result<ReleaseGraph> graph_of(const release::ReleaseId& id, int revision,
-                              std::vector<release::RenderedObject> objects);
+                              std::vector<release::RenderedObject> objects,
+                              const std::vector<release::RenderedObject>& hooks = {},
+                              apply::HookVerb verb = apply::HookVerb::None);
 
 /// Of the deployed revision; of the newest one if none was ever finished. NotFound if there is no such
 /// release, or it has no revision yet.

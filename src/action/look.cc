@@ -12,6 +12,9 @@
 
 namespace mist::action {
 
+using apply::ActionKind;
+using apply::HookVerb;
+
 namespace {
 
 const kube::ResourceInfo kNamespaces{{"", "v1", "Namespace"}, "namespaces", false, {}};
@@ -37,13 +40,51 @@ Result<bool> namespace_is_missing(const Environment& environment, const release:
   return true;
 }
 
+bool same_objects(const std::vector<release::RenderedObject>& a,
+                  const std::vector<release::RenderedObject>& b) {
+  return std::ranges::equal(a, b,
+                            [](const release::RenderedObject& one, const release::RenderedObject& other) {
+                              return one.object.value() == other.object.value();
+                            });
+}
+
+// A release that is as wanted runs no hooks.
+void rest_hooks(apply::Plan& plan) {
+  for (apply::PlannedAction& action : plan.writes) {
+    if (!plan.is_hook(action)) continue;
+    action.kind = ActionKind::Unchanged;
+    action.differences.clear();
+    action.revision = action.previous_revision;
+    action.reason =
+        fmt::format("{}; nothing changes, so it does not run", plan.desired[action.desired].hook->words);
+  }
+}
+
+// Hooks and tests of a chart, and of anybody the tests that are annotated so.
+Status take_parts(const Environment& environment, Look& look, const Intent& intent) {
+  RenderedRelease& rendered = look.rendered;
+  if (rendered.package.engine == apply::kChartEngine) {
+    apply::ChartParts parts = apply::take_chart_parts(rendered.objects);
+    look.hooks = std::move(parts.hooks);
+    look.tests = std::move(parts.tests);
+    for (const std::string& ignored : parts.ignored)
+      environment.events.warn(fmt::format("not applied: {}", ignored));
+  }
+  MIST_TRY(std::vector<release::RenderedObject> tests, apply::take_tests(rendered.objects));
+  for (release::RenderedObject& test : tests) look.tests.push_back(std::move(test));
+  look.verb = look.options.no_hooks ? HookVerb::None : rendered.hooks.value_or(intent.hooks);
+  if (look.verb == HookVerb::Upgrade && !look.state.deployed) look.verb = HookVerb::Install;
+  return {};
+}
+
 bool nothing_new(const Look& look) {
   const ReleaseState& state = look.state;
   if (!state.deployed || !state.unfinished.empty() || !look.plan.changes_nothing()) return false;
   if (state.anchor->head.status != release::RevisionStatus::Deployed) return false;
   return state.deployed->package.digest == look.rendered.package.digest &&
          state.deployed->package.reference == look.rendered.package.reference &&
-         state.deployed->user_values == look.rendered.user_values && !look.tests_differ();
+         state.deployed->user_values == look.rendered.user_values && !look.tests_differ() &&
+         same_objects(state.deployed->hooks, look.hooks);
 }
 
 // What a recorded revision was allowed to do, it may do when it is applied again.
@@ -67,21 +108,20 @@ Status observe(const Environment& environment, Look& look, const std::vector<app
 
 Status make_plan(const Environment& environment, Look& look, std::vector<apply::DesiredObject> desired,
                  const Owned& owned, const Context& context) {
+  apply::PlanRules rules = look.options.plan_rules();
+  rules.resumes = look.rendered.hooks_resume;
   MIST_TRY(look.plan, apply::make_plan(look.state.id, std::move(desired), owned, look.live,
-                                       look.state.next_revision(), look.options.plan_rules()));
+                                       look.state.next_revision(), rules, look.waiting));
   MIST_TRY_VOID(apply::settle(environment.client, look.plan, look.live, look.options.plan_rules(), context));
   look.nothing_new = nothing_new(look);
+  if (look.nothing_new) rest_hooks(look.plan);
   return {};
 }
 
 }  // namespace
 
 bool Look::tests_differ() const {
-  if (!state.deployed) return !tests.empty();
-  return !std::ranges::equal(state.deployed->tests, tests,
-                             [](const release::RenderedObject& one, const release::RenderedObject& other) {
-                               return one.object.value() == other.object.value();
-                             });
+  return state.deployed ? !same_objects(state.deployed->tests, tests) : !tests.empty();
 }
 
 Result<Look> look(const Environment& environment, const release::ReleaseId& id, const Intent& intent,
@@ -103,9 +143,12 @@ Result<Look> look(const Environment& environment, ReleaseState state, const Inte
   // nothing.
   if (!options.take_over_from && !result.state.unfinished.empty())
     result.options.take_over_from = recorded_take_over(result.rendered.recorded_options);
-  MIST_TRY(result.tests, apply::take_tests(result.rendered.objects));
-  MIST_TRY(std::vector<apply::DesiredObject> desired,
-           apply::prepare(std::move(result.rendered.objects), id, environment.client, context));
+  MIST_TRY_VOID(take_parts(environment, result, intent));
+  MIST_TRY(apply::WithHooks wanted,
+           apply::prepare_with_hooks(std::move(result.rendered.objects), result.hooks, result.verb, id,
+                                     environment.client, context));
+  std::vector<apply::DesiredObject> desired = std::move(wanted.desired);
+  result.waiting = std::move(wanted.waiting);
   MIST_TRY_VOID(apply::check_custom_resources(desired));
   const Owned owned = result.state.owned();
   // Neither needs the other's answer: one round trip less to a far server.

@@ -11,7 +11,10 @@ struct Look {
   RenderedRelease rendered;                         ///< its objects were moved into plan.desired
   DeployOptions options;                            ///< as given, with what the rendered release brings along
   std::vector<release::RenderedObject> tests = {};  ///< of the rendered objects: recorded, not applied
-  apply::LiveState live;                            ///< what is there of wanted and owned objects
+  std::vector<release::RenderedObject> hooks = {};  ///< of a chart, for all verbs; as rendered
+  apply::HookVerb verb = apply::HookVerb::None;     ///< whose hooks run
+  std::vector<release::InventoryItem> waiting = {};  ///< hooks, for the plan
+  apply::LiveState live;                             ///< what is there of wanted and owned objects
   apply::Plan plan;
   std::vector<DrawnChange> drawn_changes = {};  ///< what accept_drawn() refuses; examine.h
   std::vector<AgingCertificate> aging = {};     ///< drawn certificates that want to be drawn anew

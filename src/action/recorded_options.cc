@@ -20,6 +20,10 @@ bool recorded_flag(const encoding::Value& recorded, std::string_view name) {
   return value != nullptr && value->is_bool() && value->as_bool();
 }
 
+apply::HookVerb recorded_hooks(const encoding::Value& recorded) {
+  return recorded.is_object() ? apply::hook_verb(recorded.string_at(kHooks)) : apply::HookVerb::None;
+}
+
 std::optional<release::ReleaseId> recorded_take_over(const encoding::Value& recorded) {
   if (!recorded.is_object() || recorded.string_at({"takeOverFrom", "name"}).empty()) return std::nullopt;
   return release::ReleaseId{std::string(recorded.string_at({"takeOverFrom", "namespace"})),

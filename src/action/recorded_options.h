@@ -15,6 +15,14 @@ encoding::Value recorded_options(const apply::PlanRules& rules);
 /// False if it isn't there.
 bool recorded_flag(const encoding::Value& recorded, std::string_view name);
 
+/// Whose hooks a revision ran: in the options of a revision.
+inline constexpr std::string_view kHooks = "hooks";
+apply::HookVerb recorded_hooks(const encoding::Value& recorded);
+/// Of an uninstall under way: none of its hooks run; which of its hooks have ended.
+inline constexpr std::string_view kNoHooks = "noHooks";
+inline constexpr std::string_view kBeforeEnded = "preDeleteEnded";
+inline constexpr std::string_view kAfterEnded = "postDeleteEnded";
+
 /// nullopt: nothing was taken over.
 std::optional<release::ReleaseId> recorded_take_over(const encoding::Value& recorded);
 

@@ -66,6 +66,8 @@ Intent finish_intent() {
     const Revision& newest = state.unfinished.back();
     RenderedRelease recorded = recorded_release(newest);
     recorded.restores = newest.number;
+    recorded.hooks = recorded_hooks(newest.options);
+    recorded.hooks_resume = state.unfinished.front().number;
     recorded.description = fmt::format("finishes v{} ({})", newest.number, newest.action);
     return recorded;
   };
@@ -83,7 +85,11 @@ Intent undo_intent() {
                                              state.anchor->head.action, good.number);
     return restored;
   };
-  return {.action = "undo", .check = {}, .render = render, .may_change_nothing = false};
+  return {.action = "undo",
+          .check = {},
+          .render = render,
+          .may_change_nothing = false,
+          .hooks = apply::HookVerb::Rollback};
 }
 
 class Recovery {
@@ -150,6 +156,8 @@ class Recovery {
     options.dry_run = dry();
     options.wait = options_.deploy.wait;
     options.rules = options_.deploy.prune;
+    options.timeout = options_.deploy.timeout;
+    options.no_hooks = options_.deploy.no_hooks || recorded_flag(state.anchor->head.options, kNoHooks);
     if (todo == Recovered::Removed) {
       options.action = "undo";
       options.keep_adopted = true;

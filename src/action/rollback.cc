@@ -95,7 +95,7 @@ Intent rollback_intent(const Environment& environment, std::optional<int> to, co
     restored.description = fmt::format("back to v{}", number);
     return restored;
   };
-  return {.action = "rollback", .check = check, .render = render};
+  return {.action = "rollback", .check = check, .render = render, .hooks = apply::HookVerb::Rollback};
 }
 
 }  // namespace mist::action

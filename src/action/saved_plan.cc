@@ -121,14 +121,16 @@ std::string difference_between(const SavedAction& then, const SavedAction* now) 
 }
 
 Status same_plan(const SavedPlan& plan, const apply::Plan& now) {
-  std::map<apply::ObjectKey, SavedAction> actions;
+  // A hook that runs twice is there twice.
+  std::multimap<apply::ObjectKey, SavedAction> actions;
   for (const auto* list : {&now.writes, &now.removals}) {
-    for (const PlannedAction& action : *list) actions.insert_or_assign(action.key, saved(action));
+    for (const PlannedAction& action : *list) actions.emplace(action.key, saved(action));
   }
   constexpr std::size_t kShown = 10;
   std::vector<std::string> changes;
   for (SavedAction then : plan.actions) {
-    const auto found = actions.find(then.key);
+    auto found = actions.lower_bound(then.key);
+    if (found != actions.end() && found->first != then.key) found = actions.end();
     if (found != actions.end() && found->second.digest == then.digest) {
       actions.erase(found);
       continue;
@@ -171,9 +173,12 @@ Result<SavedPlan> save_plan(const Environment& environment, const Look& look) {
   plan.rendered.secrets.clear();
   plan.rendered.again = {};
   plan.rendered.objects.clear();
-  for (const apply::DesiredObject& object : look.plan.desired)
-    plan.rendered.objects.push_back(object.rendered);
+  for (const apply::DesiredObject& object : look.plan.desired) {
+    if (!object.hook) plan.rendered.objects.push_back(object.rendered);
+  }
   plan.tests = look.tests;
+  plan.hooks = look.hooks;
+  plan.rendered.hooks = look.verb;
   for (const auto* list : {&look.plan.writes, &look.plan.removals}) {
     for (const PlannedAction& action : *list) plan.actions.push_back(saved(action));
   }
@@ -189,7 +194,9 @@ std::string to_text(const SavedPlan& plan) {
   revision.user_values = plan.rendered.user_values;
   revision.drawn = plan.rendered.drawn;
   revision.tests = plan.tests;
+  revision.hooks = plan.hooks;
   revision.options = recorded_options(plan.options.plan_rules());
+  revision.options.set(kHooks, apply::to_string(plan.rendered.hooks.value_or(apply::HookVerb::None)));
   revision.objects = plan.rendered.objects;
   Value::Array actions;
   for (const SavedAction& action : plan.actions) actions.push_back(to_value(action));
@@ -260,6 +267,7 @@ Result<SavedPlan> saved_plan_from(std::string_view text, const std::string& file
     plan.options.take_over_from =
         ReleaseId{std::string(other->string_at("namespace")), std::string(other->string_at("name"))};
   plan.rendered = recorded_release(revision);
+  plan.rendered.hooks = recorded_hooks(revision.options);
   plan.rendered.message = body.string_at("message");
   for (const Value& entry : actions->as_array()) {
     const auto kind = kind_from(entry.string_at("action"));

@@ -35,6 +35,7 @@ struct SavedPlan {
   RenderedRelease rendered;
   std::vector<release::RenderedObject> tests =
       {};  ///< to be recorded; of a plan that was read they are among `rendered`
+  std::vector<release::RenderedObject> hooks = {};  ///< likewise
   std::vector<SavedAction> actions;
 };
 

@@ -25,8 +25,12 @@ ObjectHealth health_of(apply::Health health) {
 
 ObjectStatus object_status(const release::InventoryItem& item, const apply::LiveState& live,
                            const std::string& part_of, const apply::BindsLate& binds_late) {
-  ObjectStatus result{
-      .key = item.key, .detail = {}, .revision = item.revision, .retained = item.retained, .created = {}};
+  ObjectStatus result{.key = item.key,
+                      .detail = {},
+                      .revision = item.revision,
+                      .retained = item.retained,
+                      .hook = item.hook,
+                      .created = {}};
   const auto there = live.find(item.key);
   if (there == live.end()) {
     result.health = ObjectHealth::Missing;
@@ -69,8 +73,9 @@ std::string_view to_string(ObjectHealth health) {
 }
 
 std::size_t ReleaseStatus::count(ObjectHealth health) const {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      objects, [&](const ObjectStatus& object) { return object.health == health && !object.retained; }));
+  return static_cast<std::size_t>(std::ranges::count_if(objects, [&](const ObjectStatus& object) {
+    return object.health == health && !object.retained && !object.hook;
+  }));
 }
 
 Result<ReleaseStatus> status(const Environment& environment, const release::ReleaseId& id,
@@ -91,8 +96,11 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
   result.locked = result.anchor.lock.has_value();
   const std::string part_of = release::apply_set_id(id);
   apply::BindingModes binding(environment.client);
-  for (const release::InventoryItem& item : owned)
-    result.objects.push_back(object_status(item, live, part_of, binding.as_rule(context)));
+  for (const release::InventoryItem& item : owned) {
+    ObjectStatus object = object_status(item, live, part_of, binding.as_rule(context));
+    // A hook comes and goes.
+    if (!item.hook || object.health != ObjectHealth::Missing) result.objects.push_back(std::move(object));
+  }
   return result;
 }
 

@@ -21,6 +21,7 @@ struct ObjectStatus {
   std::string detail;
   int revision = 0;  ///< that last changed it
   bool retained = false;
+  bool hook = false;    ///< of a chart: no part of the release's health
   std::string created;  ///< RFC 3339; empty: unknown
 };
 

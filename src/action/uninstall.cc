@@ -20,6 +20,7 @@ namespace mist::action {
 using apimachinery::GroupKind;
 using apimachinery::ObjectKey;
 using apply::ActionKind;
+using apply::HookPhase;
 using apply::PlannedAction;
 using encoding::Value;
 using release::InventoryItem;
@@ -125,22 +126,70 @@ class ForeignObjects {
   const std::set<std::string>& uids_;
 };
 
-std::vector<apply::Removal> removals_of(const UninstallPlan& plan, bool own_namespace) {
+// A namespace that is still needed when everything else is gone: that of the record, and those in which hooks
+// run then.
+bool goes_last(const UninstallPlan& plan, const ObjectKey& key) {
+  if (key.group_kind != kNamespaceKind) return false;
+  return key.name == plan.id.ns || std::ranges::any_of(plan.hooks, [&](const apply::DesiredObject& hook) {
+           return hook.hook->phase == HookPhase::After && hook.key.ns == key.name;
+         });
+}
+
+std::vector<apply::Removal> removals_of(const UninstallPlan& plan, bool last) {
   std::map<ObjectKey, const apimachinery::Object*> recorded;
   const auto look = [&](const release::Revision& revision) {
-    for (const release::RenderedObject& rendered : revision.objects)
-      recorded[rendered.object.key()] = &rendered.object;
+    for (const auto* list : {&revision.objects, &revision.hooks}) {
+      for (const release::RenderedObject& rendered : *list)
+        recorded[rendered.object.key()] = &rendered.object;
+    }
   };
   if (plan.state.deployed) look(*plan.state.deployed);
   for (const release::Revision& revision : plan.state.unfinished) look(revision);
   std::vector<apply::Removal> removals;
   for (const PlannedAction& action : plan.removals) {
-    if (action.kind != ActionKind::Delete || is_own_namespace(plan.id, action.key) != own_namespace) continue;
+    if (action.kind != ActionKind::Delete || goes_last(plan, action.key) != last) continue;
     const auto known = recorded.find(action.key);
     removals.push_back({action.key, action.resource.gvk.version, action.uid,
                         known == recorded.end() ? nullptr : known->second});
   }
   return removals;
+}
+
+}  // namespace
+
+namespace {
+
+bool is_uninstalling(const ReleaseState& state) {
+  return state.anchor->head.status == release::RevisionStatus::Uninstalling;
+}
+
+// Those of the deployed revision, but for what an interrupted run did already. What they are called becomes
+// owned: nothing else names them before they are there.
+Result<std::vector<apply::DesiredObject>> hooks_to_run(const Environment& environment,
+                                                       const ReleaseState& state,
+                                                       const UninstallOptions& options,
+                                                       std::vector<InventoryItem>& owned,
+                                                       const Context& context) {
+  std::vector<apply::DesiredObject> hooks;
+  if (!state.deployed || state.deployed->hooks.empty()) return hooks;
+  MIST_TRY(apply::WithHooks all,
+           apply::prepare_with_hooks({}, state.deployed->hooks, apply::HookVerb::Uninstall, state.id,
+                                     environment.client, context));
+  std::set<ObjectKey> known;
+  for (const InventoryItem& item : owned) known.insert(item.key);
+  for (InventoryItem& hook : all.waiting) {
+    if (known.insert(hook.key).second) owned.push_back(std::move(hook));
+  }
+  // The first install of a release that is undone never was what its hooks expect.
+  if (options.no_hooks || options.action == "undo") return hooks;
+  const Value& done = state.anchor->head.options;
+  const bool before_ended = is_uninstalling(state) && recorded_flag(done, kBeforeEnded);
+  const bool after_ended = is_uninstalling(state) && recorded_flag(done, kAfterEnded);
+  for (apply::DesiredObject& object : all.desired) {
+    if (!(object.hook->phase == HookPhase::Before ? before_ended : after_ended))
+      hooks.push_back(std::move(object));
+  }
+  return hooks;
 }
 
 }  // namespace
@@ -164,7 +213,8 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseStat
   plan.id = state.id;
   plan.state = std::move(state);
   const ReleaseId& id = plan.id;
-  const std::vector<InventoryItem> owned = plan.state.owned();
+  std::vector<InventoryItem> owned = plan.state.owned();
+  MIST_TRY(plan.hooks, hooks_to_run(environment, plan.state, options, owned, context));
   MIST_TRY(const apply::LiveState live, apply::observe(environment.client, id, {}, owned, context));
   const std::string part_of = release::apply_set_id(id);
 
@@ -218,6 +268,68 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseStat
 
 namespace {
 
+// The hooks of one phase, under the lock. Returns what they left, to be deleted.
+class HookRunner {
+ public:
+  HookRunner(const Environment& environment, const UninstallPlan& plan, const UninstallOptions& options,
+             const ReleaseLock& lock)
+      : environment_(environment), plan_(plan), options_(options), lock_(lock) {}
+
+  Result<std::vector<apply::Removal>> run(HookPhase phase) {
+    std::vector<apply::Removal> left;
+    std::vector<apply::DesiredObject> hooks;
+    for (const apply::DesiredObject& hook : plan_.hooks) {
+      if (hook.hook->phase == phase) hooks.push_back(hook);
+    }
+    if (hooks.empty()) return left;
+    const int revision = plan_.state.next_revision();
+    const Context context = lock_.context();
+    std::vector<InventoryItem> owned = plan_.state.owned();
+    MIST_TRY(const apply::LiveState live,
+             apply::observe(environment_.client, plan_.id, hooks, owned, context));
+    std::erase_if(owned, [&](const InventoryItem& item) {
+      return std::ranges::find(hooks, item.key, &apply::DesiredObject::key) == hooks.end();
+    });
+    MIST_TRY(apply::Plan plan, apply::make_plan(plan_.id, std::move(hooks), owned, live, revision,
+                                                {.resumes = is_uninstalling(plan_.state) ? revision : -1}));
+    MIST_TRY_VOID(apply::refuse_conflicts(plan));
+    Activity activity(environment_.events, fmt::format("running {}", plural(plan.writes.size(), "hook")));
+    const apply::ExecuteOptions execute_options{.edge_timeout = options_.timeout,
+                                                .may_write = [this] { return lock_.check(); }};
+    apply::Execution done =
+        apply::execute_writes(environment_.client, plan, execute_options, environment_.events, context);
+    if (done.failure) {
+      activity.fail();
+      return (*std::move(done.failure))
+          .with_frame(fmt::format("while running the hooks {} {} is uninstalled",
+                                  phase == HookPhase::Before ? "before" : "after", plan_.id.display()))
+          .with_hint(fmt::format("mend the cause and run mistctl uninstall {0} -n {1} again, or add "
+                                 "--no-hooks to go without them",
+                                 plan_.id.name, plan_.id.ns));
+    }
+    for (std::size_t i = 0; i < plan.writes.size(); ++i) {
+      if (done.deleted[i] != 0) continue;
+      const apply::PlannedAction& write = plan.writes[i];
+      left.push_back({write.key, write.resource.gvk.version, done.uids[i], nullptr});
+    }
+    return left;
+  }
+
+ private:
+  const Environment& environment_;
+  const UninstallPlan& plan_;
+  const UninstallOptions& options_;
+  const ReleaseLock& lock_;
+};
+
+// What a hook left takes the place of what the plan knew under its name.
+void take_in(std::vector<apply::Removal>& removals, std::vector<apply::Removal> left) {
+  for (apply::Removal& each : left) {
+    std::erase_if(removals, [&](const apply::Removal& known) { return known.key == each.key; });
+    removals.push_back(std::move(each));
+  }
+}
+
 // One run under the lock. `report` holds the plan, and gets what was done.
 Status uninstall_once(const Environment& environment, const UninstallOptions& options,
                       UninstallReport& report, const Context& context) {
@@ -227,7 +339,13 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
   head.status = release::RevisionStatus::Uninstalling;
   head.action = options.action;
   head.updated = format_time(environment.clock.now());
-  head.options = recorded_options({.prune = options.rules});
+  const bool goes_on = is_uninstalling(plan.state);
+  Value progress = recorded_options({.prune = options.rules});
+  if (options.no_hooks) progress.set(kNoHooks, true);
+  for (const std::string_view ended : {kBeforeEnded, kAfterEnded}) {
+    if (goes_on && recorded_flag(head.options, ended)) progress.set(ended, true);
+  }
+  head.options = std::move(progress);
   MIST_TRY(const std::unique_ptr<ReleaseLock> lock,
            ReleaseLock::acquire(lock_world(environment, store), *plan.state.anchor,
                                 {.head = head, .lock = {}, .group_kinds = {}, .additional_namespaces = {}},
@@ -239,11 +357,11 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
     ++report.retained;
     environment.events.object({action.key.display(), "retained", action.reason});
   }
-  const auto remove = [&](const std::vector<apply::Removal>& removals) -> Status {
+  const auto remove = [&](const std::vector<apply::Removal>& removals, bool until_gone) -> Status {
     if (removals.empty()) return {};
     Activity activity(environment.events, fmt::format("deleting {}", plural(removals.size(), "object")));
     apply::RemovalReport done =
-        apply::execute_removals(environment.client, removals, release::apply_set_id(plan.id), options.wait,
+        apply::execute_removals(environment.client, removals, release::apply_set_id(plan.id), until_gone,
                                 environment.events, lock->context(), [&] { return lock->check(); });
     report.deleted += static_cast<std::size_t>(std::ranges::count(done.outcomes, apply::Outcome::Done));
     if (!done.failure) return {};
@@ -252,12 +370,31 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
         .with_hint(fmt::format("run mistctl uninstall {} -n {} again: it goes on where this one ended",
                                plan.id.name, plan.id.ns));
   };
+  HookRunner hooks(environment, plan, options, *lock);
+  // Recorded, so that whoever goes on doesn't run them again among the ruins.
+  const auto ended = [&](HookPhase phase, std::string_view flag) -> Status {
+    const auto ran = [&](const apply::DesiredObject& hook) { return hook.hook->phase == phase; };
+    if (std::ranges::none_of(plan.hooks, ran)) return {};
+    MIST_TRY_VOID(lock->check());
+    head.options.set(flag, true);
+    return lock->change({.head = head, .lock = {}, .group_kinds = {}, .additional_namespaces = {}});
+  };
   const auto run = [&]() -> Status {
     MIST_TRY_VOID(remove_test_leftovers(environment, plan.state, lock->context()));
-    MIST_TRY_VOID(remove(removals_of(plan, false)));
+    std::vector<apply::Removal> first = removals_of(plan, false), last = removals_of(plan, true);
+    MIST_TRY(std::vector<apply::Removal> left, hooks.run(HookPhase::Before));
+    MIST_TRY_VOID(ended(HookPhase::Before, kBeforeEnded));
+    take_in(first, std::move(left));
+    const bool more = std::ranges::any_of(
+        plan.hooks, [](const apply::DesiredObject& hook) { return hook.hook->phase == HookPhase::After; });
+    MIST_TRY_VOID(remove(first, options.wait || more));
+    MIST_TRY(left, hooks.run(HookPhase::After));
+    MIST_TRY_VOID(ended(HookPhase::After, kAfterEnded));
+    MIST_TRY_VOID(remove(left, options.wait));
+    MIST_TRY_VOID(remove(last, options.wait));
     // The record goes with its namespace: while it is there, the release is not uninstalled.
-    const std::vector<apply::Removal> own_namespace = removals_of(plan, true);
-    if (!own_namespace.empty()) return remove(own_namespace);
+    const auto own = [&](const apply::Removal& each) { return is_own_namespace(plan.id, each.key); };
+    if (std::ranges::any_of(last, own)) return {};
     MIST_TRY_VOID(lock->check());
     MIST_TRY_VOID(
         store.delete_revisions(plan.id, lock->context()).in("while deleting the release's revisions"));

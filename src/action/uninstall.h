@@ -12,9 +12,11 @@
 namespace mist::action {
 
 struct UninstallOptions {
-  apply::PruneRules rules;           ///< delete_namespaces: also those with objects that aren't the release's
-  bool wait = false;                 ///< until everything is gone
-  bool dry_run = false;              ///< plan only, also while somebody holds the lock
+  apply::PruneRules rules;  ///< delete_namespaces: also those with objects that aren't the release's
+  bool wait = false;        ///< until everything is gone
+  bool no_hooks = false;    ///< no hook of a chart runs
+  Duration timeout = std::chrono::minutes(5);  ///< of each hook
+  bool dry_run = false;                        ///< plan only, also while somebody holds the lock
   bool plan_again = false;           ///< when the release changed since the plan: nobody was shown it
   bool keep_adopted = false;         ///< what was there before the release stays
   std::string action = "uninstall";  ///< for the record and the lock; "undo": of a first install
@@ -24,6 +26,7 @@ struct UninstallPlan {
   release::ReleaseId id;
   ReleaseState state;
   std::vector<apply::PlannedAction> removals;  ///< deletes and retains, in the order of the inventory
+  std::vector<apply::DesiredObject> hooks;     ///< of a chart, to be run before and after
   /// For each namespace to be deleted: objects in it that aren't the release's ("ConfigMap shop/theirs").
   std::map<std::string, std::vector<std::string>> foreign;
 

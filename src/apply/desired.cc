@@ -152,12 +152,21 @@ Status check_waiting_rules(const RenderedObject& rendered) {
   return failure;
 }
 
+// What may share an identity: a hook that is over when the ordinary objects come, and one that runs twice.
+enum class Place : std::uint8_t { Before, Ordinary, After };
+
+Place place_of(const std::optional<HookRole>& role) {
+  if (!role || role->phase == HookPhase::None) return Place::Ordinary;
+  return role->phase == HookPhase::Before ? Place::Before : Place::After;
+}
+
 Result<std::vector<DesiredObject>> prepare_with(std::vector<RenderedObject> objects, const ReleaseId& release,
-                                                const Lookup& lookup) {
+                                                const Lookup& lookup,
+                                                const std::vector<std::optional<HookRole>>& roles = {}) {
   const std::map<GroupKind, ResourceInfo> own_kinds = defined_kinds(objects);
   const std::set<GroupVersion> own_groups = served_groups(objects);
   std::map<GroupVersionKind, KnownKind> resolved;
-  std::map<ObjectKey, std::size_t> places;
+  std::map<ObjectKey, std::size_t> places, places_before;
   const std::string part_of = release::apply_set_id(release);
   std::vector<DesiredObject> desired;
   desired.reserve(objects.size());
@@ -200,7 +209,9 @@ Result<std::vector<DesiredObject>> prepare_with(std::vector<RenderedObject> obje
 
     DesiredObject object{std::move(rendered), resource, late, {}};
     object.key = object.rendered.object.key();
-    const auto [place, fresh] = places.emplace(object.key, desired.size());
+    if (!roles.empty()) object.hook = roles[desired.size()];
+    auto& taken = place_of(object.hook) == Place::Before ? places_before : places;
+    const auto [place, fresh] = taken.emplace(object.key, desired.size());
     if (!fresh) {
       const RenderedObject& first = desired[place->second].rendered;
       return at_source(error(ErrorKind::Invalid, "{} is there twice: first at {}:{}", object.key.display(),
@@ -226,6 +237,42 @@ Result<std::vector<DesiredObject>> prepare(std::vector<RenderedObject> objects, 
   return prepare_with(std::move(objects), release, [&](const GroupVersionKind& gvk) {
     return client.resource_for(gvk.group_kind(), gvk.version, context);
   });
+}
+
+Result<WithHooks> prepare_with_hooks(std::vector<RenderedObject> objects,
+                                     const std::vector<RenderedObject>& hooks, HookVerb verb,
+                                     const ReleaseId& release, kube::Client& client, const Context& context) {
+  const Lookup lookup = [&](const GroupVersionKind& gvk) {
+    return client.resource_for(gvk.group_kind(), gvk.version, context);
+  };
+  std::vector<RenderedObject> all;
+  std::vector<std::optional<HookRole>> roles;
+  std::vector<HookRun> runs = hook_runs(hooks, verb);
+  const auto add_runs = [&](HookPhase phase) {
+    for (HookRun& run : runs) {
+      if (run.role.phase != phase) continue;
+      all.push_back(run.rendered);
+      roles.emplace_back(run.role);
+    }
+  };
+  add_runs(HookPhase::Before);
+  for (RenderedObject& rendered : objects) all.push_back(std::move(rendered));
+  roles.resize(all.size());
+  add_runs(HookPhase::After);
+  WithHooks result;
+  MIST_TRY(result.desired, prepare_with(std::move(all), release, lookup, roles));
+  std::map<ObjectKey, bool> known;
+  for (const RenderedObject& hook : hooks) {
+    auto prepared = prepare_with({hook}, release, lookup);
+    // A kind that isn't served has no objects; should it be when the hook runs, that says so.
+    if (!prepared.ok() && prepared.error().kind == ErrorKind::NotFound) continue;
+    if (!prepared.ok()) return std::move(prepared).error();
+    const DesiredObject& object = prepared->front();
+    if (!known.emplace(object.key, true).second) continue;
+    result.waiting.push_back(
+        {.key = object.key, .version = object.resource.gvk.version, .uid = {}, .hook = true});
+  }
+  return result;
 }
 
 Result<std::vector<DesiredObject>> prepare_offline(std::vector<RenderedObject> objects,

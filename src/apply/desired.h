@@ -3,9 +3,11 @@
 // ownership marks added, identities unique. Nothing is written here; the only requests are discovery's.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "apply/hooks.h"
 #include "base/context.h"
 #include "kube/client.h"
 #include "release/record.h"
@@ -28,6 +30,7 @@ struct DesiredObject {
   /// (execute.h).
   bool late = false;
   ObjectKey key;
+  std::optional<HookRole> hook = {};  ///< nullopt: an ordinary object
 };
 
 /// What a rendered object may not say, without a look at the cluster. Invalid, with file and line: one of our
@@ -43,6 +46,19 @@ Status check_rendered(const release::RenderedObject& rendered);
 Result<std::vector<DesiredObject>> prepare(std::vector<release::RenderedObject> objects,
                                            const release::ReleaseId& release, kube::Client& client,
                                            const Context& context);
+
+/// What a release wants of a chart: its ordinary objects, and those of its hooks that run now.
+struct WithHooks {
+  std::vector<DesiredObject> desired;  ///< hooks that run before, ordinary objects, hooks that run after
+  /// Hooks of other moments, without uids: what is there of them stays as it is.
+  std::vector<release::InventoryItem> waiting;
+};
+/// prepare(), with hooks. A hook that comes before everything else may have the name of an ordinary object,
+/// and one that comes after everything else that of one before it.
+Result<WithHooks> prepare_with_hooks(std::vector<release::RenderedObject> objects,
+                                     const std::vector<release::RenderedObject>& hooks, HookVerb verb,
+                                     const release::ReleaseId& release, kube::Client& client,
+                                     const Context& context);
 
 /// The same without a cluster (generate -r): scope is taken from what built-in kinds are known to have,
 /// unknown kinds count as namespaced unless a CRD among the objects says otherwise.

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "apply/hooks.h"
 #include "apply/readiness.h"
 #include "apply/root_cause.h"
 #include "base/diagnosis.h"
@@ -72,6 +73,8 @@ Readiness judge(EdgePredicate predicate, bool optional, const Value* live) {
     case EdgePredicate::Established:
     case EdgePredicate::Ready:
       return readiness(*live);
+    case EdgePredicate::Done:
+      return hook_state(*live);
   }
   return {};
 }
@@ -104,11 +107,13 @@ RunOrder run_order(const Plan& plan) {
       run.graph.add(edge);
       continue;
     }
-    // Only declared edges and those of definitions ask for more, and all of them end at objects.
-    const PlannedAction& after = plan.writes[edge.after];
-    const bool served =
-        (predicate == EdgePredicate::Established || predicate == EdgePredicate::Available) && !after.late;
-    if (after.kind == ActionKind::Unchanged || served) {
+    // Declared edges and those of definitions end at objects; those of hooks may end at a barrier, and hold
+    // also if what comes after needs no change: a hook is there to be run.
+    const PlannedAction* const after = edge.after < plan.writes.size() ? &plan.writes[edge.after] : nullptr;
+    const bool served = (predicate == EdgePredicate::Established || predicate == EdgePredicate::Available) &&
+                        after != nullptr && !after->late;
+    const bool unchanged = after != nullptr && after->kind == ActionKind::Unchanged;
+    if (predicate != EdgePredicate::Done && (unchanged || served)) {
       run.graph.add(
           {edge.before, edge.after, static_cast<int>(EdgePredicate::Present), edge.reason, edge.strength});
       continue;
@@ -211,11 +216,14 @@ class EdgeWaiter::Impl {
   using Place = std::tuple<GroupKind, std::string, bool>;  // kind, namespace, ours
 
   std::string followers(const EdgeWait& wait) const {
-    std::string text = plan_.writes[wait.after.front()].key.display();
+    const Node first = wait.after.front();
+    std::string text = first < plan_.writes.size() ? plan_.writes[first].key.display() : "everything else";
+    if (plan_.order.after_ended == first) return "the end of the release's hooks";
     if (wait.after.size() > 1) text += fmt::format(" and {}", plural(wait.after.size() - 1, "more object"));
     return text;
   }
   std::string purpose(const EdgeWait& wait) const {
+    if (wait.predicate == EdgePredicate::Done) return fmt::format("running the hook {}", source_name(wait));
     return fmt::format("{} waits for {} to be {}", followers(wait), source_name(wait),
                        to_string(wait.predicate));
   }
@@ -338,8 +346,9 @@ class EdgeWaiter::Impl {
       if (state.health == Health::InProgress) {
         if (pending.detail != state.detail) {
           for (const Node node : pending.wait->after)
-            events_.object({plan_.writes[node].key.display(), "waiting",
-                            fmt::format("for {}: {}", source_name(*pending.wait), state.detail)});
+            if (node < plan_.writes.size())
+              events_.object({plan_.writes[node].key.display(), "waiting",
+                              fmt::format("for {}: {}", source_name(*pending.wait), state.detail)});
         }
         pending.detail = std::move(state.detail);
         return false;
@@ -393,6 +402,13 @@ class EdgeWaiter::Impl {
 
   Error timed_out(const Pending& pending) const {
     const EdgeWait& wait = *pending.wait;
+    if (wait.predicate == EdgePredicate::Done) {
+      Error failure = error(ErrorKind::Timeout, "the hook {} has not ended after {}", source_name(wait),
+                            limit_text(pending.limit));
+      failure.because = fmt::format("{}: {}", source_name(wait), pending.detail);
+      failure.hint = "allow more time with --timeout, or go without hooks with --no-hooks";
+      return failure;
+    }
     Error failure = error(ErrorKind::Timeout, "{} is not {} after {}, and {} {} for it", source_name(wait),
                           to_string(wait.predicate), limit_text(pending.limit), followers(wait),
                           wait.after.size() == 1 ? "waits" : "wait");

@@ -21,12 +21,12 @@ struct EdgeWait {
   EdgePredicate predicate = EdgePredicate::Present;
   std::optional<std::size_t> write = {};  ///< the source, in Plan::writes; nullopt: it is `outside`
   OutsideObject outside = {};
-  std::vector<graph::Node> after = {};  ///< what waits, in Plan::writes
+  std::vector<graph::Node> after = {};  ///< what waits, in Plan::writes; of hooks also a barrier
 };
 
 /// A plan's order with its waits: nodes [0, plan.order.graph.size()) as there, then one for each of `waits`.
-/// Objects that won't be written wait for nothing, and a kind that is served already needs no waiting for its
-/// definition.
+/// Objects that won't be written wait for nothing but hooks, and a kind that is served already needs no
+/// waiting for its definition.
 struct RunOrder {
   graph::SequenceGraph graph{0};
   std::size_t first_wait = 0;

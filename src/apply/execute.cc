@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "apply/edge_wait.h"
+#include "apply/hooks.h"
 #include "apply/order.h"
 #include "apply/run_graph.h"
 #include "apply/wait.h"
@@ -48,15 +49,17 @@ class Writer {
         events_(events),
         context_(context),
         uids_(plan.writes.size()),
-        versions_(plan.writes.size()) {}
+        versions_(plan.writes.size()),
+        deleted_(plan.writes.size(), 0) {}
 
   std::vector<std::string> take_uids() { return std::move(uids_); }
   std::map<std::size_t, kube::ObjectRef> take_late() { return std::move(late_); }
+  std::vector<char> take_deleted() { return std::move(deleted_); }
   /// The resourceVersion that this run wrote; empty: it wrote nothing.
   const std::string& version(Node node) const { return versions_[node]; }
 
   Status write(Node node) {
-    if (node >= plan_.writes.size()) return {};  // a barrier
+    if (node >= plan_.writes.size()) return pass(node);
     const PlannedAction& action = plan_.writes[node];
     uids_[node] = action.uid;
     if (action.kind == ActionKind::Unchanged) {
@@ -76,7 +79,69 @@ class Writer {
     return {};
   }
 
+  /// Deletes what a hook left, if it is there: once.
+  Status delete_hook(Node node) {
+    const PlannedAction& action = plan_.writes[node];
+    const Value& wanted = plan_.desired[action.desired].rendered.object.value();
+    // Definitions and namespaces hold what others made.
+    const bool kept = !kept_because(action.key, &wanted, {.delete_pvcs = true}).empty();
+    if (deleted_[node] != 0 || uids_[node].empty() || kept) return {};
+    if (options_.may_write) MIST_TRY_VOID(options_.may_write());
+
+    const kube::ObjectRef ref = written_at(node);
+    kube::DeleteOptions options;
+    options.uid = uids_[node];
+    auto gone = client_.remove(ref, options, context_);
+    // Another uid under that name: ours is gone.
+    if (!gone.ok() && gone.error().kind != ErrorKind::NotFound && gone.error().kind != ErrorKind::Conflict)
+      return std::move(gone).error().with_frame(
+          fmt::format("while deleting the hook {}", action.key.display()));
+    MIST_TRY_VOID(until_gone(ref, uids_[node])
+                      .in(fmt::format("while waiting until the hook {} is gone", action.key.display())));
+    deleted_[node] = 1;
+    events_.object({action.key.display(), "deleted", "its hook has ended"});
+    return {};
+  }
+
  private:
+  kube::ObjectRef written_at(Node node) {
+    const PlannedAction& action = plan_.writes[node];
+    const std::scoped_lock lock(late_mutex_);
+    const auto late = late_.find(node);
+    return late == late_.end() ? kube::ObjectRef{action.resource, action.key.ns, action.key.name}
+                               : late->second;
+  }
+
+  // A barrier: what happens when everything before it is so.
+  Status pass(Node node) {
+    const Order& order = plan_.order;
+    if (node == order.before_ended) return delete_succeeded(HookPhase::Before);
+    if (node == order.after_ended) return delete_succeeded(HookPhase::After);
+    if (node != order.written || !options_.before_last_hooks) return {};
+    Execution execution;
+    {
+      const std::scoped_lock lock(late_mutex_);
+      execution.late = late_;
+    }
+    return options_.before_last_hooks(execution);
+  }
+
+  // The last one first, as Helm does.
+  Status delete_succeeded(HookPhase phase) {
+    for (Node node = plan_.writes.size(); node-- > 0;) {
+      const auto& hook = plan_.desired[plan_.writes[node].desired].hook;
+      if (hook && hook->phase == phase && hook->delete_succeeded) MIST_TRY_VOID(delete_hook(node));
+    }
+    return {};
+  }
+
+  Status until_gone(const kube::ObjectRef& ref, const std::string& uid) {
+    return wait_for(
+        client_, ref,
+        [&](const Value* live) { return live == nullptr || live->string_at({"metadata", "uid"}) != uid; },
+        context_.with_timeout(kGoneLimit));
+  }
+
   // The handler of a new kind appears a moment after its definition is established or its API service
   // available, and nothing announces it: what it takes is tried again for this long, about ten seconds.
   class Moment {
@@ -146,7 +211,11 @@ class Writer {
     Moment moment(context_);
     MIST_TRY(kube::ObjectRef ref, reference(action, moment));
     if (action.late && ref.resource.namespaced) object["metadata"].set("namespace", ref.ns);
-    if (action.kind == ActionKind::Replace) MIST_TRY_VOID(delete_old(ref, action));
+    if (action.kind == ActionKind::Replace) {
+      const std::string uid = action.again ? uids_[*action.again] : action.uid;
+      if (!uid.empty() && !(action.again && deleted_[*action.again] != 0))
+        MIST_TRY_VOID(delete_old(ref, action, uid));
+    }
     if (options_.may_write) MIST_TRY_VOID(options_.may_write());
     kube::ApplyOptions apply;
     apply.field_manager = options_.field_manager;
@@ -183,10 +252,10 @@ class Writer {
 
   // The first half of a replacement. Should we die after it, the object is in the inventory and not there,
   // and the next write creates it.
-  Status delete_old(const kube::ObjectRef& ref, const PlannedAction& action) {
+  Status delete_old(const kube::ObjectRef& ref, const PlannedAction& action, const std::string& uid) {
     if (options_.may_write) MIST_TRY_VOID(options_.may_write());
     kube::DeleteOptions options;
-    options.uid = action.uid;
+    options.uid = uid;
     options.propagation = replacement_propagation(action);
     auto deleted = client_.remove(ref, options, context_);
     if (!deleted.ok() && deleted.error().kind == ErrorKind::Conflict)
@@ -194,13 +263,8 @@ class Writer {
           .with_hint("run the command again");
     if (!deleted.ok() && deleted.error().kind != ErrorKind::NotFound) return std::move(deleted).error();
     if (deleted.ok()) events_.object({action.key.display(), "deleting", {}});
-    return wait_for(
-               client_, ref,
-               [&](const Value* live) {
-                 return live == nullptr || live->string_at({"metadata", "uid"}) != action.uid;
-               },
-               context_.with_timeout(kGoneLimit))
-        .in(fmt::format("while waiting until the old {} is gone", action.key.display()));
+    return until_gone(ref, uid).in(
+        fmt::format("while waiting until the old {} is gone", action.key.display()));
   }
 
   // The new StatefulSet takes over the Pods of the old one, unless it selects others. The Pods of a Job end
@@ -231,6 +295,7 @@ class Writer {
   std::vector<std::string> versions_;
   std::mutex late_mutex_;
   std::map<std::size_t, kube::ObjectRef> late_;  // guarded by late_mutex_
+  std::vector<char> deleted_;
 };
 
 // ": Deployment shop/web comes after Deployment shop/db, …"; empty when nothing was blocked by a failure.
@@ -434,6 +499,29 @@ Result<graph::SequenceGraph> order_of(const std::vector<Removal>& removals) {
 
 }  // namespace
 
+namespace {
+
+// A hook failed: what its policy and those of the hooks before it say of that. What can't be deleted now is
+// the release's still.
+void delete_after_failure(const Plan& plan, const RunOrder& order, const GraphRun& run, Writer& writer,
+                          EventSink& events) {
+  for (const auto& [node, failure] : run.failures) {
+    if (!order.is_wait(node) || failure.kind == ErrorKind::Cancelled) continue;
+    const EdgeWait& wait = order.waits[node - order.first_wait];
+    if (wait.predicate != EdgePredicate::Done || !wait.write) continue;
+    const auto& failed = plan.desired[plan.writes[*wait.write].desired].hook;
+    for (Node each = 0; failed && each <= *wait.write; ++each) {
+      const auto& hook = plan.desired[plan.writes[each].desired].hook;
+      if (!hook || hook->phase != failed->phase) continue;
+      if (each == *wait.write ? !hook->delete_failed : !hook->delete_succeeded) continue;
+      if (const Status deleted = writer.delete_hook(each); !deleted.ok())
+        events.warn(deleted.error().to_line());
+    }
+  }
+}
+
+}  // namespace
+
 Execution execute_writes(kube::Client& client, const Plan& plan, const ExecuteOptions& options,
                          EventSink& events, const Context& context) {
   Writer writer(client, plan, options, events, context);
@@ -454,6 +542,8 @@ Execution execute_writes(kube::Client& client, const Plan& plan, const ExecuteOp
   const GraphRun run = run_graph(order.graph, options.parallel, work, context);
   Execution execution;
   execution.writes = outcomes(run, plan.writes.size());
+  delete_after_failure(plan, order, run, writer, events);
+  execution.deleted = writer.take_deleted();
   execution.uids = writer.take_uids();
   execution.late = writer.take_late();
   execution.removals.assign(plan.removals.size(), Outcome::NotStarted);
@@ -491,15 +581,18 @@ std::vector<InventoryItem> inventory_after(const Plan& plan, const Execution& ex
   std::vector<InventoryItem> after;
   for (std::size_t i = 0; i < inventory.size(); ++i) {
     if (i < plan.writes.size()) {
+      const bool deleted = !execution.deleted.empty() && execution.deleted[i] != 0;
       const bool replaced = plan.writes[i].kind == ActionKind::Replace;
       const bool done = execution.writes[i] == Outcome::Done;
       if (!execution.uids[i].empty() && (!replaced || done)) inventory[i].uid = execution.uids[i];
       if (const auto sent = execution.late.find(i); sent != execution.late.end())
         inventory[i].key.ns = sent->second.ns;
       if (done) inventory[i].replacing = false;
+      if (deleted) inventory[i].uid.clear();
       // What was refused or never sent was last changed when it was before.
       if (execution.writes[i] != Outcome::Done) inventory[i].revision = plan.writes[i].previous_revision;
-    } else if (execution.removals[i - plan.writes.size()] == Outcome::Done) {
+    } else if (i < plan.writes.size() + plan.removals.size() &&
+               execution.removals[i - plan.writes.size()] == Outcome::Done) {
       continue;
     }
     after.push_back(std::move(inventory[i]));

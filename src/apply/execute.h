@@ -15,6 +15,8 @@
 
 namespace mist::apply {
 
+struct Execution;
+
 struct ExecuteOptions {
   /// As many as one HTTP/2 connection takes with room to spare; more wait at the server, fewer wait for a far
   /// one.
@@ -23,6 +25,9 @@ struct ExecuteOptions {
   std::string field_manager = "mistctl";
   Duration edge_timeout = std::chrono::minutes(5);  ///< of each wait that an edge asks for (edge_wait.h)
   std::function<Status()> may_write = {};           ///< asked before each write, by any thread; empty: always
+  /// Called once all ordinary objects are written, before the hooks that come after them; not if there are
+  /// none. It is given where late kinds were sent. Its failure keeps them from running.
+  std::function<Status(const Execution&)> before_last_hooks = {};
 };
 
 enum class Outcome : std::uint8_t {
@@ -38,6 +43,8 @@ struct Execution {
   std::optional<Error> failure;   ///< the first by position; nullopt: everything was done
   /// Where objects of late kinds were sent, by position in Plan::writes.
   std::map<std::size_t, kube::ObjectRef> late = {};
+  std::vector<char> deleted =
+      {};  ///< beside Plan::writes: of hooks that their policy deleted after their end
 
   bool ok() const { return !failure; }
 };

@@ -64,7 +64,10 @@ constexpr PodRule kPodRules[] = {
 class Inference {
  public:
   explicit Inference(const std::vector<OrderedObject>& objects) : objects_(objects), graph_(objects.size()) {
-    for (Node node = 0; node < objects.size(); ++node) nodes_.emplace(object(node).key(), node);
+    for (Node node = 0; node < objects.size(); ++node) {
+      // What refers to a hook by name means something that is there; a hook comes and goes.
+      if (!is_hook(node)) nodes_.emplace(object(node).key(), node);
+    }
   }
 
   // Everything but the circles; the first mistake in annotations is `mistake()`.
@@ -72,16 +75,12 @@ class Inference {
     collect();
     definitions();
     for (Node node = 0; node < objects_.size(); ++node) {
-      after(ObjectKey{kNamespace, "", std::string(object(node).ns())}, node, "its namespace", Strength::Hard);
-      for_each_reference(object(node), [&](const Reference& reference) {
-        after(reference.key, node, reference.reason, reference.strength);
-      });
-      if (pod_template(object(node)) != nullptr) workload(node);
-      service_behind(node);
+      if (!is_hook(node)) inferred(node);  // the place of a hook is given
       declared(node, kAfterAnnotation);
       declared(node, kBeforeAnnotation);
     }
     for (const LastClass& last : kLast) put_last(last);
+    hooks();
     outside_nodes();
   }
 
@@ -121,11 +120,15 @@ class Inference {
 
  private:
   const Object& object(Node node) const { return *objects_[node].object; }
+  bool is_hook(Node node) const { return objects_[node].hook != nullptr; }
 
   Order shape() const {
     Order order;
     order.objects = objects_.size();
     order.barriers = barriers_.size();
+    order.before_ended = before_ended_;
+    order.written = written_;
+    order.after_ended = after_ended_;
     for (const auto& [outside, edges] : outside_) order.outside.push_back(outside);
     return order;
   }
@@ -153,9 +156,19 @@ class Inference {
     if (found != nodes_.end()) edge(found->second, node, reason, strength);
   }
 
+  void inferred(Node node) {
+    after(ObjectKey{kNamespace, "", std::string(object(node).ns())}, node, "its namespace", Strength::Hard);
+    for_each_reference(object(node), [&](const Reference& reference) {
+      after(reference.key, node, reference.reason, reference.strength);
+    });
+    if (pod_template(object(node)) != nullptr) workload(node);
+    service_behind(node);
+  }
+
   // One look at every object for what needs all of them.
   void collect() {
     for (Node node = 0; node < objects_.size(); ++node) {
+      if (is_hook(node)) continue;
       const Object& each = object(node);
       const GroupKind kind = each.gvk().group_kind();
       for (const PodRule& rule : kPodRules) {
@@ -186,9 +199,12 @@ class Inference {
     if (defined.empty() && served.empty()) return;
     for (Node node = 0; node < objects_.size(); ++node) {
       const auto& gvk = object(node).gvk();
-      if (const auto found = defined.find(gvk.group_kind()); found != defined.end())
+      // A hook that comes before its definition may find it there; if not, the server says so.
+      const bool runs_before = is_hook(node) && objects_[node].hook->phase == HookPhase::Before;
+      if (const auto found = defined.find(gvk.group_kind());
+          found != defined.end() && (!runs_before || is_first(found->second)))
         edge(found->second, node, "the definition of its kind", Strength::Hard, EdgePredicate::Established);
-      if (const auto found = served.find({gvk.group, gvk.version}); found != served.end())
+      if (const auto found = served.find({gvk.group, gvk.version}); found != served.end() && !runs_before)
         edge(found->second, node, "the API service of its kind", Strength::Hard, EdgePredicate::Available);
     }
   }
@@ -245,6 +261,10 @@ class Inference {
     std::vector<Node> members, stack;
     for (Node node = 0; node < objects_.size(); ++node) {
       const GroupKind kind = object(node).gvk().group_kind();
+      if (is_hook(node)) {
+        stack.push_back(node);
+        continue;
+      }
       if (last.contains(kind)) members.push_back(node);
       // What comes last of all, and what comes after that, doesn't come before these.
       if (std::any_of(&last, std::end(kLast), [&](const LastClass& each) { return each.contains(kind); }))
@@ -265,12 +285,76 @@ class Inference {
     }
     behind.resize(objects_.size());
     if (std::ranges::find(behind, 0) == behind.end()) return;
-    const Node barrier = graph_.add_node();
-    barriers_.push_back(barrier);
+    const Node barrier = add_barrier();
     for (Node node = 0; node < objects_.size(); ++node) {
       if (!behind[node]) edge(node, barrier, last.reason, Strength::Soft);
     }
     for (const Node node : members) edge(barrier, node, last.reason, Strength::Soft);
+  }
+
+  // -- hooks
+
+  // Before the hooks: the definitions of a chart's crds/, and a namespace in which one runs.
+  bool is_first(Node node) const {
+    if (is_hook(node)) return false;
+    const Object& each = object(node);
+    if (each.gvk().group_kind() == kCrd)
+      return std::string_view(objects_[node].file).find("/crds/") != std::string_view::npos;
+    return each.gvk().group_kind() == kNamespace &&
+           std::ranges::any_of(hook_nodes(HookPhase::Before),
+                               [&](Node hook) { return object(hook).ns() == each.name(); });
+  }
+
+  std::vector<Node> hook_nodes(HookPhase phase) const {
+    std::vector<Node> nodes;
+    for (Node node = 0; node < objects_.size(); ++node) {
+      if (is_hook(node) && objects_[node].hook->phase == phase) nodes.push_back(node);
+    }
+    return nodes;
+  }
+
+  // One after another, as they were given: first → hooks → everything else → hooks.
+  void hooks() {
+    const std::vector<Node> before = hook_nodes(HookPhase::Before), after = hook_nodes(HookPhase::After);
+    if (!before.empty()) {
+      before_ended_ = chain(before);
+      for (Node node = 0; node < objects_.size(); ++node) {
+        if (is_hook(node)) continue;
+        if (is_first(node))
+          edge(node, before.front(),
+               object(node).gvk().group_kind() == kCrd ? "definitions of crds/ come first" : "its namespace",
+               Strength::Hard);
+        else
+          edge(*before_ended_, node, "hooks come before everything else", Strength::Hard);
+      }
+    }
+    if (after.empty()) return;
+    written_ = add_barrier();
+    if (before_ended_) edge(*before_ended_, *written_, "hooks come before everything else", Strength::Hard);
+    for (Node node = 0; node < objects_.size(); ++node) {
+      if (!is_hook(node)) edge(node, *written_, "hooks come after everything else", Strength::Hard);
+    }
+    edge(*written_, after.front(), objects_[after.front()].hook->words, Strength::Hard);
+    after_ended_ = chain(after);
+  }
+
+  // Returns the barrier behind the last of them.
+  Node chain(const std::vector<Node>& nodes) {
+    const Node barrier = add_barrier();
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const Node node = nodes[i];
+      const EdgePredicate predicate =
+          hook_ends(object(node).gvk().group_kind()) ? EdgePredicate::Done : EdgePredicate::Present;
+      edge(node, i + 1 < nodes.size() ? nodes[i + 1] : barrier, objects_[node].hook->words, Strength::Hard,
+           predicate);
+    }
+    return barrier;
+  }
+
+  Node add_barrier() {
+    const Node barrier = graph_.add_node();
+    barriers_.push_back(barrier);
+    return barrier;
   }
 
   // -- annotations
@@ -413,6 +497,7 @@ class Inference {
   const std::vector<OrderedObject>& objects_;
   SequenceGraph graph_;
   std::vector<Node> barriers_;
+  std::optional<Node> before_ended_, written_, after_ended_;
   std::map<ObjectKey, Node> nodes_;
   std::map<std::string, std::vector<Node>> by_kind_;  // lower case; filled by the first annotation
   std::map<std::string, std::vector<std::pair<const PodRule*, Node>>, std::less<>>
@@ -438,6 +523,8 @@ std::string_view to_string(EdgePredicate predicate) {
       return "ready";
     case EdgePredicate::Absent:
       return "absent";
+    case EdgePredicate::Done:
+      return "done";
   }
   return "present";
 }

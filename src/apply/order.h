@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "apimachinery/object.h"
+#include "apply/hooks.h"
 #include "graph/sequence.h"
 
 namespace mist::apply {
@@ -26,6 +27,7 @@ enum class EdgePredicate : int {
   Available = 2,    ///< an APIService whose group is served
   Ready = 3,        ///< as readiness.h judges; declared only
   Absent = 4,       ///< gone; declared only, of objects outside of the release
+  Done = 5,         ///< ended well; of hooks only
 };
 std::string_view to_string(EdgePredicate predicate);  ///< "present", "established", …
 inline EdgePredicate predicate_of(const graph::Edge& edge) { return static_cast<EdgePredicate>(edge.label); }
@@ -47,6 +49,7 @@ struct OrderedObject {
   const apimachinery::Object* object = nullptr;
   std::string_view file = {};  ///< for errors
   std::uint32_t line = 0;
+  const HookRole* hook = nullptr;  ///< null: an ordinary object
 };
 
 enum class NodeRole : std::uint8_t { Object, Barrier, Outside };
@@ -59,6 +62,10 @@ struct Order {
   std::size_t barriers = 0;
   std::vector<OutsideObject> outside = {};
   std::vector<graph::Edge> dropped = {};  ///< inferred edges that would have closed a circle
+  // Barriers, where there are hooks.
+  std::optional<graph::Node> before_ended = {};  ///< the hooks that come before everything else have ended
+  std::optional<graph::Node> written = {};       ///< everything else is written: what comes after may begin
+  std::optional<graph::Node> after_ended = {};   ///< the hooks that come after everything else have ended
 
   NodeRole role(graph::Node node) const;
   const OutsideObject& outside_at(graph::Node node) const { return outside[node - objects - barriers]; }

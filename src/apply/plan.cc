@@ -48,6 +48,11 @@ class Planner {
     const auto live = live_.find(object.key);
     const auto known = owned_.find(object.key);
     const InventoryItem* item = known == owned_.end() ? nullptr : known->second;
+    if (live == live_.end() && object.hook) {
+      action.kind = ActionKind::Create;
+      action.reason = object.hook->words;
+      return action;
+    }
     if (live == live_.end()) {
       action.kind = ActionKind::Create;
       action.reason =
@@ -56,8 +61,27 @@ class Planner {
     }
     const Value& there = live->second.value;
     action.uid = there.string_at({"metadata", "uid"});
-    decide(action, object, live->second, item);
+    if (object.hook)
+      run_hook(action, object, live->second, item);
+    else
+      decide(action, object, live->second, item);
     return action;
+  }
+
+  // What is there of a hook of another moment.
+  InventoryItem waiting(InventoryItem hook) const {
+    const auto known = owned_.find(hook.key);
+    const auto live = live_.find(hook.key);
+    if (known == owned_.end() || !known->second->hook || live == live_.end()) return hook;
+    const std::string_view uid = live->second.value.string_at({"metadata", "uid"});
+    const InventoryItem& item = *known->second;
+    const bool is_ours =
+        item.uid.empty() || item.replacing ? ours(live->second.value, part_of_) : item.uid == uid;
+    if (!is_ours) return hook;
+    hook = item;
+    hook.uid = uid;
+    hook.replacing = hook.retained = false;
+    return hook;
   }
 
   std::optional<PlannedAction> removal(const InventoryItem& item, const std::set<ObjectKey>& wanted) const {
@@ -83,6 +107,34 @@ class Planner {
   }
 
  private:
+  // A hook runs by being created, whatever is there of an earlier run.
+  void run_hook(PlannedAction& action, const DesiredObject& object, const LiveObject& live,
+                const InventoryItem* item) const {
+    const Value& there = live.value;
+    const Owner owner = owner_of(there);
+    const bool by_uid = item != nullptr && !item->uid.empty() && item->uid == action.uid;
+    const bool is_ours = owner == Owner::Us || (owner == Owner::Nobody && by_uid);
+    if (!is_ours && !(owner == Owner::Nobody && rules_.adopt)) return decide(action, object, live, item);
+    const Value* stamp = there.at_path({"metadata", "deletionTimestamp"});
+    const bool terminating = stamp != nullptr && !stamp->is_null();
+    action.adopting = !is_ours;
+    action.previous_revision = item != nullptr ? item->revision : revision_from_label(there);
+    if (live.whole) action.differences = real_differences(object, there);
+    if (is_ours && rules_.resumes >= 0 && revision_from_label(there) >= rules_.resumes && !terminating &&
+        live.whole && action.differences.empty() && hook_state(there).health != Health::Failed) {
+      action.kind = ActionKind::Unchanged;
+      action.revision = revision_from_label(there);
+      action.reason =
+          fmt::format("{}, begun by v{}, which this finishes", object.hook->words, action.revision);
+      return;
+    }
+    if (is_ours && !kept_because(object.key, &there, {}).empty()) return decide(action, object, live, item);
+    action.kind = ActionKind::Replace;
+    action.reason = fmt::format("{}; {}", object.hook->words,
+                                terminating ? "what an earlier run left is being deleted"
+                                            : "what an earlier run left is deleted first");
+  }
+
   void decide(PlannedAction& action, const DesiredObject& object, const LiveObject& live,
               const InventoryItem* item) const {
     const Value& there = live.value;
@@ -259,8 +311,8 @@ std::string_view to_string(ActionKind kind) {
 }
 
 bool Plan::changes_nothing() const {
-  return std::ranges::all_of(writes,
-                             [](const PlannedAction& a) { return a.kind == ActionKind::Unchanged; }) &&
+  return std::ranges::all_of(
+             writes, [&](const PlannedAction& a) { return a.kind == ActionKind::Unchanged || is_hook(a); }) &&
          std::ranges::all_of(
              removals, [](const PlannedAction& a) { return a.kind == ActionKind::Retain && a.was_retained; });
 }
@@ -287,21 +339,36 @@ std::string_view kept_because(const ObjectKey& key, const Value* live, const Pru
 
 Result<Plan> make_plan(const ReleaseId& release, std::vector<DesiredObject> desired,
                        const std::vector<InventoryItem>& owned, const LiveState& live, int revision,
-                       const PlanRules& rules) {
+                       const PlanRules& rules, std::vector<InventoryItem> waiting) {
   Plan plan;
   plan.release = release;
   plan.revision = revision;
   plan.desired = std::move(desired);
   const Planner planner(release, owned, live, revision, rules);
-  std::set<ObjectKey> wanted;
+  std::set<ObjectKey> wanted, sleeping;
+  std::map<ObjectKey, std::size_t> first_runs;
   std::vector<OrderedObject> objects;
   for (std::size_t i = 0; i < plan.desired.size(); ++i) {
-    plan.writes.push_back(planner.write(plan.desired[i], i));
-    wanted.insert(plan.desired[i].key);
-    const release::RenderedObject& rendered = plan.desired[i].rendered;
-    objects.push_back({&rendered.object, rendered.file, rendered.line});
+    const DesiredObject& object = plan.desired[i];
+    plan.writes.push_back(planner.write(object, i));
+    wanted.insert(object.key);
+    objects.push_back({&object.rendered.object, object.rendered.file, object.rendered.line,
+                       object.hook ? &*object.hook : nullptr});
+    if (!object.hook) continue;
+    const auto [first, fresh] = first_runs.emplace(object.key, i);
+    if (!fresh && plan.writes[i].kind != ActionKind::Conflict) {
+      plan.writes[i].kind = ActionKind::Replace;
+      plan.writes[i].again = first->second;
+      plan.writes[i].reason = fmt::format("{}; it runs a second time", object.hook->words);
+    }
+  }
+  for (InventoryItem& hook : waiting) {
+    if (wanted.contains(hook.key)) continue;
+    sleeping.insert(hook.key);
+    plan.waiting.push_back(planner.waiting(std::move(hook)));
   }
   for (const InventoryItem& item : owned) {
+    if (item.hook && sleeping.contains(item.key)) continue;
     if (auto removal = planner.removal(item, wanted)) plan.removals.push_back(*std::move(removal));
   }
   MIST_TRY(plan.order, infer_order(objects));
@@ -382,9 +449,11 @@ std::vector<InventoryItem> inventory_of(const Plan& plan) {
                            .revision = action.revision,
                            .retained = action.kind == ActionKind::Retain,
                            .adopted = action.adopted,
-                           .replacing = replaced});
+                           .replacing = replaced,
+                           .hook = actions == &plan.writes && plan.is_hook(action)});
     }
   }
+  inventory.insert(inventory.end(), plan.waiting.begin(), plan.waiting.end());
   return inventory;
 }
 

@@ -56,6 +56,8 @@ struct PlannedAction {
   bool adopting = false;                      ///< it isn't ours yet
   bool ask = false;         ///< only the server knows whether its fields may change so (settle.h)
   std::size_t desired = 0;  ///< index into Plan::desired; not of deletes and retains
+  /// Of hooks that run before and after everything else: the earlier write, whose object this one replaces.
+  std::optional<std::size_t> again = {};
 };
 
 /// Which kinds pruning may remove although it would not by itself.
@@ -73,17 +75,22 @@ struct PlanRules {
   bool force_conflicts = false;  ///< fields that other managers own are taken
   std::optional<release::ReleaseId> take_over_from = {};  ///< that release's objects become ours
   bool keep_adopted = false;  ///< what was there before the release stays: for going back
+  /// Hooks that this revision or a later one began, and that did not fail, are not run again; -1: all are.
+  int resumes = -1;
 };
 
 struct Plan {
   release::ReleaseId release;
   std::vector<DesiredObject> desired;
-  std::vector<PlannedAction> writes;    ///< one for each desired object, in its order
-  std::vector<PlannedAction> removals;  ///< deletes and retains
-  Order order;                          ///< node i is writes[i]
+  std::vector<PlannedAction> writes;            ///< one for each desired object, in its order
+  std::vector<PlannedAction> removals;          ///< deletes and retains
+  std::vector<release::InventoryItem> waiting;  ///< hooks of other moments: what is there of them stays
+  Order order;                                  ///< node i is writes[i]
   int revision = 0;
 
+  /// Hooks don't count: they run when something else changes.
   bool changes_nothing() const;
+  bool is_hook(const PlannedAction& write) const { return desired[write.desired].hook.has_value(); }
   std::size_t count(ActionKind kind) const;
 };
 
@@ -92,7 +99,7 @@ struct Plan {
 /// record itself is adopted without asking. Errors: a cycle in the order.
 Result<Plan> make_plan(const release::ReleaseId& release, std::vector<DesiredObject> desired,
                        const std::vector<release::InventoryItem>& owned, const LiveState& live, int revision,
-                       const PlanRules& rules);
+                       const PlanRules& rules, std::vector<release::InventoryItem> waiting = {});
 
 /// Where a planned object is on a server that serves its kind as `served`. An object of a late kind that
 /// names no namespace and turns out to need one is in the release's.

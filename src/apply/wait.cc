@@ -210,7 +210,7 @@ std::vector<AwaitedObject> awaited_objects(const Plan& plan, const Execution& ex
   for (std::size_t i = 0; i < plan.writes.size(); ++i) {
     const PlannedAction& action = plan.writes[i];
     const Value& wanted = plan.desired[action.desired].rendered.object.value();
-    if (!is_worth_waiting(wanted)) continue;
+    if (!is_worth_waiting(wanted) || plan.is_hook(action)) continue;
     const auto rules = waiting_rules(wanted);  // a bad one was refused when the objects were prepared
     objects.push_back({action.key, action.resource, rules.ok() ? rules->timeout : std::nullopt});
     if (const auto sent = execution.late.find(i); sent != execution.late.end()) {

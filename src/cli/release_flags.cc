@@ -194,6 +194,7 @@ action::DeployOptions deploy_options(const Invocation& invocation) {
       .prune = find_flag(invocation.command(), "delete-crds") ? prune_rules(invocation) : apply::PruneRules{},
       .adopt = given(invocation, "adopt"),
       .replace = given(invocation, "replace"),
+      .no_hooks = given(invocation, "no-hooks"),
       .rotate = rotate_secrets(invocation),
       .rollback_on_failure = given(invocation, "rollback-on-failure"),
       .history_max = static_cast<int>(std::min<std::int64_t>(invocation.number("history-max"), 1000000))};
@@ -234,6 +235,7 @@ Result<action::DeployOptions> plan_options(const Invocation& invocation) {
   options.force_conflicts = invocation.enabled("force-conflicts");
   options.replace = invocation.enabled("replace");
   options.adopt = invocation.enabled("adopt");
+  options.no_hooks = invocation.enabled("no-hooks");
   options.prune = prune_rules(invocation);
   MIST_TRY(options.take_over_from, take_over_from(invocation));
   return options;
@@ -296,7 +298,7 @@ Result<action::RenderedRelease> render_release(package::Renderer& renderer, cons
   MIST_TRY_VOID(set_clock(request, result.drawn.clock));
   MIST_TRY(package::Rendered rendered, renderer.render(source, request, context));
   result.package = {source.reference, rendered.metadata.name, rendered.metadata.version, source.digest,
-                    rendered.engine};
+                    rendered.engine.empty() ? rendered.metadata.engine : rendered.engine};
   result.user_values = std::move(values);
   result.objects = std::move(rendered.objects);
   result.message = std::move(rendered.message);
@@ -313,6 +315,13 @@ Result<action::RenderedRelease> render_release(package::Renderer& renderer, cons
 
 Value uninstall_report_value(const action::UninstallPlan& plan, bool dry) {
   Value::Array objects;
+  for (const apply::DesiredObject& hook : plan.hooks)
+    objects.push_back(Value::object({{"group", hook.key.group_kind.group},
+                                     {"kind", hook.key.group_kind.kind},
+                                     {"namespace", text_or_null(hook.key.ns)},
+                                     {"name", hook.key.name},
+                                     {"action", apply::to_string(ActionKind::Create)},
+                                     {"reason", hook.hook->words}}));
   for (const apply::PlannedAction& action : plan.removals)
     objects.push_back(
         identity_value(action.key, {{"action", apply::to_string(action.kind)}, {"reason", action.reason}}));
@@ -326,6 +335,8 @@ void print_uninstall_report(World& world, const action::UninstallReport& report,
                             std::string_view did) {
   if (dry) {
     Table table({"ACTION", "OBJECT", "WHY"});
+    for (const apply::DesiredObject& hook : report.plan.hooks)
+      table.add({{"create"}, {hook.key.display()}, {hook.hook->words}});
     for (const apply::PlannedAction& action : report.plan.removals)
       table.add({{std::string(apply::to_string(action.kind))}, {action.key.display()}, {action.reason}});
     if (!table.empty()) world.out.write(table.render(world.color_out));

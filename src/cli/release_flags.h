@@ -44,11 +44,13 @@ inline constexpr Flag kTakeOverFlag{.name = "take-over-from",
                                     .type = FlagType::Text,
                                     .value = "NAMESPACE/NAME",
                                     .help = "Take objects over that belong to this release"};
+inline constexpr Flag kNoHooksFlag{.name = "no-hooks", .help = "Run no hooks of a chart"};
 inline constexpr Flag kDeployFlagList[] = {
     kWaitFlag,
     kTimeoutFlag,
     kDryRunFlag,
     kExplainFlag,
+    kNoHooksFlag,
     {.name = "create-namespace", .help = "Create the release's namespace if it does not exist"},
     kForceConflictsFlag,
     kReplaceFlag,
@@ -61,12 +63,14 @@ inline constexpr Flag kDeployFlagList[] = {
 inline constexpr FlagGroup kDeployFlags{"Deployment flags", kDeployFlagList};
 
 /// Of commands that apply what is recorded.
-inline constexpr Flag kRecordedFlagList[] = {kWaitFlag,           kTimeoutFlag, kDryRunFlag,    kExplainFlag,
-                                             kForceConflictsFlag, kReplaceFlag, kHistoryMaxFlag};
+inline constexpr Flag kRecordedFlagList[] = {kWaitFlag,       kTimeoutFlag,        kDryRunFlag,
+                                             kExplainFlag,    kForceConflictsFlag, kReplaceFlag,
+                                             kHistoryMaxFlag, kNoHooksFlag};
 inline constexpr FlagGroup kRecordedFlags{"Deployment flags", kRecordedFlagList};
 
 /// What a plan may do; of the commands that only look.
 inline constexpr Flag kPlanFlagList[] = {
+    kNoHooksFlag,
     {.name = "create-namespace", .help = "Create the release's namespace if it does not exist"},
     kForceConflictsFlag,
     kReplaceFlag,

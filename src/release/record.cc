@@ -120,6 +120,7 @@ Result<std::vector<InventoryItem>> inventory_from_value(const Value& value) {
     item.retained = flag_at(entry, "retained");
     item.adopted = flag_at(entry, "adopted");
     item.replacing = flag_at(entry, "replacing");
+    item.hook = flag_at(entry, "hook");
     if (item.key.group_kind.kind.empty() || item.key.name.empty())
       return error(ErrorKind::Internal, "the inventory of the release's record is damaged");
     inventory.push_back(std::move(item));
@@ -169,6 +170,7 @@ Value to_value(const Revision& revision) {
                                {"objects", objects_to_value(revision.objects)},
                                {"inventory", to_value(revision.inventory)}});
   if (!revision.tests.empty()) value.set("tests", objects_to_value(revision.tests));
+  if (!revision.hooks.empty()) value.set("hooks", objects_to_value(revision.hooks));
   if (!revision.drawn.empty()) value.set("drawn", to_value(revision.drawn));
   return value;
 }
@@ -215,6 +217,7 @@ Result<Revision> revision_from_value(const Value& value) {
   revision.restores = static_cast<int>(int_at(value, "restores", -1));
   MIST_TRY(revision.objects, objects_from_value(*objects));
   MIST_TRY(revision.tests, objects_from_value(value_at(value, "tests")));
+  MIST_TRY(revision.hooks, objects_from_value(value_at(value, "hooks")));
   MIST_TRY(revision.drawn, drawn_from_value(value_at(value, "drawn")));
   MIST_TRY(revision.inventory, inventory_from_value(value_at(value, "inventory")));
   return revision;

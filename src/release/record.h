@@ -77,6 +77,7 @@ struct InventoryItem {
   bool retained = false;   ///< no longer wanted, left in the cluster by a prune rule
   bool adopted = false;    ///< existed before the release
   bool replacing = false;  ///< being deleted and created anew: what carries our mark is it, whatever its uid
+  bool hook = false;       ///< of a chart: it comes and goes, and its absence says nothing
 };
 
 struct Revision {
@@ -92,6 +93,7 @@ struct Revision {
   std::vector<RenderedObject>
       objects;  ///< with what Mistletoe adds, but without kVersionLabel, which the inventory gives
   std::vector<RenderedObject> tests = {};  ///< only `mistctl test` applies them; as rendered
+  std::vector<RenderedObject> hooks = {};  ///< of a chart, for all verbs; as rendered
   std::vector<InventoryItem> inventory;
   std::string message;      ///< for people: why it failed
   std::string description;  ///< for people, where the action doesn't say enough: "back to v1"

@@ -51,13 +51,17 @@ Result<action::ReleaseGraph> graph_of_package(const Invocation& invocation, Worl
   MIST_TRY(package::RenderRequest request, render_request(state, std::move(values)));
   request.capabilities = [&]() -> Result<package::Capabilities> { return offline_capabilities(invocation); };
   MIST_TRY(package::Rendered rendered, renderer->render(source, request, world.context));
+  std::vector<release::RenderedObject> hooks;
+  const std::string& engine = rendered.engine.empty() ? rendered.metadata.engine : rendered.engine;
+  if (engine == apply::kChartEngine) hooks = apply::take_chart_parts(rendered.objects).hooks;
   MIST_TRY_VOID(apply::take_tests(rendered.objects));
   MIST_TRY(std::vector<apply::DesiredObject> desired,
            apply::prepare_offline(std::move(rendered.objects), state.id));
   std::vector<release::RenderedObject> objects;
   objects.reserve(desired.size());
   for (apply::DesiredObject& object : desired) objects.push_back(std::move(object.rendered));
-  return action::graph_of(state.id, -1, std::move(objects));
+  return action::graph_of(state.id, -1, std::move(objects), hooks,
+                          request.is_upgrade ? apply::HookVerb::Upgrade : apply::HookVerb::Install);
 }
 
 Result<action::ReleaseGraph> find_graph(const Invocation& invocation, World& world) {

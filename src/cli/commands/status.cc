@@ -50,6 +50,7 @@ Value status_value(const World& world, const ReleaseStatus& status) {
                                                   {"detail", text_or_null(object.detail)},
                                                   {"revision", object.revision},
                                                   {"retained", object.retained},
+                                                  {"hook", object.hook},
                                                   {"created", text_or_null(object.created)},
                                                   {"ageSeconds", age_seconds(world, object.created)}}));
   Value::Array unfinished;
@@ -99,7 +100,9 @@ void print_head(World& world, const ReleaseStatus& status) {
                     : "did not end; the next install or upgrade takes over from it, or mistctl recover"));
   }
   line("Health", fmt::format("{} of {} ready", status.count(ObjectHealth::Ready),
-                             std::ranges::count(status.objects, false, &ObjectStatus::retained)));
+                             std::ranges::count_if(status.objects, [](const ObjectStatus& object) {
+                               return !object.retained && !object.hook;
+                             })));
   for (const action::AgingCertificate& certificate : status.certificates)
     line("Renew", action::to_string(certificate));
 }
@@ -120,7 +123,8 @@ Result<ExitCode> run_status(const Invocation& invocation, World& world) {
                 object.retained ? Tone::Plain : tone_of(object.health)},
                {fmt::format("v{}", object.revision)},
                {age(world, object.created)},
-               {object.detail}});
+               {object.hook ? fmt::format("hook{}{}", object.detail.empty() ? "" : ": ", object.detail)
+                            : object.detail}});
   if (!table.empty()) world.out.write("\n" + table.render(world.color_out));
   return ExitCode::Ok;
 }

@@ -16,6 +16,7 @@ using apply::ActionKind;
 
 constexpr Flag kFlags[] = {
     {.name = "wait", .help = "Return only when everything is gone"},
+    kNoHooksFlag,
     {.name = "timeout",
      .type = FlagType::Duration,
      .value = "TIME",
@@ -59,6 +60,8 @@ Result<ExitCode> run_uninstall(const Invocation& invocation, World& world) {
   const bool dry = invocation.text("dry-run") != "none";
   const action::UninstallOptions options{.rules = prune_rules(invocation),
                                          .wait = invocation.enabled("wait"),
+                                         .no_hooks = invocation.enabled("no-hooks"),
+                                         .timeout = invocation.duration("timeout"),
                                          .dry_run = dry,
                                          .plan_again = invocation.enabled("yes")};
   MIST_TRY(action::UninstallPlan plan,

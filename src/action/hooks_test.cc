@@ -1,0 +1,421 @@
+// Hooks of a chart through the life of its release: which run, when, what becomes of them, and what is left
+// when they fail.
+
+#include "apply/hooks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "action/drift.h"
+#include "action/graph.h"
+#include "action/look.h"
+#include "action/recover.h"
+#include "action/rollback.h"
+#include "action/saved_plan.h"
+#include "action/status.h"
+#include "action/uninstall.h"
+#include "package/objects.h"
+#include "testing/fake_cluster.h"
+
+namespace mist::action {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::FakeCall;
+using testing::FakeCluster;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+std::string job(std::string_view name, std::string_view events, std::string_view more = "") {
+  return fmt::format(
+      "---\n{{apiVersion: batch/v1, kind: Job, metadata: {{name: {}, annotations: {{helm.sh/hook: "
+      "\"{}\"{}}}}}, "
+      "spec: {{template: {{spec: {{restartPolicy: Never, containers: [{{name: c, image: i}}]}}}}}}}}\n",
+      name, events, more);
+}
+std::string policy(std::string_view policies) {
+  return fmt::format(", helm.sh/hook-delete-policy: \"{}\"", policies);
+}
+std::string weight(int value) { return fmt::format(", helm.sh/hook-weight: \"{}\"", value); }
+std::string config_map(std::string_view name, std::string_view text = "x") {
+  return fmt::format(
+      "---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {}}}, data: {{text: '{}'}}}}\n", name, text);
+}
+
+class HooksTest : public ::testing::Test {
+ protected:
+  HooksTest() { cluster.set_instant_controllers(true); }
+
+  Environment environment() { return {cluster, clock, random, events, "tester"}; }
+  Render rendering(std::string yaml, std::string engine = "helm") {
+    return [=, this](const ReleaseState&) -> Result<RenderedRelease> {
+      MIST_TRY(auto objects, package::parse_objects({{"all.yaml", yaml}}, events));
+      return RenderedRelease{.package = {"test:1", "test", "1", "sha256:1", engine},
+                             .user_values = encoding::Value::object(),
+                             .objects = std::move(objects)};
+    };
+  }
+  Result<DeployReport> install_now(const std::string& yaml, const DeployOptions& options = {}) {
+    return deploy(environment(), id, install_intent(rendering(yaml)), options, Context());
+  }
+  Result<DeployReport> upgrade_now(const std::string& yaml, const DeployOptions& options = {}) {
+    return deploy(environment(), id, upgrade_intent(rendering(yaml)), options, Context());
+  }
+  Result<DeployReport> rollback_now(int to) {
+    const Environment world = environment();
+    return deploy(world, id, rollback_intent(world, to, Context()), {}, Context());
+  }
+  Status uninstall_now(UninstallOptions options = {}) {
+    options.timeout = std::chrono::milliseconds(200);
+    MIST_TRY(UninstallPlan plan, plan_uninstall(environment(), id, options, Context()));
+    auto report = uninstall(environment(), std::move(plan), options, Context());
+    return report.ok() ? Status() : Status(std::move(report).error());
+  }
+  // What was written and deleted since, but the record: "+name", "-name".
+  std::vector<std::string> writes() {
+    std::vector<std::string> result;
+    for (const FakeCall& call : cluster.calls()) {
+      if (!call.writes() || call.key.group_kind.kind == "Secret" || !call.executed_ok) continue;
+      result.push_back((call.verb == "delete" ? "-" : "+") + call.key.name);
+    }
+    cluster.clear_calls();
+    return result;
+  }
+  // The Job fails as soon as it is written.
+  void fail_job(std::string name) {
+    cluster.set_after([this, name](const FakeCall& call) -> std::optional<Error> {
+      if (call.verb == "apply" && call.key.name == name && call.executed_ok) {
+        const encoding::Value failed = encoding::Value::object({{"type", "Failed"},
+                                                                {"status", "True"},
+                                                                {"reason", "BackoffLimitExceeded"},
+                                                                {"message", "it failed too often"}});
+        cluster.set_status(call.key,
+                           encoding::Value::object({{"conditions", encoding::Value::array({failed})}}));
+      }
+      return std::nullopt;
+    });
+  }
+  bool has_job(std::string_view name) { return cluster.has("Job.batch", "default", name); }
+
+  FakeCluster cluster;
+  SystemClock clock;
+  SystemRandom random;
+  NullEventSink events;
+  release::ReleaseId id{"default", "web"};
+};
+
+TEST_F(HooksTest, OfInstallRunInHelmsOrderAroundEverythingElse) {
+  const auto report =
+      install_now(config_map("a") + job("post", "post-install") + job("pre-b", "pre-install") +
+                  job("pre-a", "pre-install") + job("first", "pre-install", weight(-5)) +
+                  job("up", "pre-upgrade,post-upgrade"));
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_THAT(writes(), ElementsAre("+first", "+pre-a", "+pre-b", "+a", "+post"));
+  EXPECT_EQ(report->plan.writes[0].reason, "pre-install hook, weight -5");
+}
+
+TEST_F(HooksTest, OfOnlyChartsAreHooks) {
+  const std::string yaml = config_map("a") + job("pre", "pre-upgrade");
+  ASSERT_TRUE(deploy(environment(), id, install_intent(rendering(yaml, "")), {}, Context()).ok());
+  EXPECT_TRUE(has_job("pre")) << "plain YAML may carry the annotation for Helm's own use";
+}
+
+TEST_F(HooksTest, ThatHelmDoesNotKnowAreNotApplied) {
+  ASSERT_TRUE(install_now(config_map("a") + job("old", "crd-install")).ok());
+  EXPECT_THAT(writes(), ElementsAre("+a"));
+}
+
+TEST_F(HooksTest, OfOtherMomentsStayAsTheyAre) {
+  const std::string hooks = job("pre", "pre-install") + job("up", "post-upgrade");
+  ASSERT_TRUE(install_now(config_map("a") + hooks).ok());
+  writes();
+  ASSERT_TRUE(upgrade_now(config_map("a", "y") + hooks).ok());
+  EXPECT_THAT(writes(), ElementsAre("+a", "+up"));
+  EXPECT_TRUE(has_job("pre"));
+  ASSERT_TRUE(uninstall_now().ok());
+  EXPECT_THAT(cluster.objects(), IsEmpty()) << "hooks are the release's";
+}
+
+TEST_F(HooksTest, ThatTheChartNoLongerHasArePruned) {
+  ASSERT_TRUE(install_now(config_map("a") + job("pre", "pre-install") + job("pre-2", "pre-install")).ok());
+  ASSERT_TRUE(upgrade_now(config_map("a", "y") + job("pre", "pre-install")).ok());
+  EXPECT_TRUE(has_job("pre"));
+  EXPECT_FALSE(has_job("pre-2"));
+}
+
+TEST_F(HooksTest, OfAnUpgradeRunAgainByBeingReplaced) {
+  const std::string hook = job("up", "pre-upgrade");
+  ASSERT_TRUE(install_now(config_map("a") + hook).ok());
+  ASSERT_TRUE(upgrade_now(config_map("a", "2") + hook).ok());
+  const std::string uid(cluster.find("Job.batch", "default", "up")->string_at({"metadata", "uid"}));
+  writes();
+  const auto report = upgrade_now(config_map("a", "3") + hook);
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(report->plan.writes[0].kind, apply::ActionKind::Replace);
+  EXPECT_THAT(report->plan.writes[0].reason,
+              HasSubstr("pre-upgrade hook, weight 0; what an earlier run left"));
+  EXPECT_THAT(writes(), ElementsAre("-up", "+up", "+a"));
+  EXPECT_NE(cluster.find("Job.batch", "default", "up")->string_at({"metadata", "uid"}), uid);
+}
+
+TEST_F(HooksTest, DoNotRunWhenNothingChanges) {
+  const std::string yaml = config_map("a") + job("up", "pre-upgrade") + job("in", "pre-install");
+  ASSERT_TRUE(install_now(yaml).ok());
+  writes();
+  const auto report = upgrade_now(yaml);
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_FALSE(report->changed);
+  EXPECT_THAT(writes(), IsEmpty());
+  // One that the chart has anew is a change.
+  ASSERT_TRUE(upgrade_now(yaml + job("new", "post-upgrade")).ok());
+  EXPECT_THAT(writes(), ElementsAre("+up", "+new"));
+}
+
+TEST_F(HooksTest, ThatRunTwiceAreMadeTwice) {
+  ASSERT_TRUE(install_now(config_map("a") + job("both", "pre-install,post-install")).ok());
+  EXPECT_THAT(writes(), ElementsAre("+both", "+a", "-both", "+both"));
+  ASSERT_TRUE(uninstall_now().ok());
+  EXPECT_THAT(cluster.objects(), IsEmpty());
+}
+
+TEST_F(HooksTest, ThatSucceededGoWhenAllOfTheirPhaseHaveEnded) {
+  const std::string yaml = config_map("a") + job("pre-1", "pre-install", policy("hook-succeeded")) +
+                           job("pre-2", "pre-install") +
+                           job("post", "post-install", policy("before-hook-creation,hook-succeeded"));
+  ASSERT_TRUE(install_now(yaml).ok());
+  EXPECT_THAT(writes(), ElementsAre("+pre-1", "+pre-2", "-pre-1", "+a", "+post", "-post"));
+  const auto seen = status(environment(), id, Context());
+  ASSERT_TRUE(seen.ok());
+  EXPECT_EQ(seen->count(ObjectHealth::Missing), 0u);
+  EXPECT_EQ(seen->objects.size(), 2u) << "pre-2 and a";
+  const auto drifted = drift(environment(), id, Context());
+  ASSERT_TRUE(drifted.ok());
+  EXPECT_FALSE(drifted->drifted(true));
+}
+
+TEST_F(HooksTest, AnOrdinaryObjectMayHaveTheNameOfAHookThatIsGone) {
+  const std::string account =
+      "---\n{apiVersion: v1, kind: ServiceAccount, metadata: {name: sa, annotations: {helm.sh/hook: "
+      "pre-install, "
+      "helm.sh/hook-delete-policy: hook-succeeded}}}\n---\n{apiVersion: v1, kind: ServiceAccount, metadata: "
+      "{name: sa}}\n";
+  ASSERT_TRUE(install_now(account).ok());
+  EXPECT_THAT(writes(), ElementsAre("+sa", "-sa", "+sa"));
+  ASSERT_TRUE(upgrade_now(account + config_map("a")).ok());
+  EXPECT_THAT(writes(), ElementsAre("+a"));
+}
+
+TEST_F(HooksTest, AFailedOneFailsTheInstallAndKeepsEverythingElseFromBeingWritten) {
+  fail_job("pre-2");
+  const auto report = install_now(config_map("a") + job("pre-1", "pre-install", policy("hook-succeeded")) +
+                                  job("pre-2", "pre-install") + job("pre-3", "pre-install"));
+  ASSERT_FALSE(report.ok());
+  EXPECT_THAT(report.error().to_line(), HasSubstr("Job default/pre-2 failed"));
+  EXPECT_THAT(writes(), ElementsAre("+pre-1", "+pre-2", "-pre-1"));
+  EXPECT_TRUE(has_job("pre-2")) << "to be looked at";
+  cluster.set_after({});
+  const auto again = install_now(config_map("a") + job("pre-2", "pre-install"));
+  ASSERT_TRUE(again.ok()) << again.error().to_line();
+  EXPECT_THAT(writes(), ElementsAre("-pre-2", "+pre-2", "+a"));
+}
+
+TEST_F(HooksTest, AFailedOneGoesIfItsPolicySaysSo) {
+  fail_job("post");
+  ASSERT_FALSE(install_now(config_map("a") + job("post", "post-install", policy("hook-failed"))).ok());
+  EXPECT_THAT(writes(), ElementsAre("+a", "+post", "-post"));
+  cluster.set_after({});
+  ASSERT_TRUE(uninstall_now().ok());
+  EXPECT_THAT(cluster.objects(), IsEmpty());
+}
+
+TEST_F(HooksTest, OneThatDoesNotEndTimesOut) {
+  cluster.set_instant_controllers(false);
+  const auto report =
+      install_now(config_map("a") + job("slow", "pre-install"), {.timeout = std::chrono::milliseconds(50)});
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().kind, ErrorKind::Timeout);
+  EXPECT_THAT(report.error().to_line(), HasSubstr("the hook Job default/slow has not ended"));
+  EXPECT_THAT(writes(), ElementsAre("+slow"));
+}
+
+TEST_F(HooksTest, ComeLastOnlyWhenAllIsReadyIfThatIsWaitedFor) {
+  const std::string pod =
+      "---\n{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}\n";
+  cluster.set_instant_controllers(false);
+  const auto report = install_now(pod + job("post", "post-install"),
+                                  {.wait = true, .timeout = std::chrono::milliseconds(50)});
+  ASSERT_FALSE(report.ok());
+  EXPECT_THAT(writes(), ElementsAre("+p")) << "the Pod never became ready";
+}
+
+TEST_F(HooksTest, NoHooksRunsNone) {
+  const std::string hooks = job("pre", "pre-install,pre-upgrade,pre-delete") + job("post", "post-delete");
+  ASSERT_TRUE(install_now(config_map("a") + hooks, {.no_hooks = true}).ok());
+  ASSERT_TRUE(upgrade_now(config_map("a", "2") + hooks, {.no_hooks = true}).ok());
+  ASSERT_TRUE(uninstall_now({.no_hooks = true}).ok());
+  EXPECT_THAT(writes(), ElementsAre("+a", "+a", "-a"));
+}
+
+TEST_F(HooksTest, OfRollbackAreThoseOfTheRevisionThatItGoesBackTo) {
+  ASSERT_TRUE(install_now(config_map("a") + job("back", "pre-rollback") + job("up", "pre-upgrade")).ok());
+  ASSERT_TRUE(upgrade_now(config_map("a", "2") + job("other", "pre-rollback")).ok());
+  writes();
+  const auto report = rollback_now(0);
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_THAT(writes(), ElementsAre("+back", "+a"));
+}
+
+TEST_F(HooksTest, RecoverGoesOnWithoutRunningAgainWhatRan) {
+  const std::string yaml =
+      config_map("a") + config_map("b") + job("pre", "pre-install") + job("post", "post-install");
+  cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "apply" && call.key.name == "b") return error(ErrorKind::Forbidden, "quota exceeded");
+    return std::nullopt;
+  });
+  ASSERT_FALSE(install_now(yaml).ok());
+  cluster.set_before({});
+  writes();
+  const auto report = recover(environment(), id, {}, Context());
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_THAT(writes(), ElementsAre("+b", "+post"));
+  EXPECT_THAT(report->deployment->plan.writes[0].reason, HasSubstr("begun by v0, which this finishes"));
+}
+
+TEST_F(HooksTest, UndoOfAnUpgradeRunsTheRollbackHooks) {
+  const std::string hooks = job("back", "post-rollback") + job("up", "pre-upgrade");
+  ASSERT_TRUE(install_now(config_map("a") + hooks).ok());
+  fail_job("up");
+  writes();
+  ASSERT_FALSE(upgrade_now(config_map("a", "2") + hooks, {.rollback_on_failure = true}).ok());
+  EXPECT_THAT(writes(), ElementsAre("+up", "+back"));
+  cluster.set_after({});
+  const auto seen = status(environment(), id, Context());
+  ASSERT_TRUE(seen.ok());
+  EXPECT_EQ(seen->anchor.head.status, release::RevisionStatus::Deployed);
+  EXPECT_EQ(seen->count(ObjectHealth::Failed), 0u) << "a hook is no part of the release's health";
+}
+
+TEST_F(HooksTest, OfUninstallRunAroundIt) {
+  const std::string yaml = config_map("a") + job("before", "pre-delete") +
+                           job("after", "post-delete", policy("hook-succeeded")) +
+                           job("after-2", "post-delete");
+  ASSERT_TRUE(install_now(yaml).ok());
+  writes();
+  ASSERT_TRUE(uninstall_now().ok());
+  const std::vector<std::string> done = writes();
+  ASSERT_EQ(done.size(), 8u) << ::testing::PrintToString(done);
+  EXPECT_EQ(done[0], "+before");
+  EXPECT_THAT((std::vector<std::string>(done.begin() + 1, done.begin() + 3)),
+              ::testing::UnorderedElementsAre("-a", "-before"));
+  EXPECT_THAT((std::vector<std::string>(done.begin() + 3, done.end())),
+              ElementsAre("+after", "+after-2", "-after", "-after-2"));
+  EXPECT_THAT(cluster.objects(), IsEmpty());
+}
+
+TEST_F(HooksTest, APreDeleteHookThatFailsKeepsEverythingWhereItIs) {
+  ASSERT_TRUE(install_now(config_map("a") + job("before", "pre-delete")).ok());
+  fail_job("before");
+  writes();
+  const Status failed = uninstall_now();
+  ASSERT_FALSE(failed.ok());
+  EXPECT_THAT(failed.error().hint, HasSubstr("--no-hooks"));
+  EXPECT_THAT(writes(), ElementsAre("+before"));
+  // Not again by itself: it failed, so it is made anew.
+  cluster.set_after({});
+  ASSERT_TRUE(uninstall_now().ok());
+  EXPECT_THAT(cluster.objects(), IsEmpty());
+}
+
+TEST_F(HooksTest, APostDeleteHookThatFailsIsTriedAgainOrLeftOut) {
+  for (const bool no_hooks : {false, true}) {
+    ASSERT_TRUE(install_now(config_map("a") + job("after", "post-delete")).ok());
+    fail_job("after");
+    ASSERT_FALSE(uninstall_now().ok());
+    if (!no_hooks) cluster.set_after({});
+    ASSERT_TRUE(uninstall_now({.no_hooks = no_hooks}).ok());
+    EXPECT_THAT(cluster.objects(), IsEmpty());
+    cluster.set_after({});
+  }
+}
+
+TEST_F(HooksTest, UndoingAFirstInstallRunsNoDeleteHooks) {
+  fail_job("post");
+  ASSERT_FALSE(install_now(config_map("a") + job("post", "post-install") + job("del", "pre-delete"),
+                           {.rollback_on_failure = true})
+                   .ok());
+  EXPECT_THAT(cluster.objects(), IsEmpty());
+  EXPECT_THAT(writes(), Not(::testing::Contains("+del")));
+}
+
+TEST_F(HooksTest, TestHooksAreTests) {
+  ASSERT_TRUE(install_now(config_map("a") + job("check", "test") + job("old", "test-success") +
+                          job("both", "post-install,test"))
+                  .ok());
+  EXPECT_THAT(writes(), ElementsAre("+a", "+both"));
+  const auto state = read_release(environment(), id, Context());
+  ASSERT_TRUE(state.ok());
+  EXPECT_EQ(state->deployed->tests.size(), 3u);
+  EXPECT_EQ(state->deployed->hooks.size(), 1u);
+  const auto restored = recorded_release(*state->deployed);
+  EXPECT_EQ(restored.objects.size(), 4u) << "what is both is there once";
+}
+
+TEST_F(HooksTest, ResourcePolicyKeepIsKeep) {
+  ASSERT_TRUE(install_now("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: "
+                          "{helm.sh/resource-policy: keep}}}")
+                  .ok());
+  ASSERT_TRUE(uninstall_now().ok());
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "a"));
+}
+
+TEST_F(HooksTest, AreInASavedPlan) {
+  const std::string yaml =
+      config_map("a") + job("pre", "pre-install") + job("both", "pre-install,post-install");
+  const auto seen = look(environment(), id, preview_intent(rendering(yaml)), {}, Context());
+  ASSERT_TRUE(seen.ok());
+  const auto saved = save_plan(environment(), *seen);
+  ASSERT_TRUE(saved.ok());
+  const auto read = saved_plan_from(to_text(*saved), "file");
+  ASSERT_TRUE(read.ok()) << read.error().to_line();
+  const auto report = deploy(environment(), id, saved_plan_intent(*read), read->options, Context());
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_THAT(writes(), ElementsAre("+both", "+pre", "+a", "-both", "+both"));
+}
+
+TEST_F(HooksTest, TheGraphSaysWhy) {
+  ASSERT_TRUE(install_now(config_map("a") + job("pre", "pre-install", weight(-5))).ok());
+  const auto graph = graph_of_release(environment(), id, Context());
+  ASSERT_TRUE(graph.ok()) << graph.error().to_line();
+  EXPECT_EQ(graph->objects[0].object.key().display(), "Job default/pre");
+  EXPECT_EQ(graph->order.graph.edges()[0].reason, "pre-install hook, weight -5");
+  EXPECT_EQ(apply::predicate_of(graph->order.graph.edges()[0]), apply::EdgePredicate::Done);
+}
+
+TEST_F(HooksTest, ComeAfterTheDefinitionsOfTheChartAndTheirNamespace) {
+  const std::string crd =
+      "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: "
+      "things.example.com}, "
+      "spec: {group: example.com, scope: Namespaced, names: {kind: Thing, plural: things}, versions: [{name: "
+      "v1, "
+      "served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}";
+  const auto render = [&](const ReleaseState&) -> Result<RenderedRelease> {
+    MIST_TRY(auto objects,
+             package::parse_objects(
+                 {{"chart/crds/thing.yaml", crd},
+                  {"chart/templates/x.yaml",
+                   config_map("a") + job("pre", "pre-install") +
+                       "---\n{apiVersion: example.com/v1, kind: Thing, metadata: {name: t, "
+                       "annotations: {helm.sh/hook: pre-install, helm.sh/hook-weight: '-1'}}}\n"}},
+                 events));
+    return RenderedRelease{.package = {"test:1", "test", "1", "sha256:1", "helm"},
+                           .user_values = encoding::Value::object(),
+                           .objects = std::move(objects)};
+  };
+  const auto report = deploy(environment(), id, install_intent(render), {}, Context());
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_THAT(writes(), ElementsAre("+things.example.com", "+t", "+pre", "+a"));
+}
+
+}  // namespace
+}  // namespace mist::action

@@ -1,0 +1,69 @@
+#pragma once
+// Hooks of Helm charts (helm.sh/hook): objects that run at a moment of the release's life, in Helm's order.
+// Here they are objects that the release owns, with a place in the order of a change: those before
+// everything else and those after it. Only objects of charts are looked at: plain YAML may carry these
+// annotations for Helm's own use. docs/charts.md is the specification. Pure; any thread.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apply/readiness.h"
+#include "release/record.h"
+
+namespace mist::apply {
+
+/// What is done to a release, as far as its hooks care.
+enum class HookVerb : std::uint8_t { None, Install, Upgrade, Rollback, Uninstall };
+/// "none", "install", …, as revisions record it.
+std::string_view to_string(HookVerb verb);
+/// None for other texts.
+HookVerb hook_verb(std::string_view text);
+
+enum class HookPhase : std::uint8_t { None, Before, After };
+
+/// What a run of a hook is.
+struct HookRole {
+  HookPhase phase = HookPhase::None;
+  int weight = 0;
+  bool delete_succeeded = false;  ///< once all hooks of its phase have ended well
+  bool delete_failed = false;
+  std::string words = {};  ///< "pre-install hook, weight -5"
+};
+
+/// A hook at one moment.
+struct HookRun {
+  HookRole role;
+  release::RenderedObject rendered;
+};
+
+/// The engine whose objects are a chart's: release::PackageInfo::engine.
+inline constexpr std::string_view kChartEngine = "helm";
+
+struct ChartParts {
+  std::vector<release::RenderedObject> hooks;  ///< as rendered
+  std::vector<release::RenderedObject> tests;  ///< as rendered, in the order in which they run
+  /// Objects that neither we nor Helm apply, because their hook is none: "Job x: …".
+  std::vector<std::string> ignored;
+};
+/// Takes hooks and tests out of a chart's objects; an object that is both is in both. What stays and says
+/// helm.sh/resource-policy: keep is annotated mistletoe.dev/keep.
+ChartParts take_chart_parts(std::vector<release::RenderedObject>& objects);
+
+/// The runs of `verb`: those before it, then those after it, each by weight, name and kind as Helm sorts.
+std::vector<HookRun> hook_runs(const std::vector<release::RenderedObject>& hooks, HookVerb verb);
+
+/// True for an object that runs at another moment than as a test.
+bool is_lifecycle_hook(const release::RenderedObject& rendered);
+
+/// Whether anything waits for the end of an object that is a hook: of a Job and of a Pod.
+bool hook_ends(const apimachinery::GroupKind& kind);
+/// Ready: it ended well, or is of a kind that doesn't end.
+Readiness hook_state(const encoding::Value& live);
+
+/// True for a definition from a chart's crds/, which comes before everything else.
+bool is_chart_definition(const release::RenderedObject& rendered);
+
+}  // namespace mist::apply
