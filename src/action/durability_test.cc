@@ -58,21 +58,43 @@ constexpr std::string_view kVerbs[] = {"install",
 constexpr std::string_view kFaults[] = {"fails", "lost", "dies before", "dies after"};
 constexpr std::string_view kNexts[] = {"write", "recover", "recover --undo", "uninstall"};
 
+// Of a chart: a hook that goes when it succeeded and one that stays, around every verb.
+constexpr std::string_view kHooks = R"(---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: goes
+  annotations:
+    helm.sh/hook: pre-install,post-upgrade,pre-rollback,post-delete
+    helm.sh/hook-delete-policy: hook-succeeded
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}
+---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: stays
+  annotations: {helm.sh/hook: "post-install,pre-upgrade,post-rollback,pre-delete"}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}
+)";
+
 struct Point {
   Verb verb;
+  bool chart;
   Fault fault;
   std::size_t request;
   Next next;
   std::string display() const {
-    return fmt::format("{}: request {} {}, then {}", kVerbs[static_cast<int>(verb)], request,
-                       kFaults[static_cast<int>(fault)], kNexts[static_cast<int>(next)]);
+    return fmt::format("{}{}: request {} {}, then {}", chart ? "chart, " : "", kVerbs[static_cast<int>(verb)],
+                       request, kFaults[static_cast<int>(fault)], kNexts[static_cast<int>(next)]);
   }
 };
 
 // One cluster with one release, seen by who fails and by who comes next.
 class Scene {
  public:
-  explicit Scene(Verb verb) : verb_(verb), empty_(cluster_.objects()) {}
+  Scene(Verb verb, bool chart) : verb_(verb), chart_(chart), empty_(cluster_.objects()) {
+    cluster_.set_instant_controllers(chart);
+  }
 
   // Everything before the verb.
   Status prepare() {
@@ -259,8 +281,10 @@ class Scene {
         yaml += fmt::format(
             "---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {}}}, data: {{text: '{}'}}}}\n", name,
             text);
+      if (chart_) yaml += kHooks;
       MIST_TRY(auto objects, package::parse_objects({{"all.yaml", yaml}}, events_));
-      return RenderedRelease{.package = {"test:1", "test", "1", "sha256:" + texts.at("changed")},
+      return RenderedRelease{.package = {"test:1", "test", "1", "sha256:" + texts.at("changed"),
+                                         chart_ ? std::string(apply::kChartEngine) : std::string()},
                              .user_values = encoding::Value::object(),
                              .objects = std::move(objects)};
     };
@@ -294,6 +318,7 @@ class Scene {
   }
 
   const Verb verb_;
+  const bool chart_;
   FakeCluster cluster_;
   const std::vector<apimachinery::ObjectKey> empty_;
   SystemClock clock_;
@@ -305,7 +330,7 @@ class Scene {
 
 // One point; nullopt: the verb sends fewer requests.
 std::optional<std::string> survives(const Point& point, bool& reached) {
-  Scene scene(point.verb);
+  Scene scene(point.verb, point.chart);
   const auto because = [&](std::string_view when, const Status& status) {
     return fmt::format("{}\n  {}: {}\n  the failing run said: {}", point.display(), when,
                        status.error().to_line(),
@@ -321,7 +346,7 @@ std::optional<std::string> survives(const Point& point, bool& reached) {
   return std::nullopt;
 }
 
-class EveryRequest : public ::testing::TestWithParam<Verb> {};
+class EveryRequest : public ::testing::TestWithParam<std::pair<Verb, bool>> {};
 
 TEST_P(EveryRequest, MayFailOrBeTheLast) {
   std::mutex mutex;
@@ -332,7 +357,8 @@ TEST_P(EveryRequest, MayFailOrBeTheLast) {
     // As many at once as wait for locks that ran out.
     for (std::size_t request = 1; more && request < 200; request += 4) {
       ASSERT_TRUE(parallel_for(16, 16, [&](std::size_t i) -> Status {
-                    const Point point{GetParam(), fault, request + i / 4, static_cast<Next>(i % 4)};
+                    const Point point{GetParam().first, GetParam().second, fault, request + i / 4,
+                                      static_cast<Next>(i % 4)};
                     bool reached = false;
                     const auto problem = survives(point, reached);
                     if (reached) ++points;
@@ -351,15 +377,27 @@ TEST_P(EveryRequest, MayFailOrBeTheLast) {
   RecordProperty("points", static_cast<int>(points));
 }
 
+std::string test_name(const ::testing::TestParamInfo<std::pair<Verb, bool>>& info) {
+  std::string name(kVerbs[static_cast<int>(info.param.first)]);
+  std::erase(name, ' ');
+  return name;
+}
+
+constexpr auto kPlain = [](Verb verb) { return std::pair(verb, false); };
+constexpr auto kChart = [](Verb verb) { return std::pair(verb, true); };
+
 INSTANTIATE_TEST_SUITE_P(OfEveryVerb, EveryRequest,
-                         ::testing::Values(Verb::Install, Verb::Upgrade, Verb::Rollback, Verb::Recover,
-                                           Verb::Undo, Verb::UndoInstall, Verb::Uninstall, Verb::AutoRollback,
-                                           Verb::Trim),
-                         [](const auto& verb) {
-                           std::string name(kVerbs[static_cast<int>(verb.param)]);
-                           std::erase(name, ' ');
-                           return name;
-                         });
+                         ::testing::Values(kPlain(Verb::Install), kPlain(Verb::Upgrade),
+                                           kPlain(Verb::Rollback), kPlain(Verb::Recover), kPlain(Verb::Undo),
+                                           kPlain(Verb::UndoInstall), kPlain(Verb::Uninstall),
+                                           kPlain(Verb::AutoRollback), kPlain(Verb::Trim)),
+                         test_name);
+INSTANTIATE_TEST_SUITE_P(OfEveryVerbOfCharts, EveryRequest,
+                         ::testing::Values(kChart(Verb::Install), kChart(Verb::Upgrade),
+                                           kChart(Verb::Rollback), kChart(Verb::Recover), kChart(Verb::Undo),
+                                           kChart(Verb::UndoInstall), kChart(Verb::Uninstall),
+                                           kChart(Verb::AutoRollback)),
+                         test_name);
 
 }  // namespace
 }  // namespace mist::action
