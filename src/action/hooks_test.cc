@@ -253,7 +253,7 @@ TEST_F(HooksTest, NoHooksRunsNone) {
   const std::string hooks = job("pre", "pre-install,pre-upgrade,pre-delete") + job("post", "post-delete");
   ASSERT_TRUE(install_now(config_map("a") + hooks, {.no_hooks = true}).ok());
   ASSERT_TRUE(upgrade_now(config_map("a", "2") + hooks, {.no_hooks = true}).ok());
-  ASSERT_TRUE(uninstall_now({.no_hooks = true}).ok());
+  ASSERT_TRUE(uninstall_now({.rules = {}, .no_hooks = true}).ok());
   EXPECT_THAT(writes(), ElementsAre("+a", "+a", "-a"));
 }
 
@@ -333,7 +333,7 @@ TEST_F(HooksTest, APostDeleteHookThatFailsIsTriedAgainOrLeftOut) {
     fail_job("after");
     ASSERT_FALSE(uninstall_now().ok());
     if (!no_hooks) cluster.set_after({});
-    ASSERT_TRUE(uninstall_now({.no_hooks = no_hooks}).ok());
+    ASSERT_TRUE(uninstall_now({.rules = {}, .no_hooks = no_hooks}).ok());
     EXPECT_THAT(cluster.objects(), IsEmpty());
     cluster.set_after({});
   }
