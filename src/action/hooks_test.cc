@@ -304,7 +304,7 @@ TEST_F(HooksTest, OfUninstallRunAroundIt) {
   writes();
   ASSERT_TRUE(uninstall_now().ok());
   const std::vector<std::string> done = writes();
-  ASSERT_EQ(done.size(), 8u) << ::testing::PrintToString(done);
+  ASSERT_EQ(done.size(), 7u) << ::testing::PrintToString(done);
   EXPECT_EQ(done[0], "+before");
   EXPECT_THAT((std::vector<std::string>(done.begin() + 1, done.begin() + 3)),
               ::testing::UnorderedElementsAre("-a", "-before"));

@@ -120,9 +120,12 @@ class Planner {
     action.adopting = !is_ours;
     action.previous_revision = item != nullptr ? item->revision : revision_from_label(there);
     if (live.whole) action.differences = real_differences(object, there);
+    const bool same =
+        std::ranges::all_of(action.differences, [](const FieldDifference& each) { return each.uncertain; });
     if (is_ours && rules_.resumes >= 0 && revision_from_label(there) >= rules_.resumes && !terminating &&
-        live.whole && action.differences.empty() && hook_state(there).health != Health::Failed) {
+        live.whole && same && hook_state(there).health != Health::Failed) {
       action.kind = ActionKind::Unchanged;
+      action.differences.clear();
       action.revision = revision_from_label(there);
       action.reason =
           fmt::format("{}, begun by v{}, which this finishes", object.hook->words, action.revision);

@@ -160,6 +160,8 @@ Status settle(kube::Client& client, Plan& plan, const LiveState& live, const Pla
               const Context& context) {
   std::vector<PlannedAction*> open;
   for (PlannedAction& action : plan.writes) {
+    // A hook is replaced because it runs again, whatever differs.
+    if (plan.is_hook(action) && action.kind == ActionKind::Replace) continue;
     if (needs_the_server(action)) open.push_back(&action);
   }
   const Settler settler(client, plan, live, rules, context);

@@ -98,6 +98,7 @@ Value to_value(const std::vector<InventoryItem>& inventory) {
     if (item.retained) value.set("retained", true);
     if (item.adopted) value.set("adopted", true);
     if (item.replacing) value.set("replacing", true);
+    if (item.hook) value.set("hook", true);
     items.push_back(std::move(value));
   }
   return Value(std::move(items));
