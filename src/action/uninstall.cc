@@ -224,7 +224,8 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseStat
     if (there == live.end()) continue;
     const Value& object = there->second.value;
     const std::string uid(object.string_at({"metadata", "uid"}));
-    const bool ours = item.uid.empty()
+    // A hook may have been made anew by a run of this that died.
+    const bool ours = item.uid.empty() || item.hook
                           ? object.string_at({"metadata", "labels", release::kPartOfLabel}) == part_of
                           : item.uid == uid && !apply::belongs_to_another(object, part_of);
     if (!ours) continue;

@@ -74,11 +74,9 @@ class Planner {
     const auto live = live_.find(hook.key);
     if (known == owned_.end() || !known->second->hook || live == live_.end()) return hook;
     const std::string_view uid = live->second.value.string_at({"metadata", "uid"});
-    const InventoryItem& item = *known->second;
-    const bool is_ours =
-        item.uid.empty() || item.replacing ? ours(live->second.value, part_of_) : item.uid == uid;
-    if (!is_ours) return hook;
-    hook = item;
+    // By its mark: a run that died may have made it anew.
+    if (!ours(live->second.value, part_of_)) return hook;
+    hook = *known->second;
     hook.uid = uid;
     hook.replacing = hook.retained = false;
     return hook;
@@ -90,7 +88,8 @@ class Planner {
     if (live == live_.end()) return std::nullopt;  // gone already: it leaves the inventory
     const Value& there = live->second.value;
     const std::string_view uid = there.string_at({"metadata", "uid"});
-    if (item.uid.empty() ? !ours(there, part_of_) : item.uid != uid || belongs_to_another(there, part_of_))
+    if (item.uid.empty() || item.hook ? !ours(there, part_of_)
+                                      : item.uid != uid || belongs_to_another(there, part_of_))
       return std::nullopt;  // somebody else's by now
     PlannedAction action;
     action.key = item.key;
