@@ -107,7 +107,9 @@ impl Package {
 
     /// As templates see it.
     pub fn as_value(&self) -> Value {
-        json!({ "name": self.name, "version": self.version })
+        // What isn't known isn't there, so that a strict template says so.
+        let known = [("name", &self.name), ("version", &self.version)];
+        known.into_iter().filter_map(|(key, value)| Some((key, value.as_ref()?.as_str()))).collect()
     }
 
     /// As `inspect` answers.

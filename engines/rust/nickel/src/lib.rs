@@ -1,0 +1,172 @@
+//! The engine for Nickel programs: nickel-lang-core, with the package's files as its only imports.
+//!
+//! What `main.ncl` may be stands in the README of this engine. The standard library is read when the engine is prepared;
+//! `main.ncl` and what it imports are parsed, typechecked and compiled when the package is there; the values come as one
+//! more source, which a line of Nickel puts together with the program.
+
+mod errors;
+mod inputs;
+mod objects;
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+
+use guest::{Engine, Failure, Input, Package, Place, Rendered, Tree, Value, host, json};
+use nickel_lang_core::cache::{CacheHub, InputFormat, SourcePath};
+use nickel_lang_core::error::NullReporter;
+use nickel_lang_core::eval::cache::CacheImpl;
+use nickel_lang_core::eval::{VirtualMachine, VmContext};
+use nickel_lang_core::files::FileId;
+use nickel_lang_core::serialize::{ExportFormat, validate};
+
+guest::reactor!(Nickel);
+
+const MAIN: &str = "main.ncl";
+/// Where the library looks for files; the package is there for it, whether or not it is anywhere else.
+const ROOT: &str = "/package";
+/// Brackets within brackets; its parser and compiler recurse into each.
+const MAX_NESTING: usize = 200;
+
+/// Puts the values into the program. Names that no author would choose.
+const WITH_VALUES: &str = r#"
+let main = import "/package/main.ncl" in
+let given = import "/mistletoe/input.json" in
+if std.is_function main then
+  main given.input
+else if std.is_record main && std.record.has_field "output" main then
+  let declared = fun name => if std.record.has_field name main then { "%{name}" = given."%{name}" } else {} in
+  (main & declared "input" & declared "release" & declared "capabilities").output
+else
+  main
+"#;
+
+type Context = VmContext<CacheHub, CacheImpl>;
+
+/// The library with its standard library.
+pub struct Nickel(RefCell<Option<Context>>);
+
+pub struct Loaded {
+    package: Package,
+    context: RefCell<Context>,
+    main: FileId,
+}
+
+impl Engine for Nickel {
+    type Loaded = Loaded;
+
+    fn start() -> Self {
+        let mut context = Context::new(CacheHub::new(), Trace, NullReporter {});
+        // What fails here fails once more with the program, where it can be told.
+        let _ = context.import_resolver.prepare_stdlib(&mut context.pos_table);
+        Self(RefCell::new(Some(context)))
+    }
+
+    fn load(&self, tree: Tree) -> Result<Loaded, Failure> {
+        let package = Package::read(&tree)?;
+        package.refuse_other_options(&[])?;
+        let Some(mut context) = self.0.take().or_else(|| Self::start().0.take()) else {
+            return Err(Failure::new("the library can't be started"));
+        };
+        let mut main = None;
+        for path in tree.paths() {
+            let Some(format) = InputFormat::from_path(path) else { continue };
+            // A file that nobody imports may hold anything.
+            let Some(Ok(text)) = tree.text(path) else { continue };
+            if format == InputFormat::Nickel {
+                check_nesting(text, path)?;
+            }
+            let id = add(&mut context, format!("{ROOT}/{path}"), format, text);
+            if path == MAIN {
+                main = Some(id);
+            }
+        }
+        for path in tree.paths() {
+            if let Some(Ok(text)) = tree.text(path)
+                && InputFormat::from_path(path) != Some(InputFormat::Text)
+            {
+                add(&mut context, format!("{ROOT}/{path}"), InputFormat::Text, text);
+            }
+        }
+        let Some(main) = main else {
+            return Err(tree
+                .text(MAIN)
+                .and_then(Result::err)
+                .unwrap_or_else(|| Failure::new(format!("the package has no {MAIN}, where a Nickel program begins"))));
+        };
+        context.prepare_eval(main).map_err(|error| errors::failure(&mut context, error))?;
+        Ok(Loaded { package, context: RefCell::new(context), main })
+    }
+
+    fn render(&self, loaded: &Loaded, input: &Input) -> Result<Rendered, Failure> {
+        let mut context = loaded.context.borrow_mut();
+        let given = json!({
+            "input": loaded.package.values(&input.data),
+            "release": input.release,
+            "capabilities": input.capabilities,
+        });
+        add(&mut context, "/mistletoe/input.json".into(), InputFormat::Json, &given.to_string());
+        let whole = add(&mut context, "/mistletoe/program.ncl".into(), InputFormat::Nickel, WITH_VALUES);
+        let exported = export(&mut context, whole).map_err(|error| errors::failure(&mut context, error))?;
+        objects::rendered(exported)
+    }
+
+    fn describe(&self, loaded: &Loaded) -> Result<Package, Failure> {
+        let mut package = loaded.package.clone();
+        if package.inputs.is_none() || !package.defaults.is_empty() {
+            let mut context = loaded.context.borrow_mut();
+            if let Some(inputs) = inputs::schema(&mut context, loaded.main) {
+                package.inputs = Some(inputs);
+            }
+        }
+        Ok(package)
+    }
+}
+
+/// The program's value in full, as data.
+fn export(context: &mut Context, program: FileId) -> Result<Value, nickel_lang_core::error::Error> {
+    let value = context.prepare_eval_only(program)?;
+    let value = VirtualMachine::new(context).eval_full_for_export(value)?;
+    let wrong = |context: &Context, data| nickel_lang_core::error::Error::export_error(context.pos_table.clone(), data);
+    validate(ExportFormat::Json, &value).map_err(|data| wrong(context, data))?;
+    // What was validated can be written; a number is written as an integer where it is one.
+    serde_json::to_value(&value).map_err(|error| nickel_lang_core::error::IOError(error.to_string()).into())
+}
+
+fn add(context: &mut Context, path: String, format: InputFormat, text: &str) -> FileId {
+    let path = SourcePath::Path(PathBuf::from(path), format);
+    context.import_resolver.sources.add_string(path, text.to_owned())
+}
+
+/// `std.trace` is said to the user.
+struct Trace;
+
+impl std::io::Write for Trace {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        if !text.trim().is_empty() {
+            host::warn(text.trim_end());
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Refuses what would use up the stack of the library's parser. Brackets in texts count too: nobody has so many.
+fn check_nesting(text: &str, path: &str) -> Result<(), Failure> {
+    let mut depth = 0_usize;
+    for (place, byte) in text.bytes().enumerate() {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > MAX_NESTING {
+            let message = format!("brackets are nested more than {MAX_NESTING} levels deep");
+            return Err(Failure::new(message).at(Place::of_offset(path, text, place)));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,144 @@
+//! The engine as a host sees it: packages in, files or failures out.
+
+use guest::{Engine, Failure, Input, Object, Place, Rendered, Tree, Value, json};
+use nickel::Nickel;
+
+fn object(value: Value) -> Object {
+    let Value::Object(object) = value else { panic!("this is no object: {value}") };
+    object
+}
+
+fn render<const N: usize>(files: [(&str, &str); N], data: Value) -> Result<Rendered, Failure> {
+    let mut data = object(data);
+    data.insert("name".into(), json!("shop"));
+    let release = object(json!({"name": "shop", "namespace": "prod", "revision": 1, "isUpgrade": false}));
+    let engine = Nickel::start();
+    let loaded = engine.load(Tree::from(files))?;
+    engine.render(&loaded, &Input { data, release, capabilities: Object::new(), options: Object::new() })
+}
+
+fn main(program: &str, data: Value) -> Result<Rendered, Failure> {
+    render([("main.ncl", program)], data)
+}
+
+#[test]
+fn a_program_is_a_function_of_its_values() {
+    let program = r#"
+      fun { name, replicas ? 1, .. } =>
+        { apiVersion = "apps/v1", kind = "Deployment", metadata.name = name, spec.replicas = replicas }
+    "#;
+    let rendered = main(program, json!({"replicas": 3})).unwrap();
+    assert_eq!(
+        rendered.files["main.ncl"],
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: shop\nspec:\n  replicas: 3\n"
+    );
+}
+
+#[test]
+fn a_program_is_a_record_with_input_and_output() {
+    let program = r#"
+      {
+        input | { name | String, replicas | Number | default = 1, image | { tag | String | default = "a", .. } | default = {} },
+        release | { namespace | String, .. },
+        output = {
+          service = { apiVersion = "v1", kind = "Service", metadata = { name = input.name, namespace = release.namespace } },
+          list = [{ apiVersion = "v1", kind = "A", x = input.image.tag }, { apiVersion = "v1", kind = "B", n = input.replicas }],
+        },
+      }
+    "#;
+    let rendered = main(program, json!({"image": {"tag": "b"}})).unwrap();
+    assert_eq!(rendered.files.len(), 2);
+    assert!(rendered.files["main.ncl/service"].contains("name: shop\n  namespace: prod"), "{rendered:?}");
+    assert_eq!(rendered.files["main.ncl/list"], "apiVersion: v1\nkind: A\nx: b\n---\napiVersion: v1\nkind: B\nn: 1\n");
+}
+
+#[test]
+fn imports_come_from_the_package() {
+    let rendered = render(
+        [
+            (
+                "main.ncl",
+                "let lib = import \"lib/a.ncl\" in\n\
+                 lib.object & { data = import \"data.yaml\", text = import \"x.conf\" as 'Text }",
+            ),
+            (
+                "lib/a.ncl",
+                "{ object = { apiVersion = \"v1\", kind = \"ConfigMap\", name = (import \"../b.json\").name } }",
+            ),
+            ("b.json", "{\"name\": \"b\"}"),
+            ("data.yaml", "k: [1]"),
+            ("x.conf", "a=1\n"),
+        ],
+        json!({}),
+    )
+    .unwrap();
+    let text = &rendered.files["main.ncl"];
+    assert!(text.contains("name: b") && text.contains("data:\n  k:\n  - 1"), "{text}");
+    assert!(text.contains("text: \"a=1\\n\""), "{text}");
+}
+
+#[test]
+fn nothing_outside_of_the_package_can_be_imported() {
+    for path in ["../secret.ncl", "/etc/nope.json", "nope.ncl"] {
+        let failure = main(&format!("import \"{path}\""), json!({})).unwrap_err();
+        assert!(failure.message.contains("could not find import"), "{}", failure.message);
+        assert!(failure.message.contains("served from the package"), "{}", failure.message);
+        assert_eq!(failure.place, Some(Place::at("main.ncl", 1, 1)));
+    }
+}
+
+#[test]
+fn errors_are_the_librarys_diagnostics_with_their_place() {
+    let contract = "{ input | { name | String, replicas | Number }, output = input }";
+    let failure = main(contract, json!({"replicas": "three"})).unwrap_err();
+    assert!(failure.message.starts_with("contract broken by"), "{}", failure.message);
+    assert!(failure.message.contains("three") && !failure.message.contains("/package"), "{}", failure.message);
+    let failure = main("{\n  a = 1 + \"x\",\n}", json!({})).unwrap_err();
+    assert_eq!(failure.place.as_ref().map(|place| (place.file.as_str(), place.line)), Some(("main.ncl", Some(2))));
+    let failure = main("{ a = ", json!({})).unwrap_err();
+    assert!(failure.message.contains("unexpected end of file"), "{}", failure.message);
+    assert_eq!(failure.place.map(|place| place.file), Some("main.ncl".into()));
+}
+
+#[test]
+fn what_is_no_object_is_refused_with_its_name() {
+    let said = |program: &str| main(program, json!({})).unwrap_err().message;
+    assert!(said("1").ends_with("it is 1"), "{}", said("1"));
+    assert!(said("{ a = [{ b = 1 }] }").ends_with("item 1 of the field a is a record without apiVersion and kind (b)"));
+    assert!(render([("other.ncl", "1")], json!({})).unwrap_err().message.contains("no main.ncl"));
+}
+
+#[test]
+fn inputs_come_from_the_contract() {
+    let program = r#"
+      { input | {
+          name | String,
+          replicas | Number | doc "How many" | default = 2,
+          image | String,
+          size | std.enum.TagOrString | [| 'Small, 'Large |] | default = 'Small,
+          tags | Array String | optional,
+          nested | { port | Number | default = 80 } | default = {},
+        },
+        output = {} }
+    "#;
+    let load = |program: &str| {
+        let engine = Nickel::start();
+        let loaded = engine.load(Tree::from([("main.ncl", program)])).unwrap();
+        engine.describe(&loaded).unwrap().inputs
+    };
+    let inputs = load(program).unwrap();
+    assert_eq!(inputs["properties"]["replicas"], json!({"type": "number", "description": "How many", "default": 2}));
+    assert_eq!(inputs["properties"]["size"], json!({"enum": ["Small", "Large"], "default": "Small"}));
+    assert_eq!(inputs["properties"]["tags"], json!({"type": "array", "items": {"type": "string"}}));
+    assert_eq!(inputs["properties"]["nested"]["properties"]["port"], json!({"type": "number", "default": 80}));
+    assert_eq!(inputs["required"], json!(["image"]));
+    assert_eq!(load("fun input => {}"), None);
+}
+
+#[test]
+fn hostile_programs_end_with_an_error() {
+    let failure = main(&"[".repeat(100_000), json!({})).unwrap_err();
+    assert!(failure.message.contains("levels deep"), "{}", failure.message);
+    let failure = main("let rec x = x + 1 in x", json!({})).unwrap_err();
+    assert!(failure.message.contains("infinite recursion"), "{}", failure.message);
+}
