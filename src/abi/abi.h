@@ -36,6 +36,7 @@ struct Output {
   std::string message;               ///< what the package has to say to its user; may hold anything
   encoding::Value exports;           ///< for packages that call this one; null if there are none
   std::optional<std::string> print;  ///< of an engine: exactly what its peer's command would print
+  encoding::Value missing;           ///< of an engine: what its host shall fetch; a list, else null
   encoding::Value package;           ///< of an engine that was asked what it sees: an object, else null
   std::string log;                   ///< what the guest wrote to stderr; may hold anything
   std::uint64_t drawn = 0;  ///< random bytes drawn after its entry: other than 0, another seed may give

@@ -205,6 +205,8 @@ Result<Output> parse_result(std::string_view text, std::string_view name) {
   output.message = trim(data->string_at("message"));
   if (const Value* const print = data->find("print"); print != nullptr && print->is_string())
     output.print = print->as_string();
+  if (const Value* const missing = data->find("missing"); missing != nullptr && missing->is_array())
+    output.missing = *missing;
   if (const Value* const package = data->find("package"); package != nullptr && package->is_object())
     output.package = *package;
   return output;

@@ -6,7 +6,9 @@
 #include <tuple>
 #include <utility>
 
+#include "action/remote_bases.h"
 #include "cli/places.h"
+#include "http/client.h"
 
 namespace mist::cli {
 namespace {
@@ -72,6 +74,30 @@ std::pair<std::string, std::string> name_and_version(const registry::PackageRef&
   return {last_segment(git.path.empty() ? Path(git.url) : Path(git.path)), git.ref};
 }
 
+http::ClientOptions for_remote_files(World& world) {
+  http::ClientOptions options;
+  options.user_agent = fmt::format("mistctl/{}", world.build.version);
+  std::map<std::string, std::string> variables;  // keeps what the lookup points to
+  options.proxy_environment = http::ProxyEnvironment::from([&](const char* name) -> const char* {
+    auto found = world.environment(name);
+    return found ? (variables[name] = *std::move(found)).c_str() : nullptr;
+  });
+  return options;
+}
+
+Status fetch_what_it_names(World& world, registry::Registries& registries, bool is_local,
+                           package::Source& source) {
+  MIST_TRY(const config::Paths paths, paths_of(world));
+  package::RendererOptions options;
+  options.code_cache = paths.compiled_code();
+  options.engine_limits.guest_time = kEngineTime;
+  options.engine_limits.memory_bytes = kEngineMemory;
+  options.engines = package::EngineStore(paths.engines, world.build.engines);
+  package::Renderer renderer(std::move(options), *world.events);
+  const auto transport = [&] { return std::make_unique<http::Client>(for_remote_files(world)); };
+  return action::fetch_remote_bases({registries, renderer, transport, is_local}, source, world.context);
+}
+
 }  // namespace
 
 bool has_values(const Invocation& invocation) {
@@ -113,6 +139,10 @@ Result<package::Source> fetch_package(World& world, std::string_view reference, 
     for (registry::PackageFile& file : std::get<registry::PackageTree>(fetched.content).files)
       files.emplace(std::move(file.path), std::move(file.bytes));
     source.content = std::move(files);
+  }
+  if (action::may_have_remote_bases(source)) {
+    const bool is_local = std::holds_alternative<registry::LocalRef>(parsed.form());
+    MIST_TRY_VOID(fetch_what_it_names(world, registries, is_local, source));
   }
   return source;
 }

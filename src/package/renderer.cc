@@ -291,6 +291,7 @@ struct Renderer::Impl {
     rendered.message = std::move(output.message);
     rendered.drawn = output.drawn;
     rendered.print = std::move(output.print);
+    rendered.missing = std::move(output.missing);
     rendered.package = std::move(output.package);
     return rendered;
   }
@@ -502,7 +503,13 @@ Result<Rendered> Renderer::render_files(const Source& source, const RenderReques
   if (const auto* module = std::get_if<std::string>(&source.content))
     return impl_->run(source, *module, request, context);
   MIST_TRY(Tree tree, look_at(source));
-  if (tree.engine != nullptr) return impl_->run_engine(source, tree, request, context);
+  if (tree.engine != nullptr) {
+    MIST_TRY(Rendered rendered, impl_->run_engine(source, tree, request, context));
+    if (rendered.missing.empty()) return rendered;
+    return error(ErrorKind::Invalid, "{} needs what is elsewhere: {}", source.reference,
+                 escape_controls(encoding::to_json(rendered.missing)))
+        .with_hint("copy it into the package, and name it by its path");
+  }
   MIST_TRY_VOID(refuse_values(source, request.user_values));
   Rendered rendered;
   rendered.metadata = tree.declared ? *std::move(tree.declared) : plain_metadata(source);
@@ -552,6 +559,19 @@ Result<bool> has_chart_values(const Source& source) {
     engine = tree.engine;
   }
   return engine != nullptr && engine->values == EngineValues::Chart;
+}
+
+Result<Value> Renderer::missing(const Source& source, const Context& context) {
+  MIST_TRY(const Tree tree, look_at(source));
+  if (tree.engine == nullptr) return Value::array();
+  RenderRequest request;
+  request.release_name = "missing";
+  request.quiet = true;
+  request.user_values = Value::object();
+  request.capabilities = []() -> Result<Capabilities> { return Capabilities{"", {}, true}; };
+  Result<Rendered> rendered = impl_->run_engine(source, tree, request, context);
+  if (!rendered && rendered.error().kind != ErrorKind::Invalid) return std::move(rendered).error();
+  return rendered.ok() && rendered->missing.is_array() ? std::move(rendered->missing) : Value::array();
 }
 
 Result<std::string> Renderer::build(const Source& source, const Context& context) {

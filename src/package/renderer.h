@@ -68,6 +68,7 @@ struct Rendered {
   std::vector<Exchange> asked;                  ///< of its host, by digest
   std::string engine;                           ///< what rendered it, if it is a directory
   std::optional<std::string> print;             ///< of an engine with the option `print`
+  Value missing;                                ///< of an engine: what isn't there; a list, else null
   Value package;                                ///< of an engine with the option `inspect`: what it sees
 };
 
@@ -111,6 +112,10 @@ class Renderer {
   /// and the metadata in its section. The same source gives the same bytes. Invalid: it is a module already,
   /// or Kubernetes YAML, or its engine refuses it; Trap, Cancelled.
   Result<std::string> build(const Source& source, const Context& context);
+  /// What the package names elsewhere and doesn't have, as its engine says (engines/kustomize/README.md): a
+  /// list, perhaps empty. What else is wrong with it, rendering says. Errors: Trap, NotFound (the engine),
+  /// Cancelled.
+  Result<Value> missing(const Source& source, const Context& context);
   /// Makes the engine's code ready, so that nobody waits for it later.
   Status compile_engine(std::string_view name);
 

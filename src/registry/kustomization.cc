@@ -76,7 +76,7 @@ class Reader {
  public:
   explicit Reader(const KustomizationSource& source) : source_(source) {}
 
-  Result<PackageTree> read(const std::string& root) {
+  Result<PackageTree> read(const std::string& root, TreeTop top) {
     enter(root);
     while (!pending_.empty()) {
       const std::vector<std::string> directories = std::exchange(pending_, {});
@@ -88,9 +88,11 @@ class Reader {
       }
       MIST_TRY_VOID(plugins());
     }
-    if (const std::string package = joined(root, kPackage); source_.is_file(package)) named_[package] = root;
+    if (const std::string package = joined(root, kPackage);
+        top == TreeTop::Common && source_.is_file(package))
+      named_[package] = root;
     MIST_TRY_VOID(read_named());
-    return tree(root);
+    return top == TreeTop::Common ? tree(root) : whole(root);
   }
 
  private:
@@ -145,12 +147,9 @@ class Reader {
       return at(place, item,
                 error(ErrorKind::Invalid, "{} names {}, which is outside of {}", place.file,
                       escape_controls(name), source_.top()))
-          .with_hint(
-              "bases are looked for in the git work tree; without git, below the directory in which mistctl "
-              "was started: start it further up, and name the package from there");
+          .with_hint("bases belong to the same repository; others are named by their address (remote bases)");
     if (source_.is_directory(*path)) {
-      if (std::ranges::none_of(kNames,
-                               [&](std::string_view each) { return source_.is_file(joined(*path, each)); }))
+      if (!has_kustomization(source_, *path))
         return at(place, item,
                   error(ErrorKind::Invalid, "{} names {}, a directory without a kustomization.yaml",
                         place.file, escape_controls(name)))
@@ -242,6 +241,12 @@ class Reader {
     return {};
   }
 
+  Result<PackageTree> whole(const std::string& root) {
+    TreeBuilder builder(fmt::format("the kustomization {}", shown(root)));
+    for (auto& [path, text] : contents_) MIST_TRY_VOID(builder.add(path, std::move(text)));
+    return std::move(builder).finish();
+  }
+
   Result<PackageTree> tree(const std::string& root) {
     std::string top = root;
     for (const auto& [path, text] : contents_) top = common_parent(top, parent_of(path));
@@ -307,47 +312,42 @@ class LocalFiles final : public KustomizationSource {
 };
 
 // Where bases may lie, and what that is for people.
-std::pair<Path, std::string> boundary_of(const FileSystem& files, const Path& directory,
-                                         const Path& working_directory) {
-  for (Path above = directory;; above = above.parent_path()) {
+std::pair<Path, std::string> boundary_of(const FileSystem& files, const Path& directory) {
+  for (Path above = directory; above.has_relative_path(); above = above.parent_path())
     if (files.exists(above / ".git"))
       return {above, fmt::format("the git work tree {}", escape_controls(above.string()))};
-    if (above == above.parent_path()) break;
-  }
-  std::error_code failed;
-  const Path here = std::filesystem::canonical(working_directory, failed);
-  if (!failed && is_below(directory.generic_string(), here.generic_string()) && here.has_relative_path())
-    return {here, fmt::format("the working directory {}", escape_controls(here.string()))};
-  return {directory, fmt::format("the package {}", escape_controls(directory.string()))};
+  return {directory.root_path(), "this machine"};
 }
 
 }  // namespace
 
+bool has_kustomization(const KustomizationSource& source, const std::string& directory) {
+  return std::ranges::any_of(kNames,
+                             [&](std::string_view name) { return source.is_file(joined(directory, name)); });
+}
+
 Result<bool> is_kustomization(const KustomizationSource& source, const std::string& directory) {
   if (source.is_file(joined(directory, kChart))) return false;
-  if (std::ranges::none_of(kNames,
-                           [&](std::string_view name) { return source.is_file(joined(directory, name)); }))
-    return false;
+  if (!has_kustomization(source, directory)) return false;
   const std::string package = joined(directory, kPackage);
   if (!source.is_file(package)) return true;
   MIST_TRY(const std::vector<std::string> texts, source.read({{package, directory}}));
-  for (const Value& document : documents_of(texts.front())) {
-    const std::string_view engine = document.string_at({"spec", "engine"});
-    return engine.empty() || engine == "kustomize";
-  }
-  return true;
+  const std::vector<Value> documents = documents_of(texts.front());
+  const std::string_view engine =
+      documents.empty() ? std::string_view() : documents.front().string_at({"spec", "engine"});
+  return engine.empty() || engine == "kustomize";
 }
 
-Result<PackageTree> read_kustomization(const KustomizationSource& source, const std::string& root) {
-  return Reader(source).read(root);
+Result<PackageTree> read_kustomization(const KustomizationSource& source, const std::string& root,
+                                       TreeTop top) {
+  return Reader(source).read(root, top);
 }
 
-Result<std::optional<PackageTree>> read_local_kustomization(const FileSystem& files, const Path& directory,
-                                                            const Path& working_directory) {
+Result<std::optional<PackageTree>> read_local_kustomization(const FileSystem& files, const Path& directory) {
   std::error_code failed;
   const Path real = std::filesystem::canonical(directory, failed);
   if (failed) return errno_error("read", directory, failed.value());
-  auto [top, name] = boundary_of(files, real, working_directory);
+  auto [top, name] = boundary_of(files, real);
   const LocalFiles source(files, top, std::move(name));
   const Path relative = real.lexically_relative(top);
   const std::string root = relative == "." ? std::string() : relative.generic_string();

@@ -10,6 +10,7 @@
 //
 // Pure functions over a KustomizationSource; any thread.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,20 +46,30 @@ class KustomizationSource {
   virtual std::string top() const = 0;
 };
 
-/// True if the directory has a file that makes it a kustomization, and neither a Chart.yaml nor a
+/// True if the directory has a file that makes it a kustomization.
+bool has_kustomization(const KustomizationSource& source, const std::string& directory);
+
+/// True if the directory is rendered by Kustomize: it has such a file, and neither a Chart.yaml nor a
 /// mistletoe.yaml which says that it is something else.
 Result<bool> is_kustomization(const KustomizationSource& source, const std::string& directory);
 
-/// The kustomization in `root` with all it needs. The paths of the tree begin below the deepest directory
-/// that holds all of it; kKustomizeOptions says where `root` is there. A mistletoe.yaml of `root` comes to
-/// the top. Errors: Invalid (a base outside of the source or without a kustomization, a file outside of its
-/// kustomization's directory; each with the line that names it), of the source.
-Result<PackageTree> read_kustomization(const KustomizationSource& source, const std::string& root);
+/// Where the paths of a tree begin.
+enum class TreeTop : std::uint8_t {
+  Common,  ///< at the deepest directory that holds all of it; kKustomizeOptions says where the root is there,
+           ///< and a mistletoe.yaml of the root comes to the top
+  Source,  ///< at the top of the source
+};
 
-/// A directory on this machine. Bases are looked for up to the top of the git work tree that it is in;
-/// without git, up to the working directory if that is above it; else in it alone. Nothing for a directory
-/// that isn't a kustomization. Errors as read_kustomization.
-Result<std::optional<PackageTree>> read_local_kustomization(const FileSystem& files, const Path& directory,
-                                                            const Path& working_directory);
+/// The kustomization in `root` with all it needs. Errors: Invalid (a base outside of the source or without a
+/// kustomization, a file outside of its kustomization's directory; each with the line that names it), of the
+/// source.
+Result<PackageTree> read_kustomization(const KustomizationSource& source, const std::string& root,
+                                       TreeTop top = TreeTop::Common);
+
+/// A directory on this machine. In a git work tree, bases outside of it are refused. Elsewhere they may lie
+/// anywhere, as with kustomize: only a directory that is a kustomization can be one, and of it only the files
+/// that its own kustomization names are read. Nothing for a directory that isn't a kustomization. Errors as
+/// read_kustomization.
+Result<std::optional<PackageTree>> read_local_kustomization(const FileSystem& files, const Path& directory);
 
 }  // namespace mist::registry

@@ -25,12 +25,11 @@ class LocalKustomization : public ::testing::Test {
   void work_tree(const std::string& path = "") {
     std::filesystem::create_directories(temp.path() / path / ".git");
   }
-  Result<std::optional<PackageTree>> read(const std::string& path, const std::string& from = "elsewhere") {
-    std::filesystem::create_directories(temp.path() / from);
-    return read_local_kustomization(files, temp.path() / path, temp.path() / from);
+  Result<std::optional<PackageTree>> read(const std::string& path) {
+    return read_local_kustomization(files, temp.path() / path);
   }
-  std::string paths(const std::string& path, const std::string& from = "elsewhere") {
-    const auto tree = read(path, from);
+  std::string paths(const std::string& path) {
+    const auto tree = read(path);
     if (!tree) return "error: " + tree.error().to_line();
     return *tree ? listing(**tree) : "none";
   }
@@ -79,25 +78,21 @@ TEST_F(LocalKustomization, PluginsNameFilesInTheirConfigurationAndInPlace) {
   EXPECT_EQ(paths("k"), "a.txt g.yaml kustomization.yaml p.yaml ");
 }
 
-TEST_F(LocalKustomization, BasesEndAtTheWorkTreeOrTheWorkingDirectory) {
+TEST_F(LocalKustomization, BasesEndAtTheWorkTree) {
   put("a/base/kustomization.yaml", "namePrefix: x\n");
   put("a/o/kustomization.yaml", "resources:\n- ../base\n");
   const std::string all = ".mistletoe/kustomize.json base/kustomization.yaml o/kustomization.yaml ";
-  EXPECT_EQ(paths("a/o", "a"), all);
-  EXPECT_THAT(paths("a/o"),
-              AllOf(HasSubstr("kustomization.yaml names ../base"), HasSubstr("outside of the package")));
-  work_tree("a/o");
-  EXPECT_THAT(paths("a/o", "a"), HasSubstr("outside of the git work tree"));
-  std::filesystem::remove_all(temp.path() / "a/o/.git");
+  EXPECT_EQ(paths("a/o"), all);
   work_tree("a");
   EXPECT_EQ(paths("a/o"), all);
-  const auto refused = [&] {
-    work_tree("a/o");
-    return read("a/o").error();
-  }();
-  ASSERT_TRUE(refused.where);
-  EXPECT_EQ(refused.where->line, 2U);
-  EXPECT_EQ(refused.where->excerpt, "- ../base");
+  work_tree("a/o");
+  const auto refused = read("a/o");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, AllOf(HasSubstr("kustomization.yaml names ../base"),
+                                             HasSubstr("outside of the git work tree")));
+  ASSERT_TRUE(refused.error().where);
+  EXPECT_EQ(refused.error().where->line, 2U);
+  EXPECT_EQ(refused.error().where->excerpt, "- ../base");
 }
 
 TEST_F(LocalKustomization, NoFileOutsideOfItsDirectoryIsEverRead) {
@@ -153,6 +148,17 @@ TEST_F(GitKustomization, BasesComeFromTheRepository) {
   EXPECT_EQ(listing(std::get<PackageTree>(fetched->content)),
             ".mistletoe/kustomize.json base/.env base/a.yaml base/kustomization.yaml "
             "overlays/prod/kustomization.yaml ");
+  // As a base of another repository, paths stay as they are there.
+  const auto base = open().fetch_base(upstream.url(), "main", "overlays/prod", Context());
+  ASSERT_TRUE(base.ok()) << base.error().to_line();
+  EXPECT_EQ(listing(*base),
+            "base/.env base/a.yaml base/kustomization.yaml overlays/prod/kustomization.yaml ");
+  EXPECT_THAT(open().fetch_base(upstream.url(), "main", "overlays", Context()).error().to_line(),
+              HasSubstr("no kustomization in overlays"));
+  EXPECT_THAT(open().fetch_base(upstream.url(), "--evil", "", Context()).error().to_line(),
+              HasSubstr("--evil"));
+  EXPECT_THAT(open().fetch_base("http://example.org/r", "", "", Context()).error().to_line(),
+              HasSubstr("http"));
   // A user who wants the files themselves gets the directory.
   const auto plain = PackageRef::parse(fmt::format("git+{}//base", upstream.url()));
   const auto all = open().fetch(*plain, Context(), "yaml");

@@ -97,6 +97,9 @@ class Registries::Impl {
   Result<Fetched> fetch(const GitRef& reference, const Context& context, std::string_view engine) const;
   Result<Fetched> fetch(const LocalRef& reference, const Context& context, std::string_view engine) const;
 
+  Result<PackageTree> fetch_base(const std::string& url, const std::string& ref, const std::string& path,
+                                 const Context& context) const;
+
   /// Holds a new state of a registry against everything that was read from it before.
   Status check_pins(const std::string& registry, const RegistryState& state, ChangedVersions changed,
                     std::size_t& accepted) const;
@@ -114,6 +117,15 @@ class Registries::Impl {
   const World& world() const { return world_; }
 
  private:
+  // A repository at a ref, as it is now: a commit that was fetched before needs no network.
+  struct AtRef {
+    std::string shown;
+    SnapshotStore store;
+    Snapshot snapshot;
+    PackageIndex index;
+  };
+  Result<AtRef> at_ref(const std::string& url, const std::string& ref, const Context& context) const;
+
   std::optional<Fetched> from_cache(const PackageRef& reference, const Pin& pin) const {
     std::optional<PackageContent> content = cache_.get(pin.digest, pin.is_tree);
     if (!content) return std::nullopt;
@@ -168,44 +180,27 @@ Result<Fetched> Registries::Impl::fetch(const GitRef& reference, const Context& 
   const std::string name(kGitName);
   const std::string key = pin_key(reference);
   std::optional<Pin> pin;
-  if (reference.names_commit()) {
+  // What belongs to a directory depends on who renders it; that is recorded for what it is by itself.
+  const bool pinned = reference.names_commit() && engine.empty();
+  if (pinned) {
     MIST_TRY(pin, pins_.find(name, key));
     if (pin) {
       MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, pin->digest));
       if (std::optional<Fetched> cached = from_cache(PackageRef(reference), *pin)) return *std::move(cached);
     }
   }
-  MIST_TRY(GitUrl url, GitUrl::parse(reference.url, working_directory()));
-  const std::string shown = url.display();
-  const Path directory =
-      world_.paths.registries() / snapshot_directory_name(name, url.text() + '\n' + reference.ref);
-  SnapshotStore store(world_.files, git_, directory, std::move(url), reference.ref);
-  std::optional<Snapshot> snapshot;
-  if (reference.names_commit()) {
-    MIST_TRY(snapshot, store.current());
-  }
-  if (!snapshot) {
-    Activity activity(world_.events, fmt::format("fetching {}", shown));
-    Result<SnapshotStore::Updated> updated = store.update(context, false, accept_anything);
-    if (!updated) {
-      activity.fail();
-      return std::move(updated).error();
-    }
-    snapshot = updated->snapshot;
-  }
-  MIST_TRY(const PackageIndex index, store.index(*snapshot));
-  MIST_TRY(
-      const Located located,
-      index.find_path(reference.path).in(fmt::format("while reading {}", PackageRef(reference).display())));
+  MIST_TRY(const AtRef there, at_ref(reference.url, reference.ref, context));
+  MIST_TRY(const Located located, there.index.find_path(reference.path)
+                                      .in(fmt::format("while reading {}", PackageRef(reference).display())));
   MIST_TRY(PackageContent content,
-           read_from(store, *snapshot, index, located, may_be_kustomize(engine), context));
+           read_from(there.store, there.snapshot, there.index, located, may_be_kustomize(engine), context));
   const crypto::Digest digest = digest_of(content);
   MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, digest));
   GitRef resolved = reference;
-  resolved.ref = snapshot->commit;
-  const std::string origin = fmt::format("{} at {}{}{}", shown, snapshot->commit.substr(0, 12),
+  resolved.ref = there.snapshot.commit;
+  const std::string origin = fmt::format("{} at {}{}{}", there.shown, there.snapshot.commit.substr(0, 12),
                                          reference.path.empty() ? "" : ", ", reference.path);
-  if (reference.names_commit()) {
+  if (pinned) {
     MIST_TRY_VOID(record(name, pin,
                          {.reference = key,
                           .digest = digest,
@@ -218,6 +213,47 @@ Result<Fetched> Registries::Impl::fetch(const GitRef& reference, const Context& 
   return Fetched{std::move(content), digest, PackageRef(std::move(resolved)), origin};
 }
 
+Result<Registries::Impl::AtRef> Registries::Impl::at_ref(const std::string& url, const std::string& ref,
+                                                         const Context& context) const {
+  MIST_TRY(GitUrl address, GitUrl::parse(url, working_directory()));
+  std::string shown = address.display();
+  const Path directory =
+      world_.paths.registries() / snapshot_directory_name(std::string(kGitName), address.text() + '\n' + ref);
+  SnapshotStore store(world_.files, git_, directory, std::move(address), ref);
+  std::optional<Snapshot> snapshot;
+  if (is_commit(ref)) {
+    MIST_TRY(snapshot, store.current());
+  }
+  if (!snapshot) {
+    Activity activity(world_.events, fmt::format("fetching {}", shown));
+    Result<SnapshotStore::Updated> updated = store.update(context, false, accept_anything);
+    if (!updated) {
+      activity.fail();
+      return std::move(updated).error();
+    }
+    snapshot = updated->snapshot;
+  }
+  MIST_TRY(PackageIndex index, store.index(*snapshot));
+  return AtRef{std::move(shown), std::move(store), *std::move(snapshot), std::move(index)};
+}
+
+Result<PackageTree> Registries::Impl::fetch_base(const std::string& url, const std::string& ref,
+                                                 const std::string& path, const Context& context) const {
+  if (!ref.empty() && !is_git_ref(ref))
+    return error(ErrorKind::Invalid, "{} is no branch, tag or commit", escape_controls(ref))
+        .with_hint("name one after ?ref=");
+  MIST_TRY(const AtRef there, at_ref(url, ref, context));
+  const SnapshotFiles files(there.store, there.snapshot, there.index, context);
+  const std::string root = Path(path).lexically_normal().generic_string();
+  const std::string directory = root == "." ? "" : root.substr(0, root.find_last_not_of('/') + 1);
+  if (!has_kustomization(files, directory))
+    return error(ErrorKind::Invalid, "there is no kustomization in {} of {} at {}",
+                 directory.empty() ? "the top" : escape_controls(directory), there.shown,
+                 there.snapshot.commit.substr(0, 12))
+        .with_hint("check the path (after '//') and the ref (after '?ref=')");
+  return read_kustomization(files, directory, TreeTop::Source);
+}
+
 Result<Fetched> Registries::Impl::fetch(const LocalRef& reference, const Context& context,
                                         std::string_view engine) const {
   MIST_TRY_VOID(context.check());
@@ -225,7 +261,7 @@ Result<Fetched> Registries::Impl::fetch(const LocalRef& reference, const Context
   const Path& path = std::get<LocalRef>(resolved.form()).path;
   std::optional<PackageTree> kustomization;
   if (may_be_kustomize(engine) && world_.files.is_directory(reference.path)) {
-    MIST_TRY(kustomization, read_local_kustomization(world_.files, reference.path, working_directory()));
+    MIST_TRY(kustomization, read_local_kustomization(world_.files, reference.path));
   }
   std::optional<PackageContent> content;
   if (kustomization) {
@@ -335,6 +371,11 @@ Result<PackageRef> Registries::parse(std::string_view text) const {
 Result<Fetched> Registries::fetch(const PackageRef& reference, const Context& context,
                                   std::string_view engine) {
   return std::visit([&](const auto& form) { return impl_->fetch(form, context, engine); }, reference.form());
+}
+
+Result<PackageTree> Registries::fetch_base(const std::string& url, const std::string& ref,
+                                           const std::string& path, const Context& context) {
+  return impl_->fetch_base(url, ref, path, context);
 }
 
 Result<std::vector<std::string>> Registries::list_versions(const std::string& registry,

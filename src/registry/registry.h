@@ -75,6 +75,12 @@ class Registries {
   /// user said so: it decides what belongs to a directory.
   Result<Fetched> fetch(const PackageRef& reference, const Context& context, std::string_view engine = {});
 
+  /// The kustomization in `path` of a git repository with all it needs, paths as in the repository: for a
+  /// base that another kustomization names. `ref` empty: HEAD. Errors: Invalid (an address or ref that git
+  /// may not see, no kustomization there), as fetch.
+  Result<PackageTree> fetch_base(const std::string& url, const std::string& ref, const std::string& path,
+                                 const Context& context);
+
   /// Ascending. Reads the snapshot; the network only when there is none yet. Errors: NotFound and as fetch.
   Result<std::vector<std::string>> list_versions(const std::string& registry, const std::string& path,
                                                  const Context& context);

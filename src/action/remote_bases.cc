@@ -1,0 +1,166 @@
+#include "action/remote_bases.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "config/redact.h"
+#include "encoding/json.h"
+#include "encoding/yaml.h"
+#include "registry/kustomization.h"
+#include "registry/remote_file.h"
+
+namespace mist::action {
+namespace {
+
+using encoding::Value;
+
+constexpr int kMaxRounds = 20;  // bases of bases of bases
+constexpr std::size_t kMaxRemotes = 200;
+constexpr std::array<std::string_view, 3> kKustomizations{"kustomization.yaml", "kustomization.yml",
+                                                          "Kustomization"};
+
+package::Files& files_of(package::Source& source) { return std::get<package::Files>(source.content); }
+
+// What kustomize could take for an address: a scheme, user@host:path, or GitHub's name alone. A plugin that
+// is written in place may hold one.
+bool may_be_remote(std::string_view text) {
+  if (text.find("://") != std::string_view::npos) return true;
+  if (text.find('\n') != std::string_view::npos) return false;
+  std::string lower(text.substr(0, 4096));
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (lower.find("github.com") != std::string::npos) return true;
+  const auto name = lower.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-");
+  return name != std::string::npos && name > 0 && lower[name] == '@' && lower.find(':') != std::string::npos;
+}
+
+bool names_remote(const Value& value) {
+  if (value.is_string()) return may_be_remote(value.as_string());
+  if (value.is_array()) return std::ranges::any_of(value.as_array(), names_remote);
+  return value.is_object() && std::ranges::any_of(value.as_object(), [](const auto& member) {
+           return names_remote(member.value);
+         });
+}
+
+std::string shown(const Value& need) {
+  const std::string_view url = need.string_at("url");
+  if (!url.empty()) return config::redact_urls(url);
+  std::string text = config::redact_urls(need.string_at("repo"));
+  if (const std::string_view path = need.string_at("path"); !path.empty()) text += fmt::format("//{}", path);
+  if (const std::string_view ref = need.string_at("ref"); !ref.empty()) text += fmt::format("?ref={}", ref);
+  return escape_controls(text);
+}
+
+class Completion {
+ public:
+  Completion(const RemoteWorld& world, package::Source& source, const Context& context)
+      : world_(world), source_(source), context_(context) {}
+
+  Status run() {
+    MIST_TRY_VOID(read_options());
+    for (int round = 0; round < kMaxRounds; ++round) {
+      MIST_TRY(const Value missing, world_.renderer.missing(source_, context_));
+      if (!missing.is_array() || missing.as_array().empty()) return finish();
+      // What came from elsewhere may not lead back to this machine.
+      const bool local = world_.local_repositories && only_local_;
+      for (const Value& need : missing.as_array()) {
+        if (remotes_.size() >= kMaxRemotes) return endless();
+        MIST_TRY_VOID(fetch(need, local).in(fmt::format("while fetching what {} names", source_.reference)));
+      }
+      options_.set("remotes", Value(remotes_));
+      files_of(source_)[std::string(registry::kKustomizeOptions)] = encoding::to_json(options_) + "\n";
+    }
+    return endless();
+  }
+
+ private:
+  Status read_options() {
+    options_ = Value::object();
+    const auto found = files_of(source_).find(std::string(registry::kKustomizeOptions));
+    if (found == files_of(source_).end()) return {};
+    MIST_TRY(options_, encoding::parse_json(found->second));
+    return {};
+  }
+
+  Error endless() const {
+    return error(ErrorKind::Invalid, "{} names remote bases without end", source_.reference)
+        .with_because(fmt::format("{} were fetched, {} levels deep at most", remotes_.size(), kMaxRounds))
+        .with_hint("do two repositories name each other?");
+  }
+
+  Status fetch(const Value& need, bool local) {
+    Value remote = need;
+    const std::string at = fmt::format(".mistletoe/remote/{}", remotes_.size());
+    if (const std::string url(need.string_at("url")); !url.empty()) {
+      only_local_ = false;
+      if (!transport_) transport_ = world_.transport();
+      MIST_TRY(std::optional<std::string> content, registry::fetch_remote_file(*transport_, url, context_));
+      if (content)
+        files_of(source_).emplace(at, *std::move(content));
+      else
+        remote.set("absent", true);
+    } else {
+      MIST_TRY_VOID(fetch_base(need, at, local));
+    }
+    if (remote.find("absent") == nullptr) remote.set("at", at);
+    remotes_.push_back(std::move(remote));
+    return {};
+  }
+
+  Status fetch_base(const Value& need, const std::string& at, bool local) {
+    const std::string repository(need.string_at("repo"));
+    if (!repository.starts_with("file://"))
+      only_local_ = false;
+    else if (!local)
+      return error(ErrorKind::Forbidden, "{} names {}, a repository on this machine", source_.reference,
+                   shown(need))
+          .with_hint("only a package on this machine may, and bases of it that are on this machine too");
+    auto tree = world_.registries.fetch_base(repository, std::string(need.string_at("ref")),
+                                             std::string(need.string_at("path")), context_);
+    if (!tree) return std::move(tree).error().with_frame(fmt::format("while fetching {}", shown(need)));
+    for (registry::PackageFile& file : tree->files)
+      files_of(source_).emplace(fmt::format("{}/{}", at, file.path), std::move(file.bytes));
+    return {};
+  }
+
+  // The digest is of everything that is rendered now; bounds are those of any package.
+  Status finish() {
+    if (remotes_.empty()) return {};
+    registry::TreeBuilder builder(source_.reference);
+    for (const auto& [path, bytes] : files_of(source_)) MIST_TRY_VOID(builder.add(path, bytes));
+    MIST_TRY(registry::PackageTree tree, std::move(builder).finish());
+    source_.digest = registry::digest_of(registry::PackageContent(std::move(tree))).str();
+    return {};
+  }
+
+  const RemoteWorld& world_;
+  package::Source& source_;
+  const Context& context_;
+  Value options_;
+  Value::Array remotes_;
+  std::unique_ptr<http::Transport> transport_;
+  bool only_local_ = true;  // nothing was fetched from elsewhere yet
+};
+
+}  // namespace
+
+bool may_have_remote_bases(const package::Source& source) {
+  const auto* files = std::get_if<package::Files>(&source.content);
+  if (files == nullptr || !(source.engine.empty() || source.engine == "kustomize")) return false;
+  return std::ranges::any_of(*files, [](const auto& file) {
+    const std::string_view path = file.first;
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    if (std::ranges::find(kKustomizations, name) == kKustomizations.end()) return false;
+    const auto documents = encoding::parse_yaml_documents(file.second);
+    return documents.ok() && std::ranges::any_of(*documents, names_remote);
+  });
+}
+
+Status fetch_remote_bases(const RemoteWorld& world, package::Source& source, const Context& context) {
+  return Completion(world, source, context).run();
+}
+
+}  // namespace mist::action

@@ -1,0 +1,33 @@
+#pragma once
+// Remote bases of Kustomize directories. The engine has no network: it says what its kustomizations name
+// elsewhere, and this fetches that into the package, again and again until nothing is missing. So the package
+// is complete before it is rendered, and its digest covers what was fetched. One thread.
+
+#include <functional>
+
+#include "base/context.h"
+#include "base/result.h"
+#include "http/transport.h"
+#include "package/renderer.h"
+#include "registry/registry.h"
+
+namespace mist::action {
+
+struct RemoteWorld {
+  registry::Registries& registries;
+  package::Renderer& renderer;
+  /// Asked for when a kustomization names a file by its URL.
+  std::function<std::unique_ptr<http::Transport>()> transport;
+  /// Repositories on this machine may be read: the package itself is one of its files.
+  bool local_repositories = false;
+};
+
+/// True if a kustomization of the package names something that may be elsewhere. Reads, runs nothing.
+bool may_have_remote_bases(const package::Source& source);
+
+/// Puts what `source` lacks into it, and corrects its digest. Errors: those of fetching, with what was to be
+/// fetched; Invalid (a repository without that kustomization, too many of them). What else is wrong with the
+/// kustomization, rendering says.
+Status fetch_remote_bases(const RemoteWorld& world, package::Source& source, const Context& context);
+
+}  // namespace mist::action

@@ -1,0 +1,96 @@
+#include "registry/remote_file.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/text.h"
+#include "config/redact.h"
+#include "registry/package_files.h"
+
+namespace mist::registry {
+namespace {
+
+constexpr int kMaxRedirects = 10;
+constexpr auto kTimeout = std::chrono::minutes(1);
+
+bool is_loopback(std::string_view host) {
+  return host == "localhost" || host == "[::1]" || host.starts_with("127.");
+}
+
+Status check_url(const std::string& url) {
+  constexpr std::string_view kPlain = "http://";
+  if (url.starts_with("https://")) return {};
+  if (url.starts_with(kPlain)) {
+    std::string_view host = std::string_view(url).substr(kPlain.size());
+    host = host.substr(0, host.find('/'));
+    if (!host.starts_with('['))
+      host = host.substr(0, host.find(':'));
+    else
+      host = host.substr(0, host.find(']') + 1);
+    if (is_loopback(host)) return {};
+  }
+  return error(ErrorKind::Invalid, "{} can't be fetched", escape_controls(config::redact_urls(url)))
+      .with_because("only https tells who answers (http is possible to this machine alone)")
+      .with_hint("use an https URL, or copy the file into the package");
+}
+
+// RFC 3986, 5.2, as far as servers use it.
+std::string redirected(const std::string& from, std::string_view to) {
+  if (to.find("://") != std::string_view::npos) return std::string(to);
+  const auto authority = from.find("://") + 3;
+  if (to.starts_with("//")) return from.substr(0, authority - 2) + std::string(to);
+  const auto path = std::min(from.find('/', authority), from.size());
+  if (to.starts_with('/')) return from.substr(0, path) + std::string(to);
+  const std::string plain = from.substr(0, from.find_first_of("?#"));
+  const auto slash = plain.rfind('/');
+  return slash < authority ? plain + "/" + std::string(to) : plain.substr(0, slash + 1) + std::string(to);
+}
+
+bool is_page(const http::Response& response) {
+  if (http::find_header(response.headers, "content-type").starts_with("text/html")) return true;
+  return trim(response.body).starts_with('<');
+}
+
+Error refused(const std::string& url, int status) {
+  const bool forbidden = status == 401 || status == 403;
+  const bool later = status == 429 || status >= 500;
+  return error(forbidden ? ErrorKind::Forbidden
+               : later   ? ErrorKind::Retryable
+                         : ErrorKind::Invalid,
+               "{} can't be fetched: the server answered {}", escape_controls(config::redact_urls(url)),
+               status)
+      .with_hint(forbidden
+                     ? "files that need credentials: put them into a git repository, or into the package"
+                     : "try again, or copy the file into the package");
+}
+
+}  // namespace
+
+Result<std::optional<std::string>> fetch_remote_file(http::Transport& transport, const std::string& url,
+                                                     const Context& caller) {
+  const Context context = caller.with_timeout(kTimeout);
+  std::string at = url;
+  for (int i = 0; i <= kMaxRedirects; ++i) {
+    MIST_TRY_VOID(check_url(at));
+    http::Request request;
+    request.url = at.substr(0, at.find('#'));
+    request.repeat = http::Repeat::Safe;
+    request.response_limit = kMaxPackageBytes;
+    MIST_TRY(http::Response response,
+             transport.send(request, context).in(fmt::format("while fetching {}", config::redact_urls(url))));
+    const std::string_view next = http::find_header(response.headers, "location");
+    if (response.status >= 300 && response.status < 400 && !next.empty()) {
+      at = redirected(at, next);
+      continue;
+    }
+    if (response.status == 404 || response.status == 410) return std::optional<std::string>();
+    if (response.status < 200 || response.status > 299) return refused(url, response.status);
+    if (is_page(response)) return std::optional<std::string>();
+    return std::optional(std::move(response.body));
+  }
+  return error(ErrorKind::Invalid, "{} leads from one address to the next without end",
+               escape_controls(config::redact_urls(url)))
+      .with_hint("name the address of the file itself");
+}
+
+}  // namespace mist::registry

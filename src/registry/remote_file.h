@@ -1,0 +1,19 @@
+#pragma once
+// A single file from the web: what a kustomization may name by its URL. Any thread.
+
+#include <optional>
+#include <string>
+
+#include "base/context.h"
+#include "base/result.h"
+#include "http/transport.h"
+
+namespace mist::registry {
+
+/// Its content; nothing if the server has no such file, or only a page for people (HTML). Follows redirects.
+/// Errors: Invalid (a URL that isn't https, or http to this machine; too large), Forbidden, Retryable
+/// (network, a server that fails), Timeout, Cancelled.
+Result<std::optional<std::string>> fetch_remote_file(http::Transport& transport, const std::string& url,
+                                                     const Context& context);
+
+}  // namespace mist::registry
