@@ -28,6 +28,7 @@ Deployment::Deployment(const Environment& environment, const Look& look, std::st
   revision_.description = look.rendered.description;
   revision_.restores = look.rendered.restores;
   revision_.options.set(kHooks, apply::to_string(look.verb));
+  if (look.options.force_crds) revision_.options.set(kForceCrds, true);
   for (const apply::DesiredObject& object : look.plan.desired) {
     if (!object.hook) revision_.objects.push_back(object.rendered);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "action/definitions.h"
 #include "action/examine.h"
 #include "action/recorded_options.h"
 #include "apply/custom_schema.h"
@@ -64,6 +65,7 @@ void rest_hooks(apply::Plan& plan) {
 Status take_parts(const Environment& environment, Look& look, const Intent& intent) {
   RenderedRelease& rendered = look.rendered;
   if (rendered.package.engine == apply::kChartEngine) {
+    if (look.options.skip_crds) std::erase_if(rendered.objects, apply::is_chart_definition);
     apply::ChartParts parts = apply::take_chart_parts(rendered.objects);
     look.hooks = std::move(parts.hooks);
     look.tests = std::move(parts.tests);
@@ -93,6 +95,7 @@ DeployOptions with_recorded(DeployOptions options, const encoding::Value& record
   options.force_conflicts = options.force_conflicts || recorded_flag(recorded, "forceConflicts");
   options.adopt = options.adopt || recorded_flag(recorded, "adopt");
   options.replace = options.replace || recorded_flag(recorded, "replace");
+  options.force_crds = options.force_crds || recorded_flag(recorded, kForceCrds);
   return options;
 }
 
@@ -113,6 +116,10 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
   MIST_TRY(look.plan, apply::make_plan(look.state.id, std::move(desired), owned, look.live,
                                        look.state.next_revision(), rules, look.waiting));
   MIST_TRY_VOID(apply::settle(environment.client, look.plan, look.live, look.options.plan_rules(), context));
+  // What is recorded was checked when it was made.
+  const bool rendered = look.rendered.restores < 0;
+  if (rendered && look.rendered.package.engine == apply::kChartEngine && !look.options.force_crds)
+    MIST_TRY_VOID(check_definitions(environment, look.plan, look.live, context));
   look.nothing_new = nothing_new(look);
   if (look.nothing_new) rest_hooks(look.plan);
   return {};

@@ -17,6 +17,7 @@ bool recorded_flag(const encoding::Value& recorded, std::string_view name);
 
 /// Whose hooks a revision ran: in the options of a revision.
 inline constexpr std::string_view kHooks = "hooks";
+inline constexpr std::string_view kForceCrds = "forceCrds";
 apply::HookVerb recorded_hooks(const encoding::Value& recorded);
 /// Of an uninstall under way: none of its hooks run; which of its hooks have ended.
 inline constexpr std::string_view kNoHooks = "noHooks";

@@ -195,6 +195,8 @@ action::DeployOptions deploy_options(const Invocation& invocation) {
       .adopt = given(invocation, "adopt"),
       .replace = given(invocation, "replace"),
       .no_hooks = given(invocation, "no-hooks"),
+      .skip_crds = given(invocation, "skip-crds"),
+      .force_crds = given(invocation, "force-crds"),
       .rotate = rotate_secrets(invocation),
       .rollback_on_failure = given(invocation, "rollback-on-failure"),
       .history_max = static_cast<int>(std::min<std::int64_t>(invocation.number("history-max"), 1000000))};
@@ -236,6 +238,8 @@ Result<action::DeployOptions> plan_options(const Invocation& invocation) {
   options.replace = invocation.enabled("replace");
   options.adopt = invocation.enabled("adopt");
   options.no_hooks = invocation.enabled("no-hooks");
+  options.skip_crds = invocation.enabled("skip-crds");
+  options.force_crds = invocation.enabled("force-crds");
   options.prune = prune_rules(invocation);
   MIST_TRY(options.take_over_from, take_over_from(invocation));
   return options;

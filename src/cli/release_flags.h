@@ -45,12 +45,18 @@ inline constexpr Flag kTakeOverFlag{.name = "take-over-from",
                                     .value = "NAMESPACE/NAME",
                                     .help = "Take objects over that belong to this release"};
 inline constexpr Flag kNoHooksFlag{.name = "no-hooks", .help = "Run no hooks of a chart"};
+inline constexpr Flag kSkipCrdsFlag{.name = "skip-crds",
+                                    .help = "Leave what a chart has in crds/ as it is in the cluster"};
+inline constexpr Flag kForceCrdsFlag{
+    .name = "force-crds", .help = "Upgrade definitions of a chart also if they no longer fit what is there"};
 inline constexpr Flag kDeployFlagList[] = {
     kWaitFlag,
     kTimeoutFlag,
     kDryRunFlag,
     kExplainFlag,
     kNoHooksFlag,
+    kSkipCrdsFlag,
+    kForceCrdsFlag,
     {.name = "create-namespace", .help = "Create the release's namespace if it does not exist"},
     kForceConflictsFlag,
     kReplaceFlag,
@@ -71,6 +77,8 @@ inline constexpr FlagGroup kRecordedFlags{"Deployment flags", kRecordedFlagList}
 /// What a plan may do; of the commands that only look.
 inline constexpr Flag kPlanFlagList[] = {
     kNoHooksFlag,
+    kSkipCrdsFlag,
+    kForceCrdsFlag,
     {.name = "create-namespace", .help = "Create the release's namespace if it does not exist"},
     kForceConflictsFlag,
     kReplaceFlag,
