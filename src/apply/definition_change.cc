@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/text.h"
+#include "base/result.h"
 
 namespace mist::apply {
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/result.h"
 #include "encoding/yaml.h"
 
 namespace mist::apply {
