@@ -129,12 +129,15 @@ class Bench:
             if not directory.exists():
                 overlay.write(directory, resources)
             yield what, "kustomize", "kustomize", directory / "overlay"
-        if (self.args.tools / "nickel-native").exists():
-            yield "Nickel file", "nickel", None, HERE / "nickel"
+        yield "Nickel file", "nickel", None, HERE.parent / "packages/templates/nickel"
 
     def peer_render(self, peer, directory):
         if peer == "nickel":
-            return [self.args.tools / "nickel-native", directory / "main.ncl"]
+            # The same engine as a program of this machine: the library itself has none that takes values.
+            document = self.work / "nickel.json"
+            document.write_text('{"apiVersion":"mistletoe.dev/v1","kind":"MistInput","data":{"name":"bench"},'
+                                '"release":{"name":"bench","namespace":"default"},"engine":{"name":"nickel","options":{}}}\n')
+            return ["/bin/sh", "-c", f"exec {self.args.tools}/nickel-native {directory} <{document}"]
         return [self.args.peers / peer, *(("template", "bench") if peer == "helm" else ("build",)), directory]
 
     # --- on a cluster

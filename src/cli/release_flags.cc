@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 
+#include "action/cluster_lookup.h"
 #include "apply/announce.h"
 #include "apply/readiness.h"
 #include "base/text.h"
@@ -265,6 +266,8 @@ Result<package::RenderRequest> render_request(const action::ReleaseState& state,
 Result<RenderChoices> render_choices(const Invocation& invocation, const World& world) {
   RenderChoices choices;
   choices.rotate = rotate_secrets(invocation);
+  if (find_flag(invocation.command(), kAllowLookupFlag.name) != nullptr)
+    choices.allow_lookup = invocation.texts(kAllowLookupFlag.name);
   if (find_flag(invocation.command(), kClockFlagList[0].name) == nullptr ||
       !invocation.has(kClockFlagList[0].name))
     return choices;
@@ -293,6 +296,10 @@ Result<action::RenderedRelease> render_release(package::Renderer& renderer, cons
       MIST_TRY(*known, capabilities_of(client, context));
     }
     return **known;
+  };
+  request.lookup = [&client, &context,
+                    grant = action::LookupGrant{state.id.ns, choices.allow_lookup}](const Value& question) {
+    return action::cluster_lookup(client, grant, question, context);
   };
   const release::Revision* const deployed = state.deployed ? &*state.deployed : nullptr;
   const WallTime birth = request.clock;

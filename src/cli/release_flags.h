@@ -14,6 +14,13 @@ inline constexpr Argument kReleaseArgument[] = {
     {.name = "NAME", .help = "Name of the release", .completion = Completion::Release},
 };
 
+inline constexpr Flag kAllowLookupFlag{
+    .name = "allow-lookup",
+    .type = FlagType::Texts,
+    .value = "NAMESPACE",
+    .help = "Let the package's lookup see this namespace beside the release's; '*': the whole cluster",
+    .completion = Completion::Namespace};
+
 inline constexpr std::string_view kDryRunChoices[] = {"none", "client", "server"};
 inline constexpr Flag kWaitFlag{.name = "wait", .help = "Return only when every object is ready"};
 inline constexpr Flag kTimeoutFlag{.name = "timeout",
@@ -50,6 +57,7 @@ inline constexpr Flag kSkipCrdsFlag{.name = "skip-crds",
 inline constexpr Flag kForceCrdsFlag{
     .name = "force-crds", .help = "Upgrade definitions of a chart also if they no longer fit what is there"};
 inline constexpr Flag kDeployFlagList[] = {
+    kAllowLookupFlag,
     kWaitFlag,
     kTimeoutFlag,
     kDryRunFlag,
@@ -76,6 +84,7 @@ inline constexpr FlagGroup kRecordedFlags{"Deployment flags", kRecordedFlagList}
 
 /// What a plan may do; of the commands that only look.
 inline constexpr Flag kPlanFlagList[] = {
+    kAllowLookupFlag,
     kNoHooksFlag,
     kSkipCrdsFlag,
     kForceCrdsFlag,
@@ -148,6 +157,7 @@ Result<action::DeployOptions> plan_options(const Invocation& invocation);
 
 /// What a command says about seed and clock of a render; the default says nothing.
 struct RenderChoices {
+  std::vector<std::string> allow_lookup = {};  ///< namespaces, or "*"
   /// RFC 3339, or empty: that of the release's birth. Nothing: as the deployed revision has it.
   std::optional<std::string> clock = {};
   action::RotateSecrets rotate = {};

@@ -15,8 +15,9 @@ struct HostOperations {
   static Result<Value> package_call(Host&, const Value&) {
     return error(ErrorKind::Invalid, "package.call: this mistctl can't let a package call others yet");
   }
-  static Result<Value> lookup(Host&, const Value&) {
-    return error(ErrorKind::Invalid, "lookup: this mistctl can't let a package read from the cluster yet");
+  static Result<Value> lookup(Host& host, const Value& request) {
+    if (!host.lookup_) return error(ErrorKind::Invalid, "lookup: there is no cluster that could answer here");
+    return host.lookup_(request);
   }
 };
 
@@ -32,7 +33,7 @@ constexpr std::array kOperations{
     Operation{"log", false, &HostOperations::log},
     Operation{"random.stream", false, &HostOperations::random_stream},
     Operation{"package.call", false, &HostOperations::package_call},
-    Operation{"lookup", false, &HostOperations::lookup},
+    Operation{"lookup", true, &HostOperations::lookup},
 };
 constexpr std::array<std::string_view, kOperations.size()> kNames = [] {
   std::array<std::string_view, kOperations.size()> names;

@@ -3,6 +3,7 @@
 // refused in a sentence. Keeps what it answered, because answers are part of what the render was made from.
 // One render, one thread.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -33,6 +34,10 @@ class Host final : public abi::HostServices {
 
   /// `events` hears the log lines and outlives this.
   Host(SecretScope scope, EventSink& events) : scope_(std::move(scope)), events_(events) {}
+
+  using Lookup = std::function<Result<Value>(const Value& request)>;
+  /// Who answers `lookup`; without it that is refused.
+  void answer_lookup(Lookup lookup) { lookup_ = std::move(lookup); }
 
   /// The recorded questions, in the order of their first time: whoever asks them again and gets the same
   /// answers may take the same render.
@@ -69,6 +74,7 @@ class Host final : public abi::HostServices {
   std::vector<Exchange> exchanges_;
   std::vector<Value> questions_;  // of exchanges_
   std::vector<LoggedLine> shown_;
+  Lookup lookup_;
   bool repeatable_ = true;
   std::set<crypto::Digest> known_;  // of exchanges_
   std::size_t lines_ = 0;

@@ -264,12 +264,14 @@ struct Renderer::Impl {
     const std::string settings = settings_of(run, scope);
     const RenderParts parts{request.seed, code, files, document, settings};
     std::optional<Host> answering(std::in_place, scope, audience);
+    answering->answer_lookup(request.lookup);
     Result<abi::Output> generated = error(ErrorKind::Internal, "nothing was rendered");
     if (auto known = known_output(parts, *answering)) {
       generated = *std::move(known);
     } else {
       // What was asked in vain isn't what the guest asks now.
       answering.emplace(scope, audience);
+      answering->answer_lookup(request.lookup);
       generated = new_output(guest, parts, input, std::move(run), *answering);
     }
     Host& host = *answering;

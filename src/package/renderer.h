@@ -53,6 +53,8 @@ struct RenderRequest {
   bool is_upgrade = false;
   /// For engines, as their README says; an object.
   Value engine_options = Value::object();
+  /// Answers what a chart looks up in the cluster; null: that is an error.
+  Host::Lookup lookup = nullptr;
   /// Asked only for packages whose ABI is given it.
   std::function<Result<Capabilities>()> capabilities;
 };
