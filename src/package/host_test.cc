@@ -88,7 +88,11 @@ TEST(Host, SaysWhatItCanNotGive) {
   NullEventSink events;
   Host host(scope(), events);
   EXPECT_THAT(ask(host, "{op: package.call}").error().message, HasSubstr("call others"));
-  EXPECT_THAT(ask(host, "{op: lookup}").error().message, HasSubstr("read from the cluster"));
+  EXPECT_THAT(ask(host, "{op: lookup}").error().message, HasSubstr("no cluster"));
+  EXPECT_FALSE(host.repeatable()) << "a render that lived on without it isn't kept";
+  host.answer_lookup([](const Value&) -> Result<Value> { return Value::object({{"kind", "Secret"}}); });
+  EXPECT_EQ(ask(host, "{op: lookup, kind: Secret}")->string_at("kind"), "Secret");
+  EXPECT_EQ(host.questions().size(), 1U);
   const auto unknown = ask(host, "{op: secrets.get}");
   EXPECT_EQ(unknown.error().kind, ErrorKind::NotFound);
   EXPECT_THAT(unknown.error().hint, HasSubstr("secret.get"));
