@@ -92,6 +92,7 @@ class Reader {
         top == TreeTop::Common && source_.is_file(package))
       named_[package] = root;
     MIST_TRY_VOID(read_named());
+    MIST_TRY_VOID(made_plugins());
     return top == TreeTop::Common ? tree(root) : whole(root);
   }
 
@@ -124,7 +125,7 @@ class Reader {
   }
 
   Status kustomization(const NamedFile& file, const std::string& text) {
-    const Place place{file.directory, file.path, text};
+    const Place place{file.directory, source_.shown(file.path), text};
     for (const Value& document : documents_of(text)) {
       if (!document.is_object()) continue;
       for (const Value::Member& member : document.as_object()) {
@@ -154,6 +155,7 @@ class Reader {
                   error(ErrorKind::Invalid, "{} names {}, a directory without a kustomization.yaml",
                         place.file, escape_controls(name)))
             .with_hint("name the files in it, or give it a kustomization.yaml that does");
+      if (configures) makes_plugins_.insert(place.directory);
       enter(*path);
       return {};
     }
@@ -201,10 +203,20 @@ class Reader {
     MIST_TRY(const std::vector<std::string> texts, source_.read(files));
     for (std::size_t i = 0; i < texts.size(); ++i) {
       for (const Value& document : documents_of(texts[i]))
-        MIST_TRY_VOID(names({files[i].directory, files[i].path, texts[i]}, document, false));
+        MIST_TRY_VOID(names({files[i].directory, source_.shown(files[i].path), texts[i]}, document, false));
       contents_[files[i].path] = texts[i];
     }
     return {};
+  }
+
+  // A directory among the generators makes configurations, of files that no one else names. They count from
+  // the directory of the kustomization that uses them.
+  Status made_plugins() {
+    for (const std::string& directory : makes_plugins_)
+      for (const auto& [path, text] : contents_)
+        for (const Value& document : documents_of(text))
+          MIST_TRY_VOID(names({directory, path, {}}, document, false));
+    return read_named();
   }
 
   static bool may_be_path(std::string_view text) {
@@ -213,10 +225,10 @@ class Reader {
            text.find('\n') == std::string_view::npos;
   }
 
-  static Error outside(const Place& place, const Value& item) {
+  Error outside(const Place& place, const Value& item) const {
     return at(place, item,
               error(ErrorKind::Invalid, "{} names {}, a file outside of {}", place.file,
-                    escape_controls(item.as_string()), shown(place.directory)))
+                    escape_controls(item.as_string()), shown(source_.shown(place.directory))))
         .with_hint(
             "a kustomization reads files in or below its own directory only: move the file, or give it a "
             "kustomization.yaml and name that directory as a resource");
@@ -269,6 +281,7 @@ class Reader {
   std::set<std::string> seen_;                   // directories
   std::map<std::string, std::string> named_;     // file → directory of the kustomization that names it
   std::vector<NamedFile> plugins_;               // not yet looked into
+  std::set<std::string> makes_plugins_;          // directories that use a directory for that
   std::map<std::string, std::string> contents_;  // by path
 };
 
@@ -304,6 +317,9 @@ class LocalFiles final : public KustomizationSource {
   }
 
   std::string top() const override { return name_; }
+  std::string shown(const std::string& path) const override {
+    return top_ == top_.root_path() ? (top_ / path).string() : path;
+  }
 
  private:
   const FileSystem& files_;

@@ -44,6 +44,8 @@ class KustomizationSource {
   virtual Result<std::vector<std::string>> read(const std::vector<NamedFile>& files) const = 0;
   /// What the top is, for people: "the git work tree /home/me/shop".
   virtual std::string top() const = 0;
+  /// A path of it, for people.
+  virtual std::string shown(const std::string& path) const { return path; }
 };
 
 /// True if the directory has a file that makes it a kustomization.

@@ -76,6 +76,15 @@ TEST_F(LocalKustomization, PluginsNameFilesInTheirConfigurationAndInPlace) {
   put("k/p.yaml");
   put("k/p.txt");
   EXPECT_EQ(paths("k"), "a.txt g.yaml kustomization.yaml p.yaml ");
+  // Configurations that another kustomization makes are used here.
+  put("made/kustomization.yaml", "generators: [../maker]\n");
+  put("made/settings.env", "k=v\n");
+  put("made/unused.env", "k=v\n");
+  put("maker/kustomization.yaml", "resources: [g.yaml]\n");
+  put("maker/g.yaml", "kind: ConfigMapGenerator\nenvs: [settings.env]\n");
+  EXPECT_EQ(paths("made"),
+            ".mistletoe/kustomize.json made/kustomization.yaml made/settings.env maker/g.yaml "
+            "maker/kustomization.yaml ");
 }
 
 TEST_F(LocalKustomization, BasesEndAtTheWorkTree) {
