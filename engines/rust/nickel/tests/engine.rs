@@ -42,14 +42,14 @@ fn a_program_is_a_record_with_input_and_output() {
         release | { namespace | String, .. },
         output = {
           service = { apiVersion = "v1", kind = "Service", metadata = { name = input.name, namespace = release.namespace } },
-          list = [{ apiVersion = "v1", kind = "A", x = input.image.tag }, { apiVersion = "v1", kind = "B", n = input.replicas }],
+          list = [{ apiVersion = "v1", kind = "A", x = input.image.tag }, { apiVersion = "v1", kind = "B", count = input.replicas }],
         },
       }
     "#;
     let rendered = main(program, json!({"image": {"tag": "b"}})).unwrap();
     assert_eq!(rendered.files.len(), 2);
     assert!(rendered.files["main.ncl/service"].contains("name: shop\n  namespace: prod"), "{rendered:?}");
-    assert_eq!(rendered.files["main.ncl/list"], "apiVersion: v1\nkind: A\nx: b\n---\napiVersion: v1\nkind: B\nn: 1\n");
+    assert_eq!(rendered.files["main.ncl/list"], "apiVersion: v1\nkind: A\nx: b\n---\napiVersion: v1\nkind: B\ncount: 1\n");
 }
 
 #[test]
