@@ -27,5 +27,6 @@ build() {
   done
 }
 
-hash=$({ rustc --version 2>/dev/null || true; } | hash_of sdk/rust packages tools/wasm-toolchain)
+hash=$({ rustc --version 2>/dev/null || true; } | hash_of sdk/rust packages/{Cargo.toml,Cargo.lock,build.sh,hello-web,namespace-example,postgres-credentials} \
+  tools/wasm-toolchain)
 cached packages "$hash" build

@@ -80,6 +80,7 @@ step "documents" python3 tests/docs/check_docs.py build/dev/bin/mistctl .
 step "Rust SDK" rust_sdk
 step "Helm engine beside helm" tests/conformance/helm/run.sh
 step "Kustomize engine beside kustomize" kustomize_engine
+$full && step "templates of programs" tests/conformance/templates/check.sh build/dev/bin/mistctl
 devcluster=
 step "control plane builds" devcluster/build.sh
 devcluster=$(devcluster/build.sh 2>/dev/null)

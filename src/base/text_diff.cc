@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+#include "base/text.h"
+
 namespace mist {
 namespace {
 
@@ -112,6 +115,49 @@ std::vector<LineEdit> diff_lines(const Lines& before, const Lines& after, std::s
   }
   for (std::size_t i = 0; i < tail; ++i) edits.push_back({LineChange::Same, before_end + i, after_end + i});
   return edits;
+}
+
+std::vector<std::string> unified_diff(std::string_view before, std::string_view after, std::size_t context) {
+  const auto lines_of = [](std::string_view text) {
+    if (text.ends_with('\n')) text.remove_suffix(1);
+    Lines lines;
+    if (text.empty()) return lines;
+    for (const std::string_view line : split(text, '\n')) lines.emplace_back(line);
+    return lines;
+  };
+  const Lines old_lines = lines_of(before), new_lines = lines_of(after);
+  const std::vector<LineEdit> edits = diff_lines(old_lines, new_lines);
+  std::vector<bool> shown(edits.size(), false);
+  for (std::size_t i = 0; i < edits.size(); ++i) {
+    if (edits[i].change == LineChange::Same) continue;
+    const std::size_t end = std::min(edits.size(), i + context + 1);
+    for (std::size_t j = i - std::min(i, context); j < end; ++j) shown[j] = true;
+  }
+  // diff counts from 1, and names the line before a hunk that has none.
+  const auto range = [](std::size_t begin, std::size_t count) {
+    return fmt::format("{},{}", count == 0 ? begin : begin + 1, count);
+  };
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < edits.size();) {
+    if (!shown[i]) {
+      ++i;
+      continue;
+    }
+    const std::size_t header = result.size();
+    const LineEdit first = edits[i];
+    std::size_t removed = 0, added = 0;
+    result.emplace_back();
+    for (; i < edits.size() && shown[i]; ++i) {
+      const LineEdit& edit = edits[i];
+      const bool is_added = edit.change == LineChange::Added;
+      if (edit.change != LineChange::Added) ++removed;
+      if (edit.change != LineChange::Removed) ++added;
+      const char mark = edit.change == LineChange::Same ? ' ' : is_added ? '+' : '-';
+      result.push_back(mark + (is_added ? new_lines[edit.after] : old_lines[edit.before]));
+    }
+    result[header] = fmt::format("@@ -{} +{} @@", range(first.before, removed), range(first.after, added));
+  }
+  return result;
 }
 
 }  // namespace mist

@@ -22,4 +22,9 @@ struct LineEdit {
 std::vector<LineEdit> diff_lines(const std::vector<std::string>& before,
                                  const std::vector<std::string>& after, std::size_t bound = 4000);
 
+/// The same as `diff -U` prints it, without the two lines that name the files: "@@ -1,3 +1,4 @@", then lines
+/// behind ' ', '-' or '+'. Texts that are alike give nothing; whether the last line ends makes no difference.
+std::vector<std::string> unified_diff(std::string_view before, std::string_view after,
+                                      std::size_t context = 3);
+
 }  // namespace mist

@@ -66,5 +66,14 @@ TEST(TextDiff, GivesBothTextsBackWithTheFewestEdits) {
   }
 }
 
+TEST(UnifiedDiff, IsWhatDiffPrints) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(unified_diff("a\nb\n", "a\nb"), Lines());
+  EXPECT_EQ(unified_diff("", "a\n"), (Lines{"@@ -0,0 +1,1 @@", "+a"}));
+  EXPECT_EQ(unified_diff("a\n", ""), (Lines{"@@ -1,1 +0,0 @@", "-a"}));
+  EXPECT_EQ(unified_diff("1\n2\n3\n4\n5\n6\n7\n8\n", "1\n2\n3\nx\n5\n6\n7\n8\n9\n", 1),
+            (Lines{"@@ -3,3 +3,3 @@", " 3", "-4", "+x", " 5", "@@ -8,1 +8,2 @@", " 8", "+9"}));
+}
+
 }  // namespace
 }  // namespace mist

@@ -5,15 +5,16 @@ namespace {
 
 // In the order in which `mistctl help` shows them.
 constexpr const Command* kCommands[] = {
-    &kGenerateCommand,       &kInstallCommand,        &kUpgradeCommand,     &kDiffCommand,
-    &kPlanCommand,           &kApplyPlanCommand,      &kRollbackCommand,    &kRecoverCommand,
-    &kUninstallCommand,      &kListCommand,           &kStatusCommand,      &kDriftCommand,
-    &kTestCommand,           &kGraphCommand,          &kHistoryCommand,     &kInspectPackageCommand,
-    &kInspectReleaseCommand, &kPackageBuildCommand,   &kEnginesListCommand, &kEnginesCompileCommand,
-    &kConfigViewCommand,     &kConfigPathCommand,     &kRegistryAddCommand, &kRegistryListCommand,
-    &kRegistryRemoveCommand, &kRegistryUpdateCommand, &kDoctorCommand,      &kCompletionBashCommand,
-    &kCompletionZshCommand,  &kCompletionFishCommand, &kVersionCommand,     &kHelpCommand,
-    &kCompleteCommand,       &kManualPagesCommand,
+    &kGenerateCommand,       &kInstallCommand,     &kUpgradeCommand,        &kDiffCommand,
+    &kPlanCommand,           &kApplyPlanCommand,   &kRollbackCommand,       &kRecoverCommand,
+    &kUninstallCommand,      &kListCommand,        &kStatusCommand,         &kDriftCommand,
+    &kTestCommand,           &kGraphCommand,       &kHistoryCommand,        &kInspectPackageCommand,
+    &kInspectReleaseCommand, &kPackageInitCommand, &kPackageLintCommand,    &kPackageTestCommand,
+    &kPackageBuildCommand,   &kEnginesListCommand, &kEnginesCompileCommand, &kConfigViewCommand,
+    &kConfigPathCommand,     &kRegistryAddCommand, &kRegistryListCommand,   &kRegistryRemoveCommand,
+    &kRegistryUpdateCommand, &kDoctorCommand,      &kCompletionBashCommand, &kCompletionZshCommand,
+    &kCompletionFishCommand, &kVersionCommand,     &kHelpCommand,           &kCompleteCommand,
+    &kManualPagesCommand,
 };
 
 constexpr CommandGroup kGroups[] = {

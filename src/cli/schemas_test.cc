@@ -55,6 +55,21 @@ TEST_F(Schemas, OfCommands) {
   expect_valid(printed({"registry", "update", "local"}), "cli/registry-update.schema.json");
 }
 
+TEST_F(Schemas, OfPackageTestAndLint) {
+  const std::string package = (fake.home.path() / "web").string();
+  ASSERT_EQ(fake.run({"package", "init", package, "-t", "yaml"}, command_table()), ExitCode::Ok)
+      << fake.err.take();
+  fake.out.take();
+  ASSERT_TRUE(fake.files.write(package + "/tests/other.yaml", "expect: {error: x}\n").ok());
+  for (const auto& [verb, schema] : {std::pair("test", "cli/package-test.schema.json"),
+                                     std::pair("lint", "cli/package-lint.schema.json")}) {
+    fake.run({"package", verb, package, "-o", "json"}, command_table());
+    const auto value = encoding::parse_json(fake.out.take());
+    ASSERT_TRUE(value.ok()) << verb;
+    expect_valid(*value, schema);
+  }
+}
+
 // The words of a command line for it: its path, and something for each argument and each flag that it needs.
 std::vector<std::string> words_for(const Command& command) {
   std::vector<std::string> words;

@@ -47,7 +47,9 @@ bool is_hidden(std::string_view path) { return path.starts_with('.') || path.fin
 Result<Files> kubernetes_files(const Source& source, const Files& files, bool declared) {
   Files found;
   for (const auto& [path, text] : files) {
-    if (!is_kubernetes_file(path) || is_hidden(path) || (declared && path == kPackageFile)) continue;
+    if (!is_kubernetes_file(path) || is_hidden(path)) continue;
+    // What says that it is a package may have test cases, too.
+    if (declared && (path == kPackageFile || path.starts_with("tests/"))) continue;
     found.emplace(path, text);
   }
   if (found.empty())

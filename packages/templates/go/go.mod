@@ -1,0 +1,3 @@
+module my-package
+
+go 1.24

@@ -1,0 +1,186 @@
+#include "action/lint_package.h"
+
+#include <algorithm>
+#include <set>
+
+#include "action/drawn.h"
+#include "apply/desired.h"
+#include "apply/test_objects.h"
+#include "base/text.h"
+#include "package/tree_metadata.h"
+
+namespace mist::action {
+namespace {
+
+using package::Finding;
+using package::finding;
+using package::finding_of;
+using package::Rendered;
+using package::RenderRequest;
+using package::TestCase;
+
+constexpr std::size_t kMostDrawn = 20;  // fields that are named; more say the same
+
+// What renders it, as far as its files tell; what is wrong with them is found elsewhere.
+const package::EngineKind* engine_of(const package::Source& source) {
+  const auto* const files = std::get_if<package::Files>(&source.content);
+  if (files == nullptr) return nullptr;
+  const auto declared = package::declared_metadata(*files);
+  const auto engine = package::choose_engine(
+      *files, source.engine, declared.ok() && *declared ? (*declared)->engine : std::string());
+  return engine.ok() ? *engine : nullptr;
+}
+
+ObjectView view_of_rendered(const Rendered& rendered) {
+  ObjectView view;
+  for (const apimachinery::RenderedObject& each : rendered.objects)
+    view.emplace(each.object.key(), &each.object.value());
+  return view;
+}
+
+class PackageLint {
+ public:
+  PackageLint(const FileSystem& files, package::Renderer& renderer, const PackageCases& cases,
+              const Context& context)
+      : files_(files),
+        renderer_(renderer),
+        cases_(cases),
+        context_(context),
+        engine_(engine_of(cases.source)) {}
+
+  Result<std::vector<Finding>> run() {
+    if (const auto* const tree = std::get_if<package::Files>(&cases_.source.content)) {
+      if (package::packed_chart(*tree) == nullptr) add_all(package::lint_files(*tree, engine_));
+    }
+    MIST_TRY(const std::vector<std::string> names, package_case_names(files_, cases_.folder));
+    if (names.empty())
+      found_.push_back(finding("untested", {}, 0, "there are no test cases: mistctl help package says how"));
+    std::set<std::string> golden;
+    bool one_renders = false;
+    for (const std::string& name : names) {
+      MIST_TRY(const bool renders, one_case(name, golden));
+      one_renders = one_renders || renders;
+    }
+    MIST_TRY_VOID(orphans(golden));
+    MIST_TRY_VOID(defaults(one_renders));
+    package::sort_findings(found_);
+    return std::move(found_);
+  }
+
+ private:
+  void add_all(std::vector<Finding> more) {
+    found_.insert(found_.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
+  std::string in_tests(const std::string& file) const {
+    return fmt::format("{}/{}", package::kTestsFolder, file);
+  }
+
+  // Whether it renders.
+  Result<bool> one_case(const std::string& name, std::set<std::string>& golden) {
+    const auto test = read_package_case(files_, cases_.folder, name);
+    if (!test.ok()) {
+      Finding bad = finding_of("case", test.error(), "");
+      bad.file = in_tests(name + ".yaml");
+      found_.push_back(std::move(bad));
+      return false;
+    }
+    if (test->golden) golden.insert(*test->golden);
+    if (test->error) return false;  // mistctl package test says whether it is that error
+    MIST_TRY(const RenderRequest request, request_for(cases_.source, *test));
+    auto rendered = renderer_.render(cases_.source, request, context_);
+    MIST_TRY_VOID(context_.check());
+    if (!rendered.ok()) {
+      Finding bad = finding_of("render", rendered.error(), fmt::format("in the test case {}", name));
+      if (bad.file.empty()) bad.file = in_tests(name + ".yaml");
+      found_.push_back(std::move(bad));
+      return false;
+    }
+    objects(*std::move(rendered), request);
+    return true;
+  }
+
+  void objects(Rendered rendered, const RenderRequest& request) {
+    std::vector<Finding> more = package::lint_objects(rendered, engine_, request.release_namespace);
+    const bool told = std::ranges::any_of(more, [](const Finding& each) { return each.rule == "duplicate"; });
+    add_all(std::move(more));
+    if (told) return;
+    // The same checks as an installation makes.
+    Status good;
+    if (const auto tests = apply::take_tests(rendered.objects); !tests.ok()) {
+      good = tests.error();
+    } else {
+      const auto desired = apply::prepare_offline(std::move(rendered.objects),
+                                                  {request.release_namespace, request.release_name});
+      if (!desired.ok()) good = desired.error();
+    }
+    if (!good.ok()) found_.push_back(finding_of("object", good.error(), ""));
+  }
+
+  Status defaults(bool a_case_renders) {
+    MIST_TRY(const RenderRequest request, request_for(cases_.source, TestCase()));
+    auto rendered = renderer_.render(cases_.source, request, context_);
+    MIST_TRY_VOID(context_.check());
+    if (!rendered.ok()) {
+      const std::string_view rule = a_case_renders ? "needs-values" : "render";
+      found_.push_back(finding_of(rule, rendered.error(), "with the default values"));
+      return {};
+    }
+    RenderRequest other_seed = request;
+    other_seed.seed.front() ^= std::byte{0xff};
+    MIST_TRY_VOID(compare(*rendered, other_seed, "drawn",
+                          "is drawn at random: other in each release, and the same "
+                          "in all its revisions"));
+    RenderRequest other_clock = request;
+    other_clock.clock += std::chrono::hours(24 * 400 + 7) + std::chrono::minutes(11);
+    MIST_TRY_VOID(
+        compare(*rendered, other_clock, "clock", "depends on the time of the release's first install"));
+    objects(*std::move(rendered), request);
+    return {};
+  }
+
+  Status compare(const Rendered& rendered, const RenderRequest& other, std::string_view rule,
+                 std::string_view what) {
+    const auto again = renderer_.render(cases_.source, other, context_);
+    MIST_TRY_VOID(context_.check());
+    if (!again.ok()) {
+      found_.push_back(finding_of("render", again.error(), "with another seed or clock, though not always"));
+      return {};
+    }
+    const release::Drawn nothing;
+    const std::vector<release::DrawnField> fields =
+        drawn_fields({nothing, rendered.secrets, view_of_rendered(rendered)}, view_of_rendered(*again));
+    for (std::size_t i = 0; i < std::min(fields.size(), kMostDrawn); ++i)
+      found_.push_back(
+          finding(rule, {}, 0, fmt::format("{}: {} {}", fields[i].key.display(), fields[i].path, what)));
+    if (fields.size() > kMostDrawn)
+      found_.push_back(
+          finding(rule, {}, 0, fmt::format("so are {} more fields", fields.size() - kMostDrawn)));
+    return {};
+  }
+
+  Status orphans(const std::set<std::string>& golden) {
+    if (!files_.is_directory(cases_.folder)) return {};
+    MIST_TRY(const std::vector<DirectoryEntry> entries, files_.list(cases_.folder));
+    for (const DirectoryEntry& entry : entries) {
+      if (!entry.is_directory && entry.name.ends_with(package::kGoldenEnding) && !golden.contains(entry.name))
+        found_.push_back(finding("golden", in_tests(entry.name), 0, "no test case compares with it"));
+    }
+    return {};
+  }
+
+  const FileSystem& files_;
+  package::Renderer& renderer_;
+  const PackageCases& cases_;
+  const Context& context_;
+  const package::EngineKind* engine_;
+  std::vector<Finding> found_;
+};
+
+}  // namespace
+
+Result<std::vector<Finding>> lint_package(const FileSystem& files, package::Renderer& renderer,
+                                          const PackageCases& cases, const Context& context) {
+  return PackageLint(files, renderer, cases, context).run();
+}
+
+}  // namespace mist::action

@@ -1,0 +1,16 @@
+#pragma once
+// Everything that is wrong or unwise about a package: the rules of package/lint.h on its files and on what it
+// renders, by default and in each of its test cases. Writes nothing, needs no cluster. One thread.
+
+#include <vector>
+
+#include "action/package_cases.h"
+#include "package/lint.h"
+
+namespace mist::action {
+
+/// Sorted. Errors: Cancelled, and of reading the cases' folder; what is wrong with the package is a finding.
+Result<std::vector<package::Finding>> lint_package(const FileSystem& files, package::Renderer& renderer,
+                                                   const PackageCases& cases, const Context& context);
+
+}  // namespace mist::action

@@ -1,0 +1,149 @@
+#include "action/package_cases.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/text_diff.h"
+#include "encoding/yaml.h"
+#include "package/capabilities.h"
+#include "package/values.h"
+
+namespace mist::action {
+namespace {
+
+using encoding::Value;
+using package::TestCase;
+
+constexpr std::uint64_t kMostCaseBytes = std::uint64_t{64} << 20;
+
+Status check_names(const std::vector<std::string>& known, const PackageCases& cases) {
+  if (known.empty())
+    return error(ErrorKind::NotFound, "{} has no test cases", cases.source.reference)
+        .with_hint(fmt::format("write {}, which may be empty, and run this with --accept",
+                               (cases.folder / "default.yaml").string()));
+  for (const std::string& name : cases.names) {
+    if (std::ranges::find(known, name) != known.end()) continue;
+    return error(ErrorKind::NotFound, "there is no test case {}", escape_controls(name))
+        .with_hint(fmt::format("the cases are {}", join(known, ", ")));
+  }
+  return {};
+}
+
+/// Runs one case after the other.
+class Runner {
+ public:
+  Runner(FileSystem& files, package::Renderer& renderer, const PackageCases& cases, Golden golden,
+         const Context& context)
+      : files_(files), renderer_(renderer), cases_(cases), golden_(golden), context_(context) {}
+
+  Result<CaseResult> run(const std::string& name) {
+    MIST_TRY(const TestCase test, read_package_case(files_, cases_.folder, name));
+    CaseResult result;
+    result.name = name;
+    result.file = cases_.folder / (name + ".yaml");
+    MIST_TRY(const package::RenderRequest request, request_for(cases_.source, test));
+    auto rendered = renderer_.render(cases_.source, request, context_);
+    MIST_TRY_VOID(context_.check());
+    if (!rendered.ok()) {
+      judge_error(test, std::move(rendered).error(), result);
+    } else if (test.error) {
+      result.failures.push_back(
+          fmt::format("expected an error with \"{}\", but it renders", escape_controls(*test.error)));
+    } else {
+      result.failures = package::broken_expectations(test, *rendered);
+      if (test.golden) MIST_TRY_VOID(compare(*test.golden, package::golden_text(*rendered), result));
+    }
+    if (result.error || !result.failures.empty()) result.state = CaseState::Failed;
+    return result;
+  }
+
+ private:
+  static void judge_error(const TestCase& test, Error failure, CaseResult& result) {
+    if (!test.error) {
+      result.error = std::move(failure);
+    } else if (std::string wrong = package::wrong_error(test, failure); !wrong.empty()) {
+      result.failures.push_back(std::move(wrong));
+    }
+  }
+
+  Status compare(const std::string& name, const std::string& now, CaseResult& result) {
+    result.golden = cases_.folder / name;
+    auto before = files_.read(result.golden, kMostCaseBytes);
+    if (before.ok() && *before == now) return {};
+    if (!before.ok() && before.error().kind != ErrorKind::NotFound) return std::move(before).error();
+    if (golden_ == Golden::Accept) {
+      MIST_TRY_VOID(files_.write(result.golden, now));
+      result.state = CaseState::Accepted;
+      return {};
+    }
+    if (!before.ok()) {
+      result.failures.push_back(fmt::format("{} does not exist: --accept writes it", result.golden.string()));
+      return {};
+    }
+    result.failures.push_back(fmt::format("{} differs: --accept rewrites it", result.golden.string()));
+    result.diff = unified_diff(*before, now);
+    return {};
+  }
+
+  FileSystem& files_;
+  package::Renderer& renderer_;
+  const PackageCases& cases_;
+  const Golden golden_;
+  const Context& context_;
+};
+
+}  // namespace
+
+Result<package::RenderRequest> request_for(const package::Source& source, const TestCase& test) {
+  package::RenderRequest request = test.request();
+  MIST_TRY(const bool chart, package::has_chart_values(source));
+  // A chart's numbers are what Helm makes of those in a file.
+  const package::ValuesInput values{package::ValuesFlag::File, test.name, encoding::to_yaml(test.values)};
+  MIST_TRY(request.user_values,
+           package::merge_values(std::span(&values, 1),
+                                 chart ? package::Numbers::AsHelm : package::Numbers::AsWritten));
+  request.engine_options.set("lookup", "empty");
+  if (!test.kube_version.empty()) request.engine_options.set("kubeVersion", test.kube_version);
+  if (!test.api_versions.empty())
+    request.engine_options.set("apiVersions",
+                               Value(Value::Array(test.api_versions.begin(), test.api_versions.end())));
+  const std::string version =
+      test.kube_version.empty() ? std::string(package::kAssumedKubeVersion) : test.kube_version;
+  request.capabilities = [version, more = test.api_versions]() -> Result<package::Capabilities> {
+    return package::assumed_capabilities(version, more);
+  };
+  return request;
+}
+
+Result<std::vector<std::string>> package_case_names(const FileSystem& files, const Path& folder) {
+  if (!files.is_directory(folder)) return std::vector<std::string>();
+  MIST_TRY(const std::vector<DirectoryEntry> entries, files.list(folder));
+  std::vector<std::string> found;
+  for (const DirectoryEntry& entry : entries) {
+    if (!entry.is_directory) found.push_back(entry.name);
+  }
+  return package::case_names(found);
+}
+
+Result<TestCase> read_package_case(const FileSystem& files, const Path& folder, const std::string& name) {
+  const Path file = folder / (name + ".yaml");
+  MIST_TRY(const std::string text, files.read(file, kMostCaseBytes));
+  return TestCase::parse(name, text, file.string()).in("while reading a test case");
+}
+
+Result<std::vector<CaseResult>> run_package_cases(FileSystem& files, package::Renderer& renderer,
+                                                  const PackageCases& cases, Golden golden,
+                                                  const Context& context) {
+  MIST_TRY(const std::vector<std::string> known, package_case_names(files, cases.folder));
+  MIST_TRY_VOID(check_names(known, cases));
+  Runner runner(files, renderer, cases, golden, context);
+  std::vector<CaseResult> results;
+  for (const std::string& name : known) {
+    if (!cases.names.empty() && std::ranges::find(cases.names, name) == cases.names.end()) continue;
+    MIST_TRY(CaseResult result, runner.run(name));
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace mist::action

@@ -1,0 +1,24 @@
+#pragma once
+// The package that its author's commands are about: a directory or module on disk, with its test cases. One
+// thread.
+
+#include "action/package_cases.h"
+#include "cli/invocation.h"
+#include "cli/package_flags.h"
+#include "cli/world.h"
+
+namespace mist::cli {
+
+inline constexpr Argument kAuthorsSource{
+    .name = "SOURCE", .help = "The package's directory, or its module", .completion = Completion::Package};
+inline constexpr Flag kCasesFlag{
+    .name = "cases",
+    .type = FlagType::Text,
+    .value = "DIR",
+    .help = "Where the test cases are; without it tests/ in the directory, or beside the module",
+    .completion = Completion::Directory};
+
+/// What SOURCE, --engine and --cases name. Errors: as fetch_package.
+Result<action::PackageCases> package_source(const Invocation& invocation, World& world);
+
+}  // namespace mist::cli

@@ -1,0 +1,41 @@
+#include "package/capabilities.h"
+
+#include <iterator>
+
+namespace mist::package {
+namespace {
+
+// The groups of a Kubernetes that has nothing added, for packages that ask outside of a cluster.
+constexpr std::string_view kBuiltInVersions[] = {"v1",
+                                                 "admissionregistration.k8s.io/v1",
+                                                 "apiextensions.k8s.io/v1",
+                                                 "apiregistration.k8s.io/v1",
+                                                 "apps/v1",
+                                                 "authentication.k8s.io/v1",
+                                                 "authorization.k8s.io/v1",
+                                                 "autoscaling/v1",
+                                                 "autoscaling/v2",
+                                                 "batch/v1",
+                                                 "certificates.k8s.io/v1",
+                                                 "coordination.k8s.io/v1",
+                                                 "discovery.k8s.io/v1",
+                                                 "events.k8s.io/v1",
+                                                 "flowcontrol.apiserver.k8s.io/v1",
+                                                 "networking.k8s.io/v1",
+                                                 "node.k8s.io/v1",
+                                                 "policy/v1",
+                                                 "rbac.authorization.k8s.io/v1",
+                                                 "scheduling.k8s.io/v1",
+                                                 "storage.k8s.io/v1"};
+
+}  // namespace
+
+Capabilities assumed_capabilities(std::string kube_version, std::vector<std::string> more) {
+  Capabilities capabilities{std::move(kube_version),
+                            {std::begin(kBuiltInVersions), std::end(kBuiltInVersions)}};
+  for (std::string& version : more) capabilities.api_versions.push_back(std::move(version));
+  capabilities.assumed = true;
+  return capabilities;
+}
+
+}  // namespace mist::package

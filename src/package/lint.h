@@ -1,0 +1,54 @@
+#pragma once
+// What is wrong or unwise about a package (`mistctl package lint`), found in its files and in what it
+// rendered. The rules are the table in lint_rules.cc. Pure: data in, findings out. Any thread.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "package/renderer.h"
+
+namespace mist::package {
+
+enum class LintLevel : std::uint8_t {
+  Error,    ///< it can't be installed, or not as written
+  Warning,  ///< it works, and somebody will regret it
+  Info,     ///< worth knowing
+};
+std::string_view to_string(LintLevel level);
+
+struct LintRule {
+  std::string_view name;  ///< "image-tag", as in the output
+  LintLevel level = LintLevel::Error;
+  std::string_view meaning;
+};
+std::span<const LintRule> lint_rules();
+
+struct Finding {
+  std::string_view rule;  ///< of lint_rules()
+  LintLevel level = LintLevel::Error;
+  std::string file;        ///< inside the package; empty: all of it
+  std::uint32_t line = 0;  ///< from 1; 0: unknown
+  std::string message;     ///< may hold text of the package: escape it before printing
+  friend auto operator<=>(const Finding&, const Finding&) = default;
+};
+
+/// With the level of its rule.
+Finding finding(std::string_view rule, std::string file, std::uint32_t line, std::string message);
+/// What an error says of the package, at its place.
+Finding finding_of(std::string_view rule, const Error& failure, std::string_view during);
+
+/// What the files of a directory show before anything is rendered: its metadata, the schema of its values and
+/// whether the defaults fit, values and templates that nothing uses. `engine` renders it (null: none).
+std::vector<Finding> lint_files(const Files& files, const EngineKind* engine);
+
+/// What the objects show that were rendered into the namespace `ns`. `engine` as above: without one, lines
+/// are those of the files.
+std::vector<Finding> lint_objects(const Rendered& rendered, const EngineKind* engine, std::string_view ns);
+
+/// By file and line, each once: cases of one package find much alike.
+void sort_findings(std::vector<Finding>& findings);
+
+}  // namespace mist::package
