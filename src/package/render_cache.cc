@@ -12,7 +12,7 @@ namespace {
 
 using encoding::Value;
 
-constexpr std::string_view kVersion = "mistletoe/render-cache/v1";
+constexpr std::string_view kVersion = "mistletoe/render-cache/v2";
 constexpr std::string_view kAsks = ".asks";
 constexpr std::string_view kRender = ".render";
 constexpr std::uint64_t kMaxEntry = std::uint64_t{256} << 20;
@@ -47,19 +47,22 @@ crypto::Digest key_with(const crypto::Digest& key, const std::vector<crypto::Dig
 }
 
 Value to_value(const CachedRender& render) {
-  const abi::Output& output = render.output;
-  Value::Array files;
-  for (const abi::OutputFile& file : output.files)
-    files.push_back(Value::object({{"path", file.path}, {"text", file.text}}));
+  // All of it by name: a member that is new to Output and forgotten here would be lost in silence. Its log
+  // isn't kept.
+  const auto& [files, message, exports, print, missing, package, log, drawn] = render.output;
+  Value::Array texts;
+  for (const abi::OutputFile& file : files)
+    texts.push_back(Value::object({{"path", file.path}, {"text", file.text}}));
   Value::Array lines;
   for (const LoggedLine& line : render.lines)
     lines.push_back(Value::object({{"level", static_cast<int>(line.level)}, {"text", line.text}}));
-  return Value::object({{"files", Value(std::move(files))},
-                        {"message", output.message},
-                        {"exports", output.exports},
-                        {"print", output.print ? Value(*output.print) : Value()},
-                        {"package", output.package},
-                        {"drawn", static_cast<std::int64_t>(output.drawn)},
+  return Value::object({{"files", Value(std::move(texts))},
+                        {"message", message},
+                        {"exports", exports},
+                        {"print", print ? Value(*print) : Value()},
+                        {"missing", missing},
+                        {"package", package},
+                        {"drawn", static_cast<std::int64_t>(drawn)},
                         {"lines", Value(std::move(lines))}});
 }
 
@@ -82,6 +85,7 @@ CachedRender from_value(const Value& value) {
     output.files.push_back({std::string(file.string_at("path")), std::string(file.string_at("text"))});
   output.message = value.string_at("message");
   output.exports = value_at(value, "exports");
+  output.missing = value_at(value, "missing");
   output.package = value_at(value, "package");
   if (const Value print = value_at(value, "print"); print.is_string()) output.print = print.as_string();
   if (const Value drawn = value_at(value, "drawn"); drawn.is_int())

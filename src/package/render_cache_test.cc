@@ -25,6 +25,8 @@ class RenderCacheTest : public ::testing::Test {
     render.output.message = "notes";
     render.output.exports = Value::object({{"d", 1.0}});
     render.output.print = "printed";
+    render.output.missing = Value(Value::Array{Value::object({{"url", "https://example.com/x"}})});
+    render.output.package = Value::object({{"name", "shop"}});
     render.output.drawn = 12;
     render.lines = {{EventLevel::Warning, "package: careful"}};
     std::vector<Value> requests;
@@ -74,6 +76,9 @@ TEST_F(RenderCacheTest, GivesBackAllOfARender) {
   EXPECT_EQ(render->output.message, "notes");
   EXPECT_EQ(render->output.exports, Value::object({{"d", 1.0}}));
   EXPECT_EQ(render->output.print, "printed");
+  ASSERT_TRUE(render->output.missing.is_array());
+  EXPECT_EQ(render->output.missing.as_array().at(0).string_at("url"), "https://example.com/x");
+  EXPECT_EQ(render->output.package.string_at("name"), "shop");
   EXPECT_EQ(render->output.drawn, 12U);
   EXPECT_EQ(render->lines, (std::vector<LoggedLine>{{EventLevel::Warning, "package: careful"}}));
 }
