@@ -1,7 +1,6 @@
 #include "action/remote_bases.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <optional>
 #include <utility>
@@ -20,8 +19,6 @@ using encoding::Value;
 
 constexpr int kMaxRounds = 20;  // bases of bases of bases
 constexpr std::size_t kMaxRemotes = 200;
-constexpr std::array<std::string_view, 3> kKustomizations{"kustomization.yaml", "kustomization.yml",
-                                                          "Kustomization"};
 
 package::Files& files_of(package::Source& source) { return std::get<package::Files>(source.content); }
 
@@ -153,7 +150,7 @@ bool may_have_remote_bases(const package::Source& source) {
   return std::ranges::any_of(*files, [](const auto& file) {
     const std::string_view path = file.first;
     const std::string_view name = path.substr(path.rfind('/') + 1);
-    if (std::ranges::find(kKustomizations, name) == kKustomizations.end()) return false;
+    if (!registry::is_kustomization_file(name)) return false;
     const auto documents = encoding::parse_yaml_documents(file.second);
     return documents.ok() && std::ranges::any_of(*documents, names_remote);
   });

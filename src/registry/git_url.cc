@@ -22,7 +22,7 @@ Error bad(std::string_view text, std::string_view why, std::string hint = std::s
 
 // Host and port of what follows "://", without userinfo.
 std::string_view host_of(std::string_view rest) {
-  std::string_view authority = rest.substr(0, rest.find('/'));
+  std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
   if (const auto at = authority.rfind('@'); at != std::string_view::npos) authority.remove_prefix(at + 1);
   return authority;
 }
@@ -47,6 +47,8 @@ bool is_scp_form(std::string_view text) {
 }
 
 }  // namespace
+
+bool is_this_machine(std::string_view rest) { return is_loopback(host_of(rest)); }
 
 Result<GitUrl> GitUrl::parse(std::string_view text, const Path& directory) {
   if (text.empty()) return bad(text, "it is empty");
@@ -81,7 +83,7 @@ Result<GitUrl> GitUrl::parse(std::string_view text, const Path& directory) {
   if (scheme == "https") return GitUrl(std::string(text), Transport::Https);
   if (scheme == "ssh") return GitUrl(std::string(text), Transport::Ssh);
   if (scheme == "http") {
-    if (is_loopback(host)) return GitUrl(std::string(text), Transport::LoopbackHttp);
+    if (is_this_machine(rest)) return GitUrl(std::string(text), Transport::LoopbackHttp);
     return bad(text, "anybody on the way could change what http delivers", "use https:// or ssh://");
   }
   return bad(text, fmt::format("'{}' is not an allowed protocol", escape_controls(scheme)));

@@ -31,6 +31,9 @@ class GitUrl {
   Transport transport_;
 };
 
+/// True if what stands behind "http://" is on this machine: nobody on the way could change it.
+bool is_this_machine(std::string_view rest);
+
 /// A branch, tag or commit that may be given to git: no option, no range, no refspec.
 bool is_git_ref(std::string_view text);
 /// 40 or 64 lower-case hexadecimal digits.

@@ -38,6 +38,8 @@ TEST(GitUrl, RefusesTheRest) {
                                   std::string("http://h/r"),
                                   std::string("http://127.0.0.1.evil/r"),
                                   std::string("http://localhost@evil/r"),
+                                  std::string("http://evil?@localhost/r"),
+                                  std::string("http://evil#@localhost/r"),
                                   std::string("git://h/r"),
                                   std::string("ftp://h/r"),
                                   std::string("ssh://-oProxyCommand=id/x"),

@@ -337,6 +337,8 @@ std::pair<Path, std::string> boundary_of(const FileSystem& files, const Path& di
 
 }  // namespace
 
+bool is_kustomization_file(std::string_view name) { return std::ranges::find(kNames, name) != kNames.end(); }
+
 bool has_kustomization(const KustomizationSource& source, const std::string& directory) {
   return std::ranges::any_of(kNames,
                              [&](std::string_view name) { return source.is_file(joined(directory, name)); });

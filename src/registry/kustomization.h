@@ -48,6 +48,9 @@ class KustomizationSource {
   virtual std::string shown(const std::string& path) const { return path; }
 };
 
+/// True for the names of the file that makes a directory a kustomization.
+bool is_kustomization_file(std::string_view name);
+
 /// True if the directory has a file that makes it a kustomization.
 bool has_kustomization(const KustomizationSource& source, const std::string& directory);
 

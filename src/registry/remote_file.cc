@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "config/redact.h"
+#include "registry/git_url.h"
 #include "registry/package_files.h"
 
 namespace mist::registry {
@@ -13,22 +14,10 @@ namespace {
 constexpr int kMaxRedirects = 10;
 constexpr auto kTimeout = std::chrono::minutes(1);
 
-bool is_loopback(std::string_view host) {
-  return host == "localhost" || host == "[::1]" || host.starts_with("127.");
-}
-
 Status check_url(const std::string& url) {
   constexpr std::string_view kPlain = "http://";
   if (url.starts_with("https://")) return {};
-  if (url.starts_with(kPlain)) {
-    std::string_view host = std::string_view(url).substr(kPlain.size());
-    host = host.substr(0, host.find('/'));
-    if (!host.starts_with('['))
-      host = host.substr(0, host.find(':'));
-    else
-      host = host.substr(0, host.find(']') + 1);
-    if (is_loopback(host)) return {};
-  }
+  if (url.starts_with(kPlain) && is_this_machine(std::string_view(url).substr(kPlain.size()))) return {};
   return error(ErrorKind::Invalid, "{} can't be fetched", escape_controls(config::redact_urls(url)))
       .with_because("only https tells who answers (http is possible to this machine alone)")
       .with_hint("use an https URL, or copy the file into the package");

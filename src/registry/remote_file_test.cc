@@ -42,7 +42,8 @@ TEST(RemoteFile, OnlyAddressesThatSayWhoAnswers) {
   for (const char* good : {"http://localhost:80/x", "http://127.0.0.1/x", "http://[::1]:9/x"})
     EXPECT_EQ(fetch(web, good), "x");
   for (const char* bad :
-       {"http://a.example/x", "ftp://a/x", "file:///etc/passwd", "http://localhost.a.example/x"})
+       {"http://a.example/x", "ftp://a/x", "file:///etc/passwd", "http://localhost.a.example/x",
+        "http://127.a.example/x", "http://localhost:1@a.example/x", "http://a.example?@localhost/x"})
     EXPECT_THAT(fetch(web, bad), HasSubstr("only https"));
   mist::testing::FakeTransport sneaky;
   sneaky.reply(302, "", {{"Location", "file:///etc/passwd"}});
