@@ -57,7 +57,7 @@ Result<GitUrl> GitUrl::parse(std::string_view text, const Path& directory) {
   if (std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }) ||
       !is_valid_utf8(text))
     return bad(text, "it holds a control character or invalid UTF-8");
-  if (text.find("::") != std::string_view::npos && text.find("[") == std::string_view::npos)
+  if (text.find("::") != std::string_view::npos && text.find('[') == std::string_view::npos)
     return bad(text, "remote helpers ('<helper>::<address>') may run any program");
 
   const auto scheme_end = text.find("://");

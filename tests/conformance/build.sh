@@ -9,6 +9,8 @@
 set -euo pipefail
 
 readonly here=$(cd "$(dirname "$0")" && pwd)
+# Guests in C read JSON as packages that begin from the template for C do.
+readonly template="$here/../../packages/templates/c"
 readonly CLANG="${MIST_WASM_CLANG:-clang-19}"
 source "$here/../../tools/wasm-toolchain/cached.sh"
 
@@ -17,7 +19,7 @@ fail() { echo "conformance: $*" >&2; exit 1; }
 build_c() {
   local output=$1
   shift
-  (cd "$here/guests/c" && "$CLANG" --target=wasm32-wasi -O2 -Wall -Wextra -Werror -Wl,--strip-all -o "$output" "$@")
+  (cd "$here/guests/c" && "$CLANG" --target=wasm32-wasi -I "$template" -O2 -Wall -Wextra -Werror -Wl,--strip-all -o "$output" "$@")
 }
 
 build_go() {
@@ -30,9 +32,9 @@ build() {
   # A package without metadata has the name of its file, and the name is part of what secrets are derived from.
   mkdir -p "$directory"/{c,go,rust}
   echo "conformance: building the guests in C"
-  build_c "$directory/c-command.wasm" command.c json.c
-  build_c "$directory/c-v1alpha1-reactor.wasm" -mexec-model=reactor v1alpha1.c json.c
-  build_c "$directory/c/secrets.wasm" secrets.c json.c
+  build_c "$directory/c-command.wasm" command.c "$template/json.c"
+  build_c "$directory/c-v1alpha1-reactor.wasm" -mexec-model=reactor v1alpha1.c "$template/json.c"
+  build_c "$directory/c/secrets.wasm" secrets.c "$template/json.c"
   echo "conformance: building the guests in Go"
   build_go "$directory/go-command.wasm" .
   build_go "$directory/go/secrets.wasm" ./secrets
@@ -50,5 +52,5 @@ command -v "$CLANG" >/dev/null || fail "no $CLANG; run: apt-get install clang-19
 command -v go >/dev/null || fail "no go; install Go 1.26 or newer from https://go.dev/dl"
 
 hash=$({ "$CLANG" --version | head -n1; go env GOVERSION; rustc --version 2>/dev/null || true; } |
-  hash_of sdk/rust tools/wasm-toolchain tests/conformance/guests tests/conformance/build.sh)
+  hash_of sdk/rust tools/wasm-toolchain tests/conformance/guests tests/conformance/build.sh packages/templates/c)
 cached conformance "$hash" build
