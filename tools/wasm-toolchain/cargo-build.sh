@@ -4,8 +4,7 @@
 #   tools/wasm-toolchain/cargo-build.sh WORKSPACE_DIR TARGET TARGET_DIR [cargo arguments…]
 #
 # The modules land in TARGET_DIR/TARGET/release. Cargo.lock is obeyed, never changed. No path of this machine gets into
-# them, and a second build of the same tree gives the same bytes; a checkout elsewhere may order its functions
-# differently, because cargo names crates outside a workspace after their absolute path.
+# them: the same tree gives the same bytes, wherever it lies (rustc-by-name.sh; tools/wasm-toolchain/test.sh shows it).
 set -euo pipefail
 
 readonly here=$(cd "$(dirname "$0")" && pwd)
@@ -31,5 +30,6 @@ for registry in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/; do
   remap "${registry%/}" /crates
 done
 export CARGO_ENCODED_RUSTFLAGS
+export RUSTC_WRAPPER="$here/rustc-by-name.sh"
 # shellcheck disable=SC2086 # the arguments are words by contract
 exec "$MIST_WASM_CARGO" build --quiet --release --locked --target "$target" --target-dir "$target_dir" $MIST_WASM_CARGO_ARGS "$@"
