@@ -44,8 +44,8 @@ sanitized() {
   fi
 }
 threads() {
-  local programs=(base_test http_test graph_test release_test apply_test action_test)
-  tools/build.sh tsan "${programs[@]}" && ctest --test-dir build/tsan --output-on-failure -j 2 --timeout 900 -R '^(base|http|graph|release|apply|action)$'
+  local programs=(base_test http_test graph_test kube_test registry_test release_test apply_test action_test)
+  tools/build.sh tsan "${programs[@]}" && ctest --test-dir build/tsan --output-on-failure -j 2 --timeout 900 -R '^(base|http|graph|kube|registry|release|apply|action)$'
 }
 on_cluster() {
   local kubeconfig program status=0
