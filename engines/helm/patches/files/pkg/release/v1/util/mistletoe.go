@@ -47,9 +47,13 @@ func splitDocuments(text string) []string {
 	return append(documents, text[begin:])
 }
 
-// readHead is yaml.Unmarshal into a head, without writing the whole document as JSON and reading that again; whatever is
-// unusual still goes that way, errors included.
+// readHead is yaml.Unmarshal into a head, without writing the whole document as JSON and reading that again, and mostly
+// without making values of it; whatever is unusual still goes that way, errors included.
 func readHead(text string, head *SimpleHead) error {
+	if quickHead(text, head) {
+		return nil
+	}
+	*head = SimpleHead{}
 	var read any
 	if goyaml.Unmarshal([]byte(text), &read) == nil {
 		if object, ok := read.(map[any]any); ok && isJSON(object) && fillHead(object, head) {
