@@ -289,7 +289,7 @@ class Scene {
                              .objects = std::move(objects)};
     };
   }
-  void refuse(std::string name) {
+  void refuse(const std::string& name) {
     cluster_.set_before([name](const FakeCall& call) -> std::optional<Error> {
       if (call.verb == "apply" && call.key.name == name) return error(ErrorKind::Forbidden, "quota exceeded");
       return std::nullopt;

@@ -83,7 +83,7 @@ class HooksTest : public ::testing::Test {
     return result;
   }
   // The Job fails as soon as it is written.
-  void fail_job(std::string name) {
+  void fail_job(const std::string& name) {
     cluster.set_after([this, name](const FakeCall& call) -> std::optional<Error> {
       if (call.verb == "apply" && call.key.name == name && call.executed_ok) {
         const encoding::Value failed = encoding::Value::object({{"type", "Failed"},

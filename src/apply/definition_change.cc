@@ -87,7 +87,7 @@ class Narrowing {
     for (const std::string& name : texts_of(after.find("required"))) {
       const Value* field = after.at_path({"properties", name});
       if (old_names.contains(name) || (field != nullptr && field->find("default") != nullptr)) continue;
-      problem(path + "." + name, "is required, and was not");
+      problem(fmt::format("{}.{}", path, name), "is required, and was not");
     }
   }
 

@@ -46,7 +46,8 @@ class EdgeWaitTest : public ::testing::Test {
     return *std::move(made);
   }
   // In the background, because it waits; the cluster's controllers are this test.
-  std::future<Execution> start(const Plan& made, ExecuteOptions options = {}, Context context = {}) {
+  std::future<Execution> start(const Plan& made, const ExecuteOptions& options = {},
+                               const Context& context = {}) {
     return std::async(std::launch::async, [this, &made, options, context] {
       return execute_writes(cluster, made, options, events, context);
     });

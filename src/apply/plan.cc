@@ -379,7 +379,8 @@ Result<Plan> make_plan(const ReleaseId& release, std::vector<DesiredObject> desi
 
 kube::ObjectRef place_of(const Plan& plan, const PlannedAction& action, kube::ResourceInfo served) {
   const std::string& ns = action.key.ns.empty() ? plan.release.ns : action.key.ns;
-  return {served, served.namespaced ? ns : std::string(), action.key.name};
+  const bool namespaced = served.namespaced;
+  return {std::move(served), namespaced ? ns : std::string(), action.key.name};
 }
 
 void plan_replacement(PlannedAction& action, const DesiredObject& desired, const Value& live,

@@ -264,7 +264,7 @@ Status wait_for(kube::Client& client, const kube::ObjectRef& ref,
   if (!got.ok() && got.error().kind != ErrorKind::NotFound) return std::move(got).error();
   if (done(got.ok() ? &*got : nullptr)) return {};
   bool satisfied = false, present = false;
-  const Status watched = client.watch(
+  Status watched = client.watch(
       ref.resource, options,
       [&](const kube::WatchEvent& event) {
         // A Bookmark ends a listing: what was not in it is not there.

@@ -105,7 +105,7 @@ http::Request RestClient::request(std::string method, const std::string& path, c
   return request;
 }
 
-Result<Value> RestClient::exchange(http::Request request, const Asked& asked, const Context& context,
+Result<Value> RestClient::exchange(const http::Request& request, const Asked& asked, const Context& context,
                                    const Value& sent) {
   const Context bounded = context.with_timeout(options_.request_timeout);
   auto response = transport_->send(request, bounded);
@@ -136,7 +136,7 @@ Result<Value> RestClient::exchange_with_body(std::string method, const std::stri
   wire.headers.push_back({"Content-Type", std::move(content_type)});
   wire.body = encoding::to_json(body);
   wire.repeat = repeat;
-  auto answer = exchange(std::move(wire), asked, context, body);
+  auto answer = exchange(wire, asked, context, body);
   if (answer.ok() || !about_secrets(asked.object)) return answer;
   return mask_secret_values(std::move(answer).error(), body);
 }
