@@ -13,6 +13,9 @@ import (
 
 // Marshal is yaml.Marshal.
 func Marshal(value any) ([]byte, error) {
+	if text, ok := quickMarshal(value); ok {
+		return text, nil
+	}
 	if plain, ok := asRead(value); ok {
 		return goyaml.Marshal(plain)
 	}

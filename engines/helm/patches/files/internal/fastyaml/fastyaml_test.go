@@ -53,6 +53,69 @@ func TestMarshalWritesWhatTheWayOverJSONWrites(t *testing.T) {
 	}
 }
 
+// usual is what values and manifests are made of.
+var usual = []string{"", "a", "nginx", "app.kubernetes.io/name", "example.com/a", "8080", "0", "00", "1.25", "1.", "1.2.3", "250m", "1Gi", "10.0.0.0/8", "50%",
+	"1e3", "0x1f", "0b1", "0o7", "1_0", "12:30", "2024-01-01", "2024-01-01T00:00:00Z", "2024-x", "v1", "true", "True", "tRUE", "no", "No", "nO", "y", "null", "~",
+	"--flag=x", "-v", "-", "--", "---", "--- a", "-1", "- a", "a: b", "a:", "a:b", ":a", "a #b", "a# b", "#a", "{a}", "[a", "*", "&a", "!a", "|", ">", "@a", "%a", "`a",
+	"'a'", "it's", "\"a\"", "a\"b", "?", "? a", "<<", "=", "a b", " a", "a ", "a\nb", "a\nb\n", "a\n\nb\n\n", "\na", " a\nb", "a \nb", "a\n  b\n", "a\n\tb", "$(A)", "/a/b",
+	"_", "(a)", "a\\b", "^a", "a, b", "http://a:80/b", "1a", "1g", "123456789012345678901234567890", "0123", "9.", ".9", "9.9.", "1,2", "12e", "port1", "port2", "port10",
+	"a-b", "a.b", "a_b", "aB", "A", "Z", "b", "zz", "1-2", "sha256:0a1b", "1 2", "12h", "1h30m", "0.5", "00.5", "x: ", "a\n", "\n", "a\n#b\n", "a\n- b: c"}
+
+func usualValue(depth int) any {
+	text := func() string { return usual[draw.Intn(len(usual))] }
+	switch kind := draw.Intn(8); {
+	case depth > 0 && kind < 2:
+		list := make([]any, draw.Intn(4))
+		for i := range list {
+			list[i] = usualValue(depth - 1)
+		}
+		return list
+	case depth > 0 && kind < 5:
+		object := map[string]any{}
+		for range draw.Intn(4) {
+			object[text()] = usualValue(depth - 1)
+		}
+		return object
+	case kind == 5:
+		return []any{nil, true, false, 1, int64(-7), 1.5, 2.0, 1e20, 1e6, 1e-7}[draw.Intn(10)]
+	}
+	if draw.Intn(3) == 0 {
+		return text() + []string{"", " ", "\n", "-", ":", "/", "."}[draw.Intn(7)] + text()
+	}
+	return text()
+}
+
+func TestQuickMarshalIsNeverWrong(t *testing.T) {
+	took := 0
+	for range 100000 {
+		v := usualValue(3)
+		got, ok := quickMarshal(v)
+		if !ok {
+			continue
+		}
+		took++
+		if want, err := yaml.Marshal(v); err != nil || string(got) != string(want) {
+			t.Fatalf("%#v: %q, not %q %v", v, got, want, err)
+		}
+	}
+	if took < 5000 {
+		t.Errorf("only %d values went the quick way: nothing was tested", took)
+	}
+}
+
+func TestUsualValuesGoTheQuickWay(t *testing.T) {
+	for _, v := range []any{
+		map[string]any{"app.kubernetes.io/name": "a", "helm.sh/chart": "a-1.0.0", "app.kubernetes.io/version": "17.2"},
+		map[string]any{"limits": map[string]any{"cpu": "250m", "memory": "1Gi"}, "requests": map[string]any{"cpu": 1.0}},
+		[]any{map[string]any{"name": "A", "value": "true"}, map[string]any{"name": "B", "value": "it's: x"}, "--x=1", "*"},
+		map[string]any{"data": "a: b\nc:\n  d\n", "empty": map[string]any{}, "list": []any{}, "none": nil, "host": "10.0.0.0/8"},
+	} {
+		if _, ok := quickMarshal(v); !ok {
+			t.Errorf("%#v takes the long way", v)
+		}
+	}
+}
+
 func TestUnmarshalMapReadsWhatTheWayOverJSONReads(t *testing.T) {
 	texts := []string{"", "a", "[]", "null", "{}", "a: 1", "1: a", "1.5: a", "true: a", "yes: a\nno: b", "~: a", "[a]: b", "a: .inf",
 		"a: .nan", "a: -0.0", "a: 0x10", "a: 12345678901234567890", "a: 1e400", "a: !!binary /w==", "a: 2024-01-01",
