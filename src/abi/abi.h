@@ -12,6 +12,7 @@
 
 #include "base/context.h"
 #include "base/result.h"
+#include "encoding/json.h"
 #include "encoding/value.h"
 #include "wasm/limits.h"
 #include "wasm/runtime.h"
@@ -58,7 +59,6 @@ struct RunOptions {
   Context context;
   HostServices* host = nullptr;  ///< null: a guest that asks is ended
   std::string subject = {};      ///< what is rendered, for messages; empty: the module's name
-  bool exact_numbers = false;    ///< a double of the input keeps its point (1.0, not 1)
 };
 
 class Guest {
@@ -74,11 +74,15 @@ class Guest {
   /// the ABI has a function for it, from there; else nothing. Invalid for a document that is none; Trap.
   virtual Result<std::optional<encoding::Value>> info(const RunOptions& options) const = 0;
 
-  /// Renders a MistInput document (any Value; it is passed on as it is). Errors: Invalid where the package
-  /// itself said that it failed (its words are in `because`) or gave what can't be understood; Trap; Timeout;
-  /// Cancelled.
-  virtual Result<Output> generate(const encoding::Value& input, const RunOptions& options) const = 0;
+  /// Renders a MistInput document, as input_text writes it. Errors: Invalid where the package itself said
+  /// that it failed (its words are in `because`) or gave what can't be understood; Trap; Timeout; Cancelled.
+  virtual Result<Output> generate(std::string_view input, const RunOptions& options) const = 0;
 };
+
+/// The input document (any Value) as one line of JSON that every YAML 1.1 and 1.2 reader takes: characters
+/// that YAML doesn't allow in the open are escaped. Exact is for engines, which tell 1.0 from 1.
+std::string input_text(const encoding::Value& input,
+                       encoding::JsonStyle style = encoding::JsonStyle::Compact);
 
 /// Invalid if the module speaks no package ABI, or one of its functions has another type.
 Result<std::unique_ptr<Guest>> open(wasm::Module module);

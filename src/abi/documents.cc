@@ -116,9 +116,8 @@ Result<Value> parse_exports(const Value& data, std::string_view name) {
 
 }  // namespace
 
-std::string input_text(const Value& input, bool exact) {
-  const std::string json =
-      encoding::to_json(input, exact ? encoding::JsonStyle::Exact : encoding::JsonStyle::Compact);
+std::string input_text(const Value& input, encoding::JsonStyle style) {
+  const std::string json = encoding::to_json(input, style);
   std::string text;
   text.reserve(json.size() + 1);
   // YAML 1.1 wants DEL, the C1 controls and the noncharacters FFFE and FFFF escaped; JSON lets them stand. In

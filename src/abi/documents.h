@@ -11,11 +11,6 @@
 
 namespace mist::abi {
 
-/// The input document as one line of JSON that every YAML 1.1 and 1.2 reader takes: characters that YAML
-/// doesn't allow in the open are escaped.
-/// `exact`: a double stays one (1.0), for engines that tell numbers apart.
-std::string input_text(const encoding::Value& input, bool exact = false);
-
 /// Checks what a guest says is a MistPackage document: UTF-8, YAML, kind, apiVersion, metadata.name. `source`
 /// is where it came from, for messages.
 Result<encoding::Value> parse_package(std::string_view text, std::string_view name, std::string_view source);

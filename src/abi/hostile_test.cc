@@ -94,7 +94,7 @@ Result<std::string> run(const Case& each) {
   const Value input = Value::object({{"apiVersion", guest->input_version()},
                                      {"kind", "MistInput"},
                                      {"data", Value::object({{"name", "x"}})}});
-  MIST_TRY(const Output output, guest->generate(input, options));
+  MIST_TRY(const Output output, guest->generate(input_text(input), options));
   return read_objects(output);
 }
 

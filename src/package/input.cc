@@ -1,8 +1,9 @@
-// What a package is given: defaults, values and names made one, and checked against its schema.
+#include "package/input.h"
 
+#include "abi/abi.h"
 #include "base/text.h"
+#include "encoding/json.h"
 #include "encoding/schema.h"
-#include "package/renderer.h"
 
 namespace mist::package {
 namespace {
@@ -34,7 +35,56 @@ void lay_over(Value& value, const Value& other) {
   }
 }
 
+// Who is rendered. What changes from one revision to the next only packages see that say so.
+Value release_value(const Metadata& metadata, const RenderRequest& request) {
+  Value release = Value::object({{"name", request.release_name}, {"namespace", request.release_namespace}});
+  if (metadata.needs_release) {
+    release.set("revision", request.revision);
+    release.set("isUpgrade", request.is_upgrade);
+  }
+  return release;
+}
+
+Value capabilities_value(const Capabilities& capabilities) {
+  return Value::object({{"kubeVersion", capabilities.kube_version},
+                        {"apiVersions", Value(Value::Array(capabilities.api_versions.begin(),
+                                                           capabilities.api_versions.end()))}});
+}
+
+Value document_of(std::string_view version, Value data) {
+  return Value::object({{"apiVersion", version}, {"kind", "MistInput"}, {"data", std::move(data)}});
+}
+
 }  // namespace
+
+Result<std::string> package_input(std::string_view version, const Metadata& metadata,
+                                  const RenderRequest& request) {
+  MIST_TRY(Value data, input_data(metadata, request));
+  Value document = document_of(version, std::move(data));
+  if (version != abi::kVersion1Alpha1) {
+    document.set("release", release_value(metadata, request));
+    MIST_TRY(const Capabilities capabilities, request.capabilities());
+    document.set("capabilities", capabilities_value(capabilities));
+  }
+  return abi::input_text(document, encoding::JsonStyle::Compact);
+}
+
+Result<std::string> engine_input(const EngineKind& engine, bool archive, const Metadata& metadata,
+                                 const RenderRequest& request) {
+  Value data = request.user_values;
+  if (engine.values == EngineValues::Input) {
+    MIST_TRY(const Value checked, input_data(metadata, request));
+    data = engine_data(metadata, request, checked);
+  }
+  Value document = document_of(abi::kVersion1, std::move(data));
+  document.set("release", release_value(metadata, request));
+  MIST_TRY(const Capabilities capabilities, request.capabilities());
+  if (!capabilities.assumed) document.set("capabilities", capabilities_value(capabilities));
+  document.set(
+      "engine",
+      Value::object({{"name", engine.name}, {"archive", archive}, {"options", request.engine_options}}));
+  return abi::input_text(document, encoding::JsonStyle::Exact);
+}
 
 Value engine_data(const Metadata& metadata, const RenderRequest& request, const Value& checked) {
   Value data = metadata.inputs.is_object() ? encoding::schema_defaults(metadata.inputs) : Value::object();

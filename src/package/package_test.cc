@@ -3,6 +3,7 @@
 
 #include "encoding/json.h"
 #include "encoding/yaml.h"
+#include "package/input.h"
 #include "package/metadata.h"
 #include "package/objects.h"
 #include "package/renderer.h"

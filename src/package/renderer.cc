@@ -8,6 +8,7 @@
 #include "abi/abi.h"
 #include "base/text.h"
 #include "encoding/json.h"
+#include "package/input.h"
 #include "package/module_section.h"
 #include "package/objects.h"
 #include "package/tree_metadata.h"
@@ -90,29 +91,33 @@ Result<Tree> look_at(const Source& source) {
 bool names_the_revision(const Files& files) {
   constexpr std::array<std::string_view, 3> kNames{"Revision", "IsUpgrade", "IsInstall"};
   return std::ranges::any_of(files, [&](const auto& file) {
-    const auto& [path, text] = file;
+    const std::string& path = file.first;
+    const std::string& text = file.second;
     if (path.ends_with(".tgz")) return true;
     return path.find("templates/") != path.npos &&
            std::ranges::any_of(kNames, [&](std::string_view name) { return text.find(name) != text.npos; });
   });
 }
 
-// The engine that a module was built with from a directory; null: it is a package of its own.
-Result<const EngineKind*> built_from(const Source& source, const std::string& module) {
-  MIST_TRY(const std::optional<Value> document, abi::read_metadata(bytes_of(module), source.reference));
-  return document ? find_engine(document->string_at({"spec", "engine"})) : nullptr;
+Result<Metadata> metadata_from(const Value& document, const Source& source) {
+  MIST_TRY(Metadata metadata, Metadata::parse(document, source.reference));
+  if (metadata.version.empty()) metadata.version = source.version;
+  return metadata;
 }
 
-// It is large, and its section says it all: nothing is compiled for a look.
-Result<Inspection> inspect_built(const Source& source, const std::string& module, const EngineKind& engine) {
-  Inspection inspection;
+// A module that was built from a directory: its engine, and what it says of itself.
+struct Built {
+  const EngineKind& engine;
+  Metadata metadata;
+};
+
+// Nothing: it is a package of its own. Its section says it all, so nothing is compiled for a look.
+Result<std::optional<Built>> built_from(const Source& source, const std::string& module) {
   MIST_TRY(const std::optional<Value> document, abi::read_metadata(bytes_of(module), source.reference));
-  MIST_CHECK(document);  // built_from read it
-  MIST_TRY(inspection.metadata, Metadata::parse(*document, source.reference));
-  if (inspection.metadata.version.empty()) inspection.metadata.version = source.version;
-  inspection.format = fmt::format("{}, built", engine.format);
-  inspection.bytes = module.size();
-  return inspection;
+  const EngineKind* const engine = document ? find_engine(document->string_at({"spec", "engine"})) : nullptr;
+  if (engine == nullptr) return std::optional<Built>();
+  MIST_TRY(Metadata metadata, metadata_from(*document, source));
+  return std::optional(Built{*engine, std::move(metadata)});
 }
 
 // The line that an engine's error is about.
@@ -159,13 +164,42 @@ class LazyRuntime {
   std::optional<wasm::Runtime> runtime_;  // guarded by mutex_ until made; then any thread
 };
 
+// What an engine is asked by us and not by a user: there are no values and no cluster.
+RenderRequest own_request(std::string_view release_name) {
+  RenderRequest request;
+  request.release_name = release_name;
+  request.quiet = true;
+  request.user_values = Value::object();
+  request.capabilities = []() -> Result<Capabilities> { return Capabilities{"", {}, true}; };
+  return request;
+}
+
+// A guest that is ready to run, and what it will see.
+struct Started {
+  std::unique_ptr<abi::Guest> guest;
+  std::shared_ptr<const wasm::FileTree> files = nullptr;  // at /package; null: there is no such directory
+};
+
+// One render: what it is made of, and how its guest starts, which nobody does for a render that is known.
+struct Job {
+  const Source& source;
+  const RenderRequest& request;
+  const wasm::Limits& limits;
+  const Context& context;
+  Metadata metadata;
+  std::string code;   // digest of the module or engine
+  std::string files;  // digest of what is at /package; empty: nothing
+  std::string input;  // the document
+  std::function<Result<Started>()> start;
+};
+
 // What else an output depends on: the clock, whom secrets are for, and limits, since another run may not end
 // within others.
-std::string settings_of(const abi::RunOptions& run, const SecretScope& scope) {
-  const wasm::Limits& limits = run.limits;
-  std::string text = fmt::format("{} {} {} {} {} {} {}\n", run.world.wall_clock.time_since_epoch().count(),
-                                 limits.memory_bytes, limits.guest_time.count(), limits.output_bytes,
-                                 limits.table_elements, limits.requests, run.exact_numbers);
+std::string settings_of(const Job& job, const SecretScope& scope) {
+  const wasm::Limits& limits = job.limits;
+  std::string text =
+      fmt::format("{} {} {} {} {} {}\n", job.request.clock.time_since_epoch().count(), limits.memory_bytes,
+                  limits.guest_time.count(), limits.output_bytes, limits.table_elements, limits.requests);
   text += fmt::format("{}\n{}\n", scope.package, scope.install);
   for (const auto& [name, count] : scope.rotations) text += fmt::format("{}={}\n", name, count);
   return text;
@@ -207,9 +241,10 @@ struct Renderer::Impl {
   LazyRuntime engines;
   std::optional<RenderCache> renders;
 
-  Result<std::unique_ptr<abi::Guest>> open(const Source& source, const std::string& module) {
-    MIST_TRY(wasm::Runtime* const runtime, packages.start());
-    MIST_TRY(wasm::Module code, runtime->load(bytes_of(module), source.reference, digest_of(source)));
+  static Result<std::unique_ptr<abi::Guest>> open(LazyRuntime& runtime, const Source& source,
+                                                  const std::string& module) {
+    MIST_TRY(wasm::Runtime* const started, runtime.start());
+    MIST_TRY(wasm::Module code, started->load(bytes_of(module), source.reference, digest_of(source)));
     return abi::open(std::move(code));
   }
 
@@ -225,9 +260,7 @@ struct Renderer::Impl {
     MIST_TRY(const std::optional<Value> document,
              guest.info(run).in(fmt::format("while asking {} for its metadata", source.reference)));
     if (!document) return plain_metadata(source);
-    MIST_TRY(Metadata metadata, Metadata::parse(*document, source.reference));
-    if (metadata.version.empty()) metadata.version = source.version;
-    return metadata;
+    return metadata_from(*document, source);
   }
 
   // What the same render gave earlier. Afterwards `host` has answered what it asked.
@@ -240,11 +273,14 @@ struct Renderer::Impl {
     return std::move(cached->output);
   }
 
-  Result<abi::Output> new_output(const abi::Guest& guest, const RenderParts& parts, const Value& input,
-                                 abi::RunOptions run, Host& host) {
-    run.host = &host;
-    run.world.stream = host.stream();
-    MIST_TRY(abi::Output output, guest.generate(input, run));
+  Result<abi::Output> new_output(const Job& job, const Started& started, const RenderParts& parts,
+                                 const SecretScope& scope, Host& host) {
+    abi::RunOptions run{{job.request.clock, unnamed_seed(scope), started.files, host.stream()},
+                        job.limits,
+                        job.context,
+                        &host,
+                        job.source.reference};
+    MIST_TRY(abi::Output output, started.guest->generate(job.input, run));
     if (renders && host.repeatable()) {
       CachedRender render{output, host.lines()};
       render.output.log.clear();
@@ -253,68 +289,45 @@ struct Renderer::Impl {
     return output;
   }
 
-  // What a guest needs for one render, and what becomes of its output. `code` and `files` are digests.
-  Result<Rendered> generate(const abi::Guest& guest, const Source& source, std::string_view code,
-                            std::string_view files, const Value& input, Metadata metadata,
-                            abi::RunOptions run, const RenderRequest& request) {
-    const SecretScope scope{request.seed, metadata.name, request.release_name, request.rotations};
-    run.world.seed = unnamed_seed(scope);
-    run.subject = source.reference;
+  // Gives a guest what it needs for one render, and makes a result of what it gave.
+  Result<Rendered> generate(Job job) {
+    const RenderRequest& request = job.request;
+    const SecretScope scope{request.seed, job.metadata.name, request.release_name, request.rotations};
+    const std::string settings = settings_of(job, scope);
+    const RenderParts parts{request.seed, job.code, job.files, job.input, settings};
     NullEventSink nobody;
     EventSink& audience = request.quiet ? nobody : events;
-    const std::string document = encoding::to_json(input, encoding::JsonStyle::Exact);
-    const std::string settings = settings_of(run, scope);
-    const RenderParts parts{request.seed, code, files, document, settings};
     std::optional<Host> answering(std::in_place, scope, audience);
     answering->answer_lookup(request.lookup);
-    Result<abi::Output> generated = error(ErrorKind::Internal, "nothing was rendered");
-    if (auto known = known_output(parts, *answering)) {
-      generated = *std::move(known);
-    } else {
+    std::optional<abi::Output> output = known_output(parts, *answering);
+    if (!output) {
+      MIST_TRY(const Started started, job.start());
       // What was asked in vain isn't what the guest asks now.
       answering.emplace(scope, audience);
       answering->answer_lookup(request.lookup);
-      generated = new_output(guest, parts, input, std::move(run), *answering);
+      auto generated = new_output(job, started, parts, scope, *answering);
+      if (!generated.ok())
+        return without_secrets(std::move(generated).error(), answering->secrets())
+            .with_frame(fmt::format("while rendering {}", job.source.reference));
+      output = *std::move(generated);
     }
     Host& host = *answering;
-    if (!generated.ok())
-      return without_secrets(std::move(generated).error(), host.secrets())
-          .with_frame(fmt::format("while rendering {}", source.reference));
-    abi::Output output = *std::move(generated);
-    if (!request.quiet) report_log(without_secrets(std::move(output.log), host.secrets()));
+    if (!request.quiet) report_log(without_secrets(std::move(output->log), host.secrets()));
     Rendered rendered;
-    rendered.metadata = std::move(metadata);
+    rendered.metadata = std::move(job.metadata);
     rendered.secrets = host.secrets();
     rendered.asked = host.take_exchanges();
-    for (abi::OutputFile& file : output.files) {
+    for (abi::OutputFile& file : output->files) {
       if (!rendered.files.emplace(file.path, std::move(file.text)).second)
-        return error(ErrorKind::Invalid, "{} gave the file {} twice", source.reference,
+        return error(ErrorKind::Invalid, "{} gave the file {} twice", job.source.reference,
                      escape_controls(file.path));
     }
-    rendered.exports = std::move(output.exports);
-    rendered.message = std::move(output.message);
-    rendered.drawn = output.drawn;
-    rendered.print = std::move(output.print);
-    rendered.missing = std::move(output.missing);
-    rendered.package = std::move(output.package);
-    return rendered;
-  }
-
-  // A module that was built from a directory is an engine of its own.
-  Result<Rendered> run_built(const Source& source, const std::string& module, const EngineKind& engine,
-                             const RenderRequest& request, const Context& context) {
-    MIST_TRY(wasm::Runtime* const runtime, engines.start());
-    MIST_TRY(wasm::Module code, runtime->load(bytes_of(module), source.reference, digest_of(source)));
-    MIST_TRY(const std::unique_ptr<abi::Guest> guest, abi::open(std::move(code)));
-    abi::RunOptions run{{request.clock, request.seed, nullptr}, options.engine_limits, context};
-    run.exact_numbers = true;
-    MIST_TRY(Metadata metadata, metadata_of(source, *guest, run));
-    MIST_TRY_VOID(refuse_unmet_needs(metadata, source.reference));
-    MIST_TRY(const Value input,
-             engine_document(engine, metadata.labels.contains(std::string(kPackedLabel)), metadata, request));
-    auto rendered =
-        generate(*guest, source, source.digest, "", input, std::move(metadata), std::move(run), request);
-    if (rendered.ok()) rendered->engine = engine.name;
+    rendered.exports = std::move(output->exports);
+    rendered.message = std::move(output->message);
+    rendered.drawn = output->drawn;
+    rendered.print = std::move(output->print);
+    rendered.missing = std::move(output->missing);
+    rendered.package = std::move(output->package);
     return rendered;
   }
 
@@ -346,26 +359,38 @@ struct Renderer::Impl {
 
   Result<Rendered> run(const Source& source, const std::string& module, const RenderRequest& request,
                        const Context& context) {
-    MIST_TRY(const EngineKind* const built, built_from(source, module));
-    if (built != nullptr) return run_built(source, module, *built, request, context);
-    MIST_TRY(const std::unique_ptr<abi::Guest> guest, open(source, module));
-    abi::RunOptions run{{request.clock, request.seed, nullptr}, options.limits, context};
-    MIST_TRY(Metadata metadata, metadata_of(source, *guest, run));
+    MIST_TRY(std::optional<Built> built, built_from(source, module));
+    if (built) return run_built(source, module, *std::move(built), request, context);
+    MIST_TRY(std::unique_ptr<abi::Guest> guest, open(packages, source, module));
+    MIST_TRY(Metadata metadata,
+             metadata_of(source, *guest, {{request.clock, request.seed, nullptr}, options.limits, context}));
     MIST_TRY_VOID(refuse_unmet_needs(metadata, source.reference));
-    MIST_TRY(const Value input, input_document(*guest, metadata, request));
-    return generate(*guest, source, source.digest, "", input, std::move(metadata), std::move(run), request);
+    MIST_TRY(std::string input, package_input(guest->input_version(), metadata, request));
+    return generate({source, request, options.limits, context, std::move(metadata), source.digest, "",
+                     std::move(input), [&]() -> Result<Started> { return Started{std::move(guest)}; }});
   }
 
-  // Nobody but the engine can look into a packed chart.
-  Result<Metadata> packed_metadata(const Source& source, const Tree& tree, const Context& context) {
-    RenderRequest request;
-    request.release_name = "inspect";
-    request.quiet = true;
-    request.user_values = Value::object();
+  // It is an engine of its own.
+  Result<Rendered> run_built(const Source& source, const std::string& module, Built built,
+                             const RenderRequest& request, const Context& context) {
+    MIST_TRY_VOID(refuse_unmet_needs(built.metadata, source.reference));
+    const bool archive = built.metadata.labels.contains(std::string(kPackedLabel));
+    MIST_TRY(std::string input, engine_input(built.engine, archive, built.metadata, request));
+    auto rendered = generate({source, request, options.engine_limits, context, std::move(built.metadata),
+                              source.digest, "", std::move(input), [&]() -> Result<Started> {
+                                MIST_TRY(std::unique_ptr<abi::Guest> guest, open(engines, source, module));
+                                return Started{std::move(guest)};
+                              }});
+    if (rendered.ok()) rendered->engine = built.engine.name;
+    return rendered;
+  }
+
+  // Metadata as the engine sees it, which finds more than is written down: in a packed chart all of it.
+  Result<Metadata> metadata_seen_by_engine(const Source& source, const Tree& tree, const Context& context) {
+    RenderRequest request = own_request("inspect");
     request.engine_options = Value::object({{"inspect", true}});
-    request.capabilities = []() -> Result<Capabilities> { return Capabilities{"", {}, true}; };
-    MIST_TRY(const Rendered seen, run_engine(source, tree, plain_metadata(source), request, context));
     Metadata metadata = plain_metadata(source);
+    MIST_TRY(const Rendered seen, run_engine(source, tree, metadata, request, context));
     if (!seen.package.is_object()) return metadata;
     metadata.name = seen.package.string_at("name");
     metadata.version = seen.package.string_at("version");
@@ -387,7 +412,7 @@ struct Renderer::Impl {
     const bool packed = packed_chart(tree.files) != nullptr;
     Metadata seen;
     if (inspect || packed) {
-      MIST_TRY(seen, packed_metadata(source, tree, context));
+      MIST_TRY(seen, metadata_seen_by_engine(source, tree, context));
       if (packed) return seen;
     }
     MIST_TRY(Metadata metadata, tree_metadata(tree.files, tree.engine, source.name, source.version)
@@ -409,26 +434,25 @@ struct Renderer::Impl {
 
   Result<Rendered> run_engine(const Source& source, const Tree& tree, Metadata metadata,
                               const RenderRequest& request, const Context& context) {
-    MIST_TRY(wasm::Module module, load_engine(tree.engine->name));
-    MIST_TRY(const std::unique_ptr<abi::Guest> guest, abi::open(std::move(module)));
+    MIST_TRY(const crypto::Digest code, options.engines.digest(tree.engine->name));
     MIST_TRY_VOID(refuse_unmet_needs(metadata, source.reference));
     metadata.needs_release = metadata.needs_release || names_the_revision(tree.files);
-    MIST_TRY(const Value input,
-             engine_document(*tree.engine, packed_chart(tree.files) != nullptr, metadata, request));
-    MIST_TRY(wasm::FileTree files, wasm::FileTree::make(tree.files));
-    abi::RunOptions run{
-        {request.clock, request.seed, std::make_shared<const wasm::FileTree>(std::move(files))},
-        options.engine_limits,
-        context};
-    run.exact_numbers = true;
-    MIST_TRY(const crypto::Digest code, options.engines.digest(tree.engine->name));
-    auto rendered = generate(*guest, source, code.str(), source.digest, input, std::move(metadata),
-                             std::move(run), request);
+    MIST_TRY(std::string input,
+             engine_input(*tree.engine, packed_chart(tree.files) != nullptr, metadata, request));
+    auto rendered = generate({source, request, options.engine_limits, context, std::move(metadata),
+                              code.str(), source.digest, std::move(input), [&] { return start(tree); }});
     if (rendered.ok())
       rendered->engine = tree.engine->name;
     else
       add_excerpt(rendered.error(), tree.files);
     return rendered;
+  }
+
+  Result<Started> start(const Tree& tree) {
+    MIST_TRY(wasm::Module module, load_engine(tree.engine->name));
+    MIST_TRY(std::unique_ptr<abi::Guest> guest, abi::open(std::move(module)));
+    MIST_TRY(wasm::FileTree files, wasm::FileTree::make(tree.files));
+    return Started{std::move(guest), std::make_shared<const wasm::FileTree>(std::move(files))};
   }
 
   Result<Inspection> inspect_engine(const Source& source, const Tree& tree, Inspection inspection,
@@ -439,53 +463,6 @@ struct Renderer::Impl {
     inspection.engine_digest = digest.str();
     MIST_TRY(inspection.metadata, metadata_of_tree(source, tree, true, context));
     return inspection;
-  }
-
-  static Result<Value> engine_document(const EngineKind& engine, bool archive, const Metadata& metadata,
-                                       const RenderRequest& request) {
-    Value data = request.user_values;
-    if (engine.values == EngineValues::Input) {
-      MIST_TRY(const Value checked, input_data(metadata, request));
-      data = engine_data(metadata, request, checked);
-    }
-    Value release = Value::object({{"name", request.release_name}, {"namespace", request.release_namespace}});
-    if (metadata.needs_release) {
-      release.set("revision", request.revision);
-      release.set("isUpgrade", request.is_upgrade);
-    }
-    Value document = Value::object({{"apiVersion", abi::kVersion1},
-                                    {"kind", "MistInput"},
-                                    {"data", std::move(data)},
-                                    {"release", std::move(release)}});
-    MIST_TRY(const Capabilities capabilities, request.capabilities());
-    if (!capabilities.assumed) document.set("capabilities", to_value(capabilities));
-    document.set(
-        "engine",
-        Value::object({{"name", engine.name}, {"archive", archive}, {"options", request.engine_options}}));
-    return document;
-  }
-
-  static Result<Value> input_document(const abi::Guest& guest, const Metadata& metadata,
-                                      const RenderRequest& request) {
-    MIST_TRY(Value data, input_data(metadata, request));
-    Value document = Value::object(
-        {{"apiVersion", guest.input_version()}, {"kind", "MistInput"}, {"data", std::move(data)}});
-    if (guest.input_version() == abi::kVersion1Alpha1) return document;
-    Value release = Value::object({{"name", request.release_name}, {"namespace", request.release_namespace}});
-    if (metadata.needs_release) {
-      release.set("revision", request.revision);
-      release.set("isUpgrade", request.is_upgrade);
-    }
-    document.set("release", std::move(release));
-    MIST_TRY(const Capabilities capabilities, request.capabilities());
-    document.set("capabilities", to_value(capabilities));
-    return document;
-  }
-
-  static Value to_value(const Capabilities& capabilities) {
-    return Value::object({{"kubeVersion", capabilities.kube_version},
-                          {"apiVersions", Value(Value::Array(capabilities.api_versions.begin(),
-                                                             capabilities.api_versions.end()))}});
   }
 
   // What the guest said while it worked helps its author, not its user.
@@ -535,12 +512,16 @@ Result<Rendered> Renderer::render(const Source& source, const RenderRequest& req
 Result<Inspection> Renderer::inspect(const Source& source, const Context& context) {
   Inspection inspection;
   if (const auto* module = std::get_if<std::string>(&source.content)) {
-    MIST_TRY(const EngineKind* const engine, built_from(source, *module));
-    if (engine != nullptr) return inspect_built(source, *module, *engine);
-    MIST_TRY(const std::unique_ptr<abi::Guest> guest, impl_->open(source, *module));
-    MIST_TRY(inspection.metadata, impl_->metadata_of(source, *guest, {{}, impl_->options.limits, context}));
-    inspection.format = guest->abi();
     inspection.bytes = module->size();
+    MIST_TRY(std::optional<Built> built, built_from(source, *module));
+    if (built) {
+      inspection.metadata = std::move(built->metadata);
+      inspection.format = fmt::format("{}, built", built->engine.format);
+      return inspection;
+    }
+    MIST_TRY(const std::unique_ptr<abi::Guest> guest, Impl::open(impl_->packages, source, *module));
+    MIST_TRY(inspection.metadata, Impl::metadata_of(source, *guest, {{}, impl_->options.limits, context}));
+    inspection.format = guest->abi();
     return inspection;
   }
   MIST_TRY(Tree tree, look_at(source));
@@ -557,7 +538,8 @@ Result<Inspection> Renderer::inspect(const Source& source, const Context& contex
 Result<bool> has_chart_values(const Source& source) {
   const EngineKind* engine = nullptr;
   if (const auto* module = std::get_if<std::string>(&source.content)) {
-    MIST_TRY(engine, built_from(source, *module));
+    MIST_TRY(const std::optional<Built> built, built_from(source, *module));
+    if (built) engine = &built->engine;
   } else {
     MIST_TRY(const Tree tree, look_at(source));
     engine = tree.engine;
@@ -568,12 +550,7 @@ Result<bool> has_chart_values(const Source& source) {
 Result<Value> Renderer::missing(const Source& source, const Context& context) {
   MIST_TRY(const Tree tree, look_at(source));
   if (tree.engine == nullptr) return Value::array();
-  RenderRequest request;
-  request.release_name = "missing";
-  request.quiet = true;
-  request.user_values = Value::object();
-  request.capabilities = []() -> Result<Capabilities> { return Capabilities{"", {}, true}; };
-  Result<Rendered> rendered = impl_->run_engine(source, tree, request, context);
+  Result<Rendered> rendered = impl_->run_engine(source, tree, own_request("missing"), context);
   if (!rendered && rendered.error().kind != ErrorKind::Invalid) return std::move(rendered).error();
   return rendered.ok() && rendered->missing.is_array() ? std::move(rendered->missing) : Value::array();
 }

@@ -130,13 +130,4 @@ class Renderer {
 /// choose_engine.
 Result<bool> has_chart_values(const Source& source);
 
-/// The `data` for an engine that lays its own defaults under it: the schema's where it has none, and the
-/// user's values, nulls included. `checked` is what input_data gave.
-Value engine_data(const Metadata& metadata, const RenderRequest& request, const Value& checked);
-
-/// The `data` of an input document: the schema's defaults, over them the user's values (null removes),
-/// `name`, and `namespace` where the schema declares it and the user didn't set it. Invalid when the schema
-/// refuses it.
-Result<Value> input_data(const Metadata& metadata, const RenderRequest& request);
-
 }  // namespace mist::package

@@ -37,12 +37,12 @@ class Program final : public Guest {
 
   Result<std::optional<Value>> info(const RunOptions&) const override { return section_metadata(module_); }
 
-  Result<Output> generate(const Value& input, const RunOptions& options) const override {
+  Result<Output> generate(std::string_view input, const RunOptions& options) const override {
     std::optional<Requests> requests;
     if (options.host != nullptr) requests.emplace(*options.host);
     MIST_TRY(auto instance, wasm::Instance::create(module_,
                                                    {.world = options.world,
-                                                    .input = input_text(input, options.exact_numbers),
+                                                    .input = std::string(input),
                                                     .limits = options.limits,
                                                     .requests = requests ? &*requests : nullptr},
                                                    options.context));

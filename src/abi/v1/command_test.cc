@@ -43,7 +43,7 @@ std::string program(std::string_view text, std::string_view then, std::string_vi
 
 Result<Output> generate(std::string_view wat, const RunOptions& options = {}) {
   MIST_TRY(const auto guest, abi::open(module_of(wat, "shop")));
-  return guest->generate(kInput, options);
+  return guest->generate(input_text(kInput), options);
 }
 
 TEST(Command, GivesPlainYamlAsOneFile) {
@@ -126,7 +126,7 @@ TEST(Reactor, IsInitialisedFirstAndThatIsNotItsEntry) {
     (func (export "_initialize") (drop (call $random (i32.const 0) (i32.const 8))) (global.set $ready (i32.const 1)))
     (func (export "mistletoe_generate") (if (i32.eqz (global.get $ready)) (then unreachable)))))"));
   ASSERT_TRUE(guest.ok());
-  const auto output = (*guest)->generate(kInput, {});
+  const auto output = (*guest)->generate(input_text(kInput), {});
   ASSERT_TRUE(output.ok()) << output.error().to_line();
   EXPECT_EQ(output->drawn, 0U);
 }

@@ -148,8 +148,7 @@ class Library final : public Guest {
     return std::optional(std::move(package));
   }
 
-  Result<Output> generate(const Value& input, const RunOptions& options) const override {
-    const std::string text = input_text(input);
+  Result<Output> generate(std::string_view text, const RunOptions& options) const override {
     MIST_TRY(auto session, Session::begin(module_, options));
     MIST_TRY(const std::uint32_t address, session.put_text(text));
     const auto length = static_cast<std::uint32_t>(text.size());

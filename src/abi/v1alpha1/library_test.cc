@@ -57,7 +57,7 @@ constexpr std::string_view kStrict = R"((module
 TEST(Library, KeepsTheOrderOfTheCalls) {
   const auto guest = abi::open(module_of(kStrict));
   ASSERT_TRUE(guest.ok());
-  const auto output = (*guest)->generate(kInput, {});
+  const auto output = (*guest)->generate(input_text(kInput), {});
   ASSERT_TRUE(output.ok()) << output.error().to_line();
   ASSERT_EQ(output->files.size(), 1U);
   EXPECT_EQ(output->files.front().path, "a.yaml");
@@ -80,7 +80,7 @@ TEST(Library, CanBeAskedAgainAndAgain) {
   ASSERT_TRUE(guest.ok());
   for (int i = 0; i < 3; ++i) {
     EXPECT_TRUE((*guest)->info({}).ok());
-    EXPECT_TRUE((*guest)->generate(kInput, {}).ok());
+    EXPECT_TRUE((*guest)->generate(input_text(kInput), {}).ok());
   }
 }
 
