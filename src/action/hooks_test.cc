@@ -14,7 +14,9 @@
 #include "action/saved_plan.h"
 #include "action/status.h"
 #include "action/uninstall.h"
+#include "encoding/yaml.h"
 #include "package/objects.h"
+#include "testing/client_with_logs.h"
 #include "testing/fake_cluster.h"
 
 namespace mist::action {
@@ -218,6 +220,48 @@ TEST_F(HooksTest, AFailedOneFailsTheInstallAndKeepsEverythingElseFromBeingWritte
   const auto again = install_now(config_map("a") + job("pre-2", "pre-install"));
   ASSERT_TRUE(again.ok()) << again.error().to_line();
   EXPECT_THAT(writes(), ElementsAre("-pre-2", "+pre-2", "+a"));
+}
+
+TEST_F(HooksTest, WhatTheyPrintedIsShownWhereTheirPolicyWantsThat) {
+  testing::ClientWithLogs client(cluster);
+  std::vector<std::string> told;
+  struct Told final : EventSink {
+    explicit Told(std::vector<std::string>& list) : lines(list) {}
+    void message(const Message& event) override { lines.push_back(event.text); }
+    void began(const ActivityBegan&) override {}
+    void ended(const ActivityEnded&) override {}
+    void object(const ObjectProgress& event) override { lines.push_back(event.object + " " + event.state); }
+    std::vector<std::string>& lines;
+  } sink(told);
+  const Environment world{client, clock, random, sink, "tester"};
+  // A controller that makes each Job's Pod.
+  const auto make_pod = [&](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply" || call.key.group_kind.kind != "Job" || !call.executed_ok) return std::nullopt;
+    const std::string name = call.key.name + "-x";
+    auto pod = encoding::parse_yaml(fmt::format(
+        "{{apiVersion: v1, kind: Pod, metadata: {{name: {}, namespace: default, labels: "
+        "{{batch.kubernetes.io/job-name: {}}}, ownerReferences: [{{apiVersion: batch/v1, kind: Job, name: "
+        "{}, uid: "
+        "{}}}]}}, spec: {{containers: [{{name: c, image: i}}]}}}}",
+        name, call.key.name, call.key.name, cluster.find(call.key)->string_at({"metadata", "uid"})));
+    cluster.put(*pod);
+    client.set_log(name, "c", fmt::format("{} did it\nwell\n", call.key.name));
+    return std::nullopt;
+  };
+  cluster.set_after(make_pod);
+  const auto log = [](std::string_view policies) {
+    return fmt::format(", helm.sh/hook-output-log-policy: \"{}\"", policies);
+  };
+  const std::string yaml =
+      config_map("a") +
+      job("pre-1", "pre-install", log(" Hook-Succeeded,hook-failed") + policy("hook-succeeded")) +
+      job("pre-2", "pre-install", log("hook-failed")) + job("pre-3", "pre-install");
+  const auto report = deploy(world, id, install_intent(rendering(yaml)), {}, Context());
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  std::erase_if(told, [](const std::string& line) { return line.find("default/pre-2") != line.npos; });
+  EXPECT_THAT(told, ElementsAre("Job default/pre-1 created", "Job default/pre-1, c │ pre-1 did it",
+                                "Job default/pre-1, c │ well", "Job default/pre-3 created",
+                                "Job default/pre-1 deleted", "ConfigMap default/a created"));
 }
 
 TEST_F(HooksTest, AFailedOneGoesIfItsPolicySaysSo) {

@@ -8,12 +8,12 @@
 #include "action/deploy.h"
 #include "apply/execute.h"
 #include "apply/observe.h"
+#include "apply/pod_logs.h"
 #include "apply/root_cause.h"
 #include "apply/test_objects.h"
 #include "apply/wait.h"
 #include "apply/waiting_rules.h"
 #include "base/text.h"
-#include "kube/pod_log.h"
 
 namespace mist::action {
 
@@ -25,7 +25,6 @@ using release::RenderedObject;
 
 namespace {
 
-constexpr std::int64_t kLogBytes = 1 << 20;
 constexpr Duration kCleaningLimit = std::chrono::seconds(60);
 
 const GroupKind kPod{"", "Pod"};
@@ -365,47 +364,18 @@ class TestRun {
 
   void collect_logs(const DesiredObject& test, const std::string& uid, const Value& last, TestResult& result,
                     const Context& context) {
-    if (test.key.group_kind == kPod) return logs_of(last, result, context);
-    kube::ListOptions options;
-    options.ns = test.key.ns;
-    options.label_selector = "batch.kubernetes.io/job-name=" + test.key.name;
-    auto pods = client_.list({{"", "v1", "Pod"}, "pods", true, {}}, options, context);
-    if (!pods.ok())
-      return environment_.events.warn(
-          fmt::format("the pods of {} can't be read: {}", test.key.display(), pods.error().to_line()));
-    std::ranges::stable_sort(pods->items, {}, [](const Value& pod) {
-      return std::string(pod.string_at({"metadata", "creationTimestamp"}));
-    });
-    for (const Value& pod : pods->items) {
-      const Value* owners = pod.at_path({"metadata", "ownerReferences"});
-      const bool its = owners != nullptr && owners->is_array() &&
-                       std::ranges::any_of(owners->as_array(),
-                                           [&](const Value& owner) { return owner.string_at("uid") == uid; });
-      if (its) logs_of(pod, result, context);
+    std::vector<Value> pods{last};
+    if (test.key.group_kind != kPod) {
+      auto found = apply::pods_of_job(client_, test.key, uid, context);
+      if (!found.ok())
+        return environment_.events.warn(
+            fmt::format("the pods of {} can't be read: {}", test.key.display(), found.error().to_line()));
+      pods = *std::move(found);
     }
-  }
-
-  void logs_of(const Value& pod, TestResult& result, const Context& context) {
-    const std::string ns(pod.string_at({"metadata", "namespace"})), name(pod.string_at({"metadata", "name"}));
-    for (const std::string_view list : {"initContainers", "containers"}) {
-      const Value* containers = pod.at_path({"spec", list});
-      if (containers == nullptr || !containers->is_array()) continue;
-      for (const Value& container : containers->as_array()) {
-        TestLog log{.pod = name, .container = std::string(container.string_at("name")), .text = {}};
-        const auto piece = [&](std::string_view part) {
-          log.text += part;
-          log.cut = static_cast<std::int64_t>(log.text.size()) > kLogBytes;
-          if (log.cut) log.text.resize(static_cast<std::size_t>(kLogBytes));
-          return !log.cut;
-        };
-        const Status read = kube::pod_log(
-            client_, ns, name, {.container = log.container, .limit_bytes = kLogBytes + 1}, piece, context);
-        // A container that never began has no log: the diagnosis says why.
-        if (!read.ok() && read.error().kind != ErrorKind::Invalid)
-          environment_.events.warn(fmt::format("the log of {} in Pod {}/{} can't be read: {}", log.container,
-                                               ns, name, read.error().to_line()));
-        if (!log.text.empty()) result.logs.push_back(std::move(log));
-      }
+    for (const Value& pod : pods) {
+      std::vector<apply::ContainerLog> logs = apply::pod_logs(client_, pod, environment_.events, context);
+      result.logs.insert(result.logs.end(), std::make_move_iterator(logs.begin()),
+                         std::make_move_iterator(logs.end()));
     }
   }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "action/environment.h"
+#include "apply/pod_logs.h"
 #include "base/diagnosis.h"
 
 namespace mist::action {
@@ -28,18 +29,12 @@ enum class TestOutcome : std::uint8_t {
 };
 std::string_view to_string(TestOutcome outcome);  ///< "passed", "failed", "skipped"
 
-struct TestLog {
-  std::string pod, container;
-  std::string text;
-  bool cut = false;  ///< there was more than a MiB
-};
-
 struct TestResult {
   apimachinery::ObjectKey key;
   TestOutcome outcome = TestOutcome::Skipped;
   std::string message = {};  ///< why it failed or was skipped
   Duration elapsed{};
-  std::vector<TestLog> logs = {};
+  std::vector<apply::ContainerLog> logs = {};
   std::shared_ptr<const Diagnosis> diagnosis = {};  ///< of failures that have a cause in the cluster
 };
 

@@ -8,6 +8,7 @@
 #include "apply/edge_wait.h"
 #include "apply/hooks.h"
 #include "apply/order.h"
+#include "apply/pod_logs.h"
 #include "apply/run_graph.h"
 #include "apply/wait.h"
 #include "base/text.h"
@@ -20,6 +21,7 @@ using release::InventoryItem;
 namespace {
 
 constexpr auto kGoneLimit = std::chrono::minutes(5);
+constexpr auto kLogLimit = std::chrono::seconds(30);  // of reading what a hook printed
 
 std::string_view progress_word(ActionKind kind) {
   switch (kind) {
@@ -103,7 +105,42 @@ class Writer {
     return {};
   }
 
+  /// What a hook that ended printed, where its annotation helm.sh/hook-output-log-policy wants it; not of one
+  /// that an earlier run of ours began. From any thread, after its write.
+  void show_logs(Node node, const Status& ended) {
+    const auto& hook = plan_.desired[plan_.writes[node].desired].hook;
+    if (!hook || versions_[node].empty() || !(ended.ok() ? hook->log_succeeded : hook->log_failed)) return;
+    const kube::ObjectRef ref = written_at(node);
+    const ObjectKey key{ref.resource.gvk.group_kind(), ref.ns, ref.name};
+    const Context context = context_.with_timeout(kLogLimit);
+    auto pods = pods_of(key, node, context);
+    if (!pods.ok()) {
+      if (context_.check().ok())
+        events_.warn(
+            fmt::format("what the hook {} printed can't be read: {}", key.display(), pods.error().to_line()));
+      return;
+    }
+    for (const Value& pod : *pods) {
+      for (const ContainerLog& log : pod_logs(client_, pod, events_, context)) show(key, log);
+    }
+  }
+
  private:
+  Result<std::vector<Value>> pods_of(const ObjectKey& key, Node node, const Context& context) {
+    if (key.group_kind == GroupKind{"batch", "Job"}) return pods_of_job(client_, key, uids_[node], context);
+    if (key.group_kind != GroupKind{"", "Pod"}) return std::vector<Value>();
+    MIST_TRY(Value pod, client_.get(written_at(node), context));
+    return std::vector<Value>{std::move(pod)};
+  }
+
+  void show(const ObjectKey& key, const ContainerLog& log) {
+    std::string_view text = log.text;
+    if (text.ends_with('\n')) text.remove_suffix(1);
+    for (const std::string_view line : split(text, '\n'))
+      events_.info(fmt::format("{}, {} │ {}", key.display(), log.container, line));
+    if (log.cut) events_.info(fmt::format("{}, {} │ … (there is more)", key.display(), log.container));
+  }
+
   kube::ObjectRef written_at(Node node) {
     const PlannedAction& action = plan_.writes[node];
     const std::scoped_lock lock(late_mutex_);
@@ -534,7 +571,9 @@ Execution execute_writes(kube::Client& client, const Plan& plan, const ExecuteOp
                             const EdgeWait& wait = order.waits[node - order.first_wait];
                             waiter.begin(node - order.first_wait,
                                          wait.write ? writer.version(*wait.write) : std::string(),
-                                         [&client, done = std::move(done)](Status status) {
+                                         [&client, &writer, &wait, done = std::move(done)](Status status) {
+                                           if (wait.predicate == EdgePredicate::Done && wait.write)
+                                             writer.show_logs(*wait.write, status);
                                            client.invalidate_discovery();  // new kinds may be served now
                                            done(std::move(status));
                                          });

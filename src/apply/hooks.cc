@@ -17,6 +17,7 @@ namespace {
 constexpr std::string_view kHook = "helm.sh/hook";
 constexpr std::string_view kWeight = "helm.sh/hook-weight";
 constexpr std::string_view kDeletePolicy = "helm.sh/hook-delete-policy";
+constexpr std::string_view kLogPolicy = "helm.sh/hook-output-log-policy";
 constexpr std::string_view kResourcePolicy = "helm.sh/resource-policy";
 
 struct Event {
@@ -120,14 +121,16 @@ int weight_of(const RenderedObject& rendered) {
 }
 
 HookRun run_of(const RenderedObject& rendered, const Event& event) {
-  const std::vector<std::string> policies = words_of(annotation(rendered, kDeletePolicy));
-  const auto has = [&](std::string_view policy) {
+  const auto has = [&](std::string_view name, std::string_view policy) {
+    const std::vector<std::string> policies = words_of(annotation(rendered, name));
     return std::ranges::find(policies, policy) != policies.end();
   };
   HookRun run{.role = {.phase = event.phase,
                        .weight = weight_of(rendered),
-                       .delete_succeeded = has("hook-succeeded"),
-                       .delete_failed = has("hook-failed")},
+                       .delete_succeeded = has(kDeletePolicy, "hook-succeeded"),
+                       .delete_failed = has(kDeletePolicy, "hook-failed"),
+                       .log_succeeded = has(kLogPolicy, "hook-succeeded"),
+                       .log_failed = has(kLogPolicy, "hook-failed")},
               .rendered = rendered};
   run.role.words = fmt::format("{} hook, weight {}", event.name, run.role.weight);
   return run;

@@ -30,6 +30,8 @@ struct HookRole {
   int weight = 0;
   bool delete_succeeded = false;  ///< once all hooks of its phase have ended well
   bool delete_failed = false;
+  bool log_succeeded = false;  ///< what it printed is shown when it has ended well
+  bool log_failed = false;
   std::string words = {};  ///< "pre-install hook, weight -5"
 };
 

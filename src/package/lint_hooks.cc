@@ -15,6 +15,13 @@ constexpr std::array<std::string_view, 10> kHookEvents{
     "post-delete", "pre-rollback", "post-rollback", "test",         "test-success"};
 constexpr std::array<std::string_view, 3> kDeletePolicies{"before-hook-creation", "hook-succeeded",
                                                           "hook-failed"};
+constexpr std::array<std::string_view, 2> kLogPolicies{"hook-succeeded", "hook-failed"};
+
+std::span<const std::string_view> words_for(std::string_view annotation) {
+  if (annotation == "helm.sh/hook") return kHookEvents;
+  if (annotation == "helm.sh/hook-output-log-policy") return kLogPolicies;
+  return kDeletePolicies;
+}
 
 bool is_whole_number(std::string_view text) {
   int number = 0;
@@ -31,8 +38,7 @@ std::vector<std::string> wrong_hook_words(std::string_view annotation, std::stri
     if (is_whole_number(text)) return {};
     return {fmt::format("{} is \"{}\", no whole number", annotation, text)};
   }
-  const std::span<const std::string_view> known =
-      annotation == "helm.sh/hook" ? std::span<const std::string_view>(kHookEvents) : kDeletePolicies;
+  const std::span<const std::string_view> known = words_for(annotation);
   std::vector<std::string> wrong;
   for (const std::string_view part : split(text, ',')) {
     const std::string_view word = trim(part);

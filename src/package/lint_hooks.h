@@ -8,8 +8,8 @@
 
 namespace mist::package {
 
-inline constexpr std::array<std::string_view, 3> kHookAnnotations{
-    "helm.sh/hook", "helm.sh/hook-delete-policy", "helm.sh/hook-weight"};
+inline constexpr std::array<std::string_view, 4> kHookAnnotations{
+    "helm.sh/hook", "helm.sh/hook-delete-policy", "helm.sh/hook-output-log-policy", "helm.sh/hook-weight"};
 
 /// One sentence for each word of such an annotation that Helm doesn't know.
 std::vector<std::string> wrong_hook_words(std::string_view annotation, std::string_view text);

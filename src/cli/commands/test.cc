@@ -41,7 +41,7 @@ Tone tone_of(TestOutcome outcome) {
 
 void print_result(World& world, const TestResult& result) {
   std::string text;
-  for (const action::TestLog& log : result.logs) {
+  for (const apply::ContainerLog& log : result.logs) {
     const std::string prefix = escape_controls(fmt::format("[{}/{}]", log.pod, log.container));
     std::string_view rest = log.text;
     if (rest.ends_with('\n')) rest.remove_suffix(1);
@@ -63,7 +63,7 @@ Value report_value(const TestReport& report) {
   Value::Array tests, kept;
   for (const TestResult& result : report.tests) {
     Value::Array logs;
-    for (const action::TestLog& log : result.logs)
+    for (const apply::ContainerLog& log : result.logs)
       logs.push_back(Value::object(
           {{"pod", log.pod}, {"container", log.container}, {"text", log.text}, {"cut", log.cut}}));
     tests.push_back(
