@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "action/deploy.h"
+#include "action/rollback.h"
 #include "package/objects.h"
 #include "testing/fake_cluster.h"
 
@@ -41,6 +42,10 @@ class DefinitionsTest : public ::testing::Test {
                   install ? install_intent(render) : upgrade_intent(render), options, Context());
   }
 
+  bool has_definition() {
+    return cluster.has("CustomResourceDefinition.apiextensions.k8s.io", "", "things.example.com");
+  }
+
   testing::FakeCluster cluster;
   SystemClock clock;
   SystemRandom random;
@@ -66,11 +71,31 @@ TEST_F(DefinitionsTest, OfOtherPackagesTheyAreTheirAuthorsBusiness) {
 
 TEST_F(DefinitionsTest, SkipCrdsLeavesThemAsTheyAre) {
   ASSERT_TRUE(deploy_now(definition("size"), true, {.skip_crds = true}).ok());
-  EXPECT_FALSE(cluster.has("CustomResourceDefinition.apiextensions.k8s.io", "", "things.example.com"));
+  EXPECT_FALSE(has_definition());
   EXPECT_TRUE(cluster.has("ConfigMap", "default", "a"));
   ASSERT_TRUE(deploy_now(definition("size"), false).ok());
   ASSERT_TRUE(deploy_now(definition("color"), false, {.skip_crds = true}).ok());
-  EXPECT_TRUE(cluster.has("CustomResourceDefinition.apiextensions.k8s.io", "", "things.example.com"));
+  EXPECT_TRUE(has_definition());
+}
+
+TEST_F(DefinitionsTest, SkipCrdsWinsOverDeleteCrds) {
+  ASSERT_TRUE(deploy_now(definition("size"), true).ok());
+  const auto upgraded =
+      deploy_now(definition("color"), false, {.prune = {.delete_crds = true}, .skip_crds = true});
+  ASSERT_TRUE(upgraded.ok()) << upgraded.error().to_line();
+  EXPECT_TRUE(has_definition());
+  ASSERT_EQ(upgraded->plan.removals.size(), 1u);
+  EXPECT_THAT(upgraded->plan.removals[0].reason, HasSubstr("--skip-crds"));
+  // Whoever goes on with that revision's work, or goes back to it, leaves it too.
+  ASSERT_TRUE(deploy_now(definition("size"), false).ok());
+  const Environment world{cluster, clock, random, events, "tester"};
+  const auto back =
+      deploy(world, id, rollback_intent(world, 1, Context()), {.prune = {.delete_crds = true}}, Context());
+  ASSERT_TRUE(back.ok()) << back.error().to_line();
+  EXPECT_TRUE(has_definition());
+  // What the chart no longer has goes, if that is wanted.
+  ASSERT_TRUE(deploy_now("", false, {.prune = {.delete_crds = true}, .skip_crds = true}).ok());
+  EXPECT_FALSE(has_definition());
 }
 
 }  // namespace

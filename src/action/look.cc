@@ -61,11 +61,20 @@ void rest_hooks(apply::Plan& plan) {
   }
 }
 
+// What a chart has in crds/ isn't applied, and isn't deleted as something that nobody wants any more either.
+void leave_definitions(Look& look) {
+  std::erase_if(look.rendered.objects, [&](const release::RenderedObject& each) {
+    if (!apply::is_chart_definition(each)) return false;
+    look.options.prune.left_crds.emplace(each.object.name());
+    return true;
+  });
+}
+
 // Hooks and tests of a chart, and of anybody the tests that are annotated so.
 Status take_parts(const Environment& environment, Look& look, const Intent& intent) {
   RenderedRelease& rendered = look.rendered;
   if (rendered.package.engine == apply::kChartEngine) {
-    if (look.options.skip_crds) std::erase_if(rendered.objects, apply::is_chart_definition);
+    if (look.options.skip_crds) leave_definitions(look);
     apply::ChartParts parts = apply::take_chart_parts(rendered.objects);
     look.hooks = std::move(parts.hooks);
     look.tests = std::move(parts.tests);

@@ -9,6 +9,9 @@ encoding::Value recorded_options(const apply::PlanRules& rules) {
                                                       {"forceConflicts", rules.force_conflicts},
                                                       {"adopt", rules.adopt},
                                                       {"replace", rules.replace}});
+  if (!rules.prune.left_crds.empty())
+    recorded.set(kLeftCrds, encoding::Value(encoding::Value::Array(rules.prune.left_crds.begin(),
+                                                                   rules.prune.left_crds.end())));
   if (rules.take_over_from)
     recorded.set("takeOverFrom", encoding::Value::object({{"namespace", rules.take_over_from->ns},
                                                           {"name", rules.take_over_from->name}}));
@@ -24,6 +27,16 @@ apply::HookVerb recorded_hooks(const encoding::Value& recorded) {
   return recorded.is_object() ? apply::hook_verb(recorded.string_at(kHooks)) : apply::HookVerb::None;
 }
 
+std::set<std::string> recorded_left_crds(const encoding::Value& recorded) {
+  std::set<std::string> names;
+  const encoding::Value* const left = recorded.is_object() ? recorded.find(kLeftCrds) : nullptr;
+  if (left == nullptr || !left->is_array()) return names;
+  for (const encoding::Value& name : left->as_array()) {
+    if (name.is_string()) names.insert(name.as_string());
+  }
+  return names;
+}
+
 std::optional<release::ReleaseId> recorded_take_over(const encoding::Value& recorded) {
   if (!recorded.is_object() || recorded.string_at({"takeOverFrom", "name"}).empty()) return std::nullopt;
   return release::ReleaseId{std::string(recorded.string_at({"takeOverFrom", "namespace"})),
@@ -34,6 +47,7 @@ void apply_recorded(const encoding::Value& recorded, apply::PruneRules& rules) {
   rules.delete_crds = rules.delete_crds || recorded_flag(recorded, "deleteCrds");
   rules.delete_pvcs = rules.delete_pvcs || recorded_flag(recorded, "deletePvcs");
   rules.delete_namespaces = rules.delete_namespaces || recorded_flag(recorded, "deleteNamespaces");
+  rules.left_crds.merge(recorded_left_crds(recorded));
 }
 
 }  // namespace mist::action

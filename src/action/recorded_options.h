@@ -3,6 +3,8 @@
 // work has them too. Pure; any thread.
 
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include "apply/plan.h"
@@ -18,6 +20,9 @@ bool recorded_flag(const encoding::Value& recorded, std::string_view name);
 /// Whose hooks a revision ran: in the options of a revision.
 inline constexpr std::string_view kHooks = "hooks";
 inline constexpr std::string_view kForceCrds = "forceCrds";
+/// The names of a chart's definitions that --skip-crds left as they were: they outlive deleteCrds.
+inline constexpr std::string_view kLeftCrds = "leftCrds";
+std::set<std::string> recorded_left_crds(const encoding::Value& recorded);
 apply::HookVerb recorded_hooks(const encoding::Value& recorded);
 /// Of an uninstall under way: none of its hooks run; which of its hooks have ended.
 inline constexpr std::string_view kNoHooks = "noHooks";

@@ -72,7 +72,8 @@ Result<int> target(const ReleaseState& state, const std::vector<RevisionSummary>
 RenderedRelease restored_release(const release::Revision& revision) {
   RenderedRelease restored = recorded_release(revision);
   restored.recorded_options =
-      recorded_options({.force_conflicts = recorded_flag(revision.options, "forceConflicts")});
+      recorded_options({.prune = {.left_crds = recorded_left_crds(revision.options)},
+                        .force_conflicts = recorded_flag(revision.options, "forceConflicts")});
   return restored;
 }
 

@@ -332,8 +332,11 @@ std::string_view kept_because(const ObjectKey& key, const Value* live, const Pru
   }
   if (key.group_kind == kNamespaceKind && !rules.delete_namespaces)
     return "a namespace is only removed with --delete-namespaces";
-  if (key.group_kind == GroupKind{"apiextensions.k8s.io", "CustomResourceDefinition"} && !rules.delete_crds)
-    return "a CustomResourceDefinition is only removed with --delete-crds";
+  if (key.group_kind == GroupKind{"apiextensions.k8s.io", "CustomResourceDefinition"}) {
+    if (rules.left_crds.contains(key.name))
+      return "it is in the chart's crds/, and --skip-crds leaves it as it is";
+    if (!rules.delete_crds) return "a CustomResourceDefinition is only removed with --delete-crds";
+  }
   if (key.group_kind == GroupKind{"", "PersistentVolumeClaim"} && !rules.delete_pvcs)
     return "a PersistentVolumeClaim is only removed with --delete-pvcs";
   return {};

@@ -3,6 +3,7 @@
 // what is owned and what is there; execute.h does exactly what it says. Any thread.
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,9 @@ struct PruneRules {
   bool delete_crds = false;
   bool delete_pvcs = false;
   bool delete_namespaces = false;
+  /// CustomResourceDefinitions by name that stay all the same: the package has them, and was told to leave
+  /// them.
+  std::set<std::string> left_crds = {};
 };
 
 /// What the user allows a plan to do beyond the ordinary.
