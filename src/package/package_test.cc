@@ -61,6 +61,16 @@ TEST(Values, ChartsTellAnIntegerFromAFloat) {
             R"({"a":1000000.0,"l":[1.0],"j":7.0,"b":1000000})");
 }
 
+TEST(Values, AChartsFileMayHaveSeveralDocuments) {
+  const std::vector<ValuesInput> inputs{
+      {ValuesFlag::File, "v.yaml", "a: {b: 1, c: x}\n---\n# nothing\n---\na: {b: null, d: 2}\n"}};
+  EXPECT_EQ(encoding::to_json(*merge_values(inputs, Numbers::AsHelm), encoding::JsonStyle::Exact),
+            R"({"a":{"b":null,"c":"x","d":2.0}})");
+  EXPECT_THAT(merge_values(inputs).error().message, HasSubstr("document"));
+  const std::vector<ValuesInput> list{{ValuesFlag::File, "v.yaml", "a: 1\n---\n- b\n"}};
+  EXPECT_THAT(merge_values(list, Numbers::AsHelm).error().message, HasSubstr("must be a mapping"));
+}
+
 TEST(Values, WrongOnesNameTheirPlace) {
   const std::vector<ValuesInput> list{{ValuesFlag::File, "values.yaml", "- a\n"}};
   EXPECT_THAT(merge_values(list).error().message, HasSubstr("values.yaml must be a mapping"));

@@ -24,8 +24,12 @@ Result<Value> parse(const std::string& text, std::string_view file) {
 }
 
 // Helm itself says what is wrong with a chart, and better: here only what is there is taken.
-Result<Metadata> chart_metadata(const std::string& text) {
-  MIST_TRY(const Value chart, parse(text, kChartFile));
+Value parsed_or_null(const std::string& text, std::string_view file) {
+  return parse(text, file).value_or(Value());
+}
+
+Metadata chart_metadata(const std::string& text) {
+  const Value chart = parsed_or_null(text, kChartFile);
   Metadata metadata;
   if (!chart.is_object()) return metadata;
   metadata.name = chart.string_at("name");
@@ -75,18 +79,22 @@ Result<std::optional<Metadata>> declared_metadata(const Files& files) {
 Result<Metadata> tree_metadata(const Files& files, const EngineKind* engine, std::string_view name,
                                std::string_view version) {
   MIST_TRY(std::optional<Metadata> declared, declared_metadata(files));
+  const bool is_chart = engine != nullptr && engine->values == EngineValues::Chart;
   Metadata metadata;
   if (declared) {
     metadata = *std::move(declared);
-  } else if (const std::string* const chart = file_of(files, kChartFile);
-             chart != nullptr && engine != nullptr && engine->values == EngineValues::Chart) {
-    MIST_TRY(metadata, chart_metadata(*chart));
+  } else if (const std::string* const chart = file_of(files, kChartFile); chart != nullptr && is_chart) {
+    metadata = chart_metadata(*chart);
   }
   if (metadata.name.empty()) metadata.name = name;
   if (metadata.version.empty()) metadata.version = version;
   if (const std::string* const schema = file_of(files, kSchemaFile);
       schema != nullptr && engine != nullptr && metadata.inputs.is_null()) {
-    MIST_TRY(metadata.inputs, parse(*schema, kSchemaFile));
+    if (is_chart) {
+      metadata.inputs = parsed_or_null(*schema, kSchemaFile);
+    } else {
+      MIST_TRY(metadata.inputs, parse(*schema, kSchemaFile));
+    }
   }
   if (engine != nullptr && engine->values == EngineValues::Input) {
     MIST_TRY(metadata.defaults, defaults_of(files));

@@ -13,7 +13,7 @@ namespace mist::package {
 Result<std::optional<Metadata>> declared_metadata(const Files& files);
 
 /// The metadata of a directory that `engine` renders (null: none). `name` and `version` are what it is called
-/// where it says nothing. Invalid, naming the file and line.
+/// where it says nothing. Invalid, naming the file and line; of a chart that is left to its engine.
 Result<Metadata> tree_metadata(const Files& files, const EngineKind* engine, std::string_view name,
                                std::string_view version);
 

@@ -19,17 +19,25 @@ bool is_yaml_form(std::string_view text) {
   return colon != std::string_view::npos && (equals == std::string_view::npos || colon < equals);
 }
 
-Result<Value> mapping_of(std::string_view text, const std::string& origin) {
+encoding::YamlOptions strict_yaml(const std::string& origin) {
   encoding::YamlOptions options;
   options.strict = true;  // a key twice in values is a mistake that nobody wants to search for in the cluster
   options.file = origin;
-  MIST_TRY(Value value,
-           encoding::parse_yaml(text, options).in(fmt::format("while reading the values of {}", origin)));
+  return options;
+}
+
+Result<Value> as_mapping(Value value, const std::string& origin) {
   if (value.is_null()) return Value::object();
   if (!value.is_object())
     return error(ErrorKind::Invalid, "the values of {} must be a mapping, they are a {}", origin,
                  encoding::kind_name(value.kind()));
   return value;
+}
+
+Result<Value> mapping_of(std::string_view text, const std::string& origin) {
+  MIST_TRY(Value value, encoding::parse_yaml(text, strict_yaml(origin))
+                            .in(fmt::format("while reading the values of {}", origin)));
+  return as_mapping(std::move(value), origin);
 }
 
 // Every number a float, as Go decodes JSON into `any`.
@@ -137,14 +145,28 @@ Status apply_literal(Value& values, std::string_view text) {
   return encoding::set_at(values, path, Value(text.substr(equals + 1))).in("while reading --set-literal");
 }
 
+Status apply_file(Value& values, const ValuesInput& input, Numbers numbers) {
+  const std::string origin = input.text == "-" ? "standard input" : input.text;
+  if (numbers == Numbers::AsWritten) {
+    MIST_TRY(Value more, mapping_of(input.content, origin));
+    merge_mapping(values, std::move(more));
+    return {};
+  }
+  // Helm's loader (LoadValues) merges the documents of a file like as many files.
+  MIST_TRY(std::vector<Value> documents, encoding::parse_yaml_documents(input.content, strict_yaml(origin))
+                                             .in(fmt::format("while reading the values of {}", origin)));
+  for (Value& document : documents) {
+    MIST_TRY(Value more, as_mapping(std::move(document), origin));
+    make_floats(more);
+    merge_mapping(values, std::move(more));
+  }
+  return {};
+}
+
 Status apply_one(Value& values, const ValuesInput& input, Numbers numbers) {
   switch (input.flag) {
-    case ValuesFlag::File: {
-      MIST_TRY(Value more, mapping_of(input.content, input.text == "-" ? "standard input" : input.text));
-      if (numbers == Numbers::AsHelm) make_floats(more);
-      merge_mapping(values, std::move(more));
-      return {};
-    }
+    case ValuesFlag::File:
+      return apply_file(values, input, numbers);
     case ValuesFlag::Set:
       if (is_yaml_form(input.text)) {
         const std::string text(trim(input.text));

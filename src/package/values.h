@@ -23,7 +23,8 @@ enum class ValuesFlag : std::uint8_t {
 };
 
 /// What a whole number of a file becomes. Charts can tell an integer from a float (they print 1e+06 for a
-/// million from a file, 1000000 for one from --set), so theirs are what Helm makes of them.
+/// million from a file, 1000000 for one from --set), so theirs are what Helm makes of them. Their files may
+/// have several documents, too; those of others have one.
 enum class Numbers : std::uint8_t { AsWritten, AsHelm };
 
 struct ValuesInput {
