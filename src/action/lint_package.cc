@@ -50,7 +50,8 @@ class PackageLint {
 
   Result<std::vector<Finding>> run() {
     if (const auto* const tree = std::get_if<package::Files>(&cases_.source.content)) {
-      if (package::packed_chart(*tree) == nullptr) add_all(package::lint_files(*tree, engine_));
+      if (package::packed_chart(*tree) == nullptr)
+        add_all(package::lint_files(*tree, engine_, cases_.schema));
     }
     MIST_TRY(const std::vector<std::string> names, package_case_names(files_, cases_.folder));
     if (names.empty())
@@ -86,7 +87,7 @@ class PackageLint {
     }
     if (test->golden) golden.insert(*test->golden);
     if (test->error) return false;  // mistctl package test says whether it is that error
-    MIST_TRY(const RenderRequest request, request_for(cases_.source, *test));
+    MIST_TRY(const RenderRequest request, request_for(cases_, *test));
     auto rendered = renderer_.render(cases_.source, request, context_);
     MIST_TRY_VOID(context_.check());
     if (!rendered.ok()) {
@@ -117,7 +118,7 @@ class PackageLint {
   }
 
   Status defaults(bool a_case_renders) {
-    MIST_TRY(const RenderRequest request, request_for(cases_.source, TestCase()));
+    MIST_TRY(const RenderRequest request, request_for(cases_, TestCase()));
     auto rendered = renderer_.render(cases_.source, request, context_);
     MIST_TRY_VOID(context_.check());
     if (!rendered.ok()) {

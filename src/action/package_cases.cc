@@ -41,7 +41,7 @@ class Runner {
     CaseResult result;
     result.name = name;
     result.file = cases_.folder / (name + ".yaml");
-    MIST_TRY(const package::RenderRequest request, request_for(cases_.source, test));
+    MIST_TRY(const package::RenderRequest request, request_for(cases_, test));
     auto rendered = renderer_.render(cases_.source, request, context_);
     MIST_TRY_VOID(context_.check());
     if (!rendered.ok()) {
@@ -94,15 +94,17 @@ class Runner {
 
 }  // namespace
 
-Result<package::RenderRequest> request_for(const package::Source& source, const TestCase& test) {
+Result<package::RenderRequest> request_for(const PackageCases& cases, const TestCase& test) {
   package::RenderRequest request = test.request();
-  MIST_TRY(const bool chart, package::has_chart_values(source));
+  MIST_TRY(const bool chart, package::has_chart_values(cases.source));
   // A chart's numbers are what Helm makes of those in a file.
   const package::ValuesInput values{package::ValuesFlag::File, test.name, encoding::to_yaml(test.values)};
   MIST_TRY(request.user_values,
            package::merge_values(std::span(&values, 1),
                                  chart ? package::Numbers::AsHelm : package::Numbers::AsWritten));
   request.engine_options.set("lookup", "empty");
+  if (cases.schema == package::ChartSchema::Ignored)
+    request.engine_options.set(package::kSkipSchemaOption, true);
   if (!test.kube_version.empty()) request.engine_options.set("kubeVersion", test.kube_version);
   if (!test.api_versions.empty())
     request.engine_options.set("apiVersions",

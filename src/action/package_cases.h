@@ -15,6 +15,7 @@ struct PackageCases {
   package::Source source;
   Path folder;                          ///< of the cases and golden files
   std::vector<std::string> names = {};  ///< of the cases to run; none: all
+  package::ChartSchema schema = package::ChartSchema::Holds;
 };
 
 enum class CaseState : std::uint8_t {
@@ -48,7 +49,7 @@ Result<std::vector<std::string>> package_case_names(const FileSystem& files, con
 Result<package::TestCase> read_package_case(const FileSystem& files, const Path& folder,
                                             const std::string& name);
 
-/// The render of one case of that package.
-Result<package::RenderRequest> request_for(const package::Source& source, const package::TestCase& test);
+/// The render of one of those cases.
+Result<package::RenderRequest> request_for(const PackageCases& cases, const package::TestCase& test);
 
 }  // namespace mist::action

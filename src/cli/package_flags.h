@@ -103,6 +103,11 @@ inline constexpr Flag kEngineFlag{.name = "engine",
                                       "kustomize, jinja, nickel, handlebars, or yaml for none",
                                   .choices = kEngineNames};
 
+/// Of commands that render charts; it isn't recorded, as in Helm.
+inline constexpr Flag kSkipSchemaFlag{
+    .name = "skip-schema-validation",
+    .help = "Take a chart's values as they are, without looking at its values.schema.json"};
+
 /// The package that `reference` names: from a registry, or a path that begins with ./, ../ or /. `engine`: as
 /// in kEngineFlag, or empty.
 Result<package::Source> fetch_package(World& world, std::string_view reference, std::string engine = {});

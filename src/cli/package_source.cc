@@ -8,6 +8,7 @@ Result<action::PackageCases> package_source(const Invocation& invocation, World&
   MIST_TRY(cases.source, fetch_package(world, std::filesystem::absolute(path).lexically_normal().string(),
                                        invocation.text("engine")));
   cases.folder = (world.files.is_directory(path) ? path : path.parent_path()) / package::kTestsFolder;
+  if (invocation.enabled(kSkipSchemaFlag.name)) cases.schema = package::ChartSchema::Ignored;
   if (invocation.has("cases")) cases.folder = invocation.text("cases");
   cases.folder = cases.folder.lexically_normal();
   return cases;

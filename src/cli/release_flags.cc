@@ -268,6 +268,7 @@ Result<RenderChoices> render_choices(const Invocation& invocation, const World& 
   choices.rotate = rotate_secrets(invocation);
   if (find_flag(invocation.command(), kAllowLookupFlag.name) != nullptr)
     choices.allow_lookup = invocation.texts(kAllowLookupFlag.name);
+  choices.skip_schema_validation = given(invocation, kSkipSchemaFlag.name);
   if (find_flag(invocation.command(), kClockFlagList[0].name) == nullptr ||
       !invocation.has(kClockFlagList[0].name))
     return choices;
@@ -290,6 +291,7 @@ Result<action::RenderedRelease> render_release(package::Renderer& renderer, cons
                                                kube::Client& client, const Context& context,
                                                const RenderChoices& choices) {
   MIST_TRY(package::RenderRequest request, render_request(state, values));
+  if (choices.skip_schema_validation) request.engine_options.set(package::kSkipSchemaOption, true);
   const auto known = std::make_shared<std::optional<package::Capabilities>>();
   request.capabilities = [&client, &context, known]() -> Result<package::Capabilities> {
     if (!*known) {

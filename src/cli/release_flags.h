@@ -5,6 +5,7 @@
 #include "action/uninstall.h"
 #include "cli/command.h"
 #include "cli/invocation.h"
+#include "cli/package_flags.h"
 #include "cli/world.h"
 #include "package/renderer.h"
 
@@ -65,6 +66,7 @@ inline constexpr Flag kDeployFlagList[] = {
     kNoHooksFlag,
     kSkipCrdsFlag,
     kForceCrdsFlag,
+    kSkipSchemaFlag,
     {.name = "create-namespace", .help = "Create the release's namespace if it does not exist"},
     kForceConflictsFlag,
     kReplaceFlag,
@@ -88,6 +90,7 @@ inline constexpr Flag kPlanFlagList[] = {
     kNoHooksFlag,
     kSkipCrdsFlag,
     kForceCrdsFlag,
+    kSkipSchemaFlag,
     {.name = "create-namespace", .help = "Create the release's namespace if it does not exist"},
     kForceConflictsFlag,
     kReplaceFlag,
@@ -161,8 +164,10 @@ struct RenderChoices {
   /// RFC 3339, or empty: that of the release's birth. Nothing: as the deployed revision has it.
   std::optional<std::string> clock = {};
   action::RotateSecrets rotate = {};
+  bool skip_schema_validation = false;  ///< of charts
 };
-/// From kClockFlags and kRotateFlags, where the command has them. Usage: a time that is none.
+/// From kClockFlags, kRotateFlags and those of renders, where the command has them. Usage: a time that is
+/// none.
 Result<RenderChoices> render_choices(const Invocation& invocation, const World& world);
 
 /// What a render starts from: names, seed and clock of the release; without capabilities.

@@ -23,6 +23,11 @@ enum class EngineValues : std::uint8_t {
   Chart,  ///< exactly the user's values, by Helm's rules; the engine has the defaults and the schema
 };
 
+/// Whether a chart's values.schema.json is looked at; that of other packages always is.
+enum class ChartSchema : std::uint8_t { Holds, Ignored };
+/// The engine's option for Ignored.
+inline constexpr std::string_view kSkipSchemaOption = "skipSchemaValidation";
+
 struct EngineKind {
   std::string_view name;    ///< "helm", as in mistletoe.yaml and --engine
   std::string_view format;  ///< "Helm chart", for people

@@ -41,8 +41,10 @@ Finding finding(std::string_view rule, std::string file, std::uint32_t line, std
 Finding finding_of(std::string_view rule, const Error& failure, std::string_view during);
 
 /// What the files of a directory show before anything is rendered: its metadata, the schema of its values and
-/// whether the defaults fit, values and templates that nothing uses. `engine` renders it (null: none).
-std::vector<Finding> lint_files(const Files& files, const EngineKind* engine);
+/// whether the defaults fit (not of a chart whose schema is ignored), values and templates that nothing uses.
+/// `engine` renders it (null: none).
+std::vector<Finding> lint_files(const Files& files, const EngineKind* engine,
+                                ChartSchema schema = ChartSchema::Holds);
 
 /// What the objects show that were rendered into the namespace `ns`. `engine` as above: without one, lines
 /// are those of the files.

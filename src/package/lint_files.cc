@@ -48,10 +48,11 @@ class FileLint {
  public:
   FileLint(const Files& files, const EngineKind* engine) : files_(files), engine_(engine) {}
 
-  std::vector<Finding> run() {
+  std::vector<Finding> run(ChartSchema schema) {
     const bool chart = engine_ != nullptr && engine_->values == EngineValues::Chart;
     read_metadata(chart);
-    read_values();
+    if (engine_ != nullptr) values_ = parsed(kValuesFile, "defaults");
+    if (engine_ != nullptr && !(chart && schema == ChartSchema::Ignored)) compare_with_schema();
     if (engine_ != nullptr) templates();
     return std::move(found_);
   }
@@ -156,9 +157,7 @@ class FileLint {
     }
   }
 
-  void read_values() {
-    if (engine_ == nullptr) return;
-    values_ = parsed(kValuesFile, "defaults");
+  void compare_with_schema() {
     if (text_of(kSchemaFile) != nullptr && inputs_.is_null()) {
       inputs_ = parsed(kSchemaFile, "schema");
       inputs_file_ = kSchemaFile;
@@ -313,8 +312,8 @@ class FileLint {
 
 }  // namespace
 
-std::vector<Finding> lint_files(const Files& files, const EngineKind* engine) {
-  return FileLint(files, engine).run();
+std::vector<Finding> lint_files(const Files& files, const EngineKind* engine, ChartSchema schema) {
+  return FileLint(files, engine).run(schema);
 }
 
 }  // namespace mist::package

@@ -68,6 +68,12 @@ TEST(Lint, HoldsDefaultsAgainstTheSchema) {
               ElementsAre(HasSubstr("values.yaml:1: defaults: a: must be integer"),
                           "values.yaml:4: undescribed: b.d isn't in the schema",
                           "values.yaml:5: undescribed: e isn't in the schema"));
+  EXPECT_THAT(lines_of(lint_files({{"Chart.yaml", std::string(kGoodChart)},
+                                   {"values.yaml", "a: many\nlost: 1\n"},
+                                   {"values.schema.json", kSchema},
+                                   {"templates/x.yaml", ".a"}},
+                                  find_engine("helm"), ChartSchema::Ignored)),
+              ElementsAre("values.yaml:2: unused-value: no template seems to use lost"));
   EXPECT_THAT(lint_chart({{"Chart.yaml", std::string(kGoodChart)}, {"values.schema.json", R"({"type": 3})"}}),
               ElementsAre(HasSubstr("values.schema.json:0: schema: ")));
   EXPECT_THAT(lint_chart({{"Chart.yaml", std::string(kGoodChart)}, {"values.yaml", "a: [\n"}}),

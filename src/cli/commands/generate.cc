@@ -48,6 +48,7 @@ constexpr Flag kChartFlags[] = {
      .type = FlagType::Texts,
      .value = "TEMPLATE",
      .help = "With -o helm: only what this template gives, such as templates/service.yaml"},
+    kSkipSchemaFlag,
     {.name = "is-upgrade", .help = "Render as an upgrade would: .Release.IsUpgrade"},
     {.name = "random",
      .type = FlagType::Choice,
@@ -105,6 +106,7 @@ Value engine_options(const Invocation& invocation, std::string_view format) {
   if (invocation.enabled("skip-crds")) options.set("skipCrds", true);
   if (invocation.enabled("skip-tests")) options.set("skipTests", true);
   if (invocation.enabled("is-upgrade")) options.set("isUpgrade", true);
+  if (invocation.enabled(kSkipSchemaFlag.name)) options.set(package::kSkipSchemaOption, true);
   const auto texts = [&](std::string_view flag, std::string_view option) {
     const std::vector<std::string> given = invocation.texts(flag);
     if (!given.empty()) options.set(option, Value(Value::Array(given.begin(), given.end())));

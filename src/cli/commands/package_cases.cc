@@ -23,6 +23,7 @@ constexpr Flag kFlags[] = {
     {.name = "accept", .help = "Write golden files that are missing or differ; read the diff afterwards"},
     kCasesFlag,
     kEngineFlag,
+    kSkipSchemaFlag,
 };
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kOutputFlags, kSandboxFlags};
 constexpr Example kExamples[] = {

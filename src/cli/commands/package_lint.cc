@@ -21,6 +21,7 @@ constexpr Flag kFlags[] = {
     {.name = "strict", .help = "Fail for warnings too"},
     kCasesFlag,
     kEngineFlag,
+    kSkipSchemaFlag,
 };
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kOutputFlags, kSandboxFlags};
 constexpr Example kExamples[] = {
