@@ -45,12 +45,23 @@ Result<Finding> half_uninstalled(const ReleaseState& state, bool undo) {
   return Finding{Recovered::Undone, found};
 }
 
+// Who takes objects over locks the release that has them, and changes nothing else of it. Who writes found the
+// holder silent; a dry run has not waited for that.
+Finding left_lock(const ReleaseState& state) {
+  const auto& lock = state.anchor->lock;
+  if (!lock || !state.deployed) return {};
+  return {Recovered::Settled,
+          fmt::format("{}, who has been running \"{}\" since {}, {}", lock->holder, lock->operation, lock->acquired,
+                      state.silent_version.empty() ? "holds its lock; who is dead loses it"
+                                                   : "died with its lock")};
+}
+
 Result<Finding> find_unfinished(const ReleaseState& state, bool undo) {
   MIST_TRY_VOID(refuse_missing(state));
   const release::Head& head = state.anchor->head;
   if (head.status == RevisionStatus::Uninstalling) return half_uninstalled(state, undo);
   if (state.unfinished.empty()) {
-    if (head.status == RevisionStatus::Deployed && head.latest == head.deployed) return Finding{};
+    if (head.status == RevisionStatus::Deployed && head.latest == head.deployed) return left_lock(state);
     return Finding{
         state.deployed ? Recovered::Settled : Recovered::Removed,
         fmt::format("v{} ({}) ended before anything of it was recorded or done", head.latest, head.action)};

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "action/recover.h"
 #include "action/uninstall.h"
 #include "package/objects.h"
 #include "release/lock.h"
@@ -231,6 +232,45 @@ TEST_F(TakeOverTest, IsRefusedWhileTheOtherReleaseIsBusy) {
   EXPECT_THAT(refused.error().to_line(), HasSubstr("default/theirs"));
   EXPECT_EQ(owner("two"), "default/theirs");
   EXPECT_FALSE(cluster.has("Secret", "default", "mistletoe.web"));
+}
+
+// Who took over locks the other release first, and may die there.
+TEST_F(TakeOverTest, RecoverOfTheOtherReleaseFreesItFromTheLockOfTheDead) {
+  install_theirs();
+  release::Store store(cluster);
+  std::atomic<bool> dead{false};
+  const auto kill = [&](const testing::FakeCall&) -> std::optional<Error> {
+    return dead ? std::optional(error(ErrorKind::Retryable, "the process is gone")) : std::nullopt;
+  };
+  {
+    const auto anchor = store.read_anchor(theirs, Context());
+    const auto lock = release::ReleaseLock::acquire(
+        {store, cluster, clock, random, events}, **anchor, {},
+        {"somebody", "take-over by default/web", std::chrono::milliseconds(100)}, Context());
+    ASSERT_TRUE(lock.ok());
+    dead = true;
+    cluster.set_before(kill);
+  }
+  cluster.set_before({});
+  Environment here = environment();
+  here.lock_wait = std::chrono::seconds(20);
+  const auto dry = recover(here, theirs, {.undo = false, .deploy = {.dry_run = DryRun::Client}}, Context());
+  ASSERT_TRUE(dry.ok()) << dry.error().to_line();
+  EXPECT_THAT(dry->found, HasSubstr("holds its lock"));
+  EXPECT_TRUE((*store.read_anchor(theirs, Context()))->lock.has_value()) << "a dry run writes nothing";
+  for (const auto expected : {Recovered::Settled, Recovered::Nothing}) {
+    const auto report = recover(here, theirs, {}, Context());
+    ASSERT_TRUE(report.ok()) << report.error().to_line();
+    EXPECT_EQ(report->outcome, expected);
+    EXPECT_EQ(report->revision, 0);
+    if (expected == Recovered::Settled) {
+      EXPECT_EQ(report->found.find("somebody, who has been running \"take-over by default/web\" since "), 0u);
+    }
+  }
+  const auto after = store.read_anchor(theirs, Context());
+  EXPECT_FALSE((*after)->lock.has_value());
+  EXPECT_EQ((*after)->head.status, release::RevisionStatus::Deployed);
+  EXPECT_THAT(inventory(theirs), ::testing::UnorderedElementsAre("one", "two"));
 }
 
 // Killed at each request in turn: the object is there, belongs to the release that its mark names, that one

@@ -122,7 +122,6 @@ class Sweep:
         self.watchers = [Watcher(t.kube, kind, t.ns) for kind in ("ConfigMap", "Secret")]
         for watcher in self.watchers:
             t.cleanup(watcher.stop)
-        self.ends = collections.Counter()
 
     def objects(self, release, version):
         return objects(release, version, self.extra)
@@ -229,15 +228,7 @@ class Sweep:
     def run(self, dense, step):
         total = self.measure()
         moments = points(total, dense, step=step)
-        with concurrent.futures.ThreadPoolExecutor(4) as pool:  # they mostly wait
-            runs = {moment: pool.submit(self.one, *moment) for moment in moments}
-            for (k, answered, after), run in runs.items():
-                try:
-                    self.ends[run.result()] += 1
-                except AssertionError as failure:
-                    raise AssertionError(f"{self.verb} killed at request {k} of {total}, "
-                                         f"{'after' if answered else 'before'} it was done, then {after}: "
-                                         f"{failure}") from failure
+        self.ends = collections.Counter(at_all(moments, self.one, f"{self.verb} killed at request {{}} of {total}"))
         self.t.note(f"{self.verb} killed at {len(moments)} points of {total} requests: "
                     + ", ".join(f"{count} {end}" for end, count in sorted(self.ends.items())))
 
@@ -371,16 +362,22 @@ class TestsSweep:
         else:
             moments = [(k, answered, ("test", "uninstall")[i % 2])
                        for i, (k, answered, _) in enumerate(points(total, False, step=step))]
-        with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            runs = {moment: pool.submit(self.one, *moment) for moment in moments}
-            for (k, answered, after), run in runs.items():
-                try:
-                    run.result()
-                except AssertionError as failure:
-                    raise AssertionError(f"test killed at request {k} of {total}, "
-                                         f"{'after' if answered else 'before'} it was done, then {after}: "
-                                         f"{failure}") from failure
+        at_all(moments, self.one, f"test killed at request {{}} of {total}")
         t.note(f"test killed at {len(moments)} points of {total} requests")
+
+
+def at_all(moments, one, words):
+    """How each moment ended. All are tried; those that went wrong are told together, each with its place."""
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:  # they mostly wait
+        runs = {moment: pool.submit(one, *moment) for moment in moments}
+    wrong = []
+    for (k, answered, after), run in runs.items():
+        failure = run.exception()
+        if failure:
+            told = failure if isinstance(failure, AssertionError) else repr(failure)
+            wrong.append(f"{words.format(k)}, {'after' if answered else 'before'} it was done, then {after}: {told}")
+    check(not wrong, f"{len(wrong)} of {len(moments)} moments went wrong:\n", "\n".join(wrong[:8]))
+    return [run.result() for run in runs.values()]
 
 
 def points(total, dense, *, step):
