@@ -3,6 +3,7 @@
 #include "action/record_head.h"
 #include "action/recorded_options.h"
 #include "apply/announce.h"
+#include "apply/remove.h"
 #include "apply/wait.h"
 #include "base/text.h"
 #include "release/history.h"
@@ -113,6 +114,7 @@ apply::Execution Deployment::write() {
   apply::ExecuteOptions execute_options;
   execute_options.force_conflicts = look_.options.force_conflicts;
   execute_options.edge_timeout = look_.options.timeout;
+  execute_options.urgent = look_.options.wait;
   execute_options.may_write = [this]() -> Status {
     if (take_over_) MIST_TRY_VOID(take_over_->check());
     return lock_->check();

@@ -45,15 +45,15 @@ Result<Finding> half_uninstalled(const ReleaseState& state, bool undo) {
   return Finding{Recovered::Undone, found};
 }
 
-// Who takes objects over locks the release that has them, and changes nothing else of it. Who writes found the
-// holder silent; a dry run has not waited for that.
+// Who takes objects over locks the release that has them, and changes nothing else of it. Who writes found
+// the holder silent; a dry run has not waited for that.
 Finding left_lock(const ReleaseState& state) {
   const auto& lock = state.anchor->lock;
   if (!lock || !state.deployed) return {};
   return {Recovered::Settled,
-          fmt::format("{}, who has been running \"{}\" since {}, {}", lock->holder, lock->operation, lock->acquired,
-                      state.silent_version.empty() ? "holds its lock; who is dead loses it"
-                                                   : "died with its lock")};
+          fmt::format(
+              "{}, who has been running \"{}\" since {}, {}", lock->holder, lock->operation, lock->acquired,
+              state.silent_version.empty() ? "holds its lock; who is dead loses it" : "died with its lock")};
 }
 
 Result<Finding> find_unfinished(const ReleaseState& state, bool undo) {

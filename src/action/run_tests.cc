@@ -6,9 +6,9 @@
 #include <set>
 
 #include "action/deploy.h"
-#include "apply/execute.h"
 #include "apply/observe.h"
 #include "apply/pod_logs.h"
+#include "apply/remove.h"
 #include "apply/root_cause.h"
 #include "apply/test_objects.h"
 #include "apply/wait.h"

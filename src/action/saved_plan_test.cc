@@ -26,7 +26,7 @@ constexpr std::string_view kTwoNew =
 class SavedPlanTest : public ::testing::Test {
  protected:
   Environment environment() { return {cluster, clock, random, events, "tester"}; }
-  Render rendering(std::vector<std::string_view> documents) {
+  Render rendering(const std::vector<std::string_view>& documents) {
     std::string text;
     for (const std::string_view document : documents) text += fmt::format("{}\n---\n", document);
     return [this, text](const ReleaseState&) -> Result<RenderedRelease> {
@@ -36,12 +36,12 @@ class SavedPlanTest : public ::testing::Test {
           {"test:1", "test", "1", "sha256:1"}, encoding::Value::object(), std::move(objects)};
     };
   }
-  void install(std::vector<std::string_view> documents) {
+  void install(const std::vector<std::string_view>& documents) {
     const auto done = deploy(environment(), id, install_intent(rendering(documents)), {}, Context());
     ASSERT_TRUE(done.ok()) << done.error().to_line();
   }
   // Through the text of a file.
-  SavedPlan planned(std::vector<std::string_view> documents, DeployOptions options = {}) {
+  SavedPlan planned(const std::vector<std::string_view>& documents, const DeployOptions& options = {}) {
     const auto seen = look(environment(), id, preview_intent(rendering(documents)), options, Context());
     EXPECT_TRUE(seen.ok()) << seen.error().to_line();
     const auto saved = save_plan(environment(), *seen);

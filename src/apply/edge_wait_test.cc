@@ -6,8 +6,7 @@
 #include <future>
 
 #include "apply/execute.h"
-#include "encoding/yaml.h"
-#include "testing/fake_cluster.h"
+#include "testing/plan_of.h"
 
 namespace mist::apply {
 namespace {
@@ -31,20 +30,7 @@ constexpr std::string_view kDatabaseAndJob = R"(
 
 class EdgeWaitTest : public ::testing::Test {
  protected:
-  Plan plan(std::string_view yaml) {
-    std::vector<release::RenderedObject> objects;
-    auto documents = encoding::parse_yaml_documents(yaml);
-    EXPECT_TRUE(documents.ok());
-    for (Value& document : *documents)
-      objects.push_back({*apimachinery::Object::from_value(std::move(document)), "all.yaml", 1});
-    auto desired = prepare(std::move(objects), kId, cluster, Context());
-    EXPECT_TRUE(desired.ok()) << desired.error().to_line();
-    auto live = observe(cluster, kId, *desired, {}, Context());
-    EXPECT_TRUE(live.ok());
-    auto made = make_plan(kId, *std::move(desired), {}, *live, 0, {});
-    EXPECT_TRUE(made.ok()) << made.error().to_line();
-    return *std::move(made);
-  }
+  Plan plan(std::string_view yaml) { return testing::plan_of(cluster, kId, yaml); }
   // In the background, because it waits; the cluster's controllers are this test.
   std::future<Execution> start(const Plan& made, const ExecuteOptions& options = {},
                                const Context& context = {}) {

@@ -1,7 +1,6 @@
 #include "apply/execute.h"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -9,8 +8,12 @@
 #include "apply/hooks.h"
 #include "apply/order.h"
 #include "apply/pod_logs.h"
+#include "apply/pod_template.h"
+#include "apply/remove.h"
 #include "apply/run_graph.h"
+#include "apply/run_report.h"
 #include "apply/wait.h"
+#include "apply/waiting_rules.h"
 #include "base/text.h"
 
 namespace mist::apply {
@@ -20,7 +23,6 @@ using release::InventoryItem;
 
 namespace {
 
-constexpr auto kGoneLimit = std::chrono::minutes(5);
 constexpr auto kLogLimit = std::chrono::seconds(30);  // of reading what a hook printed
 
 std::string_view progress_word(ActionKind kind) {
@@ -335,208 +337,29 @@ class Writer {
   std::vector<char> deleted_;
 };
 
-// ": Deployment shop/web comes after Deployment shop/db, …"; empty when nothing was blocked by a failure.
-std::string what_was_blocked(const GraphRun& run, const graph::SequenceGraph& order, std::size_t objects,
-                             const graph::NameOf& name_of) {
-  constexpr std::size_t kShown = 5;
-  std::vector<std::string> blocked;
-  for (const auto& [node, path] : run.blocked) {
-    if (node >= objects) continue;
-    if (blocked.size() == kShown) {
-      blocked.emplace_back("…");
-      break;
-    }
-    blocked.push_back(
-        fmt::format("{} comes after {}", name_of(node), name_of(order.edges()[path.back()].before)));
-  }
-  return blocked.empty() ? "" : ": " + join(blocked, ", ");
+// About how long it takes until an object is what those behind it, or somebody who waits for the release,
+// want it to be; in requests. A Job runs to its end, Pods must start, a controller has to look at the rest.
+constexpr std::size_t kRequest = 1, kController = 5, kPods = 50, kJob = 200;
+
+std::size_t cost_of(const apimachinery::Object& object, bool awaited) {
+  if (!awaited || !is_worth_waiting(object.value())) return kRequest;
+  if (object.gvk().group_kind() == GroupKind{"batch", "Job"}) return kJob;
+  return pod_template(object) != nullptr ? kPods : kController;
 }
 
-// What a run that was stopped did and what it did not, by name as far as there is room.
-std::vector<std::string> what_is_done(const GraphRun& run, std::size_t objects, std::string_view done_word,
-                                      const graph::NameOf& name_of) {
-  constexpr std::size_t kShown = 10;
-  std::size_t done = 0, open = 0;
-  std::string names;
-  for (Node node = 0; node < objects; ++node) {
-    done += run.results[node] == NodeResult::Done;
-    if (run.results[node] != NodeResult::NotStarted) continue;
-    if (++open <= kShown) names += (names.empty() ? "" : ", ") + name_of(node);
+std::vector<std::size_t> costs_of(const Plan& plan, const RunOrder& order, bool urgent) {
+  std::vector<std::size_t> costs(order.graph.size(), 0);
+  const auto object = [&](Node node) -> const apimachinery::Object& {
+    return plan.desired[plan.writes[node].desired].rendered.object;
+  };
+  for (Node node = 0; node < plan.writes.size(); ++node) costs[node] = cost_of(object(node), urgent);
+  for (std::size_t i = 0; i < order.waits.size(); ++i) {
+    const std::optional<std::size_t>& source = order.waits[i].write;
+    costs[order.first_wait + i] =
+        source ? std::max(kController, cost_of(object(*source), true)) : kController;
   }
-  if (open > kShown) names += fmt::format(" and {} more", open - kShown);
-  std::vector<std::string> lines{fmt::format("{} of {} {}", done, plural(objects, "object"), done_word)};
-  if (open > 0) lines.push_back(fmt::format("not begun: {}", names));
-  return lines;
+  return costs;
 }
-
-// The first failure with what else failed and how much did not happen. Requests that were cut off because
-// somebody stopped the whole are no failures of their own.
-std::optional<Error> summary(const GraphRun& run, const graph::SequenceGraph& order, std::size_t objects,
-                             const graph::NameOf& name_of, std::string_view done_word,
-                             const Context& context) {
-  constexpr std::size_t kShown = 5;
-  std::vector<const Error*> failures;
-  std::size_t cut_off = 0, open = 0;
-  for (const auto& [node, failure] : run.failures) {
-    if (failure.kind == ErrorKind::Cancelled)
-      cut_off += node < objects ? 1 : 0;  // a wait leaves nothing behind
-    else
-      failures.push_back(&failure);
-  }
-  for (Node node = 0; node < objects; ++node) open += run.results[node] == NodeResult::NotStarted;
-  if (failures.empty() && cut_off == 0 && open == 0) return std::nullopt;
-  Error result;
-  if (!failures.empty())
-    result = *failures.front();
-  else
-    result = context.check().ok() ? error(ErrorKind::Cancelled, "stopped") : context.check().error();
-  for (std::size_t i = 1; i < failures.size() && i < kShown; ++i)
-    result.frames.push_back(fmt::format("also failed: {}", failures[i]->to_line()));
-  if (failures.size() > kShown)
-    result.frames.push_back(fmt::format("{} failed too", plural(failures.size() - kShown, "more object")));
-  if (cut_off > 0)
-    result.frames.push_back(
-        fmt::format("{} cut off: what became of {} is unknown",
-                    cut_off == 1 ? "1 request was" : fmt::format("{} requests were", cut_off),
-                    cut_off == 1 ? "it" : "them"));
-  if (failures.empty()) {
-    for (std::string& line : what_is_done(run, objects, done_word, name_of))
-      result.frames.push_back(std::move(line));
-    return result;
-  }
-  if (open > 0)
-    result.frames.push_back(fmt::format("{} {} not begun{}", plural(open, "object"),
-                                        open == 1 ? "was" : "were",
-                                        what_was_blocked(run, order, objects, name_of)));
-  return result;
-}
-
-Outcome outcome(NodeResult result) {
-  switch (result) {
-    case NodeResult::NotStarted:
-      return Outcome::NotStarted;
-    case NodeResult::Done:
-      return Outcome::Done;
-    case NodeResult::Failed:
-      return Outcome::Failed;
-  }
-  return Outcome::Failed;
-}
-
-std::vector<Outcome> outcomes(const GraphRun& run, std::size_t objects) {
-  std::vector<Outcome> result;
-  result.reserve(objects);
-  for (std::size_t i = 0; i < objects; ++i) result.push_back(outcome(run.results[i]));
-  return result;
-}
-
-class Remover {
- public:
-  Remover(kube::Client& client, const std::vector<Removal>& removals, const graph::SequenceGraph& order,
-          std::string part_of, bool wait, EventSink& events, const Context& context,
-          const std::function<Status()>& may_write)
-      : client_(client),
-        removals_(removals),
-        order_(order),
-        part_of_(std::move(part_of)),
-        wait_(wait),
-        events_(events),
-        context_(context),
-        may_write_(may_write) {}
-
-  Status remove(Node node) {
-    if (node >= removals_.size()) return {};  // a barrier
-    const Removal& removal = removals_[node];
-    Status removed = remove(removal, wait_ || !order_.edges_out(node).empty());
-    if (!removed) {
-      events_.object({removal.key.display(), "failed", removed.error().message});
-      return std::move(removed).error().with_frame(fmt::format("while deleting {}", removal.key.display()));
-    }
-    return {};
-  }
-
- private:
-  Status remove(const Removal& removal, bool until_gone) {
-    const InventoryItem item{.key = removal.key, .version = removal.version, .uid = removal.uid};
-    MIST_TRY(const std::optional<kube::ResourceInfo> resource, resource_of(client_, item, context_));
-    if (!resource) return gone(removal);  // its kind is gone, and it with it
-    const kube::ObjectRef ref{*resource, removal.key.ns, removal.key.name};
-    std::string uid = removal.uid;
-    if (uid.empty()) {
-      // Planned to be created by a run that died: ours if it carries our mark.
-      auto there = client_.get(ref, context_);
-      if (!there.ok())
-        return there.error().kind == ErrorKind::NotFound ? gone(removal) : Status(std::move(there).error());
-      if (there->string_at({"metadata", "labels", release::kPartOfLabel}) != part_of_) return gone(removal);
-      uid = there->string_at({"metadata", "uid"});
-    }
-    kube::DeleteOptions options;
-    options.uid = uid;
-    if (may_write_) MIST_TRY_VOID(may_write_());
-    auto deleted = client_.remove(ref, options, context_);
-    if (!deleted.ok()) {
-      if (deleted.error().kind == ErrorKind::NotFound) return gone(removal);
-      // Another uid under that name: ours is gone, and this one isn't ours to delete.
-      if (deleted.error().kind == ErrorKind::Conflict) return gone(removal);
-      return std::move(deleted).error();
-    }
-    const Value* stamp = deleted->at_path({"metadata", "deletionTimestamp"});
-    const bool terminating = stamp != nullptr && !stamp->is_null() && deleted->string_at("kind") != "Status";
-    if (!terminating) return gone(removal);
-    events_.object({removal.key.display(), "deleting", {}});
-    if (!until_gone) return {};
-    MIST_TRY_VOID(
-        wait_for(
-            client_, ref,
-            [&](const Value* live) { return live == nullptr || live->string_at({"metadata", "uid"}) != uid; },
-            context_.with_timeout(kGoneLimit))
-            .in(fmt::format("while waiting until {} is gone", removal.key.display())));
-    return gone(removal);
-  }
-
-  Status gone(const Removal& removal) {
-    events_.object({removal.key.display(), "deleted", {}});
-    return {};
-  }
-
-  kube::Client& client_;
-  const std::vector<Removal>& removals_;
-  const graph::SequenceGraph& order_;
-  const std::string part_of_;
-  const bool wait_;
-  EventSink& events_;
-  const Context& context_;
-  const std::function<Status()>& may_write_;
-};
-
-// The order of what is known of the objects; those of which only the key is known still follow namespaces.
-Result<graph::SequenceGraph> order_of(const std::vector<Removal>& removals) {
-  std::vector<apimachinery::Object> placeholders;
-  placeholders.reserve(removals.size());
-  std::vector<const apimachinery::Object*> objects;
-  for (const Removal& removal : removals) {
-    if (removal.object != nullptr) {
-      objects.push_back(removal.object);
-      continue;
-    }
-    const std::string api_version = removal.key.group_kind.group.empty()
-                                        ? removal.version
-                                        : removal.key.group_kind.group + "/" + removal.version;
-    Value metadata = Value::object({{"name", removal.key.name}});
-    if (!removal.key.ns.empty()) metadata.set("namespace", removal.key.ns);
-    MIST_TRY(auto object,
-             apimachinery::Object::from_value(Value::object({{"apiVersion", api_version},
-                                                             {"kind", removal.key.group_kind.kind},
-                                                             {"metadata", std::move(metadata)}})));
-    placeholders.push_back(std::move(object));
-    objects.push_back(&placeholders.back());
-  }
-  return removal_order(objects);
-}
-
-}  // namespace
-
-namespace {
 
 // A hook failed: what its policy and those of the hooks before it say of that. What can't be deleted now is
 // the release's still.
@@ -564,23 +387,24 @@ Execution execute_writes(kube::Client& client, const Plan& plan, const ExecuteOp
   Writer writer(client, plan, options, events, context);
   const RunOrder order = run_order(plan);
   EdgeWaiter waiter(client, plan, order.waits, {.limit = options.edge_timeout}, events, context);
-  const NodeWork work{.work = [&](Node node) { return writer.write(node); },
-                      .waits = [&](Node node) { return order.is_wait(node); },
-                      .begin =
-                          [&](Node node, NodeDone done) {
-                            const EdgeWait& wait = order.waits[node - order.first_wait];
-                            waiter.begin(node - order.first_wait,
-                                         wait.write ? writer.version(*wait.write) : std::string(),
-                                         [&client, &writer, &wait, done = std::move(done)](Status status) {
-                                           if (wait.predicate == EdgePredicate::Done && wait.write)
-                                             writer.show_logs(*wait.write, status);
-                                           client.invalidate_discovery();  // new kinds may be served now
-                                           done(std::move(status));
-                                         });
-                          }};
+  NodeWork work{.costs = costs_of(plan, order, options.urgent),
+                .work = [&](Node node) { return writer.write(node); },
+                .waits = [&](Node node) { return order.is_wait(node); },
+                .begin =
+                    [&](Node node, NodeDone done) {
+                      const EdgeWait& wait = order.waits[node - order.first_wait];
+                      waiter.begin(node - order.first_wait,
+                                   wait.write ? writer.version(*wait.write) : std::string(),
+                                   [&client, &writer, &wait, done = std::move(done)](Status status) {
+                                     if (wait.predicate == EdgePredicate::Done && wait.write)
+                                       writer.show_logs(*wait.write, status);
+                                     client.invalidate_discovery();  // new kinds may be served now
+                                     done(std::move(status));
+                                   });
+                    }};
   const GraphRun run = run_graph(order.graph, options.parallel, work, context);
   Execution execution;
-  execution.writes = outcomes(run, plan.writes.size());
+  execution.writes = outcomes_of(run, plan.writes.size());
   delete_after_failure(plan, order, run, writer, events);
   execution.deleted = writer.take_deleted();
   execution.uids = writer.take_uids();
@@ -590,29 +414,8 @@ Execution execute_writes(kube::Client& client, const Plan& plan, const ExecuteOp
     if (node < plan.writes.size()) return plan.writes[node].key.display();
     return order.is_wait(node) ? waiter.source_name(node - order.first_wait) : "everything else";
   };
-  execution.failure = summary(run, order.graph, plan.writes.size(), name_of, "are written", context);
+  execution.failure = failure_of(run, order.graph, plan.writes.size(), name_of, "are written", context);
   return execution;
-}
-
-RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>& removals,
-                               const std::string& part_of, bool wait, EventSink& events,
-                               const Context& context, const std::function<Status()>& may_write) {
-  RemovalReport report;
-  auto order = order_of(removals);
-  if (!order.ok()) {
-    report.outcomes.assign(removals.size(), Outcome::NotStarted);
-    report.failure = std::move(order).error();
-    return report;
-  }
-  Remover remover(client, removals, *order, part_of, wait, events, context, may_write);
-  const GraphRun run =
-      run_graph(*order, ExecuteOptions{}.parallel, [&](Node node) { return remover.remove(node); }, context);
-  report.outcomes = outcomes(run, removals.size());
-  const auto name_of = [&](Node node) {
-    return node < removals.size() ? removals[node].key.display() : "everything else";
-  };
-  report.failure = summary(run, *order, removals.size(), name_of, "are deleted", context);
-  return report;
 }
 
 std::vector<InventoryItem> inventory_after(const Plan& plan, const Execution& execution) {

@@ -1,7 +1,7 @@
 #pragma once
-// Does what a Plan says: writes along the Sequence graph, as parallel as it allows, then removals in reverse
-// order. Every request is guarded (a planned create can't overwrite, an update and a delete carry the uid),
-// and repeating a request whose outcome is unknown is harmless. Blocking; one call owns its Execution.
+// Writes what a Plan says along the Sequence graph, as parallel as it allows; remove.h does its removals.
+// Every request is guarded (a planned create can't overwrite, an update carries the uid), and repeating a
+// request whose outcome is unknown is harmless. Blocking; one call owns its Execution.
 
 #include <functional>
 #include <map>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apply/plan.h"
+#include "apply/run_report.h"
 #include "base/context.h"
 #include "base/event.h"
 #include "kube/client.h"
@@ -18,22 +19,15 @@ namespace mist::apply {
 struct Execution;
 
 struct ExecuteOptions {
-  /// As many as one HTTP/2 connection takes with room to spare; more wait at the server, fewer wait for a far
-  /// one.
-  std::size_t parallel = 64;
+  std::size_t parallel = kMostAtOnce;
   bool force_conflicts = false;
   std::string field_manager = "mistctl";
   Duration edge_timeout = std::chrono::minutes(5);  ///< of each wait that an edge asks for (edge_wait.h)
   std::function<Status()> may_write = {};           ///< asked before each write, by any thread; empty: always
+  bool urgent = false;  ///< somebody waits until all is ready: what takes long to become so begins first
   /// Called once all ordinary objects are written, before the hooks that come after them; not if there are
   /// none. It is given where late kinds were sent. Its failure keeps them from running.
   std::function<Status(const Execution&)> before_last_hooks = {};
-};
-
-enum class Outcome : std::uint8_t {
-  NotStarted,  ///< blocked by a failure, or stopped
-  Done,
-  Failed,  ///< refused by the server, or of unknown outcome
 };
 
 struct Execution {
@@ -52,25 +46,6 @@ struct Execution {
 /// Writes, without the removals.
 Execution execute_writes(kube::Client& client, const Plan& plan, const ExecuteOptions& options,
                          EventSink& events, const Context& context);
-
-/// One thing to delete.
-struct Removal {
-  ObjectKey key;
-  std::string version;                           ///< API version it was written with
-  std::string uid;                               ///< empty: whatever is live and carries `part_of`
-  const apimachinery::Object* object = nullptr;  ///< as it was rendered, for the order; may be null
-};
-
-struct RemovalReport {
-  std::vector<Outcome> outcomes;  ///< beside the removals; Done: gone, or being deleted by the server
-  std::optional<Error> failure;
-};
-
-/// Deletes dependents first: what something else in the set was ordered after stays until that is gone.
-/// `wait`: also until the last ones are gone. `may_write`: as in ExecuteOptions.
-RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>& removals,
-                               const std::string& part_of, bool wait, EventSink& events,
-                               const Context& context, const std::function<Status()>& may_write = {});
 
 /// The inventory after this execution of the plan: done objects with their uids and, of late kinds, the
 /// namespaces they turned out to need; failed creates with the uid that is known or none; deleted objects

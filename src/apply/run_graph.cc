@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <deque>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "graph/schedule.h"
@@ -21,6 +21,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
  public:
   Runner(const graph::SequenceGraph& graph, const NodeWork& work, const Context& context)
       : work_(work), context_(context), schedule_(graph) {
+    ahead_ = graph.ahead(work.costs.empty() ? std::vector<std::size_t>(graph.size(), 1) : work.costs);
     run_.results.assign(graph.size(), NodeResult::NotStarted);
     refill();
   }
@@ -37,8 +38,8 @@ class Runner : public std::enable_shared_from_this<Runner> {
         }
         continue;
       }
-      const Node node = queue_.front();
-      queue_.pop_front();
+      const Node node = queue_.begin()->second;
+      queue_.erase(queue_.begin());
       ++running_;
       lock.unlock();
       if (work_.waits && work_.waits(node)) {
@@ -65,7 +66,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
 
  private:
   void refill() {
-    for (const Node node : schedule_.take_ready()) queue_.push_back(node);
+    for (const Node node : schedule_.take_ready()) queue_.emplace(ahead_[node], node);
   }
 
   // Under the lock.
@@ -92,7 +93,14 @@ class Runner : public std::enable_shared_from_this<Runner> {
   std::condition_variable wake_;
   graph::Schedule schedule_;  // guarded by mutex_, like all below
   GraphRun run_;
-  std::deque<Node> queue_;
+  std::vector<std::size_t> ahead_;
+  // What is free, by what is ahead of it: the most first, then by number.
+  struct Urgent {
+    bool operator()(const std::pair<std::size_t, Node>& a, const std::pair<std::size_t, Node>& b) const {
+      return a.first != b.first ? a.first > b.first : a.second < b.second;
+    }
+  };
+  std::set<std::pair<std::size_t, Node>, Urgent> queue_;
   std::size_t running_ = 0;
 };
 

@@ -9,6 +9,10 @@
 
 namespace mist::apply {
 
+/// As many requests as one HTTP/2 connection takes with room to spare; more wait at the server, fewer wait
+/// for a far one.
+inline constexpr std::size_t kMostAtOnce = 64;
+
 /// What became of each node.
 enum class NodeResult : std::uint8_t { NotStarted, Done, Failed };
 
@@ -23,6 +27,9 @@ struct GraphRun {
 using NodeDone = std::function<void(Status)>;
 
 struct NodeWork {
+  /// Of each node about what it takes, in any unit. Nodes that are free begin by what is ahead of them,
+  /// theirs included: the longest way first. Empty: each the same.
+  std::vector<std::size_t> costs = {};
   /// Does a node on a worker thread.
   std::function<Status(graph::Node)> work;
   /// True for nodes that only wait for something: they are begun instead of worked on, and hold no worker.

@@ -239,6 +239,17 @@ std::vector<std::size_t> SequenceGraph::steps() const {
   return result;
 }
 
+std::vector<std::size_t> SequenceGraph::ahead(const std::vector<std::size_t>& costs) const {
+  std::vector<std::size_t> result(size(), 0);
+  const std::vector<Node> order = order_of_free_nodes();
+  for (auto node = order.rbegin(); node != order.rend(); ++node) {
+    for (const std::size_t edge : out_[*node])
+      result[*node] = std::max(result[*node], result[edges_[edge].after]);
+    result[*node] += costs[*node];
+  }
+  return result;
+}
+
 std::vector<bool> SequenceGraph::implied() const {
   std::vector<bool> result(edges_.size(), false);
   const std::vector<Node> order = order_of_free_nodes();

@@ -74,6 +74,11 @@ class SequenceGraph {
   /// graph without circles; a defect otherwise.
   std::vector<std::size_t> steps() const;
 
+  /// For each node what is ahead of it: the sum of `costs`, one for each node, along the dearest path that
+  /// begins there, its own included. 0 for nodes that no order reaches, because they are part of a circle or
+  /// behind one.
+  std::vector<std::size_t> ahead(const std::vector<std::size_t>& costs) const;
+
   /// For each edge: does a longer path say the same, so that the order would be the same without it? Labels
   /// are not looked at. Of a graph without circles; a defect otherwise.
   std::vector<bool> implied() const;

@@ -98,6 +98,7 @@ TEST(SequenceGraph, AnEdgeIsImpliedWhenALongerPathSaysTheSame) {
   graph.add({0, 2, 0, ""});
   EXPECT_EQ(graph.implied(), (std::vector<bool>{false, false, true}));
   EXPECT_EQ(graph.steps(), (std::vector<std::size_t>{0, 1, 2}));
+  EXPECT_EQ(graph.ahead({1, 10, 100}), (std::vector<std::size_t>{111, 110, 100}));
 }
 
 TEST(SequenceGraph, SurvivesDeepAndWideGraphs) {
@@ -239,6 +240,15 @@ TEST(SequenceProperties, StepsAreLongestPathsAndImpliedEdgesCanBeLeftOut) {
       for (const std::size_t edge : graph.edges_in(node))
         expected = std::max(expected, steps[graph.edges()[edge].before] + 1);
       RC_ASSERT(steps[node] == expected);
+    }
+    std::vector<std::size_t> costs(graph.size());
+    for (std::size_t& cost : costs) cost = draw(0, 10);
+    const std::vector<std::size_t> ahead = graph.ahead(costs);
+    for (Node node = 0; node < graph.size(); ++node) {
+      std::size_t most = 0;
+      for (const std::size_t edge : graph.edges_out(node))
+        most = std::max(most, ahead[graph.edges()[edge].after]);
+      RC_ASSERT(ahead[node] == costs[node] + most);
     }
     const std::vector<bool> implied = graph.implied();
     const auto reach = naive_reach(graph.size(), graph.edges());

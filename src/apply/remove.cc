@@ -1,0 +1,141 @@
+#include "apply/remove.h"
+
+#include "apply/observe.h"
+#include "apply/order.h"
+#include "apply/wait.h"
+
+namespace mist::apply {
+
+using graph::Node;
+using release::InventoryItem;
+
+namespace {
+
+class Remover {
+ public:
+  Remover(kube::Client& client, const std::vector<Removal>& removals, const graph::SequenceGraph& order,
+          std::string part_of, bool wait, EventSink& events, const Context& context,
+          const std::function<Status()>& may_write)
+      : client_(client),
+        removals_(removals),
+        order_(order),
+        part_of_(std::move(part_of)),
+        wait_(wait),
+        events_(events),
+        context_(context),
+        may_write_(may_write) {}
+
+  Status remove(Node node) {
+    if (node >= removals_.size()) return {};  // a barrier
+    const Removal& removal = removals_[node];
+    Status removed = remove(removal, wait_ || !order_.edges_out(node).empty());
+    if (!removed) {
+      events_.object({removal.key.display(), "failed", removed.error().message});
+      return std::move(removed).error().with_frame(fmt::format("while deleting {}", removal.key.display()));
+    }
+    return {};
+  }
+
+ private:
+  Status remove(const Removal& removal, bool until_gone) {
+    const InventoryItem item{.key = removal.key, .version = removal.version, .uid = removal.uid};
+    MIST_TRY(const std::optional<kube::ResourceInfo> resource, resource_of(client_, item, context_));
+    if (!resource) return gone(removal);  // its kind is gone, and it with it
+    const kube::ObjectRef ref{*resource, removal.key.ns, removal.key.name};
+    std::string uid = removal.uid;
+    if (uid.empty()) {
+      // Planned to be created by a run that died: ours if it carries our mark.
+      auto there = client_.get(ref, context_);
+      if (!there.ok())
+        return there.error().kind == ErrorKind::NotFound ? gone(removal) : Status(std::move(there).error());
+      if (there->string_at({"metadata", "labels", release::kPartOfLabel}) != part_of_) return gone(removal);
+      uid = there->string_at({"metadata", "uid"});
+    }
+    kube::DeleteOptions options;
+    options.uid = uid;
+    if (may_write_) MIST_TRY_VOID(may_write_());
+    auto deleted = client_.remove(ref, options, context_);
+    if (!deleted.ok()) {
+      if (deleted.error().kind == ErrorKind::NotFound) return gone(removal);
+      // Another uid under that name: ours is gone, and this one isn't ours to delete.
+      if (deleted.error().kind == ErrorKind::Conflict) return gone(removal);
+      return std::move(deleted).error();
+    }
+    const Value* stamp = deleted->at_path({"metadata", "deletionTimestamp"});
+    const bool terminating = stamp != nullptr && !stamp->is_null() && deleted->string_at("kind") != "Status";
+    if (!terminating) return gone(removal);
+    events_.object({removal.key.display(), "deleting", {}});
+    if (!until_gone) return {};
+    MIST_TRY_VOID(
+        wait_for(
+            client_, ref,
+            [&](const Value* live) { return live == nullptr || live->string_at({"metadata", "uid"}) != uid; },
+            context_.with_timeout(kGoneLimit))
+            .in(fmt::format("while waiting until {} is gone", removal.key.display())));
+    return gone(removal);
+  }
+
+  Status gone(const Removal& removal) {
+    events_.object({removal.key.display(), "deleted", {}});
+    return {};
+  }
+
+  kube::Client& client_;
+  const std::vector<Removal>& removals_;
+  const graph::SequenceGraph& order_;
+  const std::string part_of_;
+  const bool wait_;
+  EventSink& events_;
+  const Context& context_;
+  const std::function<Status()>& may_write_;
+};
+
+// The order of what is known of the objects; those of which only the key is known still follow namespaces.
+Result<graph::SequenceGraph> order_of(const std::vector<Removal>& removals) {
+  std::vector<apimachinery::Object> placeholders;
+  placeholders.reserve(removals.size());
+  std::vector<const apimachinery::Object*> objects;
+  for (const Removal& removal : removals) {
+    if (removal.object != nullptr) {
+      objects.push_back(removal.object);
+      continue;
+    }
+    const std::string api_version = removal.key.group_kind.group.empty()
+                                        ? removal.version
+                                        : removal.key.group_kind.group + "/" + removal.version;
+    Value metadata = Value::object({{"name", removal.key.name}});
+    if (!removal.key.ns.empty()) metadata.set("namespace", removal.key.ns);
+    MIST_TRY(auto object,
+             apimachinery::Object::from_value(Value::object({{"apiVersion", api_version},
+                                                             {"kind", removal.key.group_kind.kind},
+                                                             {"metadata", std::move(metadata)}})));
+    placeholders.push_back(std::move(object));
+    objects.push_back(&placeholders.back());
+  }
+  return removal_order(objects);
+}
+
+}  // namespace
+
+RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>& removals,
+                               const std::string& part_of, bool wait, EventSink& events,
+                               const Context& context, const std::function<Status()>& may_write) {
+  RemovalReport report;
+  auto order = order_of(removals);
+  if (!order.ok()) {
+    report.outcomes.assign(removals.size(), Outcome::NotStarted);
+    report.failure = std::move(order).error();
+    return report;
+  }
+  Remover remover(client, removals, *order, part_of, wait, events, context, may_write);
+  const GraphRun run =
+      run_graph(*order, kMostAtOnce, [&](Node node) { return remover.remove(node); }, context);
+  report.outcomes = outcomes_of(run, removals.size());
+  const auto name_of = [&](Node node) {
+    return node < removals.size() ? removals[node].key.display() : "everything else";
+  };
+  report.failure = failure_of(run, *order, removals.size(), name_of, "are deleted", context);
+  return report;
+}
+
+}  // namespace mist::apply

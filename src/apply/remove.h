@@ -1,0 +1,40 @@
+#pragma once
+// Deletes along the reversed Sequence graph, as parallel as it allows. Every request carries the uid, and
+// repeating one whose outcome is unknown is harmless. Blocking; any thread.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apply/desired.h"
+#include "apply/run_report.h"
+#include "base/context.h"
+#include "base/event.h"
+#include "kube/client.h"
+
+namespace mist::apply {
+
+/// How long something that is being deleted may take to go.
+inline constexpr auto kGoneLimit = std::chrono::minutes(5);
+
+/// One thing to delete.
+struct Removal {
+  ObjectKey key;
+  std::string version;                           ///< API version it was written with
+  std::string uid;                               ///< empty: whatever is live and carries `part_of`
+  const apimachinery::Object* object = nullptr;  ///< as it was rendered, for the order; may be null
+};
+
+struct RemovalReport {
+  std::vector<Outcome> outcomes;  ///< beside the removals; Done: gone, or being deleted by the server
+  std::optional<Error> failure;
+};
+
+/// Deletes dependents first: what something else in the set was ordered after stays until that is gone.
+/// `wait`: also until the last ones are gone. `may_write`: as in ExecuteOptions.
+RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>& removals,
+                               const std::string& part_of, bool wait, EventSink& events,
+                               const Context& context, const std::function<Status()>& may_write = {});
+
+}  // namespace mist::apply

@@ -1,0 +1,30 @@
+#pragma once
+// What a run of the Sequence graph means for the objects that its first nodes are: what became of each, and
+// one error for all that went wrong. Pure; any thread.
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "apply/run_graph.h"
+#include "base/context.h"
+#include "base/result.h"
+
+namespace mist::apply {
+
+enum class Outcome : std::uint8_t {
+  NotStarted,  ///< blocked by a failure, or stopped
+  Done,
+  Failed,  ///< refused by the server, or of unknown outcome
+};
+
+/// Of nodes [0, objects).
+std::vector<Outcome> outcomes_of(const GraphRun& run, std::size_t objects);
+
+/// The first failure, with what else failed and how much did not happen; nullopt: all was done. Requests that
+/// were cut off because somebody stopped the whole are no failures of their own. `done_word`: "are written".
+std::optional<Error> failure_of(const GraphRun& run, const graph::SequenceGraph& order, std::size_t objects,
+                                const graph::NameOf& name_of, std::string_view done_word,
+                                const Context& context);
+
+}  // namespace mist::apply
