@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "apply/settle.h"
 #include "base/parallel.h"
 
 namespace mist::action {
@@ -14,12 +15,18 @@ Status dry_run_on_server(const Environment& environment, const apply::Plan& plan
         action.kind == apply::ActionKind::Create)
       new_namespaces.insert(action.key.name);
   }
+  const std::set<apimachinery::GroupKind> redefined = apply::redefined_kinds(plan);
   return parallel_for(plan.writes.size(), 16, [&](std::size_t i) -> Status {
     const apply::PlannedAction& action = plan.writes[i];
     if (action.kind == apply::ActionKind::Unchanged) return {};
     if (action.late || new_namespaces.contains(action.key.ns)) {
       environment.events.warn(fmt::format("{} was not checked by the server: its {} does not exist yet",
                                           action.key.display(), action.late ? "kind" : "namespace"));
+      return {};
+    }
+    if (redefined.contains(action.key.group_kind)) {
+      environment.events.warn(fmt::format("{} was not checked by the server: its definition changes with it",
+                                          action.key.display()));
       return {};
     }
     // In place it can't be done, and a dry run doesn't delete what is in the way.

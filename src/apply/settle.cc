@@ -45,7 +45,12 @@ class Settler {
  public:
   Settler(kube::Client& client, Plan& plan, const LiveState& live, const PlanRules& rules,
           const Context& context)
-      : client_(client), plan_(plan), live_(live), rules_(rules), context_(context) {}
+      : client_(client),
+        plan_(plan),
+        live_(live),
+        rules_(rules),
+        context_(context),
+        redefined_(redefined_kinds(plan)) {}
 
   Status settle(PlannedAction& action) const {
     const DesiredObject& desired = plan_.desired[action.desired];
@@ -104,6 +109,7 @@ class Settler {
                        fmt::format("it can't be changed in place ({})", first_line(failure.because)));
       return;
     }
+    if (redefined_.contains(action.key.group_kind)) return;
     action.kind = ActionKind::Conflict;
     action.cause = ConflictCause::Refused;
     action.reason = fmt::format("it is refused by the server ({})", first_line(failure.because));
@@ -132,9 +138,23 @@ class Settler {
   const LiveState& live_;
   const PlanRules& rules_;
   const Context& context_;
+  const std::set<GroupKind> redefined_;
 };
 
 }  // namespace
+
+std::set<GroupKind> redefined_kinds(const Plan& plan) {
+  std::set<GroupKind> kinds;
+  for (const PlannedAction& action : plan.writes) {
+    if (action.key.group_kind != GroupKind{"apiextensions.k8s.io", "CustomResourceDefinition"} ||
+        action.kind == ActionKind::Unchanged)
+      continue;
+    const Value& definition = plan.desired[action.desired].rendered.object.value();
+    kinds.insert({std::string(definition.string_at({"spec", "group"})),
+                  std::string(definition.string_at({"spec", "names", "kind"}))});
+  }
+  return kinds;
+}
 
 bool needs_the_server(const PlannedAction& action) {
   switch (action.kind) {

@@ -3,6 +3,8 @@
 // look immutable or belong to others, kinds whose rules only the server knows, differences that may be none.
 // A server-side dry run for each of those, none for the rest. Blocking; any thread.
 
+#include <set>
+
 #include "apply/plan.h"
 #include "base/context.h"
 #include "kube/client.h"
@@ -11,6 +13,10 @@ namespace mist::apply {
 
 /// Whether the outcome of this action is for the server to say.
 bool needs_the_server(const PlannedAction& action);
+
+/// The kinds whose definitions this plan changes: the server judges their objects by the definition that it
+/// has now, so that its refusal says nothing.
+std::set<GroupKind> redefined_kinds(const Plan& plan);
 
 /// Turns what the server would not do into Conflicts or Replaces, and what it would find equal into
 /// Unchanged. What the server can't say (a webhook without dry runs, no permission) stays as planned. Errors:
