@@ -23,8 +23,16 @@ Result<action::ReleaseState> offline_state(const Invocation& invocation, World& 
   return state;
 }
 
+std::vector<std::string> offline_api_versions(const Invocation& invocation) {
+  std::vector<std::string> versions;
+  for (const std::string& given : invocation.texts("api-versions")) {
+    for (const std::string_view each : split(given, ',')) versions.emplace_back(each);
+  }
+  return versions;
+}
+
 package::Capabilities offline_capabilities(const Invocation& invocation) {
-  return package::assumed_capabilities(invocation.text("kube-version"), invocation.texts("api-versions"));
+  return package::assumed_capabilities(invocation.text("kube-version"), offline_api_versions(invocation));
 }
 
 }  // namespace mist::cli

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "action/remote_bases.h"
+#include "base/text.h"
 #include "cli/places.h"
 #include "http/client.h"
 
@@ -36,12 +37,17 @@ constexpr std::array kSetFlags{SetFlag{"set", package::ValuesFlag::Set},
                                SetFlag{"set-json", package::ValuesFlag::SetJson},
                                SetFlag{"set-literal", package::ValuesFlag::SetLiteral}};
 
+// -f a.yaml,b.yaml is two files, as in Helm, unless a file is called so.
+std::vector<std::string> files_of(const std::string& value, World& world) {
+  if (value.find(',') == value.npos || world.files.exists(value)) return {value};
+  std::vector<std::string> paths;
+  for (const std::string_view each : split(value, ',')) paths.emplace_back(each);
+  return paths;
+}
+
+// Of all flags but -f.
 Result<package::ValuesInput> input_of(const Invocation::Given& given, World& world, bool& stdin_used) {
   using package::ValuesFlag;
-  if (given.flag->name == "values") {
-    MIST_TRY(std::string content, read_file(world, given.value, stdin_used));
-    return package::ValuesInput{ValuesFlag::File, given.value, std::move(content)};
-  }
   if (given.flag->name == "set-file") {
     const auto equals = given.value.find('=');
     if (equals == std::string::npos) return error(ErrorKind::Usage, "--set-file needs the form KEY=FILE");
@@ -110,6 +116,13 @@ Result<std::vector<package::ValuesInput>> read_values(const Invocation& invocati
   bool stdin_used = false;
   for (const Invocation::Given& given : invocation.given()) {
     if (!is_values_flag(*given.flag)) continue;
+    if (given.flag->name == kValuesFlagList[0].name) {
+      for (const std::string& path : files_of(given.value, world)) {
+        MIST_TRY(std::string content, read_file(world, path, stdin_used));
+        inputs.push_back({package::ValuesFlag::File, path, std::move(content)});
+      }
+      continue;
+    }
     MIST_TRY(package::ValuesInput input, input_of(given, world, stdin_used));
     inputs.push_back(std::move(input));
   }

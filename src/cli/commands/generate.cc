@@ -107,12 +107,11 @@ Value engine_options(const Invocation& invocation, std::string_view format) {
   if (invocation.enabled("skip-tests")) options.set("skipTests", true);
   if (invocation.enabled("is-upgrade")) options.set("isUpgrade", true);
   if (invocation.enabled(kSkipSchemaFlag.name)) options.set(package::kSkipSchemaOption, true);
-  const auto texts = [&](std::string_view flag, std::string_view option) {
-    const std::vector<std::string> given = invocation.texts(flag);
+  const auto texts = [&](std::string_view option, const std::vector<std::string>& given) {
     if (!given.empty()) options.set(option, Value(Value::Array(given.begin(), given.end())));
   };
-  texts("show-only", "showOnly");
-  texts("api-versions", "apiVersions");
+  texts("showOnly", invocation.texts("show-only"));
+  texts("apiVersions", offline_api_versions(invocation));
   if (invocation.has("kube-version")) options.set("kubeVersion", invocation.text("kube-version"));
   options.set("lookup", "empty");
   return options;
