@@ -61,6 +61,16 @@ end_to_end() {
   $full && options=(--full)
   python3 tests/e2e/run.py build/dev/bin/mistctl "$devcluster" "${options[@]}"
 }
+generate_beside_helm() {
+  local options=(--own)
+  $full && options=()
+  tests/conformance/helm/run.sh --through build/dev/bin/mistctl "${options[@]}"
+}
+chart_draws() {
+  local options=()
+  $full && options=(--rsa --module)
+  tests/conformance/helm/streams.sh build/dev/bin/mistctl "${options[@]}"
+}
 kustomize_engine() { if $full; then tests/conformance/kustomize/check.sh --full; else tests/conformance/kustomize/check.sh; fi; }
 devcluster_works() { if $full; then devcluster/test.sh; else devcluster/test.sh quick; fi; }
 rust_sdk() { cargo test --locked --quiet --manifest-path sdk/rust/Cargo.toml; }
@@ -79,6 +89,8 @@ $full && step "thread sanitizer" threads
 step "documents" python3 tests/docs/check_docs.py build/dev/bin/mistctl .
 step "Rust SDK" rust_sdk
 step "Helm engine beside helm" tests/conformance/helm/run.sh
+step "mistctl generate beside helm" generate_beside_helm
+step "what charts draw" chart_draws
 step "Kustomize engine beside kustomize" kustomize_engine
 $full && step "templates of programs" tests/conformance/templates/check.sh build/dev/bin/mistctl
 devcluster=

@@ -16,6 +16,9 @@ type testCase struct {
 	flags []string
 }
 
+// words are the case as explained.txt has it.
+func (c testCase) words() string { return strings.Join(append([]string{c.name}, c.flags...), " ") }
+
 // chartsBelow finds every chart of a directory: each directory with a Chart.yaml, charts within charts too, and each
 // archive.
 func chartsBelow(root string) ([]string, error) {

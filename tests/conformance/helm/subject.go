@@ -101,17 +101,22 @@ func engine(program string, prepared bool, c testCase) (outcome, error) {
 }
 
 // mistctl runs `mistctl generate -o helm`, the engine in its sandbox. A failure is everything it says.
-func mistctl(program string, c testCase) (outcome, error) {
-	arguments := []string{"generate", releaseName, "--package", c.chart, "-o", "helm", "--clock", "now"}
+func mistctl(program, home string, c testCase) (outcome, error) {
+	arguments := []string{"generate", releaseName, "--package", c.chart, "-o", "helm", "--clock", "now", "--no-render-cache"}
 	command := exec.Command(program, append(arguments, c.flags...)...)
 	command.Dir = chartsDirectory
+	command.Env = []string{"HOME=" + home, "MIST_HOME_LOCATION=" + home, "TZ=UTC", "PATH=" + os.Getenv("PATH")}
 	var stdout, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &stdout, &stderr
 	err := command.Run()
 	if _, exited := errors.AsType[*exec.ExitError](err); !exited {
 		return outcome{printed: stdout.String()}, err
 	}
-	return outcome{failure: stderr.String()}, nil
+	said := stderr.String()
+	if strings.HasSuffix(c.chart, ".tgz") { // Helm names an archive by its path, which is "." here, the engine by its name
+		said = strings.ReplaceAll(said, "'"+filepath.Base(c.chart)+"'", "'.'")
+	}
+	return outcome{failure: said}, nil
 }
 
 // engineInput is the MistInput that mistctl would write for these flags.
@@ -122,12 +127,16 @@ func engineInput(c testCase) ([]byte, error) {
 		value := func() string { flags = flags[1:]; return flags[0] }
 		switch flags[0] {
 		case "-f":
-			var text []byte
-			if text, err = os.ReadFile(filepath.Join(chartsDirectory, value())); err == nil {
-				var file map[string]any
-				if file, err = loader.LoadValues(bytes.NewReader(text)); err == nil {
-					values = loader.MergeMaps(values, file)
+			for _, name := range strings.Split(value(), ",") {
+				var text []byte
+				if text, err = os.ReadFile(filepath.Join(chartsDirectory, name)); err != nil {
+					break
 				}
+				var file map[string]any
+				if file, err = loader.LoadValues(bytes.NewReader(text)); err != nil {
+					break
+				}
+				values = loader.MergeMaps(values, file)
 			}
 		case "--set":
 			err = strvals.ParseInto(value(), values)
