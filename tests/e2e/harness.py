@@ -146,13 +146,13 @@ class T:
         self._processes.append(process)
         return process
 
-    def finish(self, process, code=None):
+    def finish(self, process, code=None, seconds=COMMAND_SECONDS):
         try:
-            out, err = process.communicate(timeout=COMMAND_SECONDS)
+            out, err = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             process.kill()
             out, err = process.communicate()
-            raise AssertionError(f"still running after {COMMAND_SECONDS} s: {' '.join(process.args)}\n{err.decode()}")
+            raise AssertionError(f"still running after {seconds} s: {' '.join(process.args)}\n{err.decode()}")
         outcome = Outcome(["mistctl", *process.args[1:]], process.returncode, out.decode(), err.decode())
         with self._lock:
             self._transcript.append(str(outcome))
@@ -162,9 +162,9 @@ class T:
             raise AssertionError(f"mistctl died of signal {-outcome.code}:\n{outcome}")
         return outcome
 
-    def run(self, *arguments, code=0, **options):
+    def run(self, *arguments, code=0, seconds=COMMAND_SECONDS, **options):
         """code=None: any exit code, but no crash."""
-        return self.finish(self.start(*arguments, **options), code)
+        return self.finish(self.start(*arguments, **options), code, seconds)
 
     def refused(self, *arguments, says=(), code=1, **options):
         """A command that must fail with a message in which each of `says` stands."""

@@ -1,4 +1,5 @@
-"""A chart's hooks on a real cluster: they run around every verb, and nothing of them is left."""
+"""A chart on a real cluster: its hooks run around every verb and leave nothing, its definitions are upgraded if they
+fit what is there, and what it draws stays."""
 import json
 import pathlib
 import shutil
@@ -6,21 +7,28 @@ import shutil
 from harness import check, config_map, contains, equal, test
 
 
-def chart(t, *objects, version="0.1.0"):
-    """A chart with one template an object."""
-    directory = pathlib.Path(t.dir) / "packages" / "chart"
+def chart(t, *objects, version="0.1.0", name="chart", crds=(), files=None):
+    """A chart with one template an object, `crds` in crds/, and `files`: {path: text}."""
+    directory = pathlib.Path(t.dir) / "packages" / name
     shutil.rmtree(directory, ignore_errors=True)
     (directory / "templates").mkdir(parents=True)
     (directory / "Chart.yaml").write_text(f"{{apiVersion: v2, name: chart, version: {version}}}\n")
     for number, item in enumerate(objects):
         (directory / "templates" / f"{number:05}.yaml").write_text(json.dumps(item, indent=1))
+    for number, item in enumerate(crds):
+        (directory / "crds").mkdir(exist_ok=True)
+        (directory / "crds" / f"{number:05}.yaml").write_text(json.dumps(item, indent=1))
+    for path, text in (files or {}).items():
+        (directory / path).write_text(text)
     return str(directory)
 
 
-def hook(name, events, state=None, log=None, weight=0, policy=None):
+def hook(name, events, state=None, log=None, weight=0, policy=None, log_policy=None):
     annotations = {"helm.sh/hook": events, "helm.sh/hook-weight": str(weight)}
     if policy:
         annotations["helm.sh/hook-delete-policy"] = policy
+    if log_policy:
+        annotations["helm.sh/hook-output-log-policy"] = log_policy
     dev = {f"mistletoe.dev/dev-{key}": value for key, value in [("state", state), ("log", log)] if value}
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "annotations": annotations},
             "spec": {"backoffLimit": 0,
@@ -80,3 +88,165 @@ def a_hook_that_fails_says_why(t):
     check(t.kube.get("ConfigMap", t.ns, "settings"), "without hooks it goes on")
     t.run("uninstall", "shop", "--yes", "--wait")
     equal(t.owned("shop", kinds=("ConfigMap", "Job", "Pod")), set(), "nothing is left")
+
+
+@test
+def what_a_hook_printed_is_shown_where_its_policy_wants_that(t):
+    package = chart(t, config_map("settings"), hook("before", "pre-install", log="made\n3 tables", policy="hook-succeeded",
+                                                    log_policy="hook-succeeded"),
+                    hook("silent", "pre-install", log="nobody asks"),
+                    hook("after", "post-install", "fail", log="no answer", policy="hook-failed", log_policy="hook-failed"))
+    failed = t.refused("install", "shop", "-p", package, says=[
+        f"Job {t.ns}/before, main │ made\nJob {t.ns}/before, main │ 3 tables\n", f"Job {t.ns}/after, main │ no answer"])
+    check("nobody asks" not in failed.err, failed)
+    check(failed.err.index("3 tables") < failed.err.index("settings: created"), "when it has ended:", failed)
+    t.run("uninstall", "shop", "--yes", "--wait")
+
+
+def definition(t, **fields):
+    group = f"{t.ns}.example.com"
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": fields}}}
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"things.{group}"},
+            "spec": {"group": group, "scope": "Namespaced", "names": {"kind": "Thing", "plural": "things"},
+                     "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}]}}
+
+
+@test
+def definitions_of_a_chart_are_upgraded_if_they_fit_what_is_there(t):
+    group, text, number = f"{t.ns}.example.com", {"type": "string"}, {"type": "integer"}
+    t.cleanup(lambda: t.kube.delete("CustomResourceDefinition", None, f"things.{group}"))
+
+    def fields():
+        live = t.kube.get("CustomResourceDefinition", None, f"things.{group}")
+        schema = live["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+        return sorted(schema["properties"]["spec"]["properties"])
+
+    def thing(**spec):
+        return {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "one"}, "spec": spec}
+
+    t.run("install", "shop", "-p", chart(t, thing(size="big"), crds=[definition(t, size=text)]))
+    # A field more, and an object that has it, in one upgrade.
+    t.run("upgrade", "shop", "-p", chart(t, thing(size="big", color="red"), crds=[definition(t, size=text, color=text)]))
+    equal(t.kube.get(f"/apis/{group}/v1/things", t.ns, "one")["spec"], {"size": "big", "color": "red"})
+    more = chart(t, thing(size="big", color="red", weight=1), crds=[definition(t, size=text, color=text, weight=number)])
+    contains(t.run("upgrade", "shop", "-p", more, "--dry-run=server").err, "its definition changes with it")
+
+    mark = t.mark()
+    narrower = chart(t, thing(color=3), crds=[definition(t, color=number)])
+    says = [f"things.{group}", "in v1, .spec.color was of type string and is of type integer",
+            "in v1, .spec.size is removed", "--force-crds"]
+    t.refused("upgrade", "shop", "-p", narrower, says=says)
+    contains(t.run("diff", "shop", "-p", narrower).out, *says[1:3])
+    equal([r for r in t.requests(mark) if r.writes], [], "what a refused upgrade writes")
+    equal(fields(), ["color", "size"])
+
+    t.run("upgrade", "shop", "-p", chart(t, config_map("settings"), crds=[definition(t, color=number)]),
+          "--skip-crds", "--delete-crds")
+    equal(fields(), ["color", "size"], "left as it was")
+    t.run("upgrade", "shop", "-p", chart(t, config_map("settings"), crds=[definition(t, color=number)]), "--force-crds")
+    equal(fields(), ["color"])
+    # To the revision that left it: it is none of its objects, and still not to be deleted.
+    t.run("rollback", "shop", "2", "--delete-crds")
+    equal(fields(), ["color"])
+    t.run("rollback", "shop", "1")
+    equal(fields(), ["color", "size"], "of the record, which is not checked")
+    t.run("uninstall", "shop", "--yes", "--wait")
+    equal(fields(), ["color", "size"], "it outlives the release")
+
+
+@test(full=True)  # engines are compiled twice
+def a_module_that_was_built_of_a_chart_lives_as_the_chart_does(t):
+    smoke = {"apiVersion": "v1", "kind": "Pod",
+             "metadata": {"name": "smoke", "annotations": {"helm.sh/hook": "test", "mistletoe.dev/dev-log": "GET / 200"}},
+             "spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "example.com/test:1"}]}}
+    source = chart(t, hook("migrate", "pre-install,pre-upgrade"), hook("after", "post-upgrade", policy="hook-succeeded"),
+                   hook("sweep", "post-delete"), smoke, files={
+                       "values.yaml": "a: 1\n", "values.schema.json": '{"properties": {"a": {"type": "number"}}}',
+                       "templates/settings.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n"
+                                                  "data: {a: {{ .Values.a | quote }}}\n"})
+    module = str(t.dir / "shop.mist-pack.wasm")
+    t.run("package", "build", source, "-o", module, seconds=900)
+    shutil.rmtree(source)
+    mark = t.mark()
+    t.run("install", "shop", "-p", module, seconds=900)
+    equal(written(t, mark), ["+migrate", "+settings"])
+    t.refused("upgrade", "shop", "-p", module, "--set", "a=many", says=["at '/a': got string, want number"])
+    mark = t.mark()
+    t.run("upgrade", "shop", "-p", module, "--set", "a=2")
+    equal(written(t, mark), ["-migrate", "+migrate", "+settings", "+after", "-after"])
+    equal(t.kube.get("ConfigMap", t.ns, "settings")["data"], {"a": "2"})
+    contains(t.run("upgrade", "shop").out, "nothing was written")
+    contains(t.run("test", "shop").out, "[smoke/main] GET / 200", "1 of 1 tests passed")
+    t.run("upgrade", "shop", "--set", "a=many", "--skip-schema-validation")
+    equal(t.kube.get("ConfigMap", t.ns, "settings")["data"], {"a": "many"})
+    t.run("rollback", "shop")
+    equal(t.kube.get("ConfigMap", t.ns, "settings")["data"], {"a": "2"})
+    mark = t.mark()
+    t.run("uninstall", "shop", "--yes", "--wait")
+    equal(written(t, mark)[-2:], ["+sweep", "-sweep"])
+    equal(t.owned("shop", kinds=("ConfigMap", "Job", "Pod")), set(), "nothing is left")
+
+
+@test
+def the_schema_of_a_chart_is_left_out_only_where_that_is_said(t):
+    package = chart(t, config_map("settings"), files={"values.schema.json": '{"properties": {"a": {"type": "number"}}}'})
+    wrong = ["-p", package, "--set", "a=many"]
+    for verb in (["install"], ["plan"], ["diff"]):
+        t.refused(*verb, "shop", *wrong, says=["at '/a': got string, want number"])
+    t.run("install", "shop", *wrong, "--skip-schema-validation")
+    t.run("plan", "shop", *wrong, "--skip-schema-validation")
+    t.run("diff", "shop", *wrong, "--skip-schema-validation")
+    # It isn't recorded: what comes next says it again, or has values that fit.
+    t.refused("upgrade", "shop", says=["at '/a': got string, want number"])
+    contains(t.run("upgrade", "shop", "--skip-schema-validation").out, "nothing was written")
+    t.run("upgrade", "shop", "--set", "a=1")
+    t.run("rollback", "shop")
+    t.run("uninstall", "shop", "--yes")
+
+
+ECDSA = ("{{- $key := genPrivateKey \"ecdsa\" }}{{- $ca := genCAWithKey .Values.name 90 $key }}"
+         "{{- $own := genSignedCertWithKey \"web\" nil (list \"web\") 90 $ca (genPrivateKey \"ecdsa\") }}\n")
+RSA = "{{- $ca := genCA .Values.name 90 }}{{- $own := genSignedCert \"web\" nil (list \"web\") 90 $ca }}\n"
+
+
+@test
+def what_a_chart_draws_stays_and_its_certificates_are_renewed_with_their_keys(t):
+    draws(t, ECDSA)
+
+
+@test(full=True)  # seconds of processor time for each render
+def what_a_chart_draws_of_rsa_keys_stays_too(t):
+    draws(t, RSA)
+
+
+def draws(t, certificates):
+    template = (certificates +
+                "apiVersion: v1\nkind: Secret\nmetadata: {name: tls}\nstringData:\n  ca: {{ $ca.Cert | quote }}\n"
+                "  cert: {{ $own.Cert | quote }}\n  key: {{ $own.Key | quote }}\n")
+    package = chart(t, config_map("settings", {"a": "1"}), files={
+        "values.yaml": "name: shop\n", "templates/tls.yaml": template})
+
+    def parts():
+        data = t.kube.get("Secret", t.ns, "tls")["data"]
+        return data["ca"], data["cert"], data["key"]
+
+    t.run("install", "shop", "-p", package, "--clock", "2026-01-02T15:04:05Z")
+    first = parts()
+    contains(t.run("upgrade", "shop").out, "nothing was written")
+    # Another template, and a value of its own, shift nothing.
+    chart(t, config_map("settings", {"a": "2"}), config_map("more"), files={
+        "values.yaml": "name: shop\n", "templates/tls.yaml": template,
+        "templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: {{ randAlpha 9 }}}\n"})
+    t.run("upgrade", "shop", "-p", package)
+    equal(parts(), first, "after an upgrade of everything else")
+    t.run("upgrade", "shop", "-p", package, "--clock", "2026-03-20T00:00:00Z")
+    renewed = parts()
+    equal(renewed[2], first[2], "the key of a renewed certificate")
+    check(renewed[0] != first[0] and renewed[1] != first[1], "the certificates weren't renewed")
+    t.refused("upgrade", "shop", "-p", package, "--set", "name=other", says=["Secret", "tls"])
+    t.run("upgrade", "shop", "-p", package, "--rotate-secrets")
+    check(parts()[2] != first[2], "the key wasn't rotated")
+    t.run("rollback", "shop")
+    equal(parts(), renewed, "what a rollback brings back")
+    t.run("uninstall", "shop", "--yes")

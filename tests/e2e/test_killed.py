@@ -9,6 +9,7 @@ import os
 import signal
 import threading
 
+import test_charts as charts
 import test_large as large
 import test_tests as tests
 from harness import check, config_map, contains, equal, kubeconfig_text, secret, test
@@ -83,7 +84,7 @@ def is_whole(t, release, wanted, revisions):
     status = t.run("status", release, "-o", "json").json
     equal((status["status"], status["unfinished"]), ("deployed", []), release)
     equal(status["revision"], status["deployedRevision"], "revisions")
-    equal({(o["kind"], o["health"]) for o in status["objects"]} - {("ConfigMap", "ready"), ("Secret", "ready"),
+    equal({(o["kind"], o["health"]) for o in status["objects"] if not o["hook"]} - {("ConfigMap", "ready"), ("Secret", "ready"),
                                                                  ("Service", "ready")}, set(), "health")
     record = t.record(release)
     check(f"mistletoe.{release}" in record, record)
@@ -99,7 +100,7 @@ def is_gone(t, release):
 def nobodys(t, release):
     """Live objects with the release's label that no inventory names: there may be none at any moment."""
     live = set()
-    for kind in ("ConfigMap", "Secret", "Service"):
+    for kind in ("ConfigMap", "Secret", "Service", "Job"):
         for item in t.kube.list(kind, t.ns, f"mistletoe.dev/tied-to-install-name={release}"):
             live.add((kind, item["metadata"]["name"]))
     inspected = t.run("inspect", "release", release, "-o", "json", code=None)
@@ -166,9 +167,12 @@ class Sweep:
         """How many changes the verb makes of this object."""
         return 1
 
+    def name_of(self, k, answered, after):
+        return f"{self.verb[0]}{k}{'b' if answered else 'a'}{after[0]}"
+
     def one(self, k, answered, after):
         """Killed at request `k`, then `after`: write, recover or undo. Returns how it ended."""
-        t, release = self.t, f"{self.verb[0]}{k}{'b' if answered else 'a'}{after[0]}"
+        t, release = self.t, self.name_of(k, answered, after)
         self.prepare(release)
         command, before = self.command(release), self.effects(release)
         Killer(t, k, answered).run(*command)
@@ -245,6 +249,32 @@ class ReplaceSweep(Sweep):
 
     def writes(self, name):
         return 2 if name.endswith("-changed") else 1
+
+
+class HookSweep(Sweep):
+    """A chart with hooks around the verb: a Job that stays, and one that its policy deletes."""
+
+    def package(self, release, version):
+        return charts.chart(self.t, *self.objects(release, version),
+                            charts.hook(f"{release}-before", "pre-install,pre-upgrade"),
+                            charts.hook(f"{release}-after", "post-install,post-upgrade", policy="hook-succeeded"),
+                            name=f"{release}-{version}")
+
+    def one(self, k, answered, after):
+        t, release, mark = self.t, self.name_of(k, answered, after), self.t.mark()
+        end = super().one(k, answered, after)
+        runs = collections.Counter(r.name for r in t.requests(mark) if r.name.startswith(f"{release}-")
+                                   and (r.resource, r.verb, r.code) == ("jobs", "patch", 201))
+        # The install before it, the one that was killed, and what went on: recover doesn't run what is there, undo
+        # runs none of these.
+        most = (2 if self.verb == "upgrade" else 1)
+        again = {"write": ("before", "after"), "recover": ("after",), "undo": ()}[after]
+        for name, count in runs.items():
+            check(count <= most + name.endswith(again), f"the hook {name} was run {count} times")
+        t.kube.wait("the hooks and their Pods are gone", lambda: not [
+            item for kind in ("Job", "Pod") for item in t.kube.list(kind, t.ns)
+            if item["metadata"]["name"].startswith(f"{release}-")])
+        return end
 
 
 class TakeOverSweep(Sweep):
@@ -429,6 +459,16 @@ def killed_in_replace(t):
 
 
 @test
+def killed_in_install_with_hooks(t):
+    HookSweep(t, "install").run(False, 6)
+
+
+@test
+def killed_in_upgrade_with_hooks(t):
+    HookSweep(t, "upgrade").run(False, 6)
+
+
+@test
 def killed_in_take_over(t):
     TakeOverSweep(t).run(False, 6)
 
@@ -441,6 +481,16 @@ def killed_in_tests(t):
 @test(full=True)
 def killed_in_replace_everywhere(t):
     ReplaceSweep(t, "upgrade").run(True, 0)
+
+
+@test(full=True)
+def killed_in_install_with_hooks_everywhere(t):
+    HookSweep(t, "install").run(True, 0)
+
+
+@test(full=True)
+def killed_in_upgrade_with_hooks_everywhere(t):
+    HookSweep(t, "upgrade").run(True, 0)
 
 
 @test(full=True)
