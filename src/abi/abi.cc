@@ -6,7 +6,6 @@
 #include "abi/v1/command.h"
 #include "abi/v1alpha1/library.h"
 #include "base/text.h"
-#include "wasm/binary.h"
 
 namespace mist::abi {
 namespace {
@@ -61,9 +60,8 @@ Result<std::unique_ptr<Guest>> open(wasm::Module module) {
       .with_hint(fmt::format("a package exports {}", ways));
 }
 
-Result<std::optional<encoding::Value>> read_metadata(std::span<const std::byte> bytes,
-                                                     std::string_view name) {
-  MIST_TRY(const auto section, wasm::custom_section(bytes, name, wasm::kPackageSection));
+Result<std::optional<encoding::Value>> read_metadata(const wasm::ModuleBytes& module, std::string_view name) {
+  MIST_TRY(const auto section, module.package_section(name));
   if (!section) return std::optional<encoding::Value>();
   MIST_TRY(auto document, parse_package(*section, name, kSectionSource));
   return std::optional(std::move(document));

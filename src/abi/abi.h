@@ -15,6 +15,7 @@
 #include "encoding/json.h"
 #include "encoding/value.h"
 #include "wasm/limits.h"
+#include "wasm/module_bytes.h"
 #include "wasm/runtime.h"
 #include "wasm/world.h"
 
@@ -87,8 +88,8 @@ std::string input_text(const encoding::Value& input,
 /// Invalid if the module speaks no package ABI, or one of its functions has another type.
 Result<std::unique_ptr<Guest>> open(wasm::Module module);
 
-/// The MistPackage document of wasm bytes that has one in its custom section; needs no Runtime and runs
+/// The MistPackage document of a module that has one in its custom section; needs no Runtime and runs
 /// nothing.
-Result<std::optional<encoding::Value>> read_metadata(std::span<const std::byte> wasm, std::string_view name);
+Result<std::optional<encoding::Value>> read_metadata(const wasm::ModuleBytes& module, std::string_view name);
 
 }  // namespace mist::abi

@@ -71,20 +71,20 @@ TEST(Open, WantsAnExportedMemory) {
 
 TEST(ReadMetadata, ReadsTheSectionWithoutARuntime) {
   const std::string plain = wasm::assemble(module_with({kStart}));
-  const auto none = read_metadata(bytes_of(plain), "shop.wasm");
+  const auto none = read_metadata(plain, "shop.wasm");
   ASSERT_TRUE(none.ok());
   EXPECT_FALSE(none->has_value());
 
   const auto with =
       wasm::with_custom_section(bytes_of(plain), "shop.wasm", wasm::kPackageSection,
                                 "{apiVersion: mistletoe.dev/v1, kind: MistPackage, metadata: {name: shop}}");
-  const auto some = read_metadata(bytes_of(*with), "shop.wasm");
+  const auto some = read_metadata(*with, "shop.wasm");
   ASSERT_TRUE(some.ok() && some->has_value());
   EXPECT_EQ((**some).string_at({"metadata", "name"}), "shop");
 
   const auto bad =
       wasm::with_custom_section(bytes_of(plain), "shop.wasm", wasm::kPackageSection, "kind: Pod");
-  const auto refused = read_metadata(bytes_of(*bad), "shop.wasm");
+  const auto refused = read_metadata(*bad, "shop.wasm");
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, ErrorKind::Invalid);
 }

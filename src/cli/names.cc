@@ -56,7 +56,7 @@ Result<Names> contexts(const ClusterChoice& cluster, World& world) {
 Result<Names> packages(const std::string& typed, World& world, const Context& context) {
   NullEventSink silent;
   MIST_TRY(const config::Paths paths, paths_of(world));
-  registry::Registries registries({world.files, world.processes, silent, paths});
+  registry::Registries registries({world.files, world.processes, silent, paths, world.clock});
   const std::size_t slash = typed.find('/');
   const std::size_t colon = typed.find(':', slash);
   const std::string name = typed.substr(0, slash);

@@ -137,7 +137,8 @@ Result<encoding::Value> values_for(const package::Source& source,
 
 Result<package::Source> fetch_package(World& world, std::string_view reference, std::string engine) {
   MIST_TRY(config::Paths paths, paths_of(world));
-  registry::Registries registries({world.files, world.processes, *world.events, std::move(paths)});
+  registry::Registries registries(
+      {world.files, world.processes, *world.events, std::move(paths), world.clock});
   MIST_TRY(const registry::PackageRef parsed, registries.parse(reference));
   MIST_TRY(registry::Fetched fetched, registries.fetch(parsed, world.context, engine));
   package::Source source;
@@ -145,8 +146,8 @@ Result<package::Source> fetch_package(World& world, std::string_view reference, 
   std::tie(source.name, source.version) = name_and_version(fetched.resolved);
   source.digest = fetched.digest.str();
   source.engine = std::move(engine);
-  if (auto* module = std::get_if<registry::PackageModule>(&fetched.content)) {
-    source.content = std::move(module->bytes);
+  if (const auto* module = std::get_if<registry::PackageModule>(&fetched.content)) {
+    source.content = *module;
   } else {
     std::map<std::string, std::string> files;
     for (registry::PackageFile& file : std::get<registry::PackageTree>(fetched.content).files)

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <span>
-
 #include "abi/abi.h"
 
 namespace mist::package {
@@ -18,7 +16,7 @@ constexpr std::string_view kMetadata =
     "apiVersion: mistletoe.dev/v1\nkind: MistPackage\nmetadata: {name: hello}\nspec: {version: 1.2.3}\n";
 
 std::string name_in(const std::string& module) {
-  const auto document = abi::read_metadata(std::as_bytes(std::span(module)), "test");
+  const auto document = abi::read_metadata(module, "test");
   EXPECT_TRUE(document.ok() && document->has_value());
   return std::string((*document)->string_at({"metadata", "name"}));
 }

@@ -29,12 +29,6 @@ bool is_kubernetes_file(std::string_view path) {
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-// Of a module's bytes: its source's digest, where that is one.
-std::optional<crypto::Digest> digest_of(const Source& source) {
-  auto digest = crypto::Digest::parse(source.digest);
-  return digest.ok() ? std::optional(*digest) : std::nullopt;
-}
-
 Metadata plain_metadata(const Source& source) {
   Metadata metadata;
   metadata.name = source.name;
@@ -112,8 +106,8 @@ struct Built {
 };
 
 // Nothing: it is a package of its own. Its section says it all, so nothing is compiled for a look.
-Result<std::optional<Built>> built_from(const Source& source, const std::string& module) {
-  MIST_TRY(const std::optional<Value> document, abi::read_metadata(bytes_of(module), source.reference));
+Result<std::optional<Built>> built_from(const Source& source, const wasm::ModuleBytes& module) {
+  MIST_TRY(const std::optional<Value> document, abi::read_metadata(module, source.reference));
   const EngineKind* const engine = document ? find_engine(document->string_at({"spec", "engine"})) : nullptr;
   if (engine == nullptr) return std::optional<Built>();
   MIST_TRY(Metadata metadata, metadata_from(*document, source));
@@ -242,9 +236,9 @@ struct Renderer::Impl {
   std::optional<RenderCache> renders;
 
   static Result<std::unique_ptr<abi::Guest>> open(LazyRuntime& runtime, const Source& source,
-                                                  const std::string& module) {
+                                                  const wasm::ModuleBytes& module) {
     MIST_TRY(wasm::Runtime* const started, runtime.start());
-    MIST_TRY(wasm::Module code, started->load(bytes_of(module), source.reference, digest_of(source)));
+    MIST_TRY(wasm::Module code, started->load(module, source.reference));
     return abi::open(std::move(code));
   }
 
@@ -357,7 +351,7 @@ struct Renderer::Impl {
     return with_metadata(*prepared, encoding::to_json(metadata.to_value()), source.reference);
   }
 
-  Result<Rendered> run(const Source& source, const std::string& module, const RenderRequest& request,
+  Result<Rendered> run(const Source& source, const wasm::ModuleBytes& module, const RenderRequest& request,
                        const Context& context) {
     MIST_TRY(std::optional<Built> built, built_from(source, module));
     if (built) return run_built(source, module, *std::move(built), request, context);
@@ -371,7 +365,7 @@ struct Renderer::Impl {
   }
 
   // It is an engine of its own.
-  Result<Rendered> run_built(const Source& source, const std::string& module, Built built,
+  Result<Rendered> run_built(const Source& source, const wasm::ModuleBytes& module, Built built,
                              const RenderRequest& request, const Context& context) {
     MIST_TRY_VOID(refuse_unmet_needs(built.metadata, source.reference));
     const bool archive = built.metadata.labels.contains(std::string(kPackedLabel));
@@ -481,7 +475,7 @@ Renderer::~Renderer() = default;
 
 Result<Rendered> Renderer::render_files(const Source& source, const RenderRequest& request,
                                         const Context& context) {
-  if (const auto* module = std::get_if<std::string>(&source.content))
+  if (const auto* module = std::get_if<wasm::ModuleBytes>(&source.content))
     return impl_->run(source, *module, request, context);
   MIST_TRY(Tree tree, look_at(source));
   if (tree.engine != nullptr) {
@@ -511,7 +505,7 @@ Result<Rendered> Renderer::render(const Source& source, const RenderRequest& req
 
 Result<Inspection> Renderer::inspect(const Source& source, const Context& context) {
   Inspection inspection;
-  if (const auto* module = std::get_if<std::string>(&source.content)) {
+  if (const auto* module = std::get_if<wasm::ModuleBytes>(&source.content)) {
     inspection.bytes = module->size();
     MIST_TRY(std::optional<Built> built, built_from(source, *module));
     if (built) {
@@ -537,7 +531,7 @@ Result<Inspection> Renderer::inspect(const Source& source, const Context& contex
 
 Result<bool> has_chart_values(const Source& source) {
   const EngineKind* engine = nullptr;
-  if (const auto* module = std::get_if<std::string>(&source.content)) {
+  if (const auto* module = std::get_if<wasm::ModuleBytes>(&source.content)) {
     MIST_TRY(const std::optional<Built> built, built_from(source, *module));
     if (built) engine = &built->engine;
   } else {

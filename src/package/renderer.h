@@ -20,6 +20,7 @@
 #include "package/host.h"
 #include "package/metadata.h"
 #include "wasm/limits.h"
+#include "wasm/module_bytes.h"
 #include "wasm/world.h"
 
 namespace mist::package {
@@ -30,8 +31,8 @@ struct Source {
   std::string name;       ///< its own name where it says none
   std::string version;    ///< of the reference; empty: unknown
   std::string digest;     ///< "sha256:…"
-  /// A WebAssembly module, or files by relative path.
-  std::variant<std::string, Files> content;
+  /// A module, or files by relative path.
+  std::variant<wasm::ModuleBytes, Files> content;
   std::string engine = {};  ///< what renders files, if the user said so; "yaml": none
 };
 

@@ -116,7 +116,7 @@ class RegistryWorld : public ::testing::Test {
   }
 
   /// Another process, so to speak: shares nothing but the disk.
-  Registries open() { return Registries({files, runner, events, paths}); }
+  Registries open() { return Registries({files, runner, events, paths, clock}); }
 
   void add_registry(const std::string& name = "r") {
     const Status added = open().add(registry_with_git(name, upstream.url()), Context());
@@ -133,7 +133,7 @@ class RegistryWorld : public ::testing::Test {
     const auto fetched = fetch(reference);
     if (!fetched) return "error: " + fetched.error().to_line();
     const auto* module = std::get_if<PackageModule>(&fetched->content);
-    return module != nullptr ? module->bytes : "a tree";
+    return module != nullptr ? **module->bytes() : "a tree";
   }
 
   mist::testing::TempDir temp;
@@ -142,6 +142,7 @@ class RegistryWorld : public ::testing::Test {
   WatchedRunner runner;
   RecordingSink events;
   config::Paths paths;
+  SystemClock clock;
 };
 
 }  // namespace mist::registry::testing

@@ -103,7 +103,8 @@ Result<std::string> read_inside(const FileSystem& files, const Path& root, const
   return files.read(real, limit);
 }
 
-Result<PackageContent> read_local(const FileSystem& files, const Path& path) {
+Result<PackageContent> read_local(const FileSystem& files, const wasm::ModuleFiles& modules,
+                                  const Path& path) {
   if (files.is_directory(path)) {
     MIST_TRY(PackageTree tree, read_directory_tree(files, path));
     return PackageContent(std::move(tree));
@@ -125,8 +126,11 @@ Result<PackageContent> read_local(const FileSystem& files, const Path& path) {
         .with_hint(
             "name a .wasm file, a packed chart (.tgz), a YAML or JSON file (.yaml, .yml, .json), or a "
             "directory");
+  if (!is_file_of_a_tree) {
+    MIST_TRY(PackageModule module, modules.open(path, kMaxPackageBytes));
+    return PackageContent(std::move(module));
+  }
   MIST_TRY(std::string bytes, files.read(path, kMaxPackageBytes));
-  if (!is_file_of_a_tree) return PackageContent(PackageModule{std::move(bytes)});
   TreeBuilder builder(shown(path));
   MIST_TRY_VOID(builder.add(name, std::move(bytes)));
   MIST_TRY(PackageTree tree, std::move(builder).finish());

@@ -5,13 +5,15 @@
 #include "base/fs.h"
 #include "base/result.h"
 #include "registry/package_files.h"
+#include "wasm/module_files.h"
 
 namespace mist::registry {
 
 /// A `.wasm` file is a module; a YAML or JSON file or a packed chart (.tgz) is a tree of that one file; a
 /// directory is the tree of its files (but a Kustomize directory: kustomization.h). Errors: NotFound,
 /// Forbidden, Invalid (another kind of file, links that leave the directory, beyond a bound, nothing in it).
-Result<PackageContent> read_local(const FileSystem& files, const Path& path);
+Result<PackageContent> read_local(const FileSystem& files, const wasm::ModuleFiles& modules,
+                                  const Path& path);
 
 /// Every regular file below `directory`, except those of version control (is_bookkeeping). Links are followed
 /// while they stay inside. Errors as read_local.

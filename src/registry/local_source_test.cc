@@ -20,7 +20,7 @@ class Local : public ::testing::Test {
     std::filesystem::create_symlink(target, temp.path() / path);
   }
   std::string paths_of(const std::string& path) {
-    const auto content = read_local(files, temp.path() / path);
+    const auto content = read_local(files, modules, temp.path() / path);
     if (!content) return content.error().to_line();
     std::string text;
     for (const PackageFile& file : std::get<PackageTree>(*content).files) text += file.path + " ";
@@ -29,11 +29,13 @@ class Local : public ::testing::Test {
 
   mist::testing::TempDir temp;
   HostFileSystem files;
+  SystemClock clock;
+  wasm::ModuleFiles modules{temp.path() / "code", files, clock};
 };
 
 TEST_F(Local, AWasmFileIsAModule) {
   put("m.wasm", "bytes");
-  EXPECT_EQ(*read_local(files, temp.path() / "m.wasm"), PackageContent(PackageModule{"bytes"}));
+  EXPECT_EQ(*read_local(files, modules, temp.path() / "m.wasm"), PackageContent(PackageModule{"bytes"}));
 }
 
 TEST_F(Local, AManifestIsATreeOfOneFile) {
@@ -92,7 +94,7 @@ TEST_F(Local, WhatIsNoFileIsRefusedWithoutReadingIt) {
 }
 
 TEST_F(Local, SaysWhatItKnowsOtherwise) {
-  EXPECT_EQ(read_local(files, temp.path() / "no").error().kind, ErrorKind::NotFound);
+  EXPECT_EQ(read_local(files, modules, temp.path() / "no").error().kind, ErrorKind::NotFound);
   put("m.txt");
   EXPECT_THAT(paths_of("m.txt"), HasSubstr("no kind of package"));
   std::filesystem::create_directory(temp.path() / "empty");
@@ -105,7 +107,7 @@ TEST_F(Local, HasABound) {
   EXPECT_THAT(paths_of("d"), HasSubstr("larger than"));
   put("m.wasm");
   std::filesystem::resize_file(temp.path() / "m.wasm", kMaxPackageBytes + 1);
-  EXPECT_EQ(read_local(files, temp.path() / "m.wasm").error().kind, ErrorKind::Invalid);
+  EXPECT_EQ(read_local(files, modules, temp.path() / "m.wasm").error().kind, ErrorKind::Invalid);
 }
 
 }  // namespace

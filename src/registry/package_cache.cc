@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/cache_bound.h"
+#include "base/file_identity.h"
 #include "base/handle.h"
 #include "base/text.h"
 #include "config/paths.h"
@@ -19,11 +20,8 @@ namespace {
 // A tree's text has a line for each file beside the contents.
 constexpr std::uint64_t kMaxCached = kMaxPackageBytes + kMaxPackageFiles * 1100;
 
-/// What changes whenever the file does; the change time can't be set by its owner.
 std::string stamp_of(const struct stat& info) {
-  return fmt::format("mistletoe-stamp-v1 {} {} {} {}.{:09} {}.{:09}\n", info.st_dev, info.st_ino,
-                     info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec, info.st_ctim.tv_sec,
-                     info.st_ctim.tv_nsec);
+  return fmt::format("mistletoe-stamp-v1 {}\n", identity_of(info));
 }
 
 struct Opened {
@@ -36,9 +34,8 @@ std::optional<Opened> open_ours(const Path& path) {
   Opened opened;
   opened.fd = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!opened.fd || ::fstat(opened.fd.get(), &opened.info) != 0) return std::nullopt;
-  const bool ours = S_ISREG(opened.info.st_mode) && opened.info.st_uid == ::geteuid() &&
-                    (opened.info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-  if (!ours || static_cast<std::uint64_t>(opened.info.st_size) > kMaxCached) return std::nullopt;
+  if (!is_own_file(opened.info) || static_cast<std::uint64_t>(opened.info.st_size) > kMaxCached)
+    return std::nullopt;
   return opened;
 }
 
@@ -54,8 +51,8 @@ std::optional<std::string> read_all(const Opened& opened) {
   return bytes;
 }
 
-std::optional<PackageContent> decode(std::string bytes, bool is_tree) {
-  if (!is_tree) return PackageContent(PackageModule{std::move(bytes)});
+std::optional<PackageContent> decode(std::string bytes, const crypto::Digest& digest, bool is_tree) {
+  if (!is_tree) return PackageContent(PackageModule(std::move(bytes), digest));
   Result<PackageTree> tree = PackageTree::decode(bytes);
   if (!tree) return std::nullopt;
   return PackageContent(*std::move(tree));
@@ -81,7 +78,7 @@ std::optional<PackageContent> PackageCache::get(const crypto::Digest& digest, bo
   const std::string stamp = stamp_of(opened->info);
   if (const auto recorded = files_.read(stamp_path(path), 4096); recorded && *recorded == stamp) {
     mark_used(stamp_path(path));
-    return decode(*std::move(bytes), is_tree);
+    return decode(*std::move(bytes), digest, is_tree);
   }
   if (crypto::sha256(*bytes) != digest) {
     events_.warn(fmt::format("the cached package {} was changed; it is fetched anew", path.string()));
@@ -90,7 +87,7 @@ std::optional<PackageContent> PackageCache::get(const crypto::Digest& digest, bo
   }
   // Losing the stamp only costs hashing again.
   (void)files_.write(stamp_path(path), stamp, {.mode = 0600, .durable = false, .exclusive = false});
-  return decode(*std::move(bytes), is_tree);
+  return decode(*std::move(bytes), digest, is_tree);
 }
 
 void PackageCache::put(const crypto::Digest& digest, const PackageContent& content) const {
@@ -98,10 +95,12 @@ void PackageCache::put(const crypto::Digest& digest, const PackageContent& conte
   Status done = config::make_private_directory(files_, directory_);
   const WriteOptions options{.mode = 0600, .durable = false, .exclusive = false};
   if (done) {
-    if (const auto* module = std::get_if<PackageModule>(&content))
-      done = files_.write(path, module->bytes, options);
-    else
+    if (const auto* module = std::get_if<PackageModule>(&content)) {
+      const auto bytes = module->bytes();
+      done = bytes ? files_.write(path, **bytes, options) : Status(bytes.error());
+    } else {
       done = files_.write(path, std::get<PackageTree>(content).encode(), options);
+    }
   }
   // What we just wrote has the digest; the first `get` of a file without a stamp checks that it stayed so.
   if (!done)

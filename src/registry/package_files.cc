@@ -65,7 +65,7 @@ bool is_bookkeeping(std::string_view path) {
 }
 
 crypto::Digest digest_of(const PackageContent& content) {
-  if (const auto* module = std::get_if<PackageModule>(&content)) return crypto::sha256(module->bytes);
+  if (const auto* module = std::get_if<PackageModule>(&content)) return module->digest();
   return crypto::sha256(std::get<PackageTree>(content).encode());
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "crypto/digest.h"
+#include "wasm/module_bytes.h"
 
 namespace mist::registry {
 
@@ -38,10 +39,8 @@ struct PackageTree {
   static Result<PackageTree> decode(std::string_view text);
 };
 
-struct PackageModule {
-  std::string bytes;  ///< a WebAssembly binary
-  friend bool operator==(const PackageModule&, const PackageModule&) = default;
-};
+/// A WebAssembly binary.
+using PackageModule = wasm::ModuleBytes;
 
 using PackageContent = std::variant<PackageModule, PackageTree>;
 

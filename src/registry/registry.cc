@@ -77,6 +77,7 @@ class Registries::Impl {
       : world_(std::move(world)),
         git_(world_.processes),
         cache_(world_.files, world_.events, world_.paths.packages()),
+        modules_(world_.paths.compiled_code(), world_.files, world_.clock),
         pins_(world_.files, world_.paths.pins()) {}
 
   /// Warnings of the file are said once, however often it is read.
@@ -146,6 +147,7 @@ class Registries::Impl {
   mutable std::atomic<bool> warned_ = false;
   Git git_;
   PackageCache cache_;
+  wasm::ModuleFiles modules_;
   PinStore pins_;
 };
 
@@ -267,7 +269,7 @@ Result<Fetched> Registries::Impl::fetch(const LocalRef& reference, const Context
   if (kustomization) {
     content = *std::move(kustomization);
   } else {
-    MIST_TRY(content, read_local(world_.files, reference.path));
+    MIST_TRY(content, read_local(world_.files, modules_, reference.path));
   }
   const crypto::Digest digest = digest_of(*content);
   std::string origin = path.string();

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/context.h"
 #include "base/event.h"
 #include "base/fs.h"
@@ -57,6 +58,7 @@ class Registries {
     ProcessRunner& processes;
     EventSink& events;
     config::Paths paths;
+    const Clock& clock;
   };
 
   explicit Registries(World world);

@@ -304,7 +304,7 @@ TEST_F(GitRegistry, ConcurrentUpdatesAndReadersAllSucceed) {
     threads.emplace_back([this] {
       WatchedRunner own;
       NullEventSink none;
-      Registries registries({files, own, none, paths});
+      Registries registries({files, own, none, paths, clock});
       for (int round = 0; round < 3; ++round) {
         const auto updated = registries.update("r", Context());
         EXPECT_TRUE(updated.ok()) << updated.error().to_line();

@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/file_identity.h"
 #include "base/text.h"
 
 namespace mist::wasm {
@@ -29,11 +30,6 @@ constexpr std::size_t kMaxStamp = 512;
 std::string code_name(const std::string& key) { return key + std::string(kCodeSuffix); }
 std::string stamp_name(const std::string& key) { return key + std::string(kStampSuffix); }
 
-std::string identity_of(const struct stat& info) {
-  return fmt::format("{} {} {} {}.{:09} {}.{:09}", info.st_dev, info.st_ino, info.st_size,
-                     info.st_mtim.tv_sec, info.st_mtim.tv_nsec, info.st_ctim.tv_sec, info.st_ctim.tv_nsec);
-}
-
 struct Stamp {
   std::string identity;
   std::string digest;
@@ -41,10 +37,6 @@ struct Stamp {
 };
 
 bool is_unshared(const struct stat& info) { return (info.st_mode & (S_IWGRP | S_IWOTH)) == 0; }
-
-bool is_ours(const struct stat& info) {
-  return S_ISREG(info.st_mode) && info.st_uid == ::geteuid() && is_unshared(info);
-}
 
 // Who may have written what an installation shares with everybody.
 bool is_trusted_owner(const struct stat& info) { return info.st_uid == 0 || info.st_uid == ::geteuid(); }
@@ -54,7 +46,7 @@ bool is_installed(const struct stat& info) {
 }
 
 std::optional<Stamp> read_stamp(int directory, const std::string& key,
-                                bool (*trusted)(const struct stat&) = &is_ours) {
+                                bool (*trusted)(const struct stat&) = &is_own_file) {
   const UniqueFd fd(
       ::openat(directory, stamp_name(key).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   struct stat info{};
@@ -168,7 +160,7 @@ UniqueFd CodeCache::open_directory(bool create) {
     disable(errno_error("read", directory_, errno));
     return {};
   }
-  if (info.st_uid != ::geteuid() || (info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+  if (!is_own_directory(info)) {
     disable(error(ErrorKind::Forbidden, "{} belongs to another user, or others may write to it",
                   directory_.string()));
     return {};
@@ -189,7 +181,7 @@ bool CodeCache::is_trusted(int directory, const std::string& key, int file, std:
         fmt::format("the compiled code of {} in {} {}; compiling it again", what, directory_.string(), why));
     return false;
   };
-  if (!is_ours(info)) return refuse("belongs to another user, or others may write to it");
+  if (!is_own_file(info)) return refuse("belongs to another user, or others may write to it");
   const std::optional<Stamp> stamp = read_stamp(directory, key);
   if (!stamp) {
     // Without any stamp it was just evicted by another process, or its removal was cut short.
@@ -257,7 +249,7 @@ void CodeCache::publish(int directory, const std::string& key, std::span<const s
 
   struct stat info{};
   const bool there = ::fstatat(directory, code_name(key).c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-                     is_ours(info) && read_stamp(directory, key).has_value();
+                     is_own_file(info) && read_stamp(directory, key).has_value();
   if (!locked || there) {
     ::unlinkat(directory, temporary.c_str(), 0);
     return;

@@ -336,13 +336,20 @@ Result<Module> Runtime::Impl::load(const crypto::Digest& digest, std::string_vie
   return Module(std::move(module));
 }
 
-Result<Module> Runtime::load(std::span<const std::byte> wasm, std::string_view name,
-                             const std::optional<crypto::Digest>& digest) {
+Result<Module> Runtime::load(std::span<const std::byte> wasm, std::string_view name) {
   MIST_TRY(const auto section, custom_section(wasm, name, kPackageSection));
-  std::optional<std::string> copy;
-  if (section) copy.emplace(*section);
-  return impl_->load(digest ? *digest : crypto::sha256(wasm), name, std::move(copy),
+  return impl_->load(crypto::sha256(wasm), name, std::optional<std::string>(section),
                      [&]() -> Result<std::span<const std::byte>> { return wasm; });
+}
+
+Result<Module> Runtime::load(const ModuleBytes& wasm, std::string_view name) {
+  MIST_TRY(const auto section, wasm.package_section(name));
+  std::shared_ptr<const std::string> bytes;  // until it is compiled
+  return impl_->load(wasm.digest(), name, std::optional<std::string>(section),
+                     [&]() -> Result<std::span<const std::byte>> {
+                       MIST_TRY(bytes, wasm.bytes());
+                       return std::as_bytes(std::span(*bytes));
+                     });
 }
 
 Result<Module> Runtime::load_known(const crypto::Digest& digest, std::string_view name,

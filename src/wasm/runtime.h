@@ -15,6 +15,7 @@
 #include "base/fs.h"
 #include "base/result.h"
 #include "crypto/digest.h"
+#include "wasm/module_bytes.h"
 
 namespace mist::wasm {
 
@@ -88,13 +89,13 @@ class Runtime {
   /// Compiles `wasm`, or maps what was compiled earlier. `name` is what people call it, for messages. Invalid
   /// for what is no core module, is damaged, or imports anything but WASI preview 1 and the requests of
   /// host_requests.h, saying what.
-  /// `digest` is the SHA-256 of `wasm` where the caller computed it already: hashing a large one takes longer
-  /// than mapping its code.
-  Result<Module> load(std::span<const std::byte> wasm, std::string_view name,
-                      const std::optional<crypto::Digest>& digest = std::nullopt);
+  Result<Module> load(std::span<const std::byte> wasm, std::string_view name);
 
-  /// As `load`, for bytes whose SHA-256 is known already: `bytes` is called only if no compiled code of that
-  /// digest is cached. Its errors pass through; Invalid if it gives other bytes.
+  /// The same; the bytes are read only if no compiled code of their digest is cached.
+  Result<Module> load(const ModuleBytes& wasm, std::string_view name);
+
+  /// The same for a module without a package section of which nothing but the SHA-256 is at hand. Errors of
+  /// `bytes` pass through; Invalid if it gives other bytes.
   Result<Module> load_known(const crypto::Digest& digest, std::string_view name,
                             const std::function<Result<std::string>()>& bytes);
 

@@ -79,7 +79,8 @@ Result<ExitCode> run_build(const Invocation& invocation, World& world) {
     target = source_path.parent_path() /
              fmt::format("{}-{}.mist-pack.wasm", inspection.metadata.name, inspection.metadata.version);
   }
-  MIST_TRY_VOID(world.files.write(target, std::get<std::string>(source.content)));
+  MIST_TRY(const auto bytes, std::get<wasm::ModuleBytes>(source.content).bytes());
+  MIST_TRY_VOID(world.files.write(target, *bytes));
   world.out.write(target.string() + "\n");
   return ExitCode::Ok;
 }

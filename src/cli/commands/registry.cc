@@ -13,8 +13,8 @@ using encoding::Value;
 
 Result<std::unique_ptr<registry::Registries>> open(World& world) {
   MIST_TRY(config::Paths paths, paths_of(world));
-  return std::make_unique<registry::Registries>(
-      registry::Registries::World{world.files, world.processes, *world.events, std::move(paths)});
+  return std::make_unique<registry::Registries>(registry::Registries::World{
+      world.files, world.processes, *world.events, std::move(paths), world.clock});
 }
 
 constexpr Argument kName[] = {
