@@ -177,7 +177,7 @@ def a_module_that_was_built_of_a_chart_lives_as_the_chart_does(t):
     equal(written(t, mark), ["-migrate", "+migrate", "+settings", "+after", "-after"])
     equal(t.kube.get("ConfigMap", t.ns, "settings")["data"], {"a": "2"})
     contains(t.run("upgrade", "shop").out, "nothing was written")
-    contains(t.run("test", "shop").out, "[smoke/main] GET / 200", "1 of 1 tests passed")
+    contains(t.run("test", "shop").out, "[smoke/main] GET / 200", "1 of 1 test passed")
     t.run("upgrade", "shop", "--set", "a=many", "--skip-schema-validation")
     equal(t.kube.get("ConfigMap", t.ns, "settings")["data"], {"a": "many"})
     t.run("rollback", "shop")
