@@ -42,6 +42,25 @@ TEST(InputText, IsYamlWhateverTheStringsHold) {
   EXPECT_EQ(*as_yaml, input);
 }
 
+TEST(ParseResult, JsonIsReadAsJson) {
+  const std::string head = R"({"apiVersion":"mistletoe.dev/v1","kind":"MistResult","data":{"result":"Ok",)";
+  // DEL and a C1 control, which stand for themselves in JSON and may not in YAML.
+  const std::string text = head + "\"print\":\"a\x7f\xc2\x80\"}}\n";
+  const auto quick = parse_json_result(text, "shop");
+  ASSERT_TRUE(quick);
+  EXPECT_EQ(quick->print, "a\x7f\xc2\x80");
+  EXPECT_EQ(parse_result(text, "shop")->print, quick->print);
+  // Faults are told as in YAML, with their place.
+  for (const std::string& fault : {head + R"("result":"Ok"}})", head + R"("files":{"../a":""}}})",
+                                   head + R"("files":[]}})", head + R"("message":"\uD800"})"}) {
+    EXPECT_FALSE(parse_json_result(fault, "shop")) << fault;
+    const auto refused = parse_result(fault, "shop");
+    ASSERT_FALSE(refused.ok()) << fault;
+    ASSERT_TRUE(refused.error().where) << fault;
+    EXPECT_EQ(refused.error().where->line, 1U) << fault;
+  }
+}
+
 TEST(ParseResult, ReadsFilesInOrderAndExports) {
   const auto output = parse_result(
       "apiVersion: mistletoe.dev/v1\nkind: MistResult\ndata:\n  result: Ok\n  files:\n    z/b.yaml: 'b: 1'\n"

@@ -75,6 +75,7 @@ class Program final : public Guest {
   }
 
   Result<Output> read(std::string text, const std::string& name) const {
+    if (std::optional<Output> output = parse_json_result(text, name)) return *std::move(output);
     if (is_own_document(text)) return parse_result(text, name);
     MIST_TRY_VOID(check_text(text, fmt::format("the output of {}", name)));
     Output output;
