@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/invocation.h"
 #include "cli/world.h"
+#include "package/capabilities.h"
 #include "package/renderer.h"
 
 namespace mist::cli {
@@ -18,7 +19,7 @@ inline constexpr Flag kOfflineFlagList[] = {
      .type = FlagType::Text,
      .value = "VERSION",
      .help = "Kubernetes version that packages see",
-     .fallback = "v1.36.0"},
+     .fallback = package::kAssumedKubeVersion},
     {.name = "api-versions",
      .type = FlagType::Texts,
      .value = "VERSION",

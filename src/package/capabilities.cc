@@ -5,7 +5,7 @@
 namespace mist::package {
 namespace {
 
-// The groups of a Kubernetes that has nothing added, for packages that ask outside of a cluster.
+// What a Kubernetes that has nothing added serves: every stable version of every group.
 constexpr std::string_view kBuiltInVersions[] = {"v1",
                                                  "admissionregistration.k8s.io/v1",
                                                  "apiextensions.k8s.io/v1",
@@ -25,8 +25,10 @@ constexpr std::string_view kBuiltInVersions[] = {"v1",
                                                  "node.k8s.io/v1",
                                                  "policy/v1",
                                                  "rbac.authorization.k8s.io/v1",
+                                                 "resource.k8s.io/v1",
                                                  "scheduling.k8s.io/v1",
-                                                 "storage.k8s.io/v1"};
+                                                 "storage.k8s.io/v1",
+                                                 "storagemigration.k8s.io/v1"};
 
 }  // namespace
 

@@ -8,7 +8,8 @@
 
 namespace mist::package {
 
-inline constexpr std::string_view kAssumedKubeVersion = "v1.36.0";
+/// What Helm 4.3.1 assumes (it was made with client-go 0.37), so that all packages see the same.
+inline constexpr std::string_view kAssumedKubeVersion = "v1.37.0";
 
 /// A Kubernetes that has nothing added but `more` ("monitoring.coreos.com/v1"), marked as assumed.
 Capabilities assumed_capabilities(std::string kube_version, std::vector<std::string> more);

@@ -153,7 +153,7 @@ TEST(Lint, KnowsWhatCannotBeInstalled) {
   EXPECT_THAT(lint_yaml(""), ElementsAre(":0: nothing: it renders no object"));
   EXPECT_THAT(lint_yaml("apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: a}\n"),
               ElementsAre(HasSubstr(
-                  ":1: api-version: Ingress a: Kubernetes v1.36.0 doesn't serve extensions/v1beta1")));
+                  ":1: api-version: Ingress a: Kubernetes v1.37.0 doesn't serve extensions/v1beta1")));
   EXPECT_THAT(lint_yaml("apiVersion: example.com/v1\nkind: X\nmetadata: {name: a, namespace: kube-system}\n"),
               ElementsAre(HasSubstr(":3: namespace: X kube-system/a is always in namespace kube-system")));
 }
