@@ -72,6 +72,11 @@ chart_draws() {
   tests/conformance/helm/streams.sh build/dev/bin/mistctl "${options[@]}"
 }
 kustomize_engine() { if $full; then tests/conformance/kustomize/check.sh --full; else tests/conformance/kustomize/check.sh; fi; }
+kustomize_charts() {
+  local peers cases
+  peers=$(bench/peers/build.sh) && cases=$(tests/conformance/kustomize/record.sh) || return 1
+  python3 tests/conformance/kustomize/charts.py build/dev/bin/mistctl "$peers" --recorded "$cases"
+}
 devcluster_works() { if $full; then devcluster/test.sh; else devcluster/test.sh quick; fi; }
 rust_sdk() { cargo test --locked --quiet --manifest-path sdk/rust/Cargo.toml; }
 go_format() { local files; files=$(gofmt -l devcluster tests/conformance engines) && [[ -z $files ]] || { echo "gofmt these: $files"; return 1; }; }
@@ -92,6 +97,7 @@ step "Helm engine beside helm" tests/conformance/helm/run.sh
 step "mistctl generate beside helm" generate_beside_helm
 step "what charts draw" chart_draws
 step "Kustomize engine beside kustomize" kustomize_engine
+step "charts in kustomizations" kustomize_charts
 $full && step "templates of programs" tests/conformance/templates/check.sh build/dev/bin/mistctl
 devcluster=
 step "control plane builds" devcluster/build.sh

@@ -45,6 +45,8 @@ type options struct {
 	IncludeCRDs          bool     `json:"includeCrds"`          // print the CRDs of crds/ too
 	SkipCRDs             bool     `json:"skipCrds"`             // no CRDs of crds/ among the files
 	SkipTests            bool     `json:"skipTests"`            // don't print test hooks
+	NoHooks              bool     `json:"noHooks"`              // don't print hooks at all
+	NameTemplate         string   `json:"nameTemplate"`         // gives the release's name
 	ShowOnly             []string `json:"showOnly"`             // nothing but these templates
 	IsUpgrade            bool     `json:"isUpgrade"`            // .Release.IsUpgrade
 	KubeVersion          string   `json:"kubeVersion"`          // .Capabilities.KubeVersion

@@ -36,6 +36,9 @@ func (r *rendering) collect() error {
 	all.Reset()
 	all.WriteString(text)
 	for _, hook := range hooks {
+		if options.NoHooks {
+			break
+		}
 		if !options.SkipTests || !slices.Contains(hook.Events, release.HookTest) {
 			printManifest(&all, hook.Path, hook.Manifest)
 		}

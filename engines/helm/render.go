@@ -8,7 +8,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"text/template"
 
+	"github.com/Masterminds/sprig/v3"
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/common/util"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
@@ -43,6 +45,9 @@ func (r *rendering) run() error {
 	if r.caps, err = capabilitiesOf(r.in); err != nil {
 		return err
 	}
+	if err = r.name(); err != nil {
+		return err
+	}
 	if r.chart, err = theChart(r.in.Engine.Archive); err != nil {
 		return err
 	}
@@ -67,6 +72,28 @@ func (r *rendering) runWithChart() error {
 	}
 	r.result.Message = takeNotes(r.chart, r.files, r.in.Engine.Options.RenderSubchartNotes)
 	return r.collect()
+}
+
+// name gives the release the name that a template makes, if there is one.
+func (r *rendering) name() error {
+	options := &r.in.Engine.Options
+	if options.NameTemplate == "" {
+		return nil
+	}
+	if options.Random != "native" {
+		useRandomStream("name-template")
+		defer useRandomStream("")
+	}
+	parsed, err := template.New("name-template").Funcs(sprig.TxtFuncMap()).Funcs(functions(false)).Parse(options.NameTemplate)
+	if err != nil {
+		return err
+	}
+	var text strings.Builder
+	if err := parsed.Execute(&text, nil); err != nil {
+		return err
+	}
+	r.in.Release.Name = text.String()
+	return nil
 }
 
 // prepareValues decides which dependencies there are and merges everybody's values, the schemas permitting.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"unsafe"
 
 	"mistletoe.dev/engines/kustomize/engine"
 )
@@ -52,6 +53,22 @@ func generate() {
 	if _, err := os.Stdout.Write(engine.Generate(tree, input)); err != nil {
 		fail("mistletoe: can't write the result: " + err.Error())
 	}
+}
+
+func init() { engine.AskHost = exchange }
+
+//go:wasmimport mistletoe_v1 request
+func hostRequest(address unsafe.Pointer, length uint32) uint32
+
+//go:wasmimport mistletoe_v1 response
+func hostResponse(address unsafe.Pointer)
+
+// exchange sends one request to the host and gives its answer.
+func exchange(request []byte) []byte {
+	length := hostRequest(unsafe.Pointer(unsafe.SliceData(request)), uint32(len(request)))
+	answer := make([]byte, length+1) // never empty: the host needs an address
+	hostResponse(unsafe.Pointer(unsafe.SliceData(answer)))
+	return answer[:length]
 }
 
 func fail(message string) {

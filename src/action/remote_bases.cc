@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "config/redact.h"
 #include "encoding/json.h"
 #include "encoding/yaml.h"
+#include "registry/chart_repository.h"
 #include "registry/kustomization.h"
 #include "registry/remote_file.h"
 
@@ -43,6 +45,9 @@ bool names_remote(const Value& value) {
 }
 
 std::string shown(const Value& need) {
+  if (const std::string_view chart = need.string_at("chart"); !chart.empty())
+    return escape_controls(
+        fmt::format("the chart {} of {}", chart, config::redact_urls(need.string_at("repo"))));
   const std::string_view url = need.string_at("url");
   if (!url.empty()) return config::redact_urls(url);
   std::string text = config::redact_urls(need.string_at("repo"));
@@ -92,18 +97,36 @@ class Completion {
     Value remote = need;
     const std::string at = fmt::format(".mistletoe/remote/{}", remotes_.size());
     if (const std::string url(need.string_at("url")); !url.empty()) {
-      only_local_ = false;
-      if (!transport_) transport_ = world_.transport();
-      MIST_TRY(std::optional<std::string> content, registry::fetch_remote_file(*transport_, url, context_));
+      MIST_TRY(std::optional<std::string> content, registry::fetch_remote_file(web(), url, context_));
       if (content)
         files_of(source_).emplace(at, *std::move(content));
       else
         remote.set("absent", true);
+    } else if (need.find("chart") != nullptr) {
+      MIST_TRY_VOID(fetch_chart(need, at));
     } else {
       MIST_TRY_VOID(fetch_base(need, at, local));
     }
     if (remote.find("absent") == nullptr) remote.set("at", at);
     remotes_.push_back(std::move(remote));
+    return {};
+  }
+
+  http::Transport& web() {
+    only_local_ = false;
+    if (!transport_) transport_ = world_.transport();
+    return *transport_;
+  }
+
+  Status fetch_chart(const Value& need, const std::string& at) {
+    const Value* const devel = need.find("devel");
+    auto chart = registry::fetch_chart(
+        web(),
+        {std::string(need.string_at("repo")), std::string(need.string_at("chart")),
+         std::string(need.string_at("version")), devel != nullptr && devel->is_bool() && devel->as_bool()},
+        context_);
+    if (!chart) return std::move(chart).error().with_frame(fmt::format("while fetching {}", shown(need)));
+    files_of(source_).emplace(at, std::move(chart->archive));
     return {};
   }
 
@@ -115,8 +138,14 @@ class Completion {
       return error(ErrorKind::Forbidden, "{} names {}, a repository on this machine", source_.reference,
                    shown(need))
           .with_hint("only a package on this machine may, and bases of it that are on this machine too");
-    auto tree = world_.registries.fetch_base(repository, std::string(need.string_at("ref")),
-                                             std::string(need.string_at("path")), context_);
+    const Value* const timeout = need.find("timeoutMs");
+    const Context context = timeout != nullptr && timeout->is_int()
+                                ? context_.with_timeout(std::chrono::milliseconds(timeout->as_int()))
+                                : context_;
+    auto tree = world_.registries.fetch_base(
+        {repository, std::string(need.string_at("ref")), std::string(need.string_at("path")),
+         need.find("noSubmodules") == nullptr},
+        context);
     if (!tree) return std::move(tree).error().with_frame(fmt::format("while fetching {}", shown(need)));
     for (registry::PackageFile& file : tree->files)
       files_of(source_).emplace(fmt::format("{}/{}", at, file.path), std::move(file.bytes));

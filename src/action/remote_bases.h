@@ -1,7 +1,8 @@
 #pragma once
-// Remote bases of Kustomize directories. The engine has no network: it says what its kustomizations name
-// elsewhere, and this fetches that into the package, again and again until nothing is missing. So the package
-// is complete before it is rendered, and its digest covers what was fetched. One thread.
+// Remote bases of Kustomize directories, and charts of repositories. The engine has no network: it says what
+// its kustomizations name elsewhere, and this fetches that into the package, again and again until nothing is
+// missing. So the package is complete before it is rendered, and its digest covers what was fetched. One
+// thread.
 
 #include <functional>
 
@@ -16,7 +17,7 @@ namespace mist::action {
 struct RemoteWorld {
   registry::Registries& registries;
   package::Renderer& renderer;
-  /// Asked for when a kustomization names a file by its URL.
+  /// Asked for when a kustomization names a file by its URL, or a chart.
   std::function<std::unique_ptr<http::Transport>()> transport;
   /// Repositories on this machine may be read: the package itself is one of its files.
   bool local_repositories = false;

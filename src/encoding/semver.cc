@@ -21,9 +21,8 @@ bool is_number(std::string_view text) { return !text.empty() && std::ranges::all
 std::optional<std::uint64_t> to_number(std::string_view text) {
   if (!is_number(text) || (text.size() > 1 && text[0] == '0')) return std::nullopt;
   std::uint64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, number);
-  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  const auto [stop, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failed != std::errc() || stop != text.data() + text.size()) return std::nullopt;
   return number;
 }
 
@@ -94,13 +93,13 @@ std::strong_ordering compare_parts(const std::string& a, const std::string& b) {
   return a <=> b;
 }
 
-SemVer next_major(SemVer v) {
+SemVer next_major(const SemVer& v) {
   return {.major = v.major + 1, .minor = 0, .patch = 0, .prerelease = {}, .build = {}};
 }
-SemVer next_minor(SemVer v) {
+SemVer next_minor(const SemVer& v) {
   return {.major = v.major, .minor = v.minor + 1, .patch = 0, .prerelease = {}, .build = {}};
 }
-SemVer next_patch(SemVer v) {
+SemVer next_patch(const SemVer& v) {
   return {.major = v.major, .minor = v.minor, .patch = v.patch + 1, .prerelease = {}, .build = {}};
 }
 
@@ -299,32 +298,47 @@ Result<SemVerRange> SemVerRange::parse(std::string_view text) {
   }
 }
 
+bool SemVerRange::holds(const Condition& condition, const SemVer& version) {
+  const auto order = version <=> condition.version;
+  switch (condition.compare) {
+    case Compare::Less:
+      return order < 0;
+    case Compare::LessEqual:
+      return order <= 0;
+    case Compare::Greater:
+      return order > 0;
+    case Compare::GreaterEqual:
+      return order >= 0;
+    case Compare::Equal:
+      return order == 0;
+    case Compare::NotEqual:
+      return order != 0;
+  }
+  return false;
+}
+
 bool SemVerRange::contains(const SemVer& version) const {
-  const auto holds = [&](const Condition& condition) {
-    const auto order = version <=> condition.version;
-    switch (condition.compare) {
-      case Compare::Less:
-        return order < 0;
-      case Compare::LessEqual:
-        return order <= 0;
-      case Compare::Greater:
-        return order > 0;
-      case Compare::GreaterEqual:
-        return order >= 0;
-      case Compare::Equal:
-        return order == 0;
-      case Compare::NotEqual:
-        return order != 0;
-    }
-    return false;
-  };
   const auto names_prerelease = [&](const Condition& condition) {
     const SemVer& named = condition.version;
     return !condition.hidden && !named.prerelease.empty() && named.major == version.major &&
            named.minor == version.minor && named.patch == version.patch;
   };
   return std::ranges::any_of(alternatives_, [&](const Alternative& all) {
-    return std::ranges::all_of(all, holds) &&
+    return std::ranges::all_of(all, [&](const Condition& each) { return holds(each, version); }) &&
+           (version.prerelease.empty() || std::ranges::any_of(all, names_prerelease));
+  });
+}
+
+bool SemVerRange::contains_as_helm(const SemVer& version) const {
+  SemVer release = version;
+  release.prerelease.clear();
+  const auto names_prerelease = [](const Condition& condition) {
+    return !condition.hidden && !condition.version.prerelease.empty();
+  };
+  return std::ranges::any_of(alternatives_, [&](const Alternative& all) {
+    // What stands before an end of ours by being unfinished only, is beyond it.
+    return std::ranges::all_of(
+               all, [&](const Condition& each) { return holds(each, each.hidden ? release : version); }) &&
            (version.prerelease.empty() || std::ranges::any_of(all, names_prerelease));
   });
 }

@@ -45,6 +45,9 @@ class SemVerRange {
   static Result<SemVerRange> parse(std::string_view text);
 
   bool contains(const SemVer& version) const;
+  /// As charts are chosen (Masterminds/semver): an alternative that names any prerelease takes those of all
+  /// numbers.
+  bool contains_as_helm(const SemVer& version) const;
   /// True for a range that only one version fits: `1.2.3` or `=1.2.3`.
   bool is_exact() const;
   /// As it was written.
@@ -59,6 +62,8 @@ class SemVerRange {
   };
   using Alternative = std::vector<Condition>;
   class Reader;
+
+  static bool holds(const Condition& condition, const SemVer& version);
 
   std::string text_;
   std::vector<Alternative> alternatives_;

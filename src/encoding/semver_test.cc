@@ -101,6 +101,24 @@ TEST(SemVerRange, ContainsExactlyWhatItSays) {
   }
 }
 
+TEST(SemVerRange, AsHelmAnyPrereleaseStandsForAll) {
+  const RangeCase cases[] = {
+      {">0.0.0-0", {"1.0.0", "2.0.0-rc.1"}, {}},
+      {"*", {"1.0.0"}, {"2.0.0-rc.1"}},
+      {">=1.0.0-beta", {"1.0.0-beta", "1.1.0-alpha", "3.0.0"}, {"1.0.0-alpha"}},
+      {"^1.2.0-0", {"1.2.0-rc", "1.9.0-rc", "1.9.0"}, {"2.0.0-rc", "2.0.0"}},
+      {"<2.0.0-0", {"1.9.0-rc"}, {"2.0.0-rc"}},
+      {">=1.0.0-0 <2 || 3", {"1.5.0-rc", "3.0.0"}, {"3.0.1-rc"}},
+  };
+  for (const RangeCase& one : cases) {
+    const SemVerRange range = *SemVerRange::parse(one.range);
+    for (const std::string_view text : one.in)
+      EXPECT_TRUE(range.contains_as_helm(*SemVer::parse(text))) << one.range << " " << text;
+    for (const std::string_view text : one.out)
+      EXPECT_FALSE(range.contains_as_helm(*SemVer::parse(text))) << one.range << " " << text;
+  }
+}
+
 TEST(SemVerRange, SaysWhatItDoesNotUnderstand) {
   for (const std::string_view text : {"abc", ">", ">=", "1.2.3.4", "1.2 -", "1.2 - ", "1 < x >= 2", "^a",
                                       "1.x.3", "||a", "1.9 < x <=", "latest"})

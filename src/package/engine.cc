@@ -9,8 +9,8 @@ namespace mist::package {
 namespace {
 
 constexpr std::array kKinds{
-    EngineKind{"helm", "Helm chart", EngineValues::Chart},
-    EngineKind{"kustomize", "Kustomize directory"},
+    EngineKind{kHelmEngine, "Helm chart", EngineValues::Chart},
+    EngineKind{kKustomizeEngine, "Kustomize directory"},
     EngineKind{"jinja", "Jinja templates"},
     EngineKind{"nickel", "Nickel program"},
     EngineKind{"handlebars", "Handlebars templates"},

@@ -39,6 +39,10 @@ std::span<const EngineKind> engine_kinds();
 /// Null if there is none of that name.
 const EngineKind* find_engine(std::string_view name);
 
+/// Those that need each other: charts of kustomizations.
+inline constexpr std::string_view kHelmEngine = "helm";
+inline constexpr std::string_view kKustomizeEngine = "kustomize";
+
 /// The name that stands for "no engine": plain Kubernetes YAML.
 inline constexpr std::string_view kPlainYaml = "yaml";
 /// What a directory says of itself.

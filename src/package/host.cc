@@ -12,6 +12,7 @@ struct HostOperations {
   static Result<Value> secret_get(Host& host, const Value& request) { return host.secret_get(request); }
   static Result<Value> log(Host& host, const Value& request) { return host.log(request); }
   static Result<Value> random_stream(Host& host, const Value& request) { return host.random_stream(request); }
+  static Result<Value> chart_render(Host& host, const Value& request) { return host.chart_render(request); }
   static Result<Value> package_call(Host&, const Value&) {
     return error(ErrorKind::Invalid, "package.call: this mistctl can't let a package call others yet");
   }
@@ -34,6 +35,7 @@ constexpr std::array kOperations{
     Operation{"random.stream", false, &HostOperations::random_stream},
     Operation{"package.call", false, &HostOperations::package_call},
     Operation{"lookup", true, &HostOperations::lookup},
+    Operation{"chart.render", true, &HostOperations::chart_render},
 };
 constexpr std::array<std::string_view, kOperations.size()> kNames = [] {
   std::array<std::string_view, kOperations.size()> names;
@@ -123,6 +125,15 @@ std::vector<crypto::Digest> Host::answers() const {
 
 void Host::show(const std::vector<LoggedLine>& lines) {
   for (const LoggedLine& line : lines) events_.message({line.level, line.text});
+}
+
+Result<Value> Host::chart_render(const Value& request) {
+  if (!charts_)
+    return error(ErrorKind::Invalid, "chart.render: only the engine of kustomizations may ask for charts");
+  MIST_TRY(Value answer, charts_(request));
+  if (const Value* const drawn = answer.find("drawn"); drawn != nullptr && drawn->is_int())
+    drawn_ += static_cast<std::uint64_t>(drawn->as_int());
+  return answer;
 }
 
 Result<Value> Host::random_stream(const Value& request) {

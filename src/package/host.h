@@ -1,7 +1,7 @@
 #pragma once
-// What a package's guest may ask while it renders: secrets and log lines; what this mistctl can't give yet is
-// refused in a sentence. Keeps what it answered, because answers are part of what the render was made from.
-// One render, one thread.
+// What a package's guest may ask while it renders: secrets, log lines, charts of a kustomization; what this
+// mistctl can't give yet is refused in a sentence. Keeps what it answered, because answers are part of what
+// the render was made from. One render, one thread.
 
 #include <functional>
 #include <map>
@@ -38,6 +38,9 @@ class Host final : public abi::HostServices {
   using Lookup = std::function<Result<Value>(const Value& request)>;
   /// Who answers `lookup`; without it that is refused.
   void answer_lookup(Lookup lookup) { lookup_ = std::move(lookup); }
+  using Charts = std::function<Result<Value>(const Value& request)>;
+  /// Who answers `chart.render` (package/chart_answers.h); without it that is refused.
+  void answer_charts(Charts charts) { charts_ = std::move(charts); }
 
   /// The recorded questions, in the order of their first time: whoever asks them again and gets the same
   /// answers may take the same render.
@@ -56,6 +59,8 @@ class Host final : public abi::HostServices {
 
   Result<Value> answer(std::string_view operation, const Value& request) override;
 
+  /// Random bytes that charts drew.
+  std::uint64_t drawn() const { return drawn_; }
   const std::map<std::string, SecretString>& secrets() const { return secrets_; }
   /// Each question once, in the order of its first time.
   std::vector<Exchange> take_exchanges() { return std::move(exchanges_); }
@@ -66,6 +71,7 @@ class Host final : public abi::HostServices {
   Result<Value> secret_get(const Value& request);
   Result<Value> log(const Value& request);
   Result<Value> random_stream(const Value& request);
+  Result<Value> chart_render(const Value& request);
 
   SecretScope scope_;
   EventSink& events_;
@@ -75,6 +81,8 @@ class Host final : public abi::HostServices {
   std::vector<Value> questions_;  // of exchanges_
   std::vector<LoggedLine> shown_;
   Lookup lookup_;
+  Charts charts_;
+  std::uint64_t drawn_ = 0;
   bool repeatable_ = true;
   std::set<crypto::Digest> known_;  // of exchanges_
   std::size_t lines_ = 0;

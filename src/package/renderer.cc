@@ -8,6 +8,7 @@
 #include "abi/abi.h"
 #include "base/text.h"
 #include "encoding/json.h"
+#include "package/chart_answers.h"
 #include "package/input.h"
 #include "package/module_section.h"
 #include "package/objects.h"
@@ -81,10 +82,11 @@ Result<Tree> look_at(const Source& source) {
 }
 
 // Charts see the number of the revision only where they name it: else every upgrade would render anew for it.
-// Packed charts are taken to name it.
-bool names_the_revision(const Files& files) {
+// Packed charts are taken to name it. Those of a kustomization are always at their first.
+bool names_the_revision(const Tree& tree) {
   constexpr std::array<std::string_view, 3> kNames{"Revision", "IsUpgrade", "IsInstall"};
-  return std::ranges::any_of(files, [&](const auto& file) {
+  if (tree.engine->name == kKustomizeEngine) return false;
+  return std::ranges::any_of(tree.files, [&](const auto& file) {
     const std::string& path = file.first;
     const std::string& text = file.second;
     if (path.ends_with(".tgz")) return true;
@@ -185,6 +187,7 @@ struct Job {
   std::string files;  // digest of what is at /package; empty: nothing
   std::string input;  // the document
   std::function<Result<Started>()> start;
+  Host::Charts charts = nullptr;  // who renders those that a kustomization names
 };
 
 // What else an output depends on: the clock, whom secrets are for, and limits, since another run may not end
@@ -291,14 +294,18 @@ struct Renderer::Impl {
     const RenderParts parts{request.seed, job.code, job.files, job.input, settings};
     NullEventSink nobody;
     EventSink& audience = request.quiet ? nobody : events;
-    std::optional<Host> answering(std::in_place, scope, audience);
-    answering->answer_lookup(request.lookup);
+    std::optional<Host> answering;
+    const auto new_host = [&] {
+      answering.emplace(scope, audience);
+      answering->answer_lookup(request.lookup);
+      answering->answer_charts(job.charts);
+    };
+    new_host();
     std::optional<abi::Output> output = known_output(parts, *answering);
     if (!output) {
       MIST_TRY(const Started started, job.start());
       // What was asked in vain isn't what the guest asks now.
-      answering.emplace(scope, audience);
-      answering->answer_lookup(request.lookup);
+      new_host();
       auto generated = new_output(job, started, parts, scope, *answering);
       if (!generated.ok())
         return without_secrets(std::move(generated).error(), answering->secrets())
@@ -318,11 +325,44 @@ struct Renderer::Impl {
     }
     rendered.exports = std::move(output->exports);
     rendered.message = std::move(output->message);
-    rendered.drawn = output->drawn;
+    rendered.drawn = output->drawn + host.drawn();
     rendered.print = std::move(output->print);
     rendered.missing = std::move(output->missing);
     rendered.package = std::move(output->package);
     return rendered;
+  }
+
+  // What a kustomization's charts give, with a seed, a clock and a namespace of their own.
+  Result<std::vector<ChartExchange>> charts_of(const Source& source, const Tree& tree, std::uint8_t world,
+                                               const Context& context) {
+    RenderRequest request = own_request("build");
+    request.release_namespace = fmt::format("namespace-{}", world);
+    request.seed[0] = std::byte{world};
+    request.clock = WallTime(std::chrono::hours(24 * 365 * (50 + world)));
+    ChartAnswers charts(source, request, options.engine_limits.guest_time,
+                        [&](const Source& chart, const RenderRequest& wanted) {
+                          return render_chart(chart, wanted, context);
+                        });
+    std::vector<ChartExchange> exchanges;
+    auto rendered = run_engine(source, tree, plain_metadata(source), request, context,
+                               [&](const Value& wanted) -> Result<Value> {
+                                 MIST_TRY(Value answer, charts.answer(wanted));
+                                 exchanges.push_back({wanted, answer});
+                                 return answer;
+                               });
+    // What is wrong with a package without charts, its module says when it is rendered.
+    if (!rendered.ok() && (!exchanges.empty() || rendered.error().kind != ErrorKind::Invalid))
+      return std::move(rendered).error();
+    return exchanges;
+  }
+
+  // A module has no engine for its charts: they are rendered when it is built.
+  Result<Files> with_charts_rendered(const Source& source, const Tree& tree, const Context& context) {
+    MIST_TRY(const std::vector<ChartExchange> one, charts_of(source, tree, 0, context));
+    if (one.empty()) return tree.files;
+    MIST_TRY(const std::vector<ChartExchange> other, charts_of(source, tree, 1, context));
+    MIST_TRY_VOID(refuse_differences(one, other));
+    return with_answers(tree.files, one);
   }
 
   Result<std::string> build(const Source& source, const Context& context) {
@@ -335,11 +375,17 @@ struct Renderer::Impl {
           .with_hint("it is a package as it is");
     MIST_TRY(Metadata metadata, metadata_of_tree(source, tree, true, context));
     metadata.engine = tree.engine->name;
-    metadata.needs_release = metadata.needs_release || names_the_revision(tree.files);
+    metadata.needs_release = metadata.needs_release || names_the_revision(tree);
     if (packed_chart(tree.files) != nullptr) metadata.labels.emplace(kPackedLabel, "true");
     MIST_TRY_VOID(options.engines.digest(metadata.engine));
     MIST_TRY(const std::string engine, options.engines.read(metadata.engine));
-    MIST_TRY(wasm::FileTree files, wasm::FileTree::make(tree.files));
+    Files complete = tree.files;
+    if (metadata.engine == kKustomizeEngine) {
+      MIST_TRY(
+          complete,
+          with_charts_rendered(source, tree, context).in(fmt::format("while building {}", source.reference)));
+    }
+    MIST_TRY(wasm::FileTree files, wasm::FileTree::make(complete));
     wasm::SnapshotOptions snapshot;
     snapshot.files = std::make_shared<const wasm::FileTree>(std::move(files));
     snapshot.limits = options.engine_limits;
@@ -426,15 +472,35 @@ struct Renderer::Impl {
     return run_engine(source, tree, std::move(metadata), request, context);
   }
 
+  // What `helm template` would print of a chart among a kustomization's files.
+  Result<Rendered> render_chart(const Source& chart, const RenderRequest& request, const Context& context) {
+    MIST_TRY(const Tree tree, look_at(chart));
+    return run_engine(chart, tree, plain_metadata(chart), request, context);
+  }
+
   Result<Rendered> run_engine(const Source& source, const Tree& tree, Metadata metadata,
                               const RenderRequest& request, const Context& context) {
+    ChartAnswers charts(source, request, options.engine_limits.guest_time,
+                        [&](const Source& chart, const RenderRequest& wanted) {
+                          return render_chart(chart, wanted, context);
+                        });
+    return run_engine(source, tree, std::move(metadata), request, context,
+                      [&](const Value& wanted) { return charts.answer(wanted); });
+  }
+
+  // `charts` renders those of a kustomization.
+  Result<Rendered> run_engine(const Source& source, const Tree& tree, Metadata metadata,
+                              const RenderRequest& request, const Context& context, Host::Charts charts) {
     MIST_TRY(const crypto::Digest code, options.engines.digest(tree.engine->name));
     MIST_TRY_VOID(refuse_unmet_needs(metadata, source.reference));
-    metadata.needs_release = metadata.needs_release || names_the_revision(tree.files);
+    metadata.needs_release = metadata.needs_release || names_the_revision(tree);
     MIST_TRY(std::string input,
              engine_input(*tree.engine, packed_chart(tree.files) != nullptr, metadata, request));
-    auto rendered = generate({source, request, options.engine_limits, context, std::move(metadata),
-                              code.str(), source.digest, std::move(input), [&] { return start(tree); }});
+    Job job{
+        source,        request,          options.engine_limits,      context, std::move(metadata), code.str(),
+        source.digest, std::move(input), [&] { return start(tree); }};
+    if (tree.engine->name == kKustomizeEngine) job.charts = std::move(charts);
+    auto rendered = generate(std::move(job));
     if (rendered.ok())
       rendered->engine = tree.engine->name;
     else

@@ -29,8 +29,9 @@ constexpr std::array<std::string_view, 6> kBases{"resources",  "bases",        "
 // Those of them whose files configure something, and so name files in turn.
 constexpr std::array<std::string_view, 3> kPlugins{"generators", "transformers", "validators"};
 // Fields that hold nothing but names of files: one outside of the kustomization's directory is a mistake.
-constexpr std::array<std::string_view, 8> kFiles{
-    "path", "files", "envs", "env", "crds", "configurations", "valuesFile", "patchesStrategicMerge"};
+constexpr std::array<std::string_view, 9> kFiles{
+    "additionalValuesFiles", "path", "files", "envs", "env", "crds", "configurations", "valuesFile",
+    "patchesStrategicMerge"};
 
 bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
@@ -66,6 +67,53 @@ std::string common_parent(const std::string& a, const std::string& b) {
 }
 
 std::string shown(std::string_view path) { return path.empty() ? "." : escape_controls(path); }
+
+// A Helm chart as a kustomization, or the configuration of a generator, names it.
+struct NamedChart {
+  std::string_view home, name, version, repository;
+};
+
+constexpr std::string_view kChartHome = "charts";
+constexpr std::string_view kChartGenerator = "HelmChartInflationGenerator";
+
+// A list's objects; none of anything else.
+std::vector<const Value*> objects_in(const Value* list) {
+  std::vector<const Value*> found;
+  if (list == nullptr || !list->is_array()) return found;
+  for (const Value& item : list->as_array())
+    if (item.is_object()) found.push_back(&item);
+  return found;
+}
+
+std::vector<NamedChart> charts_named_by(const Value& document) {
+  std::vector<NamedChart> charts;
+  if (document.string_at("kind") == kChartGenerator) {
+    charts.push_back({document.string_at("chartHome"), document.string_at("name"),
+                      document.string_at("version"), document.string_at("repo")});
+    return charts;
+  }
+  std::string_view home = document.string_at({"helmGlobals", "chartHome"});
+  // The older form, which kustomize turns into the newer one: the last place counts for all.
+  const std::vector<const Value*> old = objects_in(document.find("helmChartInflationGenerator"));
+  for (const Value* const each : old)
+    if (const auto own = each->string_at("chartHome");
+        !own.empty() && document.find("helmGlobals") == nullptr)
+      home = own;
+  for (const Value* const each : old)
+    charts.push_back({home, each->string_at("chartName"), each->string_at("chartVersion"),
+                      each->string_at("chartRepoUrl")});
+  for (const Value* const each : objects_in(document.find("helmCharts")))
+    charts.push_back({home, each->string_at("name"), each->string_at("version"), each->string_at("repo")});
+  return charts;
+}
+
+// Where kustomize looks for it before it asks its repository.
+std::string directory_of(const NamedChart& chart) {
+  std::string directory(chart.home.empty() ? kChartHome : chart.home);
+  if (!chart.version.empty() && !chart.repository.empty())
+    directory += fmt::format("/{}-{}", chart.name, chart.version);
+  return fmt::format("{}/{}", directory, chart.name);
+}
 
 // A text that can't be parsed names nothing; the engine says what is wrong with it.
 std::vector<Value> documents_of(std::string_view text) {
@@ -135,6 +183,20 @@ class Reader {
         }
         MIST_TRY_VOID(names(place, member.value, is_one_of(member.key, kFiles)));
       }
+      MIST_TRY_VOID(charts(file.directory, document));
+    }
+    return {};
+  }
+
+  // What isn't there comes from its repository, or the engine says that it is missing.
+  Status charts(const std::string& directory, const Value& document) {
+    for (const NamedChart& chart : charts_named_by(document)) {
+      const std::optional<std::string> path = resolved(directory, directory_of(chart));
+      if (chart.name.empty() || !path || !source_.is_file(joined(*path, kChart)) ||
+          !charts_.insert(*path).second)
+        continue;
+      MIST_TRY(std::vector<PackageFile> files, source_.read_all(*path));
+      for (PackageFile& file : files) contents_[std::move(file.path)] = std::move(file.bytes);
     }
     return {};
   }
@@ -180,8 +242,11 @@ class Reader {
     const std::string_view text = value.as_string();
     if (text.find('\n') != std::string_view::npos) {
       // A patch or a generator written in place.
-      for (const Value& document : documents_of(text))
-        if (!document.is_string()) MIST_TRY_VOID(names({place.directory, place.file, {}}, document, false));
+      for (const Value& document : documents_of(text)) {
+        if (document.is_string()) continue;
+        MIST_TRY_VOID(names({place.directory, place.file, {}}, document, false));
+        MIST_TRY_VOID(charts(place.directory, document));
+      }
       return {};
     }
     // Generators write KEY=FILE.
@@ -202,8 +267,10 @@ class Reader {
     const std::vector<NamedFile> files = std::exchange(plugins_, {});
     MIST_TRY(const std::vector<std::string> texts, source_.read(files));
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      for (const Value& document : documents_of(texts[i]))
+      for (const Value& document : documents_of(texts[i])) {
         MIST_TRY_VOID(names({files[i].directory, source_.shown(files[i].path), texts[i]}, document, false));
+        MIST_TRY_VOID(charts(files[i].directory, document));
+      }
       contents_[files[i].path] = texts[i];
     }
     return {};
@@ -212,10 +279,14 @@ class Reader {
   // A directory among the generators makes configurations, of files that no one else names. They count from
   // the directory of the kustomization that uses them.
   Status made_plugins() {
+    if (makes_plugins_.empty()) return {};
+    const std::map<std::string, std::string> all = contents_;
     for (const std::string& directory : makes_plugins_)
-      for (const auto& [path, text] : contents_)
-        for (const Value& document : documents_of(text))
+      for (const auto& [path, text] : all)
+        for (const Value& document : documents_of(text)) {
           MIST_TRY_VOID(names({directory, path, {}}, document, false));
+          if (document.string_at("kind") == kChartGenerator) MIST_TRY_VOID(charts(directory, document));
+        }
     return read_named();
   }
 
@@ -281,6 +352,7 @@ class Reader {
   std::set<std::string> seen_;                   // directories
   std::map<std::string, std::string> named_;     // file → directory of the kustomization that names it
   std::vector<NamedFile> plugins_;               // not yet looked into
+  std::set<std::string> charts_;                 // directories that were taken
   std::set<std::string> makes_plugins_;          // directories that use a directory for that
   std::map<std::string, std::string> contents_;  // by path
 };
@@ -314,6 +386,13 @@ class LocalFiles final : public KustomizationSource {
       texts.push_back(std::move(text));
     }
     return texts;
+  }
+
+  Result<std::vector<PackageFile>> read_all(const std::string& directory) const override {
+    MIST_TRY(const Path real, real_path_inside(top_, top_ / directory));
+    MIST_TRY(PackageTree tree, read_directory_tree(files_, real));
+    for (PackageFile& file : tree.files) file.path = joined(directory, file.path);
+    return std::move(tree.files);
   }
 
   std::string top() const override { return name_; }

@@ -2,8 +2,9 @@
 // Which files a Kustomize directory consists of. Its bases may lie anywhere around it, and a file counts if a
 // kustomization names it, hidden or not. So it isn't the tree of one directory: its kustomizations are read,
 // and every file that one of them names below its own directory is taken, and every directory that one names
-// as a base, a component or a generator, with its kustomization, and so on. What is taken that way is all
-// that kustomize would read, so a digest of it changes exactly when something did that can matter.
+// as a base, a component or a generator, with its kustomization, and so on, and of each Helm chart that it
+// has beside it every file. What is taken that way is all that kustomize would read, so a digest of it
+// changes exactly when something did that can matter.
 //
 // Nothing is interpreted: any text in a kustomization that is the path of a file counts as its name. Whether
 // the kustomization makes sense, the engine says, in its sandbox (engines/kustomize).
@@ -42,6 +43,8 @@ class KustomizationSource {
   virtual Status check_directory(const std::string& directory) const = 0;
   /// Contents, in the order of `files`. Invalid when one is a link out of its directory, or beyond a bound.
   virtual Result<std::vector<std::string>> read(const std::vector<NamedFile>& files) const = 0;
+  /// Every file below a directory, with its path below the top. Errors as read.
+  virtual Result<std::vector<PackageFile>> read_all(const std::string& directory) const = 0;
   /// What the top is, for people: "the git work tree /home/me/shop".
   virtual std::string top() const = 0;
   /// A path of it, for people.

@@ -87,6 +87,45 @@ TEST_F(LocalKustomization, PluginsNameFilesInTheirConfigurationAndInPlace) {
             "maker/kustomization.yaml ");
 }
 
+TEST_F(LocalKustomization, ItsChartsBelongToItWhole) {
+  work_tree();
+  for (const char* chart : {"app/charts/web", "app/charts/pulled-1.2.x/pulled", "app/mine/old",
+                            "shared/above", "app/unused/web"}) {
+    put(fmt::format("{}/Chart.yaml", chart));
+    put(fmt::format("{}/.helmignore", chart));
+    put(fmt::format("{}/templates/a.yaml", chart), "{{ no YAML }}: [\n");
+  }
+  put("app/charts/no-chart/values.yaml");
+  put("app/kustomization.yaml",
+      "helmCharts:\n- {name: web}\n- {name: pulled, version: 1.2.x, repo: 'https://a.example'}\n"
+      "- {name: elsewhere, repo: 'https://a.example'}\n- {name: no-chart}\n- {name: ../../other}\n"
+      "generators: [g.yaml, \"kind: HelmChartInflationGenerator\\nname: above\\nchartHome: "
+      "../shared\\n\"]\n");
+  put("app/g.yaml", "kind: HelmChartInflationGenerator\nname: old\nchartHome: mine\n");
+  EXPECT_EQ(paths("app"),
+            ".mistletoe/kustomize.json app/charts/pulled-1.2.x/pulled/.helmignore "
+            "app/charts/pulled-1.2.x/pulled/Chart.yaml app/charts/pulled-1.2.x/pulled/templates/a.yaml "
+            "app/charts/web/.helmignore app/charts/web/Chart.yaml app/charts/web/templates/a.yaml app/g.yaml "
+            "app/kustomization.yaml app/mine/old/.helmignore app/mine/old/Chart.yaml "
+            "app/mine/old/templates/a.yaml shared/above/.helmignore shared/above/Chart.yaml "
+            "shared/above/templates/a.yaml ");
+  put("app/kustomization.yaml",
+      "helmChartInflationGenerator: [{chartName: a, chartHome: mine}, {chartName: old}]\n");
+  EXPECT_EQ(paths("app"),
+            "kustomization.yaml mine/old/.helmignore mine/old/Chart.yaml mine/old/templates/a.yaml ");
+  put("app/kustomization.yaml", "helmGlobals: {chartHome: ../../..}\nhelmCharts: [{name: etc}]\n");
+  EXPECT_EQ(paths("app"), "kustomization.yaml ");
+}
+
+TEST_F(LocalKustomization, AChartIsNotReadThroughALinkOutOfTheWorkTree) {
+  put("outside/web/Chart.yaml");
+  put("outside/web/secret", "s3cret\n");
+  work_tree("in");
+  put("in/kustomization.yaml", "helmCharts: [{name: web}]\n");
+  std::filesystem::create_directory_symlink(temp.path() / "outside", temp.path() / "in/charts");
+  EXPECT_THAT(paths("in"), AllOf(HasSubstr("error:"), ::testing::Not(HasSubstr("s3cret"))));
+}
+
 TEST_F(LocalKustomization, BasesEndAtTheWorkTree) {
   put("a/base/kustomization.yaml", "namePrefix: x\n");
   put("a/o/kustomization.yaml", "resources:\n- ../base\n");
@@ -158,16 +197,24 @@ TEST_F(GitKustomization, BasesComeFromTheRepository) {
             ".mistletoe/kustomize.json base/.env base/a.yaml base/kustomization.yaml "
             "overlays/prod/kustomization.yaml ");
   // As a base of another repository, paths stay as they are there.
-  const auto base = open().fetch_base(upstream.url(), "main", "overlays/prod", Context());
+  const auto base = open().fetch_base({upstream.url(), "main", "overlays/prod"}, Context());
   ASSERT_TRUE(base.ok()) << base.error().to_line();
   EXPECT_EQ(listing(*base),
             "base/.env base/a.yaml base/kustomization.yaml overlays/prod/kustomization.yaml ");
-  EXPECT_THAT(open().fetch_base(upstream.url(), "main", "overlays", Context()).error().to_line(),
+  EXPECT_THAT(open().fetch_base({upstream.url(), "main", "overlays"}, Context()).error().to_line(),
               HasSubstr("no kustomization in overlays"));
-  EXPECT_THAT(open().fetch_base(upstream.url(), "--evil", "", Context()).error().to_line(),
+  EXPECT_THAT(open().fetch_base({upstream.url(), "--evil", ""}, Context()).error().to_line(),
               HasSubstr("--evil"));
-  EXPECT_THAT(open().fetch_base("http://example.org/r", "", "", Context()).error().to_line(),
+  EXPECT_THAT(open().fetch_base({"http://example.org/r", "", ""}, Context()).error().to_line(),
               HasSubstr("http"));
+  upstream.put("charted/kustomization.yaml", "helmCharts: [{name: web}]\n");
+  upstream.put("charted/charts/web/Chart.yaml", "name: web\n");
+  upstream.put("charted/charts/web/templates/a.yaml", "{{ }}\n");
+  upstream.commit();
+  const auto charted = open().fetch_base({upstream.url(), "main", "charted"}, Context());
+  ASSERT_TRUE(charted.ok()) << charted.error().to_line();
+  EXPECT_EQ(listing(*charted),
+            "charted/charts/web/Chart.yaml charted/charts/web/templates/a.yaml charted/kustomization.yaml ");
   // A user who wants the files themselves gets the directory.
   const auto plain = PackageRef::parse(fmt::format("git+{}//base", upstream.url()));
   const auto all = open().fetch(*plain, Context(), "yaml");

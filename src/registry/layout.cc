@@ -156,6 +156,13 @@ const TreeEntry* PackageIndex::entry_at(std::string_view path) const {
   return found != entries_.end() && found->path == path ? &*found : nullptr;
 }
 
+std::vector<const TreeEntry*> PackageIndex::submodules() const {
+  std::vector<const TreeEntry*> found;
+  for (const TreeEntry& entry : entries_)
+    if (entry.type == EntryType::Submodule) found.push_back(&entry);
+  return found;
+}
+
 Status PackageIndex::refuse_links_above(std::string_view path) const {
   for (std::size_t end = path.find('/'); true; end = path.find('/', end + 1)) {
     const TreeEntry* entry = entry_at(path.substr(0, end));

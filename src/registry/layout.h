@@ -57,6 +57,8 @@ class PackageIndex {
 
   /// Null if there is no file of that path.
   const TreeEntry* entry_at(std::string_view path) const;
+  /// Those at any depth, by path; `object` is the commit.
+  std::vector<const TreeEntry*> submodules() const;
   /// True if a file lies below it.
   bool is_directory(std::string_view path) const;
 

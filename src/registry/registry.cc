@@ -13,6 +13,7 @@
 #include "registry/registry_view.h"
 #include "registry/snapshot_files.h"
 #include "registry/snapshot_store.h"
+#include "registry/submodules.h"
 
 namespace mist::registry {
 namespace {
@@ -98,8 +99,7 @@ class Registries::Impl {
   Result<Fetched> fetch(const GitRef& reference, const Context& context, std::string_view engine) const;
   Result<Fetched> fetch(const LocalRef& reference, const Context& context, std::string_view engine) const;
 
-  Result<PackageTree> fetch_base(const std::string& url, const std::string& ref, const std::string& path,
-                                 const Context& context) const;
+  Result<PackageTree> fetch_base(const BaseReference& base, const Context& context) const;
 
   /// Holds a new state of a registry against everything that was read from it before.
   Status check_pins(const std::string& registry, const RegistryState& state, ChangedVersions changed,
@@ -118,14 +118,9 @@ class Registries::Impl {
   const World& world() const { return world_; }
 
  private:
-  // A repository at a ref, as it is now: a commit that was fetched before needs no network.
-  struct AtRef {
-    std::string shown;
-    SnapshotStore store;
-    Snapshot snapshot;
-    PackageIndex index;
-  };
-  Result<AtRef> at_ref(const std::string& url, const std::string& ref, const Context& context) const;
+  // As it is now: a commit that was fetched before needs no network.
+  Result<RepositoryAtRef> at_ref(const std::string& url, const std::string& ref,
+                                 const Context& context) const;
 
   std::optional<Fetched> from_cache(const PackageRef& reference, const Pin& pin) const {
     std::optional<PackageContent> content = cache_.get(pin.digest, pin.is_tree);
@@ -191,7 +186,7 @@ Result<Fetched> Registries::Impl::fetch(const GitRef& reference, const Context& 
       if (std::optional<Fetched> cached = from_cache(PackageRef(reference), *pin)) return *std::move(cached);
     }
   }
-  MIST_TRY(const AtRef there, at_ref(reference.url, reference.ref, context));
+  MIST_TRY(const RepositoryAtRef there, at_ref(reference.url, reference.ref, context));
   MIST_TRY(const Located located, there.index.find_path(reference.path)
                                       .in(fmt::format("while reading {}", PackageRef(reference).display())));
   MIST_TRY(PackageContent content,
@@ -215,8 +210,8 @@ Result<Fetched> Registries::Impl::fetch(const GitRef& reference, const Context& 
   return Fetched{std::move(content), digest, PackageRef(std::move(resolved)), origin};
 }
 
-Result<Registries::Impl::AtRef> Registries::Impl::at_ref(const std::string& url, const std::string& ref,
-                                                         const Context& context) const {
+Result<RepositoryAtRef> Registries::Impl::at_ref(const std::string& url, const std::string& ref,
+                                                 const Context& context) const {
   MIST_TRY(GitUrl address, GitUrl::parse(url, working_directory()));
   std::string shown = address.display();
   const Path directory =
@@ -236,17 +231,19 @@ Result<Registries::Impl::AtRef> Registries::Impl::at_ref(const std::string& url,
     snapshot = updated->snapshot;
   }
   MIST_TRY(PackageIndex index, store.index(*snapshot));
-  return AtRef{std::move(shown), std::move(store), *std::move(snapshot), std::move(index)};
+  return RepositoryAtRef{std::move(shown), std::move(store), *std::move(snapshot), std::move(index)};
 }
 
-Result<PackageTree> Registries::Impl::fetch_base(const std::string& url, const std::string& ref,
-                                                 const std::string& path, const Context& context) const {
-  if (!ref.empty() && !is_git_ref(ref))
-    return error(ErrorKind::Invalid, "{} is no branch, tag or commit", escape_controls(ref))
+Result<PackageTree> Registries::Impl::fetch_base(const BaseReference& base, const Context& context) const {
+  if (!base.ref.empty() && !is_git_ref(base.ref))
+    return error(ErrorKind::Invalid, "{} is no branch, tag or commit", escape_controls(base.ref))
         .with_hint("name one after ?ref=");
-  MIST_TRY(const AtRef there, at_ref(url, ref, context));
-  const SnapshotFiles files(there.store, there.snapshot, there.index, context);
-  const std::string root = Path(path).lexically_normal().generic_string();
+  MIST_TRY(const RepositoryAtRef there, at_ref(base.url, base.ref, context));
+  const auto open = [&](const std::string& url, const std::string& commit) {
+    return at_ref(url, commit, context);
+  };
+  MIST_TRY(const RepositoryFiles files, RepositoryFiles::open(git_, there, base.submodules, open, context));
+  const std::string root = Path(base.path).lexically_normal().generic_string();
   const std::string directory = root == "." ? "" : root.substr(0, root.find_last_not_of('/') + 1);
   if (!has_kustomization(files, directory))
     return error(ErrorKind::Invalid, "there is no kustomization in {} of {} at {}",
@@ -375,9 +372,8 @@ Result<Fetched> Registries::fetch(const PackageRef& reference, const Context& co
   return std::visit([&](const auto& form) { return impl_->fetch(form, context, engine); }, reference.form());
 }
 
-Result<PackageTree> Registries::fetch_base(const std::string& url, const std::string& ref,
-                                           const std::string& path, const Context& context) {
-  return impl_->fetch_base(url, ref, path, context);
+Result<PackageTree> Registries::fetch_base(const BaseReference& base, const Context& context) {
+  return impl_->fetch_base(base, context);
 }
 
 Result<std::vector<std::string>> Registries::list_versions(const std::string& registry,

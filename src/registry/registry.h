@@ -51,6 +51,14 @@ struct PackageVersions {
 /// `changed bytes under a known version`: refuse them, or take the new ones from now on.
 enum class ChangedVersions { Refuse, Accept };
 
+/// What a kustomization names in another repository.
+struct BaseReference {
+  std::string url;
+  std::string ref;   ///< empty: HEAD
+  std::string path;  ///< of the directory
+  bool submodules = true;
+};
+
 class Registries {
  public:
   struct World {
@@ -78,10 +86,9 @@ class Registries {
   Result<Fetched> fetch(const PackageRef& reference, const Context& context, std::string_view engine = {});
 
   /// The kustomization in `path` of a git repository with all it needs, paths as in the repository: for a
-  /// base that another kustomization names. `ref` empty: HEAD. Errors: Invalid (an address or ref that git
-  /// may not see, no kustomization there), as fetch.
-  Result<PackageTree> fetch_base(const std::string& url, const std::string& ref, const std::string& path,
-                                 const Context& context);
+  /// base that another kustomization names. Errors: Invalid (an address or ref that git may not see, no
+  /// kustomization there, a submodule without an address), as fetch.
+  Result<PackageTree> fetch_base(const BaseReference& base, const Context& context);
 
   /// Ascending. Reads the snapshot; the network only when there is none yet. Errors: NotFound and as fetch.
   Result<std::vector<std::string>> list_versions(const std::string& registry, const std::string& path,

@@ -19,6 +19,14 @@ Result<std::vector<std::string>> SnapshotFiles::read(const std::vector<NamedFile
   return texts;
 }
 
+Result<std::vector<PackageFile>> SnapshotFiles::read_all(const std::string& directory) const {
+  MIST_TRY(const Located located, index_.find_path(directory));
+  MIST_TRY(PackageContent content, store_.read(snapshot_, located, context_));
+  std::vector<PackageFile> files = std::move(std::get<PackageTree>(content).files);
+  for (PackageFile& file : files) file.path = directory + '/' + file.path;
+  return files;
+}
+
 std::string SnapshotFiles::top() const { return fmt::format("the repository {}", store_.url().display()); }
 
 }  // namespace mist::registry

@@ -19,6 +19,7 @@ class SnapshotFiles final : public KustomizationSource {
   /// git's trees have no directories behind links.
   Status check_directory(const std::string&) const override { return {}; }
   Result<std::vector<std::string>> read(const std::vector<NamedFile>& files) const override;
+  Result<std::vector<PackageFile>> read_all(const std::string& directory) const override;
   std::string top() const override;
 
  private:

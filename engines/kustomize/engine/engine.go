@@ -12,6 +12,7 @@ import (
 	"sort"
 	"strings"
 
+	"sigs.k8s.io/kustomize/api/helmhost"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
@@ -57,6 +58,11 @@ type options struct {
 	Reorder        krusty.ReorderOption `json:"reorder"`
 	LoadRestrictor string               `json:"loadRestrictor"`
 	ManagedbyLabel bool                 `json:"enableManagedbyLabel"`
+	// What charts see of a cluster: --helm-kube-version, --helm-api-versions.
+	KubeVersion string   `json:"kubeVersion"`
+	APIVersions []string `json:"apiVersions"`
+	// Charts that were rendered already.
+	Charts []renderedChart `json:"charts"`
 }
 
 // kustomize gives the options that `kustomize build` gives the library.
@@ -70,6 +76,9 @@ func (o options) kustomize() *krusty.Options {
 		of.LoadRestrictions = types.LoadRestrictionsNone
 	}
 	of.AddManagedbyLabel = o.ManagedbyLabel
+	// The flag --enable-helm lets a kustomization run a program. Nothing runs here but charts in their sandbox.
+	of.PluginConfig.HelmConfig = types.HelmConfig{
+		Enabled: true, Command: "helm", KubeVersion: o.KubeVersion, ApiVersions: o.APIVersions}
 	return of
 }
 
@@ -184,6 +193,8 @@ func build(tree *Tree, root string, options options) resultData {
 	network := http.DefaultTransport
 	http.DefaultTransport = &remoteFiles{tree: tree, known: options.Remotes, missing: missing}
 	defer func() { http.DefaultTransport = network }()
+	helm := &charts{tree: tree, remotes: options.Remotes, rendered: options.Charts, missing: missing, archives: map[string]string{}}
+	helmhost.Program = helm
 	if tree.namesSchema() {
 		// A schema of the package's own replaces the one that Prepare has read.
 		openapi.ResetOpenAPI()
@@ -194,7 +205,7 @@ func build(tree *Tree, root string, options options) resultData {
 		return resultData{Result: "Ok", Missing: found}
 	}
 	if err != nil {
-		return explain(tree, root, err)
+		return explain(tree, root, err, helm.failure)
 	}
 	data := resultData{Result: "Ok", Files: map[string]string{outputFile: string(text)}}
 	if options.Print {

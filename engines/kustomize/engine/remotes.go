@@ -4,10 +4,11 @@ package engine
 // fetches that and runs it again, until nothing is missing:
 //
 //   - a git repository that kustomize wants to clone. Our replacement of its cloner (../_replaced/internal/git/cloner.go)
-//     clones nothing and says that the clone is at remoteMount/<CloneKey>. Where the host has put it there, kustomize
+//     clones nothing and says that the clone is at remoteMount/<cloneKey>. Where the host has put it there, kustomize
 //     goes on as usual. Where it hasn't, this is noted, and an empty kustomization stands in, so that one run finds
 //     everything that is missing at its level;
-//   - a file that kustomize wants to GET: remoteFiles answers in the place of the network.
+//   - a file that kustomize wants to GET: remoteFiles answers in the place of the network;
+//   - a chart of a repository: charts.go.
 
 import (
 	"bytes"
@@ -17,31 +18,47 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 )
 
 // missing is what the host shall fetch: a file by its URL, or from the commit `ref` (empty: HEAD) of the repository `repo`
-// the directory `path` with everything that its kustomization refers to.
+// the directory `path` with everything that its kustomization refers to; or of the chart repository `repo` the archive of
+// the chart `chart`, in the newest version that is in the range `version`, with `devel` of the unfinished ones too.
 type missing struct {
 	URL  string `json:"url,omitempty"`
 	Repo string `json:"repo,omitempty"`
 	Ref  string `json:"ref,omitempty"`
 	Path string `json:"path,omitempty"`
+	// Of a repository: ?submodules=false; ?timeout=, of all that git does for it.
+	NoSubmodules bool  `json:"noSubmodules,omitempty"`
+	TimeoutMs    int64 `json:"timeoutMs,omitempty"`
+
+	Chart   string `json:"chart,omitempty"`
+	Version string `json:"version,omitempty"`
+	Devel   bool   `json:"devel,omitempty"`
 }
 
 // remote is one thing that the host has fetched, as it was asked for.
 type remote struct {
 	missing
-	// Where it lies below the package: the file, or the root of the repository.
+	// Where it lies below the package: the file, the chart's archive, or the root of the repository.
 	At string `json:"at,omitempty"`
 	// There is no such file; kustomize then looks for a repository.
 	Absent bool `json:"absent,omitempty"`
 }
 
-// CloneKey names a clone below remoteMount: a directory name that both ends derive from what is cloned, as kustomize
+// cloneKey names a clone below remoteMount: a directory name that both ends derive from what is cloned, as kustomize
 // makes a clone for each reference. The replaced cloner does the same.
-func CloneKey(repo, ref, path string) string {
-	return url.PathEscape(repo + "?" + url.Values{"path": {path}, "ref": {ref}}.Encode())
+func cloneKey(one missing) string {
+	query := url.Values{"path": {one.Path}, "ref": {one.Ref}}
+	if one.NoSubmodules {
+		query.Set("submodules", "false")
+	}
+	if one.TimeoutMs != 0 {
+		query.Set("timeout", strconv.FormatInt(one.TimeoutMs, 10))
+	}
+	return url.PathEscape(one.Repo + "?" + query.Encode())
 }
 
 func parseCloneKey(key string) (missing, error) {
@@ -51,20 +68,24 @@ func parseCloneKey(key string) (missing, error) {
 	}
 	repo, query, _ := strings.Cut(text, "?")
 	values, err := url.ParseQuery(query)
-	return missing{Repo: repo, Ref: values.Get("ref"), Path: values.Get("path")}, err
+	timeout, _ := strconv.ParseInt(values.Get("timeout"), 10, 64)
+	return missing{
+		Repo: repo, Ref: values.Get("ref"), Path: values.Get("path"),
+		NoSubmodules: values.Has("submodules"), TimeoutMs: timeout,
+	}, err
 }
 
 // mountRemotes shows the repositories at the places where kustomize will look for their clones.
 func (t *Tree) mountRemotes(remotes []remote) error {
 	for _, one := range remotes {
-		if one.Repo == "" {
+		if one.Repo == "" || one.Chart != "" {
 			continue
 		}
 		from := path.Join(TreeMount, one.At)
 		if !t.IsDir(from) {
 			return fmt.Errorf("the files of %s are not in the package at %q", one.Repo, one.At)
 		}
-		t.mount(from, path.Join(remoteMount, CloneKey(one.Repo, one.Ref, one.Path)))
+		t.mount(from, path.Join(remoteMount, cloneKey(one.missing)))
 	}
 	return nil
 }
@@ -73,6 +94,8 @@ func (t *Tree) mountRemotes(remotes []remote) error {
 type missingRemotes struct {
 	tree  *Tree
 	found []missing
+	// Directories of charts that aren't there yet.
+	charts []string
 }
 
 func (m *missingRemotes) list() []missing { return m.found }
@@ -87,8 +110,15 @@ func (m *missingRemotes) add(one missing) {
 }
 
 // standIn is told of every path that was asked for and isn't there. Below a clone that the host hasn't made yet, it puts
-// a kustomization that does nothing, and says so.
+// a kustomization that does nothing, and says so. In a chart that the host hasn't fetched yet, every file is an empty one:
+// values.
 func (m *missingRemotes) standIn(at string) bool {
+	for _, chart := range m.charts {
+		if strings.HasPrefix(at, chart+"/") {
+			m.tree.put(at, []byte("{}\n"))
+			return true
+		}
+	}
 	rest, ok := strings.CutPrefix(at, remoteMount+"/")
 	if !ok {
 		return false

@@ -23,6 +23,8 @@ const (
 type Tree struct {
 	files map[string][]byte
 	dirs  map[string]struct{}
+	// What appears elsewhere too: places, and the directories of the package that they show.
+	mounts map[string]string
 	// What a build asked for below remoteMount and didn't find: see remotes.go.
 	missing *missingRemotes
 }
@@ -42,7 +44,7 @@ func (e errno) Error() string        { return string(e) }
 func (e errno) Is(target error) bool { return e == noEntry && target == fs.ErrNotExist }
 
 func newTree() *Tree {
-	t := &Tree{files: map[string][]byte{}, dirs: map[string]struct{}{}}
+	t := &Tree{files: map[string][]byte{}, dirs: map[string]struct{}{}, mounts: map[string]string{}}
 	t.mkdirs(TreeMount)
 	t.mkdirs(remoteMount)
 	return t
@@ -98,11 +100,22 @@ func (t *Tree) mkdirs(at string) {
 // mount makes the directory `from` of the package appear as `at` too.
 func (t *Tree) mount(from, at string) {
 	t.mkdirs(at)
+	t.mounts[at] = from
 	for name, bytes := range t.files {
 		if rest, ok := strings.CutPrefix(name, from+"/"); ok {
 			t.put(path.Join(at, rest), bytes)
 		}
 	}
+}
+
+// inPackage gives the path below the package of what appears at `at`.
+func (t *Tree) inPackage(at string) (string, bool) {
+	for place, from := range t.mounts {
+		if rest, ok := strings.CutPrefix(at, place+"/"); ok {
+			at = path.Join(from, rest)
+		}
+	}
+	return strings.CutPrefix(at, TreeMount+"/")
 }
 
 // problem is nil where `at` exists, else what lstat says of the first part of it that is in the way.

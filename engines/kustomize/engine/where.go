@@ -14,13 +14,15 @@ import (
 type where struct {
 	File string `json:"file"`
 	Line int    `json:"line,omitempty"`
+	// Of a chart's template only.
+	Column int `json:"column,omitempty"`
 }
 
 var kustomizationNames = konfig.RecognizedKustomizationFileNames()
 
 // explain makes a failure of an error of kustomize's: its own words, with paths below the package in the place of ours,
-// and the place that they tell of.
-func explain(tree *Tree, root string, err error) resultData {
+// and the place that they tell of; of a chart the place that the host tells of.
+func explain(tree *Tree, root string, err error, chart *chartFailure) resultData {
 	words := err.Error()
 	message := Readable(words)
 	for _, one := range advice {
@@ -29,14 +31,14 @@ func explain(tree *Tree, root string, err error) resultData {
 			break
 		}
 	}
+	if chart != nil && chart.Where != nil && strings.Contains(words, chart.Message) {
+		return failure(message, chart.Where)
+	}
 	return failure(message, locate(tree, root, words))
 }
 
 // What kustomize says where its user would give a flag that there is none of here.
 var advice = []struct{ of, instead string }{
-	{"must specify --enable-helm",
-		"this engine does not inflate Helm charts in a kustomization (helmCharts). Render the chart into a file of " +
-			"resources (`mistctl generate NAME -p CHART`) or install it as a release of its own"},
 	{"external plugins disabled",
 		"plugins that are programs or containers do not run in the sandbox, as with `kustomize build` without " +
 			"--enable-alpha-plugins. Use the built-in generators and transformers, or commit what the plugin generates"},
@@ -94,12 +96,12 @@ func locate(tree *Tree, root, words string) *where {
 	if match := last(inFile, words); match != nil {
 		file := path.Join(directory, match[1])
 		if _, ok := tree.file(file); ok {
-			return &where{file, number(last(lineOf, words))}
+			return &where{File: file, Line: number(last(lineOf, words))}
 		}
 	}
 	content, _ := tree.file(name)
 	if match := last(unknown, words); match != nil {
-		return &where{name, lineWith(content, match[1]+":")}
+		return &where{File: name, Line: lineWith(content, match[1]+":")}
 	}
 	if match := last(entry, words); match != nil {
 		for _, text := range match[1:] {
@@ -109,12 +111,12 @@ func locate(tree *Tree, root, words string) *where {
 				line = lineWith(content, path.Base(text))
 			}
 			if text != "" && line != 0 {
-				return &where{name, line}
+				return &where{File: name, Line: line}
 			}
 		}
 	}
 	if strings.Contains(words, "invalid Kustomization") {
-		return &where{name, number(last(lineOf, words))}
+		return &where{File: name, Line: number(last(lineOf, words))}
 	}
 	return &where{File: name}
 }

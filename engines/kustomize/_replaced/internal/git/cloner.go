@@ -5,6 +5,7 @@ package git
 
 import (
 	"net/url"
+	"strconv"
 
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
@@ -14,7 +15,14 @@ type Cloner func(repoSpec *RepoSpec) error
 
 // ClonerUsingGitExec, as the rest of kustomize calls it, says where the host puts the files.
 func ClonerUsingGitExec(spec *RepoSpec) error {
-	key := spec.CloneSpec() + "?" + url.Values{"path": {spec.KustRootPath}, "ref": {spec.Ref}}.Encode()
-	spec.Dir = filesys.ConfirmedDir("/remote/" + url.PathEscape(key))
+	query := url.Values{"path": {spec.KustRootPath}, "ref": {spec.Ref}}
+	if !spec.Submodules {
+		query.Set("submodules", "false")
+	}
+	// kustomize's own is for a user who waits at a terminal; the host has its own too.
+	if spec.Timeout != defaultTimeout {
+		query.Set("timeout", strconv.FormatInt(max(spec.Timeout.Milliseconds(), 1), 10))
+	}
+	spec.Dir = filesys.ConfirmedDir("/remote/" + url.PathEscape(spec.CloneSpec()+"?"+query.Encode()))
 	return nil
 }

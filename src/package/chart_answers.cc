@@ -1,0 +1,170 @@
+#include "package/chart_answers.h"
+
+#include <algorithm>
+#include <array>
+#include <thread>
+
+#include "base/text.h"
+#include "crypto/digest.h"
+#include "encoding/json.h"
+#include "package/capabilities.h"
+#include "package/values.h"
+
+namespace mist::package {
+namespace {
+
+// Options that belong to a Kustomize directory.
+constexpr std::string_view kOptionsFile = ".mistletoe/kustomize.json";
+// What `helm template` calls a release that nobody named.
+constexpr std::string_view kUnnamedRelease = "release-name";
+
+// Members that are passed on to the engine of charts, under its own names for them.
+constexpr std::array<std::string_view, 6> kEngineOptions{"includeCrds",  "skipTests",   "noHooks",
+                                                         "nameTemplate", "kubeVersion", "apiVersions"};
+constexpr std::array<std::string_view, 6> kOthers{"op",          "directory", "archive",
+                                                  "releaseName", "namespace", "values"};
+
+Status check_members(const Value& request) {
+  for (const Value::Member& member : request.as_object()) {
+    if (std::ranges::find(kEngineOptions, member.key) == kEngineOptions.end() &&
+        std::ranges::find(kOthers, member.key) == kOthers.end())
+      return error(ErrorKind::Invalid, "chart.render: \"{}\" means nothing here",
+                   escape_controls(member.key.substr(0, 100)));
+  }
+  return {};
+}
+
+std::string digest_of(const Files& files) {
+  crypto::Hasher hasher;
+  for (const auto& [path, bytes] : files) hasher.field(path).field(bytes);
+  return hasher.finish().str();
+}
+
+std::string_view or_else(std::string_view text, std::string_view otherwise) {
+  return text.empty() ? otherwise : text;
+}
+
+// What the chart's author did wrong goes back to the guest, which knows who named the chart.
+Value failure_of(const Error& failure, std::string_view directory) {
+  const std::string_view words = failure.because.empty() ? failure.message : failure.because;
+  Value answer = Value::object({{"message", words}});
+  if (failure.where && !directory.empty())
+    answer.set("where", Value::object({{"file", fmt::format("{}/{}", directory, failure.where->file)},
+                                       {"line", failure.where->line},
+                                       {"column", failure.where->column}}));
+  return Value::object({{"failure", std::move(answer)}});
+}
+
+}  // namespace
+
+Result<Value> ChartAnswers::answer(const Value& request) {
+  MIST_TRY_VOID(check_members(request));
+  MIST_TRY(const Source chart, chart_at(request));
+  const Result<RenderRequest> wanted = render_request(request);
+  if (!wanted.ok())
+    return failure_of(error(ErrorKind::Invalid, "the values of {} can't be read as YAML: {}", chart.reference,
+                            wanted.error().to_line()),
+                      {});
+  Result<Rendered> rendered = render(chart, *wanted);
+  if (!rendered.ok()) {
+    if (rendered.error().kind == ErrorKind::Invalid)
+      return failure_of(rendered.error(), request.string_at("directory"));
+    return std::move(rendered).error();
+  }
+  return Value::object({{"print", rendered->print.value_or("")}, {"drawn", rendered->drawn}});
+}
+
+Result<Source> ChartAnswers::chart_at(const Value& request) const {
+  const std::string directory(request.string_at("directory"));
+  const std::string archive(request.string_at("archive"));
+  if (directory.empty() == archive.empty())
+    return error(ErrorKind::Invalid, "chart.render: it takes \"directory\" or \"archive\", a path");
+  const Files& files = std::get<Files>(package_.content);
+  Files found;
+  if (!archive.empty()) {
+    if (const auto file = files.find(archive); file != files.end()) found.emplace("chart.tgz", file->second);
+  } else {
+    const std::string below = directory + '/';
+    for (auto file = files.lower_bound(below); file != files.end() && file->first.starts_with(below); ++file)
+      found.emplace(file->first.substr(below.size()), file->second);
+  }
+  const std::string place = escape_controls(directory + archive);
+  if (found.empty())
+    return error(ErrorKind::NotFound, "chart.render: there is no chart at {} in the package", place);
+  Source chart;
+  chart.reference = fmt::format("the chart {} of {}", place, package_.reference);
+  chart.name = place.substr(place.rfind('/') + 1);
+  chart.digest = digest_of(found);
+  chart.content = std::move(found);
+  chart.engine = kHelmEngine;
+  return chart;
+}
+
+Result<RenderRequest> ChartAnswers::render_request(const Value& request) const {
+  RenderRequest wanted;
+  wanted.release_name = or_else(request.string_at("releaseName"), kUnnamedRelease);
+  wanted.release_namespace = or_else(request.string_at("namespace"), request_.release_namespace);
+  wanted.seed = request_.seed;
+  wanted.rotations = request_.rotations;
+  wanted.clock = request_.clock;
+  wanted.quiet = request_.quiet;
+  std::vector<ValuesInput> values;
+  if (const Value* const texts = request.find("values"); texts != nullptr && texts->is_array()) {
+    for (const Value& text : texts->as_array())
+      if (text.is_string())
+        values.push_back({ValuesFlag::File, fmt::format("values {}", values.size() + 1), text.as_string()});
+  }
+  MIST_TRY(wanted.user_values, merge_values(values, Numbers::AsHelm));
+  // Nobody asks a cluster while kustomize builds.
+  wanted.engine_options = Value::object({{"print", true}, {"lookup", "empty"}});
+  for (const std::string_view option : kEngineOptions)
+    if (const Value* const value = request.find(option)) wanted.engine_options.set(option, *value);
+  wanted.capabilities = []() -> Result<Capabilities> {
+    return assumed_capabilities(std::string(kAssumedKubeVersion), {});
+  };
+  return wanted;
+}
+
+Result<Rendered> ChartAnswers::render(const Source& chart, const RenderRequest& request) {
+  if (taken_ >= most_)
+    return error(ErrorKind::Trap, "the charts of {} took more than {} s together", package_.reference,
+                 std::chrono::duration_cast<std::chrono::seconds>(most_).count())
+        .with_hint("allow more with --limit-time");
+  const auto began = std::chrono::steady_clock::now();
+  Result<Rendered> rendered = error(ErrorKind::Internal, "nothing was rendered");
+  // A guest may use a whole stack, and the one that asks is on this thread's.
+  std::jthread([&] { rendered = render_(chart, request); }).join();
+  taken_ += std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - began);
+  return rendered;
+}
+
+Status refuse_differences(const std::vector<ChartExchange>& one, const std::vector<ChartExchange>& other) {
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    if (i < other.size() && one[i].request == other[i].request && one[i].answer == other[i].answer) continue;
+    const Value& request = one[i].request;
+    return error(ErrorKind::Invalid, "the chart {} can't become a part of a module",
+                 escape_controls(
+                     fmt::format("{}{}", request.string_at("directory"), request.string_at("archive"))))
+        .with_because("it gives something else with another seed, clock or namespace of the release")
+        .with_hint("install the directory itself; or, if it is the namespace, say it in the kustomization");
+  }
+  return {};
+}
+
+Result<Files> with_answers(Files files, const std::vector<ChartExchange>& exchanges) {
+  Value options = Value::object();
+  if (const auto known = files.find(std::string(kOptionsFile)); known != files.end()) {
+    MIST_TRY(options, encoding::parse_json(known->second));
+  }
+  Value charts = Value::array();
+  for (const ChartExchange& exchange : exchanges) {
+    const std::string at = fmt::format(".mistletoe/charts/{}", charts.size());
+    files[at] = exchange.answer.string_at("print");
+    charts.push_back(Value::object({{"request", exchange.request}, {"at", at}}));
+  }
+  options.set("charts", std::move(charts));
+  files[std::string(kOptionsFile)] = encoding::to_json(options) + "\n";
+  return files;
+}
+
+}  // namespace mist::package

@@ -1,0 +1,96 @@
+#include "registry/chart_repository.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "crypto/digest.h"
+#include "testing/fake_transport.h"
+
+namespace mist::registry {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::string_view kIndex = R"(
+apiVersion: v1
+entries:
+  web:
+  - {version: 1.0.0, urls: [web-1.0.0.tgz]}
+  - {version: 2.0.0-rc.1, urls: ["https://cdn.example/web-2.tgz"]}
+  - {version: v1.10.0, urls: [/top/web.tgz], digest: DIGEST}
+  - {version: 1.9.0, urls: [charts/web-1.9.0.tgz], digest: "sha256:DIGEST"}
+  - {version: odd, urls: [odd.tgz]}
+  - {version: 9.9.9}
+)";
+
+class ChartRepository : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string index(kIndex);
+    const std::string digest = crypto::sha256("archive").hex();
+    for (auto at = index.find("DIGEST"); at != std::string::npos; at = index.find("DIGEST"))
+      index.replace(at, 6, digest);
+    web.reply(200, index).reply(200, "archive");
+  }
+  std::string fetch(std::string version, bool unfinished = false,
+                    std::string repository = "https://charts.example/stable?token=s3cret") {
+    const auto chart =
+        fetch_chart(web, {std::move(repository), "web", std::move(version), unfinished}, Context());
+    if (!chart) return "error: " + chart.error().to_line() + " " + chart.error().hint;
+    EXPECT_EQ(chart->archive, "archive");
+    return fmt::format("{} {}", chart->version, web.requests().back().url);
+  }
+  mist::testing::FakeTransport web;
+};
+
+TEST_F(ChartRepository, TheNewestThatIsFinished) {
+  EXPECT_EQ(fetch(""), "v1.10.0 https://charts.example/top/web.tgz?token=s3cret");
+  EXPECT_EQ(web.requests().front().url, "https://charts.example/stable/index.yaml?token=s3cret");
+}
+TEST_F(ChartRepository, TheNewestOfAll) {
+  EXPECT_EQ(fetch("", true), "2.0.0-rc.1 https://cdn.example/web-2.tgz");
+}
+TEST_F(ChartRepository, TheNewestOfARange) {
+  EXPECT_EQ(fetch("<1.10", false, "https://charts.example"),
+            "1.9.0 https://charts.example/charts/web-1.9.0.tgz");
+}
+TEST_F(ChartRepository, AVersionAsItIsWrittenEvenIfItIsNone) {
+  EXPECT_EQ(fetch("odd", false, "https://charts.example/"), "odd https://charts.example/odd.tgz");
+}
+TEST_F(ChartRepository, NamesWhatThereIs) {
+  EXPECT_THAT(fetch("^3"), AllOf(HasSubstr("no version ^3 of the chart web"),
+                                 HasSubstr("2.0.0-rc.1, v1.10.0"), Not(HasSubstr("s3cret"))));
+}
+
+TEST(ChartRepositoryErrors, SayWhatIsWrong) {
+  const auto said = [](auto prepare, const std::string& name = "web") {
+    mist::testing::FakeTransport web;
+    prepare(web);
+    const auto chart = fetch_chart(web, {"https://u:s3cret@charts.example", name, "1.0.0", false}, Context());
+    EXPECT_FALSE(chart.ok());
+    std::string text = chart.error().to_line();
+    EXPECT_THAT(text, Not(HasSubstr("s3cret")));
+    return text;
+  };
+  using Web = mist::testing::FakeTransport;
+  EXPECT_THAT(said([](Web& web) { web.reply(404); }), HasSubstr("there is no https://"));
+  EXPECT_THAT(said([](Web& web) { web.reply(200, "entries: ["); }), HasSubstr("can't be read"));
+  EXPECT_THAT(said([](Web& web) { web.reply(200, "a: b"); }), HasSubstr("lists no charts"));
+  EXPECT_THAT(said([](Web& web) { web.reply(200, std::string(kIndex)); }, "other"),
+              HasSubstr("there is no chart other"));
+  EXPECT_THAT(said([](Web& web) { web.reply(200, std::string(kIndex)).reply(404); }),
+              HasSubstr("there is no"));
+  EXPECT_THAT(
+      said([](Web& web) {
+        web.reply(200, "entries: {web: [{version: 1.0.0, urls: [a], digest: 00ff}]}").reply(200, "other");
+      }),
+      HasSubstr("the index says 00ff"));
+  EXPECT_THAT(
+      said([](Web& web) { web.reply(200, "entries: {web: [{version: 1.0.0, urls: ['oci://r/a']}]}"); }),
+      HasSubstr("only https"));
+}
+
+}  // namespace
+}  // namespace mist::registry
