@@ -34,7 +34,6 @@ type capabilities struct {
 
 type engineInput struct {
 	Name    string  `json:"name"`
-	Archive bool    `json:"archive"` // /package was a .tgz: .helmignore was applied when it was made
 	Options options `json:"options"`
 }
 

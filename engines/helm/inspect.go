@@ -23,7 +23,7 @@ type packageInfo struct {
 func inspect(in *input) result {
 	r := rendering{in: in}
 	var err error
-	if r.chart, err = theChart(in.Engine.Archive); err != nil {
+	if r.chart, err = theChart(); err != nil {
 		return result{Result: "Err", Message: err.Error(), Where: r.locate(err)}
 	}
 	metadata := r.chart.Metadata

@@ -48,7 +48,7 @@ func (r *rendering) run() error {
 	if err = r.name(); err != nil {
 		return err
 	}
-	if r.chart, err = theChart(r.in.Engine.Archive); err != nil {
+	if r.chart, err = theChart(); err != nil {
 		return err
 	}
 	return r.runWithChart()

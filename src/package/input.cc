@@ -69,7 +69,7 @@ Result<std::string> package_input(std::string_view version, const Metadata& meta
   return abi::input_text(document, encoding::JsonStyle::Compact);
 }
 
-Result<std::string> engine_input(const EngineKind& engine, bool archive, const Metadata& metadata,
+Result<std::string> engine_input(const EngineKind& engine, const Metadata& metadata,
                                  const RenderRequest& request) {
   Value data = request.user_values;
   if (engine.values == EngineValues::Input) {
@@ -80,9 +80,7 @@ Result<std::string> engine_input(const EngineKind& engine, bool archive, const M
   document.set("release", release_value(metadata, request));
   MIST_TRY(const Capabilities capabilities, request.capabilities());
   if (!capabilities.assumed) document.set("capabilities", capabilities_value(capabilities));
-  document.set(
-      "engine",
-      Value::object({{"name", engine.name}, {"archive", archive}, {"options", request.engine_options}}));
+  document.set("engine", Value::object({{"name", engine.name}, {"options", request.engine_options}}));
   return abi::input_text(document, encoding::JsonStyle::Exact);
 }
 

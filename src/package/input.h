@@ -16,8 +16,8 @@ namespace mist::package {
 /// errors of the capabilities pass through.
 Result<std::string> package_input(std::string_view version, const Metadata& metadata,
                                   const RenderRequest& request);
-/// The document for an engine; `archive`: what it renders is a packed chart. Errors as above.
-Result<std::string> engine_input(const EngineKind& engine, bool archive, const Metadata& metadata,
+/// The document for an engine. Errors as above.
+Result<std::string> engine_input(const EngineKind& engine, const Metadata& metadata,
                                  const RenderRequest& request);
 
 /// The `data` for an engine that lays its own defaults under it: the schema's where it has none, and the

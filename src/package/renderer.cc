@@ -21,9 +21,6 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kYamlEndings{".yaml", ".yml", ".json"};
 
-// On a module that was built from a packed chart: its engine is told so again.
-constexpr std::string_view kPackedLabel = "mistletoe.dev/packed-chart";
-
 bool is_kubernetes_file(std::string_view path) {
   return std::ranges::any_of(kYamlEndings, [&](std::string_view ending) { return path.ends_with(ending); });
 }
@@ -376,7 +373,6 @@ struct Renderer::Impl {
     MIST_TRY(Metadata metadata, metadata_of_tree(source, tree, true, context));
     metadata.engine = tree.engine->name;
     metadata.needs_release = metadata.needs_release || names_the_revision(tree);
-    if (packed_chart(tree.files) != nullptr) metadata.labels.emplace(kPackedLabel, "true");
     MIST_TRY_VOID(options.engines.digest(metadata.engine));
     MIST_TRY(const std::string engine, options.engines.read(metadata.engine));
     Files complete = tree.files;
@@ -414,8 +410,7 @@ struct Renderer::Impl {
   Result<Rendered> run_built(const Source& source, const wasm::ModuleBytes& module, Built built,
                              const RenderRequest& request, const Context& context) {
     MIST_TRY_VOID(refuse_unmet_needs(built.metadata, source.reference));
-    const bool archive = built.metadata.labels.contains(std::string(kPackedLabel));
-    MIST_TRY(std::string input, engine_input(built.engine, archive, built.metadata, request));
+    MIST_TRY(std::string input, engine_input(built.engine, built.metadata, request));
     auto rendered = generate({source, request, options.engine_limits, context, std::move(built.metadata),
                               source.digest, "", std::move(input), [&]() -> Result<Started> {
                                 MIST_TRY(std::unique_ptr<abi::Guest> guest, open(engines, source, module));
@@ -494,8 +489,7 @@ struct Renderer::Impl {
     MIST_TRY(const crypto::Digest code, options.engines.digest(tree.engine->name));
     MIST_TRY_VOID(refuse_unmet_needs(metadata, source.reference));
     metadata.needs_release = metadata.needs_release || names_the_revision(tree);
-    MIST_TRY(std::string input,
-             engine_input(*tree.engine, packed_chart(tree.files) != nullptr, metadata, request));
+    MIST_TRY(std::string input, engine_input(*tree.engine, metadata, request));
     Job job{
         source,        request,          options.engine_limits,      context, std::move(metadata), code.str(),
         source.digest, std::move(input), [&] { return start(tree); }};
