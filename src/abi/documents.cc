@@ -12,6 +12,7 @@ namespace {
 using encoding::Value;
 
 constexpr std::string_view kResultKind = "MistResult";
+constexpr std::string_view kOrderKind = "MistOrder";  // stands among objects, for package/order_document.h
 constexpr std::string_view kPackageKind = "MistPackage";
 constexpr std::string_view kResultSource = "the result";
 constexpr std::size_t kMaxQuoted = 100;
@@ -189,8 +190,11 @@ bool is_own_document(std::string_view text) {
   if (!names_us(text) || !check_text(text, "")) return false;
   const auto documents = encoding::parse_yaml_documents(text);
   // If it can't be parsed, a text that begins as a result does should be reported as one.
-  if (!documents) return names_us(trim(text).substr(0, 200));
-  return documents->size() == 1 && documents->front().string_at("kind").starts_with("Mist") &&
+  const std::string_view begin = trim(text).substr(0, 200);
+  if (!documents) return names_us(begin) && begin.find(kOrderKind) == std::string_view::npos;
+  if (documents->size() != 1) return false;
+  const std::string_view kind = documents->front().string_at("kind");
+  return kind.starts_with("Mist") && kind != kOrderKind &&
          documents->front().string_at("apiVersion").starts_with("mistletoe.dev/");
 }
 

@@ -25,7 +25,8 @@ std::optional<Output> parse_json_result(std::string_view text, std::string_view 
 /// Reads a MistResult. Its files and exports, or Invalid with the package's own message when it says Err.
 Result<Output> parse_result(std::string_view text, std::string_view name);
 
-/// True if `text` is one document of ours (a MistResult, if all is well) and not Kubernetes YAML.
+/// True if `text` is one document of ours (a MistResult, if all is well) and not Kubernetes YAML, of which a
+/// MistOrder is a part.
 bool is_own_document(std::string_view text);
 
 /// Invalid unless `text` is UTF-8 without NUL. `what` is "the output of hello-web".

@@ -151,6 +151,8 @@ TEST(IsOwnDocument, TellsResultsFromKubernetesYaml) {
   EXPECT_FALSE(is_own_document(
       "apiVersion: v1\nkind: ConfigMap\nmetadata: {labels: {mistletoe.dev/x: MistResult}}\n"));
   EXPECT_FALSE(is_own_document("apiVersion: mistletoe.dev/v1\nkind: MistResult\n---\nkind: Pod\n"));
+  EXPECT_FALSE(is_own_document("apiVersion: mistletoe.dev/v1\nkind: MistOrder\nedges: []\n"));
+  EXPECT_FALSE(is_own_document("apiVersion: mistletoe.dev/v1\nkind: MistOrder\nedges: {{{\n"));
   EXPECT_FALSE(is_own_document(""));
 }
 

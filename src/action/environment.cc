@@ -3,6 +3,8 @@
 #include <array>
 #include <map>
 
+#include "kube/api_down.h"
+
 namespace mist::action {
 
 using release::InventoryItem;
@@ -41,7 +43,9 @@ Status add_namespaces(const Environment& environment, std::vector<Revision>& rev
           namespaced.emplace(GroupVersionKind{kind.group, item.version, kind.kind}, false);
       if (fresh) {
         auto served = environment.client.resource_for(kind, item.version, context);
-        if (!served.ok() && served.error().kind != ErrorKind::NotFound) return std::move(served).error();
+        // What nobody can know now is an error where it matters: when the object is to be found.
+        if (!served.ok() && served.error().kind != ErrorKind::NotFound && !kube::is_api_down(served.error()))
+          return std::move(served).error();
         known->second = served.ok() && served->namespaced;
       }
       if (known->second) item.key.ns = id.ns;

@@ -10,21 +10,17 @@
 #include "action/graph.h"
 #include "action/look.h"
 #include "action/recover.h"
-#include "action/rollback.h"
 #include "action/saved_plan.h"
 #include "action/status.h"
-#include "action/uninstall.h"
 #include "encoding/yaml.h"
-#include "package/objects.h"
 #include "testing/client_with_logs.h"
-#include "testing/fake_cluster.h"
+#include "testing/release_world.h"
 
 namespace mist::action {
 namespace {
 
 using ::testing::ElementsAre;
 using testing::FakeCall;
-using testing::FakeCluster;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -45,18 +41,12 @@ std::string config_map(std::string_view name, std::string_view text = "x") {
       "---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {}}}, data: {{text: '{}'}}}}\n", name, text);
 }
 
-class HooksTest : public ::testing::Test {
+class HooksTest : public testing::ReleaseWorld {
  protected:
   HooksTest() { cluster.set_instant_controllers(true); }
 
-  Environment environment() { return {cluster, clock, random, events, "tester"}; }
   Render rendering(std::string yaml, std::string engine = "helm") {
-    return [=, this](const ReleaseState&) -> Result<RenderedRelease> {
-      MIST_TRY(auto objects, package::parse_objects({{"all.yaml", yaml}}, events));
-      return RenderedRelease{.package = {"test:1", "test", "1", "sha256:1", engine},
-                             .user_values = encoding::Value::object(),
-                             .objects = std::move(objects)};
-    };
+    return ReleaseWorld::rendering(std::move(yaml), {"test:1", "test", "1", "sha256:1", std::move(engine)});
   }
   Result<DeployReport> install_now(const std::string& yaml, const DeployOptions& options = {}) {
     return deploy(environment(), id, install_intent(rendering(yaml)), options, Context());
@@ -64,14 +54,9 @@ class HooksTest : public ::testing::Test {
   Result<DeployReport> upgrade_now(const std::string& yaml, const DeployOptions& options = {}) {
     return deploy(environment(), id, upgrade_intent(rendering(yaml)), options, Context());
   }
-  Result<DeployReport> rollback_now(int to) {
-    const Environment world = environment();
-    return deploy(world, id, rollback_intent(world, to, Context()), {}, Context());
-  }
   Status uninstall_now(UninstallOptions options = {}) {
     options.timeout = std::chrono::milliseconds(200);
-    MIST_TRY(UninstallPlan plan, plan_uninstall(environment(), id, options, Context()));
-    auto report = uninstall(environment(), std::move(plan), options, Context());
+    auto report = ReleaseWorld::uninstall_now(options);
     return report.ok() ? Status() : Status(std::move(report).error());
   }
   // What was written and deleted since, but the record: "+name", "-name".
@@ -99,12 +84,6 @@ class HooksTest : public ::testing::Test {
     });
   }
   bool has_job(std::string_view name) { return cluster.has("Job.batch", "default", name); }
-
-  FakeCluster cluster;
-  SystemClock clock;
-  SystemRandom random;
-  NullEventSink events;
-  release::ReleaseId id{"default", "web"};
 };
 
 TEST_F(HooksTest, OfInstallRunInHelmsOrderAroundEverythingElse) {

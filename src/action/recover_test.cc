@@ -7,10 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "action/history.h"
-#include "action/rollback.h"
 #include "encoding/json.h"
-#include "package/objects.h"
-#include "testing/fake_cluster.h"
+#include "testing/release_world.h"
 
 namespace mist::action {
 namespace {
@@ -19,7 +17,6 @@ using release::RevisionStatus;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using testing::FakeCall;
-using testing::FakeCluster;
 using ::testing::HasSubstr;
 
 std::string config_map(std::string_view name, std::string_view text) {
@@ -45,34 +42,23 @@ std::string definition(std::string_view version) {
   return text.replace(text.find("VERSION"), 7, version);
 }
 
-class RecoverTest : public ::testing::Test {
+class RecoverTest : public testing::ReleaseWorld {
  protected:
-  Environment environment() { return {cluster, clock, random, events, "tester"}; }
-
-  Render rendering(std::string yaml, std::string version) {
-    return [=, this](const ReleaseState&) -> Result<RenderedRelease> {
-      ++renders;
-      MIST_TRY(auto objects, package::parse_objects({{"all.yaml", yaml}}, events));
-      return RenderedRelease{.package = {"test:" + version, "test", version, "sha256:" + version},
-                             .user_values = encoding::Value::object({{"version", version}}),
-                             .objects = std::move(objects)};
-    };
+  Render rendering(std::string yaml, const std::string& version) {
+    return ReleaseWorld::rendering(std::move(yaml), {"test:" + version, "test", version, "sha256:" + version},
+                                   encoding::Value::object({{"version", version}}));
   }
-  Result<DeployReport> install_now(std::string yaml, DeployOptions options = {}) {
+  Result<DeployReport> install_now(std::string yaml, const DeployOptions& options = {}) {
     return deploy(environment(), id, install_intent(rendering(std::move(yaml), "1")), options, Context());
   }
-  Result<DeployReport> upgrade_now(std::string yaml, std::string version, DeployOptions options = {}) {
-    return deploy(environment(), id, upgrade_intent(rendering(std::move(yaml), std::move(version))), options,
-                  Context());
+  Result<DeployReport> upgrade_now(std::string yaml, const std::string& version,
+                                   const DeployOptions& options = {}) {
+    return deploy(environment(), id, upgrade_intent(rendering(std::move(yaml), version)), options, Context());
   }
-  Result<DeployReport> rollback_now(std::optional<int> to = {}, DeployOptions options = {}) {
-    const Environment world = environment();
-    return deploy(world, id, rollback_intent(world, to, Context()), options, Context());
-  }
-  Result<RecoverReport> recover_now(RecoverOptions options = {}) {
+  Result<RecoverReport> recover_now(const RecoverOptions& options = {}) {
     return recover(environment(), id, options, Context());
   }
-  void refuse(std::string name) {
+  void refuse(const std::string& name) {
     cluster.set_before([name](const FakeCall& call) -> std::optional<Error> {
       if (call.verb == "apply" && call.key.name == name) return error(ErrorKind::Forbidden, "quota exceeded");
       return std::nullopt;
@@ -83,20 +69,12 @@ class RecoverTest : public ::testing::Test {
     return object ? std::string(object->string_at({"data", "text"})) : "absent";
   }
   std::vector<std::string> texts() { return {text("shared"), text("only-first"), text("only-second")}; }
-  ReleaseState now() { return *read_release(environment(), id, Context()); }
   std::vector<int> kept() {
     std::vector<int> numbers;
     for (const auto& revision : *release::Store(cluster).list_revisions(id, Context()))
       numbers.push_back(revision.number);
     return numbers;
   }
-
-  FakeCluster cluster;
-  SystemClock clock;
-  SystemRandom random;
-  NullEventSink events;
-  release::ReleaseId id{"default", "web"};
-  int renders = 0;
 };
 
 // rollback

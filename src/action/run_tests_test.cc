@@ -5,15 +5,11 @@
 
 #include <atomic>
 
-#include "action/deploy.h"
-#include "action/rollback.h"
 #include "action/saved_plan.h"
 #include "action/status.h"
-#include "action/uninstall.h"
 #include "apply/test_objects.h"
-#include "package/objects.h"
 #include "testing/client_with_logs.h"
-#include "testing/fake_cluster.h"
+#include "testing/release_world.h"
 
 namespace mist::action {
 namespace {
@@ -48,7 +44,7 @@ kind: Job
 metadata: {name: thorough, annotations: {mistletoe.dev/test: "true"}}
 )";
 
-struct RunTests : ::testing::Test {
+struct RunTests : testing::ReleaseWorld {
   RunTests() {
     cluster.set_instant_controllers(true);  // Jobs complete
     cluster.set_after([this](const FakeCall& call) -> std::optional<Error> {
@@ -63,7 +59,7 @@ struct RunTests : ::testing::Test {
         return std::nullopt;
       }
       const bool good = call.key.name.starts_with("good");
-      client.set_log(call.key.name, "main", good ? "all is well\n" : "nothing is well\n");
+      logs.set_log(call.key.name, "main", good ? "all is well\n" : "nothing is well\n");
       encoding::Value state;
       state["terminated"].set("exitCode", good ? 0 : 4);
       cluster.set_status(
@@ -78,14 +74,9 @@ struct RunTests : ::testing::Test {
     return static_cast<std::size_t>(std::ranges::count_if(
         cluster.objects(), [](const auto& key) { return key.group_kind.kind == "Pod"; }));
   }
-  Environment environment() { return {client, clock, random, events, "tester"}; }
+  kube::Client& client() override { return logs; }
   Result<DeployReport> install_now(std::string_view yaml, Intent (*intent)(Render) = install_intent) {
-    const Render render = [this, text = std::string(yaml)](const ReleaseState&) -> Result<RenderedRelease> {
-      MIST_TRY(auto objects, package::parse_objects({{"all.yaml", text}}, events));
-      return RenderedRelease{
-          {"test:1", "test", "1", "sha256:1"}, encoding::Value::object(), std::move(objects), {}};
-    };
-    return deploy(environment(), id, intent(render), {}, Context());
+    return deploy(environment(), id, intent(rendering(std::string(yaml))), {}, Context());
   }
   Result<TestReport> test_now(const TestOptions& options = {}) {
     results.clear();
@@ -101,12 +92,7 @@ struct RunTests : ::testing::Test {
     return names;
   }
 
-  FakeCluster cluster;
-  testing::ClientWithLogs client{cluster};
-  SystemClock clock;
-  SystemRandom random;
-  NullEventSink events;
-  release::ReleaseId id{"default", "web"};
+  testing::ClientWithLogs logs{cluster};
   std::vector<std::string> order, results;
   std::stop_source stop;
   bool hanging = false;

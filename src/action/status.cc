@@ -85,7 +85,9 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
     return error(ErrorKind::NotFound, "release {} does not exist", id.display())
         .with_hint("see mistctl list -A");
   const std::vector<release::InventoryItem> owned = state.owned();
-  MIST_TRY(const apply::LiveState live, apply::observe(environment.client, id, {}, owned, context));
+  std::map<apimachinery::ObjectKey, std::string> unreachable;
+  MIST_TRY(const apply::LiveState live,
+           apply::observe(environment.client, id, {}, owned, context, {.unreachable = &unreachable}));
   ReleaseStatus result;
   result.anchor = *std::move(state.anchor);
   result.deployed = std::move(state.deployed);
@@ -98,6 +100,10 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
   apply::BindingModes binding(environment.client);
   for (const release::InventoryItem& item : owned) {
     ObjectStatus object = object_status(item, live, part_of, binding.as_rule(context));
+    if (const auto down = unreachable.find(item.key); down != unreachable.end()) {
+      object.health = ObjectHealth::Failed;
+      object.detail = down->second;
+    }
     // A hook comes and goes.
     if (!item.hook || object.health != ObjectHealth::Missing) result.objects.push_back(std::move(object));
   }

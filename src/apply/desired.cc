@@ -7,6 +7,7 @@
 
 #include "apply/waiting_rules.h"
 #include "base/text.h"
+#include "kube/api_down.h"
 
 namespace mist::apply {
 
@@ -183,7 +184,7 @@ Result<std::vector<DesiredObject>> prepare_with(std::vector<RenderedObject> obje
         ResourceInfo info = own->second;
         info.gvk = gvk;
         known = resolved.emplace(gvk, KnownKind{.resource = std::move(info), .late = true}).first;
-      } else if (served.error().kind == ErrorKind::NotFound &&
+      } else if ((served.error().kind == ErrorKind::NotFound || kube::is_api_down(served.error())) &&
                  own_groups.contains({gvk.group, gvk.version})) {
         KnownKind kind{
             .resource = {.gvk = gvk, .resource = {}, .verbs = {}}, .late = true, .scope_known = false};

@@ -15,6 +15,7 @@
 #include "apply/wait.h"
 #include "apply/waiting_rules.h"
 #include "base/text.h"
+#include "kube/api_down.h"
 
 namespace mist::apply {
 
@@ -207,11 +208,12 @@ class Writer {
       auto served = client_.resource_for(action.key.group_kind, resource.gvk.version, context_);
       if (served.ok()) {
         resource = *std::move(served);
-      } else if (served.error().kind != ErrorKind::NotFound) {
+      } else if (served.error().kind != ErrorKind::NotFound && !kube::is_api_down(served.error())) {
         return std::move(served).error();
       } else if (!moment.pause()) {
         MIST_TRY_VOID(context_.check());
-        return not_served(action, served.error());
+        return kube::is_api_down(served.error()) ? std::move(served).error()
+                                                 : not_served(action, served.error());
       }
     }
     if (!resource.namespaced && !action.key.ns.empty())

@@ -1,10 +1,12 @@
 #include "apply/observe.h"
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <set>
 
 #include "base/parallel.h"
+#include "kube/api_down.h"
 
 namespace mist::apply {
 
@@ -139,11 +141,38 @@ class Observer {
 Result<std::optional<ResourceInfo>> resource_of(kube::Client& client, const InventoryItem& item,
                                                 const Context& context) {
   auto found = client.resource_for(item.key.group_kind, item.version, context);
-  if (!found.ok() && absent(found.error())) found = client.resource_for(item.key.group_kind, "", context);
+  if (!found.ok() && absent(found.error())) {
+    found = client.resource_for(item.key.group_kind, "", context);
+  } else if (!found.ok() && kube::is_api_down(found.error())) {
+    // Another version of it may be served by somebody else.
+    if (auto other = client.resource_for(item.key.group_kind, "", context); other.ok())
+      found = std::move(other);
+  }
   if (found.ok()) return std::optional<ResourceInfo>(*std::move(found));
   if (absent(found.error())) return std::optional<ResourceInfo>();
   return std::move(found).error();
 }
+
+bool never_seen(const Error& failure, const InventoryItem& item, const std::vector<ObjectKey>& keys) {
+  if (!kube::is_api_down(failure) || !item.uid.empty()) return false;
+  const ObjectKey service{{"apiregistration.k8s.io", "APIService"},
+                          "",
+                          fmt::format("{}.{}", item.version, item.key.group_kind.group)};
+  return std::ranges::find(keys, service) != keys.end();
+}
+
+namespace {
+
+// Objects that are written again by the release that brings their API service: guarded, so that nothing that
+// is there is overwritten or forgotten. Their namespaces may not be known yet.
+bool is_late(const std::vector<DesiredObject>& desired, const ObjectKey& key) {
+  return std::ranges::any_of(desired, [&](const DesiredObject& object) {
+    return object.late && object.key.group_kind == key.group_kind && object.key.name == key.name &&
+           (object.key.ns == key.ns || object.key.ns.empty() || key.ns.empty());
+  });
+}
+
+}  // namespace
 
 Result<LiveState> observe(kube::Client& client, const release::ReleaseId& release,
                           const std::vector<DesiredObject>& desired, const std::vector<InventoryItem>& owned,
@@ -157,6 +186,9 @@ Result<LiveState> observe(kube::Client& client, const release::ReleaseId& releas
     place.keys.push_back(object.key);
     place.has_owned = options.take_over_from.has_value();
   }
+  std::vector<ObjectKey> keys;
+  keys.reserve(owned.size());
+  for (const InventoryItem& item : owned) keys.push_back(item.key);
   for (const InventoryItem& item : owned) {
     const std::pair where{item.key.group_kind, item.key.ns};
     if (auto known = places.find(where); known != places.end()) {
@@ -164,7 +196,17 @@ Result<LiveState> observe(kube::Client& client, const release::ReleaseId& releas
       known->second.has_owned = true;
       continue;
     }
-    MIST_TRY(std::optional<ResourceInfo> resource, resource_of(client, item, context));
+    auto found = resource_of(client, item, context);
+    if (!found.ok()) {
+      if (!kube::is_api_down(found.error())) return std::move(found).error();
+      if (is_late(desired, item.key) || never_seen(found.error(), item, keys)) continue;
+      if (options.unreachable == nullptr)
+        return std::move(found).error().with_frame(fmt::format("while looking for {}", item.key.display()));
+      options.unreachable->emplace(item.key,
+                                   fmt::format("{}: {}", found.error().message, found.error().because));
+      continue;
+    }
+    std::optional<ResourceInfo> resource = *std::move(found);
     if (resource) places[where] = {*std::move(resource), item.key.ns, {item.key}, true};
   }
 

@@ -24,17 +24,27 @@ using LiveState = std::map<ObjectKey, LiveObject>;
 struct ObserveOptions {
   bool adopt = false;                                     ///< what is wanted and belongs to nobody
   std::optional<release::ReleaseId> take_over_from = {};  ///< that release's
+  /// Takes owned objects whose API service doesn't answer, and why, in place of an error.
+  std::map<ObjectKey, std::string>* unreachable = nullptr;
 };
 
-/// `owned` may name kinds that the cluster no longer knows; those count as absent.
+/// `owned` may name kinds that the cluster no longer knows; those count as absent. Of a kind whose API
+/// service doesn't answer (kube/api_down.h) that isn't known, and is an error, but for what the release
+/// itself brings that API service for: what it writes again now, and what nobody ever saw there.
 Result<LiveState> observe(kube::Client& client, const release::ReleaseId& release,
                           const std::vector<DesiredObject>& desired,
                           const std::vector<release::InventoryItem>& owned, const Context& context,
                           const ObserveOptions& options = {});
 
 /// How the server serves what the inventory names; nullopt: its kind is gone, and with it the object.
+/// kube/api_down.h: that can't be known.
 Result<std::optional<kube::ResourceInfo>> resource_of(kube::Client& client,
                                                       const release::InventoryItem& item,
                                                       const Context& context);
+
+/// Whether a failure of resource_of() says that an object's API service doesn't answer, and nothing is lost
+/// if the object counts as absent: nobody ever saw it, and that API service is one of the release's own
+/// `keys`.
+bool never_seen(const Error& failure, const release::InventoryItem& item, const std::vector<ObjectKey>& keys);
 
 }  // namespace mist::apply

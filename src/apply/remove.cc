@@ -23,7 +23,10 @@ class Remover {
         wait_(wait),
         events_(events),
         context_(context),
-        may_write_(may_write) {}
+        may_write_(may_write) {
+    keys_.reserve(removals.size());
+    for (const Removal& removal : removals) keys_.push_back(removal.key);
+  }
 
   Status remove(Node node) {
     if (node >= removals_.size()) return {};  // a barrier
@@ -39,7 +42,9 @@ class Remover {
  private:
   Status remove(const Removal& removal, bool until_gone) {
     const InventoryItem item{.key = removal.key, .version = removal.version, .uid = removal.uid};
-    MIST_TRY(const std::optional<kube::ResourceInfo> resource, resource_of(client_, item, context_));
+    auto found = resource_of(client_, item, context_);
+    if (!found.ok() && never_seen(found.error(), item, keys_)) return gone(removal);
+    MIST_TRY(const std::optional<kube::ResourceInfo> resource, std::move(found));
     if (!resource) return gone(removal);  // its kind is gone, and it with it
     const kube::ObjectRef ref{*resource, removal.key.ns, removal.key.name};
     std::string uid = removal.uid;
@@ -88,6 +93,7 @@ class Remover {
   EventSink& events_;
   const Context& context_;
   const std::function<Status()>& may_write_;
+  std::vector<ObjectKey> keys_;
 };
 
 // The order of what is known of the objects; those of which only the key is known still follow namespaces.

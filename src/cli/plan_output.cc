@@ -193,6 +193,9 @@ bool changes_something(const action::Look& look) {
 
 std::string look_counts(const action::Look& look) {
   const std::size_t tests = test_diffs(look, {}).size();
+  if (tests == 0 && look.tests_differ())
+    return fmt::format("{}, the tests come in another order",
+                       look.plan.changes_nothing() ? "no objects change" : plan_counts(look.plan, true));
   if (tests == 0) return changes_something(look) ? plan_counts(look.plan, true) : "no differences";
   return fmt::format("{}, {} differ{}",
                      look.plan.changes_nothing() ? "no objects change" : plan_counts(look.plan, true),

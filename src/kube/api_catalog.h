@@ -28,7 +28,7 @@ class ApiCatalog {
  public:
   /// Resources of one group stand with its preferred version first.
   std::vector<ApiResource> resources;
-  /// Groups (or group/versions) whose aggregated API server didn't answer.
+  /// "group/version" whose aggregated API server didn't answer.
   std::vector<std::string> stale;
 
   /// An empty version: the preferred one that has the kind.

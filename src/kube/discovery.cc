@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "crypto/digest.h"
+#include "kube/api_down.h"
 
 namespace mist::kube {
 namespace {
@@ -48,7 +49,7 @@ Result<ResourceInfo> Discovery::resource_for(const GroupKind& kind, const std::s
     MIST_TRY(loaded, load(context, loaded.catalog.get()));
     found = loaded.catalog->find(kind, version);
   }
-  if (found == nullptr) return unknown(kind, version, *loaded.catalog);
+  if (found == nullptr) return unknown(kind, version, *loaded.catalog, context);
   return found->info;
 }
 
@@ -59,7 +60,7 @@ Result<ResourceInfo> Discovery::resource_for_alias(std::string_view word, const 
     MIST_TRY(loaded, load(context, loaded.catalog.get()));
     found = loaded.catalog->find_alias(word);
   }
-  if (found == nullptr) return unknown(apimachinery::parse_group_kind(word), "", *loaded.catalog);
+  if (found == nullptr) return unknown(apimachinery::parse_group_kind(word), "", *loaded.catalog, context);
   return found->info;
 }
 
@@ -176,13 +177,32 @@ void Discovery::write_cache(const ApiCatalog& catalog) const {
   if (!made) world_.events.debug("the discovery cache can't be written: " + made.error().to_line());
 }
 
-Error Discovery::unknown(const GroupKind& kind, const std::string& version, const ApiCatalog& catalog) const {
+// What the aggregator says about an API service that doesn't answer.
+std::string Discovery::condition_of(const std::string& service, const Context& context) const {
+  const auto there = world_.get("/apis/apiregistration.k8s.io/v1/apiservices/" + service, kPlain, context);
+  if (!there.ok()) return there.error().to_line();
+  const Value* conditions = there->at_path({"status", "conditions"});
+  if (conditions != nullptr && conditions->is_array()) {
+    for (const Value& condition : conditions->as_array()) {
+      if (condition.string_at("type") != "Available") continue;
+      if (condition.string_at("status") == "True")
+        return "it is available now, but the cluster has not learned its kinds yet: it will in a moment";
+      return fmt::format("{}: {}", condition.string_at("reason"), condition.string_at("message"));
+    }
+  }
+  return "it has no condition yet";
+}
+
+Error Discovery::unknown(const GroupKind& kind, const std::string& version, const ApiCatalog& catalog,
+                         const Context& context) const {
   const std::string name = apimachinery::to_string(kind);
-  for (const std::string& group : catalog.stale)
-    if (group == kind.group || group.starts_with(kind.group + "/"))
-      return error(ErrorKind::NotFound, "the cluster has no kind {}", name)
-          .with_because(fmt::format("the aggregated API {} doesn't answer", group))
-          .with_hint("kubectl get apiservices shows why");
+  for (const std::string& stale : catalog.stale) {
+    const bool same_group = !kind.group.empty() && stale.starts_with(kind.group + "/");
+    const std::string_view stale_version = std::string_view(stale).substr(stale.find('/') + 1);
+    if (!same_group || (!version.empty() && version != stale_version)) continue;
+    const std::string service = fmt::format("{}.{}", stale_version, kind.group);
+    return api_down(kind, service, condition_of(service, context));
+  }
   if (const std::vector<std::string> versions = catalog.versions_of(kind); !versions.empty())
     return error(ErrorKind::NotFound, "the cluster serves {} in {}, not in {}", name, join(versions, ", "),
                  version)

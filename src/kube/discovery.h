@@ -35,7 +35,7 @@ class Discovery {
   Discovery(World world, DiscoveryCache cache);
 
   /// NotFound (with the nearest kinds, or the versions there are) if the server doesn't serve it, after
-  /// having asked the server anew.
+  /// having asked the server anew; api_down.h if an aggregated API that doesn't answer may serve it.
   Result<ResourceInfo> resource_for(const GroupKind& kind, const std::string& version,
                                     const Context& context);
   /// By kind, plural, singular or short name, optionally with .group.
@@ -55,7 +55,9 @@ class Discovery {
                             const Context& context) const;
   std::optional<ApiCatalog> read_cache() const;
   void write_cache(const ApiCatalog& catalog) const;
-  Error unknown(const GroupKind& kind, const std::string& version, const ApiCatalog& catalog) const;
+  std::string condition_of(const std::string& service, const Context& context) const;
+  Error unknown(const GroupKind& kind, const std::string& version, const ApiCatalog& catalog,
+                const Context& context) const;
 
   const World world_;
   Path file_;  // empty: nothing is kept

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "encoding/json.h"
+#include "kube/api_down.h"
 #include "testing/fake_clock.h"
 #include "testing/temp_dir.h"
 
@@ -90,6 +91,29 @@ TEST_F(DiscoveryTest, PrefersTheFirstVersionAndKnowsTheOthers) {
   EXPECT_EQ(discovery->all_resources({})->size(), 3u);
 }
 
+TEST_F(DiscoveryTest, OfAnApiThatDoesNotAnswerNothingIsKnown) {
+  const auto discovery = make();
+  const GroupKind metrics{"metrics.k8s.io", "PodMetrics"};
+  for (const std::string version : {"", "v1beta1"}) {
+    const auto down = discovery->resource_for(metrics, version, {});
+    ASSERT_FALSE(down.ok());
+    EXPECT_TRUE(is_api_down(down.error()));
+    EXPECT_EQ(down.error().kind, ErrorKind::Retryable) << "it is not gone";
+    EXPECT_EQ(down.error().message,
+              "the API service v1beta1.metrics.k8s.io doesn't answer, so nothing is known of "
+              "PodMetrics.metrics.k8s.io");
+    EXPECT_EQ(down.error().because, "503") << "who may not read API services is told that";
+  }
+  answers["/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.metrics.k8s.io"] = *encoding::parse_json(
+      R"({"status":{"conditions":[{"type":"Available","status":"False","reason":"MissingEndpoints","message":"none"}]}})");
+  EXPECT_EQ(discovery->resource_for(metrics, "", {}).error().because, "MissingEndpoints: none");
+  answers["/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.metrics.k8s.io"] = *encoding::parse_json(
+      R"({"status":{"conditions":[{"type":"Available","status":"True","reason":"Passed","message":"all checks"}]}})");
+  EXPECT_THAT(discovery->resource_for(metrics, "", {}).error().because, HasSubstr("in a moment"));
+  // Nobody serves a version that isn't registered.
+  EXPECT_EQ(discovery->resource_for(metrics, "v7", {}).error().kind, ErrorKind::NotFound);
+}
+
 TEST_F(DiscoveryTest, UnknownKindAsksAgainOnce) {
   const auto discovery = make();
   ASSERT_TRUE(discovery->resource_for({"", "ConfigMap"}, "", {}).ok());
@@ -117,7 +141,7 @@ TEST_F(DiscoveryTest, ErrorsSuggestOrExplain) {
   EXPECT_EQ(discovery->resource_for({"", "ConfigMpa"}, "", {}).error().hint, "did you mean ConfigMap?");
   EXPECT_EQ(discovery->resource_for({"apps", "ConfigMap"}, "", {}).error().hint,
             "ConfigMap is in the API group \"\"");
-  EXPECT_THAT(discovery->resource_for({"metrics.k8s.io", "NodeMetrics"}, "", {}).error().because,
+  EXPECT_THAT(discovery->resource_for({"metrics.k8s.io", "NodeMetrics"}, "", {}).error().message,
               HasSubstr("doesn't answer"));
 }
 
@@ -158,7 +182,8 @@ TEST_F(DiscoveryTest, FallsBackToTheOldWay) {
   const auto discovery = make();
   EXPECT_EQ(discovery->resource_for({"", "Pod"}, "", {})->resource, "pods");
   EXPECT_EQ(discovery->resource_for({"apps", "Deployment"}, "", {})->gvk.version, "v1");
-  EXPECT_THAT(discovery->resource_for({"broken", "X"}, "", {}).error().because, HasSubstr("doesn't answer"));
+  EXPECT_THAT(discovery->resource_for({"broken", "X"}, "", {}).error().message,
+              HasSubstr("v1.broken doesn't answer"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include "kube/api_down.h"
 #include "testing/fake_store.h"
 #include "testing/selector_match.h"
 
@@ -23,6 +24,7 @@ struct FakeCluster::State {
   FakeStore store;
   FakeFault before, after;
   std::vector<FakeCall> calls;
+  std::string down;  // a group
 };
 
 namespace {
@@ -223,6 +225,10 @@ void FakeCluster::register_kind(const ResourceInfo& resource) {
                                .status_subresource = false,
                                .generation = true});
 }
+void FakeCluster::set_api_down(std::string group) {
+  const std::lock_guard lock(state_->mutex);
+  state_->down = std::move(group);
+}
 void FakeCluster::forget_history() {
   {
     const std::lock_guard lock(state_->mutex);
@@ -235,6 +241,9 @@ Result<ResourceInfo> FakeCluster::resource_for(const GroupKind& kind, const std:
                                                const Context& context) {
   MIST_TRY_VOID(context.check());
   const std::lock_guard lock(state_->mutex);
+  if (!kind.group.empty() && kind.group == state_->down)
+    return kube::api_down(kind, (version.empty() ? "v1" : version) + "." + kind.group,
+                          "FailedDiscoveryCheck: failing or missing response");
   const FakeKind* known = state_->store.find_kind(kind);
   if (known == nullptr || known->versions.empty())
     return error(ErrorKind::NotFound, "the cluster has no kind {}", apimachinery::to_string(kind));

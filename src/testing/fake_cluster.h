@@ -85,6 +85,8 @@ class FakeCluster final : public kube::Client {
   void establish(const std::string& crd_name);
   void finish_namespaces();
   void register_kind(const kube::ResourceInfo& resource);
+  /// The aggregated API of that group answers no more, and discovery has lost its kinds; empty: it is back.
+  void set_api_down(std::string group);
   /// Compaction: every watch has to list again (410 Gone).
   void forget_history();
 

@@ -3,13 +3,13 @@
 It serves two kinds of one group, `Tally` (namespaced) and `Region` (not), with server-side apply as mistctl needs it:
 `resourceVersion: "1"` creates or conflicts, uid is a precondition, managed fields tell who set what.
 """
-import http.server
 import json
-import socketserver
 import ssl
 import threading
 import urllib.parse
 import uuid
+
+from quiet_server import QuietHandler, QuietServer
 
 KINDS = {"tallies": ("Tally", True), "regions": ("Region", False)}
 VERBS = ["get", "list", "patch", "delete"]
@@ -39,12 +39,9 @@ class AggregatedServer:
         self._lock, self._count = threading.RLock(), 1
         outer = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
+        class Handler(QuietHandler):
             def handle_any(self):
-                length = int(self.headers.get("Content-Length") or 0)
-                body = json.loads(self.rfile.read(length) or b"null") if length else None
+                body = json.loads(self.body() or b"null")
                 writes = self.command != "GET" and "dryRun=All" not in self.path
                 if writes and before:
                     before(self.command, self.path)
@@ -62,28 +59,10 @@ class AggregatedServer:
                 except OSError:
                     self.close_connection = True
 
-            do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_any
-
-            def log_message(self, *_):
-                pass
-
-        class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
-            daemon_threads = True
-            request_queue_size = 128
-
-            def handle_error(self, *_):
-                pass  # a client that went away
-
-        self._server = Server(("127.0.0.1", 0), Handler)
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         tls.load_cert_chain(certificate, key)
-        self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
-        self.port = self._server.server_address[1]
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-
-    def stop(self):
-        self._server.shutdown()
-        self._server.server_close()
+        self._server = QuietServer(Handler, tls)
+        self.port, self.stop = self._server.port, self._server.stop
 
     def names(self):
         with self._lock:

@@ -1,10 +1,10 @@
 """Servers that stand between mistctl and the truth: a reverse proxy with a hook on each request, and liars."""
 import http.client
-import http.server
 import socket
-import socketserver
 import threading
 import urllib.parse
+
+from quiet_server import QuietHandler, QuietServer
 
 
 class Refuse(Exception):
@@ -33,16 +33,13 @@ class Proxy:
         nothing = lambda number, method, path: None  # noqa: E731
         before, after, outer = before or nothing, after or nothing, self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
+        class Handler(QuietHandler):
             def handle_any(self):
                 with outer._lock:
                     outer.count += 1
                     number = outer.count
                     outer.accepted.append((self.command, self.path, self.headers.get("Accept", "")))
-                length = int(self.headers.get("Content-Length") or 0)
-                body = self.rfile.read(length) if length else None
+                body = self.body()
                 try:
                     before(number, self.command, self.path)
                     self.forward(body, number)
@@ -88,25 +85,9 @@ class Proxy:
                 self.end_headers()
                 self.wfile.write(body)
 
-            do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_any
-
-            def log_message(self, *_):
-                pass
-
-        class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
-            daemon_threads = True
-            request_queue_size = 128
-
-            def handle_error(self, *_):
-                pass  # a client that was killed
-
-        self._server = Server(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-
-    def stop(self):
-        self._server.shutdown()
-        self._server.server_close()
+        self._server = QuietServer(Handler)
+        self.url = f"http://127.0.0.1:{self._server.port}"
+        self.stop = self._server.stop
 
 
 class Liar:

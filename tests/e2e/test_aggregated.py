@@ -126,3 +126,34 @@ def an_api_service_that_never_answers_is_named(t):
     check(t.kube.get("ConfigMap", t.ns, "free"), "what does not depend on it was not written")
     t.run("uninstall", "shop", "--yes")
     equal(t.owned("shop"), set(), "after the uninstall")
+
+
+@test
+def objects_of_an_api_that_went_down_are_not_forgotten(t):
+    """The API service belongs to somebody else: nobody may take its objects for gone while it doesn't answer."""
+    server = serving(t)
+    service, api = registration(t, server)
+    t.kube.create("Service", t.ns, service)
+    t.kube.create("APIService", None, api)
+    t.kube.wait("the API service is available", lambda: any(
+        c["type"] == "Available" and c["status"] == "True"
+        for c in (t.kube.get("APIService", None, api["metadata"]["name"]).get("status") or {}).get("conditions", [])))
+    both, plain = (t.package(name, config_map("plain"), *more) for name, more in
+                   (("both", [tally(server, "one")]), ("plain", [])))
+    t.kube.wait("its kinds are served", lambda: t.run("install", "shop", "-p", both, code=None).code == 0)
+    # Registered anew, to a port where nobody is: nobody answers what was served there.
+    away = json.loads(json.dumps(api))
+    away["spec"]["service"]["port"] = 1
+    t.kube.delete("APIService", None, api["metadata"]["name"])
+    t.kube.wait("the group is gone", lambda: server.group not in json.dumps(t.kube.checked("GET", "/apis")))
+    t.kube.create("APIService", None, away)
+    t.kube.wait("it is known to be away", lambda: t.run("diff", "shop", "-p", both, code=None).code == 1)
+    # As long as the cluster remembers its kinds, it answers 503 in their place.
+    for arguments in (("upgrade", "shop", "-p", plain), ("uninstall", "shop", "--yes")):
+        refused = t.run(*arguments, code=1)
+        check("503" in refused.err or "doesn't answer" in refused.err, refused)
+    equal(server.names(), [f"tallies/{t.ns}/one"], "what is there")
+    t.kube.delete("APIService", None, api["metadata"]["name"])
+    t.kube.create("APIService", None, api)
+    t.kube.wait("the kind is known again", lambda: t.run("uninstall", "shop", "--yes", code=None).code == 0)
+    equal(server.names(), [], "after the uninstall")

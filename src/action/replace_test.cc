@@ -1,0 +1,137 @@
+// Changes that the API server refuses in place: refused with the flag that allows them, or deleted and
+// created anew, wherever the process dies.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "testing/release_world.h"
+
+namespace mist::action {
+namespace {
+
+using testing::FakeCall;
+using testing::FakeCluster;
+using ::testing::HasSubstr;
+
+class ReplaceTest : public testing::ReleaseWorld {};
+
+std::string selecting(std::string_view app, std::string_view annotations = "{}") {
+  return fmt::format(
+      "{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: web, annotations: {1}}}, spec: {{selector: "
+      "{{matchLabels: {{app: {0}}}}}, template: {{metadata: {{labels: {{app: {0}}}}}, spec: {{containers: "
+      "[{{name: a, "
+      "image: b}}]}}}}}}}}",
+      app, annotations);
+}
+
+// As the API server says it; the cluster in memory has no such rules.
+std::optional<Error> immutable_selector(const FakeCall& call) {
+  if (call.verb != "apply" || !call.dry_run || call.key.group_kind.kind != "Deployment") return std::nullopt;
+  return error(ErrorKind::Invalid, "cannot apply")
+      .with_because("Deployment.apps \"web\" is invalid: spec.selector: Invalid value: field is immutable");
+}
+
+TEST_F(ReplaceTest, WhatCantBeChangedIsRefusedWithTheFieldAndTheFlag) {
+  ASSERT_TRUE(install_now(selecting("a")).ok());
+  cluster.set_before(immutable_selector);
+  cluster.clear_calls();
+  const auto refused = upgrade_now(selecting("b"));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("Deployment default/web can't change .spec.selector"));
+  EXPECT_THAT(refused.error().message, HasSubstr("field is immutable"));
+  EXPECT_THAT(refused.error().hint, HasSubstr("--replace"));
+  EXPECT_EQ(cluster.writes(), 0u);
+}
+
+TEST_F(ReplaceTest, WithReplaceItIsDeletedAndCreatedAnew) {
+  for (const bool by_annotation : {false, true}) {
+    FakeCluster fresh;
+    const Environment here{fresh, clock, random, events, "tester"};
+    const auto run = [&](const Intent& intent, const DeployOptions& options) {
+      return deploy(here, id, intent, options, Context());
+    };
+    ASSERT_TRUE(run(install_intent(rendering(selecting("a"))), {}).ok());
+    const std::string before(fresh.find("Deployment.apps", "default", "web")->string_at({"metadata", "uid"}));
+    fresh.set_before(immutable_selector);
+    const auto report = run(
+        upgrade_intent(rendering(selecting("b", by_annotation ? "{mistletoe.dev/replace: 'true'}" : "{}"))),
+        {.replace = !by_annotation});
+    ASSERT_TRUE(report.ok()) << report.error().to_line();
+    EXPECT_EQ(report->plan.writes[0].kind, apply::ActionKind::Replace);
+    const auto live = fresh.find("Deployment.apps", "default", "web");
+    ASSERT_TRUE(live.has_value());
+    EXPECT_NE(live->string_at({"metadata", "uid"}), before);
+    EXPECT_EQ(live->string_at({"spec", "selector", "matchLabels", "app"}), "b");
+    const auto state = read_release(here, id, Context());
+    ASSERT_TRUE(state.ok());
+    EXPECT_EQ(state->deployed->inventory[0].uid, live->string_at({"metadata", "uid"}));
+    EXPECT_FALSE(state->deployed->inventory[0].replacing);
+  }
+}
+
+// Killed at each request of a replacement: the object is there in the end, once, and uninstalling removes it.
+TEST_F(ReplaceTest, AReplacementThatWasInterruptedIsFinishedByTheNextWrite) {
+  for (std::size_t point = 1; point < 60; ++point) {
+    FakeCluster fresh;
+    const auto before = fresh.objects();
+    const Environment here{
+        fresh, clock, random, events, "tester", std::chrono::milliseconds(200), std::chrono::seconds(20)};
+    ASSERT_TRUE(deploy(here, id, install_intent(rendering(selecting("a"))), {}, Context()).ok());
+    std::atomic<bool> dead{false};
+    const std::size_t begin = fresh.calls().size();
+    fresh.set_before([&](const FakeCall& call) -> std::optional<Error> {
+      if (call.number >= begin + point) dead = true;
+      if (dead) return error(ErrorKind::Retryable, "the process is gone");
+      return immutable_selector(call);
+    });
+    const bool survived =
+        deploy(here, id, upgrade_intent(rendering(selecting("b"))), {.replace = true}, Context()).ok();
+    fresh.set_before({});
+    // Pruned by the next write although only its mark tells which of the two it is.
+    const std::string other = "{apiVersion: v1, kind: ConfigMap, metadata: {name: other}}";
+    if (point % 2 == 0) {
+      const auto next = deploy(here, id, upgrade_intent(rendering(other)), {.prune = {}}, Context());
+      ASSERT_TRUE(next.ok()) << point << ": " << next.error().to_line();
+      EXPECT_FALSE(fresh.has("Deployment.apps", "default", "web")) << point;
+    } else {
+      const auto next =
+          deploy(here, id, upgrade_intent(rendering(selecting("b"))), {.replace = true}, Context());
+      ASSERT_TRUE(next.ok()) << point << ": " << next.error().to_line();
+      EXPECT_TRUE(fresh.has("Deployment.apps", "default", "web")) << point;
+    }
+    const auto plan = plan_uninstall(here, id, {}, Context());
+    ASSERT_TRUE(plan.ok());
+    ASSERT_TRUE(uninstall(here, *plan, {}, Context()).ok());
+    EXPECT_EQ(fresh.objects(), before) << point;
+    if (survived) {
+      EXPECT_GT(point, 8u);
+      return;
+    }
+  }
+  FAIL() << "never survived";
+}
+
+TEST_F(ReplaceTest, KeptObjectsAndClaimsAreNotReplacedWithoutTheirFlag) {
+  const auto claim = [](std::string_view mode) {
+    return fmt::format(
+        "{{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: data}}, spec: {{accessModes: [{}], "
+        "resources: {{requests: {{storage: 1Gi}}}}}}}}",
+        mode);
+  };
+  ASSERT_TRUE(install_now(claim("ReadWriteOnce")).ok());
+  cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply" || !call.dry_run) return std::nullopt;
+    return error(ErrorKind::Invalid, "cannot apply").with_because("spec is immutable after creation");
+  });
+  const auto refused = upgrade_now(claim("ReadWriteMany"), {.replace = true});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().hint, HasSubstr("--delete-pvcs"));
+  const auto replaced =
+      upgrade_now(claim("ReadWriteMany"), {.prune = {.delete_pvcs = true}, .replace = true});
+  EXPECT_TRUE(replaced.ok()) << replaced.error().to_line();
+}
+
+}  // namespace
+}  // namespace mist::action
