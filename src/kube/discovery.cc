@@ -29,7 +29,7 @@ bool is_aggregated(const Value& list) { return list.string_at("kind") == "APIGro
 
 }  // namespace
 
-Discovery::Discovery(World world, DiscoveryCache cache) : world_(std::move(world)) {
+Discovery::Discovery(World world, const DiscoveryCache& cache) : world_(std::move(world)) {
   if (cache.directory.empty()) return;
   const std::string name = crypto::sha256(cache.identity).hex();
   file_ = cache.directory / fmt::format("discovery-{}", name.substr(0, 32));

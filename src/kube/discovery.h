@@ -32,7 +32,7 @@ class Discovery {
     EventSink& events;
   };
 
-  Discovery(World world, DiscoveryCache cache);
+  Discovery(World world, const DiscoveryCache& cache);
 
   /// NotFound (with the nearest kinds, or the versions there are) if the server doesn't serve it, after
   /// having asked the server anew; api_down.h if an aggregated API that doesn't answer may serve it.
