@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand"
 	"reflect"
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -61,8 +62,29 @@ var usual = []string{"", "a", "nginx", "app.kubernetes.io/name", "example.com/a"
 	"_", "(a)", "a\\b", "^a", "a, b", "http://a:80/b", "1a", "1g", "123456789012345678901234567890", "0123", "9.", ".9", "9.9.", "1,2", "12e", "port1", "port2", "port10",
 	"a-b", "a.b", "a_b", "aB", "A", "Z", "b", "zz", "1-2", "sha256:0a1b", "1 2", "12h", "1h30m", "0.5", "00.5", "x: ", "a\n", "\n", "a\n#b\n", "a\n- b: c"}
 
+// sentence is text of a length about that of a line or two, with the spaces, quotes and indicators that decide how it is
+// written and where it may go on in another line.
+func sentence() string {
+	var text strings.Builder
+	text.WriteString([]string{"", "", "", "'", "*", "{"}[draw.Intn(6)])
+	for length := draw.Intn(180); ; {
+		text.WriteString(strings.Repeat("w", 1+draw.Intn([]int{4, 12, 100}[draw.Intn(3)])))
+		if text.Len() >= length {
+			break
+		}
+		text.WriteString([]string{" ", " ", " ", " ", "  ", "   ", "' ", " '", ": ", ", "}[draw.Intn(10)])
+	}
+	text.WriteString([]string{"", "", "'", ":"}[draw.Intn(4)])
+	return text.String()
+}
+
 func usualValue(depth int) any {
-	text := func() string { return usual[draw.Intn(len(usual))] }
+	text := func() string {
+		if draw.Intn(8) == 0 {
+			return sentence()
+		}
+		return usual[draw.Intn(len(usual))]
+	}
 	switch kind := draw.Intn(8); {
 	case depth > 0 && kind < 2:
 		list := make([]any, draw.Intn(4))
@@ -103,12 +125,39 @@ func TestQuickMarshalIsNeverWrong(t *testing.T) {
 	}
 }
 
+// The line is left behind column 80, which deep inside is left of where it goes on.
+func TestLongTextGoesOnInAnotherLineWhereTheEmitterLetsIt(t *testing.T) {
+	for i := range 100000 {
+		depth := draw.Intn(5)
+		if i%100 == 0 {
+			depth = draw.Intn(60)
+		}
+		text := sentence()
+		v := any(text)
+		for level := 0; level == 0 || level < depth; level++ {
+			if draw.Intn(2) == 0 {
+				v = []any{v}
+			} else {
+				v = map[string]any{"k" + strings.Repeat("e", draw.Intn(90)): v, "z": "a b"}
+			}
+		}
+		got, ok := quickMarshal(v)
+		if !ok {
+			t.Fatalf("%q takes the long way", text)
+		}
+		if want, err := yaml.Marshal(v); err != nil || string(got) != string(want) {
+			t.Fatalf("%q, %d deep: %q, not %q %v", text, depth, got, want, err)
+		}
+	}
+}
+
 func TestUsualValuesGoTheQuickWay(t *testing.T) {
 	for _, v := range []any{
 		map[string]any{"app.kubernetes.io/name": "a", "helm.sh/chart": "a-1.0.0", "app.kubernetes.io/version": "17.2"},
 		map[string]any{"limits": map[string]any{"cpu": "250m", "memory": "1Gi"}, "requests": map[string]any{"cpu": 1.0}},
 		[]any{map[string]any{"name": "A", "value": "true"}, map[string]any{"name": "B", "value": "it's: x"}, "--x=1", "*"},
 		map[string]any{"data": "a: b\nc:\n  d\n", "empty": map[string]any{}, "list": []any{}, "none": nil, "host": "10.0.0.0/8"},
+		map[string]any{"description": strings.Repeat("a long text ", 20) + "to its end"},
 	} {
 		if _, ok := quickMarshal(v); !ok {
 			t.Errorf("%#v takes the long way", v)

@@ -1,6 +1,7 @@
 package fastyaml
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -149,10 +150,10 @@ func (w *quickWriter) scalar(value any, column int) bool {
 func (w *quickWriter) text(text string, column int) bool {
 	switch styleOf(text) {
 	case plainStyle:
-		w.out = append(w.out, text...)
+		w.words(text, column)
 	case singleQuotedStyle:
 		w.out = append(w.out, '\'')
-		w.out = append(w.out, strings.ReplaceAll(text, "'", "''")...)
+		w.words(strings.ReplaceAll(text, "'", "''"), column)
 		w.out = append(w.out, '\'')
 	case doubleQuotedStyle:
 		w.out = append(append(append(w.out, '"'), text...), '"')
@@ -164,6 +165,38 @@ func (w *quickWriter) text(text string, column int) bool {
 	}
 	w.out = append(w.out, '\n')
 	return true
+}
+
+// bestWidth is how many columns of a line the emitter fills before it goes on in another.
+const bestWidth = 80
+
+// words writes text that begins and ends with something else than a space. Where a single space stands behind bestWidth the
+// text goes on in a line below, so many columns in. (A key is written in one line, however long it is.)
+func (w *quickWriter) words(text string, column int) {
+	begin := bytes.LastIndexByte(w.out, '\n') + 1 // of the line
+	for {
+		// What comes before bestWidth, and then up to a space.
+		fits := min(max(begin+bestWidth+1-len(w.out), 0), len(text))
+		space := singleSpace(text, fits)
+		if space < 0 {
+			w.out = append(w.out, text...)
+			return
+		}
+		w.out = append(append(w.out, text[:space]...), '\n')
+		begin = len(w.out)
+		w.spaces(column)
+		text = text[space+1:]
+	}
+}
+
+// singleSpace is where the first space from an index on is that has no other beside it; -1 if none is.
+func singleSpace(text string, from int) int {
+	for i := from; i < len(text); i++ {
+		if text[i] == ' ' && text[i-1] != ' ' && text[i+1] != ' ' {
+			return i
+		}
+	}
+	return -1
 }
 
 // literal writes text that has one newline at its end, or none, and begins with neither space nor newline.
