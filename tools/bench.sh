@@ -11,9 +11,7 @@ cp build/release/bin/{yaml_bench,measure} "$tools/"
 for program in floor goyaml proxy; do
   (cd "bench/$program" && CGO_ENABLED=0 go build -trimpath -o "$tools/$program" .)
 done
-native=${MIST_CACHE:-$HOME/.cache/mistletoe-build}/cargo/rust-native
-cargo build --release --locked --quiet --manifest-path engines/rust/Cargo.toml --target-dir "$native" -p nickel --example nickel
-cp "$native/release/examples/nickel" "$tools/nickel-native"
+cp "$(tools/native-program.sh --release engines/rust nickel nickel)" "$tools/nickel-native"
 exec python3 bench/run.py --mistctl build/release/bin/mistctl --tools "$tools" --peers "$(bench/peers/build.sh)" \
   --devcluster "$(devcluster/build.sh)" --big-package "$(bench/fixtures/big-package/build.sh)" \
   --out bench/results --document docs/bench.md "$@"

@@ -49,7 +49,7 @@ fn a_program_is_a_record_with_input_and_output() {
     let rendered = main(program, json!({"image": {"tag": "b"}})).unwrap();
     assert_eq!(rendered.files.len(), 2);
     assert!(rendered.files["main.ncl/service"].contains("name: shop\n  namespace: prod"), "{rendered:?}");
-    assert_eq!(rendered.files["main.ncl/list"], "apiVersion: v1\nkind: A\nx: b\n---\napiVersion: v1\nkind: B\ncount: 1\n");
+    assert_eq!(rendered.files["main.ncl/list"], "apiVersion: v1\nkind: A\nx: b\n---\napiVersion: v1\ncount: 1\nkind: B\n");
 }
 
 #[test]
