@@ -7,6 +7,7 @@ PEERS has kustomize and helm (bench/peers/build.sh), --recorded the builds of ku
 those of charts.txt. Output must have the same bytes; where kustomize refuses, so must we, with the words that the case says.
 """
 
+import concurrent.futures
 import functools
 import http.server
 import json
@@ -55,7 +56,6 @@ class Comparison:
         self.mistctl, self.peers, self.work = mistctl, peers, work
         self.environment = {**os.environ, "HOME": str(work / "home"), "KUBECONFIG": str(work / "none"),
                             "MIST_HOME_LOCATION": str(work / "mist")}
-        self.same = self.refused = self.failed = 0
 
     def run(self, *command):
         return subprocess.run([str(part) for part in command], capture_output=True, text=True, env=self.environment, check=False)
@@ -69,43 +69,42 @@ class Comparison:
         shutil.copytree(tree, copy)
         return self.run(self.peers / "kustomize", "build", "--enable-helm", "--helm-command", self.peers / "helm", copy / root)
 
-    def differs(self, name, why):
-        self.failed += 1
-        print(f"{name}: DIFFERENT: {why}")
-
-    def compare(self, name, tree, root, words):
+    def compare(self, tree, root, words):
+        """(whether both gave the same bytes, what differs or None)"""
         ours, theirs = self.ours(tree / root), self.theirs(tree, root)
         if (theirs.returncode != 0) != (words is not None):
-            self.differs(name, f"kustomize ended with {theirs.returncode}\n{theirs.stdout}{theirs.stderr}")
-        elif theirs.returncode == 0 and (ours.returncode != 0 or ours.stdout != theirs.stdout):
-            self.differs(name, f"expected:\n{theirs.stdout}\ngot:\n{ours.stdout}{ours.stderr}")
-        elif theirs.returncode == 0:
-            self.same += 1
-        elif ours.returncode == 0:
-            self.differs(name, f"expected the error:\n{theirs.stderr}\ngot:\n{ours.stdout}")
-        elif missing := [who for who, text in (("kustomize", theirs.stderr), ("mistctl", ours.stderr)) if words not in text]:
-            self.differs(name, f"{missing} says nothing of {words!r}\n{theirs.stderr}\nmistctl:\n{ours.stderr}")
-        else:
-            self.refused += 1
+            return False, f"kustomize ended with {theirs.returncode}\n{theirs.stdout}{theirs.stderr}"
+        if theirs.returncode == 0:
+            same = ours.returncode == 0 and ours.stdout == theirs.stdout
+            return same, None if same else f"expected:\n{theirs.stdout}\ngot:\n{ours.stdout}{ours.stderr}"
+        if ours.returncode == 0:
+            return False, f"expected the error:\n{theirs.stderr}\ngot:\n{ours.stdout}"
+        if missing := [who for who, text in (("kustomize", theirs.stderr), ("mistctl", ours.stderr)) if words not in text]:
+            return False, f"{missing} says nothing of {words!r}\n{theirs.stderr}\nmistctl:\n{ours.stderr}"
+        return False, None
 
 
-def recorded(comparison, directory):
-    """The builds of kustomize's own tests of charts that had all they needed."""
+def recorded(directory, work):
+    """(name, tree, root, None) for each build of a chart in kustomize's own tests that had all it needed."""
+    found = []
     for case in sorted(directory.glob("*/case.json")):
         one = json.loads(case.read_text())
-        if "Helm" not in one["test"] or "error" in one:
-            continue
-        tree = comparison.work / "recorded" / case.parent.name
-        shutil.copytree(case.parent / "tree", tree)
-        comparison.compare(case.parent.name, tree, one["root"], None)
+        texts = (file.read_bytes() for file in (case.parent / "tree").rglob("*") if file.is_file())
+        if one["helmEnabled"] and "error" not in one and any(b"elmChart" in text for text in texts):
+            tree = work / "recorded" / case.parent.name
+            shutil.copytree(case.parent / "tree", tree)
+            found.append((case.parent.name, tree, one["root"], None))
+    if not found:
+        sys.exit(f"no builds of charts were recorded in {directory}: does kustomize name them otherwise?")
+    return found
 
 
 def main():
     arguments = sys.argv[1:]
-    cases = None
+    of_kustomize = None
     if "--recorded" in arguments:
         at = arguments.index("--recorded")
-        cases = pathlib.Path(arguments[at + 1])
+        of_kustomize = pathlib.Path(arguments[at + 1])
         del arguments[at:at + 2]
     mistctl, peers = (pathlib.Path(each).resolve() for each in arguments[:2])
     names = arguments[2:]
@@ -120,18 +119,30 @@ def main():
             comparison.run(peers / "helm", "package", chart, "-d", work / "repository")
         comparison.run(peers / "helm", "repo", "index", work / "repository")
         address = serve(work / "repository")
+        cases = []
         for name, words, files in wanted:
-            if names and name not in names:
-                continue
             directory = work / "cases" / name
             write(directory, {path: text.replace("@REPO@", address) for path, text in files.items()})
             if not any(path.startswith("charts/") for path in files) and "@REPO@" not in "".join(files.values()):
                 write(directory / "charts", charts)
-            comparison.compare(name, directory, "", words and words.replace("@REPO@", address))
-        if cases is not None:
-            recorded(comparison, cases)
-        print(f"{comparison.same} the same, {comparison.refused} refused by both, {comparison.failed} different")
-        return 1 if comparison.failed else 0
+            cases.append((name, directory, "", words and words.replace("@REPO@", address)))
+        if of_kustomize is not None:
+            cases += recorded(of_kustomize, work)
+        cases = [case for case in cases if not names or case[0] in names]
+        if not cases:
+            sys.exit(f"no case is named {' or '.join(names)}")
+        same = refused = failed = 0
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            for case, (is_same, difference) in zip(cases, pool.map(lambda case: comparison.compare(*case[1:]), cases)):
+                if difference is not None:
+                    print(f"{case[0]}: DIFFERENT: {difference}")
+                    failed += 1
+                elif is_same:
+                    same += 1
+                else:
+                    refused += 1
+        print(f"{same} the same, {refused} refused by both, {failed} different")
+        return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -2,16 +2,18 @@
 //
 //	compare CASES [-v] [-run PATTERN] [-- COMMAND...]
 //
-// Without COMMAND the engine is called as a library. With it, COMMAND runs the engine as it is shipped: for each case it is
-// given a line {"tree": directory, "input": document} and prints the result document (run-guest.mjs).
+// Without COMMAND the engine is called as a library. With it, COMMAND runs the engine as it is shipped (run-guest.mjs): it is
+// given a line {"tree": directory, "input": document} for each case, and answers with a line {"result": text} or
+// {"error": text}.
 //
 // Output must have the same bytes. Where kustomize refused, we must, with the words that kustomize uses for the same files
 // on a disk (its tests keep most in memory, which words some errors differently); compare asks it for them.
 package main
 
 import (
-	"bytes"
+	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -34,13 +36,10 @@ import (
 type recordedCase struct {
 	name           string
 	directory      string
-	Test           string `json:"test"`
 	Root           string `json:"root"`
 	Reorder        string `json:"reorder"`
 	LoadRestrictor string `json:"loadRestrictor"`
 	ManagedbyLabel bool   `json:"enableManagedbyLabel"`
-	PluginsEnabled bool   `json:"pluginsEnabled"`
-	HelmEnabled    bool   `json:"helmEnabled"`
 	Error          string `json:"error"`
 	Output         string `json:"output"`
 }
@@ -57,9 +56,13 @@ type outcome struct {
 	} `json:"where"`
 }
 
-func main() {
-	log.SetFlags(0)
+func main() { os.Exit(run()) }
+
+// run returns the exit code, after what it started has ended.
+func run() int {
+	// kustomize warns of old fields on both, a hundred times over.
 	log.SetOutput(io.Discard)
+	os.Stderr, _ = os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	arguments := os.Args[1:]
 	var command []string
 	for i, argument := range arguments {
@@ -83,8 +86,16 @@ func main() {
 	}
 	all, err := load(cases)
 	if err != nil || len(all) == 0 {
-		fmt.Fprintln(os.Stderr, "compare: no recorded cases in", cases, err)
-		os.Exit(2)
+		fmt.Println("compare: no recorded cases in", cases, err)
+		return 2
+	}
+	var shipped *guest
+	if command != nil {
+		if shipped, err = start(command); err != nil {
+			fmt.Println("compare:", err)
+			return 2
+		}
+		defer shipped.end()
 	}
 	verdicts := map[string]int{}
 	bad, placed, failed := 0, 0, 0
@@ -92,7 +103,7 @@ func main() {
 		if !pattern.MatchString(one.name) {
 			continue
 		}
-		verdict, details, got := judge(one, command)
+		verdict, details, got := judge(one, shipped)
 		verdicts[verdict]++
 		if got.Result == "Err" {
 			failed++
@@ -110,10 +121,14 @@ func main() {
 			}
 		}
 	}
-	if command != nil {
+	if len(verdicts) == 0 {
+		fmt.Println("compare: no case's name matches", pattern)
+		return 2
+	}
+	if shipped != nil {
 		// The library has said what each address means.
 	} else if addresses, wrong, err := compareAddresses(cases); err != nil {
-		fmt.Fprintln(os.Stderr, "compare:", err)
+		fmt.Println("compare:", err)
 		bad++
 	} else {
 		for _, one := range wrong {
@@ -132,8 +147,9 @@ func main() {
 	}
 	fmt.Printf("%4d of %d refusals name the file\n", placed, failed)
 	if bad > 0 {
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }
 
 func load(cases string) ([]recordedCase, error) {
@@ -163,8 +179,8 @@ const (
 	different   = "DIFFERENT"
 )
 
-func judge(one recordedCase, command []string) (verdict, details string, got outcome) {
-	got, err := ours(one, command)
+func judge(one recordedCase, shipped *guest) (verdict, details string, got outcome) {
+	got, err := ours(one, shipped)
 	if err != nil {
 		return different, err.Error(), got
 	}
@@ -222,6 +238,9 @@ func compareAddresses(cases string) (count int, wrong []string, err error) {
 	if err := json.Unmarshal(text, &all); err != nil {
 		return 0, nil, err
 	}
+	if len(all) == 0 {
+		return 0, nil, errors.New("addresses.json has no addresses: has kustomize moved its test of them?")
+	}
 	engine.Prepare()
 	for _, one := range all {
 		directory, err := os.MkdirTemp("", "kustomize-address-")
@@ -269,8 +288,8 @@ func compareAddresses(cases string) (count int, wrong []string, err error) {
 	return count, wrong, nil
 }
 
-func ours(one recordedCase, command []string) (got outcome, err error) {
-	if command == nil {
+func ours(one recordedCase, shipped *guest) (got outcome, err error) {
+	if shipped == nil {
 		// As each build of the module finds it, whatever the one before did to kustomize's state.
 		openapi.ResetOpenAPI()
 		engine.Prepare()
@@ -278,11 +297,11 @@ func ours(one recordedCase, command []string) (got outcome, err error) {
 	return ask(one.directory, map[string]any{
 		"root": one.Root, "print": true, "reorder": one.Reorder, "loadRestrictor": one.LoadRestrictor,
 		"enableManagedbyLabel": one.ManagedbyLabel,
-	}, command)
+	}, shipped)
 }
 
-// ask gives a directory to the engine.
-func ask(directory string, options map[string]any, command []string) (got outcome, err error) {
+// ask gives a directory to the engine, or to its library.
+func ask(directory string, options map[string]any, shipped *guest) (got outcome, err error) {
 	document, err := json.Marshal(map[string]any{
 		"apiVersion": "mistletoe.dev/v1", "kind": "MistInput", "data": map[string]any{"name": "x"},
 		"engine": map[string]any{"name": "kustomize", "options": options},
@@ -291,13 +310,13 @@ func ask(directory string, options map[string]any, command []string) (got outcom
 		return got, err
 	}
 	var text []byte
-	if command == nil {
+	if shipped == nil {
 		tree, err := engine.LoadTree(os.DirFS(directory))
 		if err != nil {
 			return got, err
 		}
 		text = engine.Generate(tree, document)
-	} else if text, err = run(command, directory, document); err != nil {
+	} else if text, err = shipped.ask(directory, document); err != nil {
 		return got, err
 	}
 	var result struct {
@@ -307,16 +326,52 @@ func ask(directory string, options map[string]any, command []string) (got outcom
 	return result.Data, err
 }
 
-// run gives one case to the engine as it is shipped.
-func run(command []string, tree string, document []byte) ([]byte, error) {
+// guest is a process that runs the engine as it is shipped.
+type guest struct {
+	process *exec.Cmd
+	input   io.WriteCloser
+	answers *bufio.Reader
+}
+
+func start(command []string) (*guest, error) {
+	process := exec.Command(command[0], command[1:]...)
+	process.Stderr = os.Stdout
+	input, err := process.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	output, err := process.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	return &guest{process, input, bufio.NewReader(output)}, process.Start()
+}
+
+func (g *guest) end() {
+	g.input.Close()
+	g.process.Wait()
+}
+
+// ask gives one case to the engine.
+func (g *guest) ask(tree string, document []byte) ([]byte, error) {
 	line, err := json.Marshal(map[string]any{"tree": tree, "input": json.RawMessage(document)})
 	if err != nil {
 		return nil, err
 	}
-	child := exec.Command(command[0], command[1:]...)
-	child.Stdin = bytes.NewReader(append(line, '\n'))
-	child.Stderr = os.Stderr
-	return child.Output()
+	if _, err := g.input.Write(append(line, '\n')); err != nil {
+		return nil, err
+	}
+	if line, err = g.answers.ReadBytes('\n'); err != nil {
+		return nil, fmt.Errorf("the process of the engine gave no answer: %w", err)
+	}
+	var answer struct{ Result, Error string }
+	if err := json.Unmarshal(line, &answer); err != nil {
+		return nil, err
+	}
+	if answer.Error != "" {
+		return nil, errors.New(answer.Error)
+	}
+	return []byte(answer.Result), nil
 }
 
 // onDisk is what kustomize says to the same files on a disk. A panic is one of the things that it says.
