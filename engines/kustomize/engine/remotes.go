@@ -4,7 +4,7 @@ package engine
 // fetches that and runs it again, until nothing is missing:
 //
 //   - a git repository that kustomize wants to clone. Our replacement of its cloner (../_replaced/internal/git/cloner.go)
-//     clones nothing and says that the clone is at remoteMount/<cloneKey>. Where the host has put it there, kustomize
+//     clones nothing and says that the clone is at clones.Mount/<key>. Where the host has put it there, kustomize
 //     goes on as usual. Where it hasn't, this is noted, and an empty kustomization stands in, so that one run finds
 //     everything that is missing at its level;
 //   - a file that kustomize wants to GET: remoteFiles answers in the place of the network;
@@ -18,8 +18,9 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"strconv"
 	"strings"
+
+	"sigs.k8s.io/kustomize/api/clones"
 )
 
 // missing is what the host shall fetch: a file by its URL, or from the commit `ref` (empty: HEAD) of the repository `repo`
@@ -48,31 +49,8 @@ type remote struct {
 	Absent bool `json:"absent,omitempty"`
 }
 
-// cloneKey names a clone below remoteMount: a directory name that both ends derive from what is cloned, as kustomize
-// makes a clone for each reference. The replaced cloner does the same.
-func cloneKey(one missing) string {
-	query := url.Values{"path": {one.Path}, "ref": {one.Ref}}
-	if one.NoSubmodules {
-		query.Set("submodules", "false")
-	}
-	if one.TimeoutMs != 0 {
-		query.Set("timeout", strconv.FormatInt(one.TimeoutMs, 10))
-	}
-	return url.PathEscape(one.Repo + "?" + query.Encode())
-}
-
-func parseCloneKey(key string) (missing, error) {
-	text, err := url.PathUnescape(key)
-	if err != nil {
-		return missing{}, err
-	}
-	repo, query, _ := strings.Cut(text, "?")
-	values, err := url.ParseQuery(query)
-	timeout, _ := strconv.ParseInt(values.Get("timeout"), 10, 64)
-	return missing{
-		Repo: repo, Ref: values.Get("ref"), Path: values.Get("path"),
-		NoSubmodules: values.Has("submodules"), TimeoutMs: timeout,
-	}, err
+func (m missing) clone() clones.Clone {
+	return clones.Clone{Repo: m.Repo, Ref: m.Ref, Path: m.Path, NoSubmodules: m.NoSubmodules, TimeoutMs: m.TimeoutMs}
 }
 
 // mountRemotes shows the repositories at the places where kustomize will look for their clones.
@@ -85,7 +63,7 @@ func (t *Tree) mountRemotes(remotes []remote) error {
 		if !t.IsDir(from) {
 			return fmt.Errorf("the files of %s are not in the package at %q", one.Repo, one.At)
 		}
-		t.mount(from, path.Join(remoteMount, cloneKey(one.missing)))
+		t.mount(from, path.Join(clones.Mount, one.clone().Key()))
 	}
 	return nil
 }
@@ -119,21 +97,23 @@ func (m *missingRemotes) standIn(at string) bool {
 			return true
 		}
 	}
-	rest, ok := strings.CutPrefix(at, remoteMount+"/")
+	rest, ok := strings.CutPrefix(at, clones.Mount+"/")
 	if !ok {
 		return false
 	}
 	key, _, _ := strings.Cut(rest, "/")
-	clone := path.Join(remoteMount, key)
-	if m.tree.IsDir(clone) {
+	directory := path.Join(clones.Mount, key)
+	if m.tree.IsDir(directory) {
 		return false // It was fetched: this is a path that it doesn't have.
 	}
-	one, err := parseCloneKey(key)
+	one, err := clones.Parse(key)
 	if err != nil || one.Repo == "" {
 		return false
 	}
-	m.add(one)
-	m.tree.put(path.Join(clone, one.Path, kustomizationNames[0]), []byte("commonAnnotations: {}\nnamePrefix: \"\"\n"))
+	m.add(missing{
+		Repo: one.Repo, Ref: one.Ref, Path: one.Path, NoSubmodules: one.NoSubmodules, TimeoutMs: one.TimeoutMs,
+	})
+	m.tree.put(path.Join(directory, one.Path, kustomizationNames[0]), []byte("commonAnnotations: {}\nnamePrefix: \"\"\n"))
 	return true
 }
 

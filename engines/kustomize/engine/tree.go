@@ -9,14 +9,13 @@ import (
 	"sort"
 	"strings"
 
+	"sigs.k8s.io/kustomize/api/clones"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// Where the package's files and the remote bases lie, as far as kustomize can tell. Messages are cleaned of both.
-const (
-	TreeMount   = "/package"
-	remoteMount = "/remote"
-)
+// TreeMount is where the package's files lie, as far as kustomize can tell; the remote bases lie at clones.Mount. Messages
+// are cleaned of both.
+const TreeMount = "/package"
 
 // Tree is the package's files: a read-only file system in memory that answers with the very errors that a directory on
 // a disk gives. Links don't exist in it; the host resolved them.
@@ -25,7 +24,7 @@ type Tree struct {
 	dirs  map[string]struct{}
 	// What appears elsewhere too: places, and the directories of the package that they show.
 	mounts map[string]string
-	// What a build asked for below remoteMount and didn't find: see remotes.go.
+	// What a build asked for below clones.Mount and didn't find: see remotes.go.
 	missing *missingRemotes
 }
 
@@ -46,7 +45,7 @@ func (e errno) Is(target error) bool { return e == noEntry && target == fs.ErrNo
 func newTree() *Tree {
 	t := &Tree{files: map[string][]byte{}, dirs: map[string]struct{}{}, mounts: map[string]string{}}
 	t.mkdirs(TreeMount)
-	t.mkdirs(remoteMount)
+	t.mkdirs(clones.Mount)
 	return t
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"sigs.k8s.io/kustomize/api/clones"
 	"sigs.k8s.io/kustomize/api/konfig"
 )
 
@@ -47,13 +48,13 @@ var advice = []struct{ of, instead string }{
 var (
 	mounted = regexp.MustCompile(regexp.QuoteMeta(TreeMount) + `(/?)`)
 	pointer = regexp.MustCompile(` &\{0x[0-9a-f]+[^}]*\}`)
-	cloned  = regexp.MustCompile(regexp.QuoteMeta(remoteMount) + `/([^/'"\s]+)`)
+	cloned  = regexp.MustCompile(regexp.QuoteMeta(clones.Mount) + `/([^/'"\s]+)`)
 )
 
 // Readable shows paths as the package's author knows them.
 func Readable(words string) string {
 	words = cloned.ReplaceAllStringFunc(words, func(at string) string {
-		if one, err := parseCloneKey(strings.TrimPrefix(at, remoteMount+"/")); err == nil && one.Repo != "" {
+		if one, err := clones.Parse(strings.TrimPrefix(at, clones.Mount+"/")); err == nil && one.Repo != "" {
 			return one.Repo
 		}
 		return at

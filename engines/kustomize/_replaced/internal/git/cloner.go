@@ -4,9 +4,7 @@
 package git
 
 import (
-	"net/url"
-	"strconv"
-
+	"sigs.k8s.io/kustomize/api/clones"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
@@ -15,14 +13,13 @@ type Cloner func(repoSpec *RepoSpec) error
 
 // ClonerUsingGitExec, as the rest of kustomize calls it, says where the host puts the files.
 func ClonerUsingGitExec(spec *RepoSpec) error {
-	query := url.Values{"path": {spec.KustRootPath}, "ref": {spec.Ref}}
-	if !spec.Submodules {
-		query.Set("submodules", "false")
+	clone := clones.Clone{
+		Repo: spec.CloneSpec(), Ref: spec.Ref, Path: spec.KustRootPath, NoSubmodules: !spec.Submodules,
 	}
 	// kustomize's own is for a user who waits at a terminal; the host has its own too.
 	if spec.Timeout != defaultTimeout {
-		query.Set("timeout", strconv.FormatInt(max(spec.Timeout.Milliseconds(), 1), 10))
+		clone.TimeoutMs = max(spec.Timeout.Milliseconds(), 1)
 	}
-	spec.Dir = filesys.ConfirmedDir("/remote/" + url.PathEscape(spec.CloneSpec()+"?"+query.Encode()))
+	spec.Dir = filesys.ConfirmedDir(clones.Mount + "/" + clone.Key())
 	return nil
 }
