@@ -40,9 +40,21 @@ std::string shown(const Wanted& wanted) {
   return escape_controls(text);
 }
 
+bool is_everything_granted(const LookupGrant& grant) {
+  return std::ranges::find(grant.more, LookupGrant::kEverything) != grant.more.end();
+}
+
 bool granted(const LookupGrant& grant, std::string_view ns) {
-  if (std::ranges::find(grant.more, LookupGrant::kEverything) != grant.more.end()) return true;
+  if (is_everything_granted(grant)) return true;
   return !ns.empty() && (ns == grant.ns || std::ranges::find(grant.more, ns) != grant.more.end());
+}
+
+// `beyond`: a namespace; empty: more than one.
+Error not_granted(const LookupGrant& grant, const Wanted& wanted, std::string_view beyond) {
+  return error(ErrorKind::Forbidden, "{} is not granted: the package may look into namespace {} only",
+               shown(wanted), grant.ns)
+      .with_hint(beyond.empty() ? "if it may see the whole cluster, add --allow-lookup '*'"
+                                : fmt::format("if it may, add --allow-lookup {}", escape_controls(beyond)));
 }
 
 }  // namespace
@@ -51,21 +63,16 @@ Result<Value> cluster_lookup(kube::Client& client, const LookupGrant& grant, con
                              const Context& context) {
   MIST_TRY(const Wanted wanted, parse(request));
   // Before the cluster is asked: what isn't granted learns nothing, not even whether there is such a kind.
-  if (!granted(grant, wanted.ns))
-    return error(ErrorKind::Forbidden, "{} is not granted: the package may look into namespace {} only",
-                 shown(wanted), grant.ns)
-        .with_hint(wanted.ns.empty()
-                       ? "if it may see the whole cluster, add --allow-lookup '*'"
-                       : fmt::format("if it may, add --allow-lookup {}", escape_controls(wanted.ns)));
-  const std::size_t slash = wanted.api_version.find('/');
-  const std::string group = slash == std::string::npos ? "" : wanted.api_version.substr(0, slash);
-  const std::string version =
-      slash == std::string::npos ? wanted.api_version : wanted.api_version.substr(slash + 1);
-  auto resource = client.resource_for({group, wanted.kind}, version, context);
+  if (!granted(grant, wanted.ns)) return not_granted(grant, wanted, wanted.ns);
+  MIST_TRY(const auto gvk, apimachinery::GroupVersionKind::parse(wanted.api_version, wanted.kind)
+                               .in(fmt::format("while answering {}", shown(wanted))));
+  auto resource = client.resource_for(gvk.group_kind(), gvk.version, context);
   if (!resource.ok() && resource.error().kind == ErrorKind::NotFound)
     return error(ErrorKind::Invalid, "{}: the cluster has no such kind", shown(wanted));
   if (!resource.ok())
     return std::move(resource).error().with_frame(fmt::format("while answering {}", shown(wanted)));
+  // What is in no namespace is in none that was granted, whatever the request says.
+  if (!resource->namespaced && !is_everything_granted(grant)) return not_granted(grant, wanted, {});
   if (wanted.name.empty()) {
     kube::ListOptions options;
     options.ns = resource->namespaced ? wanted.ns : "";

@@ -68,9 +68,24 @@ TEST_F(LookupTest, MoreIsGrantedByName) {
   EXPECT_GT(ask("{apiVersion: v1, kind: ConfigMap}", {"*"})->find("items")->size(), 2U);
 }
 
+// Its path has no namespace, so the server would answer.
+TEST_F(LookupTest, ANamespaceInTheRequestGrantsNothingThatIsInNone) {
+  for (const char* request : {"{apiVersion: v1, kind: Namespace, namespace: shop, name: other}",
+                              "{apiVersion: v1, kind: Namespace, namespace: shop, name: ''}"}) {
+    const auto refused = ask(request, {"other"});
+    ASSERT_FALSE(refused.ok()) << request;
+    EXPECT_EQ(refused.error().kind, ErrorKind::Forbidden);
+    EXPECT_THAT(refused.error().hint, HasSubstr("--allow-lookup '*'"));
+    EXPECT_EQ(cluster.count("get") + cluster.count("list"), 0U);
+    EXPECT_TRUE(ask(request, {"*"}).ok()) << request;
+    cluster.clear_calls();
+  }
+}
+
 TEST_F(LookupTest, RefusesOtherForms) {
   for (const char* request : {"{kind: ConfigMap, namespace: shop}", "{apiVersion: v1, namespace: shop}",
                               "{apiVersion: v1, kind: 3, namespace: shop}",
+                              "{apiVersion: apps/v1/x, kind: Deployment, namespace: shop, name: a}",
                               "{apiVersion: none/v1, kind: Nothing, namespace: shop, name: a}"}) {
     const auto refused = ask(request);
     ASSERT_FALSE(refused.ok()) << request;
