@@ -37,10 +37,6 @@ bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
 }
 
-std::string joined(const std::string& directory, std::string_view name) {
-  return directory.empty() ? std::string(name) : fmt::format("{}/{}", directory, name);
-}
-
 bool is_below(std::string_view path, std::string_view directory) {
   return directory.empty() || path == directory ||
          (path.starts_with(directory) && path[directory.size()] == '/');
@@ -415,6 +411,10 @@ std::pair<Path, std::string> boundary_of(const FileSystem& files, const Path& di
 }
 
 }  // namespace
+
+std::string joined(const std::string& directory, std::string_view name) {
+  return directory.empty() ? std::string(name) : fmt::format("{}/{}", directory, name);
+}
 
 bool is_kustomization_file(std::string_view name) { return std::ranges::find(kNames, name) != kNames.end(); }
 

@@ -51,6 +51,9 @@ class KustomizationSource {
   virtual std::string shown(const std::string& path) const { return path; }
 };
 
+/// Of a source: the path of what lies in `directory`.
+std::string joined(const std::string& directory, std::string_view name);
+
 /// True for the names of the file that makes a directory a kustomization.
 bool is_kustomization_file(std::string_view name);
 

@@ -23,7 +23,7 @@ Result<std::vector<PackageFile>> SnapshotFiles::read_all(const std::string& dire
   MIST_TRY(const Located located, index_.find_path(directory));
   MIST_TRY(PackageContent content, store_.read(snapshot_, located, context_));
   std::vector<PackageFile> files = std::move(std::get<PackageTree>(content).files);
-  for (PackageFile& file : files) file.path = directory + '/' + file.path;
+  for (PackageFile& file : files) file.path = joined(directory, file.path);
   return files;
 }
 

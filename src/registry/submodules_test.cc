@@ -73,6 +73,19 @@ TEST_F(Submodules, AreReadAtTheirCommitsAndTheirsInTurn) {
               HasSubstr("no kustomization in"));
 }
 
+TEST_F(Submodules, MayBeTheChartsOfAKustomization) {
+  const testing::Upstream web(temp.path() / "web");
+  web.put("Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.0.0\n");
+  web.put("templates/a.yaml", "kind: A\n");
+  const std::string chart = web.commit();
+  upstream.put("kustomization.yaml", "helmCharts: [{name: web}]\n");
+  upstream.put(".gitmodules", "[submodule \"web\"]\n\tpath = charts/web\n\turl = ../web\n");
+  upstream.commit();
+  link(upstream, "charts/web", chart);
+  EXPECT_EQ(listing({upstream.url(), "main", ""}),
+            "charts/web/Chart.yaml charts/web/templates/a.yaml kustomization.yaml ");
+}
+
 TEST_F(Submodules, WithoutAnAddressOrACommitAreAnError) {
   upstream.put("kustomization.yaml", "resources: [a.yaml]\n");
   upstream.put("a.yaml", "kind: A\n");
