@@ -11,6 +11,7 @@
 #include "encoding/json.h"
 #include "encoding/yaml.h"
 #include "registry/chart_repository.h"
+#include "registry/git_url.h"
 #include "registry/kustomization.h"
 #include "registry/remote_file.h"
 
@@ -132,9 +133,10 @@ class Completion {
 
   Status fetch_base(const Value& need, const std::string& at, bool local) {
     const std::string repository(need.string_at("repo"));
-    if (!repository.starts_with("file://"))
-      only_local_ = false;
-    else if (!local)
+    MIST_TRY(
+        const registry::GitUrl address,
+        registry::GitUrl::parse(repository, "/").in(fmt::format("while fetching {}", shown(need))));
+    if (address.transport() == registry::GitUrl::Transport::File && !local)
       return error(ErrorKind::Forbidden, "{} names {}, a repository on this machine", source_.reference,
                    shown(need))
           .with_hint("only a package on this machine may, and bases of it that are on this machine too");
@@ -142,12 +144,13 @@ class Completion {
     const Context context = timeout != nullptr && timeout->is_int()
                                 ? context_.with_timeout(std::chrono::milliseconds(timeout->as_int()))
                                 : context_;
-    auto tree = world_.registries.fetch_base(
-        {repository, std::string(need.string_at("ref")), std::string(need.string_at("path")),
+    auto base = world_.registries.fetch_base(
+        {address.text(), std::string(need.string_at("ref")), std::string(need.string_at("path")),
          need.find("noSubmodules") == nullptr},
         context);
-    if (!tree) return std::move(tree).error().with_frame(fmt::format("while fetching {}", shown(need)));
-    for (registry::PackageFile& file : tree->files)
+    if (!base) return std::move(base).error().with_frame(fmt::format("while fetching {}", shown(need)));
+    only_local_ = only_local_ && base->on_this_machine;
+    for (registry::PackageFile& file : base->tree.files)
       files_of(source_).emplace(fmt::format("{}/{}", at, file.path), std::move(file.bytes));
     return {};
   }

@@ -199,7 +199,7 @@ TEST_F(GitKustomization, BasesComeFromTheRepository) {
   // As a base of another repository, paths stay as they are there.
   const auto base = open().fetch_base({upstream.url(), "main", "overlays/prod"}, Context());
   ASSERT_TRUE(base.ok()) << base.error().to_line();
-  EXPECT_EQ(listing(*base),
+  EXPECT_EQ(listing(base->tree),
             "base/.env base/a.yaml base/kustomization.yaml overlays/prod/kustomization.yaml ");
   EXPECT_THAT(open().fetch_base({upstream.url(), "main", "overlays"}, Context()).error().to_line(),
               HasSubstr("no kustomization in overlays"));
@@ -213,7 +213,7 @@ TEST_F(GitKustomization, BasesComeFromTheRepository) {
   upstream.commit();
   const auto charted = open().fetch_base({upstream.url(), "main", "charted"}, Context());
   ASSERT_TRUE(charted.ok()) << charted.error().to_line();
-  EXPECT_EQ(listing(*charted),
+  EXPECT_EQ(listing(charted->tree),
             "charted/charts/web/Chart.yaml charted/charts/web/templates/a.yaml charted/kustomization.yaml ");
   // A user who wants the files themselves gets the directory.
   const auto plain = PackageRef::parse(fmt::format("git+{}//base", upstream.url()));

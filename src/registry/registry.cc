@@ -1,5 +1,6 @@
 #include "registry/registry.h"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -99,7 +100,7 @@ class Registries::Impl {
   Result<Fetched> fetch(const GitRef& reference, const Context& context, std::string_view engine) const;
   Result<Fetched> fetch(const LocalRef& reference, const Context& context, std::string_view engine) const;
 
-  Result<PackageTree> fetch_base(const BaseReference& base, const Context& context) const;
+  Result<FetchedBase> fetch_base(const BaseReference& base, const Context& context) const;
 
   /// Holds a new state of a registry against everything that was read from it before.
   Status check_pins(const std::string& registry, const RegistryState& state, ChangedVersions changed,
@@ -234,7 +235,7 @@ Result<RepositoryAtRef> Registries::Impl::at_ref(const std::string& url, const s
   return RepositoryAtRef{std::move(shown), std::move(store), *std::move(snapshot), std::move(index)};
 }
 
-Result<PackageTree> Registries::Impl::fetch_base(const BaseReference& base, const Context& context) const {
+Result<FetchedBase> Registries::Impl::fetch_base(const BaseReference& base, const Context& context) const {
   if (!base.ref.empty() && !is_git_ref(base.ref))
     return error(ErrorKind::Invalid, "{} is no branch, tag or commit", escape_controls(base.ref))
         .with_hint("name one after ?ref=");
@@ -250,7 +251,10 @@ Result<PackageTree> Registries::Impl::fetch_base(const BaseReference& base, cons
                  directory.empty() ? "the top" : escape_controls(directory), there.shown,
                  there.snapshot.commit.substr(0, 12))
         .with_hint("check the path (after '//') and the ref (after '?ref=')");
-  return read_kustomization(files, directory, TreeTop::Source);
+  MIST_TRY(PackageTree tree, read_kustomization(files, directory, TreeTop::Source));
+  const bool local = std::ranges::all_of(
+      tree.files, [&](const PackageFile& file) { return files.is_on_this_machine(file.path); });
+  return FetchedBase{std::move(tree), local};
 }
 
 Result<Fetched> Registries::Impl::fetch(const LocalRef& reference, const Context& context,
@@ -372,7 +376,7 @@ Result<Fetched> Registries::fetch(const PackageRef& reference, const Context& co
   return std::visit([&](const auto& form) { return impl_->fetch(form, context, engine); }, reference.form());
 }
 
-Result<PackageTree> Registries::fetch_base(const BaseReference& base, const Context& context) {
+Result<FetchedBase> Registries::fetch_base(const BaseReference& base, const Context& context) {
   return impl_->fetch_base(base, context);
 }
 

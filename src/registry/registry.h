@@ -59,6 +59,12 @@ struct BaseReference {
   bool submodules = true;
 };
 
+/// That, with all it needs.
+struct FetchedBase {
+  PackageTree tree;              ///< paths as in the repository
+  bool on_this_machine = false;  ///< so is every repository that a file of it comes from
+};
+
 class Registries {
  public:
   struct World {
@@ -85,10 +91,10 @@ class Registries {
   /// user said so: it decides what belongs to a directory.
   Result<Fetched> fetch(const PackageRef& reference, const Context& context, std::string_view engine = {});
 
-  /// The kustomization in `path` of a git repository with all it needs, paths as in the repository: for a
-  /// base that another kustomization names. Errors: Invalid (an address or ref that git may not see, no
-  /// kustomization there, a submodule without an address), as fetch.
-  Result<PackageTree> fetch_base(const BaseReference& base, const Context& context);
+  /// The kustomization in `path` of a git repository, for a base that another kustomization names. Errors:
+  /// Invalid (an address or ref that git may not see, no kustomization there, a submodule without an
+  /// address), as fetch.
+  Result<FetchedBase> fetch_base(const BaseReference& base, const Context& context);
 
   /// Ascending. Reads the snapshot; the network only when there is none yet. Errors: NotFound and as fetch.
   Result<std::vector<std::string>> list_versions(const std::string& registry, const std::string& path,

@@ -21,6 +21,7 @@ class SnapshotFiles final : public KustomizationSource {
   Result<std::vector<std::string>> read(const std::vector<NamedFile>& files) const override;
   Result<std::vector<PackageFile>> read_all(const std::string& directory) const override;
   std::string top() const override;
+  const GitUrl& url() const { return store_.url(); }
 
  private:
   const SnapshotStore& store_;

@@ -142,6 +142,10 @@ bool RepositoryFiles::is_directory(const std::string& path) const {
   return part.files.is_directory(part.below(path));
 }
 
+bool RepositoryFiles::is_on_this_machine(const std::string& path) const {
+  return part_of(path).files.url().transport() == GitUrl::Transport::File;
+}
+
 Result<std::vector<std::string>> RepositoryFiles::read(const std::vector<NamedFile>& files) const {
   std::map<const Part*, std::vector<NamedFile>> wanted;
   for (const NamedFile& file : files) {

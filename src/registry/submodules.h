@@ -44,6 +44,8 @@ class RepositoryFiles final : public KustomizationSource {
   Status check_directory(const std::string&) const override { return {}; }
   Result<std::vector<std::string>> read(const std::vector<NamedFile>& files) const override;
   Result<std::vector<PackageFile>> read_all(const std::string& directory) const override;
+  /// Whether the repository is that this path is in.
+  bool is_on_this_machine(const std::string& path) const;
   std::string top() const override { return parts_.front().files.top(); }
 
  private:

@@ -40,7 +40,7 @@ class Submodules : public testing::RegistryWorld {
     const auto tree = open().fetch_base(base, Context());
     if (!tree) return "error: " + tree.error().to_line();
     std::string text;
-    for (const PackageFile& file : tree->files) text += file.path + " ";
+    for (const PackageFile& file : tree->tree.files) text += file.path + " ";
     return text;
   }
 };
@@ -84,6 +84,36 @@ TEST_F(Submodules, MayBeTheChartsOfAKustomization) {
   link(upstream, "charts/web", chart);
   EXPECT_EQ(listing({upstream.url(), "main", ""}),
             "charts/web/Chart.yaml charts/web/templates/a.yaml kustomization.yaml ");
+}
+
+// A module's address is https; git is told where the test has it.
+TEST_F(Submodules, FromElsewhereMakeWhatIsReadOfThemForeign) {
+  const testing::Upstream module(temp.path() / "module");
+  module.put("kustomization.yaml", "resources: []\n");
+  const std::string theirs = module.commit();
+  upstream.put("own/kustomization.yaml", "resources: []\n");
+  upstream.put("both/kustomization.yaml", "resources: [../vendor/x]\n");
+  upstream.put(".gitmodules", "[submodule \"x\"]\n\tpath = vendor/x\n\turl = https://h.example/module\n");
+  upstream.commit();
+  link(upstream, "vendor/x", theirs);
+  HostProcessRunner real;
+  runner.before = [&](const Command& command) -> std::optional<Result<ProcessResult>> {
+    if (!testing::WatchedRunner::has(command, "fetch")) return std::nullopt;
+    Command rewritten = command;
+    rewritten.env["GIT_ALLOW_PROTOCOL"] = "file";
+    rewritten.env["GIT_CONFIG_COUNT"] = "1";
+    rewritten.env["GIT_CONFIG_KEY_0"] = fmt::format("url.file://{}/.insteadOf", temp.path().string());
+    rewritten.env["GIT_CONFIG_VALUE_0"] = "https://h.example/";
+    return real.run(rewritten, Context());
+  };
+  const auto local = [&](const std::string& path) {
+    const auto fetched = open().fetch_base({upstream.url(), "main", path}, Context());
+    EXPECT_TRUE(fetched.ok()) << fetched.error().to_line();
+    return fetched.ok() && fetched->on_this_machine;
+  };
+  EXPECT_TRUE(local("own"));
+  EXPECT_FALSE(local("both"));
+  EXPECT_FALSE(local("vendor/x"));
 }
 
 TEST_F(Submodules, WithoutAnAddressOrACommitAreAnError) {
