@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 #include "base/text_diff.h"
-#include "encoding/yaml.h"
 #include "package/capabilities.h"
 #include "package/values.h"
 
@@ -97,11 +96,8 @@ class Runner {
 Result<package::RenderRequest> request_for(const PackageCases& cases, const TestCase& test) {
   package::RenderRequest request = test.request();
   MIST_TRY(const bool chart, package::has_chart_values(cases.source));
-  // A chart's numbers are what Helm makes of those in a file.
-  const package::ValuesInput values{package::ValuesFlag::File, test.name, encoding::to_yaml(test.values)};
-  MIST_TRY(request.user_values,
-           package::merge_values(std::span(&values, 1),
-                                 chart ? package::Numbers::AsHelm : package::Numbers::AsWritten));
+  request.user_values = test.values;
+  if (chart) package::make_floats(request.user_values);  // as those of a file
   request.engine_options.set("lookup", "empty");
   if (cases.schema == package::ChartSchema::Ignored)
     request.engine_options.set(package::kSkipSchemaOption, true);

@@ -5,6 +5,7 @@
 
 #include "action/lint_package.h"
 #include "base/event.h"
+#include "encoding/json.h"
 #include "testing/temp_dir.h"
 
 namespace mist::action {
@@ -79,6 +80,19 @@ TEST_F(PackageCasesTest, AnErrorIsAFailureUnlessItIsExpected) {
   EXPECT_THAT(results[2].failures, ElementsAre("expected an error with \"anything\", but it renders"));
   EXPECT_TRUE(results[3].error);
   EXPECT_EQ(results[3].state, CaseState::Failed);
+}
+
+TEST_F(PackageCasesTest, ValuesAreWhatTheyWouldBeInAFile) {
+  const auto values_for = [&](package::Files package) {
+    cases.source.content = std::move(package);
+    const auto test = package::TestCase::parse("x", "values: {count: 2, none: null}", "x.yaml");
+    return encoding::to_json(request_for(cases, *test)->user_values, encoding::JsonStyle::Exact);
+  };
+  EXPECT_EQ(values_for({{"Chart.yaml", "name: web"}}), R"({"count":2.0,"none":null})");
+  EXPECT_EQ(values_for({{"mistletoe.yaml",
+                         "apiVersion: mistletoe.dev/v1\nkind: MistPackage\nmetadata: {name: a}\n"
+                         "spec: {version: 1.0.0, description: d, engine: jinja}\n"}}),
+            R"({"count":2,"none":null})");
 }
 
 TEST_F(PackageCasesTest, NamesWhatThereIs) {

@@ -40,19 +40,6 @@ Result<Value> mapping_of(std::string_view text, const std::string& origin) {
   return as_mapping(std::move(value), origin);
 }
 
-// Every number a float, as Go decodes JSON into `any`.
-void make_floats(Value& value) {
-  if (value.is_int()) {
-    value = Value(static_cast<double>(value.as_int()));
-  } else if (value.kind() == Value::Kind::UInt) {
-    value = Value(static_cast<double>(value.as_uint()));
-  } else if (value.is_array()) {
-    for (Value& item : value.as_array()) make_floats(item);
-  } else if (value.is_object()) {
-    for (Value::Member& member : value.as_object()) make_floats(member.value);
-  }
-}
-
 // Nulls stay: they remove defaults of the package later on.
 void merge_mapping(Value& values, Value more) {
   for (Value::Member& member : more.as_object()) {
@@ -231,6 +218,18 @@ Result<Value> merge_values(std::span<const ValuesInput> inputs, Numbers numbers)
     }
   }
   return values;
+}
+
+void make_floats(Value& value) {
+  if (value.is_int()) {
+    value = Value(static_cast<double>(value.as_int()));
+  } else if (value.kind() == Value::Kind::UInt) {
+    value = Value(static_cast<double>(value.as_uint()));
+  } else if (value.is_array()) {
+    for (Value& item : value.as_array()) make_floats(item);
+  } else if (value.is_object()) {
+    for (Value::Member& member : value.as_object()) make_floats(member.value);
+  }
 }
 
 }  // namespace mist::package

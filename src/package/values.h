@@ -36,4 +36,7 @@ struct ValuesInput {
 /// Always an object. Invalid, naming the flag or file with line and column.
 Result<Value> merge_values(std::span<const ValuesInput> inputs, Numbers numbers = Numbers::AsWritten);
 
+/// Numbers::AsHelm of values that are no file's: every number a float, as Go decodes JSON into `any`.
+void make_floats(Value& value);
+
 }  // namespace mist::package
