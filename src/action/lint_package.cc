@@ -4,6 +4,7 @@
 #include <set>
 
 #include "action/drawn.h"
+#include "apply/custom_schema.h"
 #include "apply/desired.h"
 #include "apply/test_objects.h"
 #include "base/text.h"
@@ -101,20 +102,26 @@ class PackageLint {
   }
 
   void objects(Rendered rendered, const RenderRequest& request) {
-    std::vector<Finding> more = package::lint_objects(rendered, engine_, request.release_namespace);
-    const bool told = std::ranges::any_of(more, [](const Finding& each) { return each.rule == "duplicate"; });
-    add_all(std::move(more));
-    if (told) return;
-    // The same checks as an installation makes.
-    Status good;
-    if (const auto tests = apply::take_tests(rendered.objects); !tests.ok()) {
-      good = tests.error();
-    } else {
-      const auto desired = apply::prepare_offline(std::move(rendered.objects),
-                                                  {request.release_namespace, request.release_name});
-      if (!desired.ok()) good = desired.error();
+    add_all(package::lint_objects(rendered, engine_, request.release_namespace));
+    const Status good = installable(std::move(rendered), {request.release_namespace, request.release_name});
+    if (!good.ok()) found_.push_back(package::finding_of_object(good.error(), engine_));
+  }
+
+  // The checks that its installation makes, and every later change.
+  static Status installable(Rendered rendered, const release::ReleaseId& id) {
+    using enum apply::HookVerb;
+    std::vector<apimachinery::RenderedObject> hooks;
+    if (rendered.engine == apply::kChartEngine) hooks = apply::take_chart_parts(rendered.objects).hooks;
+    MIST_TRY_VOID(apply::take_tests(rendered.objects));
+    for (const apply::HookVerb verb : {Install, Upgrade, Rollback, Uninstall}) {
+      // What uninstalling deletes is wanted no more: its hooks may be named as they like.
+      auto objects = verb == Uninstall ? std::vector<apimachinery::RenderedObject>() : rendered.objects;
+      MIST_TRY(const apply::WithHooks wanted,
+               apply::prepare_with_hooks_offline(std::move(objects), hooks, verb, id));
+      MIST_TRY_VOID(apply::check_custom_resources(wanted.desired));
+      if (hooks.empty()) break;
     }
-    if (!good.ok()) found_.push_back(finding_of("object", good.error(), ""));
+    return {};
   }
 
   Status defaults(bool a_case_renders) {

@@ -225,27 +225,9 @@ Result<std::vector<DesiredObject>> prepare_with(std::vector<RenderedObject> obje
   return desired;
 }
 
-}  // namespace
-
-Status check_rendered(const RenderedObject& rendered) {
-  MIST_TRY_VOID(refuse_own_marks(rendered));
-  MIST_TRY_VOID(check_string_data(rendered));
-  return check_waiting_rules(rendered);
-}
-
-Result<std::vector<DesiredObject>> prepare(std::vector<RenderedObject> objects, const ReleaseId& release,
-                                           kube::Client& client, const Context& context) {
-  return prepare_with(std::move(objects), release, [&](const GroupVersionKind& gvk) {
-    return client.resource_for(gvk.group_kind(), gvk.version, context);
-  });
-}
-
-Result<WithHooks> prepare_with_hooks(std::vector<RenderedObject> objects,
-                                     const std::vector<RenderedObject>& hooks, HookVerb verb,
-                                     const ReleaseId& release, kube::Client& client, const Context& context) {
-  const Lookup lookup = [&](const GroupVersionKind& gvk) {
-    return client.resource_for(gvk.group_kind(), gvk.version, context);
-  };
+Result<WithHooks> prepare_with_hooks_by(std::vector<RenderedObject> objects,
+                                        const std::vector<RenderedObject>& hooks, HookVerb verb,
+                                        const ReleaseId& release, const Lookup& lookup) {
   std::vector<RenderedObject> all;
   std::vector<std::optional<HookRole>> roles;
   std::vector<HookRun> runs = hook_runs(hooks, verb);
@@ -276,15 +258,53 @@ Result<WithHooks> prepare_with_hooks(std::vector<RenderedObject> objects,
   return result;
 }
 
-Result<std::vector<DesiredObject>> prepare_offline(std::vector<RenderedObject> objects,
-                                                   const ReleaseId& release) {
-  const auto own = defined_kinds(objects);
-  return prepare_with(std::move(objects), release, [&](const GroupVersionKind& gvk) -> Result<ResourceInfo> {
+// What the cluster serves.
+Lookup served_by(kube::Client& client, const Context& context) {
+  return [&](const GroupVersionKind& gvk) {
+    return client.resource_for(gvk.group_kind(), gvk.version, context);
+  };
+}
+
+// What is known without a cluster.
+Lookup built_in_or_defined_by(const std::vector<RenderedObject>& objects) {
+  return [own = defined_kinds(objects)](const GroupVersionKind& gvk) -> Result<ResourceInfo> {
     if (const auto found = own.find(gvk.group_kind()); found != own.end()) return found->second;
     const bool cluster = std::ranges::find(kClusterScoped, std::pair<std::string_view, std::string_view>(
                                                                gvk.group, gvk.kind)) != kClusterScoped.end();
     return ResourceInfo{gvk, "", !cluster, {}};
-  });
+  };
+}
+
+}  // namespace
+
+Status check_rendered(const RenderedObject& rendered) {
+  MIST_TRY_VOID(refuse_own_marks(rendered));
+  MIST_TRY_VOID(check_string_data(rendered));
+  return check_waiting_rules(rendered);
+}
+
+Result<std::vector<DesiredObject>> prepare(std::vector<RenderedObject> objects, const ReleaseId& release,
+                                           kube::Client& client, const Context& context) {
+  return prepare_with(std::move(objects), release, served_by(client, context));
+}
+
+Result<WithHooks> prepare_with_hooks(std::vector<RenderedObject> objects,
+                                     const std::vector<RenderedObject>& hooks, HookVerb verb,
+                                     const ReleaseId& release, kube::Client& client, const Context& context) {
+  return prepare_with_hooks_by(std::move(objects), hooks, verb, release, served_by(client, context));
+}
+
+Result<std::vector<DesiredObject>> prepare_offline(std::vector<RenderedObject> objects,
+                                                   const ReleaseId& release) {
+  const Lookup lookup = built_in_or_defined_by(objects);
+  return prepare_with(std::move(objects), release, lookup);
+}
+
+Result<WithHooks> prepare_with_hooks_offline(std::vector<RenderedObject> objects,
+                                             const std::vector<RenderedObject>& hooks, HookVerb verb,
+                                             const ReleaseId& release) {
+  const Lookup lookup = built_in_or_defined_by(objects);
+  return prepare_with_hooks_by(std::move(objects), hooks, verb, release, lookup);
 }
 
 Value with_version(const RenderedObject& rendered, int revision) {

@@ -64,6 +64,9 @@ Result<WithHooks> prepare_with_hooks(std::vector<release::RenderedObject> object
 /// unknown kinds count as namespaced unless a CRD among the objects says otherwise.
 Result<std::vector<DesiredObject>> prepare_offline(std::vector<release::RenderedObject> objects,
                                                    const release::ReleaseId& release);
+Result<WithHooks> prepare_with_hooks_offline(std::vector<release::RenderedObject> objects,
+                                             const std::vector<release::RenderedObject>& hooks, HookVerb verb,
+                                             const release::ReleaseId& release);
 
 /// The object as it is sent for revision N: with kVersionLabel.
 Value with_version(const release::RenderedObject& rendered, int revision);

@@ -50,6 +50,9 @@ std::vector<Finding> lint_files(const Files& files, const EngineKind* engine,
 /// are those of the files.
 std::vector<Finding> lint_objects(const Rendered& rendered, const EngineKind* engine, std::string_view ns);
 
+/// What an error says of a rendered object, at its place in the package. `engine` as above.
+Finding finding_of_object(const Error& failure, const EngineKind* engine);
+
 /// By file and line, each once: cases of one package find much alike.
 void sort_findings(std::vector<Finding>& findings);
 

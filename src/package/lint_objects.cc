@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <set>
 
 #include "apimachinery/built_in_groups.h"
@@ -15,7 +14,6 @@ namespace mist::package {
 namespace {
 
 using apimachinery::Object;
-using apimachinery::ObjectKey;
 using apimachinery::RenderedObject;
 
 constexpr std::array<std::string_view, 3> kContainerLists{"containers", "initContainers",
@@ -26,6 +24,13 @@ std::string_view tag_of(std::string_view image) {
   const auto name = image.rfind('/');
   const auto colon = image.find(':', name == image.npos ? 0 : name);
   return colon == image.npos ? std::string_view() : image.substr(colon + 1);
+}
+
+// Charts call a file as Helm does: below the chart's name.
+std::string source_file(const std::string& rendered, const EngineKind* engine) {
+  const bool chart = engine != nullptr && engine->values == EngineValues::Chart;
+  const auto slash = rendered.find('/');
+  return chart && slash != rendered.npos ? rendered.substr(slash + 1) : rendered;
 }
 
 class ObjectLint {
@@ -39,7 +44,6 @@ class ObjectLint {
   std::vector<Finding> run() {
     if (rendered_.objects.empty()) found_.push_back(finding("nothing", {}, 0, "it renders no object"));
     for (const RenderedObject& each : rendered_.objects) {
-      identity(each);
       home(each);
       api_version(each);
       // Helm drops a hook that it doesn't know: of charts only their text tells (lint_files.cc).
@@ -51,25 +55,10 @@ class ObjectLint {
 
  private:
   void add(std::string_view rule, const RenderedObject& at, const Value& value, std::string message) {
-    // What an engine renders has lines of its own, which no file of the package has.
+    // What an engine renders has lines of its own, which no file of the package has (finding_of_object too).
     std::uint32_t line = 0;
     if (engine_ == nullptr) line = value.position().line > 0 ? value.position().line : at.line;
-    found_.push_back(finding(rule, file_of(at), line, std::move(message)));
-  }
-
-  // Charts call a file as Helm does: below the chart's name.
-  std::string file_of(const RenderedObject& at) const {
-    const bool chart = engine_ != nullptr && engine_->values == EngineValues::Chart;
-    const auto slash = at.file.find('/');
-    return chart && slash != at.file.npos ? at.file.substr(slash + 1) : at.file;
-  }
-
-  void identity(const RenderedObject& each) {
-    const ObjectKey key = each.object.key();
-    const auto [there, is_new] = seen_.try_emplace(key, &each);
-    if (!is_new)
-      add("duplicate", each, each.object.value(),
-          fmt::format("{} is rendered twice, here and in {}", key.display(), file_of(*there->second)));
+    found_.push_back(finding(rule, source_file(at.file, engine_), line, std::move(message)));
   }
 
   void home(const RenderedObject& each) {
@@ -130,7 +119,6 @@ class ObjectLint {
   const EngineKind* engine_;
   std::string_view ns_;
   std::set<std::string> served_;
-  std::map<ObjectKey, const RenderedObject*> seen_;
   std::vector<Finding> found_;
 };
 
@@ -138,6 +126,13 @@ class ObjectLint {
 
 std::vector<Finding> lint_objects(const Rendered& rendered, const EngineKind* engine, std::string_view ns) {
   return ObjectLint(rendered, engine, ns).run();
+}
+
+Finding finding_of_object(const Error& failure, const EngineKind* engine) {
+  Finding found = finding_of("object", failure, "");
+  found.file = source_file(found.file, engine);
+  if (engine != nullptr) found.line = 0;
+  return found;
 }
 
 }  // namespace mist::package

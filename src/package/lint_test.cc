@@ -147,9 +147,6 @@ TEST(Lint, LooksAtImagesWhereverTheyAre) {
 }
 
 TEST(Lint, KnowsWhatCannotBeInstalled) {
-  const std::string map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
-  EXPECT_THAT(lint_yaml(map + "---\n" + map),
-              ElementsAre(HasSubstr(":5: duplicate: ConfigMap a is rendered twice")));
   EXPECT_THAT(lint_yaml(""), ElementsAre(":0: nothing: it renders no object"));
   EXPECT_THAT(lint_yaml("apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: a}\n"),
               ElementsAre(HasSubstr(
