@@ -164,10 +164,13 @@ Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
   MIST_TRY(package::Rendered rendered, renderer->render(source, request, world.context));
   std::vector<Value> objects;
   if (as_release) {
+    std::vector<release::RenderedObject> hooks;
+    if (rendered.engine == apply::kChartEngine) hooks = apply::take_chart_parts(rendered.objects).hooks;
     MIST_TRY_VOID(apply::take_tests(rendered.objects));
-    MIST_TRY(const std::vector<apply::DesiredObject> desired,
-             apply::prepare_offline(std::move(rendered.objects), state.id));
-    for (const apply::DesiredObject& object : desired)
+    const apply::HookVerb verb = request.is_upgrade ? apply::HookVerb::Upgrade : apply::HookVerb::Install;
+    MIST_TRY(const apply::WithHooks wanted,
+             apply::prepare_with_hooks_offline(std::move(rendered.objects), hooks, verb, state.id));
+    for (const apply::DesiredObject& object : wanted.desired)
       objects.push_back(apply::with_version(object.rendered, 0));
   } else {
     objects = values_of(rendered.objects);
