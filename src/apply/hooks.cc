@@ -2,41 +2,28 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "base/text.h"
 
 namespace mist::apply {
 
+using apimachinery::find_hook_event;
 using apimachinery::GroupKind;
+using apimachinery::hook_words;
+using apimachinery::HookEvent;
+using apimachinery::kHookAnnotation;
+using apimachinery::kHookDeleteAnnotation;
+using apimachinery::kHookFailed;
+using apimachinery::kHookLogAnnotation;
+using apimachinery::kHookSucceeded;
+using apimachinery::kHookWeightAnnotation;
+using apimachinery::parse_hook_weight;
 using encoding::Value;
 using release::RenderedObject;
 
 namespace {
 
-constexpr std::string_view kHook = "helm.sh/hook";
-constexpr std::string_view kWeight = "helm.sh/hook-weight";
-constexpr std::string_view kDeletePolicy = "helm.sh/hook-delete-policy";
-constexpr std::string_view kLogPolicy = "helm.sh/hook-output-log-policy";
 constexpr std::string_view kResourcePolicy = "helm.sh/resource-policy";
-
-struct Event {
-  std::string_view name;
-  HookVerb verb;
-  HookPhase phase;  // None: a test
-};
-constexpr std::array kEvents{
-    Event{"pre-install", HookVerb::Install, HookPhase::Before},
-    Event{"post-install", HookVerb::Install, HookPhase::After},
-    Event{"pre-upgrade", HookVerb::Upgrade, HookPhase::Before},
-    Event{"post-upgrade", HookVerb::Upgrade, HookPhase::After},
-    Event{"pre-rollback", HookVerb::Rollback, HookPhase::Before},
-    Event{"post-rollback", HookVerb::Rollback, HookPhase::After},
-    Event{"pre-delete", HookVerb::Uninstall, HookPhase::Before},
-    Event{"post-delete", HookVerb::Uninstall, HookPhase::After},
-    Event{"test", HookVerb::None, HookPhase::None},
-    Event{"test-success", HookVerb::None, HookPhase::None},
-};
 
 // Among hooks of one weight and name Helm runs these kinds in this order, all others after them by name.
 constexpr std::array<std::string_view, 38> kKindOrder{
@@ -80,57 +67,39 @@ constexpr std::array<std::string_view, 38> kKindOrder{
     "ValidatingWebhookConfiguration",
 };
 
-std::string lower(std::string_view text) {
-  std::string result(trim(text));
-  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return result;
-}
-
-std::vector<std::string> words_of(std::string_view list) {
-  std::vector<std::string> words;
-  for (const std::string_view part : split(list, ',')) words.push_back(lower(part));
-  return words;
-}
-
 std::string_view annotation(const RenderedObject& rendered, std::string_view name) {
   return rendered.object.value().string_at({"metadata", "annotations", name});
 }
 
 bool is_hook(const RenderedObject& rendered) {
-  return rendered.object.value().at_path({"metadata", "annotations", kHook}) != nullptr;
+  return rendered.object.value().at_path({"metadata", "annotations", kHookAnnotation}) != nullptr;
 }
 
 // Empty if one of its words is no event: then Helm applies the object at no time.
-std::vector<const Event*> events_of(const RenderedObject& rendered) {
-  std::vector<const Event*> events;
-  for (const std::string& word : words_of(annotation(rendered, kHook))) {
-    const auto* const found = std::ranges::find(kEvents, word, &Event::name);
-    if (found == kEvents.end()) return {};
-    events.push_back(found);
+std::vector<const HookEvent*> events_of(const RenderedObject& rendered) {
+  std::vector<const HookEvent*> events;
+  for (const std::string& word : hook_words(annotation(rendered, kHookAnnotation))) {
+    events.push_back(find_hook_event(word));
+    if (events.back() == nullptr) return {};
   }
   return events;
 }
 
-// As Helm reads it: what is no number is 0.
 int weight_of(const RenderedObject& rendered) {
-  std::string_view text = annotation(rendered, kWeight);
-  if (text.starts_with('+')) text.remove_prefix(1);
-  int weight = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), weight);
-  return failure == std::errc() && end == text.data() + text.size() ? weight : 0;
+  return parse_hook_weight(annotation(rendered, kHookWeightAnnotation)).value_or(0);
 }
 
-HookRun run_of(const RenderedObject& rendered, const Event& event) {
+HookRun run_of(const RenderedObject& rendered, const HookEvent& event) {
   const auto has = [&](std::string_view name, std::string_view policy) {
-    const std::vector<std::string> policies = words_of(annotation(rendered, name));
+    const std::vector<std::string> policies = hook_words(annotation(rendered, name));
     return std::ranges::find(policies, policy) != policies.end();
   };
   HookRun run{.role = {.phase = event.phase,
                        .weight = weight_of(rendered),
-                       .delete_succeeded = has(kDeletePolicy, "hook-succeeded"),
-                       .delete_failed = has(kDeletePolicy, "hook-failed"),
-                       .log_succeeded = has(kLogPolicy, "hook-succeeded"),
-                       .log_failed = has(kLogPolicy, "hook-failed")},
+                       .delete_succeeded = has(kHookDeleteAnnotation, kHookSucceeded),
+                       .delete_failed = has(kHookDeleteAnnotation, kHookFailed),
+                       .log_succeeded = has(kHookLogAnnotation, kHookSucceeded),
+                       .log_failed = has(kHookLogAnnotation, kHookFailed)},
               .rendered = rendered};
   run.role.words = fmt::format("{} hook, weight {}", event.name, run.role.weight);
   return run;
@@ -149,7 +118,7 @@ bool runs_before(const RenderedObject& a, const RenderedObject& b) {
 }
 
 void keep_if_wanted(RenderedObject& rendered) {
-  if (lower(annotation(rendered, kResourcePolicy)) == "keep")
+  if (lower_case(trim(annotation(rendered, kResourcePolicy))) == "keep")
     rendered.object.set_annotation(release::kKeepAnnotation, "true");
 }
 
@@ -191,14 +160,15 @@ ChartParts take_chart_parts(std::vector<RenderedObject>& objects) {
       others.push_back(std::move(rendered));
       continue;
     }
-    const std::vector<const Event*> events = events_of(rendered);
+    const std::vector<const HookEvent*> events = events_of(rendered);
     if (events.empty())
-      parts.ignored.push_back(fmt::format("{}: its hook \"{}\" is none that Helm knows",
-                                          rendered.object.key().display(),
-                                          escape_controls(annotation(rendered, kHook).substr(0, 100))));
-    const bool test = std::ranges::any_of(events, [](const Event* e) { return e->phase == HookPhase::None; });
+      parts.ignored.push_back(
+          fmt::format("{}: its hook \"{}\" is none that Helm knows", rendered.object.key().display(),
+                      escape_controls(annotation(rendered, kHookAnnotation).substr(0, 100))));
+    const bool test =
+        std::ranges::any_of(events, [](const HookEvent* e) { return e->phase == HookPhase::None; });
     const bool other =
-        std::ranges::any_of(events, [](const Event* e) { return e->phase != HookPhase::None; });
+        std::ranges::any_of(events, [](const HookEvent* e) { return e->phase != HookPhase::None; });
     if (test) parts.tests.push_back(rendered);
     if (other) parts.hooks.push_back(std::move(rendered));
   }
@@ -216,7 +186,7 @@ std::vector<HookRun> hook_runs(const std::vector<RenderedObject>& hooks, HookVer
     for (const RenderedObject& hook : sorted) {
       const auto events = events_of(hook);
       const auto event = std::ranges::find_if(
-          events, [&](const Event* each) { return each->verb == verb && each->phase == phase; });
+          events, [&](const HookEvent* each) { return each->verb == verb && each->phase == phase; });
       if (event != events.end()) runs.push_back(run_of(hook, **event));
     }
   }
@@ -224,7 +194,7 @@ std::vector<HookRun> hook_runs(const std::vector<RenderedObject>& hooks, HookVer
 }
 
 bool is_lifecycle_hook(const RenderedObject& rendered) {
-  return is_hook(rendered) && std::ranges::any_of(events_of(rendered), [](const Event* event) {
+  return is_hook(rendered) && std::ranges::any_of(events_of(rendered), [](const HookEvent* event) {
            return event->phase != HookPhase::None;
          });
 }

@@ -4,25 +4,24 @@
 // everything else and those after it. Only objects of charts are looked at: plain YAML may carry these
 // annotations for Helm's own use. docs/charts.md is the specification. Pure; any thread.
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "apimachinery/chart_hooks.h"
 #include "apply/readiness.h"
 #include "release/record.h"
 
 namespace mist::apply {
 
-/// What is done to a release, as far as its hooks care.
-enum class HookVerb : std::uint8_t { None, Install, Upgrade, Rollback, Uninstall };
+using apimachinery::HookPhase;
+using apimachinery::HookVerb;
+
 /// "none", "install", …, as revisions record it.
 std::string_view to_string(HookVerb verb);
 /// None for other texts.
 HookVerb hook_verb(std::string_view text);
-
-enum class HookPhase : std::uint8_t { None, Before, After };
 
 /// What a run of a hook is.
 struct HookRole {

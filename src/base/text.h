@@ -14,6 +14,9 @@ std::string_view trim(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);
 std::string join(std::span<const std::string> parts, std::string_view separator);
 
+/// ASCII letters; everything else stays.
+std::string lower_case(std::string_view text);
+
 /// Makes text of a guest or a server harmless on a terminal: C0 and C1 controls, DEL, invalid UTF-8 and
 /// Unicode bidirectional controls become visible escapes (\x1b, \u202e); tab stays, newline stays if
 /// `keep_newlines`.

@@ -6,10 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "apimachinery/chart_hooks.h"
+
 namespace mist::package {
 
-inline constexpr std::array<std::string_view, 4> kHookAnnotations{
-    "helm.sh/hook", "helm.sh/hook-delete-policy", "helm.sh/hook-output-log-policy", "helm.sh/hook-weight"};
+inline constexpr std::array kHookAnnotations{
+    apimachinery::kHookAnnotation, apimachinery::kHookDeleteAnnotation, apimachinery::kHookLogAnnotation,
+    apimachinery::kHookWeightAnnotation};
 
 /// One sentence for each word of such an annotation that Helm doesn't know.
 std::vector<std::string> wrong_hook_words(std::string_view annotation, std::string_view text);

@@ -160,7 +160,7 @@ TEST(Lint, KnowsTheWordsOfHooks) {
     return fmt::format("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  annotations: {{{}}}\n",
                        annotations);
   };
-  EXPECT_THAT(lint_yaml(job("helm.sh/hook: 'pre-install, post-upgrade', helm.sh/hook-weight: '-5'")),
+  EXPECT_THAT(lint_yaml(job("helm.sh/hook: 'Pre-Install, post-upgrade', helm.sh/hook-weight: '-5'")),
               IsEmpty());
   EXPECT_THAT(
       lint_yaml(job("helm.sh/hook: pre-instal, helm.sh/hook-weight: first, "
