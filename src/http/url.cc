@@ -6,6 +6,8 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 #include "base/text.h"
 
@@ -29,6 +31,21 @@ std::string lower(std::string_view text) {
   std::ranges::transform(out, out.begin(),
                          [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   return out;
+}
+
+// RFC 3986 section 5.2.4, of a path that begins with '/'.
+std::string without_dots(std::string_view path) {
+  std::vector<std::string_view> kept;
+  bool open = false;  // it ends with a directory
+  for (const std::string_view part : split(path.substr(1), '/')) {
+    open = part == "." || part == "..";
+    if (part == ".." && !kept.empty()) kept.pop_back();
+    if (!open) kept.push_back(part);
+  }
+  if (open) kept.emplace_back();
+  std::string result;
+  for (const std::string_view part : kept) result.append("/").append(part);
+  return result;
 }
 
 std::uint16_t default_port(std::string_view scheme) { return scheme == "https" ? 443 : 80; }
@@ -167,6 +184,34 @@ std::string join_url(std::string_view base, std::string_view path) {
   while (base.ends_with('/')) base.remove_suffix(1);
   while (path.starts_with('/')) path.remove_prefix(1);
   return fmt::format("{}/{}", base, path);
+}
+
+bool has_scheme(std::string_view url) {
+  const auto end = url.find_first_of(":/?#");
+  return end != std::string_view::npos && end > 0 && url[end] == ':';
+}
+
+std::string resolved_url(std::string_view base, std::string_view to) {
+  if (has_scheme(to)) return std::string(to);
+  base = base.substr(0, base.find('#'));
+  const auto scheme = base.find("://");
+  const auto host = scheme == std::string_view::npos ? 0 : scheme + 3;
+  const auto path_begin = std::min(base.find_first_of("/?", host), base.size());
+  const auto query_begin = std::min(base.find('?', path_begin), base.size());
+  std::string resolved(base.substr(0, path_begin));
+  std::string_view path = base.substr(path_begin, query_begin - path_begin), query = base.substr(query_begin);
+  if (to.starts_with("//")) {
+    const auto end = std::min(to.find_first_of("/?#", 2), to.size());
+    resolved = std::string(base.substr(0, host)).append(to.substr(2, end - 2));
+    path = query = {};
+    to.remove_prefix(end);
+  }
+  const auto end = std::min(to.find_first_of("?#"), to.size());
+  const std::string_view own = to.substr(0, end), rest = to.substr(end);
+  if (own.empty()) return resolved.append(path).append(rest.starts_with('?') ? "" : query).append(rest);
+  if (own.starts_with('/')) return resolved.append(without_dots(own)).append(rest);
+  const std::string below = fmt::format("{}/{}", path.substr(0, std::min(path.rfind('/'), path.size())), own);
+  return resolved.append(without_dots(below)).append(rest);
 }
 
 std::string loggable_url(std::string_view url) {

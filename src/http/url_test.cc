@@ -80,6 +80,31 @@ TEST(JoinUrl, HasOneSlashBetween) {
   EXPECT_EQ(join_url("https://h/base/", "/api/v1"), "https://h/base/api/v1");
 }
 
+// RFC 3986 sections 5.4.1 and 5.4.2, but for ";x", which we never meet.
+TEST(ResolvedUrl, IsWhatTheReferenceMeansThere) {
+  const auto resolved = [](std::string_view to) { return resolved_url("http://a/b/c/d;p?q", to); };
+  EXPECT_EQ(resolved("g:h"), "g:h");
+  EXPECT_EQ(resolved("g"), "http://a/b/c/g");
+  EXPECT_EQ(resolved("./g/"), "http://a/b/c/g/");
+  EXPECT_EQ(resolved("/g"), "http://a/g");
+  EXPECT_EQ(resolved("//g"), "http://g");
+  EXPECT_EQ(resolved("//g/../h?y"), "http://g/h?y");
+  EXPECT_EQ(resolved("//g//h/./i"), "http://g//h/i");
+  EXPECT_EQ(resolved("?y"), "http://a/b/c/d;p?y");
+  EXPECT_EQ(resolved("g?y#s"), "http://a/b/c/g?y#s");
+  EXPECT_EQ(resolved("#s"), "http://a/b/c/d;p?q#s");
+  EXPECT_EQ(resolved(""), "http://a/b/c/d;p?q");
+  EXPECT_EQ(resolved("."), "http://a/b/c/");
+  EXPECT_EQ(resolved(".."), "http://a/b/");
+  EXPECT_EQ(resolved("../../../g"), "http://a/g");
+  EXPECT_EQ(resolved("/./g/../h"), "http://a/h");
+  EXPECT_EQ(resolved("g?y/../x"), "http://a/b/c/g?y/../x");
+  EXPECT_EQ(resolved("/x?u=https://h/y"), "http://a/x?u=https://h/y");
+  EXPECT_EQ(resolved_url("https://h?t=a/b", "c"), "https://h/c");
+  EXPECT_EQ(resolved_url("https://h", "../c"), "https://h/c");
+  EXPECT_EQ(resolved_url("no-scheme", "//h/x"), "h/x");
+}
+
 TEST(LoggableUrl, HidesCredentials) {
   EXPECT_EQ(loggable_url("https://u:p@h:1/a?limit=5&X-Amz-Signature=abc&token=t&continue=x"),
             "https://h:1/a?limit=5&X-Amz-Signature=***&token=***&continue=x");

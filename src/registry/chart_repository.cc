@@ -9,6 +9,7 @@
 #include "crypto/digest.h"
 #include "encoding/semver.h"
 #include "encoding/yaml.h"
+#include "http/url.h"
 #include "registry/remote_file.h"
 #include "registry/version_order.h"
 
@@ -28,18 +29,16 @@ struct Entry {
   std::string digest;  // hexadecimal; empty: the index says none
 };
 
-// RFC 3986, 5.2, from a repository's address, with its query kept (tokens of artifact servers), as Helm does.
-std::string in_repository(const std::string& repository, std::string_view to) {
-  if (to.find("://") != std::string_view::npos) return std::string(to);
+// As Helm's ResolveReferenceURL: what isn't absolute has the query of the repository (tokens of artifact
+// servers), whatever was its own.
+std::string in_repository(std::string_view repository, std::string_view to) {
+  if (http::has_scheme(to)) return std::string(to);
+  repository = repository.substr(0, repository.find('#'));
   const auto query = std::min(repository.find('?'), repository.size());
-  std::string base = repository.substr(0, query);
-  if (to.starts_with('/')) {
-    const auto authority = base.find("://");
-    if (authority != std::string::npos) base.erase(std::min(base.find('/', authority + 3), base.size()));
-  } else if (!base.ends_with('/')) {
-    base += '/';
-  }
-  return base + std::string(to) + repository.substr(query);
+  std::string base(repository.substr(0, query));
+  if (!base.ends_with('/')) base += '/';
+  const std::string url = http::resolved_url(base, to);
+  return url.substr(0, url.find_first_of("?#")) + std::string(repository.substr(query));
 }
 
 Result<std::vector<Entry>> read_index(std::string_view text, const ChartReference& chart) {

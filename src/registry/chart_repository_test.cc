@@ -20,8 +20,9 @@ entries:
   - {version: 1.0.0, urls: [web-1.0.0.tgz]}
   - {version: 2.0.0-rc.1, urls: ["https://cdn.example/web-2.tgz"]}
   - {version: v1.10.0, urls: [/top/web.tgz], digest: DIGEST}
-  - {version: 1.9.0, urls: [charts/web-1.9.0.tgz], digest: "sha256:DIGEST"}
+  - {version: 1.9.0, urls: [../charts/web-1.9.0.tgz], digest: "sha256:DIGEST"}
   - {version: odd, urls: [odd.tgz]}
+  - {version: elsewhere, urls: ["//cdn.example/web.tgz?own=1"]}
   - {version: 9.9.9}
 )";
 
@@ -58,6 +59,13 @@ TEST_F(ChartRepository, TheNewestOfARange) {
 }
 TEST_F(ChartRepository, AVersionAsItIsWrittenEvenIfItIsNone) {
   EXPECT_EQ(fetch("odd", false, "https://charts.example/"), "odd https://charts.example/odd.tgz");
+}
+// As Helm 4.3.1: repo.ResolveReferenceURL.
+TEST_F(ChartRepository, OnlyAnAbsoluteAddressHasAQueryOfItsOwn) {
+  EXPECT_EQ(fetch("elsewhere"), "elsewhere https://cdn.example/web.tgz?token=s3cret");
+}
+TEST_F(ChartRepository, AnAddressWithoutAQueryTakesThoseAway) {
+  EXPECT_EQ(fetch("elsewhere", false, "https://charts.example"), "elsewhere https://cdn.example/web.tgz");
 }
 TEST_F(ChartRepository, NamesWhatThereIs) {
   EXPECT_THAT(fetch("^3"), AllOf(HasSubstr("no version ^3 of the chart web"),

@@ -1,10 +1,10 @@
 #include "registry/remote_file.h"
 
-#include <algorithm>
 #include <chrono>
 
 #include "base/text.h"
 #include "config/redact.h"
+#include "http/url.h"
 #include "registry/git_url.h"
 #include "registry/package_files.h"
 
@@ -21,18 +21,6 @@ Status check_url(const std::string& url) {
   return error(ErrorKind::Invalid, "{} can't be fetched", escape_controls(config::redact_urls(url)))
       .with_because("only https tells who answers (http is possible to this machine alone)")
       .with_hint("use an https URL, or copy the file into the package");
-}
-
-// RFC 3986, 5.2, as far as servers use it.
-std::string redirected(const std::string& from, std::string_view to) {
-  if (to.find("://") != std::string_view::npos) return std::string(to);
-  const auto authority = from.find("://") + 3;
-  if (to.starts_with("//")) return from.substr(0, authority - 2) + std::string(to);
-  const auto path = std::min(from.find('/', authority), from.size());
-  if (to.starts_with('/')) return from.substr(0, path) + std::string(to);
-  const std::string plain = from.substr(0, from.find_first_of("?#"));
-  const auto slash = plain.rfind('/');
-  return slash < authority ? plain + "/" + std::string(to) : plain.substr(0, slash + 1) + std::string(to);
 }
 
 bool is_page(const http::Response& response) {
@@ -69,7 +57,7 @@ Result<std::optional<std::string>> fetch_remote_file(http::Transport& transport,
              transport.send(request, context).in(fmt::format("while fetching {}", config::redact_urls(url))));
     const std::string_view next = http::find_header(response.headers, "location");
     if (response.status >= 300 && response.status < 400 && !next.empty()) {
-      at = redirected(at, next);
+      at = http::resolved_url(at, next);
       continue;
     }
     if (response.status == 404 || response.status == 410) return std::optional<std::string>();
