@@ -68,6 +68,23 @@ TEST_F(ApiDownTest, NothingOfItIsForgottenByAnyCommand) {
   EXPECT_FALSE(knows_tally());
 }
 
+TEST_F(ApiDownTest, IsAskedOnceForEachKind) {
+  std::string all(kTally);
+  for (const char* name : {"two", "three", "four"}) {
+    std::string another(kTally);
+    all += another.replace(another.find("one"), 3, name);
+  }
+  ASSERT_TRUE(install_now(all).ok());
+  const auto asked = [&] {
+    cluster.clear_calls();
+    EXPECT_TRUE(status(environment(), id, Context()).ok());
+    return cluster.count("discovery");
+  };
+  EXPECT_EQ(asked(), 0u);
+  go_down();
+  EXPECT_EQ(asked(), 2u) << "in its version, and in any other";
+}
+
 TEST_F(ApiDownTest, StatusShowsTheRestAndSaysWhatItCannotSee) {
   ASSERT_TRUE(install_now(std::string(kPlain) + std::string(kTally)).ok());
   go_down();

@@ -189,6 +189,8 @@ Result<LiveState> observe(kube::Client& client, const release::ReleaseId& releas
   std::vector<ObjectKey> keys;
   keys.reserve(owned.size());
   for (const InventoryItem& item : owned) keys.push_back(item.key);
+  // Each kind is asked for once: of an API that doesn't answer, asking takes several requests.
+  std::map<std::pair<GroupKind, std::string>, Result<std::optional<ResourceInfo>>> resources;
   for (const InventoryItem& item : owned) {
     const std::pair where{item.key.group_kind, item.key.ns};
     if (auto known = places.find(where); known != places.end()) {
@@ -196,18 +198,20 @@ Result<LiveState> observe(kube::Client& client, const release::ReleaseId& releas
       known->second.has_owned = true;
       continue;
     }
-    auto found = resource_of(client, item, context);
-    if (!found.ok()) {
-      if (!kube::is_api_down(found.error())) return std::move(found).error();
-      if (is_late(desired, item.key) || never_seen(found.error(), item, keys)) continue;
+    const std::pair kind{item.key.group_kind, item.version};
+    auto found = resources.find(kind);
+    if (found == resources.end()) found = resources.emplace(kind, resource_of(client, item, context)).first;
+    const Result<std::optional<ResourceInfo>>& resource = found->second;
+    if (!resource.ok()) {
+      Error failure = resource.error();
+      if (!kube::is_api_down(failure)) return failure;
+      if (is_late(desired, item.key) || never_seen(failure, item, keys)) continue;
       if (options.unreachable == nullptr)
-        return std::move(found).error().with_frame(fmt::format("while looking for {}", item.key.display()));
-      options.unreachable->emplace(item.key,
-                                   fmt::format("{}: {}", found.error().message, found.error().because));
-      continue;
+        return std::move(failure).with_frame(fmt::format("while looking for {}", item.key.display()));
+      options.unreachable->emplace(item.key, fmt::format("{}: {}", failure.message, failure.because));
+    } else if (*resource) {
+      places[where] = {**resource, item.key.ns, {item.key}, true};
     }
-    std::optional<ResourceInfo> resource = *std::move(found);
-    if (resource) places[where] = {*std::move(resource), item.key.ns, {item.key}, true};
   }
 
   std::vector<const Place*> work;

@@ -240,10 +240,14 @@ void FakeCluster::forget_history() {
 Result<ResourceInfo> FakeCluster::resource_for(const GroupKind& kind, const std::string& version,
                                                const Context& context) {
   MIST_TRY_VOID(context.check());
-  const std::lock_guard lock(state_->mutex);
-  if (!kind.group.empty() && kind.group == state_->down)
-    return kube::api_down(kind, (version.empty() ? "v1" : version) + "." + kind.group,
-                          "FailedDiscoveryCheck: failing or missing response");
+  std::unique_lock lock(state_->mutex);
+  if (!kind.group.empty() && kind.group == state_->down) {
+    lock.unlock();
+    return perform({.verb = "discovery", .key = {kind, "", ""}}, context, [&]() -> Result<ResourceInfo> {
+      return kube::api_down(kind, (version.empty() ? "v1" : version) + "." + kind.group,
+                            "FailedDiscoveryCheck: failing or missing response");
+    });
+  }
   const FakeKind* known = state_->store.find_kind(kind);
   if (known == nullptr || known->versions.empty())
     return error(ErrorKind::NotFound, "the cluster has no kind {}", apimachinery::to_string(kind));

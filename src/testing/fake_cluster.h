@@ -24,8 +24,10 @@ using encoding::Value;
 /// One request, as a log entry and as what a hook sees.
 struct FakeCall {
   std::size_t number = 0;  ///< from 1, over all clients of the cluster
-  std::string verb = {};   ///< get, list, create, update, apply, patch, delete, watch, version
-  ObjectKey key = {};      ///< of a list or watch: without name
+  /// get, list, create, update, apply, patch, delete, watch, version; discovery: resource_for() of an API
+  /// that is down, which others answer from what they know.
+  std::string verb = {};
+  ObjectKey key = {};  ///< of a list or watch: without name
   std::string user = {};
   std::string field_manager = {};   ///< of an apply
   std::string label_selector = {};  ///< of a list or watch
@@ -34,7 +36,8 @@ struct FakeCall {
   bool executed_ok = false;  ///< set for `after`: the server did it
 
   bool writes() const {
-    return !dry_run && verb != "get" && verb != "list" && verb != "watch" && verb != "version";
+    return !dry_run && verb != "get" && verb != "list" && verb != "watch" && verb != "version" &&
+           verb != "discovery";
   }
 };
 
