@@ -91,12 +91,36 @@ TEST_F(ApiDownTest, StatusShowsTheRestAndSaysWhatItCannotSee) {
   const auto state = status(environment(), id, Context());
   ASSERT_TRUE(state.ok()) << state.error().to_line();
   EXPECT_EQ(state->count(ObjectHealth::Ready), 1u);
-  EXPECT_EQ(state->count(ObjectHealth::Failed), 1u);
+  EXPECT_EQ(state->count(ObjectHealth::Unknown), 1u);
   EXPECT_EQ(state->count(ObjectHealth::Missing), 0u);
   for (const ObjectStatus& object : state->objects) {
     if (object.key.group_kind.kind != "Tally") continue;
     EXPECT_THAT(object.detail, HasSubstr("FailedDiscoveryCheck"));
   }
+}
+
+// As long as the cluster remembers its kinds, it answers 503 in their place.
+TEST_F(ApiDownTest, IsNoticedWhenItsKindsAreStillKnown) {
+  ASSERT_TRUE(install_now(std::string(kPlain) + std::string(kTally)).ok());
+  const auto refuse = [&](const std::string& kind) {
+    cluster.set_before([kind](const testing::FakeCall& call) -> std::optional<Error> {
+      if (call.verb != "list" || call.key.group_kind.kind != kind) return std::nullopt;
+      return error(ErrorKind::Retryable, "the server answered 503").with_because("service unavailable");
+    });
+  };
+  refuse("Tally");
+  const auto state = status(environment(), id, Context());
+  ASSERT_TRUE(state.ok()) << state.error().to_line();
+  EXPECT_EQ(state->count(ObjectHealth::Ready), 1u);
+  EXPECT_EQ(state->count(ObjectHealth::Unknown), 1u);
+  for (const ObjectStatus& object : state->objects) {
+    if (object.health != ObjectHealth::Unknown) continue;
+    EXPECT_EQ(object.detail, "the server answered 503: service unavailable");
+  }
+  EXPECT_FALSE(drift(environment(), id, Context()).ok());
+  EXPECT_FALSE(upgrade_now(std::string(kPlain)).ok());
+  refuse("ConfigMap");
+  EXPECT_FALSE(status(environment(), id, Context()).ok()) << "who can't ask the API server sees nothing";
 }
 
 // Its own release can mend it, and be uninstalled when it never came up: what nobody ever saw isn't lost.

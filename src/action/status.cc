@@ -68,8 +68,10 @@ std::string_view to_string(ObjectHealth health) {
       return "failed";
     case ObjectHealth::Missing:
       return "missing";
+    case ObjectHealth::Unknown:
+      return "unknown";
   }
-  return "failed";
+  return "unknown";
 }
 
 std::size_t ReleaseStatus::count(ObjectHealth health) const {
@@ -101,7 +103,7 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
   for (const release::InventoryItem& item : owned) {
     ObjectStatus object = object_status(item, live, part_of, binding.as_rule(context));
     if (const auto down = unreachable.find(item.key); down != unreachable.end()) {
-      object.health = ObjectHealth::Failed;
+      object.health = ObjectHealth::Unknown;
       object.detail = down->second;
     }
     // A hook comes and goes.

@@ -12,8 +12,14 @@
 
 namespace mist::action {
 
-enum class ObjectHealth : std::uint8_t { Ready, InProgress, Failed, Missing };
-std::string_view to_string(ObjectHealth health);  ///< "ready", "in progress", "failed", "missing"
+enum class ObjectHealth : std::uint8_t {
+  Ready,
+  InProgress,
+  Failed,
+  Missing,
+  Unknown,  ///< what serves its kind doesn't answer
+};
+std::string_view to_string(ObjectHealth health);  ///< "ready", "in progress", "failed", "missing", "unknown"
 
 struct ObjectStatus {
   apimachinery::ObjectKey key;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "apimachinery/built_in_groups.h"
 #include "base/parallel.h"
 #include "kube/api_down.h"
 
@@ -28,20 +29,38 @@ ObjectKey key_in(const Place& place, const Value& object) {
           std::string(object.string_at({"metadata", "name"}))};
 }
 
+std::string reason(const Error& failure) {
+  return failure.because.empty() ? failure.message : fmt::format("{}: {}", failure.message, failure.because);
+}
+
 // A kind that vanished between discovery and now has no objects.
 bool absent(const Error& failure) { return failure.kind == ErrorKind::NotFound; }
 
 class Observer {
  public:
-  Observer(kube::Client& client, std::string part_of, std::string selector, bool adopt,
+  Observer(kube::Client& client, std::string part_of, std::string selector, const ObserveOptions& options,
            const Context& context)
       : client_(client),
         part_of_(std::move(part_of)),
         selector_(std::move(selector)),
-        adopt_(adopt),
+        options_(options),
         context_(context) {}
 
   Status look_at(const Place& place) {
+    Status seen = see(place);
+    const bool may_be_down = !seen.ok() && seen.error().kind == ErrorKind::Retryable &&
+                             !apimachinery::is_built_in_group(place.resource.gvk.group);
+    if (!may_be_down || options_.unreachable == nullptr) return seen;
+    const std::scoped_lock lock(mutex_);
+    for (const ObjectKey& key : place.keys)
+      if (!state_.contains(key)) options_.unreachable->emplace(key, reason(seen.error()));
+    return {};
+  }
+
+  LiveState take() { return std::move(state_); }
+
+ private:
+  Status see(const Place& place) {
     // Where nothing is owned, what is in the way is all there can be: one request less, and one round trip.
     if (!place.has_owned) return look_for_the_rest(place, true);
     kube::ListOptions ours;
@@ -62,9 +81,6 @@ class Observer {
     return look_for_the_rest(place, may_list);
   }
 
-  LiveState take() { return std::move(state_); }
-
- private:
   Status look_for_the_rest(const Place& place, bool may_list) {
     std::set<ObjectKey> missing;
     {
@@ -86,7 +102,7 @@ class Observer {
           if (!missing.contains(key)) continue;
           // With our mark, though no record knows it: ours all the same.
           const std::string_view part_of = item.string_at({"metadata", "labels", release::kPartOfLabel});
-          if (part_of == part_of_ || (adopt_ && part_of.empty())) wanted_whole.insert(key);
+          if (part_of == part_of_ || (options_.adopt && part_of.empty())) wanted_whole.insert(key);
           add(std::move(key), {std::move(item), false});
         }
         return look_closely(place, wanted_whole);
@@ -130,7 +146,7 @@ class Observer {
   kube::Client& client_;
   const std::string part_of_;
   const std::string selector_;
-  const bool adopt_;
+  const ObserveOptions& options_;  // what `unreachable` names is guarded by mutex_
   const Context& context_;
   std::mutex mutex_;
   LiveState state_;  // guarded by mutex_
@@ -208,7 +224,7 @@ Result<LiveState> observe(kube::Client& client, const release::ReleaseId& releas
       if (is_late(desired, item.key) || never_seen(failure, item, keys)) continue;
       if (options.unreachable == nullptr)
         return std::move(failure).with_frame(fmt::format("while looking for {}", item.key.display()));
-      options.unreachable->emplace(item.key, fmt::format("{}: {}", failure.message, failure.because));
+      options.unreachable->emplace(item.key, reason(failure));
     } else if (*resource) {
       places[where] = {**resource, item.key.ns, {item.key}, true};
     }
@@ -221,7 +237,7 @@ Result<LiveState> observe(kube::Client& client, const release::ReleaseId& releas
   if (options.take_over_from)
     selector = fmt::format("{} in ({},{})", release::kPartOfLabel, part_of,
                            release::apply_set_id(*options.take_over_from));
-  Observer observer(client, part_of, std::move(selector), options.adopt, context);
+  Observer observer(client, part_of, std::move(selector), options, context);
   MIST_TRY_VOID(parallel_for(work.size(), 16, [&](std::size_t i) {
                   return observer.look_at(*work[i]);
                 }).in("while reading the cluster's state"));

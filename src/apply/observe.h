@@ -24,7 +24,8 @@ using LiveState = std::map<ObjectKey, LiveObject>;
 struct ObserveOptions {
   bool adopt = false;                                     ///< what is wanted and belongs to nobody
   std::optional<release::ReleaseId> take_over_from = {};  ///< that release's
-  /// Takes owned objects whose API service doesn't answer, and why, in place of an error.
+  /// Takes owned objects whose API doesn't answer, and why, in place of an error: one that discovery says is
+  /// down, and one of somebody else's kinds that fails when it is asked for them.
   std::map<ObjectKey, std::string>* unreachable = nullptr;
 };
 

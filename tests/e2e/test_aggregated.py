@@ -149,6 +149,9 @@ def objects_of_an_api_that_went_down_are_not_forgotten(t):
     t.kube.create("APIService", None, away)
     t.kube.wait("it is known to be away", lambda: t.run("diff", "shop", "-p", both, code=None).code == 1)
     # As long as the cluster remembers its kinds, it answers 503 in their place.
+    status = t.run("status", "shop", "-o", "json").json
+    equal({o["kind"]: o["health"] for o in status["objects"]}, {"ConfigMap": "ready", "Tally": "unknown"}, "status")
+    check(all(o["detail"] for o in status["objects"] if o["kind"] == "Tally"), status)
     for arguments in (("upgrade", "shop", "-p", plain), ("uninstall", "shop", "--yes")):
         refused = t.run(*arguments, code=1)
         check("503" in refused.err or "doesn't answer" in refused.err, refused)

@@ -25,6 +25,7 @@ Tone tone_of(ObjectHealth health) {
     case ObjectHealth::Ready:
       return Tone::Good;
     case ObjectHealth::InProgress:
+    case ObjectHealth::Unknown:
       return Tone::Warning;
     case ObjectHealth::Failed:
     case ObjectHealth::Missing:
