@@ -8,7 +8,6 @@
 #include "apply/desired.h"
 #include "apply/test_objects.h"
 #include "base/text.h"
-#include "package/tree_metadata.h"
 
 namespace mist::action {
 namespace {
@@ -22,23 +21,6 @@ using package::TestCase;
 
 constexpr std::size_t kMostDrawn = 20;  // fields that are named; more say the same
 
-// What renders it, as far as its files tell; what is wrong with them is found elsewhere.
-const package::EngineKind* engine_of(const package::Source& source) {
-  const auto* const files = std::get_if<package::Files>(&source.content);
-  if (files == nullptr) return nullptr;
-  const auto declared = package::declared_metadata(*files);
-  const auto engine = package::choose_engine(
-      *files, source.engine, declared.ok() && *declared ? (*declared)->engine : std::string());
-  return engine.ok() ? *engine : nullptr;
-}
-
-ObjectView view_of_rendered(const Rendered& rendered) {
-  ObjectView view;
-  for (const apimachinery::RenderedObject& each : rendered.objects)
-    view.emplace(each.object.key(), &each.object.value());
-  return view;
-}
-
 class PackageLint {
  public:
   PackageLint(const FileSystem& files, package::Renderer& renderer, const PackageCases& cases,
@@ -47,7 +29,7 @@ class PackageLint {
         renderer_(renderer),
         cases_(cases),
         context_(context),
-        engine_(engine_of(cases.source)) {}
+        engine_(package::engine_of(cases.source).value_or(nullptr)) {}  // what is wrong, rendering says
 
   Result<std::vector<Finding>> run() {
     if (const auto* const tree = std::get_if<package::Files>(&cases_.source.content)) {
@@ -88,7 +70,7 @@ class PackageLint {
     }
     if (test->golden) golden.insert(*test->golden);
     if (test->error) return false;  // mistctl package test says whether it is that error
-    MIST_TRY(const RenderRequest request, request_for(cases_, *test));
+    const RenderRequest request = request_for(cases_, *test, engine_);
     auto rendered = renderer_.render(cases_.source, request, context_);
     MIST_TRY_VOID(context_.check());
     if (!rendered.ok()) {
@@ -125,7 +107,7 @@ class PackageLint {
   }
 
   Status defaults(bool a_case_renders) {
-    MIST_TRY(const RenderRequest request, request_for(cases_, TestCase()));
+    const RenderRequest request = request_for(cases_, TestCase(), engine_);
     auto rendered = renderer_.render(cases_.source, request, context_);
     MIST_TRY_VOID(context_.check());
     if (!rendered.ok()) {
@@ -156,7 +138,7 @@ class PackageLint {
     }
     const release::Drawn nothing;
     const std::vector<release::DrawnField> fields =
-        drawn_fields({nothing, rendered.secrets, view_of_rendered(rendered)}, view_of_rendered(*again));
+        drawn_fields({nothing, rendered.secrets, view_of(rendered.objects)}, view_of(again->objects));
     for (std::size_t i = 0; i < std::min(fields.size(), kMostDrawn); ++i)
       found_.push_back(
           finding(rule, {}, 0, fmt::format("{}: {} {}", fields[i].key.display(), fields[i].path, what)));

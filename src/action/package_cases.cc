@@ -32,15 +32,20 @@ Status check_names(const std::vector<std::string>& known, const PackageCases& ca
 class Runner {
  public:
   Runner(FileSystem& files, package::Renderer& renderer, const PackageCases& cases, Golden golden,
-         const Context& context)
-      : files_(files), renderer_(renderer), cases_(cases), golden_(golden), context_(context) {}
+         const package::EngineKind* engine, const Context& context)
+      : files_(files),
+        renderer_(renderer),
+        cases_(cases),
+        golden_(golden),
+        engine_(engine),
+        context_(context) {}
 
   Result<CaseResult> run(const std::string& name) {
     MIST_TRY(const TestCase test, read_package_case(files_, cases_.folder, name));
     CaseResult result;
     result.name = name;
     result.file = cases_.folder / (name + ".yaml");
-    MIST_TRY(const package::RenderRequest request, request_for(cases_, test));
+    const package::RenderRequest request = request_for(cases_, test, engine_);
     auto rendered = renderer_.render(cases_.source, request, context_);
     MIST_TRY_VOID(context_.check());
     if (!rendered.ok()) {
@@ -88,16 +93,17 @@ class Runner {
   package::Renderer& renderer_;
   const PackageCases& cases_;
   const Golden golden_;
+  const package::EngineKind* const engine_;
   const Context& context_;
 };
 
 }  // namespace
 
-Result<package::RenderRequest> request_for(const PackageCases& cases, const TestCase& test) {
+package::RenderRequest request_for(const PackageCases& cases, const TestCase& test,
+                                   const package::EngineKind* engine) {
   package::RenderRequest request = test.request();
-  MIST_TRY(const bool chart, package::has_chart_values(cases.source));
   request.user_values = test.values;
-  if (chart) package::make_floats(request.user_values);  // as those of a file
+  if (package::has_chart_values(engine)) package::make_floats(request.user_values);  // as those of a file
   request.engine_options.set("lookup", "empty");
   if (cases.schema == package::ChartSchema::Ignored)
     request.engine_options.set(package::kSkipSchemaOption, true);
@@ -134,7 +140,8 @@ Result<std::vector<CaseResult>> run_package_cases(FileSystem& files, package::Re
                                                   const Context& context) {
   MIST_TRY(const std::vector<std::string> known, package_case_names(files, cases.folder));
   MIST_TRY_VOID(check_names(known, cases));
-  Runner runner(files, renderer, cases, golden, context);
+  MIST_TRY(const package::EngineKind* const engine, package::engine_of(cases.source));
+  Runner runner(files, renderer, cases, golden, engine, context);
   std::vector<CaseResult> results;
   for (const std::string& name : known) {
     if (!cases.names.empty() && std::ranges::find(cases.names, name) == cases.names.end()) continue;

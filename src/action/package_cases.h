@@ -49,7 +49,8 @@ Result<std::vector<std::string>> package_case_names(const FileSystem& files, con
 Result<package::TestCase> read_package_case(const FileSystem& files, const Path& folder,
                                             const std::string& name);
 
-/// The render of one of those cases.
-Result<package::RenderRequest> request_for(const PackageCases& cases, const package::TestCase& test);
+/// The render of one of those cases. `engine` is engine_of() their source.
+package::RenderRequest request_for(const PackageCases& cases, const package::TestCase& test,
+                                   const package::EngineKind* engine);
 
 }  // namespace mist::action

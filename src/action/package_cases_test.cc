@@ -86,7 +86,8 @@ TEST_F(PackageCasesTest, ValuesAreWhatTheyWouldBeInAFile) {
   const auto values_for = [&](package::Files package) {
     cases.source.content = std::move(package);
     const auto test = package::TestCase::parse("x", "values: {count: 2, none: null}", "x.yaml");
-    return encoding::to_json(request_for(cases, *test)->user_values, encoding::JsonStyle::Exact);
+    return encoding::to_json(request_for(cases, *test, *package::engine_of(cases.source)).user_values,
+                             encoding::JsonStyle::Exact);
   };
   EXPECT_EQ(values_for({{"Chart.yaml", "name: web"}}), R"({"count":2.0,"none":null})");
   EXPECT_EQ(values_for({{"mistletoe.yaml",

@@ -34,6 +34,11 @@ struct EngineKind {
   EngineValues values = EngineValues::Input;
 };
 
+/// Of null, no.
+inline bool has_chart_values(const EngineKind* engine) {
+  return engine != nullptr && engine->values == EngineValues::Chart;
+}
+
 /// All that there are, in the order in which files are looked at.
 std::span<const EngineKind> engine_kinds();
 /// Null if there is none of that name.

@@ -94,8 +94,8 @@ TEST(Renderer, ChartsNeedTheirEngine) {
   request.user_values = Value::object();
   EXPECT_THAT(renderer.render(chart, request, Context()).error().message,
               HasSubstr("without the engine helm"));
-  EXPECT_TRUE(*has_chart_values(chart));
-  EXPECT_FALSE(*has_chart_values({"./dir", "dir", "", "", Files{{"kustomization.yaml", ""}}}));
+  EXPECT_TRUE(has_chart_values(*engine_of(chart)));
+  EXPECT_FALSE(has_chart_values(*engine_of({"./dir", "dir", "", "", Files{{"kustomization.yaml", ""}}})));
 }
 
 TEST(Renderer, LeavesOutWhatIsNoManifest) {

@@ -49,7 +49,7 @@ class FileLint {
   FileLint(const Files& files, const EngineKind* engine) : files_(files), engine_(engine) {}
 
   std::vector<Finding> run(ChartSchema schema) {
-    const bool chart = engine_ != nullptr && engine_->values == EngineValues::Chart;
+    const bool chart = has_chart_values(engine_);
     read_metadata(chart);
     if (engine_ != nullptr) values_ = parsed(kValuesFile, "defaults");
     if (engine_ != nullptr && !(chart && schema == ChartSchema::Ignored)) compare_with_schema();
@@ -217,7 +217,7 @@ class FileLint {
       if (known && !data) (path.starts_with("charts/") ? below_ : all_) += text + "\n";
     }
     if (values_.is_object()) unused(values_, "");
-    if (engine_->values != EngineValues::Chart) return;
+    if (!has_chart_values(engine_)) return;
     if (!library_) unused_defines();
     for (const auto& [path, text] : files_) {
       if (path.starts_with("templates/")) hooks(path, text);

@@ -28,9 +28,8 @@ std::string_view tag_of(std::string_view image) {
 
 // Charts call a file as Helm does: below the chart's name.
 std::string source_file(const std::string& rendered, const EngineKind* engine) {
-  const bool chart = engine != nullptr && engine->values == EngineValues::Chart;
   const auto slash = rendered.find('/');
-  return chart && slash != rendered.npos ? rendered.substr(slash + 1) : rendered;
+  return has_chart_values(engine) && slash != rendered.npos ? rendered.substr(slash + 1) : rendered;
 }
 
 class ObjectLint {
@@ -47,7 +46,7 @@ class ObjectLint {
       home(each);
       api_version(each);
       // Helm drops a hook that it doesn't know: of charts only their text tells (lint_files.cc).
-      if (engine_ == nullptr || engine_->values != EngineValues::Chart) hooks(each);
+      if (!has_chart_values(engine_)) hooks(each);
       images(each, each.object.value());
     }
     return std::move(found_);

@@ -589,16 +589,13 @@ Result<Inspection> Renderer::inspect(const Source& source, const Context& contex
   return inspection;
 }
 
-Result<bool> has_chart_values(const Source& source) {
-  const EngineKind* engine = nullptr;
+Result<const EngineKind*> engine_of(const Source& source) {
   if (const auto* module = std::get_if<wasm::ModuleBytes>(&source.content)) {
     MIST_TRY(const std::optional<Built> built, built_from(source, *module));
-    if (built) engine = &built->engine;
-  } else {
-    MIST_TRY(const Tree tree, look_at(source));
-    engine = tree.engine;
+    return built ? &built->engine : nullptr;
   }
-  return engine != nullptr && engine->values == EngineValues::Chart;
+  MIST_TRY(const Tree tree, look_at(source));
+  return tree.engine;
 }
 
 Result<Value> Renderer::missing(const Source& source, const Context& context) {

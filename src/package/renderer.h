@@ -127,8 +127,7 @@ class Renderer {
   std::unique_ptr<Impl> impl_;
 };
 
-/// True if the package takes values as a Helm chart does: it is a chart, or was built from one. Invalid as
-/// choose_engine.
-Result<bool> has_chart_values(const Source& source);
+/// What renders the package, or it was built from; null: no engine. Invalid as choose_engine.
+Result<const EngineKind*> engine_of(const Source& source);
 
 }  // namespace mist::package

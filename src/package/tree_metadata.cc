@@ -79,7 +79,7 @@ Result<std::optional<Metadata>> declared_metadata(const Files& files) {
 Result<Metadata> tree_metadata(const Files& files, const EngineKind* engine, std::string_view name,
                                std::string_view version) {
   MIST_TRY(std::optional<Metadata> declared, declared_metadata(files));
-  const bool is_chart = engine != nullptr && engine->values == EngineValues::Chart;
+  const bool is_chart = has_chart_values(engine);
   Metadata metadata;
   if (declared) {
     metadata = *std::move(declared);
