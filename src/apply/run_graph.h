@@ -14,7 +14,11 @@ namespace mist::apply {
 inline constexpr std::size_t kMostAtOnce = 64;
 
 /// What became of each node.
-enum class NodeResult : std::uint8_t { NotStarted, Done, Failed };
+enum class NodeResult : std::uint8_t {
+  NotStarted,  ///< blocked by a failure, or stopped
+  Done,
+  Failed,  ///< for an object: refused by the server, or of unknown outcome
+};
 
 struct GraphRun {
   std::vector<NodeResult> results;

@@ -1,5 +1,7 @@
 #include "apply/run_report.h"
 
+#include <cstddef>
+
 #include "base/text.h"
 
 namespace mist::apply {
@@ -42,25 +44,10 @@ std::vector<std::string> what_is_done(const GraphRun& run, std::size_t objects, 
   return lines;
 }
 
-Outcome outcome(NodeResult result) {
-  switch (result) {
-    case NodeResult::NotStarted:
-      return Outcome::NotStarted;
-    case NodeResult::Done:
-      return Outcome::Done;
-    case NodeResult::Failed:
-      return Outcome::Failed;
-  }
-  return Outcome::Failed;
-}
-
 }  // namespace
 
 std::vector<Outcome> outcomes_of(const GraphRun& run, std::size_t objects) {
-  std::vector<Outcome> result;
-  result.reserve(objects);
-  for (std::size_t i = 0; i < objects; ++i) result.push_back(outcome(run.results[i]));
-  return result;
+  return {run.results.begin(), run.results.begin() + static_cast<std::ptrdiff_t>(objects)};
 }
 
 std::optional<Error> failure_of(const GraphRun& run, const graph::SequenceGraph& order, std::size_t objects,

@@ -12,11 +12,8 @@
 
 namespace mist::apply {
 
-enum class Outcome : std::uint8_t {
-  NotStarted,  ///< blocked by a failure, or stopped
-  Done,
-  Failed,  ///< refused by the server, or of unknown outcome
-};
+/// What became of an object.
+using Outcome = NodeResult;
 
 /// Of nodes [0, objects).
 std::vector<Outcome> outcomes_of(const GraphRun& run, std::size_t objects);
