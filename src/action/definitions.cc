@@ -42,14 +42,12 @@ Status check_definitions(const Environment& environment, apply::Plan& plan, cons
                          const Context& context) {
   for (PlannedAction& action : plan.writes) {
     const bool changes = action.kind == apply::ActionKind::Update || action.kind == apply::ActionKind::Adopt;
-    if (!changes || action.key.group_kind != GroupKind{"apiextensions.k8s.io", "CustomResourceDefinition"})
-      continue;
+    if (!changes || action.key.group_kind != apimachinery::kCustomResourceDefinition) continue;
     const auto there = live.find(action.key);
     if (there == live.end() || !there->second.whole) continue;
     const Value& before = there->second.value;
     const Value& after = plan.desired[action.desired].rendered.object.value();
-    const GroupKind kind{std::string(before.string_at({"spec", "group"})),
-                         std::string(before.string_at({"spec", "names", "kind"}))};
+    const GroupKind kind = apimachinery::defined_kind(before);
     apply::VersionUsers users;
     for (const std::string& version : apply::unserved_versions(before, after)) {
       MIST_TRY(std::string user, user_of(environment, kind, version, context)

@@ -95,4 +95,9 @@ Result<std::vector<Value>> flatten_lists(std::vector<Value> documents) {
   return flat;
 }
 
+GroupKind defined_kind(const encoding::Value& definition) {
+  return {std::string(definition.string_at({"spec", "group"})),
+          std::string(definition.string_at({"spec", "names", "kind"}))};
+}
+
 }  // namespace mist::apimachinery

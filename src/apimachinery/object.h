@@ -59,6 +59,11 @@ class Object {
   encoding::Value value_;
 };
 
+/// What defines kinds.
+inline const GroupKind kCustomResourceDefinition{"apiextensions.k8s.io", "CustomResourceDefinition"};
+/// The kind that such an object defines.
+GroupKind defined_kind(const encoding::Value& definition);
+
 /// An object and where it stands in what a package rendered.
 struct RenderedObject {
   Object object;

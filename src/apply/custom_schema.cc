@@ -185,7 +185,7 @@ struct Definition {
 std::map<GroupKind, Definition> definitions(const std::vector<DesiredObject>& desired) {
   std::map<GroupKind, Definition> result;
   for (const DesiredObject& object : desired) {
-    if (object.key.group_kind != GroupKind{"apiextensions.k8s.io", "CustomResourceDefinition"}) continue;
+    if (object.key.group_kind != apimachinery::kCustomResourceDefinition) continue;
     const Value& crd = object.rendered.object.value();
     const Value* versions = crd.at_path({"spec", "versions"});
     if (versions == nullptr || !versions->is_array()) continue;
@@ -201,9 +201,7 @@ std::map<GroupKind, Definition> definitions(const std::vector<DesiredObject>& de
       }
       definition.versions.emplace(std::string(each.string_at("name")), std::move(version));
     }
-    result.insert_or_assign(GroupKind{std::string(crd.string_at({"spec", "group"})),
-                                      std::string(crd.string_at({"spec", "names", "kind"}))},
-                            std::move(definition));
+    result.insert_or_assign(apimachinery::defined_kind(crd), std::move(definition));
   }
   return result;
 }

@@ -58,15 +58,14 @@ Error at_source(Error failure, const RenderedObject& rendered) {
 std::map<GroupKind, ResourceInfo> defined_kinds(const std::vector<RenderedObject>& objects) {
   std::map<GroupKind, ResourceInfo> kinds;
   for (const RenderedObject& rendered : objects) {
-    if (rendered.object.gvk().group_kind() != GroupKind{"apiextensions.k8s.io", "CustomResourceDefinition"})
-      continue;
+    if (rendered.object.gvk().group_kind() != apimachinery::kCustomResourceDefinition) continue;
     const Value& crd = rendered.object.value();
     ResourceInfo info;
-    info.gvk.group = crd.string_at({"spec", "group"});
-    info.gvk.kind = crd.string_at({"spec", "names", "kind"});
+    GroupKind kind = apimachinery::defined_kind(crd);
+    info.gvk = {kind.group, {}, kind.kind};
     info.resource = crd.string_at({"spec", "names", "plural"});
     info.namespaced = crd.string_at({"spec", "scope"}) != "Cluster";
-    kinds[info.gvk.group_kind()] = std::move(info);
+    kinds[std::move(kind)] = std::move(info);
   }
   return kinds;
 }

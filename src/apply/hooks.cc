@@ -221,8 +221,7 @@ Readiness hook_state(const Value& live) {
 }
 
 bool is_chart_definition(const RenderedObject& rendered) {
-  return rendered.object.gvk().group_kind() ==
-             GroupKind{"apiextensions.k8s.io", "CustomResourceDefinition"} &&
+  return rendered.object.gvk().group_kind() == apimachinery::kCustomResourceDefinition &&
          rendered.file.find("/crds/") != std::string::npos;
 }
 

@@ -13,6 +13,7 @@
 namespace mist::apply {
 
 using apimachinery::GroupKind;
+using apimachinery::kCustomResourceDefinition;
 using apimachinery::Object;
 using apimachinery::ObjectKey;
 using encoding::Value;
@@ -25,7 +26,6 @@ namespace {
 
 const GroupKind kNamespace{"", "Namespace"};
 const GroupKind kService{"", "Service"};
-const GroupKind kCrd{"apiextensions.k8s.io", "CustomResourceDefinition"};
 const GroupKind kApiService{"apiregistration.k8s.io", "APIService"};
 
 std::string lower(std::string_view text) {
@@ -189,9 +189,7 @@ class Inference {
     for (Node node = 0; node < objects_.size(); ++node) {
       const GroupKind kind = object(node).gvk().group_kind();
       const Value& value = object(node).value();
-      if (kind == kCrd)
-        defined[{std::string(value.string_at({"spec", "group"})),
-                 std::string(value.string_at({"spec", "names", "kind"}))}] = node;
+      if (kind == kCustomResourceDefinition) defined[apimachinery::defined_kind(value)] = node;
       if (kind == kApiService)
         served[{std::string(value.string_at({"spec", "group"})),
                 std::string(value.string_at({"spec", "version"}))}] = node;
@@ -298,7 +296,7 @@ class Inference {
   bool is_first(Node node) const {
     if (is_hook(node)) return false;
     const Object& each = object(node);
-    if (each.gvk().group_kind() == kCrd)
+    if (each.gvk().group_kind() == kCustomResourceDefinition)
       return std::string_view(objects_[node].file).find("/crds/") != std::string_view::npos;
     return each.gvk().group_kind() == kNamespace &&
            std::ranges::any_of(hook_nodes(HookPhase::Before),
@@ -322,7 +320,9 @@ class Inference {
         if (is_hook(node)) continue;
         if (is_first(node))
           edge(node, before.front(),
-               object(node).gvk().group_kind() == kCrd ? "definitions of crds/ come first" : "its namespace",
+               object(node).gvk().group_kind() == kCustomResourceDefinition
+                   ? "definitions of crds/ come first"
+                   : "its namespace",
                Strength::Hard);
         else
           edge(*before_ended_, node, "hooks come before everything else", Strength::Hard);

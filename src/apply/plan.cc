@@ -332,7 +332,7 @@ std::string_view kept_because(const ObjectKey& key, const Value* live, const Pru
   }
   if (key.group_kind == kNamespaceKind && !rules.delete_namespaces)
     return "a namespace is only removed with --delete-namespaces";
-  if (key.group_kind == GroupKind{"apiextensions.k8s.io", "CustomResourceDefinition"}) {
+  if (key.group_kind == apimachinery::kCustomResourceDefinition) {
     if (rules.left_crds.contains(key.name))
       return "it is in the chart's crds/, and --skip-crds leaves it as it is";
     if (!rules.delete_crds) return "a CustomResourceDefinition is only removed with --delete-crds";

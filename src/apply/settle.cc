@@ -146,12 +146,10 @@ class Settler {
 std::set<GroupKind> redefined_kinds(const Plan& plan) {
   std::set<GroupKind> kinds;
   for (const PlannedAction& action : plan.writes) {
-    if (action.key.group_kind != GroupKind{"apiextensions.k8s.io", "CustomResourceDefinition"} ||
+    if (action.key.group_kind != apimachinery::kCustomResourceDefinition ||
         action.kind == ActionKind::Unchanged)
       continue;
-    const Value& definition = plan.desired[action.desired].rendered.object.value();
-    kinds.insert({std::string(definition.string_at({"spec", "group"})),
-                  std::string(definition.string_at({"spec", "names", "kind"}))});
+    kinds.insert(apimachinery::defined_kind(plan.desired[action.desired].rendered.object.value()));
   }
   return kinds;
 }

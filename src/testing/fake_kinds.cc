@@ -71,8 +71,7 @@ std::vector<FakeKind> built_in_kinds() {
 
 FakeKind kind_of_crd(const Value& crd) {
   FakeKind kind;
-  kind.kind = {std::string(crd.string_at({"spec", "group"})),
-               std::string(crd.string_at({"spec", "names", "kind"}))};
+  kind.kind = apimachinery::defined_kind(crd);
   kind.resource = crd.string_at({"spec", "names", "plural"});
   kind.namespaced = crd.string_at({"spec", "scope"}) != "Cluster";
   kind.generation = true;

@@ -353,7 +353,7 @@ void FakeStore::after_write(const FakeKind&, const ObjectKey& key) {
 }
 
 void FakeStore::establish(const std::string& crd_name) {
-  const ObjectKey key{{"apiextensions.k8s.io", "CustomResourceDefinition"}, "", crd_name};
+  const ObjectKey key{apimachinery::kCustomResourceDefinition, "", crd_name};
   const Value* crd = find(key);
   MIST_CHECK(crd != nullptr, "no such CRD");
   register_kind(kind_of_crd(*crd));
@@ -405,7 +405,7 @@ Result<Value> FakeStore::remove(const FakeKind& kind, const ObjectKey& key,
 
   Value object = *live;
   const bool is_namespace = key.group_kind == GroupKind{"", "Namespace"};
-  const bool is_crd = key.group_kind == GroupKind{"apiextensions.k8s.io", "CustomResourceDefinition"};
+  const bool is_crd = key.group_kind == apimachinery::kCustomResourceDefinition;
   if (options.propagation == Propagation::Foreground) object["metadata"]["finalizers"].push_back(kForeground);
   if (options.propagation == Propagation::Orphan) collect_dependents(uid, Propagation::Orphan);
   if (is_namespace) object["status"].set("phase", "Terminating");

@@ -1,0 +1,38 @@
+#include "apply/settle.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "testing/plan_of.h"
+
+namespace mist::apply {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr std::string_view kObjects = R"(
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: tallies.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Tally, plural: tallies}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: plain}
+)";
+
+TEST(RedefinedKinds, AreThoseWhoseDefinitionsAreWritten) {
+  testing::FakeCluster cluster;
+  Plan plan = testing::plan_of(cluster, {"default", "web"}, kObjects);
+  EXPECT_THAT(redefined_kinds(plan), ElementsAre(GroupKind{"example.com", "Tally"}));
+  for (PlannedAction& action : plan.writes) action.kind = ActionKind::Unchanged;
+  EXPECT_THAT(redefined_kinds(plan), IsEmpty());
+}
+
+}  // namespace
+}  // namespace mist::apply
