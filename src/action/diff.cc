@@ -183,22 +183,16 @@ std::vector<Hunk> hunks_of(const Value& before, const Value& after, std::size_t 
     return result;
   };
   const std::vector<LineEdit> edits = diff_lines(texts(old_lines), texts(new_lines));
-  std::vector<char> shown(edits.size(), 0);
-  for (std::size_t i = 0; i < edits.size(); ++i) {
-    if (edits[i].change == LineChange::Same) continue;
-    const std::size_t end = std::min(edits.size(), i + context + 1);
-    for (std::size_t j = i - std::min(i, context); j < end; ++j) shown[j] = 1;
+  std::vector<Hunk> found;
+  for (const std::span<const LineEdit> edited : hunks(edits, context)) {
+    Hunk& hunk = found.emplace_back(Hunk{edited.front().before + 1, edited.front().after + 1, {}});
+    for (const LineEdit& edit : edited) {
+      const bool removed = edit.change == LineChange::Removed;
+      const Line& line = removed ? old_lines[edit.before] : new_lines[edit.after];
+      hunk.lines.push_back({edit.change, line.text, edit.change == LineChange::Added ? line.source : 0});
+    }
   }
-  std::vector<Hunk> hunks;
-  for (std::size_t i = 0; i < edits.size(); ++i) {
-    if (!shown[i]) continue;
-    if (i == 0 || !shown[i - 1]) hunks.push_back({edits[i].before + 1, edits[i].after + 1, {}});
-    const bool removed = edits[i].change == LineChange::Removed;
-    const Line& line = removed ? old_lines[edits[i].before] : new_lines[edits[i].after];
-    hunks.back().lines.push_back(
-        {edits[i].change, line.text, edits[i].change == LineChange::Added ? line.source : 0});
-  }
-  return hunks;
+  return found;
 }
 
 class Differ {

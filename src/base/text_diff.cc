@@ -117,6 +117,28 @@ std::vector<LineEdit> diff_lines(const Lines& before, const Lines& after, std::s
   return edits;
 }
 
+std::vector<std::span<const LineEdit>> hunks(std::span<const LineEdit> edits, std::size_t context) {
+  std::vector<std::span<const LineEdit>> result;
+  std::size_t begin = 0, end = 0;  // of the last one
+  for (std::size_t i = 0; i < edits.size(); ++i) {
+    if (edits[i].change == LineChange::Same) continue;
+    const std::size_t first = i - std::min(i, context);
+    if (result.empty() || first > end) {
+      begin = first;
+      result.emplace_back();
+    }
+    end = std::min(edits.size(), i + context + 1);
+    result.back() = edits.subspan(begin, end - begin);
+  }
+  return result;
+}
+
+std::string hunk_header(std::size_t before, std::size_t old_lines, std::size_t after, std::size_t new_lines) {
+  // diff counts from 1, and names the line before a hunk that has none.
+  return fmt::format("@@ -{},{} +{},{} @@", old_lines == 0 ? before : before + 1, old_lines,
+                     new_lines == 0 ? after : after + 1, new_lines);
+}
+
 std::vector<std::string> unified_diff(std::string_view before, std::string_view after, std::size_t context) {
   const auto lines_of = [](std::string_view text) {
     if (text.ends_with('\n')) text.remove_suffix(1);
@@ -127,35 +149,19 @@ std::vector<std::string> unified_diff(std::string_view before, std::string_view 
   };
   const Lines old_lines = lines_of(before), new_lines = lines_of(after);
   const std::vector<LineEdit> edits = diff_lines(old_lines, new_lines);
-  std::vector<bool> shown(edits.size(), false);
-  for (std::size_t i = 0; i < edits.size(); ++i) {
-    if (edits[i].change == LineChange::Same) continue;
-    const std::size_t end = std::min(edits.size(), i + context + 1);
-    for (std::size_t j = i - std::min(i, context); j < end; ++j) shown[j] = true;
-  }
-  // diff counts from 1, and names the line before a hunk that has none.
-  const auto range = [](std::size_t begin, std::size_t count) {
-    return fmt::format("{},{}", count == 0 ? begin : begin + 1, count);
-  };
   std::vector<std::string> result;
-  for (std::size_t i = 0; i < edits.size();) {
-    if (!shown[i]) {
-      ++i;
-      continue;
-    }
-    const std::size_t header = result.size();
-    const LineEdit first = edits[i];
-    std::size_t removed = 0, added = 0;
-    result.emplace_back();
-    for (; i < edits.size() && shown[i]; ++i) {
-      const LineEdit& edit = edits[i];
+  for (const std::span<const LineEdit> hunk : hunks(edits, context)) {
+    const auto added =
+        static_cast<std::size_t>(std::ranges::count(hunk, LineChange::Added, &LineEdit::change));
+    const auto removed =
+        static_cast<std::size_t>(std::ranges::count(hunk, LineChange::Removed, &LineEdit::change));
+    result.push_back(
+        hunk_header(hunk.front().before, hunk.size() - added, hunk.front().after, hunk.size() - removed));
+    for (const LineEdit& edit : hunk) {
       const bool is_added = edit.change == LineChange::Added;
-      if (edit.change != LineChange::Added) ++removed;
-      if (edit.change != LineChange::Removed) ++added;
       const char mark = edit.change == LineChange::Same ? ' ' : is_added ? '+' : '-';
       result.push_back(mark + (is_added ? new_lines[edit.after] : old_lines[edit.before]));
     }
-    result[header] = fmt::format("@@ -{} +{} @@", range(first.before, removed), range(first.after, added));
   }
   return result;
 }

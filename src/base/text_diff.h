@@ -3,6 +3,7 @@
 // Pure; any thread.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,11 @@ struct LineEdit {
 /// one removal and one addition of everything between what they begin and end with alike.
 std::vector<LineEdit> diff_lines(const std::vector<std::string>& before,
                                  const std::vector<std::string>& after, std::size_t bound = 4000);
+
+/// The changes, with up to `context` lines around each that stay: what is near each other, together.
+std::vector<std::span<const LineEdit>> hunks(std::span<const LineEdit> edits, std::size_t context);
+/// "@@ -1,3 +1,4 @@", as diff writes it: of so many lines from the indices `before` and `after` on.
+std::string hunk_header(std::size_t before, std::size_t old_lines, std::size_t after, std::size_t new_lines);
 
 /// The same as `diff -U` prints it, without the two lines that name the files: "@@ -1,3 +1,4 @@", then lines
 /// behind ' ', '-' or '+'. Texts that are alike give nothing; whether the last line ends makes no difference.

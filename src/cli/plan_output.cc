@@ -92,8 +92,7 @@ class Printer {
       before += each.change != LineChange::Added;
       after += each.change != LineChange::Removed;
     }
-    line(Tone::Name, fmt::format("@@ -{},{} +{},{} @@", before == 0 ? hunk.before - 1 : hunk.before, before,
-                                 after == 0 ? hunk.after - 1 : hunk.after, after));
+    line(Tone::Name, hunk_header(hunk.before - 1, before, hunk.after - 1, after));
     std::uint32_t last = 0;
     for (const action::DiffLine& each : hunk.lines) {
       switch (each.change) {
