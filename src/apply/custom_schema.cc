@@ -1,7 +1,6 @@
 #include "apply/custom_schema.h"
 
 #include <array>
-#include <charconv>
 #include <map>
 #include <optional>
 
@@ -149,27 +148,6 @@ void find_unknown(const Value& schema, const Value& value, const std::string& pa
   }
 }
 
-const Value* at_pointer(const Value& root, std::string_view pointer) {
-  const Value* at = &root;
-  for (const std::string_view raw : split(pointer.substr(std::min<std::size_t>(pointer.size(), 1)), '/')) {
-    if (pointer.empty() || at == nullptr) break;
-    std::string step;
-    for (std::size_t i = 0; i < raw.size(); ++i) {
-      const bool escape = raw[i] == '~' && i + 1 < raw.size();
-      step += escape ? (raw[i + 1] == '1' ? '/' : '~') : raw[i];
-      i += escape;
-    }
-    if (at->is_array()) {
-      std::size_t index = 0;
-      const auto read = std::from_chars(step.data(), step.data() + step.size(), index);
-      at = read.ec == std::errc() && index < at->size() ? &at->as_array()[index] : nullptr;
-    } else {
-      at = at->find(step);
-    }
-  }
-  return at;
-}
-
 // One version of a definition.
 struct Version {
   const Value* schema = nullptr;
@@ -221,14 +199,7 @@ std::vector<Issue> issues_of(const Definition& definition, const DesiredObject& 
   fill_in(*version->second.schema, filled);
   for (const encoding::SchemaIssue& issue : version->second.compiled->validate(filled)) {
     if (issues.size() >= kMost) break;
-    // The nearest place that somebody wrote.
-    std::string pointer = issue.instance_path;
-    const Value* place = at_pointer(value, pointer);
-    while ((place == nullptr || place->position().line == 0) && !pointer.empty()) {
-      pointer.resize(pointer.rfind('/'));
-      place = at_pointer(value, pointer);
-    }
-    issues.push_back({issue.message, place == nullptr ? 0 : place->position().line});
+    issues.push_back({issue.message, encoding::line_at(value, issue.instance_path)});
   }
   return issues;
 }

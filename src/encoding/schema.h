@@ -2,6 +2,7 @@
 // JSON Schema 2020-12, as packages declare their inputs with it. Messages are for the person who wrote the
 // values: "replicas: must be integer, is string \"three\"". A `$ref` may only point into the schema itself.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,6 +18,10 @@ struct SchemaIssue {
   std::string schema_path;    ///< JSON pointer to the keyword that says so
   std::string message;        ///< with the path as `--set` would write it
 };
+
+/// The line of what `instance_path` names in `value`, or of the nearest around it that stands in a text; 0:
+/// nothing does.
+std::uint32_t line_at(const Value& value, std::string_view instance_path);
 
 /// A compiled schema. Any thread; validating doesn't change it.
 class Schema {

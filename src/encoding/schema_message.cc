@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "encoding/json.h"
+#include "encoding/schema.h"
 #include "encoding/set_path.h"
 
 namespace mist::encoding {
@@ -193,6 +194,17 @@ const Value* at_pointer(const Value& value, std::string_view pointer) {
     if (at == nullptr) return nullptr;
   }
   return at;
+}
+
+std::uint32_t line_at(const Value& value, std::string_view instance_path) {
+  const Value* at = &value;
+  std::uint32_t line = value.position().line;
+  for (const std::string& token : tokens_of(instance_path)) {
+    at = child(*at, token);
+    if (at == nullptr) break;
+    if (at->position().line != 0) line = at->position().line;
+  }
+  return line;
 }
 
 const Value* local_reference(const Value& schema, const Value& node) {

@@ -87,6 +87,15 @@ TEST(Schema, NamesInstanceAndKeyword) {
   EXPECT_NE(issues[0].schema_path.find("type"), std::string::npos) << issues[0].schema_path;
 }
 
+TEST(Schema, LineOfAnIssue) {
+  const Value value = *parse_yaml("a:\n  list:\n  - x\n  - ~1/b: 1\n");
+  EXPECT_EQ(line_at(value, "/a/list/1"), 4u);
+  EXPECT_EQ(line_at(value, "/a/list/1/~01~1b"), 4u);
+  EXPECT_EQ(line_at(value, "/a/list/7/none"), 3u) << "where the list begins";
+  EXPECT_EQ(line_at(value, "/none"), 1u);
+  EXPECT_EQ(line_at(Value::object({{"a", 1}}), "/a"), 0u);
+}
+
 TEST(Schema, RefusesWhatIsNoSchema) {
   EXPECT_FALSE(Schema::compile(*parse_yaml("{type: 5}")).ok());
   EXPECT_FALSE(Schema::compile(*parse_yaml("{pattern: '('}")).ok());

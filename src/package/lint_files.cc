@@ -26,24 +26,6 @@ constexpr std::array<std::string_view, 10> kTemplateEndings{".yaml", ".yml",   "
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; }
 
-// "/image/tag" of a schema's issue, in the values: the deepest part that is there.
-const Value& at_pointer(const Value& values, std::string_view pointer) {
-  const Value* value = &values;
-  for (const std::string_view part : split(pointer, '/')) {
-    if (part.empty()) continue;
-    std::string key;
-    for (std::size_t i = 0; i < part.size(); ++i) {
-      const bool escape = part[i] == '~' && i + 1 < part.size();
-      key += escape ? (part[i + 1] == '1' ? '/' : '~') : part[i];
-      if (escape) ++i;
-    }
-    const Value* const below = value->find(key);
-    if (below == nullptr) break;
-    value = below;
-  }
-  return *value;
-}
-
 class FileLint {
  public:
   FileLint(const Files& files, const EngineKind* engine) : files_(files), engine_(engine) {}
@@ -177,7 +159,8 @@ class FileLint {
     }
     if (values_.is_object()) {
       for (const encoding::SchemaIssue& issue : schema->validate(values_))
-        add("defaults", kValuesFile, &at_pointer(values_, issue.instance_path), issue.message);
+        found_.push_back(finding("defaults", std::string(kValuesFile),
+                                 encoding::line_at(values_, issue.instance_path), issue.message));
       undescribed(values_, inputs_, "");
     } else if (text_of(kValuesFile) == nullptr) {
       // What the user has to give isn't wrong; a default that doesn't fit its own schema is.
