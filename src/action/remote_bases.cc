@@ -1,7 +1,6 @@
 #include "action/remote_bases.h"
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -30,8 +29,7 @@ package::Files& files_of(package::Source& source) { return std::get<package::Fil
 bool may_be_remote(std::string_view text) {
   if (text.find("://") != std::string_view::npos) return true;
   if (text.find('\n') != std::string_view::npos) return false;
-  std::string lower(text.substr(0, 4096));
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string lower = lower_case(text.substr(0, 4096));
   if (lower.find("github.com") != std::string::npos) return true;
   const auto name = lower.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-");
   return name != std::string::npos && name > 0 && lower[name] == '@' && lower.find(':') != std::string::npos;
@@ -133,9 +131,8 @@ class Completion {
 
   Status fetch_base(const Value& need, const std::string& at, bool local) {
     const std::string repository(need.string_at("repo"));
-    MIST_TRY(
-        const registry::GitUrl address,
-        registry::GitUrl::parse(repository, "/").in(fmt::format("while fetching {}", shown(need))));
+    MIST_TRY(const registry::GitUrl address,
+             registry::GitUrl::parse(repository, "/").in(fmt::format("while fetching {}", shown(need))));
     if (address.transport() == registry::GitUrl::Transport::File && !local)
       return error(ErrorKind::Forbidden, "{} names {}, a repository on this machine", source_.reference,
                    shown(need))

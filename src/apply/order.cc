@@ -28,12 +28,6 @@ const GroupKind kNamespace{"", "Namespace"};
 const GroupKind kService{"", "Service"};
 const GroupKind kApiService{"apiregistration.k8s.io", "APIService"};
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return result;
-}
-
 // What comes last, each class behind everything that isn't in it and doesn't come after it: API services
 // answer for whole groups, webhooks for every later write, and a policy may refuse what it should have let
 // in.
@@ -418,10 +412,10 @@ class Inference {
   Result<std::optional<Node>> find(Node from, const DeclaredTarget& target) {
     if (by_kind_.empty()) {
       for (Node node = 0; node < objects_.size(); ++node)
-        by_kind_[lower(object(node).gvk().kind)].push_back(node);
+        by_kind_[lower_case(object(node).gvk().kind)].push_back(node);
     }
     std::vector<Node> near, far;
-    if (const auto kinds = by_kind_.find(lower(target.kind)); kinds != by_kind_.end()) {
+    if (const auto kinds = by_kind_.find(lower_case(target.kind)); kinds != by_kind_.end()) {
       for (const Node node : kinds->second) {
         const Object& each = object(node);
         if (each.name() != target.name || (target.group && *target.group != each.gvk().group)) continue;
@@ -472,7 +466,7 @@ class Inference {
     const std::vector<std::string_view> views(names.begin(), names.end());
     std::string wanted = fmt::format("{}/{}", target.kind, target.name);
     for (const std::string_view view : views) {  // kinds compare without case
-      if (lower(view) == lower(wanted)) return std::string(view);
+      if (lower_case(view) == lower_case(wanted)) return std::string(view);
     }
     return std::string(nearest(wanted, views));
   }

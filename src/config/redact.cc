@@ -24,9 +24,7 @@ bool ends_url(char c) {
 }
 
 bool names_secret(std::string_view key) {
-  std::string lower(key);
-  std::ranges::transform(lower, lower.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lower = lower_case(key);
   constexpr std::array<std::string_view, 8> kWords{"token",      "secret", "password", "passwd",
                                                    "credential", "apikey", "api_key",  "signature"};
   return std::ranges::any_of(kWords,

@@ -111,10 +111,7 @@ bool bypasses_proxy(const Url& url, std::string_view no_proxy) {
     const std::string_view entry = trim(part);
     if (entry.empty()) continue;
     if (entry == "*") return true;
-    std::string lowered(entry);
-    std::ranges::transform(lowered, lowered.begin(),
-                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    if (entry_matches(lowered, url, address)) return true;
+    if (entry_matches(lower_case(entry), url, address)) return true;
   }
   return false;
 }

@@ -26,13 +26,6 @@ int hex_digit(char c) {
   return -1;
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return out;
-}
-
 // RFC 3986 section 5.2.4, of a path that begins with '/'.
 std::string without_dots(std::string_view path) {
   std::vector<std::string_view> kept;
@@ -75,7 +68,7 @@ bool is_host(std::string_view host) {
 bool looks_secret(std::string_view name) {
   static constexpr std::array<std::string_view, 7> kWords = {"token",      "secret",   "passw",    "sig",
                                                              "credential", "security", "accesskey"};
-  const std::string word = lower(name);
+  const std::string word = lower_case(name);
   return std::ranges::any_of(kWords,
                              [&](std::string_view part) { return word.find(part) != std::string::npos; });
 }
@@ -89,7 +82,7 @@ Result<Url> Url::parse(std::string_view text) {
   if (colon == std::string_view::npos) return invalid(text, "it must begin with https:// or http://");
 
   Url url;
-  url.scheme = lower(text.substr(0, colon));
+  url.scheme = lower_case(text.substr(0, colon));
   if (url.scheme != "http" && url.scheme != "https")
     return invalid(text, "only https:// and http:// are supported");
   std::string_view rest = text.substr(colon + 3);
@@ -107,12 +100,12 @@ Result<Url> Url::parse(std::string_view text) {
   if (authority.starts_with('[')) {
     const std::size_t end = authority.find(']');
     if (end == std::string_view::npos) return invalid(text, "a '[' without its ']'");
-    url.host = lower(authority.substr(1, end - 1));
+    url.host = lower_case(authority.substr(1, end - 1));
     port = authority.substr(end + 1);
     if (url.host.find(':') == std::string::npos) return invalid(text, "brackets are for IPv6 addresses");
   } else {
     const std::size_t end = std::min(authority.find(':'), authority.size());
-    url.host = lower(authority.substr(0, end));
+    url.host = lower_case(authority.substr(0, end));
     port = authority.substr(end);
   }
   if (url.host.empty()) return invalid(text, "it names no host");

@@ -1,7 +1,6 @@
 #include "kube/api_catalog.h"
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 
 #include "base/text.h"
@@ -11,12 +10,6 @@ namespace {
 
 constexpr std::string_view kHeading = "mistletoe-discovery-1";
 constexpr std::string_view kEnd = "end";
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
 
 std::vector<std::string> strings_at(const Value& map, std::string_view field) {
   std::vector<std::string> result;
@@ -65,13 +58,13 @@ std::vector<std::string> ApiCatalog::versions_of(const GroupKind& kind) const {
 }
 
 const ApiResource* ApiCatalog::find_alias(std::string_view word) const {
-  const std::string wanted = lower(word);
+  const std::string wanted = lower_case(word);
   const auto dot = wanted.find('.');
   const std::string name = wanted.substr(0, dot);
   const std::string group = dot == std::string::npos ? std::string() : wanted.substr(dot + 1);
   for (const ApiResource& entry : resources) {
     if (!group.empty() && entry.info.gvk.group != group) continue;
-    if (name == lower(entry.info.gvk.kind) || name == entry.info.resource || name == entry.singular ||
+    if (name == lower_case(entry.info.gvk.kind) || name == entry.info.resource || name == entry.singular ||
         std::ranges::find(entry.short_names, name) != entry.short_names.end())
       return &entry;
   }

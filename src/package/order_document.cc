@@ -42,12 +42,6 @@ struct Name {
   bool has_group = false, has_ns = false;
 };
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return result;
-}
-
 Result<Name> parse_name(const Value& value) {
   const auto refuse = [&] {
     return wrong(value, "\"object\" must be KIND/NAME, KIND.GROUP/NAME or KIND/NAMESPACE/NAME",
@@ -60,7 +54,7 @@ Result<Name> parse_name(const Value& value) {
     return refuse();
   Name name;
   const auto dot = parts[0].find('.');
-  name.kind = lower(parts[0].substr(0, dot));
+  name.kind = lower_case(parts[0].substr(0, dot));
   name.has_group = dot != std::string_view::npos;
   if (name.has_group) name.group = parts[0].substr(dot + 1);
   name.has_ns = parts.size() == 3;
@@ -80,7 +74,7 @@ Result<RenderedObject*> find(const Value& value, std::vector<RenderedObject>& ob
   std::vector<RenderedObject*> found;
   for (RenderedObject& rendered : objects) {
     const auto& object = rendered.object;
-    if (object.name() == name.name && lower(object.gvk().kind) == name.kind &&
+    if (object.name() == name.name && lower_case(object.gvk().kind) == name.kind &&
         (!name.has_group || object.gvk().group == name.group) && (!name.has_ns || object.ns() == name.ns))
       found.push_back(&rendered);
   }

@@ -193,9 +193,7 @@ std::string path_objection(std::string_view path) {
   for (const std::string_view segment : split(path, '/')) {
     if (segment.empty()) return "it has an empty segment";
     if (segment == "." || segment == "..") return fmt::format("it has a segment '{}'", segment);
-    std::string lower(segment);
-    std::ranges::transform(lower, lower.begin(),
-                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    const std::string lower = lower_case(segment);
     // "git~1" is what DOS names of ".git" look like.
     if (lower == ".git" || lower == "git~1") return fmt::format("it has a segment '{}'", segment);
   }
