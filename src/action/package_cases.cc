@@ -104,18 +104,9 @@ package::RenderRequest request_for(const PackageCases& cases, const TestCase& te
   package::RenderRequest request = test.request();
   request.user_values = test.values;
   if (package::has_chart_values(engine)) package::make_floats(request.user_values);  // as those of a file
-  request.engine_options.set("lookup", "empty");
   if (cases.schema == package::ChartSchema::Ignored)
     request.engine_options.set(package::kSkipSchemaOption, true);
-  if (!test.kube_version.empty()) request.engine_options.set("kubeVersion", test.kube_version);
-  if (!test.api_versions.empty())
-    request.engine_options.set("apiVersions",
-                               Value(Value::Array(test.api_versions.begin(), test.api_versions.end())));
-  const std::string version =
-      test.kube_version.empty() ? std::string(package::kAssumedKubeVersion) : test.kube_version;
-  request.capabilities = [version, more = test.api_versions]() -> Result<package::Capabilities> {
-    return package::assumed_capabilities(version, more);
-  };
+  package::assume_cluster(request, test.kube_version, test.api_versions);
   return request;
 }
 

@@ -23,16 +23,13 @@ Result<action::ReleaseState> offline_state(const Invocation& invocation, World& 
   return state;
 }
 
-std::vector<std::string> offline_api_versions(const Invocation& invocation) {
+void assume_cluster(const Invocation& invocation, package::RenderRequest& request) {
   std::vector<std::string> versions;
   for (const std::string& given : invocation.texts("api-versions")) {
     for (const std::string_view each : split(given, ',')) versions.emplace_back(each);
   }
-  return versions;
-}
-
-package::Capabilities offline_capabilities(const Invocation& invocation) {
-  return package::assumed_capabilities(invocation.text("kube-version"), offline_api_versions(invocation));
+  package::assume_cluster(request, invocation.has("kube-version") ? invocation.text("kube-version") : "",
+                          std::move(versions));
 }
 
 }  // namespace mist::cli

@@ -36,9 +36,8 @@ inline constexpr FlagGroup kOfflineFlags{"Flags in place of a cluster", kOffline
 Result<action::ReleaseState> offline_state(const Invocation& invocation, World& world,
                                            const std::string& name);
 
-/// The values of api-versions; one may be several, with commas between them, as in Helm.
-std::vector<std::string> offline_api_versions(const Invocation& invocation);
-/// What kube-version and api-versions give.
-package::Capabilities offline_capabilities(const Invocation& invocation);
+/// What kube-version and api-versions stand for. One of the latter may be several, with commas between them,
+/// as in Helm.
+void assume_cluster(const Invocation& invocation, package::RenderRequest& request);
 
 }  // namespace mist::cli

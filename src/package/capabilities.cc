@@ -40,4 +40,17 @@ Capabilities assumed_capabilities(std::string kube_version, std::vector<std::str
   return capabilities;
 }
 
+void assume_cluster(RenderRequest& request, std::string kube_version, std::vector<std::string> api_versions) {
+  Value& options = request.engine_options;
+  options.set("lookup", "empty");
+  if (!kube_version.empty()) options.set("kubeVersion", kube_version);
+  if (!api_versions.empty())
+    options.set("apiVersions", Value(Value::Array(api_versions.begin(), api_versions.end())));
+  if (kube_version.empty()) kube_version = kAssumedKubeVersion;
+  request.capabilities = [version = std::move(kube_version),
+                          more = std::move(api_versions)]() -> Result<Capabilities> {
+    return assumed_capabilities(version, more);
+  };
+}
+
 }  // namespace mist::package

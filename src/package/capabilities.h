@@ -14,4 +14,8 @@ inline constexpr std::string_view kAssumedKubeVersion = "v1.37.0";
 /// A Kubernetes that has nothing added but `more` ("monitoring.coreos.com/v1"), marked as assumed.
 Capabilities assumed_capabilities(std::string kube_version, std::vector<std::string> more);
 
+/// Makes a request one for which no cluster is asked: packages see a Kubernetes of `kube_version` (empty:
+/// kAssumedKubeVersion) with `api_versions` beside the built-in ones, and what charts look up isn't there.
+void assume_cluster(RenderRequest& request, std::string kube_version, std::vector<std::string> api_versions);
+
 }  // namespace mist::package

@@ -107,13 +107,8 @@ Value engine_options(const Invocation& invocation, std::string_view format) {
   if (invocation.enabled("skip-tests")) options.set("skipTests", true);
   if (invocation.enabled("is-upgrade")) options.set("isUpgrade", true);
   if (invocation.enabled(kSkipSchemaFlag.name)) options.set(package::kSkipSchemaOption, true);
-  const auto texts = [&](std::string_view option, const std::vector<std::string>& given) {
-    if (!given.empty()) options.set(option, Value(Value::Array(given.begin(), given.end())));
-  };
-  texts("showOnly", invocation.texts("show-only"));
-  texts("apiVersions", offline_api_versions(invocation));
-  if (invocation.has("kube-version")) options.set("kubeVersion", invocation.text("kube-version"));
-  options.set("lookup", "empty");
+  if (const std::vector<std::string> only = invocation.texts("show-only"); !only.empty())
+    options.set("showOnly", Value(Value::Array(only.begin(), only.end())));
   return options;
 }
 
@@ -136,11 +131,11 @@ Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
   MIST_TRY(Value values, values_for(source, inputs));
   MIST_TRY(const auto renderer, open_renderer(invocation, world));
   MIST_TRY(package::RenderRequest request, render_request(state, std::move(values)));
-  request.capabilities = [&]() -> Result<package::Capabilities> { return offline_capabilities(invocation); };
   MIST_TRY(const RenderChoices choices, render_choices(invocation, world));
   if (choices.clock && !choices.clock->empty()) request.clock = *parse_time(*choices.clock);
   const std::string format = invocation.text("output");
   request.engine_options = engine_options(invocation, format);
+  assume_cluster(invocation, request);
   if (invocation.enabled("is-upgrade")) request.is_upgrade = true;
   if (invocation.text("random") == "fresh") world.random.fill(request.seed);
   const bool as_release = invocation.enabled("release");

@@ -49,7 +49,7 @@ Result<action::ReleaseGraph> graph_of_package(const Invocation& invocation, Worl
   MIST_TRY(encoding::Value values, values_for(source, inputs));
   MIST_TRY(const auto renderer, open_renderer(invocation, world));
   MIST_TRY(package::RenderRequest request, render_request(state, std::move(values)));
-  request.capabilities = [&]() -> Result<package::Capabilities> { return offline_capabilities(invocation); };
+  assume_cluster(invocation, request);
   MIST_TRY(package::Rendered rendered, renderer->render(source, request, world.context));
   std::vector<release::RenderedObject> hooks;
   const std::string& engine = rendered.engine.empty() ? rendered.metadata.engine : rendered.engine;
