@@ -125,7 +125,7 @@ class Completion {
          std::string(need.string_at("version")), devel != nullptr && devel->is_bool() && devel->as_bool()},
         context_);
     if (!chart) return std::move(chart).error().with_frame(fmt::format("while fetching {}", shown(need)));
-    files_of(source_).emplace(at, std::move(chart->archive));
+    files_of(source_).emplace(at, *std::move(chart));
     return {};
   }
 
@@ -175,7 +175,8 @@ class Completion {
 
 bool may_have_remote_bases(const package::Source& source) {
   const auto* files = std::get_if<package::Files>(&source.content);
-  if (files == nullptr || !(source.engine.empty() || source.engine == "kustomize")) return false;
+  if (files == nullptr || !(source.engine.empty() || source.engine == package::kKustomizeEngine))
+    return false;
   return std::ranges::any_of(*files, [](const auto& file) {
     const std::string_view path = file.first;
     const std::string_view name = path.substr(path.rfind('/') + 1);

@@ -22,11 +22,11 @@ struct Mark {
   std::string_view engine;
 };
 constexpr std::array kMarks{
-    Mark{".mistletoe/kustomize.json", "kustomize"},  // with bases above it: src/registry/kustomization.h
-    Mark{"Chart.yaml", "helm"},
-    Mark{"kustomization.yaml", "kustomize"},
-    Mark{"kustomization.yml", "kustomize"},
-    Mark{"Kustomization", "kustomize"},
+    Mark{".mistletoe/kustomize.json", kKustomizeEngine},  // with bases above it: src/registry/kustomization.h
+    Mark{"Chart.yaml", kHelmEngine},
+    Mark{"kustomization.yaml", kKustomizeEngine},
+    Mark{"kustomization.yml", kKustomizeEngine},
+    Mark{"Kustomization", kKustomizeEngine},
     Mark{"K3.yaml", "jinja"},
     Mark{"main.ncl", "nickel"},
 };
@@ -70,7 +70,7 @@ Result<const EngineKind*> choose_engine(const Files& files, std::string_view wan
     failure.hint = fmt::format("the engines are {}", join(known, ", "));
     return failure;
   }
-  if (packed_chart(files) != nullptr) return find_engine("helm");
+  if (packed_chart(files) != nullptr) return find_engine(kHelmEngine);
   for (const Mark& mark : kMarks) {
     if (files.contains(std::string(mark.file))) return find_engine(mark.engine);
   }

@@ -336,10 +336,7 @@ struct Renderer::Impl {
     request.release_namespace = fmt::format("namespace-{}", world);
     request.seed[0] = std::byte{world};
     request.clock = WallTime(std::chrono::hours(24 * 365 * (50 + world)));
-    ChartAnswers charts(source, request, options.engine_limits.guest_time,
-                        [&](const Source& chart, const RenderRequest& wanted) {
-                          return render_chart(chart, wanted, context);
-                        });
+    ChartAnswers charts = answers_for(source, request, context);
     std::vector<ChartExchange> exchanges;
     auto rendered = run_engine(source, tree, plain_metadata(source), request, context,
                                [&](const Value& wanted) -> Result<Value> {
@@ -467,6 +464,13 @@ struct Renderer::Impl {
     return run_engine(source, tree, std::move(metadata), request, context);
   }
 
+  ChartAnswers answers_for(const Source& source, const RenderRequest& request, const Context& context) {
+    return {source, request, options.engine_limits.guest_time,
+            [&](const Source& chart, const RenderRequest& wanted) {
+              return render_chart(chart, wanted, context);
+            }};
+  }
+
   // What `helm template` would print of a chart among a kustomization's files.
   Result<Rendered> render_chart(const Source& chart, const RenderRequest& request, const Context& context) {
     MIST_TRY(const Tree tree, look_at(chart));
@@ -475,10 +479,7 @@ struct Renderer::Impl {
 
   Result<Rendered> run_engine(const Source& source, const Tree& tree, Metadata metadata,
                               const RenderRequest& request, const Context& context) {
-    ChartAnswers charts(source, request, options.engine_limits.guest_time,
-                        [&](const Source& chart, const RenderRequest& wanted) {
-                          return render_chart(chart, wanted, context);
-                        });
+    ChartAnswers charts = answers_for(source, request, context);
     return run_engine(source, tree, std::move(metadata), request, context,
                       [&](const Value& wanted) { return charts.answer(wanted); });
   }

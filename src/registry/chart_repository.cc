@@ -100,8 +100,8 @@ Result<std::string> must_fetch(http::Transport& transport, const std::string& ur
 
 }  // namespace
 
-Result<FetchedChart> fetch_chart(http::Transport& transport, const ChartReference& chart,
-                                 const Context& context) {
+Result<std::string> fetch_chart(http::Transport& transport, const ChartReference& chart,
+                                const Context& context) {
   MIST_TRY(const std::string index,
            must_fetch(transport, in_repository(chart.repository, "index.yaml"), context));
   MIST_TRY(const std::vector<Entry> entries, read_index(index, chart));
@@ -115,7 +115,7 @@ Result<FetchedChart> fetch_chart(http::Transport& transport, const ChartReferenc
         .with_because(
             fmt::format("its SHA-256 is {}, and the index says {}", digest, escape_controls(entry.digest)))
         .with_hint("somebody changed one of them: ask the owner of the repository");
-  return FetchedChart{entry.version, std::move(archive)};
+  return archive;
 }
 
 }  // namespace mist::registry

@@ -18,14 +18,10 @@ struct ChartReference {
   bool unfinished = false;  ///< without a version: prereleases too
 };
 
-struct FetchedChart {
-  std::string version;
-  std::string archive;  ///< .tgz, with the digest that the index says
-};
-
-/// Errors: NotFound (no repository there, no such chart or version, with those there are), Invalid (an index
-/// that can't be read, an archive that isn't the one of the index), and those of fetch_remote_file.
-Result<FetchedChart> fetch_chart(http::Transport& transport, const ChartReference& chart,
-                                 const Context& context);
+/// The archive, a .tgz with the digest that the index says. Errors: NotFound (no repository there, no such
+/// chart or version, with those there are), Invalid (an index that can't be read, an archive that isn't the
+/// one of the index), and those of fetch_remote_file.
+Result<std::string> fetch_chart(http::Transport& transport, const ChartReference& chart,
+                                const Context& context);
 
 }  // namespace mist::registry

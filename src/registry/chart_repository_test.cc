@@ -40,32 +40,29 @@ class ChartRepository : public ::testing::Test {
     const auto chart =
         fetch_chart(web, {std::move(repository), "web", std::move(version), unfinished}, Context());
     if (!chart) return "error: " + chart.error().to_line() + " " + chart.error().hint;
-    EXPECT_EQ(chart->archive, "archive");
-    return fmt::format("{} {}", chart->version, web.requests().back().url);
+    EXPECT_EQ(*chart, "archive");
+    return web.requests().back().url;
   }
   mist::testing::FakeTransport web;
 };
 
 TEST_F(ChartRepository, TheNewestThatIsFinished) {
-  EXPECT_EQ(fetch(""), "v1.10.0 https://charts.example/top/web.tgz?token=s3cret");
+  EXPECT_EQ(fetch(""), "https://charts.example/top/web.tgz?token=s3cret");
   EXPECT_EQ(web.requests().front().url, "https://charts.example/stable/index.yaml?token=s3cret");
 }
-TEST_F(ChartRepository, TheNewestOfAll) {
-  EXPECT_EQ(fetch("", true), "2.0.0-rc.1 https://cdn.example/web-2.tgz");
-}
+TEST_F(ChartRepository, TheNewestOfAll) { EXPECT_EQ(fetch("", true), "https://cdn.example/web-2.tgz"); }
 TEST_F(ChartRepository, TheNewestOfARange) {
-  EXPECT_EQ(fetch("<1.10", false, "https://charts.example"),
-            "1.9.0 https://charts.example/charts/web-1.9.0.tgz");
+  EXPECT_EQ(fetch("<1.10", false, "https://charts.example"), "https://charts.example/charts/web-1.9.0.tgz");
 }
 TEST_F(ChartRepository, AVersionAsItIsWrittenEvenIfItIsNone) {
-  EXPECT_EQ(fetch("odd", false, "https://charts.example/"), "odd https://charts.example/odd.tgz");
+  EXPECT_EQ(fetch("odd", false, "https://charts.example/"), "https://charts.example/odd.tgz");
 }
 // As Helm 4.3.1: repo.ResolveReferenceURL.
 TEST_F(ChartRepository, OnlyAnAbsoluteAddressHasAQueryOfItsOwn) {
-  EXPECT_EQ(fetch("elsewhere"), "elsewhere https://cdn.example/web.tgz?token=s3cret");
+  EXPECT_EQ(fetch("elsewhere"), "https://cdn.example/web.tgz?token=s3cret");
 }
 TEST_F(ChartRepository, AnAddressWithoutAQueryTakesThoseAway) {
-  EXPECT_EQ(fetch("elsewhere", false, "https://charts.example"), "elsewhere https://cdn.example/web.tgz");
+  EXPECT_EQ(fetch("elsewhere", false, "https://charts.example"), "https://cdn.example/web.tgz");
 }
 TEST_F(ChartRepository, NamesWhatThereIs) {
   EXPECT_THAT(fetch("^3"), AllOf(HasSubstr("no version ^3 of the chart web"),
