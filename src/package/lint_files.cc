@@ -11,6 +11,7 @@
 #include "encoding/yaml.h"
 #include "package/lint.h"
 #include "package/lint_hooks.h"
+#include "package/test_case.h"
 #include "package/tree_metadata.h"
 
 namespace mist::package {
@@ -195,7 +196,7 @@ class FileLint {
       const bool known = std::ranges::any_of(kTemplateEndings,
                                              [&](std::string_view ending) { return path.ends_with(ending); });
       const bool data = path == kValuesFile || path == kSchemaFile || path == kChartFile ||
-                        path == kPackageFile || path.starts_with("tests/") || path.starts_with("crds/");
+                        path == kPackageFile || is_test_file(path) || path.starts_with("crds/");
       // Sub-charts see the values below their name, and `global`.
       if (known && !data) (path.starts_with("charts/") ? below_ : all_) += text + "\n";
     }

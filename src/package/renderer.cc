@@ -12,18 +12,13 @@
 #include "package/input.h"
 #include "package/module_section.h"
 #include "package/objects.h"
+#include "package/plain_yaml.h"
 #include "package/tree_metadata.h"
 #include "wasm/runtime.h"
 #include "wasm/snapshot.h"
 
 namespace mist::package {
 namespace {
-
-constexpr std::array<std::string_view, 3> kYamlEndings{".yaml", ".yml", ".json"};
-
-bool is_kubernetes_file(std::string_view path) {
-  return std::ranges::any_of(kYamlEndings, [&](std::string_view ending) { return path.ends_with(ending); });
-}
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
@@ -32,35 +27,6 @@ Metadata plain_metadata(const Source& source) {
   metadata.name = source.name;
   metadata.version = source.version;
   return metadata;
-}
-
-// Configuration of tools around a package (.github, .idea) isn't part of it.
-bool is_hidden(std::string_view path) { return path.starts_with('.') || path.find("/.") != path.npos; }
-
-Result<Files> kubernetes_files(const Source& source, const Files& files, bool declared) {
-  Files found;
-  for (const auto& [path, text] : files) {
-    if (!is_kubernetes_file(path) || is_hidden(path)) continue;
-    // What says that it is a package may have test cases, too.
-    if (declared && (path == kPackageFile || path.starts_with("tests/"))) continue;
-    found.emplace(path, text);
-  }
-  if (found.empty())
-    return error(ErrorKind::Invalid, "{} holds no .yaml, .yml or .json file", source.reference)
-        .with_hint(
-            "a package is a .wasm module, a chart, a directory that an engine renders (docs/engines), or "
-            "Kubernetes YAML");
-  return found;
-}
-
-Status refuse_values(const Source& source, const Value& values) {
-  for (const Value::Member& member : values.as_object()) {
-    if (member.key == "name") continue;
-    return error(ErrorKind::Invalid, "{} is plain Kubernetes YAML and takes no values, but {} is set",
-                 source.reference, escape_controls(member.key))
-        .with_hint("remove -f and --set, or make it a package with inputs");
-  }
-  return {};
 }
 
 // A directory with what it says of itself and who renders it.

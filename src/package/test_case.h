@@ -16,6 +16,10 @@ namespace mist::package {
 
 /// Where cases lie in a package. No engine renders this folder.
 inline constexpr std::string_view kTestsFolder = "tests";
+/// Of a path in a package: it lies there.
+inline bool is_test_file(std::string_view path) {
+  return path.starts_with(kTestsFolder) && path.substr(kTestsFolder.size()).starts_with('/');
+}
 inline constexpr std::string_view kGoldenEnding = ".golden.yaml";
 
 /// An object that has to be among the rendered ones; empty members may be anything.

@@ -1,0 +1,119 @@
+#include "package/chart_answers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "encoding/json.h"
+
+namespace mist::package {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct ChartAnswersTest : ::testing::Test {
+  ChartAnswersTest() {
+    package.reference = "./shop";
+    package.content = Files{{"charts/web/Chart.yaml", "name: web"},
+                            {"charts/web/templates/a.yaml", "x"},
+                            {"charts/webs/Chart.yaml", "name: other"},
+                            {"web-1.tgz", "archive"}};
+    request.release_name = "shop";
+    request.release_namespace = "prod";
+    request.seed.front() = std::byte{7};
+  }
+  // What the engine of charts was asked for, and the answer; `result` is what it gave.
+  Result<Value> answer(std::string_view json, Result<Rendered> result = Rendered{}) {
+    ChartAnswers answers(package, request, std::chrono::seconds(1),
+                         [&](const Source& chart, const RenderRequest& wanted) {
+                           seen_chart = chart;
+                           seen_request = wanted;
+                           return result;
+                         });
+    return answers.answer(*encoding::parse_json(json));
+  }
+
+  Source package;
+  RenderRequest request;
+  Source seen_chart;
+  RenderRequest seen_request;
+};
+
+TEST_F(ChartAnswersTest, AreWhatHelmTemplatePrints) {
+  Rendered rendered;
+  rendered.print = "kind: A\n";
+  rendered.drawn = 8;
+  const auto given = answer(
+      R"({"op": "chart.render", "directory": "charts/web", "values": ["a: 1", "b: 2"], "includeCrds": true})",
+      rendered);
+  ASSERT_TRUE(given.ok()) << given.error().to_line();
+  EXPECT_EQ(encoding::to_json(*given), R"({"print":"kind: A\n","drawn":8})");
+  EXPECT_EQ(seen_chart.engine, kHelmEngine);
+  EXPECT_EQ(seen_chart.name, "web");
+  EXPECT_EQ(std::get<Files>(seen_chart.content),
+            (Files{{"Chart.yaml", "name: web"}, {"templates/a.yaml", "x"}}));
+  // As `helm template` without a name, in the world of the package's render.
+  EXPECT_EQ(seen_request.release_name, "release-name");
+  EXPECT_EQ(seen_request.release_namespace, "prod");
+  EXPECT_EQ(seen_request.seed, request.seed);
+  EXPECT_EQ(encoding::to_json(seen_request.user_values, encoding::JsonStyle::Exact), R"({"a":1.0,"b":2.0})");
+  EXPECT_EQ(encoding::to_json(seen_request.engine_options),
+            R"({"print":true,"lookup":"empty","includeCrds":true})");
+}
+
+TEST_F(ChartAnswersTest, AnArchiveIsGivenAsItIs) {
+  ASSERT_TRUE(answer(R"({"archive": "web-1.tgz", "releaseName": "r", "namespace": "n"})").ok());
+  EXPECT_EQ(std::get<Files>(seen_chart.content), (Files{{"chart.tgz", "archive"}}));
+  EXPECT_EQ(seen_request.release_name, "r");
+  EXPECT_EQ(seen_request.release_namespace, "n");
+}
+
+TEST_F(ChartAnswersTest, WhatIsWrongWithTheChartIsAnAnswer) {
+  Error wrong = error(ErrorKind::Invalid, "it failed").at({"templates/a.yaml", 3, 5, {}});
+  const auto given = answer(R"({"directory": "charts/web"})", wrong);
+  ASSERT_TRUE(given.ok());
+  EXPECT_EQ(encoding::to_json(*given), R"({"failure":{"message":"it failed","where":{)"
+                                       R"("file":"charts/web/templates/a.yaml","line":3,"column":5}}})");
+  const auto values = answer(R"({"directory": "charts/web", "values": ["a: ["]})");
+  ASSERT_TRUE(values.ok());
+  EXPECT_THAT(values->string_at({"failure", "message"}), HasSubstr("the values of the chart charts/web"));
+}
+
+TEST_F(ChartAnswersTest, WhatIsWrongWithTheQuestionIsAnError) {
+  for (const auto& [question, said] :
+       {std::pair{R"({"directory": "charts/none"})", "there is no chart at charts/none"},
+        {R"({"directory": "charts/web", "archive": "web-1.tgz"})", "\"directory\" or \"archive\""},
+        {R"({})", "\"directory\" or \"archive\""},
+        {R"({"directory": "charts/web", "dependencyUpdate": true})", "\"dependencyUpdate\" means nothing"}}) {
+    const auto given = answer(question);
+    ASSERT_FALSE(given.ok()) << question;
+    EXPECT_THAT(given.error().message, HasSubstr(said));
+  }
+  EXPECT_EQ(answer(R"({"directory": "charts/web"})", error(ErrorKind::Trap, "too long")).error().kind,
+            ErrorKind::Trap);
+}
+
+TEST_F(ChartAnswersTest, ChartsTogetherHaveABound) {
+  ChartAnswers answers(package, request, Duration(0),
+                       [](const Source&, const RenderRequest&) { return Result<Rendered>(Rendered{}); });
+  EXPECT_THAT(answers.answer(*encoding::parse_json(R"({"directory": "charts/web"})")).error().message,
+              HasSubstr("took more than 0 s together"));
+}
+
+TEST(ChartExchanges, MustNotDependOnTheRelease) {
+  const auto exchange = [](std::string_view print) {
+    return ChartExchange{Value::object({{"directory", "charts/web"}}), Value::object({{"print", print}})};
+  };
+  EXPECT_TRUE(refuse_differences({exchange("a")}, {exchange("a")}).ok());
+  EXPECT_THAT(refuse_differences({exchange("a")}, {exchange("b")}).error().message,
+              HasSubstr("charts/web can't become a part of a module"));
+  EXPECT_FALSE(refuse_differences({exchange("a")}, {}).ok());
+  const auto files = with_answers({{".mistletoe/kustomize.json", R"({"root": "app"})"}}, {exchange("a")});
+  ASSERT_TRUE(files.ok());
+  EXPECT_EQ(files->at(".mistletoe/charts/0"), "a");
+  EXPECT_EQ(files->at(".mistletoe/kustomize.json"),
+            "{\"root\":\"app\",\"charts\":[{\"request\":{\"directory\":\"charts/web\"},\"at\":\".mistletoe/"
+            "charts/0\"}]}\n");
+}
+
+}  // namespace
+}  // namespace mist::package

@@ -1,0 +1,48 @@
+#include "package/plain_yaml.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "package/test_case.h"
+
+namespace mist::package {
+namespace {
+
+constexpr std::array<std::string_view, 3> kYamlEndings{".yaml", ".yml", ".json"};
+
+bool is_kubernetes_file(std::string_view path) {
+  return std::ranges::any_of(kYamlEndings, [&](std::string_view ending) { return path.ends_with(ending); });
+}
+
+// Configuration of tools around a package (.github, .idea) isn't part of it.
+bool is_hidden(std::string_view path) { return path.starts_with('.') || path.find("/.") != path.npos; }
+
+}  // namespace
+
+Result<Files> kubernetes_files(const Source& source, const Files& files, bool declared) {
+  Files found;
+  for (const auto& [path, text] : files) {
+    if (!is_kubernetes_file(path) || is_hidden(path)) continue;
+    if (declared && (path == kPackageFile || is_test_file(path))) continue;
+    found.emplace(path, text);
+  }
+  if (found.empty())
+    return error(ErrorKind::Invalid, "{} holds no .yaml, .yml or .json file", source.reference)
+        .with_hint(
+            "a package is a .wasm module, a chart, a directory that an engine renders (docs/engines), or "
+            "Kubernetes YAML");
+  return found;
+}
+
+Status refuse_values(const Source& source, const Value& values) {
+  for (const Value::Member& member : values.as_object()) {
+    if (member.key == "name") continue;
+    return error(ErrorKind::Invalid, "{} is plain Kubernetes YAML and takes no values, but {} is set",
+                 source.reference, escape_controls(member.key))
+        .with_hint("remove -f and --set, or make it a package with inputs");
+  }
+  return {};
+}
+
+}  // namespace mist::package

@@ -1,0 +1,16 @@
+#pragma once
+// A directory of plain Kubernetes YAML as a package: no engine renders it, and it takes no values. Pure; any
+// thread.
+
+#include "package/renderer.h"
+
+namespace mist::package {
+
+/// Its .yaml, .yml and .json files but hidden ones; `declared`: it has a mistletoe.yaml, which is none of
+/// them, and maybe test cases. Invalid: there are none.
+Result<Files> kubernetes_files(const Source& source, const Files& files, bool declared);
+
+/// Invalid, naming one, if there are any but the release's name.
+Status refuse_values(const Source& source, const Value& values);
+
+}  // namespace mist::package
