@@ -130,10 +130,11 @@ Result<std::vector<package::ValuesInput>> read_values(const Invocation& invocati
 }
 
 Result<encoding::Value> values_for(const package::Source& source,
-                                   std::span<const package::ValuesInput> inputs) {
+                                   std::span<const package::ValuesInput> inputs, EventSink& events) {
   MIST_TRY(const package::EngineKind* const engine, package::engine_of(source));
   return package::merge_values(
-      inputs, package::has_chart_values(engine) ? package::Numbers::AsHelm : package::Numbers::AsWritten);
+      inputs, package::has_chart_values(engine) ? package::Numbers::AsHelm : package::Numbers::AsWritten,
+      &events);
 }
 
 Result<package::Source> fetch_package(World& world, std::string_view reference, std::string engine) {

@@ -88,9 +88,9 @@ inline constexpr FlagGroup kSandboxFlags{"Sandbox flags", kSandboxFlagList};
 bool has_values(const Invocation& invocation);
 /// Reads what kValuesFlags name. Errors: of the files.
 Result<std::vector<package::ValuesInput>> read_values(const Invocation& invocation, World& world);
-/// Them as the values of that package: charts have numbers of their own. Invalid with line and column.
+/// Them as the values of that package: those of charts are Helm's. Invalid with line and column.
 Result<encoding::Value> values_for(const package::Source& source,
-                                   std::span<const package::ValuesInput> inputs);
+                                   std::span<const package::ValuesInput> inputs, EventSink& events);
 
 /// Who renders a directory, for every command that names a package.
 inline constexpr std::string_view kEngineNames[] = {"helm",   "kustomize",  "jinja",

@@ -45,7 +45,7 @@ Result<encoding::Value> WantedRelease::values(const release::Revision* revision)
                                ? encoding::Value::object()
                                : revision->user_values;
   if (!given_) return before;
-  MIST_TRY(encoding::Value given, values_for(*source_, *given_));
+  MIST_TRY(encoding::Value given, values_for(*source_, *given_, *world_.events));
   if (!invocation_.enabled("reuse-values")) return given;
   encoding::Value merged = before;
   encoding::merge_into(merged, given);

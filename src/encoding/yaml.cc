@@ -62,7 +62,7 @@ Status check_version(const SourceText& source, const yaml_event_t& event) {
                        "remove the %YAML line");
 }
 
-enum class Want : std::uint8_t { One, All };
+enum class Want : std::uint8_t { One, First, All };
 
 /// go-yaml takes \' within "…", libyaml doesn't. If that is what `parser` stopped at, this is the offset of
 /// the backslash.
@@ -116,6 +116,10 @@ Outcome read_stream(const SourceText& source, const YamlOptions& options, Want w
       case YAML_DOCUMENT_END_EVENT: {
         Result<Value> document = reader.end_document();
         if (!document.ok()) return {std::move(document).error(), std::nullopt};
+        if (want == Want::First) {
+          documents.push_back(*std::move(document));
+          return {std::move(documents), std::nullopt};
+        }
         if (!reader.has_content()) break;
         if (want == Want::One && !documents.empty())
           return {yaml_error_at(source, start, "a second document begins here; exactly one is expected",
@@ -169,6 +173,11 @@ Result<std::vector<Value>> parse_stream(std::string_view text, const YamlOptions
 
 Result<Value> parse_yaml(std::string_view text, const YamlOptions& options) {
   MIST_TRY(auto documents, parse_stream(text, options, Want::One));
+  return documents.empty() ? Value() : std::move(documents.front());
+}
+
+Result<Value> parse_first_yaml(std::string_view text, const YamlOptions& options) {
+  MIST_TRY(auto documents, parse_stream(text, options, Want::First));
   return documents.empty() ? Value() : std::move(documents.front());
 }
 

@@ -30,6 +30,9 @@ struct YamlOptions {
 /// position of its first character. Errors: Invalid, with file, line, column and the line itself in `where`.
 Result<Value> parse_yaml(std::string_view text, const YamlOptions& options = {});
 
+/// As above, but of several documents the first: what comes after it is not looked at, as in Go.
+Result<Value> parse_first_yaml(std::string_view text, const YamlOptions& options = {});
+
 /// All documents of a stream; those without content (only comments) are left out.
 Result<std::vector<Value>> parse_yaml_documents(std::string_view text, const YamlOptions& options = {});
 

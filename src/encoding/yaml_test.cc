@@ -33,6 +33,14 @@ TEST(Yaml, KeepsOrderAndPositions) {
   EXPECT_EQ(at(*list.as_array()[1].find("l")), std::pair(4U, 15U));
 }
 
+TEST(Yaml, OfTheFirstDocumentAloneNothingElseIsRead) {
+  EXPECT_EQ(to_json(*parse_first_yaml("a: b\n...\nc: d\n")), R"({"a":"b"})");
+  EXPECT_EQ(to_json(*parse_first_yaml("--- # one\n[x]\n--- }\n")), R"(["x"])");
+  EXPECT_TRUE(parse_first_yaml("# none\n---\n---\na: b\n")->is_null()) << "the first is empty";
+  EXPECT_TRUE(parse_first_yaml("")->is_null());
+  EXPECT_FALSE(parse_first_yaml("a: }\n---\nb\n").ok());
+}
+
 TEST(Yaml, EmptyTextIsNull) {
   for (const std::string_view text : {"", "\n", "# c\n", "---\n", "---\n# c\n---\n...\n"}) {
     EXPECT_TRUE(parse_yaml(text)->is_null()) << text;

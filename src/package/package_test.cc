@@ -12,7 +12,18 @@
 namespace mist::package {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+
+class Warnings final : public EventSink {
+ public:
+  void message(const Message& event) override { texts.push_back(event.text); }
+  void began(const ActivityBegan&) override {}
+  void ended(const ActivityEnded&) override {}
+  void object(const ObjectProgress&) override {}
+
+  std::vector<std::string> texts;
+};
 
 Value yaml(std::string_view text) { return *encoding::parse_yaml(text); }
 
@@ -69,6 +80,30 @@ TEST(Values, AChartsFileMayHaveSeveralDocuments) {
   EXPECT_THAT(merge_values(inputs).error().message, HasSubstr("document"));
   const std::vector<ValuesInput> list{{ValuesFlag::File, "v.yaml", "a: 1\n---\n- b\n"}};
   EXPECT_THAT(merge_values(list, Numbers::AsHelm).error().message, HasSubstr("must be a mapping"));
+}
+
+TEST(Values, AChartsFileIsReadAsHelmReadsIt) {
+  const auto merged = [](std::string text, EventSink* events = nullptr) {
+    const std::vector<ValuesInput> inputs{{ValuesFlag::File, "v.yaml", std::move(text)}};
+    return merge_values(inputs, Numbers::AsHelm, events);
+  };
+  const auto json = [&](std::string text) {
+    return encoding::to_json(*merged(std::move(text)), encoding::JsonStyle::Exact);
+  };
+  Warnings events;
+  const auto twice = merged("# none\n---\nl: x\na: {b: 1, c: v}\na: {b: z}\n", &events);
+  EXPECT_EQ(encoding::to_json(*twice), R"({"l":"x","a":{"b":"z"}})") << "not merged";
+  EXPECT_THAT(events.texts, ElementsAre(HasSubstr("v.yaml:5: the key \"a\" is set twice")));
+  EXPECT_EQ(json("x: &x {a: v, b: z}\nc: {<<: *x, a: w}\n"),
+            R"({"x":{"a":"v","b":"z"},"c":{"a":"w","b":"z"}})");
+  EXPECT_EQ(json("--- # first\na: b\n---# second\n---\t\r\nc: d\n---"), R"({"a":"b","c":"d"})");
+  EXPECT_EQ(json("a: b\n...\nc: d\n---\ne: f\n"), R"({"a":"b","e":"f"})");
+  for (const char* const text : {"a: b\n--- {c: d}\n", "a: b\n---c: d\n"}) {
+    const Error refused = merged(text).error();
+    EXPECT_THAT(refused.message, HasSubstr("behind the \"---\"")) << text;
+    EXPECT_EQ(refused.where->line, 2u);
+  }
+  EXPECT_EQ(merged("a: b\n---\nc: d\n---\n\ne: }\n").error().where->line, 6u);
 }
 
 TEST(Values, WrongOnesNameTheirPlace) {

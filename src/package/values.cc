@@ -11,6 +11,8 @@
 namespace mist::package {
 namespace {
 
+constexpr std::string_view kSeparator = "---";
+
 // "a: 1, b: x" is YAML, "a.b=c: d" is not: what comes first decides.
 bool is_yaml_form(std::string_view text) {
   const auto equals = text.find('=');
@@ -26,10 +28,21 @@ encoding::YamlOptions strict_yaml(const std::string& origin) {
   return options;
 }
 
+// Charts are used with files that Helm takes, in which the last one wins: it is told, and goes on.
+encoding::YamlOptions lenient_yaml(const std::string& origin, EventSink* events) {
+  encoding::YamlOptions options;
+  options.file = origin;
+  options.on_warning = [events](const SourceLocation& where, const std::string& what) {
+    if (events != nullptr)
+      events->warn(fmt::format("{}:{}: {}", escape_controls(where.file), where.line, escape_controls(what)));
+  };
+  return options;
+}
+
 Result<Value> as_mapping(Value value, const std::string& origin) {
   if (value.is_null()) return Value::object();
   if (!value.is_object())
-    return error(ErrorKind::Invalid, "the values of {} must be a mapping, they are a {}", origin,
+    return error(ErrorKind::Invalid, "the values of {} must be a mapping, not of kind {}", origin,
                  encoding::kind_name(value.kind()));
   return value;
 }
@@ -132,15 +145,48 @@ Status apply_literal(Value& values, std::string_view text) {
   return encoding::set_at(values, path, Value(text.substr(equals + 1))).in("while reading --set-literal");
 }
 
-Status apply_file(Value& values, const ValuesInput& input, Numbers numbers) {
+// The documents of a file as Helm's loader finds them (LoadValues, with apimachinery's YAMLReader): a line
+// that begins with
+// "---" ends one, and only a comment may stand behind that; what comes after "..." is not looked at.
+Result<std::vector<Value>> documents_as_helm(std::string_view text, const encoding::YamlOptions& options) {
+  std::vector<Value> documents;
+  std::string piece;  // with as many lines before it as in the file
+  std::uint32_t number = 0;
+  const auto end_piece = [&]() -> Status {
+    MIST_TRY(Value document, encoding::parse_first_yaml(piece, options));
+    documents.push_back(std::move(document));
+    piece.assign(number, '\n');
+    return {};
+  };
+  while (!text.empty()) {
+    const std::size_t newline = text.find('\n');
+    const std::string_view line = text.substr(0, newline == std::string_view::npos ? newline : newline + 1);
+    text.remove_prefix(line.size());
+    ++number;
+    if (!line.starts_with(kSeparator)) {
+      piece += line;
+      continue;
+    }
+    const std::string_view behind = trim(line.substr(kSeparator.size()));
+    if (!behind.empty() && !behind.starts_with('#'))
+      return error(ErrorKind::Invalid, "something stands behind the \"---\" that ends a document")
+          .at({.file = options.file, .line = number, .column = 4, .excerpt = std::string(trim(line))})
+          .with_hint("put it into the next line");
+    MIST_TRY_VOID(end_piece());
+  }
+  MIST_TRY_VOID(end_piece());
+  return documents;
+}
+
+Status apply_file(Value& values, const ValuesInput& input, Numbers numbers, EventSink* events) {
   const std::string origin = input.text == "-" ? "standard input" : input.text;
   if (numbers == Numbers::AsWritten) {
     MIST_TRY(Value more, mapping_of(input.content, origin));
     merge_mapping(values, std::move(more));
     return {};
   }
-  // Helm's loader (LoadValues) merges the documents of a file like as many files.
-  MIST_TRY(std::vector<Value> documents, encoding::parse_yaml_documents(input.content, strict_yaml(origin))
+  // Helm merges the documents of a file like as many files.
+  MIST_TRY(std::vector<Value> documents, documents_as_helm(input.content, lenient_yaml(origin, events))
                                              .in(fmt::format("while reading the values of {}", origin)));
   for (Value& document : documents) {
     MIST_TRY(Value more, as_mapping(std::move(document), origin));
@@ -150,10 +196,10 @@ Status apply_file(Value& values, const ValuesInput& input, Numbers numbers) {
   return {};
 }
 
-Status apply_one(Value& values, const ValuesInput& input, Numbers numbers) {
+Status apply_one(Value& values, const ValuesInput& input, Numbers numbers, EventSink* events) {
   switch (input.flag) {
     case ValuesFlag::File:
-      return apply_file(values, input, numbers);
+      return apply_file(values, input, numbers, events);
     case ValuesFlag::Set:
       if (is_yaml_form(input.text)) {
         const std::string text(trim(input.text));
@@ -210,11 +256,11 @@ constexpr std::array kOrder{ValuesFlag::File,      ValuesFlag::SetJson, ValuesFl
 
 }  // namespace
 
-Result<Value> merge_values(std::span<const ValuesInput> inputs, Numbers numbers) {
+Result<Value> merge_values(std::span<const ValuesInput> inputs, Numbers numbers, EventSink* events) {
   Value values = Value::object();
   for (const ValuesFlag kind : kOrder) {
     for (const ValuesInput& input : inputs) {
-      if (input.flag == kind) MIST_TRY_VOID(named(apply_one(values, input, numbers), input));
+      if (input.flag == kind) MIST_TRY_VOID(named(apply_one(values, input, numbers, events), input));
     }
   }
   return values;

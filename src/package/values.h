@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "base/event.h"
 #include "base/result.h"
 #include "encoding/value.h"
 
@@ -23,8 +24,9 @@ enum class ValuesFlag : std::uint8_t {
 };
 
 /// What a whole number of a file becomes. Charts can tell an integer from a float (they print 1e+06 for a
-/// million from a file, 1000000 for one from --set), so theirs are what Helm makes of them. Their files may
-/// have several documents, too; those of others have one.
+/// million from a file, 1000000 for one from --set), so theirs are what Helm makes of them. The rest of their
+/// files is read as Helm reads it, too: several documents, and the last of two equal keys, with a warning.
+/// Those of others have one document, and a key twice is an error.
 enum class Numbers : std::uint8_t { AsWritten, AsHelm };
 
 struct ValuesInput {
@@ -33,8 +35,10 @@ struct ValuesInput {
   std::string content;  ///< of the file that it names
 };
 
-/// Always an object. Invalid, naming the flag or file with line and column.
-Result<Value> merge_values(std::span<const ValuesInput> inputs, Numbers numbers = Numbers::AsWritten);
+/// Always an object. Invalid, naming the flag or file with line and column. `events`, if any, get the
+/// warnings.
+Result<Value> merge_values(std::span<const ValuesInput> inputs, Numbers numbers = Numbers::AsWritten,
+                           EventSink* events = nullptr);
 
 /// Numbers::AsHelm of values that are no file's: every number a float, as Go decodes JSON into `any`.
 void make_floats(Value& value);

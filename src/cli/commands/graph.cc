@@ -46,7 +46,7 @@ Result<action::ReleaseGraph> graph_of_package(const Invocation& invocation, Worl
   MIST_TRY(const auto inputs, read_values(invocation, world));
   MIST_TRY(const package::Source source,
            fetch_package(world, invocation.text("package"), invocation.text("engine")));
-  MIST_TRY(encoding::Value values, values_for(source, inputs));
+  MIST_TRY(encoding::Value values, values_for(source, inputs, *world.events));
   MIST_TRY(const auto renderer, open_renderer(invocation, world));
   MIST_TRY(package::RenderRequest request, render_request(state, std::move(values)));
   assume_cluster(invocation, request);

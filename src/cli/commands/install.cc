@@ -46,7 +46,7 @@ Result<ExitCode> run_install(const Invocation& invocation, World& world) {
   MIST_TRY(const auto inputs, read_values(invocation, world));
   MIST_TRY(const package::Source source,
            fetch_package(world, invocation.text("package"), invocation.text("engine")));
-  MIST_TRY(const encoding::Value values, values_for(source, inputs));
+  MIST_TRY(const encoding::Value values, values_for(source, inputs, *world.events));
   MIST_TRY(const auto renderer, open_renderer(invocation, world));
   MIST_TRY(const RenderChoices choices, render_choices(invocation, world));
   const auto render = [&](const action::ReleaseState& state) {

@@ -130,6 +130,7 @@ func engineInput(c testCase) ([]byte, error) {
 				}
 				var file map[string]any
 				if file, err = loader.LoadValues(bytes.NewReader(text)); err != nil {
+					err = fmt.Errorf("failed to parse %s: %w", name, err) // as Helm's MergeValues says it
 					break
 				}
 				values = loader.MergeMaps(values, file)
