@@ -362,7 +362,7 @@ func (g *guest) ask(tree string, document []byte) ([]byte, error) {
 		return nil, err
 	}
 	if line, err = g.answers.ReadBytes('\n'); err != nil {
-		return nil, fmt.Errorf("the process of the engine gave no answer: %w", err)
+		return nil, fmt.Errorf("the process of the engine gave no answer: %w (%v)", err, g.process.Wait())
 	}
 	var answer struct{ Result, Error string }
 	if err := json.Unmarshal(line, &answer); err != nil {
