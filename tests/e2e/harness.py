@@ -245,6 +245,16 @@ def secret(name, value="hidden-value", **metadata):
             "data": {"password": base64.b64encode(value.encode()).decode()}}
 
 
+def definition(group, plural, kind, schema=None, **metadata):
+    """A CustomResourceDefinition with the version v1; without a schema its objects may have any field."""
+    schema = schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"{plural}.{group}", **metadata},
+            "spec": {"group": group, "scope": "Namespaced",
+                     "names": {"plural": plural, "singular": kind.lower(), "kind": kind},
+                     "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}]}}
+
+
 def workload(kind, name, state=None, replicas=1, annotations=None, pod_spec=None, **spec):
     """A Deployment, StatefulSet, DaemonSet or Job whose Pods behave as devcluster's annotations say."""
     labels = {"app": name}

@@ -4,7 +4,7 @@ import json
 import pathlib
 import shutil
 
-from harness import check, config_map, contains, equal, test
+from harness import check, config_map, contains, definition, equal, test
 
 
 def chart(t, *objects, version="0.1.0", name="chart", crds=(), files=None):
@@ -103,13 +103,9 @@ def what_a_hook_printed_is_shown_where_its_policy_wants_that(t):
     t.run("uninstall", "shop", "--yes", "--wait")
 
 
-def definition(t, **fields):
-    group = f"{t.ns}.example.com"
+def things(t, **fields):
     schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": fields}}}
-    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-            "metadata": {"name": f"things.{group}"},
-            "spec": {"group": group, "scope": "Namespaced", "names": {"kind": "Thing", "plural": "things"},
-                     "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}]}}
+    return definition(f"{t.ns}.example.com", "things", "Thing", schema)
 
 
 @test
@@ -125,15 +121,15 @@ def definitions_of_a_chart_are_upgraded_if_they_fit_what_is_there(t):
     def thing(**spec):
         return {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "one"}, "spec": spec}
 
-    t.run("install", "shop", "-p", chart(t, thing(size="big"), crds=[definition(t, size=text)]))
+    t.run("install", "shop", "-p", chart(t, thing(size="big"), crds=[things(t, size=text)]))
     # A field more, and an object that has it, in one upgrade.
-    t.run("upgrade", "shop", "-p", chart(t, thing(size="big", color="red"), crds=[definition(t, size=text, color=text)]))
+    t.run("upgrade", "shop", "-p", chart(t, thing(size="big", color="red"), crds=[things(t, size=text, color=text)]))
     equal(t.kube.get(f"/apis/{group}/v1/things", t.ns, "one")["spec"], {"size": "big", "color": "red"})
-    more = chart(t, thing(size="big", color="red", weight=1), crds=[definition(t, size=text, color=text, weight=number)])
+    more = chart(t, thing(size="big", color="red", weight=1), crds=[things(t, size=text, color=text, weight=number)])
     contains(t.run("upgrade", "shop", "-p", more, "--dry-run=server").err, "its definition changes with it")
 
     mark = t.mark()
-    narrower = chart(t, thing(color=3), crds=[definition(t, color=number)])
+    narrower = chart(t, thing(color=3), crds=[things(t, color=number)])
     says = [f"things.{group}", "in v1, .spec.color was of type string and is of type integer",
             "in v1, .spec.size is removed", "--force-crds"]
     t.refused("upgrade", "shop", "-p", narrower, says=says)
@@ -141,10 +137,10 @@ def definitions_of_a_chart_are_upgraded_if_they_fit_what_is_there(t):
     equal([r for r in t.requests(mark) if r.writes], [], "what a refused upgrade writes")
     equal(fields(), ["color", "size"])
 
-    t.run("upgrade", "shop", "-p", chart(t, config_map("settings"), crds=[definition(t, color=number)]),
+    t.run("upgrade", "shop", "-p", chart(t, config_map("settings"), crds=[things(t, color=number)]),
           "--skip-crds", "--delete-crds")
     equal(fields(), ["color", "size"], "left as it was")
-    t.run("upgrade", "shop", "-p", chart(t, config_map("settings"), crds=[definition(t, color=number)]), "--force-crds")
+    t.run("upgrade", "shop", "-p", chart(t, config_map("settings"), crds=[things(t, color=number)]), "--force-crds")
     equal(fields(), ["color"])
     # To the revision that left it: it is none of its objects, and still not to be deleted.
     t.run("rollback", "shop", "2", "--delete-crds")

@@ -254,27 +254,50 @@ class ReplaceSweep(Sweep):
 class HookSweep(Sweep):
     """A chart with hooks around the verb: a Job that stays, and one that its policy deletes."""
 
+    def hooks(self, release):
+        return [charts.hook(f"{release}-before", "pre-install,pre-upgrade"),
+                charts.hook(f"{release}-after", "post-install,post-upgrade", policy="hook-succeeded")]
+
     def package(self, release, version):
-        return charts.chart(self.t, *self.objects(release, version),
-                            charts.hook(f"{release}-before", "pre-install,pre-upgrade"),
-                            charts.hook(f"{release}-after", "post-install,post-upgrade", policy="hook-succeeded"),
-                            name=f"{release}-{version}")
+        return charts.chart(self.t, *self.objects(release, version), *self.hooks(release), name=f"{release}-{version}")
+
+    def bounds(self, after, end):
+        """How often each hook may have been run: {name: (least, most)}."""
+        # By the install before it; and where the verb was done in the end, by that.
+        before = 1 if self.verb == "upgrade" else 0
+        done = end in ("done again", "was done", "finished") or (self.verb, end) == ("install", "nothing")
+        # And by what went on: recover doesn't run what is there, undo runs none of these.
+        again = {"write": {"before", "after"}, "recover": {"after"}, "undo": set()}[after]
+        return {hook: (before + done, before + 1 + (hook in again)) for hook in ("before", "after")}
 
     def one(self, k, answered, after):
         t, release, mark = self.t, self.name_of(k, answered, after), self.t.mark()
         end = super().one(k, answered, after)
         runs = collections.Counter(r.name for r in t.requests(mark) if r.name.startswith(f"{release}-")
                                    and (r.resource, r.verb, r.code) == ("jobs", "patch", 201))
-        # The install before it, the one that was killed, and what went on: recover doesn't run what is there, undo
-        # runs none of these.
-        most = (2 if self.verb == "upgrade" else 1)
-        again = {"write": ("before", "after"), "recover": ("after",), "undo": ()}[after]
-        for name, count in runs.items():
-            check(count <= most + name.endswith(again), f"the hook {name} was run {count} times")
+        for hook, (least, most) in self.bounds(after, end).items():
+            count = runs[f"{release}-{hook}"]
+            check(least <= count <= most, f"the hook {hook} was run {count} times, not {least} to {most} ({end})")
         t.kube.wait("the hooks and their Pods are gone", lambda: not [
             item for kind in ("Job", "Pod") for item in t.kube.list(kind, t.ns)
             if item["metadata"]["name"].startswith(f"{release}-")])
         return end
+
+
+class DeleteHookSweep(HookSweep):
+    """An uninstall of a chart with hooks around it."""
+
+    def __init__(self, t):
+        super().__init__(t, "uninstall")
+
+    def hooks(self, release):
+        return [charts.hook(f"{release}-ask", "pre-delete"),
+                charts.hook(f"{release}-save", "pre-delete", weight=1, policy="hook-succeeded"),
+                charts.hook(f"{release}-sweep", "post-delete")]
+
+    def bounds(self, after, end):
+        # In the end it is uninstalled, whoever did it. The one that was running at the kill runs again; undone, all do.
+        return {hook: (1, 2) for hook in ("ask", "save", "sweep")}
 
 
 class TakeOverSweep(Sweep):
@@ -469,6 +492,11 @@ def killed_in_upgrade_with_hooks(t):
 
 
 @test
+def killed_in_uninstall_with_hooks(t):
+    DeleteHookSweep(t).run(False, 6)
+
+
+@test
 def killed_in_take_over(t):
     TakeOverSweep(t).run(False, 6)
 
@@ -491,6 +519,11 @@ def killed_in_install_with_hooks_everywhere(t):
 @test(full=True)
 def killed_in_upgrade_with_hooks_everywhere(t):
     HookSweep(t, "upgrade").run(True, 0)
+
+
+@test(full=True)
+def killed_in_uninstall_with_hooks_everywhere(t):
+    DeleteHookSweep(t).run(True, 0)
 
 
 @test(full=True)

@@ -2,8 +2,8 @@
 import pathlib
 import re
 
-from harness import check, config_map, contains, equal, secret, test, workload
-from test_waiting import custom, definition
+from harness import check, config_map, contains, definition, equal, secret, test, workload
+from test_waiting import custom
 
 
 def after(*targets):
@@ -164,7 +164,7 @@ def webhooks_come_last_and_go_first(t):
 def the_graph_of_a_release_tells_the_order(t):
     crd = "gadgets.e2e.example.com"
     t.cleanup(lambda: t.kube.delete("CustomResourceDefinition", None, crd))
-    package = t.package("p", custom("Gadget", "one", size=1), definition("gadgets", "Gadget"),
+    package = t.package("p", custom("Gadget", "one", size=1), definition("e2e.example.com", "gadgets", "Gadget"),
                         annotated(config_map("last"), after="Gadget/one"))
     offline = t.run("graph", "shop", "-p", package, "-o", "json").json
     t.run("install", "shop", "-p", package)

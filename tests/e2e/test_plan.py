@@ -3,7 +3,7 @@ import os
 import signal
 import threading
 
-from harness import check, config_map, contains, equal, kubeconfig_text, secret, test, workload
+from harness import check, config_map, contains, definition, equal, kubeconfig_text, secret, test, workload
 from proxy import Proxy
 
 
@@ -177,19 +177,15 @@ def custom_resources_are_checked_against_the_definitions_beside_them(t):
     t.cleanup(lambda: t.kube.delete("CustomResourceDefinition", None, crd))
     spec = {"type": "object", "required": ["size"], "properties": {
         "size": {"type": "integer", "minimum": 1}, "mode": {"type": "string", "enum": ["fast", "slow"]}}}
-    definition = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": crd},
-                  "spec": {"group": "plan.example.com", "scope": "Namespaced",
-                           "names": {"plural": "gadgets", "singular": "gadget", "kind": "Gadget"},
-                           "versions": [{"name": "v1", "served": True, "storage": True, "schema": {
-                               "openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}}]}}
+    gadgets = definition("plan.example.com", "gadgets", "Gadget", {"type": "object", "properties": {"spec": spec}})
 
     def gadget(body):
         return f"apiVersion: plan.example.com/v1\nkind: Gadget\nmetadata: {{name: one}}\nspec:\n{body}"
 
-    t.refused("install", "shop", "-p", t.package("p", definition, gadget("  size: many\n  moed: fast\n")),
+    t.refused("install", "shop", "-p", t.package("p", gadgets, gadget("  size: many\n  moed: fast\n")),
               says=["Gadget", "00001.yaml:6", "did you mean mode?", "size", "00001.yaml:5", crd])
     check(t.kube.get("CustomResourceDefinition", None, crd) is None, "nothing is written")
-    t.run("install", "shop", "-p", t.package("q", definition, gadget("  size: 1\n  mode: fast\n")))
+    t.run("install", "shop", "-p", t.package("q", gadgets, gadget("  size: 1\n  mode: fast\n")))
     t.run("uninstall", "shop", "--yes", "--delete-crds")
 
 

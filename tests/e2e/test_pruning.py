@@ -1,19 +1,10 @@
 """What goes, what stays, and who decides."""
-from harness import check, config_map, contains, equal, secret, test
+from harness import check, config_map, contains, definition, equal, secret, test
 
 
 def claim(name):
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name},
             "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
-
-
-def definition(plural):
-    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-            "metadata": {"name": f"{plural}.prune.example.com"},
-            "spec": {"group": "prune.example.com", "scope": "Namespaced",
-                     "names": {"plural": plural, "singular": plural[:-1], "kind": plural[:-1].title()},
-                     "versions": [{"name": "v1", "served": True, "storage": True,
-                                   "schema": {"openAPIV3Schema": {"type": "object"}}}]}}
 
 
 def namespace_object(name):
@@ -31,7 +22,7 @@ def upgrade_leaves_claims_definitions_and_namespaces(t):
     t.cleanup(lambda: t.kube.delete("CustomResourceDefinition", None, crd))
     other = t.namespace("made", create=False)
     base = config_map("base")
-    everything = t.package("all", base, claim("data"), definition("prunes"), namespace_object(other),
+    everything = t.package("all", base, claim("data"), definition("prune.example.com", "prunes", "Prune"), namespace_object(other),
                            config_map("kept", annotations={"mistletoe.dev/keep": "true"}), config_map("goes"))
     less = t.package("less", base)
     t.run("install", "shop", "-p", everything)

@@ -1,6 +1,6 @@
 """Back, on and away: rollback, recover, --rollback-on-failure and history, as a user meets them."""
-from harness import check, config_map, contains, equal, test
-from test_pruning import claim, definition, retained
+from harness import check, config_map, contains, definition, equal, test
+from test_pruning import claim, retained
 
 
 def refused(name):
@@ -18,8 +18,10 @@ def data(t):
 def rollback_restores_from_the_record_alone(t):
     crd, kind = "goods.recovery.example.com", "/apis/recovery.example.com/v1/goods"
     t.cleanup(lambda: t.kube.delete("CustomResourceDefinition", None, crd))
-    text = lambda words: {**definition("goods"), "metadata": {"name": crd, "annotations": {"words": words}},  # noqa: E731
-                          "spec": {**definition("goods")["spec"], "group": "recovery.example.com"}}
+
+    def text(words):
+        return definition("recovery.example.com", "goods", "Good", annotations={"words": words})
+
     good = {"apiVersion": "recovery.example.com/v1", "kind": "Good", "metadata": {"name": "one"}}
     package = t.package("shop", text("first"), good, config_map("shared", {"key": "first"}), config_map("only-first"))
     t.run("install", "shop", "-p", package)

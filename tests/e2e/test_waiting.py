@@ -1,7 +1,7 @@
 """--wait: until what a release brings really runs, and why not when it doesn't."""
 import json
 
-from harness import check, config_map, contains, equal, kubeconfig_text, test, workload
+from harness import check, config_map, contains, definition, equal, kubeconfig_text, test, workload
 
 
 def claim_template(name):
@@ -228,16 +228,6 @@ def without_wait_nothing_is_waited_for(t):
     equal(health(t, "shop"), {"Deployment/sick": "in progress"})
 
 
-def definition(plural, kind):
-    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-            "metadata": {"name": f"{plural}.e2e.example.com"},
-            "spec": {"group": "e2e.example.com", "scope": "Namespaced",
-                     "names": {"plural": plural, "singular": kind.lower(), "kind": kind},
-                     "versions": [{"name": "v1", "served": True, "storage": True,
-                                   "schema": {"openAPIV3Schema": {
-                                       "type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}}
-
-
 def custom(kind, name, **spec):
     return {"apiVersion": "e2e.example.com/v1", "kind": kind, "metadata": {"name": name}, "spec": spec}
 
@@ -247,9 +237,9 @@ def a_definition_and_its_objects_in_one_release(t):
     crd = "widgets.e2e.example.com"
     t.cleanup(lambda: t.kube.delete("CustomResourceDefinition", None, crd))
     widgets = "/apis/e2e.example.com/v1/widgets"
+    kind = definition("e2e.example.com", "widgets", "Widget")
     # The objects come first in the package: order is found, not given.
-    package = t.package("p", custom("Widget", "one", size=1), custom("Widget", "two", size=2),
-                        definition("widgets", "Widget"))
+    package = t.package("p", custom("Widget", "one", size=1), custom("Widget", "two", size=2), kind)
     plan = t.run("install", "shop", "-p", package, "--dry-run", "-o", "json").json
     equal({o["action"] for o in plan["objects"]}, {"create"}, "plan")
     t.run("install", "shop", "-p", package, "--wait")
@@ -257,7 +247,7 @@ def a_definition_and_its_objects_in_one_release(t):
     mark = t.mark()
     equal(t.run("upgrade", "shop", "-p", package, "-o", "json").json["changed"], False)
     equal([r for r in t.requests(mark) if r.writes], [], "writes of an upgrade without changes")
-    t.run("upgrade", "shop", "-p", t.package("p", custom("Widget", "one", size=3), definition("widgets", "Widget")))
+    t.run("upgrade", "shop", "-p", t.package("p", custom("Widget", "one", size=3), kind))
     left = {item["metadata"]["name"]: item["spec"]["size"] for item in t.kube.list(widgets, t.ns)}
     equal(left, {"one": 3}, "after an upgrade that changes and prunes")
     kept = t.run("uninstall", "shop", "--yes")
@@ -284,7 +274,7 @@ def set_status(t, plural, name, status):
 
 def defined(t, plural, kind):
     """A kind of its own, served."""
-    t.kube.create("CustomResourceDefinition", None, definition(plural, kind))
+    t.kube.create("CustomResourceDefinition", None, definition("e2e.example.com", plural, kind))
     t.cleanup(lambda: t.kube.delete("CustomResourceDefinition", None, f"{plural}.e2e.example.com"))
     t.kube.wait("the kind is served", lambda: t.kube.request(
         "GET", f"/apis/e2e.example.com/v1/namespaces/{t.ns}/{plural}")[0] == 200)
