@@ -42,6 +42,21 @@ class DefinitionsTest : public ::testing::Test {
                   install ? install_intent(render) : upgrade_intent(render), options, Context());
   }
 
+  /// A definition with that field, and a Thing that has it.
+  static std::string with_thing(std::string_view field) {
+    return fmt::format("{}\n---\n{{apiVersion: example.com/v1, kind: Thing, metadata: {{name: t}}, {}: x}}",
+                       definition(field), field);
+  }
+
+  /// The server refuses the first `times` writes of Things.
+  void refuse_things(int times) {
+    cluster.set_before([this, times](const testing::FakeCall& call) -> std::optional<Error> {
+      if (call.verb != "apply" || call.dry_run || call.key.group_kind.kind != "Thing") return {};
+      if (++thing_writes > times) return {};
+      return error(ErrorKind::Invalid, "cannot apply").with_because(".color: field not declared in schema");
+    });
+  }
+
   bool has_definition() {
     return cluster.has("CustomResourceDefinition.apiextensions.k8s.io", "", "things.example.com");
   }
@@ -51,6 +66,7 @@ class DefinitionsTest : public ::testing::Test {
   SystemRandom random;
   NullEventSink events;
   release::ReleaseId id{"default", "web"};
+  int thing_writes = 0;
 };
 
 TEST_F(DefinitionsTest, AChangeThatNarrowsIsRefusedUnlessItIsForced) {
@@ -96,6 +112,23 @@ TEST_F(DefinitionsTest, SkipCrdsWinsOverDeleteCrds) {
   // What the chart no longer has goes, if that is wanted.
   ASSERT_TRUE(deploy_now("", false, {.prune = {.delete_crds = true}, .skip_crds = true}).ok());
   EXPECT_FALSE(has_definition());
+}
+
+// The server's handler of a kind learns of a change a moment after the definition was written.
+TEST_F(DefinitionsTest, WhatIsHeldAgainstTheDefinitionBeforeIsTriedAgain) {
+  ASSERT_TRUE(deploy_now(with_thing("size"), true).ok());
+  refuse_things(2);
+  const auto upgraded = deploy_now(with_thing("color"), false, {.force_crds = true});
+  EXPECT_TRUE(upgraded.ok()) << upgraded.error().to_line();
+  EXPECT_EQ(thing_writes, 3);
+  EXPECT_TRUE(cluster.find("Thing.example.com", "default", "t")->find("color") != nullptr);
+}
+
+TEST_F(DefinitionsTest, WhatIsRefusedByADefinitionThatStaysIsNotTriedAgain) {
+  ASSERT_TRUE(deploy_now(definition("size"), true).ok());
+  refuse_things(1);
+  EXPECT_FALSE(deploy_now(with_thing("size"), false).ok());
+  EXPECT_EQ(thing_writes, 1);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "apply/remove.h"
 #include "apply/run_graph.h"
 #include "apply/run_report.h"
+#include "apply/settle.h"
 #include "apply/wait.h"
 #include "apply/waiting_rules.h"
 #include "base/text.h"
@@ -55,6 +56,7 @@ class Writer {
         context_(context),
         uids_(plan.writes.size()),
         versions_(plan.writes.size()),
+        redefined_(redefined_kinds(plan)),
         deleted_(plan.writes.size(), 0) {}
 
   std::vector<std::string> take_uids() { return std::move(uids_); }
@@ -240,6 +242,13 @@ class Writer {
     return served.ok() ? place_of(plan_, action, *std::move(served)) : before;
   }
 
+  // A new kind may have no handler yet, and a changed one may still have that of its definition as it was,
+  // which was established all the time.
+  bool is_too_early(const PlannedAction& action, const Error& failure) const {
+    if (action.late) return failure.kind == ErrorKind::NotFound;
+    return failure.kind == ErrorKind::Invalid && redefined_.contains(action.key.group_kind);
+  }
+
   Status send(Node node, const PlannedAction& action) {
     const DesiredObject& desired = plan_.desired[action.desired];
     Value object = with_version(desired.rendered, action.revision);
@@ -262,9 +271,9 @@ class Writer {
     apply.field_manager = options_.field_manager;
     apply.force = options_.force_conflicts;
     auto applied = client_.apply(ref, object, apply, context_);
-    while (action.late && !applied.ok() && applied.error().kind == ErrorKind::NotFound && moment.pause()) {
+    while (!applied.ok() && is_too_early(action, applied.error()) && moment.pause()) {
       if (options_.may_write) MIST_TRY_VOID(options_.may_write());
-      ref = served_reference(action, ref);
+      if (action.late) ref = served_reference(action, ref);
       applied = client_.apply(ref, object, apply, context_);
     }
     if (action.late) {
@@ -336,6 +345,7 @@ class Writer {
   std::vector<std::string> versions_;
   std::mutex late_mutex_;
   std::map<std::size_t, kube::ObjectRef> late_;  // guarded by late_mutex_
+  const std::set<GroupKind> redefined_;
   std::vector<char> deleted_;
 };
 
