@@ -3,16 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "encoding/yaml.h"
 #include "testing/fake_cluster.h"
+#include "testing/yaml.h"
 
 namespace mist::action {
 namespace {
 
 using encoding::Value;
 using ::testing::HasSubstr;
-
-Value yaml(std::string_view text) { return *encoding::parse_yaml(text); }
+using testing::yaml;
 
 class LookupTest : public ::testing::Test {
  protected:

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "encoding/yaml.h"
+#include "testing/yaml.h"
 
 namespace mist::action {
 namespace {
@@ -14,12 +15,7 @@ using apply::PlannedAction;
 using encoding::Value;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-Value yaml(std::string_view text) {
-  auto value = encoding::parse_yaml(text);
-  EXPECT_TRUE(value.ok()) << value.error().to_line();
-  return *std::move(value);
-}
+using testing::yaml;
 
 // "-replicas: 2\n+replicas: 3 (5)\n": a hunk's lines, additions with the line of their source.
 std::string text(const ObjectDiff& diff) {

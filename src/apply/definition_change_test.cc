@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/result.h"
-#include "encoding/yaml.h"
+#include "testing/yaml.h"
 
 namespace mist::apply {
 namespace {
@@ -12,12 +12,8 @@ namespace {
 using encoding::Value;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using testing::yaml;
 
-Value yaml(const std::string& text) {
-  auto value = encoding::parse_yaml(text);
-  EXPECT_TRUE(value.ok()) << text;
-  return value.ok() ? *value : Value();
-}
 std::string version(std::string_view name, std::string_view schema, bool served = true) {
   return fmt::format("{{name: {}, served: {}, storage: true, schema: {{openAPIV3Schema: {}}}}}", name, served,
                      schema);

@@ -3,19 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "encoding/yaml.h"
+#include "testing/yaml.h"
 
 namespace mist::apply {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-Value yaml(std::string_view text) {
-  auto value = encoding::parse_yaml(text);
-  EXPECT_TRUE(value.ok()) << value.error().to_line();
-  return *std::move(value);
-}
+using testing::yaml;
 
 std::vector<std::string> paths(std::string_view desired, std::string_view live) {
   std::vector<std::string> result;

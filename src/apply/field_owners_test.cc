@@ -3,16 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "encoding/yaml.h"
+#include "testing/yaml.h"
 
 namespace mist::apply {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::yaml;
 
-Value yaml(std::string_view text) { return *encoding::parse_yaml(text); }
-
-constexpr std::string_view kLive = R"(
+constexpr std::string_view kOwnedLive = R"(
 metadata:
   annotations: {note: theirs}
   managedFields:
@@ -50,7 +49,7 @@ spec:
 
 TEST(ForeignFields, TellWhoSetWhatAndWhetherWeWantItToo) {
   const Value desired = yaml("{spec: {replicas: 3, paused: true, containers: [{name: web, image: a}]}}");
-  const auto fields = foreign_fields(desired, yaml(kLive), "mistctl");
+  const auto fields = foreign_fields(desired, yaml(kOwnedLive), "mistctl");
   std::vector<std::string> told;
   for (const ForeignField& each : fields)
     told.push_back(fmt::format("{} {}{}{}", each.path, each.manager, each.wanted ? " wanted" : "",

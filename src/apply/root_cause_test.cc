@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "apply/readiness.h"
-#include "encoding/yaml.h"
 #include "testing/client_with_logs.h"
 #include "testing/fake_cluster.h"
+#include "testing/yaml.h"
 
 namespace mist::apply {
 namespace {
@@ -15,12 +15,7 @@ using encoding::Value;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-Value yaml(std::string_view text) {
-  auto value = encoding::parse_yaml(text);
-  EXPECT_TRUE(value.ok()) << text << value.error().to_line();
-  return std::move(value).value_or({});
-}
+using testing::yaml;
 
 struct RootCause : ::testing::Test {
   RootCause() { cluster.put(yaml("{apiVersion: v1, kind: Namespace, metadata: {name: shop}}")); }

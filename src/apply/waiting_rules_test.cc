@@ -3,18 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "encoding/yaml.h"
+#include "testing/yaml.h"
 
 namespace mist::apply {
 namespace {
 
 using ::testing::HasSubstr;
-
-encoding::Value yaml(std::string_view text) {
-  auto value = encoding::parse_yaml(text);
-  EXPECT_TRUE(value.ok()) << text;
-  return std::move(value).value_or({});
-}
+using testing::yaml;
 
 TEST(ReadyWhen, ComparesAndExplains) {
   const encoding::Value live = yaml(

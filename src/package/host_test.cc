@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "encoding/yaml.h"
 #include "package/renderer.h"
+#include "testing/yaml.h"
 #include "wasm/test_support.h"
 
 namespace mist::package {
@@ -12,9 +12,8 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::yaml;
 using wasm::RecordingEvents;
-
-Value yaml(std::string_view text) { return *encoding::parse_yaml(text); }
 
 SecretScope scope() { return {{}, "shop", "web", {}}; }
 

@@ -2,18 +2,19 @@
 #include <gtest/gtest.h>
 
 #include "encoding/json.h"
-#include "encoding/yaml.h"
 #include "package/input.h"
 #include "package/metadata.h"
 #include "package/objects.h"
 #include "package/renderer.h"
 #include "package/values.h"
+#include "testing/yaml.h"
 
 namespace mist::package {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::yaml;
 
 class Warnings final : public EventSink {
  public:
@@ -24,8 +25,6 @@ class Warnings final : public EventSink {
 
   std::vector<std::string> texts;
 };
-
-Value yaml(std::string_view text) { return *encoding::parse_yaml(text); }
 
 TEST(Values, FilesComeBeforeSetsAndLaterOnesWin) {
   const std::vector<ValuesInput> inputs{{ValuesFlag::Set, "a.b=3", ""},

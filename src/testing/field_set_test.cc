@@ -3,14 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "encoding/yaml.h"
+#include "testing/yaml.h"
 
 namespace mist::testing {
 namespace {
 
 using ::testing::ElementsAre;
-
-Value yaml(std::string_view text) { return *encoding::parse_yaml(text); }
 
 const Value kPod = yaml(R"(
 apiVersion: v1
