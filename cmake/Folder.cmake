@@ -2,6 +2,19 @@
 #   src/NAME/**.cc except *_test.cc → library mist_NAME; src/NAME/**_test.cc → program NAME_test, one ctest entry.
 # DEPENDS are folders of lower layers (checked against cmake/layers.txt by the layers test).
 # LINKS are third-party targets that only this folder's sources see.
+# Sources are compiled several at a time (MIST_UNITY): most of a small one's time is its headers'.
+# Not for users: with the others around it a source may take a name for its own that it forgot to include.
+if(CMAKE_BUILD_TYPE STREQUAL Release)
+  option(MIST_UNITY "compile several sources of a folder at a time" OFF)
+else()
+  option(MIST_UNITY "compile several sources of a folder at a time" ON)
+endif()
+function(mist_compile_together target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${MIST_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  # g++ takes each source for a header there, from which a class with members of its own namespace would escape.
+  target_compile_options(${target} PRIVATE $<$<BOOL:${MIST_UNITY}>:-Wno-subobject-linkage>)
+endfunction()
+
 function(mist_folder name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LINKS" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/${name})
@@ -13,6 +26,7 @@ function(mist_folder name)
 
   if(sources)
     add_library(mist_${name} STATIC ${sources})
+    mist_compile_together(mist_${name})
     set(scope PUBLIC)
     set(private PRIVATE)
   else()
@@ -26,6 +40,7 @@ function(mist_folder name)
 
   if(tests AND BUILD_TESTING)
     add_executable(${name}_test EXCLUDE_FROM_ALL ${tests})
+    mist_compile_together(${name}_test)
     target_link_libraries(${name}_test PRIVATE mist_${name} mist_testing mist_flags ${ARG_LINKS} GTest::gmock
                           GTest::gtest_main rapidcheck)
     add_test(NAME ${name} COMMAND ${name}_test WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})

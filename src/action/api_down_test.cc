@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::string_view kPlain = "{apiVersion: v1, kind: ConfigMap, metadata: {name: plain}}\n";
+constexpr std::string_view kPlainMap = "{apiVersion: v1, kind: ConfigMap, metadata: {name: plain}}\n";
 constexpr std::string_view kTally =
     "---\n{apiVersion: tally.example.com/v1, kind: Tally, metadata: {name: one}, spec: {text: a}}\n";
 constexpr std::string_view kService =
@@ -45,11 +45,11 @@ class ApiDownTest : public testing::ReleaseWorld {
 };
 
 TEST_F(ApiDownTest, NothingOfItIsForgottenByAnyCommand) {
-  const std::string all = std::string(kPlain) + std::string(kTally);
+  const std::string all = std::string(kPlainMap) + std::string(kTally);
   ASSERT_TRUE(install_now(all).ok());
   go_down();
   cluster.clear_calls();
-  for (const std::string& wanted : {all, std::string(kPlain)}) {
+  for (const std::string& wanted : {all, std::string(kPlainMap)}) {
     const auto upgrade = upgrade_now(wanted);
     ASSERT_FALSE(upgrade.ok());
     expect_named(upgrade.error());
@@ -63,7 +63,7 @@ TEST_F(ApiDownTest, NothingOfItIsForgottenByAnyCommand) {
   EXPECT_EQ(cluster.writes(), 0u);
   EXPECT_TRUE(knows_tally());
   come_back();
-  ASSERT_TRUE(upgrade_now(std::string(kPlain)).ok());
+  ASSERT_TRUE(upgrade_now(std::string(kPlainMap)).ok());
   EXPECT_FALSE(cluster.has("Tally.tally.example.com", "default", "one"));
   EXPECT_FALSE(knows_tally());
 }
@@ -86,7 +86,7 @@ TEST_F(ApiDownTest, IsAskedOnceForEachKind) {
 }
 
 TEST_F(ApiDownTest, StatusShowsTheRestAndSaysWhatItCannotSee) {
-  ASSERT_TRUE(install_now(std::string(kPlain) + std::string(kTally)).ok());
+  ASSERT_TRUE(install_now(std::string(kPlainMap) + std::string(kTally)).ok());
   go_down();
   const auto state = status(environment(), id, Context());
   ASSERT_TRUE(state.ok()) << state.error().to_line();
@@ -101,7 +101,7 @@ TEST_F(ApiDownTest, StatusShowsTheRestAndSaysWhatItCannotSee) {
 
 // As long as the cluster remembers its kinds, it answers 503 in their place.
 TEST_F(ApiDownTest, IsNoticedWhenItsKindsAreStillKnown) {
-  ASSERT_TRUE(install_now(std::string(kPlain) + std::string(kTally)).ok());
+  ASSERT_TRUE(install_now(std::string(kPlainMap) + std::string(kTally)).ok());
   const auto refuse = [&](const std::string& kind) {
     cluster.set_before([kind](const testing::FakeCall& call) -> std::optional<Error> {
       if (call.verb != "list" || call.key.group_kind.kind != kind) return std::nullopt;
@@ -118,14 +118,14 @@ TEST_F(ApiDownTest, IsNoticedWhenItsKindsAreStillKnown) {
     EXPECT_EQ(object.detail, "the server answered 503: service unavailable");
   }
   EXPECT_FALSE(drift(environment(), id, Context()).ok());
-  EXPECT_FALSE(upgrade_now(std::string(kPlain)).ok());
+  EXPECT_FALSE(upgrade_now(std::string(kPlainMap)).ok());
   refuse("ConfigMap");
   EXPECT_FALSE(status(environment(), id, Context()).ok()) << "who can't ask the API server sees nothing";
 }
 
 // Its own release can mend it, and be uninstalled when it never came up: what nobody ever saw isn't lost.
 TEST_F(ApiDownTest, OfTheReleaseItselfIsNoObstacleToWhatWasNeverMade) {
-  const std::string all = std::string(kPlain) + std::string(kTally) + std::string(kService);
+  const std::string all = std::string(kPlainMap) + std::string(kTally) + std::string(kService);
   go_down();
   DeployOptions options;
   options.timeout = std::chrono::milliseconds(50);

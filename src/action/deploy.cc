@@ -211,7 +211,6 @@ Result<DeployReport> deploy_once(const Environment& environment, ReleaseState st
 
 Result<DeployReport> deploy(const Environment& environment, const release::ReleaseId& id,
                             const Intent& intent, const DeployOptions& options, const Context& context) {
-  constexpr int kLooks = 4;
   for (int look = 1;; ++look) {
     MIST_TRY(ReleaseState state, options.dry_run == DryRun::No
                                      ? read_release_to_write(environment, id, intent.action, context)

@@ -19,6 +19,9 @@ struct Birth {
   std::string frozen_clock;  ///< RFC 3339
 };
 
+/// How often a release is looked at anew when somebody else changed it between a look and the lock.
+inline constexpr int kLooks = 4;
+
 struct Environment {
   kube::Client& client;
   Clock& clock;

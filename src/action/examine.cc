@@ -14,7 +14,7 @@ namespace {
 
 using Desired = std::vector<apply::DesiredObject>;
 
-ObjectView view_of(const Desired& desired) {
+ObjectView view_of_desired(const Desired& desired) {
   ObjectView view;
   for (const apply::DesiredObject& object : desired) {
     // A hook is made anew for each run.
@@ -34,7 +34,7 @@ bool is_as_deployed(const Look& look, const ObjectView& wanted) {
   if (!look.state.deployed) return false;
   Drawn before = look.state.deployed->drawn;
   before.fields.clear();
-  return before == look.rendered.drawn && same_objects(wanted, action::view_of(look.state.deployed->objects));
+  return before == look.rendered.drawn && same_objects(wanted, view_of(look.state.deployed->objects));
 }
 
 Result<Desired> render_again(const Environment& environment, const Look& look, const RenderVariant& variant,
@@ -59,7 +59,7 @@ Status compare_with_deployed(const Environment& environment, Look& look, const D
   MIST_TRY(const Desired as_before,
            render_again(environment, look,
                         {.rotations = deployed.drawn.rotations, .clock = deployed.drawn.clock}, context));
-  remove_wanted(look.drawn_changes, deployed, view_of(as_before));
+  remove_wanted(look.drawn_changes, deployed, view_of_desired(as_before));
   return {};
 }
 
@@ -67,7 +67,7 @@ Status compare_with_deployed(const Environment& environment, Look& look, const D
 
 Status examine_drawn(const Environment& environment, Look& look, const Context& context) {
   Drawn& drawn = look.rendered.drawn;
-  const ObjectView wanted = view_of(look.plan.desired);
+  const ObjectView wanted = view_of_desired(look.plan.desired);
   look.drawn_changes.clear();
   // What a revision has recorded was examined when it was made, and brings its own fields along.
   if (look.rendered.again) {
@@ -82,9 +82,9 @@ Status examine_drawn(const Environment& environment, Look& look, const Context& 
         MIST_TRY(other, render_again(environment, look,
                                      {.other_seed = true, .rotations = drawn.rotations, .clock = drawn.clock},
                                      context));
-        drawn.fields = drawn_fields(render, view_of(other));
+        drawn.fields = drawn_fields(render, view_of_desired(other));
       }
-      MIST_TRY_VOID(compare_with_deployed(environment, look, render, view_of(other), context));
+      MIST_TRY_VOID(compare_with_deployed(environment, look, render, view_of_desired(other), context));
     }
   }
   look.aging = aging_certificates(drawn.fields, wanted, environment.clock.now());

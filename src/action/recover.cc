@@ -14,8 +14,6 @@ using release::RevisionStatus;
 
 namespace {
 
-constexpr int kLooks = 4;
-
 // What is unfinished, in words, and what is to be done about it.
 struct Finding {
   Recovered todo = Recovered::Nothing;

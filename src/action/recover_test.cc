@@ -19,13 +19,13 @@ using ::testing::ElementsAre;
 using testing::FakeCall;
 using ::testing::HasSubstr;
 
-std::string config_map(std::string_view name, std::string_view text) {
+std::string text_map(std::string_view name, std::string_view text) {
   return fmt::format(
       "---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {}}}, data: {{text: '{}'}}}}\n", name, text);
 }
-const std::string kFirst = config_map("shared", "first") + config_map("only-first", "x");
-const std::string kSecond = config_map("shared", "second") + config_map("only-second", "x");
-const std::string kThird = config_map("shared", "third") + config_map("only-third", "x");
+const std::string kFirstYaml = text_map("shared", "first") + text_map("only-first", "x");
+const std::string kSecondYaml = text_map("shared", "second") + text_map("only-second", "x");
+const std::string kThirdYaml = text_map("shared", "third") + text_map("only-third", "x");
 constexpr std::string_view kDefinition = R"(---
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -80,8 +80,8 @@ class RecoverTest : public testing::ReleaseWorld {
 // rollback
 
 TEST_F(RecoverTest, RollbackRestoresPackageValuesAndObjectsFromTheRecordAsANewRevision) {
-  ASSERT_TRUE(install_now(kFirst + definition("one")).ok());
-  ASSERT_TRUE(upgrade_now(kSecond + definition("two"), "2").ok());
+  ASSERT_TRUE(install_now(kFirstYaml + definition("one")).ok());
+  ASSERT_TRUE(upgrade_now(kSecondYaml + definition("two"), "2").ok());
   renders = 0;
   const auto report = rollback_now();
   ASSERT_TRUE(report.ok()) << report.error().to_line();
@@ -104,10 +104,10 @@ TEST_F(RecoverTest, RollbackRestoresPackageValuesAndObjectsFromTheRecordAsANewRe
 }
 
 TEST_F(RecoverTest, RollbackAfterAFailedUpgradeGoesToWhatIsDeployed) {
-  ASSERT_TRUE(install_now(kFirst).ok());
-  ASSERT_TRUE(upgrade_now(kSecond, "2").ok());
+  ASSERT_TRUE(install_now(kFirstYaml).ok());
+  ASSERT_TRUE(upgrade_now(kSecondYaml, "2").ok());
   refuse("only-third");
-  ASSERT_FALSE(upgrade_now(kThird, "3").ok());
+  ASSERT_FALSE(upgrade_now(kThirdYaml, "3").ok());
   cluster.set_before({});
   const auto report = rollback_now();
   ASSERT_TRUE(report.ok()) << report.error().to_line();
@@ -118,13 +118,13 @@ TEST_F(RecoverTest, RollbackAfterAFailedUpgradeGoesToWhatIsDeployed) {
 }
 
 TEST_F(RecoverTest, RollbackRefusesWhatIsUnknownFailedOrNotKeptAndListsTheGoodOnes) {
-  ASSERT_TRUE(install_now(kFirst).ok());
+  ASSERT_TRUE(install_now(kFirstYaml).ok());
   const auto none = rollback_now();
   ASSERT_FALSE(none.ok());
   EXPECT_THAT(none.error().message, HasSubstr("no earlier good revision"));
-  ASSERT_TRUE(upgrade_now(kSecond, "2").ok());
+  ASSERT_TRUE(upgrade_now(kSecondYaml, "2").ok());
   refuse("only-third");
-  ASSERT_FALSE(upgrade_now(kThird, "3").ok());
+  ASSERT_FALSE(upgrade_now(kThirdYaml, "3").ok());
   cluster.set_before({});
   cluster.clear_calls();
   const auto unknown = rollback_now(9);
@@ -137,15 +137,15 @@ TEST_F(RecoverTest, RollbackRefusesWhatIsUnknownFailedOrNotKeptAndListsTheGoodOn
   EXPECT_THAT(failed.error().message, HasSubstr("v2 of release default/web failed"));
   EXPECT_THAT(failed.error().because, HasSubstr("quota exceeded"));
   EXPECT_EQ(cluster.writes(), 0u);
-  ASSERT_TRUE(upgrade_now(kThird, "3", {.history_max = 2}).ok());
-  ASSERT_TRUE(upgrade_now(kFirst, "4", {.history_max = 2}).ok());
+  ASSERT_TRUE(upgrade_now(kThirdYaml, "3", {.history_max = 2}).ok());
+  ASSERT_TRUE(upgrade_now(kFirstYaml, "4", {.history_max = 2}).ok());
   const auto trimmed = rollback_now(0);
   ASSERT_FALSE(trimmed.ok());
   EXPECT_THAT(trimmed.error().message, HasSubstr("not kept any more"));
 }
 
 TEST_F(RecoverTest, RollbackToWhatIsThereWritesNothing) {
-  ASSERT_TRUE(install_now(kFirst).ok());
+  ASSERT_TRUE(install_now(kFirstYaml).ok());
   cluster.clear_calls();
   const auto report = rollback_now(0);
   ASSERT_TRUE(report.ok()) << report.error().to_line();
@@ -156,8 +156,8 @@ TEST_F(RecoverTest, RollbackToWhatIsThereWritesNothing) {
 }
 
 TEST_F(RecoverTest, RollbackLeavesClaimsThatTheLaterRevisionBrought) {
-  ASSERT_TRUE(install_now(kFirst).ok());
-  ASSERT_TRUE(upgrade_now(kFirst + R"(---
+  ASSERT_TRUE(install_now(kFirstYaml).ok());
+  ASSERT_TRUE(upgrade_now(kFirstYaml + R"(---
 {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce]}}
 )",
                           "2", {.prune = {.delete_pvcs = true}})
@@ -172,11 +172,11 @@ TEST_F(RecoverTest, RollbackLeavesClaimsThatTheLaterRevisionBrought) {
 // history
 
 TEST_F(RecoverTest, HistoryTellsWhatWasDoneFromMetadata) {
-  ASSERT_TRUE(install_now(kFirst).ok());
-  ASSERT_TRUE(upgrade_now(kSecond, "2").ok());
+  ASSERT_TRUE(install_now(kFirstYaml).ok());
+  ASSERT_TRUE(upgrade_now(kSecondYaml, "2").ok());
   ASSERT_TRUE(rollback_now().ok());
   refuse("only-third");
-  ASSERT_FALSE(upgrade_now(kThird, "3").ok());
+  ASSERT_FALSE(upgrade_now(kThirdYaml, "3").ok());
   cluster.set_before({});
   cluster.clear_calls();
   const auto seen = history(environment(), id, Context());
@@ -197,42 +197,42 @@ TEST_F(RecoverTest, HistoryTellsWhatWasDoneFromMetadata) {
 }
 
 TEST_F(RecoverTest, HistoryIsTrimmedUnderTheLockWithItsChunks) {
-  ASSERT_TRUE(install_now(kFirst).ok());
+  ASSERT_TRUE(install_now(kFirstYaml).ok());
   for (int i = 1; i <= 5; ++i)
-    ASSERT_TRUE(upgrade_now(kFirst, fmt::format("v{}", i), {.history_max = 3}).ok());
+    ASSERT_TRUE(upgrade_now(kFirstYaml, fmt::format("v{}", i), {.history_max = 3}).ok());
   EXPECT_THAT(kept(), ElementsAre(3, 4, 5));
   for (int i = 6; i <= 9; ++i) {
     refuse("only-second");
-    ASSERT_FALSE(upgrade_now(kSecond, fmt::format("{}", i), {.history_max = 2}).ok());
+    ASSERT_FALSE(upgrade_now(kSecondYaml, fmt::format("{}", i), {.history_max = 2}).ok());
   }
   cluster.set_before({});
   EXPECT_THAT(kept(), ElementsAre(5, 8, 9)) << "the deployed one and the last two";
   EXPECT_EQ(now().unfinished.size(), 2u);
-  ASSERT_TRUE(upgrade_now(kSecond, "10", {.history_max = 0}).ok());
+  ASSERT_TRUE(upgrade_now(kSecondYaml, "10", {.history_max = 0}).ok());
   EXPECT_THAT(kept(), ElementsAre(5, 8, 9, 10));
   EXPECT_THAT(texts(), ElementsAre("second", "absent", "x"));
 }
 
 TEST_F(RecoverTest, ManyFailuresInARowLoseNoObject) {
-  ASSERT_TRUE(install_now(kFirst).ok());
+  ASSERT_TRUE(install_now(kFirstYaml).ok());
   for (int i = 1; i <= 12; ++i) {
     refuse(fmt::format("zz-{}", i));
     // Each try makes one object more and fails at its last one.
-    ASSERT_FALSE(upgrade_now(kFirst + config_map(fmt::format("made-{}", i), "x") +
-                                 config_map(fmt::format("zz-{}", i), "x"),
+    ASSERT_FALSE(upgrade_now(kFirstYaml + text_map(fmt::format("made-{}", i), "x") +
+                                 text_map(fmt::format("zz-{}", i), "x"),
                              fmt::format("{}", i), {.history_max = 2})
                      .ok());
   }
   cluster.set_before({});
   EXPECT_EQ(kept().size(), 3u);
-  ASSERT_TRUE(upgrade_now(kFirst, "end").ok());
+  ASSERT_TRUE(upgrade_now(kFirstYaml, "end").ok());
   for (int i = 1; i <= 12; ++i) EXPECT_EQ(text(fmt::format("made-{}", i)), "absent") << i;
 }
 
 // recover
 
 TEST_F(RecoverTest, NothingUnfinishedIsNothingToDo) {
-  ASSERT_TRUE(install_now(kFirst).ok());
+  ASSERT_TRUE(install_now(kFirstYaml).ok());
   cluster.clear_calls();
   for (const bool undo : {false, true}) {
     const auto report = recover_now({.undo = undo, .deploy = {}});
@@ -246,12 +246,12 @@ TEST_F(RecoverTest, NothingUnfinishedIsNothingToDo) {
 }
 
 TEST_F(RecoverTest, AFailedUpgradeIsFinishedFromItsRecordWithItsOptions) {
-  ASSERT_TRUE(install_now(kFirst + R"(---
+  ASSERT_TRUE(install_now(kFirstYaml + R"(---
 {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce]}}
 )")
                   .ok());
   refuse("only-second");
-  ASSERT_FALSE(upgrade_now(kSecond, "2", {.prune = {.delete_pvcs = true}}).ok());
+  ASSERT_FALSE(upgrade_now(kSecondYaml, "2", {.prune = {.delete_pvcs = true}}).ok());
   cluster.set_before({});
   renders = 0;
   const auto dry = recover_now({.undo = false, .deploy = {.dry_run = DryRun::Client}});
@@ -271,9 +271,9 @@ TEST_F(RecoverTest, AFailedUpgradeIsFinishedFromItsRecordWithItsOptions) {
 }
 
 TEST_F(RecoverTest, AFailedUpgradeIsUndone) {
-  ASSERT_TRUE(install_now(kFirst).ok());
+  ASSERT_TRUE(install_now(kFirstYaml).ok());
   refuse("only-second");
-  ASSERT_FALSE(upgrade_now(kSecond, "2").ok());
+  ASSERT_FALSE(upgrade_now(kSecondYaml, "2").ok());
   cluster.set_before({});
   EXPECT_EQ(text("shared"), "second");
   const auto report = recover_now({.undo = true, .deploy = {}});
@@ -290,7 +290,7 @@ TEST_F(RecoverTest, AFailedUpgradeIsUndone) {
 TEST_F(RecoverTest, AFailedFirstInstallIsRemovedOnceApproved) {
   const auto before = cluster.objects();
   refuse("only-first");
-  ASSERT_FALSE(install_now(kFirst).ok());
+  ASSERT_FALSE(install_now(kFirstYaml).ok());
   cluster.set_before({});
   RecoverOptions options{.undo = true, .deploy = {}};
   options.approve = [](const UninstallPlan& plan) -> Result<bool> {
@@ -321,10 +321,10 @@ TEST_F(RecoverTest, AHalfUninstalledReleaseIsUninstalledOrAppliedAgain) {
     cluster.set_before({});
     ASSERT_EQ(now().anchor->head.status, RevisionStatus::Uninstalling);
   };
-  ASSERT_TRUE(install_now(kFirst).ok());
+  ASSERT_TRUE(install_now(kFirstYaml).ok());
   half();
   EXPECT_EQ(text("only-first"), "absent");
-  const auto refused = upgrade_now(kSecond, "2");
+  const auto refused = upgrade_now(kSecondYaml, "2");
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().hint, HasSubstr("--undo"));
   const auto again = recover_now({.undo = true, .deploy = {}});
@@ -343,9 +343,9 @@ TEST_F(RecoverTest, AHalfUninstalledReleaseIsUninstalledOrAppliedAgain) {
 // --rollback-on-failure
 
 TEST_F(RecoverTest, AFailingUpgradeRollsItselfBackAndStillFails) {
-  ASSERT_TRUE(install_now(kFirst).ok());
+  ASSERT_TRUE(install_now(kFirstYaml).ok());
   refuse("only-second");
-  const auto report = upgrade_now(kSecond, "2", {.rollback_on_failure = true});
+  const auto report = upgrade_now(kSecondYaml, "2", {.rollback_on_failure = true});
   ASSERT_FALSE(report.ok());
   EXPECT_THAT(report.error().to_line(), HasSubstr("quota exceeded"));
   EXPECT_THAT(report.error().frames, Contains("rolled back to v0, as v2"));
@@ -357,7 +357,7 @@ TEST_F(RecoverTest, AFailingUpgradeRollsItselfBackAndStillFails) {
 TEST_F(RecoverTest, AFailingFirstInstallRemovesAllThatItMade) {
   const auto before = cluster.objects();
   refuse("only-first");
-  const auto report = install_now(kFirst + definition("one") + R"(---
+  const auto report = install_now(kFirstYaml + definition("one") + R"(---
 {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce]}}
 )",
                                   {.rollback_on_failure = true});
@@ -367,7 +367,7 @@ TEST_F(RecoverTest, AFailingFirstInstallRemovesAllThatItMade) {
 }
 
 TEST_F(RecoverTest, WhatFailsBeforeAnythingWasWrittenIsNotRolledBack) {
-  ASSERT_TRUE(install_now(kFirst).ok());
+  ASSERT_TRUE(install_now(kFirstYaml).ok());
   const auto report =
       upgrade_now("{apiVersion: v1, kind: Unknown, metadata: {name: a}}", "2", {.rollback_on_failure = true});
   ASSERT_FALSE(report.ok());
@@ -375,7 +375,7 @@ TEST_F(RecoverTest, WhatFailsBeforeAnythingWasWrittenIsNotRolledBack) {
 }
 
 TEST_F(RecoverTest, RollingBackThatFailsTooSaysHowToGoOn) {
-  ASSERT_TRUE(install_now(kFirst).ok());
+  ASSERT_TRUE(install_now(kFirstYaml).ok());
   cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
     const bool bad = (call.verb == "apply" || call.verb == "delete") && call.key.name == "only-second";
     return bad || (call.verb == "apply" && call.key.name == "shared")
@@ -383,7 +383,7 @@ TEST_F(RecoverTest, RollingBackThatFailsTooSaysHowToGoOn) {
                : std::nullopt;
   });
   cluster.drop({{"", "ConfigMap"}, "default", "shared"});
-  const auto report = upgrade_now(kSecond, "2", {.rollback_on_failure = true});
+  const auto report = upgrade_now(kSecondYaml, "2", {.rollback_on_failure = true});
   ASSERT_FALSE(report.ok());
   EXPECT_THAT(report.error().to_line(), HasSubstr("rolling back failed too"));
   EXPECT_THAT(report.error().hint, HasSubstr("mistctl recover web -n default --undo"));
@@ -393,12 +393,12 @@ TEST_F(RecoverTest, RollingBackThatFailsTooSaysHowToGoOn) {
 }
 
 TEST_F(RecoverTest, WhatSomebodyElseDidMeanwhileIsNotUndone) {
-  ASSERT_TRUE(install_now(kFirst).ok());
+  ASSERT_TRUE(install_now(kFirstYaml).ok());
   refuse("only-second");
-  ASSERT_FALSE(upgrade_now(kSecond, "2").ok());
+  ASSERT_FALSE(upgrade_now(kSecondYaml, "2").ok());
   cluster.set_before({});
   const std::string attempt = now().unfinished.back().attempt;
-  ASSERT_TRUE(upgrade_now(kThird, "3").ok());
+  ASSERT_TRUE(upgrade_now(kThirdYaml, "3").ok());
   const auto undone = undo_revision(environment(), id, 1, attempt, {}, Context());
   ASSERT_FALSE(undone.ok());
   EXPECT_EQ(undone.error().kind, ErrorKind::Conflict);

@@ -122,7 +122,6 @@ class TestLock {
   explicit TestLock(const Environment& environment) : environment_(environment), store_(environment.client) {}
 
   Result<std::unique_ptr<release::ReleaseLock>> acquire(const ReleaseState& state, const Context& context) {
-    constexpr int kLooks = 4;
     const release::LockWorld world = lock_world(environment_, store_);
     const release::LockOptions options = lock_options(environment_, "test", ReleaseState());
     const release::ReleaseId id = apply::test_set(state.id);

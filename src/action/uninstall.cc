@@ -411,7 +411,6 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
 
 Result<UninstallReport> uninstall(const Environment& environment, UninstallPlan plan,
                                   const UninstallOptions& options, const Context& context) {
-  constexpr int kLooks = 4;
   UninstallReport report{.plan = std::move(plan)};
   for (int look = 1;; ++look) {
     Status done = uninstall_once(environment, options, report, context);

@@ -107,7 +107,7 @@ bool known_default(std::string_view parent, const Value::Member& member) {
 }
 
 // What is known of a place while walking down.
-struct Place {
+struct FieldPlace {
   Owned owned = nullptr;
   std::vector<std::pair<std::string_view, Owned>> others = {};  // who else owns something here
   bool whole = false;                                           // inside of what is owned as a whole
@@ -122,7 +122,7 @@ class Comparison {
 
   std::vector<FieldDifference> found;
 
-  void compare_object(const Value& desired, const Value& live, const Place& place) {
+  void compare_object(const Value& desired, const Value& live, const FieldPlace& place) {
     for (const Value::Member& member : desired.as_object()) {
       push({.kind = PathStep::Kind::Field, .name = member.key});
       compare(&member.value, live.find(member.key), below(place, member.key));
@@ -144,8 +144,8 @@ class Comparison {
   void push(PathStep step) { steps_.push_back(std::move(step)); }
   void pop() { steps_.pop_back(); }
 
-  Place below(const Place& place, std::string_view name) const {
-    Place next;
+  FieldPlace below(const FieldPlace& place, std::string_view name) const {
+    FieldPlace next;
     next.whole = place.whole;
     next.owned = place.whole ? nullptr : owned_field(place.owned, name);
     for (const auto& [manager, owned] : place.others) {
@@ -162,8 +162,8 @@ class Comparison {
     return next;
   }
 
-  static Place item_of(const Place& place, const std::string& entry, Owned owned) {
-    Place next = place;
+  static FieldPlace item_of(const FieldPlace& place, const std::string& entry, Owned owned) {
+    FieldPlace next = place;
     next.owned = owned;
     next.others.clear();
     for (const auto& [manager, other] : place.others) {
@@ -175,7 +175,7 @@ class Comparison {
     return next;
   }
 
-  bool scalar_equal(const Value& wanted, const Value& live, const Place& place) const {
+  bool scalar_equal(const Value& wanted, const Value& live, const FieldPlace& place) const {
     if (wanted == live) return true;
     if (wanted.is_number() && live.is_number()) return wanted.as_double() == live.as_double();
     if (place.bytes && wanted.is_string() && live.is_string())
@@ -187,7 +187,7 @@ class Comparison {
   }
 
   // metav1.Time is stored in UTC.
-  static bool same_time(const Value& wanted, const Value& live, const Place& place) {
+  static bool same_time(const Value& wanted, const Value& live, const FieldPlace& place) {
     if (!wanted.is_string() || !live.is_string()) return false;
     if (!place.member.ends_with("Time") && !place.member.ends_with("Timestamp")) return false;
     const auto a = parse_time(wanted.as_string()), b = parse_time(live.as_string());
@@ -223,7 +223,7 @@ class Comparison {
     return text;
   }
 
-  void differ(const Value* desired, const Value* live, const Place& place, bool uncertain) {
+  void differ(const Value* desired, const Value* live, const FieldPlace& place, bool uncertain) {
     FieldDifference difference;
     difference.path = path();
     difference.before = live == nullptr ? Value() : *live;
@@ -240,11 +240,11 @@ class Comparison {
 
   // We own `live` and no longer want it. Where others own parts of it too, only ours go, but something
   // changes.
-  void removed(const Value* live, const Place& place) {
+  void removed(const Value* live, const FieldPlace& place) {
     if (live != nullptr) differ(nullptr, live, place, false);
   }
 
-  void compare(const Value* desired, const Value* live, const Place& place) {
+  void compare(const Value* desired, const Value* live, const FieldPlace& place) {
     if (nothing(desired)) {
       // An empty map or list, or null: wanted is that we own nothing inside it.
       if (desired->is_object() && live != nullptr && live->is_object())
@@ -259,7 +259,7 @@ class Comparison {
       return differ(desired, live, place, !plain_map(place));
     }
     if (desired->is_object() && live->is_object()) {
-      Place inner = place;
+      FieldPlace inner = place;
       inner.whole = place.whole || leaf(place.owned);
       return compare_object(*desired, *live, inner);
     }
@@ -271,7 +271,7 @@ class Comparison {
   }
 
   // Maps from anything to text: what is written there is stored.
-  bool plain_map(const Place&) const {
+  bool plain_map(const FieldPlace&) const {
     if (steps_.size() < 2) return false;
     const std::string& parent = steps_[steps_.size() - 2].name;
     return parent == "labels" || parent == "annotations" || parent == "data" || parent == "matchLabels" ||
@@ -279,7 +279,7 @@ class Comparison {
   }
 
   // Inside of what is owned as a whole, a live member that isn't wanted is a default, or it goes.
-  void compare_leftovers(const Value& desired, const Value& live, const Place& place) {
+  void compare_leftovers(const Value& desired, const Value& live, const FieldPlace& place) {
     for (const Value::Member& member : live.as_object()) {
       if (desired.find(member.key) != nullptr || nothing(&member.value)) continue;
       if (typed_ && known_default(place.member, member)) continue;
@@ -294,11 +294,11 @@ class Comparison {
            std::ranges::any_of(owned->as_object(), [&](const auto& m) { return m.key.starts_with(prefix); });
   }
 
-  void compare_list(const Value& desired, const Value& live, const Place& place) {
+  void compare_list(const Value& desired, const Value& live, const FieldPlace& place) {
     if (has_entries(place.owned, "k:")) return compare_keyed(desired, live, place);
     if (has_entries(place.owned, "v:")) return compare_set(desired, live, place);
     if (desired.size() != live.size()) return differ(&desired, &live, place, true);
-    Place inner = place;
+    FieldPlace inner = place;
     inner.whole = place.whole || leaf(place.owned);
     inner.owned = nullptr;
     for (std::size_t i = 0; i < desired.size(); ++i) {
@@ -317,7 +317,7 @@ class Comparison {
            });
   }
 
-  void compare_keyed(const Value& desired, const Value& live, const Place& place) {
+  void compare_keyed(const Value& desired, const Value& live, const FieldPlace& place) {
     const std::size_t first = found.size();
     std::vector<char> known(desired.size(), 0);
     // Where each wanted item stands in the live list: the order of ours counts.
@@ -339,7 +339,7 @@ class Comparison {
         const auto index = static_cast<std::size_t>(wanted - desired.as_array().begin());
         known[index] = 1;
         if (live_item != nullptr) places[index] = there - live.as_array().begin();
-        Place inner = item_of(place, entry.key, &entry.value);
+        FieldPlace inner = item_of(place, entry.key, &entry.value);
         compare(&*wanted, live_item, inner);
       }
       pop();
@@ -347,7 +347,7 @@ class Comparison {
     for (std::size_t i = 0; i < desired.size(); ++i) {
       if (known[i]) continue;
       push({.kind = PathStep::Kind::Index, .index = i});
-      differ(&desired.as_array()[i], nullptr, Place{}, true);
+      differ(&desired.as_array()[i], nullptr, FieldPlace{}, true);
       pop();
     }
     if (!out_of_order(places)) return;
@@ -368,7 +368,7 @@ class Comparison {
   }
 
   // The same items in another order: shown as the list that it will be.
-  void reordered(const Value& desired, const Value& live, const Place& place,
+  void reordered(const Value& desired, const Value& live, const FieldPlace& place,
                  const std::vector<std::optional<std::ptrdiff_t>>& places) {
     Value::Array after = live.as_array();
     std::vector<std::size_t> slots;
@@ -382,16 +382,16 @@ class Comparison {
     }
     Value wanted{std::move(after)};
     wanted.set_position(desired.position());
-    differ(&wanted, &live, Place{.owned = place.owned}, true);
+    differ(&wanted, &live, FieldPlace{.owned = place.owned}, true);
   }
 
-  void compare_set(const Value& desired, const Value& live, const Place& place) {
+  void compare_set(const Value& desired, const Value& live, const FieldPlace& place) {
     const auto contains = [](const Value& list, const Value& item) {
       return std::ranges::find(list.as_array(), item) != list.as_array().end();
     };
     const auto one = [&](const Value& item, const Value* after, const Value* before) {
       push({.kind = PathStep::Kind::Item, .key = item});
-      differ(after, before, Place{}, false);
+      differ(after, before, FieldPlace{}, false);
       pop();
     };
     std::vector<std::optional<std::ptrdiff_t>> places;
@@ -407,7 +407,7 @@ class Comparison {
       const auto item = encoding::parse_json(std::string_view(entry.key).substr(2));
       if (item.ok() && contains(live, *item) && !contains(desired, *item)) one(*item, nullptr, &*item);
     }
-    if (out_of_order(places)) differ(&desired, &live, Place{.owned = place.owned}, true);
+    if (out_of_order(places)) differ(&desired, &live, FieldPlace{.owned = place.owned}, true);
   }
 
   const bool typed_;
@@ -416,8 +416,8 @@ class Comparison {
 };
 
 // Our own ownership, and that of everybody else.
-Place ownership(const Value& live, std::string_view manager) {
-  Place place;
+FieldPlace ownership(const Value& live, std::string_view manager) {
+  FieldPlace place;
   const Value* entries = live.at_path({"metadata", "managedFields"});
   if (entries == nullptr || !entries->is_array()) return place;
   for (const Value& entry : entries->as_array()) {

@@ -17,70 +17,70 @@ enum class Change : std::uint8_t {
 };
 
 // From the validation code of Kubernetes 1.36 (pkg/apis/*/validation): what Validate…Update compares.
-struct Rule {
+struct ImmutableField {
   std::string_view group, kind;
   std::string_view path;
   std::array<std::string_view, 8> except = {};  // below `path`, what may change
   Change change = Change::Never;
 };
 
-constexpr std::array kRules{
-    Rule{"apps",
-         "StatefulSet",
-         ".spec",
-         {".spec.replicas", ".spec.ordinals", ".spec.template", ".spec.updateStrategy",
-          ".spec.revisionHistoryLimit", ".spec.persistentVolumeClaimRetentionPolicy",
-          ".spec.minReadySeconds"}},
-    Rule{"apps", "Deployment", ".spec.selector"},
-    Rule{"apps", "DaemonSet", ".spec.selector"},
-    Rule{"apps", "ReplicaSet", ".spec.selector"},
-    Rule{"apps", "ControllerRevision", ".data"},
-    Rule{"batch", "Job", ".spec.selector"},
-    Rule{"batch", "Job", ".spec.template"},
-    Rule{"batch", "Job", ".spec.completions"},
-    Rule{"batch", "Job", ".spec.completionMode"},
-    Rule{"batch", "Job", ".spec.podFailurePolicy"},
-    Rule{"batch", "Job", ".spec.backoffLimitPerIndex"},
-    Rule{"batch", "Job", ".spec.managedBy"},
-    Rule{"batch", "Job", ".spec.successPolicy"},
-    Rule{"", "Pod", ".spec"},
-    Rule{"", "Service", ".spec.clusterIP"},
-    Rule{"", "Service", ".spec.clusterIPs"},
-    Rule{"", "Service", ".spec.ipFamilies", {}, Change::AskTheServer},
-    Rule{"", "Service", ".spec.type", {}, Change::AskTheServer},
-    Rule{"", "Service", ".spec.loadBalancerClass", {}, Change::AskTheServer},
-    Rule{"", "Service", ".spec.healthCheckNodePort", {}, Change::AskTheServer},
-    Rule{"",
-         "PersistentVolumeClaim",
-         ".spec",
-         {".spec.resources.requests", ".spec.volumeAttributesClassName"}},
-    Rule{"", "PersistentVolumeClaim", ".spec.resources.requests", {}, Change::AskTheServer},
-    Rule{"", "PersistentVolumeClaim", ".spec.volumeAttributesClassName", {}, Change::AskTheServer},
-    Rule{"", "PersistentVolume", ".spec", {}, Change::AskTheServer},
-    Rule{"", "Secret", ".type"},
-    Rule{"", "Secret", ".data", {}, Change::IfImmutable},
-    Rule{"", "Secret", ".immutable", {}, Change::IfImmutable},
-    Rule{"", "ConfigMap", ".data", {}, Change::IfImmutable},
-    Rule{"", "ConfigMap", ".binaryData", {}, Change::IfImmutable},
-    Rule{"", "ConfigMap", ".immutable", {}, Change::IfImmutable},
-    Rule{"", "ResourceQuota", ".spec.scopes"},
-    Rule{"rbac.authorization.k8s.io", "RoleBinding", ".roleRef"},
-    Rule{"rbac.authorization.k8s.io", "ClusterRoleBinding", ".roleRef"},
-    Rule{"storage.k8s.io", "StorageClass", ".parameters"},
-    Rule{"storage.k8s.io", "StorageClass", ".provisioner"},
-    Rule{"storage.k8s.io", "StorageClass", ".reclaimPolicy"},
-    Rule{"storage.k8s.io", "StorageClass", ".volumeBindingMode"},
-    Rule{"storage.k8s.io", "CSIDriver", ".spec", {}, Change::AskTheServer},
-    Rule{"storage.k8s.io", "VolumeAttachment", ".spec"},
-    Rule{"apiextensions.k8s.io", "CustomResourceDefinition", ".spec.scope"},
-    Rule{"apiextensions.k8s.io", "CustomResourceDefinition", ".spec.names.plural"},
-    Rule{"apiextensions.k8s.io", "CustomResourceDefinition", ".spec.names.kind"},
-    Rule{"scheduling.k8s.io", "PriorityClass", ".value"},
-    Rule{"scheduling.k8s.io", "PriorityClass", ".preemptionPolicy"},
-    Rule{"networking.k8s.io", "IngressClass", ".spec.controller"},
-    Rule{"node.k8s.io", "RuntimeClass", ".handler"},
-    Rule{"discovery.k8s.io", "EndpointSlice", ".addressType"},
-    Rule{"certificates.k8s.io", "CertificateSigningRequest", ".spec"},
+constexpr std::array kImmutableFields{
+    ImmutableField{"apps",
+                   "StatefulSet",
+                   ".spec",
+                   {".spec.replicas", ".spec.ordinals", ".spec.template", ".spec.updateStrategy",
+                    ".spec.revisionHistoryLimit", ".spec.persistentVolumeClaimRetentionPolicy",
+                    ".spec.minReadySeconds"}},
+    ImmutableField{"apps", "Deployment", ".spec.selector"},
+    ImmutableField{"apps", "DaemonSet", ".spec.selector"},
+    ImmutableField{"apps", "ReplicaSet", ".spec.selector"},
+    ImmutableField{"apps", "ControllerRevision", ".data"},
+    ImmutableField{"batch", "Job", ".spec.selector"},
+    ImmutableField{"batch", "Job", ".spec.template"},
+    ImmutableField{"batch", "Job", ".spec.completions"},
+    ImmutableField{"batch", "Job", ".spec.completionMode"},
+    ImmutableField{"batch", "Job", ".spec.podFailurePolicy"},
+    ImmutableField{"batch", "Job", ".spec.backoffLimitPerIndex"},
+    ImmutableField{"batch", "Job", ".spec.managedBy"},
+    ImmutableField{"batch", "Job", ".spec.successPolicy"},
+    ImmutableField{"", "Pod", ".spec"},
+    ImmutableField{"", "Service", ".spec.clusterIP"},
+    ImmutableField{"", "Service", ".spec.clusterIPs"},
+    ImmutableField{"", "Service", ".spec.ipFamilies", {}, Change::AskTheServer},
+    ImmutableField{"", "Service", ".spec.type", {}, Change::AskTheServer},
+    ImmutableField{"", "Service", ".spec.loadBalancerClass", {}, Change::AskTheServer},
+    ImmutableField{"", "Service", ".spec.healthCheckNodePort", {}, Change::AskTheServer},
+    ImmutableField{"",
+                   "PersistentVolumeClaim",
+                   ".spec",
+                   {".spec.resources.requests", ".spec.volumeAttributesClassName"}},
+    ImmutableField{"", "PersistentVolumeClaim", ".spec.resources.requests", {}, Change::AskTheServer},
+    ImmutableField{"", "PersistentVolumeClaim", ".spec.volumeAttributesClassName", {}, Change::AskTheServer},
+    ImmutableField{"", "PersistentVolume", ".spec", {}, Change::AskTheServer},
+    ImmutableField{"", "Secret", ".type"},
+    ImmutableField{"", "Secret", ".data", {}, Change::IfImmutable},
+    ImmutableField{"", "Secret", ".immutable", {}, Change::IfImmutable},
+    ImmutableField{"", "ConfigMap", ".data", {}, Change::IfImmutable},
+    ImmutableField{"", "ConfigMap", ".binaryData", {}, Change::IfImmutable},
+    ImmutableField{"", "ConfigMap", ".immutable", {}, Change::IfImmutable},
+    ImmutableField{"", "ResourceQuota", ".spec.scopes"},
+    ImmutableField{"rbac.authorization.k8s.io", "RoleBinding", ".roleRef"},
+    ImmutableField{"rbac.authorization.k8s.io", "ClusterRoleBinding", ".roleRef"},
+    ImmutableField{"storage.k8s.io", "StorageClass", ".parameters"},
+    ImmutableField{"storage.k8s.io", "StorageClass", ".provisioner"},
+    ImmutableField{"storage.k8s.io", "StorageClass", ".reclaimPolicy"},
+    ImmutableField{"storage.k8s.io", "StorageClass", ".volumeBindingMode"},
+    ImmutableField{"storage.k8s.io", "CSIDriver", ".spec", {}, Change::AskTheServer},
+    ImmutableField{"storage.k8s.io", "VolumeAttachment", ".spec"},
+    ImmutableField{"apiextensions.k8s.io", "CustomResourceDefinition", ".spec.scope"},
+    ImmutableField{"apiextensions.k8s.io", "CustomResourceDefinition", ".spec.names.plural"},
+    ImmutableField{"apiextensions.k8s.io", "CustomResourceDefinition", ".spec.names.kind"},
+    ImmutableField{"scheduling.k8s.io", "PriorityClass", ".value"},
+    ImmutableField{"scheduling.k8s.io", "PriorityClass", ".preemptionPolicy"},
+    ImmutableField{"networking.k8s.io", "IngressClass", ".spec.controller"},
+    ImmutableField{"node.k8s.io", "RuntimeClass", ".handler"},
+    ImmutableField{"discovery.k8s.io", "EndpointSlice", ".addressType"},
+    ImmutableField{"certificates.k8s.io", "CertificateSigningRequest", ".spec"},
 };
 
 // Kinds of which everything else may change.
@@ -112,7 +112,7 @@ bool within(std::string_view path, std::string_view place) {
   return path.size() == place.size() || path[place.size()] == '.' || path[place.size()] == '[';
 }
 
-bool hits(const Rule& rule, std::string_view path) {
+bool hits(const ImmutableField& rule, std::string_view path) {
   if (!within(path, rule.path) && !within(rule.path, path)) return false;
   return std::ranges::none_of(rule.except,
                               [&](std::string_view free) { return !free.empty() && within(path, free); });
@@ -122,7 +122,8 @@ bool known(const GroupKind& kind) {
   const auto is = [&](std::string_view group, std::string_view name) {
     return kind.group == group && kind.kind == name;
   };
-  return std::ranges::any_of(kRules, [&](const Rule& rule) { return is(rule.group, rule.kind); }) ||
+  return std::ranges::any_of(kImmutableFields,
+                             [&](const ImmutableField& rule) { return is(rule.group, rule.kind); }) ||
          std::ranges::any_of(kFree, [&](const auto& free) { return is(free.first, free.second); });
 }
 
@@ -137,7 +138,7 @@ Immutability immutable_fields(const ObjectKey& key, const Value& live,
   for (const FieldDifference& difference : differences) {
     if (within(difference.path, ".metadata")) continue;
     if (!known_kind) result.ask = true;
-    for (const Rule& rule : kRules) {
+    for (const ImmutableField& rule : kImmutableFields) {
       if (key.group_kind != GroupKind{std::string(rule.group), std::string(rule.kind)}) continue;
       if (!hits(rule, difference.path)) continue;
       if (rule.change == Change::AskTheServer) {

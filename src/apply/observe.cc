@@ -17,14 +17,14 @@ using release::InventoryItem;
 namespace {
 
 // One resource in one namespace, and whose presence there is asked.
-struct Place {
+struct ResourcePlace {
   ResourceInfo resource;
   std::string ns;
   std::vector<ObjectKey> keys;
   bool has_owned = false;  // we may have objects there already
 };
 
-ObjectKey key_in(const Place& place, const Value& object) {
+ObjectKey key_in(const ResourcePlace& place, const Value& object) {
   return {place.resource.gvk.group_kind(), std::string(object.string_at({"metadata", "namespace"})),
           std::string(object.string_at({"metadata", "name"}))};
 }
@@ -46,7 +46,7 @@ class Observer {
         options_(options),
         context_(context) {}
 
-  Status look_at(const Place& place) {
+  Status look_at(const ResourcePlace& place) {
     Status seen = see(place);
     const bool may_be_down = !seen.ok() && seen.error().kind == ErrorKind::Retryable &&
                              !apimachinery::is_built_in_group(place.resource.gvk.group);
@@ -60,7 +60,7 @@ class Observer {
   LiveState take() { return std::move(state_); }
 
  private:
-  Status see(const Place& place) {
+  Status see(const ResourcePlace& place) {
     // Where nothing is owned, what is in the way is all there can be: one request less, and one round trip.
     if (!place.has_owned) return look_for_the_rest(place, true);
     kube::ListOptions ours;
@@ -81,7 +81,7 @@ class Observer {
     return look_for_the_rest(place, may_list);
   }
 
-  Status look_for_the_rest(const Place& place, bool may_list) {
+  Status look_for_the_rest(const ResourcePlace& place, bool may_list) {
     std::set<ObjectKey> missing;
     {
       const std::scoped_lock lock(mutex_);
@@ -114,7 +114,7 @@ class Observer {
   }
 
   // What is ours or is to be adopted is needed whole: its fields are compared.
-  Status look_closely(const Place& place, const std::set<ObjectKey>& keys) {
+  Status look_closely(const ResourcePlace& place, const std::set<ObjectKey>& keys) {
     constexpr std::size_t kFew = 8;
     if (keys.size() <= kFew) return get(place, keys);
     kube::ListOptions all;
@@ -127,7 +127,7 @@ class Observer {
     return {};
   }
 
-  Status get(const Place& place, const std::set<ObjectKey>& keys) {
+  Status get(const ResourcePlace& place, const std::set<ObjectKey>& keys) {
     for (const ObjectKey& key : keys) {
       auto got = client_.get({place.resource, key.ns, key.name}, context_);
       if (got.ok())
@@ -193,10 +193,10 @@ bool is_late(const std::vector<DesiredObject>& desired, const ObjectKey& key) {
 Result<LiveState> observe(kube::Client& client, const release::ReleaseId& release,
                           const std::vector<DesiredObject>& desired, const std::vector<InventoryItem>& owned,
                           const Context& context, const ObserveOptions& options) {
-  std::map<std::pair<GroupKind, std::string>, Place> places;
+  std::map<std::pair<GroupKind, std::string>, ResourcePlace> places;
   for (const DesiredObject& object : desired) {
     if (object.late) continue;
-    Place& place = places[{object.key.group_kind, object.key.ns}];
+    ResourcePlace& place = places[{object.key.group_kind, object.key.ns}];
     place.resource = object.resource;
     place.ns = object.key.ns;
     place.keys.push_back(object.key);
@@ -230,7 +230,7 @@ Result<LiveState> observe(kube::Client& client, const release::ReleaseId& releas
     }
   }
 
-  std::vector<const Place*> work;
+  std::vector<const ResourcePlace*> work;
   for (const auto& [where, place] : places) work.push_back(&place);
   const std::string part_of = release::apply_set_id(release);
   std::string selector = fmt::format("{}={}", release::kPartOfLabel, part_of);

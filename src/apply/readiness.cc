@@ -218,12 +218,12 @@ Readiness disruption_budget(const Value& b, const BindsLate&) {
              : Readiness{};
 }
 
-struct Rule {
+struct ReadinessRule {
   std::string_view group, kind;
   Readiness (*judge)(const Value&, const BindsLate&);
   bool reports_generation = false;  // always: without observedGeneration its controller has seen nothing
 };
-constexpr std::array<Rule, 16> kRules{{
+constexpr std::array<ReadinessRule, 16> kReadinessRules{{
     {"", "Namespace", name_space},
     {"", "PersistentVolumeClaim", claim},
     {"", "PersistentVolume", volume},
@@ -243,8 +243,8 @@ constexpr std::array<Rule, 16> kRules{{
     {"batch", "CronJob", [](const Value&, const BindsLate&) { return Readiness{}; }},
 }};
 
-const Rule* rule_for(std::string_view group, std::string_view kind) {
-  for (const Rule& rule : kRules) {
+const ReadinessRule* rule_for(std::string_view group, std::string_view kind) {
+  for (const ReadinessRule& rule : kReadinessRules) {
     if (rule.group == group && rule.kind == kind) return &rule;
   }
   return nullptr;
@@ -302,7 +302,7 @@ Readiness readiness(const Value& live, const BindsLate& binds_late) {
   const Value* stamp = live.at_path({"metadata", "deletionTimestamp"});
   if (stamp != nullptr && !stamp->is_null()) return progress("it is being deleted");
   const auto gvk = GroupVersionKind::parse(live.string_at("apiVersion"), live.string_at("kind"));
-  const Rule* rule = gvk.ok() ? rule_for(gvk->group, gvk->kind) : nullptr;
+  const ReadinessRule* rule = gvk.ok() ? rule_for(gvk->group, gvk->kind) : nullptr;
   // What the controller has not looked at says nothing about what we wrote.
   const std::int64_t generation = number(live, {"metadata", "generation"}, 0);
   if (auto generic = by_generic_rules(live, generation, rule != nullptr && rule->reports_generation))

@@ -10,13 +10,13 @@
 namespace mist::apply {
 namespace {
 
-struct Case {
+struct HealthCase {
   const char* yaml;
   Health health;
   const char* detail;
 };
 
-class ReadinessTest : public ::testing::TestWithParam<Case> {};
+class ReadinessTest : public ::testing::TestWithParam<HealthCase> {};
 
 TEST_P(ReadinessTest, FollowsTheRule) {
   const auto live = encoding::parse_yaml(GetParam().yaml);
@@ -29,102 +29,119 @@ TEST_P(ReadinessTest, FollowsTheRule) {
 INSTANTIATE_TEST_SUITE_P(
     Kinds, ReadinessTest,
     ::testing::Values(
-        Case{"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}", Health::Ready, ""},
-        Case{"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, deletionTimestamp: x}}",
-             Health::InProgress, "it is being deleted"},
-        Case{"{apiVersion: v1, kind: Namespace, metadata: {name: a}, status: {phase: Active}}", Health::Ready,
-             ""},
-        Case{"{apiVersion: v1, kind: Namespace, metadata: {name: a}}", Health::InProgress,
-             "it has no phase yet"},
-        Case{"{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 2}, spec: {replicas: 1}, "
-             "status: {observedGeneration: 1}}",
-             Health::InProgress, "its controller has not seen the change yet"},
-        Case{"{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 1}, spec: {replicas: 2}, "
-             "status: {observedGeneration: 1, replicas: 2, updatedReplicas: 2, "
-             "availableReplicas: 1, readyReplicas: 1}}",
-             Health::InProgress, "1 of 2 replicas are available"},
-        Case{"{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 1}, spec: {replicas: 2}, "
-             "status: {observedGeneration: 1, replicas: 3, updatedReplicas: 2}}",
-             Health::InProgress, "1 old replica is still there"},
-        Case{"{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 1}, spec: {replicas: 0}, "
-             "status: {observedGeneration: 1}}",
-             Health::Ready, ""},
-        Case{"{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 1}, spec: {}, status: "
-             "{observedGeneration: 1, conditions: [{type: Progressing, status: 'False', "
-             "reason: ProgressDeadlineExceeded, message: too slow}]}}",
-             Health::Failed, "ProgressDeadlineExceeded: too slow"},
-        Case{"{apiVersion: apps/v1, kind: StatefulSet, metadata: {generation: 1}, spec: {replicas: 1}, "
-             "status: {observedGeneration: 1, replicas: 1, readyReplicas: 1, updatedReplicas: 0, "
-             "currentRevision: a, updateRevision: b}}",
-             Health::InProgress, "0 of 1 replicas are updated"},
-        Case{"{apiVersion: apps/v1, kind: DaemonSet, metadata: {generation: 1}, status: {observedGeneration: "
-             "1, desiredNumberScheduled: 3, currentNumberScheduled: 3, updatedNumberScheduled: 3, "
-             "numberReady: 1, numberAvailable: 1}}",
-             Health::InProgress, "1 of 3 pods are ready"},
-        Case{"{apiVersion: batch/v1, kind: Job, metadata: {}, status: {conditions: [{type: Complete, status: "
-             "'True'}]}}",
-             Health::Ready, ""},
-        Case{"{apiVersion: batch/v1, kind: Job, metadata: {}, status: {conditions: [{type: Failed, status: "
-             "'True', reason: BackoffLimitExceeded}]}}",
-             Health::Failed, "BackoffLimitExceeded"},
-        Case{"{apiVersion: batch/v1, kind: Job, metadata: {}, status: {failed: 2}}", Health::InProgress,
-             "0 of 1 completions, 2 pods failed so far"},
-        Case{"{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {}, status: {phase: Lost}}",
-             Health::Failed, "its volume was lost"},
-        Case{"{apiVersion: v1, kind: Service, metadata: {}, spec: {type: LoadBalancer, clusterIP: 10.0.0.1}}",
-             Health::InProgress, "its load balancer has no address yet"},
-        Case{"{apiVersion: v1, kind: Pod, metadata: {}, status: {phase: Failed, reason: Evicted, message: "
-             "'The node "
-             "was low on memory'}}",
-             Health::Failed, "the pod failed: Evicted: The node was low on memory"},
-        Case{"{apiVersion: apps/v1, kind: StatefulSet, metadata: {generation: 1}, spec: {replicas: 3, "
-             "updateStrategy: "
-             "{rollingUpdate: {partition: 2}}}, status: {observedGeneration: 1, replicas: 3, readyReplicas: "
-             "3, "
-             "updatedReplicas: 1, currentRevision: a, updateRevision: b}}",
-             Health::Ready, ""},
-        Case{"{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 1}, spec: {replicas: 1, paused: "
-             "true}, "
-             "status: {observedGeneration: 1, replicas: 1}}",
-             Health::InProgress, "0 of 1 replicas are updated: its rollout is paused"},
-        Case{"{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {}, status: {conditions: "
-             "[{type: "
-             "Available, status: 'False', reason: MissingEndpoints, message: no endpoints}]}}",
-             Health::InProgress, "MissingEndpoints: no endpoints"},
-        Case{"{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {}, status: {conditions: "
-             "[{type: "
-             "ScalingActive, status: 'False', reason: FailedGetResourceMetric}]}}",
-             Health::Ready, "FailedGetResourceMetric"},
-        Case{"{apiVersion: example.com/v1, kind: Widget, metadata: {}, status: {conditions: [{type: Ready, "
-             "status: "
-             "'False', reason: Starting, message: be patient}]}}",
-             Health::InProgress, "it is not Ready: Starting: be patient"},
-        Case{"{apiVersion: example.com/v1, kind: Widget, metadata: {generation: 3}, status: {conditions: "
-             "[{type: "
-             "Ready, status: 'True', observedGeneration: 2}]}}",
-             Health::InProgress, "its condition Ready is about an older generation"},
-        Case{"{apiVersion: example.com/v1, kind: Widget, metadata: {annotations: {mistletoe.dev/ready-when: "
-             "'{.status.phase}=Running'}}, status: {phase: Pending}}",
-             Health::InProgress, "{.status.phase} is Pending, not Running"},
-        Case{"{apiVersion: example.com/v1, kind: Widget, metadata: {annotations: {mistletoe.dev/ready-when: "
-             "'{.status.phase}=Running'}}, status: {phase: Running, conditions: [{type: Ready, status: "
-             "'False'}]}}",
-             Health::Ready, ""},
-        Case{"{apiVersion: example.com/v1, kind: Widget, metadata: {annotations: {mistletoe.dev/ready-when: "
-             "'{.status.phase}=Running'}}, status: {phase: Running, conditions: [{type: Stalled, status: "
-             "'True', "
-             "reason: Stuck}]}}",
-             Health::Failed, "Stuck"},
-        Case{"{apiVersion: example.com/v1, kind: Widget, metadata: {annotations: {mistletoe.dev/ready-when: "
-             "'{'}}}",
-             Health::InProgress, "the annotation mistletoe.dev/ready-when can't be read"},
-        Case{"{apiVersion: batch/v1, kind: Job, metadata: {annotations: {mistletoe.dev/ready-when: "
-             "'{.status.active}=1'}}, status: {conditions: [{type: Failed, status: 'True', reason: Late}]}}",
-             Health::Failed, "Late"},
-        Case{"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {}, status: "
-             "{conditions: [{type: NamesAccepted, status: 'False', reason: "
-             "Conflict}]}}",
-             Health::Failed, "Conflict"}));
+        HealthCase{"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}", Health::Ready, ""},
+        HealthCase{"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, deletionTimestamp: x}}",
+                   Health::InProgress, "it is being deleted"},
+        HealthCase{"{apiVersion: v1, kind: Namespace, metadata: {name: a}, status: {phase: Active}}",
+                   Health::Ready, ""},
+        HealthCase{"{apiVersion: v1, kind: Namespace, metadata: {name: a}}", Health::InProgress,
+                   "it has no phase yet"},
+        HealthCase{"{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 2}, spec: {replicas: 1}, "
+                   "status: {observedGeneration: 1}}",
+                   Health::InProgress, "its controller has not seen the change yet"},
+        HealthCase{"{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 1}, spec: {replicas: 2}, "
+                   "status: {observedGeneration: 1, replicas: 2, updatedReplicas: 2, "
+                   "availableReplicas: 1, readyReplicas: 1}}",
+                   Health::InProgress, "1 of 2 replicas are available"},
+        HealthCase{"{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 1}, spec: {replicas: 2}, "
+                   "status: {observedGeneration: 1, replicas: 3, updatedReplicas: 2}}",
+                   Health::InProgress, "1 old replica is still there"},
+        HealthCase{"{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 1}, spec: {replicas: 0}, "
+                   "status: {observedGeneration: 1}}",
+                   Health::Ready, ""},
+        HealthCase{"{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 1}, spec: {}, status: "
+                   "{observedGeneration: 1, conditions: [{type: Progressing, status: 'False', "
+                   "reason: ProgressDeadlineExceeded, message: too slow}]}}",
+                   Health::Failed, "ProgressDeadlineExceeded: too slow"},
+        HealthCase{"{apiVersion: apps/v1, kind: StatefulSet, metadata: {generation: 1}, spec: {replicas: 1}, "
+                   "status: {observedGeneration: 1, replicas: 1, readyReplicas: 1, updatedReplicas: 0, "
+                   "currentRevision: a, updateRevision: b}}",
+                   Health::InProgress, "0 of 1 replicas are updated"},
+        HealthCase{
+            "{apiVersion: apps/v1, kind: DaemonSet, metadata: {generation: 1}, status: {observedGeneration: "
+            "1, desiredNumberScheduled: 3, currentNumberScheduled: 3, updatedNumberScheduled: 3, "
+            "numberReady: 1, numberAvailable: 1}}",
+            Health::InProgress, "1 of 3 pods are ready"},
+        HealthCase{
+            "{apiVersion: batch/v1, kind: Job, metadata: {}, status: {conditions: [{type: Complete, status: "
+            "'True'}]}}",
+            Health::Ready, ""},
+        HealthCase{
+            "{apiVersion: batch/v1, kind: Job, metadata: {}, status: {conditions: [{type: Failed, status: "
+            "'True', reason: BackoffLimitExceeded}]}}",
+            Health::Failed, "BackoffLimitExceeded"},
+        HealthCase{"{apiVersion: batch/v1, kind: Job, metadata: {}, status: {failed: 2}}", Health::InProgress,
+                   "0 of 1 completions, 2 pods failed so far"},
+        HealthCase{"{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {}, status: {phase: Lost}}",
+                   Health::Failed, "its volume was lost"},
+        HealthCase{
+            "{apiVersion: v1, kind: Service, metadata: {}, spec: {type: LoadBalancer, clusterIP: 10.0.0.1}}",
+            Health::InProgress, "its load balancer has no address yet"},
+        HealthCase{
+            "{apiVersion: v1, kind: Pod, metadata: {}, status: {phase: Failed, reason: Evicted, message: "
+            "'The node "
+            "was low on memory'}}",
+            Health::Failed, "the pod failed: Evicted: The node was low on memory"},
+        HealthCase{
+            "{apiVersion: apps/v1, kind: StatefulSet, metadata: {generation: 1}, spec: {replicas: 3, "
+            "updateStrategy: "
+            "{rollingUpdate: {partition: 2}}}, status: {observedGeneration: 1, replicas: 3, readyReplicas: "
+            "3, "
+            "updatedReplicas: 1, currentRevision: a, updateRevision: b}}",
+            Health::Ready, ""},
+        HealthCase{
+            "{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 1}, spec: {replicas: 1, paused: "
+            "true}, "
+            "status: {observedGeneration: 1, replicas: 1}}",
+            Health::InProgress, "0 of 1 replicas are updated: its rollout is paused"},
+        HealthCase{
+            "{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {}, status: {conditions: "
+            "[{type: "
+            "Available, status: 'False', reason: MissingEndpoints, message: no endpoints}]}}",
+            Health::InProgress, "MissingEndpoints: no endpoints"},
+        HealthCase{
+            "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {}, status: {conditions: "
+            "[{type: "
+            "ScalingActive, status: 'False', reason: FailedGetResourceMetric}]}}",
+            Health::Ready, "FailedGetResourceMetric"},
+        HealthCase{
+            "{apiVersion: example.com/v1, kind: Widget, metadata: {}, status: {conditions: [{type: Ready, "
+            "status: "
+            "'False', reason: Starting, message: be patient}]}}",
+            Health::InProgress, "it is not Ready: Starting: be patient"},
+        HealthCase{
+            "{apiVersion: example.com/v1, kind: Widget, metadata: {generation: 3}, status: {conditions: "
+            "[{type: "
+            "Ready, status: 'True', observedGeneration: 2}]}}",
+            Health::InProgress, "its condition Ready is about an older generation"},
+        HealthCase{
+            "{apiVersion: example.com/v1, kind: Widget, metadata: {annotations: {mistletoe.dev/ready-when: "
+            "'{.status.phase}=Running'}}, status: {phase: Pending}}",
+            Health::InProgress, "{.status.phase} is Pending, not Running"},
+        HealthCase{
+            "{apiVersion: example.com/v1, kind: Widget, metadata: {annotations: {mistletoe.dev/ready-when: "
+            "'{.status.phase}=Running'}}, status: {phase: Running, conditions: [{type: Ready, status: "
+            "'False'}]}}",
+            Health::Ready, ""},
+        HealthCase{
+            "{apiVersion: example.com/v1, kind: Widget, metadata: {annotations: {mistletoe.dev/ready-when: "
+            "'{.status.phase}=Running'}}, status: {phase: Running, conditions: [{type: Stalled, status: "
+            "'True', "
+            "reason: Stuck}]}}",
+            Health::Failed, "Stuck"},
+        HealthCase{
+            "{apiVersion: example.com/v1, kind: Widget, metadata: {annotations: {mistletoe.dev/ready-when: "
+            "'{'}}}",
+            Health::InProgress, "the annotation mistletoe.dev/ready-when can't be read"},
+        HealthCase{
+            "{apiVersion: batch/v1, kind: Job, metadata: {annotations: {mistletoe.dev/ready-when: "
+            "'{.status.active}=1'}}, status: {conditions: [{type: Failed, status: 'True', reason: Late}]}}",
+            Health::Failed, "Late"},
+        HealthCase{
+            "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {}, status: "
+            "{conditions: [{type: NamesAccepted, status: 'False', reason: "
+            "Conflict}]}}",
+            Health::Failed, "Conflict"}));
 
 TEST(Readiness, OfAClaimThatBindsLateIsNoMatterOfBinding) {
   const auto claim = [](std::string_view annotations) {

@@ -20,9 +20,9 @@ struct Target {
 };
 constexpr Target kConfigMap{"", "ConfigMap"};
 constexpr Target kSecret{"", "Secret"};
-constexpr Target kService{"", "Service"};
+constexpr Target kServiceTarget{"", "Service"};
 constexpr Target kServiceAccount{"", "ServiceAccount"};
-constexpr Target kClaim{"", "PersistentVolumeClaim"};
+constexpr Target kClaimTarget{"", "PersistentVolumeClaim"};
 constexpr Target kPriorityClass{"scheduling.k8s.io", "PriorityClass", Scope::Cluster};
 constexpr Target kRuntimeClass{"node.k8s.io", "RuntimeClass", Scope::Cluster};
 constexpr Target kStorageClass{"storage.k8s.io", "StorageClass", Scope::Cluster};
@@ -51,7 +51,7 @@ constexpr PodField kPodFields[] = {
     {"volumes[].projected.sources[].clusterTrustBundle.name",
      {"certificates.k8s.io", "ClusterTrustBundle", Scope::Cluster},
      "a volume of its pods"},
-    {"volumes[].persistentVolumeClaim.claimName", kClaim, "a volume of its pods"},
+    {"volumes[].persistentVolumeClaim.claimName", kClaimTarget, "a volume of its pods"},
     {"volumes[].ephemeral.volumeClaimTemplate.spec.storageClassName", kStorageClass,
      "the class of a volume of its pods"},
     {"volumes[].csi.nodePublishSecretRef.name", kSecret, "the key to a volume of its pods"},
@@ -82,7 +82,7 @@ struct Field {
   Strength strength = Strength::Soft;
 };
 constexpr Field kFields[] = {
-    {"apps", "StatefulSet", "spec.serviceName", kService, "its governing service"},
+    {"apps", "StatefulSet", "spec.serviceName", kServiceTarget, "its governing service"},
     {"apps", "StatefulSet", "spec.volumeClaimTemplates[].spec.storageClassName", kStorageClass,
      "the class of its volumes"},
     {"", "PersistentVolumeClaim", "spec.storageClassName", kStorageClass, "its storage class"},
@@ -95,8 +95,8 @@ constexpr Field kFields[] = {
      "spec.ingressClassName",
      {"networking.k8s.io", "IngressClass", Scope::Cluster},
      "its class"},
-    {"networking.k8s.io", "Ingress", "spec.defaultBackend.service.name", kService, "a backend of it"},
-    {"networking.k8s.io", "Ingress", "spec.rules[].http.paths[].backend.service.name", kService,
+    {"networking.k8s.io", "Ingress", "spec.defaultBackend.service.name", kServiceTarget, "a backend of it"},
+    {"networking.k8s.io", "Ingress", "spec.rules[].http.paths[].backend.service.name", kServiceTarget,
      "a backend of it"},
     {"networking.k8s.io", "Ingress", "spec.tls[].secretName", kSecret, "its certificate"},
     {kGateway, "Gateway", "spec.gatewayClassName", {kGateway, "GatewayClass", Scope::Cluster}, "its class"},
@@ -239,7 +239,7 @@ std::pair<std::string, std::string_view> first_step(std::string_view path) {
     if (path[i] == '\\' && i + 1 < path.size()) ++i;
     step += path[i];
   }
-  return {std::move(step), {}};
+  return {std::move(step), std::string_view()};
 }
 
 }  // namespace

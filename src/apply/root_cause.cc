@@ -193,18 +193,18 @@ std::vector<ContainerState> containers_of(const Value& pod) {
 
 // ---- Pods
 
-const Value* condition(const Value& object, std::string_view type) {
+const Value* condition_of(const Value& object, std::string_view type) {
   return named(list_at(object, {"status", "conditions"}), type, "type");
 }
 
 bool pod_is_fine(const Value& pod) {
   if (pod.string_at({"status", "phase"}) == "Succeeded") return true;
-  const Value* ready = condition(pod, "Ready");
+  const Value* ready = condition_of(pod, "Ready");
   return ready != nullptr && ready->string_at("status") == "True";
 }
 
 bool unschedulable(const Value& pod) {
-  const Value* scheduled = condition(pod, "PodScheduled");
+  const Value* scheduled = condition_of(pod, "PodScheduled");
   return scheduled != nullptr && scheduled->string_at("status") == "False";
 }
 
@@ -215,7 +215,7 @@ Diagnosis pod_head(const Value& pod) {
       stamp != nullptr && !stamp->is_null()) {
     node.state = "it is being deleted";
   } else if (unschedulable(pod)) {
-    const Value& scheduled = *condition(pod, "PodScheduled");
+    const Value& scheduled = *condition_of(pod, "PodScheduled");
     node.reason = scheduled.string_at("reason");
     node.state = with_message("no node takes it", scheduled.string_at("message"));
   } else if (phase == "Failed") {
@@ -225,7 +225,7 @@ Diagnosis pod_head(const Value& pod) {
   } else {
     node.state = phase.empty() ? "no node has taken it up" : phase;
     if (phase == "Running" && !pod_is_fine(pod)) node.state = "Running, not ready";
-    if (const Value* ready = condition(pod, "Ready");
+    if (const Value* ready = condition_of(pod, "Ready");
         ready != nullptr && ready->string_at("reason") == "ReadinessGatesNotReady")
       node.state = with_message("its readiness gates are not fulfilled", ready->string_at("message"));
     const std::string node_name = text_at(pod, {"spec", "nodeName"});
@@ -432,7 +432,7 @@ class Examiner {
       auto claim = client_.get({kClaims, ns, name}, context_);
       if (!claim.ok() && claim.error().kind == ErrorKind::NotFound) {
         node.children.push_back({.kind = "PersistentVolumeClaim",
-                                 .name = ns + "/" + name,
+                                 .name = fmt::format("{}/{}", ns, name),
                                  .state = "it does not exist",
                                  .reason = "NotFound"});
         ++shown;
@@ -440,8 +440,9 @@ class Examiner {
       }
       if (!usable(claim, fmt::format("its claim {}", name), node)) continue;
       if (claim->string_at({"status", "phase"}) == "Bound") continue;
-      Diagnosis child{
-          .kind = "PersistentVolumeClaim", .name = ns + "/" + name, .state = readiness(*claim).detail};
+      Diagnosis child{.kind = "PersistentVolumeClaim",
+                      .name = fmt::format("{}/{}", ns, name),
+                      .state = readiness(*claim).detail};
       events(ns, text_at(*claim, {"metadata", "uid"}), true, child);
       node.children.push_back(std::move(child));
       ++shown;

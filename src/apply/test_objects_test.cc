@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::vector<release::RenderedObject> parsed(const std::string& text) {
+std::vector<release::RenderedObject> parsed_objects(const std::string& text) {
   std::vector<release::RenderedObject> objects;
   const auto documents = encoding::parse_yaml_documents(text);
   EXPECT_TRUE(documents.ok()) << documents.error().to_line();
@@ -20,7 +20,7 @@ std::vector<release::RenderedObject> parsed(const std::string& text) {
 }
 
 TEST(TestObjects, AreTakenOutInTheirOrder) {
-  auto objects = parsed(
+  auto objects = parsed_objects(
       "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n---\n"
       "{apiVersion: v1, kind: Pod, metadata: {name: b, annotations: {mistletoe.dev/test: \"true\"}}}\n---\n"
       "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, annotations: {mistletoe.dev/test: "
@@ -42,8 +42,8 @@ TEST(TestObjects, OtherValuesAndOurMarksAreRefusedAtTheirLine) {
            {"mistletoe.dev/test: \"\"", "in quotes"},
            {"mistletoe.dev/test: \"true\"\n    mistletoe.dev/release: a/b", "belongs to Mistletoe"},
            {"mistletoe.dev/test: \"true\"\n    mistletoe.dev/timeout: soon", "can't be read"}}) {
-    auto objects =
-        parsed("apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  annotations:\n    " + annotations + "\n");
+    auto objects = parsed_objects("apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  annotations:\n    " +
+                                  annotations + "\n");
     const auto tests = take_tests(objects);
     ASSERT_FALSE(tests.ok()) << annotations;
     EXPECT_EQ(tests.error().kind, ErrorKind::Invalid);

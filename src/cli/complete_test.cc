@@ -7,22 +7,22 @@
 namespace mist::cli {
 namespace {
 
-Result<ExitCode> nothing(const Invocation&, World&) { return ExitCode::Ok; }
+Result<ExitCode> run_nothing(const Invocation&, World&) { return ExitCode::Ok; }
 
-constexpr std::string_view kOutputs[] = {"json", "dir=", "yaml"};
-constexpr Flag kInstallFlags[] = {
+constexpr std::string_view kCompleteOutputs[] = {"json", "dir=", "yaml"};
+constexpr Flag kCompleteInstallFlags[] = {
     {.name = "package", .letter = 'p', .type = FlagType::Text, .completion = Completion::Package},
     {.name = "values", .letter = 'f', .type = FlagType::Texts, .completion = Completion::File},
-    {.name = "output", .letter = 'o', .type = FlagType::Choice, .choices = kOutputs},
+    {.name = "output", .letter = 'o', .type = FlagType::Choice, .choices = kCompleteOutputs},
     {.name = "wait"},
 };
-constexpr FlagGroup kGroups[] = {{"Flags", kInstallFlags}};
+constexpr FlagGroup kCompleteGroups[] = {{"Flags", kCompleteInstallFlags}};
 constexpr std::string_view kListOutputs[] = {"table"};
 constexpr Flag kListFlags[] = {
     {.name = "output", .letter = 'o', .type = FlagType::Choice, .choices = kListOutputs},
 };
 constexpr FlagGroup kListGroups[] = {{"Flags", kListFlags}};
-constexpr Command kList{.path = "list", .run = nothing, .flags = kListGroups};
+constexpr Command kList{.path = "list", .run = run_nothing, .flags = kListGroups};
 constexpr Argument kArguments[] = {{.name = "NAME", .completion = Completion::Release}};
 constexpr Argument kRegistry[] = {{.name = "NAME", .arity = Arity::Any, .completion = Completion::Registry}};
 constexpr Argument kWords[] = {{.name = "COMMAND", .arity = Arity::Any, .completion = Completion::Command}};
@@ -30,14 +30,15 @@ constexpr Argument kBackArguments[] = {
     {.name = "NAME", .completion = Completion::Release},
     {.name = "REVISION", .arity = Arity::Optional},
 };
-constexpr Command kBack{.path = "back", .run = nothing, .arguments = kBackArguments};
-constexpr Command kUpgrade{.path = "upgrade", .run = nothing, .arguments = kArguments, .flags = kGroups};
-constexpr Command kAdd{.path = "registry add", .run = nothing};
-constexpr Command kUpdate{.path = "registry update", .run = nothing, .arguments = kRegistry};
-constexpr Command kHelp{.path = "help", .run = nothing, .arguments = kWords};
-constexpr Command kHidden{.path = "__hidden", .run = nothing, .hidden = true};
-constexpr const Command* kCommands[] = {&kUpgrade, &kAdd, &kUpdate, &kHelp, &kHidden, &kList, &kBack};
-constexpr CommandTable kTable{kCommands, {}};
+constexpr Command kBack{.path = "back", .run = run_nothing, .arguments = kBackArguments};
+constexpr Command kUpgrade{
+    .path = "upgrade", .run = run_nothing, .arguments = kArguments, .flags = kCompleteGroups};
+constexpr Command kAdd{.path = "registry add", .run = run_nothing};
+constexpr Command kUpdate{.path = "registry update", .run = run_nothing, .arguments = kRegistry};
+constexpr Command kHelp{.path = "help", .run = run_nothing, .arguments = kWords};
+constexpr Command kHidden{.path = "__hidden", .run = run_nothing, .hidden = true};
+constexpr const Command* kCompleteCommands[] = {&kUpgrade, &kAdd, &kUpdate, &kHelp, &kHidden, &kList, &kBack};
+constexpr CommandTable kCompleteTable{kCompleteCommands, {}};
 
 std::vector<std::string> names(const NameQuery& query) {
   const Completion kind = query.kind;
@@ -55,7 +56,7 @@ std::vector<std::string> names(const NameQuery& query) {
 }
 
 using Words = std::vector<std::string>;
-CompletionReply at(std::string_view line) { return complete(line, kTable, names); }
+CompletionReply at(std::string_view line) { return complete(line, kCompleteTable, names); }
 
 TEST(Complete, Commands) {
   EXPECT_EQ(at("mistctl ").words, (Words{"back", "help", "list", "registry", "upgrade"}));

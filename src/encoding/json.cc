@@ -118,12 +118,12 @@ class Handler {
   bool strict_ = false;
 };
 
-struct Explanation {
+struct SyntaxHint {
   std::string message;
   std::string hint;
 };
 
-Explanation surrogate() {
+SyntaxHint surrogate() {
   return {"half of a surrogate pair is no character", "write both halves: \\ud83d\\ude00"};
 }
 
@@ -133,7 +133,7 @@ bool is_surrogate(std::string_view escape) {
          std::string_view("89abcdefABCDEF").find(escape[3]) != std::string_view::npos;
 }
 
-Explanation explain_syntax(std::string_view text, std::size_t offset) {
+SyntaxHint explain_syntax(std::string_view text, std::size_t offset) {
   if (offset >= text.size()) return {"the JSON text ends too early", "is the file cut off?"};
   const std::string_view rest = text.substr(offset);
   const auto c = static_cast<unsigned char>(rest[0]);
@@ -156,7 +156,7 @@ Explanation explain_syntax(std::string_view text, std::size_t offset) {
           "keys and texts stand in double quotes; true, false and null are lower case"};
 }
 
-Explanation explain(json::error code, std::string_view text, std::size_t offset) {
+SyntaxHint explain(json::error code, std::string_view text, std::size_t offset) {
   if (code == json::error::incomplete) return {"the JSON text ends too early", "is the file cut off?"};
   if (code == json::error::extra_data)
     return {"text after the end of the JSON value", "remove it; one text holds one value"};
@@ -206,7 +206,7 @@ Result<Value> parse_json(std::string_view text, const JsonOptions& options) {
     } else if (ec == json::error::too_deep) {
       result.message = fmt::format("the document nests more than {} levels deep", options.max_depth);
     } else {
-      Explanation explanation = explain(static_cast<json::error>(ec.value()), text, offset);
+      SyntaxHint explanation = explain(static_cast<json::error>(ec.value()), text, offset);
       result.message = std::move(explanation.message);
       result.hint = std::move(explanation.hint);
     }

@@ -79,9 +79,9 @@ void append_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
-class Printer {
+class JsonPrinter {
  public:
-  Printer(std::string& out, JsonStyle style)
+  JsonPrinter(std::string& out, JsonStyle style)
       : out_(out), pretty_(style == JsonStyle::Pretty), exact_(style == JsonStyle::Exact) {}
 
   void print(const Value& value) {
@@ -167,7 +167,7 @@ class Printer {
 
 std::string to_json(const Value& value, JsonStyle style) {
   std::string out;
-  Printer(out, style).print(value);
+  JsonPrinter(out, style).print(value);
   return out;
 }
 

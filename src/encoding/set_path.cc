@@ -20,17 +20,18 @@ Value typed(std::string text) {
   if (text.empty() || text[0] == '0') return Value(std::move(text));
   const std::string_view digits = std::string_view(text).substr(text[0] == '+' ? 1 : 0);
   std::int64_t number = 0;
-  const char* end = digits.data() + digits.size();
-  const auto read = std::from_chars(digits.data(), end, number);
+  const char* const begin = text.data() + (text.size() - digits.size());
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(begin, end, number);
   if (!digits.starts_with("+") && !digits.empty() && read.ec == std::errc() && read.ptr == end &&
       !(text[0] == '+' && digits[0] == '-'))
     return number;
   return Value(std::move(text));
 }
 
-class Parser {
+class PathParser {
  public:
-  Parser(std::string_view text, SetValues values) : text_(text), values_(values) {}
+  PathParser(std::string_view text, SetValues values) : text_(text), values_(values) {}
 
   Result<std::vector<SetAssignment>> assignments() {
     std::vector<SetAssignment> out;
@@ -148,11 +149,11 @@ class Parser {
 }  // namespace
 
 Result<std::vector<SetAssignment>> parse_set(std::string_view text, SetValues values) {
-  return Parser(text, values).assignments();
+  return PathParser(text, values).assignments();
 }
 
 Result<std::vector<PathStep>> parse_set_path(std::string_view text) {
-  return Parser(text, SetValues::Strings).whole_path();
+  return PathParser(text, SetValues::Strings).whole_path();
 }
 
 std::string to_string(std::span<const PathStep> path) {

@@ -13,7 +13,7 @@
 namespace mist::encoding {
 namespace {
 
-class Parser {
+class EventParser {
  public:
   Status open(std::string_view text) {
     if (yaml_parser_initialize(&parser_) == 0)
@@ -25,10 +25,10 @@ class Parser {
     return {};
   }
 
-  Parser() = default;
-  Parser(const Parser&) = delete;
-  Parser& operator=(const Parser&) = delete;
-  ~Parser() {
+  EventParser() = default;
+  EventParser(const EventParser&) = delete;
+  EventParser& operator=(const EventParser&) = delete;
+  ~EventParser() {
     next_.reset();
     if (ready_) yaml_parser_delete(&parser_);
   }
@@ -95,7 +95,7 @@ struct Outcome {
 };
 
 Outcome read_stream(const SourceText& source, const YamlOptions& options, Want want) {
-  Parser parser;
+  EventParser parser;
   if (Status made = parser.open(source.text()); !made.ok()) return {std::move(made).error(), std::nullopt};
   YamlReader reader(source, options);
   std::vector<Value> documents;

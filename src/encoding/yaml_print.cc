@@ -136,9 +136,9 @@ bool means_itself(std::string_view text) {
 }
 
 /// Writes block style. `indent` is that of the collection around a node, -1 for none.
-class Printer {
+class YamlPrinter {
  public:
-  explicit Printer(std::string& out) : out_(out), line_(out.size()) {}
+  explicit YamlPrinter(std::string& out) : out_(out), line_(out.size()) {}
 
   void document(const Value& value) {
     node(value, Place::Root, -1);
@@ -196,12 +196,12 @@ class Printer {
   std::size_t line_ = 0;  // the offset of the last line's first character
 };
 
-void Printer::word(std::string_view text, Place place) {
+void YamlPrinter::word(std::string_view text, Place place) {
   space(place);
   out_ += text;
 }
 
-void Printer::number(double value) {
+void YamlPrinter::number(double value) {
   if (std::isnan(value)) {
     out_ += ".nan";
   } else if (std::isinf(value)) {
@@ -217,7 +217,7 @@ void Printer::number(double value) {
   }
 }
 
-void Printer::node(const Value& value, Place place, int indent) {
+void YamlPrinter::node(const Value& value, Place place, int indent) {
   switch (value.kind()) {
     case Value::Kind::Null:
       return word("null", place);
@@ -241,7 +241,7 @@ void Printer::node(const Value& value, Place place, int indent) {
   }
 }
 
-void Printer::mapping(const Value::Object& members, Place place, int indent) {
+void YamlPrinter::mapping(const Value::Object& members, Place place, int indent) {
   if (members.empty()) return word("{}", place);
   const int own = indent < 0 ? 0 : indent + kIndent;
   bool first = true;
@@ -264,7 +264,7 @@ void Printer::mapping(const Value::Object& members, Place place, int indent) {
   }
 }
 
-void Printer::sequence(const Value::Array& items, Place place, int indent) {
+void YamlPrinter::sequence(const Value::Array& items, Place place, int indent) {
   if (items.empty()) return word("[]", place);
   // Lists stand in the column of their key, as everywhere in Kubernetes.
   const int own = indent < 0 ? 0 : place == Place::MemberValue ? indent : indent + kIndent;
@@ -279,7 +279,7 @@ void Printer::sequence(const Value::Array& items, Place place, int indent) {
   }
 }
 
-void Printer::text(std::string_view text, Place place, int indent) {
+void YamlPrinter::text(std::string_view text, Place place, int indent) {
   if (!is_valid_utf8(text)) {
     const std::string valid = to_valid_utf8(text);
     return this->text(valid, place, indent);
@@ -298,7 +298,7 @@ void Printer::text(std::string_view text, Place place, int indent) {
   double_quoted(text, below, !is_key);
 }
 
-void Printer::plain(std::string_view text, int indent, bool fold) {
+void YamlPrinter::plain(std::string_view text, int indent, bool fold) {
   if (!fold || out_.size() - line_ + text.size() <= kWidth) {
     out_ += text;
     return;
@@ -319,7 +319,7 @@ void Printer::plain(std::string_view text, int indent, bool fold) {
   }
 }
 
-void Printer::single_quoted(std::string_view text, int indent, bool fold) {
+void YamlPrinter::single_quoted(std::string_view text, int indent, bool fold) {
   out_ += '\'';
   std::size_t at = column();
   bool spaces = false, breaks = false;
@@ -359,7 +359,7 @@ void Printer::single_quoted(std::string_view text, int indent, bool fold) {
   out_ += '\'';
 }
 
-void Printer::escape(std::string_view character) {
+void YamlPrinter::escape(std::string_view character) {
   struct Named {
     std::string_view character;
     char name;
@@ -386,7 +386,7 @@ void Printer::escape(std::string_view character) {
     out_ += fmt::format("U{:08X}", number);
 }
 
-void Printer::double_quoted(std::string_view text, int indent, bool fold) {
+void YamlPrinter::double_quoted(std::string_view text, int indent, bool fold) {
   out_ += '"';
   std::size_t at = column();
   bool spaces = false;
@@ -416,7 +416,7 @@ void Printer::double_quoted(std::string_view text, int indent, bool fold) {
   out_ += '"';
 }
 
-void Printer::literal(std::string_view text, int indent) {
+void YamlPrinter::literal(std::string_view text, int indent) {
   out_ += '|';
   if (text[0] == ' ' || break_at(text, 0) != 0) out_ += static_cast<char>('0' + kIndent);
   // "-": the text doesn't end in a line break; "+": it ends in more than one.
@@ -450,7 +450,7 @@ std::string to_yaml_documents(std::span<const Value> documents) {
   std::string out;
   for (const Value& document : documents) {
     if (&document != documents.data()) out += "---\n";
-    Printer(out).document(document);
+    YamlPrinter(out).document(document);
   }
   return out;
 }

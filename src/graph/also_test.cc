@@ -11,9 +11,8 @@ namespace {
 
 using testing::draw;
 using testing::kCasesAreSet;
+using testing::letter;
 using testing::random_node;
-
-std::string letter(Node node) { return std::string(1, static_cast<char>('a' + node)); }
 
 TEST(AlsoGraph, UnknownGuardsNeitherAddNorRemove) {
   // a → b → c, b → d if 7 (unknown), d → e, a → f if 8 (false)

@@ -13,14 +13,13 @@ namespace {
 using testing::draw;
 using testing::graph_of;
 using testing::kCasesAreSet;
+using testing::letter;
 using testing::naive_circle;
 using testing::naive_reach;
 using testing::random_dag;
 using testing::random_edges;
 using testing::random_node;
 using testing::shuffled;
-
-std::string letter(Node node) { return std::string(1, static_cast<char>('a' + node)); }
 
 std::vector<Edge> sorted(std::vector<Edge> edges) {
   std::ranges::sort(edges, {}, [](const Edge& e) { return std::tuple(e.before, e.after, e.label); });

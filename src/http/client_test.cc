@@ -22,14 +22,14 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Request get(std::string url) {
+Request get_request(std::string url) {
   Request request;
   request.url = std::move(url);
   return request;
 }
 
 Request post(std::string url, std::string body) {
-  Request request = get(std::move(url));
+  Request request = get_request(std::move(url));
   request.method = "POST";
   request.body = std::move(body);
   return request;
@@ -68,7 +68,7 @@ TEST(Client, EveryStatusIsAnAnswer) {
   });
   Client client({});
   for (const int status : {200, 301, 400, 401, 404, 409, 429, 500, 503}) {
-    const auto response = client.send(get(server.url(fmt::format("/{}", status))), Context());
+    const auto response = client.send(get_request(server.url(fmt::format("/{}", status))), Context());
     ASSERT_TRUE(response.ok()) << response.error().to_line();
     EXPECT_EQ(response->status, status);
     EXPECT_EQ(response->body, "why");
@@ -89,9 +89,9 @@ TEST(Client, UnpacksCompressedAnswersWhenAllowed) {
   Client compressing({}), plain({.compression = false});
   std::string expected;
   for (int i = 0; i < 20; ++i) expected += "hello ";
-  EXPECT_EQ(compressing.send(get(server.url()), Context())->body, expected);
-  EXPECT_EQ(plain.send(get(server.url()), Context())->body, "plain");
-  Request small = get(server.url());
+  EXPECT_EQ(compressing.send(get_request(server.url()), Context())->body, expected);
+  EXPECT_EQ(plain.send(get_request(server.url()), Context())->body, "plain");
+  Request small = get_request(server.url());
   small.response_limit = 100;
   EXPECT_EQ(compressing.send(small, Context()).error().kind, ErrorKind::Invalid)
       << "the unpacked size counts";
@@ -109,7 +109,7 @@ TEST(Client, DeleteMayHaveABodyAndHeadHasNone) {
   request.method = "DELETE";
   EXPECT_EQ(client.send(request, Context())->body, "DELETE");
   EXPECT_EQ(server.requests().at(0).body, "{}");
-  request = get(server.url());
+  request = get_request(server.url());
   request.method = "HEAD";
   const auto head = client.send(request, Context());
   ASSERT_TRUE(head.ok()) << head.error().to_line();
@@ -131,7 +131,7 @@ TEST(Client, NothingListens) {
 
 TEST(Client, UnknownHostName) {
   Client client({});
-  const auto response = client.send(get("http://no-such-host.invalid/"), Context());
+  const auto response = client.send(get_request("http://no-such-host.invalid/"), Context());
   ASSERT_FALSE(response.ok());
   EXPECT_EQ(response.error().kind, ErrorKind::Retryable);
   EXPECT_THAT(response.error().message, HasSubstr("no-such-host.invalid can't be resolved"));
@@ -140,16 +140,16 @@ TEST(Client, UnknownHostName) {
 
 TEST(Client, RequestsThatCanNotBeAreInvalid) {
   Client client({});
-  EXPECT_EQ(client.send(get("ftp://x/"), Context()).error().kind, ErrorKind::Invalid);
-  Request request = get("http://127.0.0.1:1/");
+  EXPECT_EQ(client.send(get_request("ftp://x/"), Context()).error().kind, ErrorKind::Invalid);
+  Request request = get_request("http://127.0.0.1:1/");
   request.headers = {{"X-A", "b\r\nX-Evil: c"}};
   EXPECT_EQ(client.send(request, Context()).error().kind, ErrorKind::Invalid);
-  request = get("http://127.0.0.1:1/");
+  request = get_request("http://127.0.0.1:1/");
   request.authorization = SecretString("Bearer geheim\n");
   const auto response = client.send(request, Context());
   EXPECT_EQ(response.error().kind, ErrorKind::Invalid);
   EXPECT_THAT(response.error().to_line(), Not(HasSubstr("geheim")));
-  request = get("http://127.0.0.1:1/");
+  request = get_request("http://127.0.0.1:1/");
   request.method = "GE T";
   EXPECT_EQ(client.send(request, Context()).error().kind, ErrorKind::Invalid);
 }
@@ -158,7 +158,7 @@ TEST(Client, GarbageIsNotAnAnswer) {
   HttpServer server(
       [](const ServerRequest&, ServerReply& reply) { reply.raw("220 smtp.example ESMTP\r\n"); });
   Client client({});
-  const auto response = client.send(get(server.url()), Context());
+  const auto response = client.send(get_request(server.url()), Context());
   ASSERT_FALSE(response.ok());
   EXPECT_EQ(response.error().kind, ErrorKind::Retryable);
   EXPECT_THAT(response.error().message, HasSubstr("does not speak HTTP"));
@@ -185,13 +185,13 @@ TEST(Client, CutAndResetInTheMiddle) {
   });
   Client client({});
   for (const char* path : {"/length", "/chunked"}) {
-    const auto response = client.send(get(server.url(path)), Context());
+    const auto response = client.send(get_request(server.url(path)), Context());
     ASSERT_FALSE(response.ok()) << path;
     EXPECT_EQ(response.error().kind, ErrorKind::Retryable);
     EXPECT_THAT(response.error().message, HasSubstr("in the middle of the answer, after 5 bytes"));
   }
   // A reset may overtake the bytes before it.
-  const auto response = client.send(get(server.url("/reset")), Context());
+  const auto response = client.send(get_request(server.url("/reset")), Context());
   ASSERT_FALSE(response.ok());
   EXPECT_EQ(response.error().kind, ErrorKind::Retryable);
 }
@@ -211,7 +211,8 @@ TEST(Client, HangingServerEndsAtTheIdleTimeout) {
 TEST(Client, DeadlineEndsAHang) {
   HttpServer server(hang);
   Client client({});
-  const auto response = client.send(get(server.url()), Context().with_timeout(std::chrono::milliseconds(50)));
+  const auto response =
+      client.send(get_request(server.url()), Context().with_timeout(std::chrono::milliseconds(50)));
   ASSERT_FALSE(response.ok());
   EXPECT_EQ(response.error().kind, ErrorKind::Timeout);
 }
@@ -228,7 +229,7 @@ TEST(Client, StopEndsAHangFromAnotherThread) {
     asked.get_future().wait();
     stop.request_stop();
   });
-  const auto response = client.send(get(server.url()), Context(stop.get_token()));
+  const auto response = client.send(get_request(server.url()), Context(stop.get_token()));
   ASSERT_FALSE(response.ok());
   EXPECT_EQ(response.error().kind, ErrorKind::Cancelled);
 }
@@ -238,7 +239,8 @@ TEST(Client, StoppedBeforeItBeganSendsNothing) {
   Client client({});
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_EQ(client.send(get(server.url()), Context(stop.get_token())).error().kind, ErrorKind::Cancelled);
+  EXPECT_EQ(client.send(get_request(server.url()), Context(stop.get_token())).error().kind,
+            ErrorKind::Cancelled);
   EXPECT_EQ(server.connections(), 0u);
 }
 
@@ -249,7 +251,7 @@ TEST(Client, TheAnswerHasALimit) {
     }
   });
   Client client({});
-  Request request = get(server.url());
+  Request request = get_request(server.url());
   request.response_limit = 1000;
   const auto response = client.send(request, Context());
   ASSERT_FALSE(response.ok());
@@ -278,7 +280,7 @@ TEST(Client, DoesNotRepeatAnUnsafeRequestOnAFreshConnection) {
     reply.respond(200, "twice");
   });
   Client client({});
-  ASSERT_TRUE(client.send(get(server.url()), Context()).ok());
+  ASSERT_TRUE(client.send(get_request(server.url()), Context()).ok());
   const auto response = client.send(post(server.url(), "once"), Context());
   ASSERT_FALSE(response.ok());
   EXPECT_EQ(response.error().kind, ErrorKind::Retryable);
@@ -313,7 +315,8 @@ TEST(Client, ClosingItEndsRunningRequests) {
     reply.hang();
   });
   auto client = std::make_unique<Client>(ClientOptions{});
-  auto answer = std::async(std::launch::async, [&] { return client->send(get(server.url()), Context()); });
+  auto answer =
+      std::async(std::launch::async, [&] { return client->send(get_request(server.url()), Context()); });
   asked.wait();
   client.reset();
   const auto response = answer.get();

@@ -16,12 +16,11 @@ namespace mist::http {
 namespace {
 
 using std::chrono::duration;
-using std::chrono::seconds;
 
 // Many threads meet the same overloaded server at once; one sentence now and then is enough.
-constexpr seconds kReportInterval{5};
+constexpr std::chrono::seconds kReportInterval{5};
 // A Retry-After beyond this is taken for "never".
-constexpr seconds kLongestRetryAfter{24 * 3600};
+constexpr std::chrono::seconds kLongestRetryAfter{24 * 3600};
 
 std::string without_ending(std::string_view message) {
   for (const std::string_view ending : {kNothingSent, kMaybeSent})
@@ -83,7 +82,7 @@ std::optional<Duration> parse_retry_after(std::string_view value, WallTime now) 
   const bool digits = !text.empty() && end == text.data() + text.size() && text.front() != '-';
   if (digits && code == std::errc::result_out_of_range) return kLongestRetryAfter;
   if (digits && code == std::errc())
-    return std::min<Duration>(seconds(std::min<std::int64_t>(count, kLongestRetryAfter.count())),
+    return std::min<Duration>(std::chrono::seconds(std::min<std::int64_t>(count, kLongestRetryAfter.count())),
                               kLongestRetryAfter);
   if (const std::optional<WallTime> date = parse_http_date(text))
     return std::clamp<Duration>(*date - now, Duration::zero(), kLongestRetryAfter);

@@ -7,7 +7,7 @@
 namespace mist::kube {
 namespace {
 
-constexpr auto kMaxAge = std::chrono::minutes(1);
+constexpr auto kMaxTokenAge = std::chrono::minutes(1);
 constexpr std::uint64_t kLargestToken = 1 << 20;
 
 }  // namespace
@@ -31,7 +31,7 @@ Result<Credential> TokenFileCredentials::get(const Context& context) {
   MIST_TRY_VOID(context.check());
   const std::lock_guard lock(mutex_);
   const SteadyTime now = clock_.steady_now();
-  if (read_at_ && now - *read_at_ < kMaxAge) return current_;
+  if (read_at_ && now - *read_at_ < kMaxTokenAge) return current_;
 
   const auto fresh = [&]() -> Result<SecretString> {
     MIST_TRY(const std::string text, fs_.read(file_, kLargestToken));

@@ -12,8 +12,8 @@
 namespace mist::kube {
 namespace {
 
-constexpr auto kMaxAge = std::chrono::minutes(10);
-constexpr std::uint64_t kLargestFile = 16 << 20;
+constexpr auto kMaxCatalogAge = std::chrono::minutes(10);
+constexpr std::uint64_t kLargestCatalog = 16 << 20;
 constexpr std::size_t kParallelGroups = 16;
 
 const std::string kAggregated =
@@ -155,7 +155,7 @@ Status Discovery::ask_group_versions(const Value& core, const Value& groups, Api
 // The first line of the file is the time when the server was asked, in seconds since 1970.
 std::optional<ApiCatalog> Discovery::read_cache() const {
   if (file_.empty()) return std::nullopt;
-  const auto text = world_.fs.read(file_, kLargestFile);
+  const auto text = world_.fs.read(file_, kLargestCatalog);
   if (!text) return std::nullopt;
   const auto newline = text->find('\n');
   if (newline == std::string::npos) return std::nullopt;
@@ -165,7 +165,7 @@ std::optional<ApiCatalog> Discovery::read_cache() const {
       failure != std::errc() || stop != end)
     return std::nullopt;
   const std::int64_t age = seconds_of(world_.clock.now()) - asked;
-  if (age < 0 || age >= std::chrono::seconds(kMaxAge).count()) return std::nullopt;
+  if (age < 0 || age >= std::chrono::seconds(kMaxCatalogAge).count()) return std::nullopt;
   return ApiCatalog::parse(std::string_view(*text).substr(newline + 1));
 }
 

@@ -8,7 +8,7 @@
 namespace mist::kube {
 namespace {
 
-constexpr std::uint64_t kLargestFile = 16 << 20;
+constexpr std::uint64_t kLargestKubeconfig = 16 << 20;
 
 std::vector<std::string_view> views(const std::vector<std::string>& names) {
   return {names.begin(), names.end()};
@@ -52,7 +52,7 @@ KubeconfigFiles KubeconfigFiles::choose(const std::string& chosen, const Getenv&
 Result<Kubeconfig> Kubeconfig::load(const KubeconfigFiles& files, const FileSystem& fs) {
   Kubeconfig config;
   for (const Path& path : files.paths) {
-    auto text = fs.read(path, kLargestFile);
+    auto text = fs.read(path, kLargestKubeconfig);
     if (!text) {
       if (text.error().kind == ErrorKind::NotFound && !files.must_exist) continue;
       const bool missing = text.error().kind == ErrorKind::NotFound;

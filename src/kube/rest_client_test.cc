@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class Warnings final : public EventSink {
+class WarningTexts final : public EventSink {
  public:
   std::vector<std::string> texts;
   void message(const Message& event) override { texts.push_back(event.text); }
@@ -34,7 +34,7 @@ class RestClientTest : public ::testing::Test {
   HostFileSystem fs;
   mist::testing::FakeClock clock;
   mist::testing::FakeRandom random;
-  Warnings events;
+  WarningTexts events;
   RestClient client{web,
                     {.server = "https://h:6443/base", .context = "dev", .user = "alice"},
                     {.fs = fs, .clock = clock, .random = random, .events = events}};

@@ -8,7 +8,7 @@
 namespace mist::package {
 namespace {
 
-constexpr std::array kKinds{
+constexpr std::array kEngineKinds{
     EngineKind{kHelmEngine, "Helm chart", EngineValues::Chart},
     EngineKind{kKustomizeEngine, "Kustomize directory"},
     EngineKind{"jinja", "Jinja templates"},
@@ -46,11 +46,11 @@ constexpr std::uint64_t kMaxEngine = std::uint64_t{256} << 20;
 
 }  // namespace
 
-std::span<const EngineKind> engine_kinds() { return kKinds; }
+std::span<const EngineKind> engine_kinds() { return kEngineKinds; }
 
 const EngineKind* find_engine(std::string_view name) {
-  const auto* const found = std::ranges::find(kKinds, name, &EngineKind::name);
-  return found == kKinds.end() ? nullptr : found;
+  const auto* const found = std::ranges::find(kEngineKinds, name, &EngineKind::name);
+  return found == kEngineKinds.end() ? nullptr : found;
 }
 
 const std::string* packed_chart(const Files& files) {
@@ -64,7 +64,7 @@ Result<const EngineKind*> choose_engine(const Files& files, std::string_view wan
   if (!name.empty()) {
     if (const EngineKind* const kind = find_engine(name)) return kind;
     std::vector<std::string> known{std::string(kPlainYaml)};
-    for (const EngineKind& each : kKinds) known.emplace_back(each.name);
+    for (const EngineKind& each : kEngineKinds) known.emplace_back(each.name);
     Error failure =
         error(ErrorKind::Invalid, "there is no engine \"{}\"", escape_controls(name.substr(0, 100)));
     failure.hint = fmt::format("the engines are {}", join(known, ", "));

@@ -17,10 +17,6 @@
 namespace mist::package {
 namespace {
 
-constexpr std::string_view kChartFile = "Chart.yaml";
-constexpr std::string_view kKpmFile = "K3.yaml";
-constexpr std::string_view kValuesFile = "values.yaml";
-constexpr std::string_view kSchemaFile = "values.schema.json";
 // Files whose text may name a value.
 constexpr std::array<std::string_view, 10> kTemplateEndings{".yaml", ".yml",   ".json",   ".tpl", ".txt",
                                                             ".j2",   ".jinja", ".jinja2", ".hbs", ".tmpl"};

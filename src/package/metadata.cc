@@ -18,9 +18,9 @@ constexpr std::array<std::string_view, 3> kDependencyMembers{"name", "package", 
 constexpr std::array<std::string_view, 2> kNeedsMembers{"clusterRead", "release"};
 constexpr std::array<std::string_view, 2> kVersions{"mistletoe.dev/v1alpha1", "mistletoe.dev/v1"};
 
-class Reader {
+class MetadataReader {
  public:
-  explicit Reader(std::string_view where) : where_(where) {}
+  explicit MetadataReader(std::string_view where) : where_(where) {}
 
   Error wrong(std::string message) const {
     return error(ErrorKind::Invalid, "the metadata of {} is wrong: {}", where_, message);
@@ -64,7 +64,7 @@ class Reader {
   std::string where_;
 };
 
-Status read_spec(const Reader& reader, const Value& spec, Metadata& metadata) {
+Status read_spec(const MetadataReader& reader, const Value& spec, Metadata& metadata) {
   constexpr std::string_view kPath = "spec.";
   MIST_TRY_VOID(reader.only(spec, kSpecMembers, kPath));
   MIST_TRY_VOID(reader.text(spec, "version", kPath, metadata.version));
@@ -107,7 +107,7 @@ Status read_spec(const Reader& reader, const Value& spec, Metadata& metadata) {
 }  // namespace
 
 Result<Metadata> Metadata::parse(const Value& document, std::string_view where) {
-  const Reader reader(where);
+  const MetadataReader reader(where);
   if (!document.is_object()) return reader.wrong("it must be a mapping");
   if (document.string_at("kind") != "MistPackage")
     return reader.wrong(

@@ -12,16 +12,14 @@ namespace {
 
 using encoding::Value;
 
-constexpr std::string_view kVersion = "mistletoe/render-cache/v2";
+constexpr std::string_view kCacheVersion = "mistletoe/render-cache/v2";
 constexpr std::string_view kAsks = ".asks";
 constexpr std::string_view kRender = ".render";
 constexpr std::uint64_t kMaxEntry = std::uint64_t{256} << 20;
 
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
-
 crypto::SealingKey sealing_key(const crypto::Seed& seed) {
   const std::vector<std::byte> derived =
-      crypto::hkdf_sha256(seed, {}, bytes_of(kVersion), crypto::SealingKey::kSize);
+      crypto::hkdf_sha256(seed, {}, crypto::as_bytes(kCacheVersion), crypto::SealingKey::kSize);
   std::array<std::byte, crypto::SealingKey::kSize> key{};
   std::ranges::copy(derived, key.begin());
   return crypto::SealingKey(key);
@@ -30,7 +28,7 @@ crypto::SealingKey sealing_key(const crypto::Seed& seed) {
 // The seed is in it, so that the names of files tell nothing of values that could be guessed.
 crypto::Digest key_of(const RenderParts& parts) {
   return crypto::Hasher()
-      .field(kVersion)
+      .field(kCacheVersion)
       .update(parts.seed)
       .field(parts.code)
       .field(parts.files)
@@ -104,7 +102,7 @@ std::optional<Value> RenderCache::read(const Path& file, const crypto::SealingKe
   HostFileSystem files;
   const auto sealed = files.read(directory_ / file, kMaxEntry);
   if (!sealed.ok()) return std::nullopt;
-  const auto plain = key.open(bytes_of(*sealed), bytes_of(file.string()));
+  const auto plain = key.open(crypto::as_bytes(*sealed), crypto::as_bytes(file.string()));
   if (!plain.ok()) {
     [[maybe_unused]] const Status removed = files.remove(directory_ / file);
     return std::nullopt;
@@ -119,7 +117,8 @@ std::optional<Value> RenderCache::read(const Path& file, const crypto::SealingKe
 void RenderCache::write(const Path& file, const Value& value, const crypto::SealingKey& key) const {
   const std::string plain = encoding::to_json(value, encoding::JsonStyle::Exact);
   if (plain.size() > kMaxEntry || plain.size() > bytes_ / 4) return;
-  const std::vector<std::byte> sealed = key.seal(bytes_of(plain), bytes_of(file.string()), random_);
+  const std::vector<std::byte> sealed =
+      key.seal(crypto::as_bytes(plain), crypto::as_bytes(file.string()), random_);
   HostFileSystem files;
   [[maybe_unused]] const Status written =
       files.write(directory_ / file, {reinterpret_cast<const char*>(sealed.data()), sealed.size()},

@@ -20,8 +20,6 @@
 namespace mist::package {
 namespace {
 
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
-
 Metadata plain_metadata(const Source& source) {
   Metadata metadata;
   metadata.name = source.name;
@@ -349,7 +347,7 @@ struct Renderer::Impl {
     snapshot.files = std::make_shared<const wasm::FileTree>(std::move(files));
     snapshot.limits = options.engine_limits;
     MIST_TRY(wasm::Runtime* const runtime, packages.start());
-    auto prepared = wasm::prepare_module(*runtime, bytes_of(engine),
+    auto prepared = wasm::prepare_module(*runtime, crypto::as_bytes(engine),
                                          fmt::format("engine {}", metadata.engine), snapshot, context);
     if (!prepared.ok())
       return std::move(prepared).error().with_frame(fmt::format("while building {}", source.reference));

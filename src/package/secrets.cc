@@ -23,7 +23,7 @@ struct KindRow {
   SecretKind kind;
   std::size_t length;  ///< where the request gives none; 0: it has no length
 };
-constexpr std::array kKinds{
+constexpr std::array kSecretKinds{
     KindRow{"password", SecretKind::Password, 24}, KindRow{"alphanumeric", SecretKind::Alphanumeric, 32},
     KindRow{"hex", SecretKind::Hex, 64},           KindRow{"base64", SecretKind::Base64, 32},
     KindRow{"bytes", SecretKind::Bytes, 32},       KindRow{"uuid", SecretKind::Uuid, 0},
@@ -191,10 +191,10 @@ Result<SecretRequest> SecretRequest::parse(const Value& request) {
   const std::string_view kind = request.string_at("kind");
   if (kind == "rsa")
     return wrong("an RSA key can't be drawn from a seed here; ask for \"ecdsa\" or \"ed25519\"");
-  const auto row = std::ranges::find(kKinds, kind, &KindRow::name);
-  if (row == kKinds.end())
-    return wrong(
-        fmt::format("\"kind\" must be one of {}; it is \"{}\"", names_of(kKinds), escape_controls(kind)));
+  const auto row = std::ranges::find(kSecretKinds, kind, &KindRow::name);
+  if (row == kSecretKinds.end())
+    return wrong(fmt::format("\"kind\" must be one of {}; it is \"{}\"", names_of(kSecretKinds),
+                             escape_controls(kind)));
   parsed.kind = row->kind;
   MIST_TRY_VOID(check_members(request, row->kind == SecretKind::Password, row->length != 0));
   parsed.length = row->length;

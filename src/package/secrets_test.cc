@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-SecretScope scope() {
+SecretScope test_scope() {
   SecretScope result{{}, "shop", "web", {}};
   for (std::size_t i = 0; i < result.seed.size(); ++i) result.seed[i] = static_cast<std::byte>(i);
   return result;
@@ -27,7 +27,7 @@ SecretRequest request(std::string_view text) {
   return parsed.ok() ? *parsed : SecretRequest{};
 }
 
-std::string value(std::string_view text, const SecretScope& in = scope()) {
+std::string value(std::string_view text, const SecretScope& in = test_scope()) {
   auto secret = derive_secret(in, request(text));
   EXPECT_TRUE(secret.ok());
   return secret.ok() ? secret->value.reveal() : "";
@@ -54,14 +54,14 @@ TEST(Secrets, MatchTheVectorsOfTheFormat) {
 
 TEST(Secrets, DependOnEveryNameAndOnTheRotation) {
   EXPECT_EQ(value("{name: api, kind: password}"), "14r8fYQ3OpVwAT0FTyNnHh91");
-  SecretScope other = scope();
+  SecretScope other = test_scope();
   other.install = "web2";
   EXPECT_EQ(value("{name: db, kind: password}", other), "4vRLJF12Lzn1RrPgEwcw2xj6");
-  other = scope();
+  other = test_scope();
   other.package = "sho";
   other.install = "pweb";
   EXPECT_EQ(value("{name: db, kind: password}", other), "eflyfZTDxgG7LhDFySQcQtj2");
-  other = scope();
+  other = test_scope();
   other.rotations = {{"db", 1}, {"", 5}};
   EXPECT_EQ(value("{name: db, kind: password}", other), "EveuVR9UrXwYmEZRbCn28mFU");
   EXPECT_EQ(value("{name: api, kind: password}", other), "14r8fYQ3OpVwAT0FTyNnHh91") << "only that one";
@@ -139,14 +139,14 @@ TEST(Secrets, RequestsAreStrict) {
 TEST(Secrets, AnImpossiblePasswordIsAnError) {
   // parse() refuses this one; the loop has its own end.
   const auto hopeless =
-      derive_secret(scope(), {"a", SecretKind::Password, 4, "abcdefghijklmnopqrstuvwxyz", {"upper"}});
+      derive_secret(test_scope(), {"a", SecretKind::Password, 4, "abcdefghijklmnopqrstuvwxyz", {"upper"}});
   ASSERT_FALSE(hopeless.ok());
   EXPECT_THAT(hopeless.error().message, HasSubstr("hardly a password"));
 }
 
 TEST(Secrets, TheUnnamedStreamIsTheSeedUntilItIsRotated) {
-  EXPECT_EQ(unnamed_seed(scope()), scope().seed);
-  SecretScope rotated = scope();
+  EXPECT_EQ(unnamed_seed(test_scope()), test_scope().seed);
+  SecretScope rotated = test_scope();
   rotated.rotations = {{"", 1}};
   EXPECT_EQ(hex(unnamed_seed(rotated)), "dcdbe1f165fb2c4b89b6dc8fb305388503680d8577861b7c754a23aaa09a6b91");
 }

@@ -17,9 +17,9 @@ constexpr std::string_view kSeedText = "mistletoe/package-test/v1";
 constexpr std::string_view kClock = "2026-01-01T00:00:00Z";
 
 /// Reads members of one mapping after the other; every error has the line.
-class Reader {
+class CaseReader {
  public:
-  Reader(std::string_view file, const std::string& text) : file_(file), text_(text) {}
+  CaseReader(std::string_view file, const std::string& text) : file_(file), text_(text) {}
 
   Error wrong(const Value& at, std::string message) const {
     SourceLocation where{std::string(file_), at.position().line, at.position().column, {}};
@@ -70,7 +70,7 @@ class Reader {
   const std::string& text_;
 };
 
-Status read_release(const Reader& reader, const Value& release, TestCase& test) {
+Status read_release(const CaseReader& reader, const Value& release, TestCase& test) {
   MIST_TRY_VOID(reader.only(release, "release", {"name", "namespace", "revision", "isUpgrade"}));
   MIST_TRY_VOID(reader.text(release, "name", test.release_name));
   MIST_TRY_VOID(reader.text(release, "namespace", test.release_namespace));
@@ -89,7 +89,7 @@ Status read_release(const Reader& reader, const Value& release, TestCase& test) 
   return {};
 }
 
-Status read_capabilities(const Reader& reader, const Value& capabilities, TestCase& test) {
+Status read_capabilities(const CaseReader& reader, const Value& capabilities, TestCase& test) {
   MIST_TRY_VOID(reader.only(capabilities, "capabilities", {"kubeVersion", "apiVersions"}));
   MIST_TRY_VOID(reader.text(capabilities, "kubeVersion", test.kube_version));
   const Value* const versions = capabilities.find("apiVersions");
@@ -104,7 +104,7 @@ Status read_capabilities(const Reader& reader, const Value& capabilities, TestCa
   return {};
 }
 
-Status read_expected(const Reader& reader, const Value& expect, TestCase& test) {
+Status read_expected(const CaseReader& reader, const Value& expect, TestCase& test) {
   MIST_TRY_VOID(reader.only(expect, "expect", {"error", "objects", "contains"}));
   std::string message;
   MIST_TRY_VOID(reader.text(expect, "error", message));
@@ -127,7 +127,7 @@ Status read_expected(const Reader& reader, const Value& expect, TestCase& test) 
   return {};
 }
 
-Status read_golden(const Reader& reader, const Value& document, TestCase& test) {
+Status read_golden(const CaseReader& reader, const Value& document, TestCase& test) {
   const Value* const golden = document.find("golden");
   if (golden == nullptr) {
     if (!test.error) test.golden = fmt::format("{}{}", test.name, kGoldenEnding);
@@ -185,7 +185,7 @@ Result<TestCase> TestCase::parse(std::string_view name, const std::string& text,
   TestCase test;
   test.name = name;
   if (document.is_null()) document = Value::object();  // the defaults are a case too
-  const Reader reader(file, text);
+  const CaseReader reader(file, text);
   MIST_TRY_VOID(reader.only(document, "", {"values", "release", "capabilities", "golden", "expect"}));
   if (const Value* const values = document.find("values"); values != nullptr && !values->is_null()) {
     if (!values->is_object()) return reader.wrong(*values, "values must be a mapping");

@@ -7,11 +7,6 @@
 namespace mist::package {
 namespace {
 
-constexpr std::string_view kChartFile = "Chart.yaml";
-constexpr std::string_view kSchemaFile = "values.schema.json";
-constexpr std::string_view kValuesFile = "values.yaml";
-constexpr std::string_view kKpmFile = "K3.yaml";
-
 const std::string* file_of(const Files& files, std::string_view name) {
   const auto found = files.find(std::string(name));
   return found == files.end() ? nullptr : &found->second;

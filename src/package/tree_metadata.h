@@ -8,6 +8,12 @@
 
 namespace mist::package {
 
+/// Files by which a chart and KPM's packages are known.
+inline constexpr std::string_view kChartFile = "Chart.yaml";
+inline constexpr std::string_view kValuesFile = "values.yaml";
+inline constexpr std::string_view kSchemaFile = "values.schema.json";
+inline constexpr std::string_view kKpmFile = "K3.yaml";
+
 /// The MistPackage document in mistletoe.yaml; nothing if there is no such file, or it is another document
 /// (of Kubernetes). Invalid, naming the file and line.
 Result<std::optional<Metadata>> declared_metadata(const Files& files);

@@ -62,7 +62,7 @@ std::string common_parent(const std::string& a, const std::string& b) {
   return shared;
 }
 
-std::string shown(std::string_view path) { return path.empty() ? "." : escape_controls(path); }
+std::string shown_path(std::string_view path) { return path.empty() ? "." : escape_controls(path); }
 
 // A Helm chart as a kustomization, or the configuration of a generator, names it.
 struct NamedChart {
@@ -295,7 +295,7 @@ class Reader {
   Error outside(const Place& place, const Value& item) const {
     return at(place, item,
               error(ErrorKind::Invalid, "{} names {}, a file outside of {}", place.file,
-                    escape_controls(item.as_string()), shown(source_.shown(place.directory))))
+                    escape_controls(item.as_string()), shown_path(source_.shown(place.directory))))
         .with_hint(
             "a kustomization reads files in or below its own directory only: move the file, or give it a "
             "kustomization.yaml and name that directory as a resource");
@@ -321,7 +321,7 @@ class Reader {
   }
 
   Result<PackageTree> whole(const std::string& root) {
-    TreeBuilder builder(fmt::format("the kustomization {}", shown(root)));
+    TreeBuilder builder(fmt::format("the kustomization {}", shown_path(root)));
     for (auto& [path, text] : contents_) MIST_TRY_VOID(builder.add(path, std::move(text)));
     return std::move(builder).finish();
   }
@@ -332,7 +332,7 @@ class Reader {
     const auto below_top = [&](const std::string& path) {
       return top.empty() ? path : path.substr(std::min(path.size(), top.size() + 1));
     };
-    TreeBuilder builder(fmt::format("the kustomization {}", shown(root)));
+    TreeBuilder builder(fmt::format("the kustomization {}", shown_path(root)));
     const std::string package = joined(root, kPackage);
     for (auto& [path, text] : contents_) {
       MIST_TRY_VOID(builder.add(path == package ? std::string(kPackage) : below_top(path), std::move(text)));

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,9 @@ inline std::set<Node> random_nodes(std::size_t nodes) {
     if (draw(0, 10) == 0) result.insert(node);
   return result;
 }
+
+/// "a", "b", …: nodes in a message.
+inline std::string letter(graph::Node node) { return std::string(1, static_cast<char>('a' + node)); }
 
 /// Any edges at all: circles, self edges and repetitions included.
 inline std::vector<Edge> random_edges(std::size_t nodes, std::size_t most_per_node = 3) {

@@ -9,7 +9,7 @@
 namespace mist::wasm {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 const std::string kEmptyModule("\0asm\1\0\0\0", 8);
 

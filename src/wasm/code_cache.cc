@@ -121,7 +121,7 @@ Path path_of(int fd, const Path& fallback) {
   return ::stat(path.c_str(), &info) == 0 ? Path(path) : fallback;
 }
 
-struct Entry {
+struct CachedCode {
   std::uint64_t bytes = 0;
   std::time_t used = 0;
 };
@@ -289,7 +289,7 @@ void CodeCache::evict(int directory, const std::string& keep) {
   copy.release();
 
   const std::time_t now = std::time(nullptr);
-  std::map<std::string, Entry> entries;
+  std::map<std::string, CachedCode> entries;
   std::uint64_t total = 0;
   while (const dirent* each = ::readdir(listing.get())) {
     const std::string_view name = each->d_name;
@@ -305,7 +305,7 @@ void CodeCache::evict(int directory, const std::string& keep) {
       entries[std::string(name.substr(0, name.size() - kStampSuffix.size()))].used = info.st_mtime;
     }
   }
-  std::vector<std::pair<std::string, Entry>> by_age(entries.begin(), entries.end());
+  std::vector<std::pair<std::string, CachedCode>> by_age(entries.begin(), entries.end());
   std::ranges::stable_sort(by_age, {}, [](const auto& entry) { return entry.second.used; });
   for (const auto& [key, entry] : by_age) {
     if (total <= limit_) break;

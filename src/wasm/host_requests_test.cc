@@ -12,7 +12,7 @@
 namespace mist::wasm {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class Echo final : public RequestHandler {
  public:

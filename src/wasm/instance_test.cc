@@ -13,7 +13,7 @@
 namespace mist::wasm {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Limits small_limits() {
   Limits limits;

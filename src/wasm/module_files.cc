@@ -16,7 +16,7 @@
 namespace mist::wasm {
 namespace {
 
-constexpr std::string_view kMagic = "mistletoe-module-v1";
+constexpr std::string_view kEntryMagic = "mistletoe-module-v1";
 constexpr std::string_view kSuffix = ".module";
 constexpr std::size_t kLargestEntry = std::size_t{1} << 20;
 
@@ -41,7 +41,7 @@ std::string name_of(const struct stat& info) {
   return fmt::format("{:x}-{:x}{}", info.st_dev, info.st_ino, kSuffix);
 }
 
-struct Entry {
+struct KnownModule {
   crypto::Digest digest;
   std::optional<std::string> section;
 };
@@ -50,7 +50,7 @@ std::string text_of(std::string_view identity, const crypto::Digest& digest,
                     const std::optional<std::string_view>& section) {
   const std::string body =
       fmt::format("{} {} {}\n{}", identity, digest.str(), section ? 1 : 0, section.value_or(""));
-  return fmt::format("{} {}\n{}", kMagic, crypto::sha256(body).hex(), body);
+  return fmt::format("{} {}\n{}", kEntryMagic, crypto::sha256(body).hex(), body);
 }
 
 // The line that `text` begins with, taken off it; all of it if there is no end of a line.
@@ -61,16 +61,16 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-std::optional<Entry> parse(std::string_view text, std::string_view identity) {
+std::optional<KnownModule> parse(std::string_view text, std::string_view identity) {
   const std::string_view head = take_line(text);
-  if (head != fmt::format("{} {}", kMagic, crypto::sha256(text).hex())) return std::nullopt;
+  if (head != fmt::format("{} {}", kEntryMagic, crypto::sha256(text).hex())) return std::nullopt;
   const std::string_view line = take_line(text);
   const std::vector<std::string_view> words = split(line, ' ');
   if (words.size() < 2 || line != fmt::format("{} {} {}", identity, words[words.size() - 2], words.back()))
     return std::nullopt;
   const auto digest = crypto::Digest::parse(words[words.size() - 2]);
   if (!digest) return std::nullopt;
-  return Entry{*digest, words.back() == "1" ? std::optional<std::string>(text) : std::nullopt};
+  return KnownModule{*digest, words.back() == "1" ? std::optional<std::string>(text) : std::nullopt};
 }
 
 // Nothing if it isn't there, or others may write to it.
@@ -144,7 +144,7 @@ Result<ModuleBytes> ModuleFiles::open(const Path& path, std::uint64_t limit) con
   const bool is_large = size >= kSmallest && size <= limit;
   if (is_large) {
     const std::optional<std::string> text = read_own(directory_, name_of(*before));
-    std::optional<Entry> entry = text ? parse(*text, identity_of(*before)) : std::nullopt;
+    std::optional<KnownModule> entry = text ? parse(*text, identity_of(*before)) : std::nullopt;
     if (entry) {
       mark_used(directory_ / name_of(*before));
       return ModuleBytes(entry->digest, size, std::move(entry->section),
