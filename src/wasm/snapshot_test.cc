@@ -93,6 +93,38 @@ TEST(PrepareModule, SeesTheFilesItIsGiven) {
   EXPECT_EQ(call(*without, "seen"), 0U) << "an empty /package, which may be full when it runs";
 }
 
+// Two blocks of 256 KiB with 192 KiB between them in each period of a memory of 20 MiB: where less than half
+// of it is data, Wasmtime would copy it at each start.
+TEST(PrepareModule, MostOfALargeMemoryIsWrittenDown) {
+  const auto prepared = [](std::uint32_t period) {
+    const std::string wasm = assemble(fmt::format(R"((module
+      (memory (export "memory") 320)
+      (func (export "mistletoe_prepare") (local $at i32)
+        (loop $next
+          (memory.fill (local.get $at) (i32.const 7) (i32.const 262144))
+          (memory.fill (i32.add (local.get $at) (i32.const 458752)) (i32.const 7) (i32.const 262144))
+          (local.set $at (i32.add (local.get $at) (i32.const {})))
+          (br_if $next (i32.lt_u (local.get $at) (i32.const 20000000)))))
+      (func (export "sum") (result i32) (local $at i32) (local $sum i32)
+        (loop $next
+          (local.set $sum (i32.add (local.get $sum) (i32.load8_u (local.get $at))))
+          (local.set $at (i32.add (local.get $at) (i32.const 1024)))
+          (br_if $next (i32.lt_u (local.get $at) (i32.const 20971520))))
+        (local.get $sum))))",
+                                                  period));
+    auto result = prepare_module(shared_runtime(), bytes_of(wasm), "shop", SnapshotOptions(), Context());
+    EXPECT_TRUE(result.ok()) << result.error().to_line();
+    return std::move(result).value_or("");
+  };
+  const std::string dense = prepared(1344 << 10);
+  EXPECT_GT(dense.size(), 10U << 20) << "more than half";
+  EXPECT_LT(dense.size(), 12U << 20) << "and not all";
+  EXPECT_EQ(call(dense, "sum"), 15U * 2 * 256 * 7);
+  const std::string sparse = prepared(4096 << 10);
+  EXPECT_LT(sparse.size(), 3U << 20) << "most would be zeros";
+  EXPECT_EQ(call(sparse, "sum"), 5U * 2 * 256 * 7);
+}
+
 TEST(PrepareModule, SaysWhyItCannotBe) {
   const auto because = [](std::string_view wat) {
     const auto result = prepare(assemble(wat));

@@ -7,14 +7,16 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::{ptr, slice};
 
-use wasm_encoder::{ConstExpr, DataSection, Module, RawSection};
+use wasm_encoder::{ConstExpr, DataCountSection, DataSection, Module, RawSection};
 use wasmparser::{DataKind, Operator, Parser, Payload, ValType};
 use wasmtime_wizer::{InstanceState, SnapshotVal, Wizer};
 
 use crate::schema::to_c;
 
-/// Neighbours closer than this become one segment: the zeros between cost less than a segment's header and copy.
+/// Neighbours with fewer zeros than this between them become one segment: that costs less than a header and a copy.
 const MERGE_GAP: u64 = 256;
+/// Up to this size Wasmtime maps a memory however few of its pages have data (`memory_guaranteed_dense_image_size`).
+const ALWAYS_MAPPED: u64 = 16 << 20;
 
 #[repr(C)]
 pub struct Bytes {
@@ -121,77 +123,109 @@ pub unsafe extern "C" fn mist_snapshot(
         if !unsafe { (host.run)(host.env, instrumented.as_ptr(), instrumented.len()) } {
             return Err("the guest could not be prepared".to_owned());
         }
-        now(wizer.snapshot(&context, &mut host)).map_err(|e| format!("{e:#}"))
+        let snapshot = now(wizer.snapshot(&context, &mut host)).map_err(|e| format!("{e:#}"))?;
+        make_dense(snapshot)
     });
     answer(result, out)
 }
 
-/// The active segments of memory 0 with constant offsets, in the order of their addresses, later ones over earlier.
-struct Segments(Vec<(u64, Vec<u8>)>);
+/// The active segments of memory 0 with constant offsets, by their addresses and without overlaps; before them in the
+/// module there may be passive ones.
+struct Segments<'a> {
+    passive: Vec<&'a [u8]>,
+    active: Vec<(u64, &'a [u8])>,
+}
 
-impl Segments {
-    fn merged(mut self) -> Vec<(u64, Vec<u8>)> {
-        // Segments that overlap would need the order of the module: a stable sort keeps it among equals, and
-        // `overlapping` below refuses the rest.
-        self.0.sort_by_key(|(offset, _)| *offset);
+impl<'a> Segments<'a> {
+    /// None: there are others, so that nothing can be moved.
+    fn read(reader: wasmparser::DataSectionReader<'a>) -> Result<Option<Self>, String> {
+        let mut found = Segments { passive: Vec::new(), active: Vec::new() };
+        for segment in reader {
+            let segment = segment.map_err(|e| e.to_string())?;
+            match segment.kind {
+                // Its index stays what it is.
+                DataKind::Passive if found.active.is_empty() => found.passive.push(segment.data),
+                DataKind::Active { memory_index: 0, offset_expr } => {
+                    let mut operators = offset_expr.get_operators_reader();
+                    let Operator::I32Const { value } = operators.read().map_err(|e| e.to_string())? else {
+                        return Ok(None);
+                    };
+                    if !matches!(operators.read(), Ok(Operator::End)) {
+                        return Ok(None);
+                    }
+                    found.active.push((u64::from(value as u32), segment.data));
+                }
+                _ => return Ok(None),
+            }
+        }
+        // Segments that overlap would need the order of the module.
+        found.active.sort_by_key(|(offset, _)| *offset);
+        let overlapping = found.gaps().any(|gap| gap.is_none());
+        Ok(if overlapping { None } else { Some(found) })
+    }
+
+    /// Between neighbours; None: they overlap.
+    fn gaps(&self) -> impl Iterator<Item = Option<u64>> {
+        self.active.windows(2).map(|pair| pair[1].0.checked_sub(pair[0].0 + pair[0].1.len() as u64))
+    }
+
+    fn merged(&self, gap: u64) -> Vec<(u64, Vec<u8>)> {
         let mut merged: Vec<(u64, Vec<u8>)> = Vec::new();
-        for (offset, data) in self.0 {
+        for &(offset, data) in &self.active {
             if let Some((start, last)) = merged.last_mut() {
-                let end = *start + last.len() as u64;
-                if offset >= end && offset - end < MERGE_GAP {
+                if offset - (*start + last.len() as u64) < gap {
                     last.resize((offset - *start) as usize, 0);
-                    last.extend_from_slice(&data);
+                    last.extend_from_slice(data);
                     continue;
                 }
             }
-            merged.push((offset, data));
+            merged.push((offset, data.to_vec()));
         }
         merged
     }
 
-    fn overlapping(&self) -> bool {
-        let mut ranges: Vec<(u64, u64)> = self.0.iter().map(|(at, data)| (*at, *at + data.len() as u64)).collect();
-        ranges.sort_unstable();
-        ranges.windows(2).any(|pair| pair[1].0 < pair[0].1)
-    }
-}
-
-/// None: the module has segments that can't be merged (passive ones, other memories, computed offsets, overlaps).
-fn active_segments(reader: wasmparser::DataSectionReader<'_>) -> Result<Option<Segments>, String> {
-    let mut segments = Vec::new();
-    for segment in reader {
-        let segment = segment.map_err(|e| e.to_string())?;
-        let DataKind::Active { memory_index: 0, offset_expr } = segment.kind else {
-            return Ok(None);
-        };
-        let mut operators = offset_expr.get_operators_reader();
-        let Operator::I32Const { value } = operators.read().map_err(|e| e.to_string())? else {
-            return Ok(None);
-        };
-        if !matches!(operators.read(), Ok(Operator::End)) {
-            return Ok(None);
+    /// Gaps smaller than this are to be filled so that most of the memory's image is data. Wasmtime then maps it from the
+    /// file with the code, page by page as it is touched; else every start copies all of it
+    /// (`ModuleTranslation::try_static_init`). None: it is so already, or more than half would be zeros of ours.
+    fn gap_to_fill(&self) -> Option<u64> {
+        let (first, last) = (self.active.first()?, self.active.last()?);
+        let image = last.0 + last.1.len() as u64 - first.0;
+        let data: u64 = self.active.iter().map(|(_, data)| data.len() as u64).sum();
+        if image < ALWAYS_MAPPED || data > image / 2 {
+            return None;
         }
-        segments.push((u64::from(value as u32), segment.data.to_vec()));
+        let mut gaps: Vec<u64> = self.gaps().flatten().collect();
+        gaps.sort_unstable();
+        let mut filled = data;
+        let largest = *gaps.iter().find(|gap| {
+            filled += *gap;
+            filled > image / 2
+        })?;
+        let zeros: u64 = gaps.iter().filter(|gap| **gap <= largest).sum();
+        (zeros <= data).then_some(largest + 1)
     }
-    let segments = Segments(segments);
-    Ok(if segments.overlapping() { None } else { Some(segments) })
 }
 
-fn merge_data_segments(wasm: &[u8]) -> Result<Vec<u8>, String> {
+/// The module with its data section replaced by `segments`, the passive ones first.
+fn with_data(wasm: &[u8], passive: &[&[u8]], active: &[(u64, Vec<u8>)]) -> Result<Vec<u8>, String> {
     let mut module = Module::new();
     for payload in Parser::new(0).parse_all(wasm) {
-        let payload = payload.map_err(|e| e.to_string())?;
-        match payload {
+        match payload.map_err(|e| e.to_string())? {
             // Only `memory.init` and `data.drop` need it, and without passive segments those do nothing useful; a
             // module that has them all the same fails validation, not silently.
-            Payload::DataCountSection { .. } => continue,
-            Payload::DataSection(reader) => {
-                let Some(segments) = active_segments(reader)? else {
-                    return Ok(wasm.to_vec());
-                };
+            Payload::DataCountSection { .. } => {
+                if !passive.is_empty() {
+                    let count = (passive.len() + active.len()) as u32;
+                    module.section(&DataCountSection { count });
+                }
+            }
+            Payload::DataSection(_) => {
                 let mut section = DataSection::new();
-                for (offset, data) in segments.merged() {
-                    section.active(0, &ConstExpr::i32_const(offset as u32 as i32), data);
+                for data in passive {
+                    section.passive(data.iter().copied());
+                }
+                for (offset, data) in active {
+                    section.active(0, &ConstExpr::i32_const(*offset as u32 as i32), data.iter().copied());
                 }
                 module.section(&section);
             }
@@ -203,6 +237,34 @@ fn merge_data_segments(wasm: &[u8]) -> Result<Vec<u8>, String> {
         }
     }
     Ok(module.finish())
+}
+
+fn segments(wasm: &[u8]) -> Result<Option<Segments<'_>>, String> {
+    for payload in Parser::new(0).parse_all(wasm) {
+        if let Payload::DataSection(reader) = payload.map_err(|e| e.to_string())? {
+            return Segments::read(reader);
+        }
+    }
+    Ok(None)
+}
+
+fn merge_data_segments(wasm: &[u8]) -> Result<Vec<u8>, String> {
+    match segments(wasm)? {
+        // Code may name the active ones that stand beside passive ones.
+        Some(found) if found.passive.is_empty() => with_data(wasm, &[], &found.merged(MERGE_GAP)),
+        _ => Ok(wasm.to_vec()),
+    }
+}
+
+/// Of a snapshot: its active segments are new, and no code names them.
+fn make_dense(snapshot: Vec<u8>) -> Result<Vec<u8>, String> {
+    let Some(found) = segments(&snapshot)? else {
+        return Ok(snapshot);
+    };
+    match found.gap_to_fill() {
+        Some(gap) => with_data(&snapshot, &found.passive, &found.merged(gap)),
+        None => Ok(snapshot),
+    }
 }
 
 /// # Safety
