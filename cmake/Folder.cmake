@@ -1,9 +1,5 @@
-# mist_folder(NAME [DEPENDS folder...] [LINKS target...])
-#   src/NAME/**.cc except *_test.cc → library mist_NAME; src/NAME/**_test.cc → program NAME_test, one ctest entry.
-# DEPENDS are folders of lower layers (checked against cmake/layers.txt by the layers test).
-# LINKS are third-party targets that only this folder's sources see.
-# Sources are compiled several at a time (MIST_UNITY): most of a small one's time is its headers'.
-# Not for users: with the others around it a source may take a name for its own that it forgot to include.
+# Sources are compiled several at a time, because most of a small one's time is its headers'. Not for users: with the
+# others around it a source may take a name for its own that it forgot to include.
 if(CMAKE_BUILD_TYPE STREQUAL Release)
   option(MIST_UNITY "compile several sources of a folder at a time" OFF)
 else()
@@ -15,6 +11,10 @@ function(mist_compile_together target)
   target_compile_options(${target} PRIVATE $<$<BOOL:${MIST_UNITY}>:-Wno-subobject-linkage>)
 endfunction()
 
+# mist_folder(NAME [DEPENDS folder...] [LINKS target...])
+#   src/NAME/**.cc except *_test.cc → library mist_NAME; src/NAME/**_test.cc → program NAME_test, one ctest entry.
+# DEPENDS are folders of lower layers (checked against cmake/layers.txt by the layers test).
+# LINKS are third-party targets that only this folder's sources see.
 function(mist_folder name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LINKS" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/${name})

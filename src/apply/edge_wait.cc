@@ -22,8 +22,6 @@ namespace {
 
 // A definition that isn't established after this long never will be; the caller's limit may be shorter.
 constexpr Duration kEstablishedLimit = std::chrono::seconds(60);
-// Looking for a root cause may take this long beyond the limit.
-constexpr Duration kDiagnosisLimit = std::chrono::seconds(10);
 
 bool terminating(const Value& live) {
   const Value* stamp = live.at_path({"metadata", "deletionTimestamp"});

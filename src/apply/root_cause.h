@@ -13,6 +13,9 @@
 
 namespace mist::apply {
 
+/// Looking for a root cause may take this long beyond the limit of what was waited for.
+inline constexpr Duration kDiagnosisLimit = std::chrono::seconds(10);
+
 struct Unready {
   apimachinery::ObjectKey key;
   kube::ResourceInfo resource;

@@ -16,8 +16,6 @@
 namespace mist::apply {
 namespace {
 
-constexpr Duration kDiagnosisLimit = std::chrono::seconds(10);
-
 struct Open {
   kube::ResourceInfo resource;
   Duration timeout{};

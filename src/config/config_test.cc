@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "encoding/yaml.h"
+#include "testing/recorded_events.h"
 #include "testing/temp_dir.h"
 
 namespace mist::config {
@@ -30,15 +31,6 @@ spec:
         url: git@example.org:registry.git
 )";
 
-class Recorder final : public EventSink {
- public:
-  void message(const Message& event) override { messages.push_back(event.text); }
-  void began(const ActivityBegan&) override {}
-  void ended(const ActivityEnded&) override {}
-  void object(const ObjectProgress&) override {}
-  std::vector<std::string> messages;
-};
-
 class ConfigFile : public ::testing::Test {
  protected:
   ConfigFile() {
@@ -55,7 +47,7 @@ class ConfigFile : public ::testing::Test {
 
   mist::testing::TempDir temp_;
   HostFileSystem files_;
-  Recorder events_;
+  testing::RecordedEvents events_;
   Paths paths_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "testing/fake_clock.h"
 #include "testing/fake_transport.h"
+#include "testing/recorded_events.h"
 
 namespace mist::http {
 namespace {
@@ -19,15 +20,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using namespace std::chrono_literals;
-
-class Sentences final : public EventSink {
- public:
-  void message(const Message& event) override { texts.push_back(event.text); }
-  void began(const ActivityBegan&) override {}
-  void ended(const ActivityEnded&) override {}
-  void object(const ObjectProgress&) override {}
-  std::vector<std::string> texts;
-};
 
 class Retry : public ::testing::Test {
  protected:
@@ -52,7 +44,7 @@ class Retry : public ::testing::Test {
   FakeTransport inner_;
   FakeClock clock_;
   FakeRandom random_;
-  Sentences events_;
+  testing::RecordedEvents events_;
   std::vector<RequestTrace> traces_;
   RetryingTransport retrying_{inner_, clock_, random_, events_, options()};
 };
@@ -71,7 +63,7 @@ TEST_F(Retry, WaitsAsLongAsTheServerAsks) {
   EXPECT_EQ(send(Repeat::Unsafe)->status, 201) << "429 says that nothing was done, so a POST goes again";
   EXPECT_GE(clock_.slept(), 3s);
   EXPECT_LT(clock_.slept(), 3200ms);
-  EXPECT_THAT(events_.texts, ElementsAre("the API server asks to wait 3 s (429)"));
+  EXPECT_THAT(events_.messages, ElementsAre("the API server asks to wait 3 s (429)"));
 }
 
 TEST_F(Retry, WaitsUntilADate) {
@@ -92,8 +84,8 @@ TEST_F(Retry, TenSecondsOf429Succeed) {
     });
     EXPECT_EQ(send(Repeat::Unsafe)->status, 200);
   }
-  EXPECT_LE(events_.texts.size(), 6u) << "one sentence in five seconds is enough";
-  EXPECT_THAT(events_.texts, Not(IsEmpty()));
+  EXPECT_LE(events_.messages.size(), 6u) << "one sentence in five seconds is enough";
+  EXPECT_THAT(events_.messages, Not(IsEmpty()));
 }
 
 TEST_F(Retry, ForeverBusyServerGivesItsLastAnswer) {
@@ -147,10 +139,10 @@ TEST_F(Retry, AServerThatAnsweredOnceIsWaitedForLonger) {
     return Response{.status = 200, .headers = {}, .body = {}};
   });
   EXPECT_TRUE(send(Repeat::Unsafe).ok());
-  EXPECT_THAT(events_.texts, Not(IsEmpty()));
-  EXPECT_THAT(events_.texts.front(), HasSubstr("trying the API server again in"));
-  EXPECT_THAT(events_.texts.front(), HasSubstr(": nothing listens"));
-  EXPECT_THAT(events_.texts.front(), Not(HasSubstr("sent")));
+  EXPECT_THAT(events_.messages, Not(IsEmpty()));
+  EXPECT_THAT(events_.messages.front(), HasSubstr("trying the API server again in"));
+  EXPECT_THAT(events_.messages.front(), HasSubstr(": nothing listens"));
+  EXPECT_THAT(events_.messages.front(), Not(HasSubstr("sent")));
 }
 
 TEST_F(Retry, WaitsGrowAndAreNotAllTheSame) {

@@ -5,6 +5,7 @@
 
 #include "encoding/json.h"
 #include "testing/fake_clock.h"
+#include "testing/recorded_events.h"
 
 namespace mist::kube {
 namespace {
@@ -21,15 +22,6 @@ class ScriptedRunner final : public ProcessRunner {
     commands.push_back(command);
     return answer;
   }
-};
-
-class Infos final : public EventSink {
- public:
-  std::vector<std::string> texts;
-  void message(const Message& event) override { texts.push_back(event.text); }
-  void began(const ActivityBegan&) override {}
-  void ended(const ActivityEnded&) override {}
-  void object(const ObjectProgress&) override {}
 };
 
 class ExecTest : public ::testing::Test {
@@ -58,7 +50,7 @@ class ExecTest : public ::testing::Test {
   ClusterEntry cluster;
   ScriptedRunner runner;
   testing::FakeClock clock;  // 2026-03-01T09:30:00Z
-  Infos events;
+  testing::RecordedEvents events;
 };
 
 TEST_F(ExecTest, RunsOnceUntilTheTokenExpires) {
@@ -167,7 +159,7 @@ TEST_F(ExecTest, WordsOfAPluginThatSucceededAreShown) {
   says(R"({"token":"one"})");
   runner.answer->err = "token is from a cache\n";
   ASSERT_TRUE(source().get({}).ok());
-  EXPECT_THAT(events.texts, ::testing::ElementsAre("login: token is from a cache"));
+  EXPECT_THAT(events.messages, ::testing::ElementsAre("login: token is from a cache"));
 }
 
 TEST(ParseRfc3339, KnowsZonesAndFractions) {

@@ -6,6 +6,7 @@
 #include "encoding/json.h"
 #include "testing/fake_clock.h"
 #include "testing/fake_transport.h"
+#include "testing/recorded_events.h"
 #include "testing/temp_dir.h"
 
 namespace mist::kube {
@@ -13,15 +14,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-class WarningTexts final : public EventSink {
- public:
-  std::vector<std::string> texts;
-  void message(const Message& event) override { texts.push_back(event.text); }
-  void began(const ActivityBegan&) override {}
-  void ended(const ActivityEnded&) override {}
-  void object(const ObjectProgress&) override {}
-};
 
 class RestClientTest : public ::testing::Test {
  protected:
@@ -34,7 +26,7 @@ class RestClientTest : public ::testing::Test {
   HostFileSystem fs;
   mist::testing::FakeClock clock;
   mist::testing::FakeRandom random;
-  WarningTexts events;
+  testing::RecordedEvents events;
   RestClient client{web,
                     {.server = "https://h:6443/base", .context = "dev", .user = "alice"},
                     {.fs = fs, .clock = clock, .random = random, .events = events}};
@@ -77,9 +69,9 @@ TEST_F(RestClientTest, AWarningAboutASecretHidesItsValues) {
   const Value body = *encoding::parse_json(R"({"kind":"Secret","stringData":{"a":"hunter2"}})");
   const auto warned = [&](const ObjectRef& ref) {
     web->reply(200, std::string(kObject), {{"Warning", "299 - \"a: hunter2 is too weak\""}});
-    events.texts.clear();
+    events.messages.clear();
     EXPECT_TRUE(client.apply(ref, body, {}, {}).ok());
-    return events.texts;
+    return events.messages;
   };
   EXPECT_THAT(warned({secrets, "shop", "key"}), ElementsAre("Secret shop/key: a: (hidden) is too weak"));
   EXPECT_THAT(warned(api), ElementsAre(HasSubstr("hunter2"))) << "only of Secrets";
@@ -106,7 +98,7 @@ TEST_F(RestClientTest, ApplySendsAnApplyPatch) {
   EXPECT_EQ(http::find_header(last().headers, "content-type"), "application/apply-patch+yaml");
   EXPECT_EQ(last().repeat, http::Repeat::Safe);
   EXPECT_EQ(last_body(), object);
-  EXPECT_THAT(events.texts, ElementsAre("Deployment shop/api: spec.x is deprecated"));
+  EXPECT_THAT(events.messages, ElementsAre("Deployment shop/api: spec.x is deprecated"));
 }
 
 TEST_F(RestClientTest, LogsArriveInPiecesAndRefusalsAreErrors) {

@@ -7,6 +7,7 @@
 #include "package/objects.h"
 #include "package/renderer.h"
 #include "package/values.h"
+#include "testing/recorded_events.h"
 #include "testing/yaml.h"
 
 namespace mist::package {
@@ -15,16 +16,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::yaml;
-
-class Warnings final : public EventSink {
- public:
-  void message(const Message& event) override { texts.push_back(event.text); }
-  void began(const ActivityBegan&) override {}
-  void ended(const ActivityEnded&) override {}
-  void object(const ObjectProgress&) override {}
-
-  std::vector<std::string> texts;
-};
 
 TEST(Values, FilesComeBeforeSetsAndLaterOnesWin) {
   const std::vector<ValuesInput> inputs{{ValuesFlag::Set, "a.b=3", ""},
@@ -89,10 +80,10 @@ TEST(Values, AChartsFileIsReadAsHelmReadsIt) {
   const auto json = [&](std::string text) {
     return encoding::to_json(*merged(std::move(text)), encoding::JsonStyle::Exact);
   };
-  Warnings events;
+  testing::RecordedEvents events;
   const auto twice = merged("# none\n---\nl: x\na: {b: 1, c: v}\na: {b: z}\n", &events);
   EXPECT_EQ(encoding::to_json(*twice), R"({"l":"x","a":{"b":"z"}})") << "not merged";
-  EXPECT_THAT(events.texts, ElementsAre(HasSubstr("v.yaml:5: the key \"a\" is set twice")));
+  EXPECT_THAT(events.messages, ElementsAre(HasSubstr("v.yaml:5: the key \"a\" is set twice")));
   EXPECT_EQ(json("x: &x {a: v, b: z}\nc: {<<: *x, a: w}\n"),
             R"({"x":{"a":"v","b":"z"},"c":{"a":"w","b":"z"}})");
   EXPECT_EQ(json("--- # first\na: b\n---# second\n---\t\r\nc: d\n---"), R"({"a":"b","c":"d"})");

@@ -16,6 +16,7 @@
 #include "base/process.h"
 #include "config/paths.h"
 #include "registry/registry.h"
+#include "testing/recorded_events.h"
 #include "testing/temp_dir.h"
 
 namespace mist::registry::testing {
@@ -96,15 +97,6 @@ class WatchedRunner final : public ProcessRunner {
   HostProcessRunner real_;
 };
 
-class RecordingSink final : public EventSink {
- public:
-  void message(const Message& event) override { messages.push_back(event.text); }
-  void began(const ActivityBegan& event) override { activities.push_back(event.text); }
-  void ended(const ActivityEnded&) override {}
-  void object(const ObjectProgress&) override {}
-  std::vector<std::string> messages, activities;
-};
-
 /// An upstream, and registries whose home is beside it.
 class RegistryWorld : public ::testing::Test {
  protected:
@@ -140,7 +132,7 @@ class RegistryWorld : public ::testing::Test {
   Upstream upstream;
   HostFileSystem files;
   WatchedRunner runner;
-  RecordingSink events;
+  mist::testing::RecordedEvents events;
   config::Paths paths;
   SystemClock clock;
 };

@@ -4,7 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "registry/git_fixture.h"
+#include "testing/recorded_events.h"
+#include "testing/temp_dir.h"
 
 namespace mist::registry {
 namespace {
@@ -17,7 +18,7 @@ class Cache : public ::testing::Test {
   mist::testing::TempDir temp;
   Path directory = temp.path() / "packages";
   HostFileSystem files;
-  testing::RecordingSink events;
+  mist::testing::RecordedEvents events;
   PackageCache cache{files, events, directory};
   crypto::Digest digest = crypto::sha256("bytes");
 };
