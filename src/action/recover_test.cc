@@ -366,6 +366,89 @@ TEST_F(RecoverTest, AFailingFirstInstallRemovesAllThatItMade) {
   EXPECT_EQ(cluster.objects(), before);
 }
 
+// A release that is installed anew finds what its uninstall left, with its own mark on it.
+constexpr std::string_view kClaim =
+    "---\n{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: NAME}, spec: {accessModes: "
+    "[ReadWriteOnce]}}\n";
+std::string claim(std::string_view name) {
+  std::string text(kClaim);
+  return text.replace(text.find("NAME"), 4, name);
+}
+
+TEST_F(RecoverTest, AFailingFirstInstallLeavesWhatAnEarlierLifeOfTheReleaseLeft) {
+  const std::string lasting = definition("one") + claim("data") + R"(---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, annotations: {mistletoe.dev/keep: "true"}}}
+)";
+  ASSERT_TRUE(install_now(kFirstYaml + lasting).ok());
+  ASSERT_TRUE(uninstall_now().ok());
+  const auto before = cluster.objects();
+  ASSERT_EQ(before.size(), 3u);
+  refuse("only-first");
+  const std::string again = kFirstYaml + definition("two") + claim("data") + claim("fresh") +
+                            "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: kept}}\n";
+  const auto report = install_now(again, {.rollback_on_failure = true});
+  ASSERT_FALSE(report.ok());
+  EXPECT_THAT(report.error().frames, Contains("rolled back: 2 objects deleted, 3 retained"));
+  EXPECT_EQ(cluster.objects(), before);
+
+  // The same by hand, with a permission that is meant for what this install made.
+  ASSERT_FALSE(install_now(again).ok());
+  const auto undone =
+      recover_now({.undo = true, .deploy = {.prune = {.delete_crds = true, .delete_pvcs = true}}});
+  ASSERT_TRUE(undone.ok()) << undone.error().to_line();
+  EXPECT_EQ(undone->outcome, Recovered::Removed);
+  EXPECT_EQ(cluster.objects(), before);
+
+  // Once installed, they are the release's like any other.
+  cluster.set_before({});
+  ASSERT_TRUE(install_now(again).ok());
+  ASSERT_TRUE(uninstall_now({.rules = {.delete_crds = true, .delete_pvcs = true}}).ok());
+  EXPECT_TRUE(cluster.objects().empty());
+}
+
+TEST_F(RecoverTest, AnUndoneUpgradeLeavesWhatAnEarlierLifeOfTheReleaseLeft) {
+  ASSERT_TRUE(install_now(kFirstYaml + claim("data")).ok());
+  ASSERT_TRUE(uninstall_now().ok());
+  ASSERT_TRUE(install_now(kFirstYaml).ok());
+  refuse("only-second");
+  const auto report = upgrade_now(kSecondYaml + claim("data") + claim("fresh"), "2",
+                                  {.prune = {.delete_pvcs = true}, .rollback_on_failure = true});
+  ASSERT_FALSE(report.ok());
+  EXPECT_THAT(report.error().frames, Contains("rolled back to v0, as v2"));
+  EXPECT_TRUE(cluster.has("PersistentVolumeClaim", "default", "data"));
+  EXPECT_FALSE(cluster.has("PersistentVolumeClaim", "default", "fresh"));
+}
+
+// A claim among a chart's hooks of another moment: this life of the release never ran it.
+TEST_F(RecoverTest, AFailingFirstInstallLeavesWhatHooksOfAnEarlierLifeMade) {
+  const std::string chart = kFirstYaml + R"(---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: dump, annotations: {helm.sh/hook: pre-upgrade}}
+spec: {accessModes: [ReadWriteOnce]}
+)";
+  const auto run = [&](Intent (*intent)(Render), const std::string& yaml, const std::string& version,
+                       const DeployOptions& options) {
+    return deploy(
+        environment(), id,
+        intent(ReleaseWorld::rendering(yaml, {"test:" + version, "test", version, "sha256:" + version,
+                                              std::string(apply::kChartEngine)})),
+        options, Context());
+  };
+  cluster.set_instant_controllers(true);
+  ASSERT_TRUE(run(install_intent, chart, "1", {}).ok());
+  const auto upgraded = run(upgrade_intent, chart + text_map("more", "x"), "2", {});
+  ASSERT_TRUE(upgraded.ok()) << upgraded.error().to_line();
+  ASSERT_TRUE(uninstall_now().ok());
+  ASSERT_TRUE(cluster.has("PersistentVolumeClaim", "default", "dump"));
+  refuse("only-first");
+  const auto report = run(install_intent, chart, "1", {.rollback_on_failure = true});
+  ASSERT_FALSE(report.ok());
+  EXPECT_THAT(report.error().frames, Contains(HasSubstr("rolled back")));
+  EXPECT_TRUE(cluster.has("PersistentVolumeClaim", "default", "dump"));
+  EXPECT_EQ(text("shared"), "absent");
+}
+
 TEST_F(RecoverTest, WhatFailsBeforeAnythingWasWrittenIsNotRolledBack) {
   ASSERT_TRUE(install_now(kFirstYaml).ok());
   const auto report =

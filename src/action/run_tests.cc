@@ -78,7 +78,8 @@ Result<std::vector<apply::Removal>> leftovers(const Environment& environment, co
   return found;
 }
 
-Status remove_leftovers(const Environment& environment, const ReleaseState& state, const Context& context) {
+Status remove_leftovers(const Environment& environment, const ReleaseState& state, const Context& context,
+                        const std::function<Status()>& may_write) {
   auto removals = leftovers(environment, state, context);
   if (!removals.ok())
     return std::move(removals).error().with_frame("while looking for what earlier tests left");
@@ -87,7 +88,7 @@ Status remove_leftovers(const Environment& environment, const ReleaseState& stat
       fmt::format("removing {} that an earlier run of tests left", plural(removals->size(), "object")));
   apply::RemovalReport report =
       apply::execute_removals(environment.client, *removals, release::apply_set_id(apply::test_set(state.id)),
-                              true, environment.events, context);
+                              true, environment.events, context, may_write);
   if (!report.failure) return {};
   return (*std::move(report.failure)).with_frame("while removing what earlier tests left");
 }
@@ -183,7 +184,7 @@ class TestRun {
 
  private:
   Status locked(const Context& context) {
-    MIST_TRY_VOID(remove_leftovers(environment_, state_, context));
+    MIST_TRY_VOID(remove_leftovers(environment_, state_, context, [this] { return lock_->check(); }));
     MIST_TRY_VOID(refuse_strangers(context));
     Status done = everything(context);
     clean_up();
@@ -451,8 +452,8 @@ Result<TestReport> run_tests(const Environment& environment, const release::Rele
 }
 
 Status remove_test_leftovers(const Environment& environment, const ReleaseState& state,
-                             const Context& context) {
-  return remove_leftovers(environment, state, context);
+                             const Context& context, const std::function<Status()>& may_write) {
+  return remove_leftovers(environment, state, context, may_write);
 }
 
 }  // namespace mist::action

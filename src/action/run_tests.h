@@ -59,7 +59,8 @@ Result<TestReport> run_tests(const Environment& environment, const release::Rele
                              const Context& context);
 
 /// Removes what runs of tests of this release left; asks nothing of the cluster if its record holds no tests.
+/// `may_write`: as in apply::ExecuteOptions.
 Status remove_test_leftovers(const Environment& environment, const ReleaseState& state,
-                             const Context& context);
+                             const Context& context, const std::function<Status()>& may_write);
 
 }  // namespace mist::action

@@ -241,6 +241,22 @@ TEST_F(RunTests, ARunThatDiedIsTakenOverAfterASilentTerm) {
   EXPECT_THAT(left(), ElementsAre("ConfigMap settings"));
 }
 
+// Uninstall removes them under its own lock, and once that is lost it writes nothing more.
+TEST_F(RunTests, LeftoversAreOnlyRemovedByWhoMayWrite) {
+  ASSERT_TRUE(install_now(kPackage).ok());
+  ASSERT_TRUE(test_now({.keep = true}).ok());
+  ASSERT_TRUE(cluster.has("Pod", "default", "good"));
+  const ReleaseState state = *read_release(environment(), id, Context());
+  const auto refused = remove_test_leftovers(environment(), state, Context(), []() -> Status {
+    return error(ErrorKind::Conflict, "the lock ran out");
+  });
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().to_line(), HasSubstr("the lock ran out"));
+  EXPECT_TRUE(cluster.has("Pod", "default", "good"));
+  ASSERT_TRUE(remove_test_leftovers(environment(), state, Context(), []() -> Status { return {}; }).ok());
+  EXPECT_THAT(left(), ElementsAre("ConfigMap settings"));
+}
+
 TEST_F(RunTests, ATestThatDoesNotEndFailsInItsTime) {
   ASSERT_TRUE(install_now(kPackage).ok());
   cluster.set_after({});

@@ -192,6 +192,13 @@ Result<std::vector<apply::DesiredObject>> hooks_to_run(const Environment& enviro
   return hooks;
 }
 
+// Not made by what is undone. A claim or definition among the hooks that never ran may have been left by an
+// earlier life of the release; who only lost the answer of making it leaves an empty one.
+bool was_before(const InventoryItem& item, const Value& live) {
+  const bool may_hold_data = !apply::kept_because(item.key, &live, {}).empty();
+  return item.adopted || (item.hook && item.uid.empty() && may_hold_data);
+}
+
 }  // namespace
 
 std::size_t UninstallPlan::deletes() const {
@@ -241,7 +248,7 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseStat
     const std::string_view kept = apply::kept_because(item.key, &object, rules);
     action.kind = kept.empty() ? ActionKind::Delete : ActionKind::Retain;
     action.reason = kept.empty() ? "the release is uninstalled" : std::string(kept);
-    if (options.keep_adopted && item.adopted && action.kind == ActionKind::Delete &&
+    if (options.keep_adopted && was_before(item, object) && action.kind == ActionKind::Delete &&
         !is_own_namespace(id, item.key)) {
       action.kind = ActionKind::Retain;
       action.reason = "it was there before the release";
@@ -358,12 +365,13 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
     ++report.retained;
     environment.events.object({action.key.display(), "retained", action.reason});
   }
+  const auto may_write = [&] { return lock->check(); };
   const auto remove = [&](const std::vector<apply::Removal>& removals, bool until_gone) -> Status {
     if (removals.empty()) return {};
     Activity activity(environment.events, fmt::format("deleting {}", plural(removals.size(), "object")));
     apply::RemovalReport done =
         apply::execute_removals(environment.client, removals, release::apply_set_id(plan.id), until_gone,
-                                environment.events, lock->context(), [&] { return lock->check(); });
+                                environment.events, lock->context(), may_write);
     report.deleted += static_cast<std::size_t>(std::ranges::count(done.outcomes, apply::Outcome::Done));
     if (!done.failure) return {};
     activity.fail();
@@ -381,7 +389,7 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
     return lock->change({.head = head, .lock = {}, .group_kinds = {}, .additional_namespaces = {}});
   };
   const auto run = [&]() -> Status {
-    MIST_TRY_VOID(remove_test_leftovers(environment, plan.state, lock->context()));
+    MIST_TRY_VOID(remove_test_leftovers(environment, plan.state, lock->context(), may_write));
     std::vector<apply::Removal> first = removals_of(plan, false), last = removals_of(plan, true);
     MIST_TRY(std::vector<apply::Removal> left, hooks.run(HookPhase::Before));
     MIST_TRY_VOID(ended(HookPhase::Before, kBeforeEnded));

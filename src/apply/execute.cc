@@ -288,6 +288,7 @@ class Writer {
       if (ours) {
         object["metadata"].erase("resourceVersion");
         object["metadata"].set("uid", there->string_at({"metadata", "uid"}));
+        if (options_.may_write) MIST_TRY_VOID(options_.may_write());
         applied = client_.apply(ref, object, apply, context_);
       } else if (there.ok()) {
         return error(ErrorKind::Conflict, "{} appeared while the plan was carried out", action.key.display())
@@ -331,8 +332,14 @@ class Writer {
   }
 
   static Error explain(Error failure) {
-    if (failure.kind == ErrorKind::Conflict && failure.hint.empty())
-      failure.hint = "another field manager owns these fields: let it, or take them with --force-conflicts";
+    if (failure.kind != ErrorKind::Conflict || !failure.hint.empty()) return failure;
+    const bool other_uid = failure.because.find("uid mismatch") != std::string::npos ||
+                           failure.because.find("metadata.uid") != std::string::npos;
+    failure.hint =
+        is_field_conflict(failure)
+            ? "another field manager owns these fields: let it, or take them with --force-conflicts"
+        : other_uid ? "it was deleted or made anew since the plan: run the command again"
+                    : "somebody else was writing it: run the command again";
     return failure;
   }
 

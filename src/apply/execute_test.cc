@@ -14,6 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using testing::FakeCall;
 using testing::FakeCluster;
+using ::testing::HasSubstr;
 
 // The Job's Pods are in the network policy's hands, so it comes after it.
 constexpr std::string_view kMixed = R"(
@@ -49,6 +50,46 @@ TEST(Execute, WhatTakesLongToBecomeReadyBeginsFirstWhenThatIsWaitedFor) {
 
 TEST(Execute, TheLongestChainBeginsFirstWhenNothingIsWaitedFor) {
   EXPECT_THAT(written(false), ElementsAre("e", "f", "a", "b", "c", "d"));
+}
+
+// The hint for a 409 depends on what the server says it is about.
+TEST(Execute, OnlyFieldsOfOtherManagersAreToBeForced) {
+  constexpr std::string_view kOne =
+      "{apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {a: '1'}}";
+  const release::ReleaseId id{"default", "shop"};
+  FakeCluster cluster;
+  NullEventSink events;
+  const Plan first = testing::plan_of(cluster, id, kOne);
+  ASSERT_TRUE(execute_writes(cluster, first, {}, events, Context()).ok());
+  const auto changed = [&] {
+    Plan plan = testing::plan_of(cluster, id,
+                                 "{apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {a: '2'}}");
+    EXPECT_EQ(plan.writes[0].kind, ActionKind::Update);
+    return plan;
+  };
+  const auto hint = [&](const Plan& plan) {
+    const Execution done = execute_writes(cluster, plan, {}, events, Context());
+    EXPECT_FALSE(done.ok());
+    return done.failure ? done.failure->hint : std::string();
+  };
+  const Plan edited = changed(), anew = changed(), gone = changed();
+
+  auto object = *cluster.find("ConfigMap", "default", "one");
+  object["data"].set("a", "theirs");
+  cluster.put(object, "kubectl-edit");
+  EXPECT_THAT(hint(edited), HasSubstr("--force-conflicts"));
+
+  const ObjectKey key{{"", "ConfigMap"}, "default", "one"};
+  cluster.drop(key);
+  EXPECT_EQ(hint(gone), "it was deleted or made anew since the plan: run the command again");
+  object["metadata"].erase("uid");
+  cluster.put(object, "kubectl-edit");
+  EXPECT_EQ(hint(anew), "it was deleted or made anew since the plan: run the command again");
+  cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply") return std::nullopt;
+    return error(ErrorKind::Conflict, "refused").with_because("the object has been modified");
+  });
+  EXPECT_EQ(hint(anew), "somebody else was writing it: run the command again");
 }
 
 }  // namespace

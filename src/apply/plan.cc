@@ -150,7 +150,8 @@ class Planner {
                                   stamp->is_string() ? stamp->as_string() : std::string("an unknown time")),
                       "wait until it is gone (finalizers may hold it), then run the command again");
     if (owner == Owner::Us || (owner == Owner::Nobody && by_uid)) {
-      action.adopted = item != nullptr && item->adopted;
+      // What no record of ours names was left by an earlier life of the release: its claims, its definitions.
+      action.adopted = item == nullptr || item->adopted;
       action.previous_revision = item != nullptr ? item->revision : revision_from_label(there);
       return compare(action, object, live, owner);
     }

@@ -45,9 +45,9 @@ struct PlannedAction {
   std::string uid =
       {};            ///< of the live object; empty: it isn't there, or a pending create of unknown outcome
   int revision = 0;  ///< that last changed it, after this plan
-  int previous_revision = 0;                      ///< that last changed it, before this plan
-  bool adopted = false;                           ///< it existed before the release did
-  bool was_retained = false;                      ///< of retains: an earlier revision left it already
+  int previous_revision = 0;  ///< that last changed it, before this plan
+  bool adopted = false;       ///< it was there before this life of the release: not all of it may be ours
+  bool was_retained = false;  ///< of retains: an earlier revision left it already
   std::vector<FieldDifference> differences = {};  ///< of updates, replaces, adopts; of conflicts where known
   std::string reason = {};                        ///< one sentence
   std::string owner =

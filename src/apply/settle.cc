@@ -92,7 +92,7 @@ class Settler {
     if (failure.kind == ErrorKind::Conflict) {
       // A Replace creates a fresh object, which nobody else owns fields of.
       if (action.kind == ActionKind::Replace) return;
-      if (failure.because.find("conflict with") == std::string::npos) return;
+      if (!is_field_conflict(failure)) return;
       action.kind = ActionKind::Conflict;
       action.cause = ConflictCause::Fields;
       action.reason = fmt::format("it has fields that other managers own: {}", conflicts(failure.because));
@@ -152,6 +152,13 @@ std::set<GroupKind> redefined_kinds(const Plan& plan) {
     kinds.insert(apimachinery::defined_kind(plan.desired[action.desired].rendered.object.value()));
   }
   return kinds;
+}
+
+bool is_field_conflict(const Error& failure) {
+  return failure.kind == ErrorKind::Conflict &&
+         std::ranges::any_of(
+             std::array<std::string_view, 2>{"conflict with ", "conflicts with "},
+             [&](std::string_view words) { return failure.because.find(words) != std::string::npos; });
 }
 
 bool needs_the_server(const PlannedAction& action) {

@@ -34,5 +34,18 @@ TEST(RedefinedKinds, AreThoseWhoseDefinitionsAreWritten) {
   EXPECT_THAT(redefined_kinds(plan), IsEmpty());
 }
 
+TEST(FieldConflict, IsToldByTheServersWords) {
+  const auto refused = [](ErrorKind kind, std::string because) {
+    return error(kind, "cannot apply").with_because(std::move(because));
+  };
+  EXPECT_TRUE(is_field_conflict(refused(
+      ErrorKind::Conflict, "Apply failed with 1 conflict: conflict with \"kubectl\" using v1: .data.a")));
+  EXPECT_TRUE(is_field_conflict(
+      refused(ErrorKind::Conflict,
+              "Apply failed with 2 conflicts: conflicts with \"kubectl\":\n- .data.a\n- .data.b")));
+  EXPECT_FALSE(is_field_conflict(refused(ErrorKind::Conflict, "the object has been modified")));
+  EXPECT_FALSE(is_field_conflict(refused(ErrorKind::Invalid, "it is in conflict with itself")));
+}
+
 }  // namespace
 }  // namespace mist::apply

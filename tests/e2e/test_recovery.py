@@ -74,3 +74,24 @@ def a_failing_first_install_leaves_nothing(t):
     t.refused("recover", "shop", "--undo", code=2, says=["--yes"])
     contains(t.run("recover", "shop", "--undo", "--yes").out, "is removed", "PersistentVolumeClaim", "--delete-pvcs")
     equal((data(t), t.record("shop")), ({}, []), "what is left")
+
+
+@test
+def a_failing_install_leaves_what_an_earlier_one_of_that_name_left(t):
+    """The claim of an uninstalled release carries the mark of the next one too, and its data is years old."""
+    package = t.package("shop", config_map("shared"), claim("data"))
+    t.run("install", "shop", "-p", package)
+    t.run("uninstall", "shop", "--yes", "--wait")
+    uid = t.kube.get("PersistentVolumeClaim", t.ns, "data")["metadata"]["uid"]
+    t.package("shop", config_map("shared"), claim("data"), claim("fresh"), refused("bad"))
+    t.refused("install", "shop", "-p", package, "--rollback-on-failure",
+              says=["70000", "rolled back: 2 objects deleted, 1 retained"])
+    t.kube.wait("the new claim is gone", lambda: t.kube.get("PersistentVolumeClaim", t.ns, "fresh") is None)
+    left = t.kube.get("PersistentVolumeClaim", t.ns, "data")["metadata"]
+    equal((left["uid"], left.get("deletionTimestamp")), (uid, None), "the claim that was there")
+    equal((data(t), t.record("shop")), ({}, []), "what is left")
+    # Taken up by an install that ends, it is the release's, and goes when that is asked for.
+    t.package("shop", config_map("shared"), claim("data"))
+    t.run("install", "shop", "-p", package)
+    t.run("uninstall", "shop", "--yes", "--delete-pvcs")
+    t.kube.wait("the claim is gone", lambda: t.kube.get("PersistentVolumeClaim", t.ns, "data") is None)
