@@ -88,7 +88,7 @@ Status remove_leftovers(const Environment& environment, const ReleaseState& stat
       fmt::format("removing {} that an earlier run of tests left", plural(removals->size(), "object")));
   apply::RemovalReport report =
       apply::execute_removals(environment.client, *removals, release::apply_set_id(apply::test_set(state.id)),
-                              true, environment.events, context, may_write);
+                              {.wait = true, .may_write = may_write}, environment.events, context);
   if (!report.failure) return {};
   return (*std::move(report.failure)).with_frame("while removing what earlier tests left");
 }
@@ -399,7 +399,7 @@ class TestRun {
                       fmt::format("removing {} of the tests", plural(created_.size(), "object")));
     const Context brief = Context().with_timeout(kCleaningLimit);
     const apply::RemovalReport removed = apply::execute_removals(
-        client_, created_, release::apply_set_id(set_), false, environment_.events, brief);
+        client_, created_, release::apply_set_id(set_), {}, environment_.events, brief);
     if (!removed.failure) return;
     activity.fail();
     for (std::size_t i = 0; i < created_.size(); ++i)

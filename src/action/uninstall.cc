@@ -1,18 +1,16 @@
 #include "action/uninstall.h"
 
 #include <algorithm>
-#include <array>
-#include <mutex>
 #include <set>
 
 #include "action/deploy.h"
+#include "action/namespace_contents.h"
 #include "action/recorded_options.h"
 #include "action/run_tests.h"
 #include "apply/announce.h"
 #include "apply/observe.h"
 #include "apply/remove.h"
 #include "apply/wait.h"
-#include "base/parallel.h"
 #include "base/text.h"
 
 namespace mist::action {
@@ -34,97 +32,6 @@ const GroupKind kNamespaceKind{"", "Namespace"};
 bool is_own_namespace(const ReleaseId& id, const ObjectKey& key) {
   return key.group_kind == kNamespaceKind && key.name == id.ns;
 }
-
-// What every namespace has by itself, or what isn't worth keeping it for.
-bool belongs_to_the_namespace(const kube::ResourceInfo& resource, std::string_view name) {
-  const GroupKind kind = resource.gvk.group_kind();
-  return kind.kind == "Event" || (kind == GroupKind{"", "ServiceAccount"} && name == "default") ||
-         (kind == GroupKind{"", "ConfigMap"} && name == "kube-root-ca.crt") ||
-         kind == GroupKind{"coordination.k8s.io", "Lease"};
-}
-
-// Lists everything in one namespace, metadata only, and names what isn't the release's.
-class ForeignObjects {
- public:
-  ForeignObjects(const Environment& environment, const ReleaseId& id, const std::set<std::string>& uids)
-      : environment_(environment), id_(id), uids_(uids) {}
-
-  Result<std::vector<std::string>> in(const std::string& ns, const Context& context) {
-    MIST_TRY(const std::vector<kube::ResourceInfo> all, environment_.client.all_resources(context));
-    std::vector<kube::ResourceInfo> resources;
-    for (const kube::ResourceInfo& resource : all) {
-      const bool listable = std::ranges::find(resource.verbs, "list") != resource.verbs.end() &&
-                            std::ranges::find(resource.verbs, "delete") != resource.verbs.end();
-      // Endpoints is deprecated, and each is mirrored by EndpointSlices, which are looked at.
-      const bool deprecated = resource.gvk.group_kind() == GroupKind{"", "Endpoints"};
-      if (resource.namespaced && listable && !deprecated) resources.push_back(resource);
-    }
-    std::mutex mutex;
-    std::map<std::string, Item> items;  // by uid: one object may be served by two groups; guarded by mutex
-    MIST_TRY_VOID(parallel_for(resources.size(), 16, [&](std::size_t i) -> Status {
-      kube::ListOptions options;
-      options.ns = ns;
-      options.metadata_only = true;
-      auto list = environment_.client.list(resources[i], options, context);
-      if (!list.ok()) {
-        if (list.error().kind == ErrorKind::NotFound) return {};
-        return std::move(list).error().with_frame(
-            fmt::format("while looking for other objects in namespace {}", ns));
-      }
-      const std::scoped_lock lock(mutex);
-      for (const Value& item : list->items) add(resources[i], item, items);
-      return {};
-    }));
-    return foreign(items);
-  }
-
- private:
-  struct Item {
-    std::string display;
-    std::vector<std::string> owners;
-    bool ours = false;
-  };
-
-  void add(const kube::ResourceInfo& resource, const Value& object,
-           std::map<std::string, Item>& items) const {
-    const std::string name(object.string_at({"metadata", "name"})),
-        ns(object.string_at({"metadata", "namespace"})), uid(object.string_at({"metadata", "uid"}));
-    Item item{ObjectKey{resource.gvk.group_kind(), ns, name}.display(), {}, false};
-    const bool record = object.string_at({"metadata", "labels", "mistletoe.dev/release-name"}) == id_.name &&
-                        ns == id_.ns && resource.gvk.kind == "Secret";
-    item.ours = uids_.contains(uid) || record || belongs_to_the_namespace(resource, name);
-    if (const Value* owners = object.at_path({"metadata", "ownerReferences"});
-        owners != nullptr && owners->is_array()) {
-      for (const Value& owner : owners->as_array()) item.owners.emplace_back(owner.string_at("uid"));
-    }
-    items.insert_or_assign(uid, std::move(item));
-  }
-
-  // An object is ours when an owner is, as far up as owners go.
-  bool tied(const std::map<std::string, Item>& items, const std::string& uid, int depth) const {
-    if (uids_.contains(uid)) return true;
-    const auto found = items.find(uid);
-    if (found == items.end() || depth > 10) return false;
-    return found->second.ours || std::ranges::any_of(found->second.owners, [&](const std::string& owner) {
-             return tied(items, owner, depth + 1);
-           });
-  }
-
-  std::vector<std::string> foreign(const std::map<std::string, Item>& items) const {
-    std::vector<std::string> names;
-    for (const auto& [uid, item] : items) {
-      // EndpointSlices and Endpoints of our Services are tied by owner or name; a Pod by its ReplicaSet's
-      // Deployment.
-      if (!tied(items, uid, 0)) names.push_back(item.display);
-    }
-    std::ranges::sort(names);
-    return names;
-  }
-
-  const Environment& environment_;
-  const ReleaseId& id_;
-  const std::set<std::string>& uids_;
-};
 
 // A namespace that is still needed when everything else is gone: that of the record, and those in which hooks
 // run then.
@@ -225,7 +132,6 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseStat
   MIST_TRY(const apply::LiveState live, apply::observe(environment.client, id, {}, owned, context));
   const std::string part_of = release::apply_set_id(id);
 
-  std::set<std::string> deleted_uids;
   for (const InventoryItem& item : owned) {
     const auto there = live.find(item.key);
     if (there == live.end()) continue;
@@ -253,23 +159,23 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseStat
       action.kind = ActionKind::Retain;
       action.reason = "it was there before the release";
     }
-    if (action.kind == ActionKind::Delete) deleted_uids.insert(uid);
+    if (action.kind == ActionKind::Delete) plan.going.insert(uid);
     plan.removals.push_back(std::move(action));
   }
 
-  ForeignObjects foreign(environment, id, deleted_uids);
+  const std::set<std::string> deleted = plan.going;
   for (PlannedAction& action : plan.removals) {
     if (action.key.group_kind != kNamespaceKind || action.kind != ActionKind::Delete) continue;
-    MIST_TRY(std::vector<std::string> others, foreign.in(action.key.name, context));
-    if (others.empty()) continue;
+    MIST_TRY(NamespaceContents contents,
+             look_into_namespace(environment, id, action.key.name, deleted, context));
+    plan.going.merge(contents.tied);
+    if (contents.foreign.empty()) continue;
     if (!options.rules.delete_namespaces) {
       action.kind = ActionKind::Retain;
       action.reason =
-          fmt::format("{} in it {} not the release's ({}{}): --delete-namespaces removes it with them",
-                      plural(others.size(), "object"), others.size() == 1 ? "is" : "are", others.front(),
-                      others.size() > 1 ? ", …" : "");
+          fmt::format("{}: --delete-namespaces removes it with them", foreign_words(contents.foreign));
     }
-    plan.foreign[action.key.name] = std::move(others);
+    plan.foreign[action.key.name] = std::move(contents.foreign);
   }
   return plan;
 }
@@ -283,7 +189,8 @@ class HookRunner {
              const ReleaseLock& lock)
       : environment_(environment), plan_(plan), options_(options), lock_(lock) {}
 
-  Result<std::vector<apply::Removal>> run(HookPhase phase) {
+  /// `going` gets the uids of what ran.
+  Result<std::vector<apply::Removal>> run(HookPhase phase, std::set<std::string>& going) {
     std::vector<apply::Removal> left;
     std::vector<apply::DesiredObject> hooks;
     for (const apply::DesiredObject& hook : plan_.hooks) {
@@ -315,6 +222,7 @@ class HookRunner {
                                  "--no-hooks to go without them",
                                  plan_.id.name, plan_.id.ns));
     }
+    going.insert(done.uids.begin(), done.uids.end());
     for (std::size_t i = 0; i < plan.writes.size(); ++i) {
       if (done.deleted[i] != 0) continue;
       const apply::PlannedAction& write = plan.writes[i];
@@ -336,6 +244,14 @@ void take_in(std::vector<apply::Removal>& removals, std::vector<apply::Removal> 
     std::erase_if(removals, [&](const apply::Removal& known) { return known.key == each.key; });
     removals.push_back(std::move(each));
   }
+}
+
+void retain(UninstallReport& report, const ObjectKey& key, std::string why) {
+  ++report.retained;
+  const auto planned = std::ranges::find(report.plan.removals, key, &PlannedAction::key);
+  if (planned == report.plan.removals.end()) return;  // what a hook left
+  planned->kind = ActionKind::Retain;
+  planned->reason = std::move(why);
 }
 
 // One run under the lock. `report` holds the plan, and gets what was done.
@@ -366,13 +282,23 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
     environment.events.object({action.key.display(), "retained", action.reason});
   }
   const auto may_write = [&] { return lock->check(); };
+  // A prompt and the deleting of all the rest lie between the plan and the end of a namespace.
+  std::set<std::string> going = plan.going;
+  const auto last_look = [&](const apply::Removal& removal) -> Result<std::string> {
+    if (removal.key.group_kind != kNamespaceKind || options.rules.delete_namespaces) return std::string();
+    MIST_TRY(const NamespaceContents contents,
+             look_into_namespace(environment, plan.id, removal.key.name, going, lock->context()));
+    return contents.foreign.empty() ? std::string() : "since the plan, " + foreign_words(contents.foreign);
+  };
   const auto remove = [&](const std::vector<apply::Removal>& removals, bool until_gone) -> Status {
     if (removals.empty()) return {};
     Activity activity(environment.events, fmt::format("deleting {}", plural(removals.size(), "object")));
     apply::RemovalReport done =
-        apply::execute_removals(environment.client, removals, release::apply_set_id(plan.id), until_gone,
-                                environment.events, lock->context(), may_write);
+        apply::execute_removals(environment.client, removals, release::apply_set_id(plan.id),
+                                {.wait = until_gone, .may_write = may_write, .last_look = last_look},
+                                environment.events, lock->context());
     report.deleted += static_cast<std::size_t>(std::ranges::count(done.outcomes, apply::Outcome::Done));
+    for (auto& [position, why] : done.stayed) retain(report, removals[position].key, std::move(why));
     if (!done.failure) return {};
     activity.fail();
     return std::move(*done.failure)
@@ -391,19 +317,21 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
   const auto run = [&]() -> Status {
     MIST_TRY_VOID(remove_test_leftovers(environment, plan.state, lock->context(), may_write));
     std::vector<apply::Removal> first = removals_of(plan, false), last = removals_of(plan, true);
-    MIST_TRY(std::vector<apply::Removal> left, hooks.run(HookPhase::Before));
+    MIST_TRY(std::vector<apply::Removal> left, hooks.run(HookPhase::Before, going));
     MIST_TRY_VOID(ended(HookPhase::Before, kBeforeEnded));
     take_in(first, std::move(left));
     const bool more = std::ranges::any_of(
         plan.hooks, [](const apply::DesiredObject& hook) { return hook.hook->phase == HookPhase::After; });
     MIST_TRY_VOID(remove(first, options.wait || more));
-    MIST_TRY(left, hooks.run(HookPhase::After));
+    MIST_TRY(left, hooks.run(HookPhase::After, going));
     MIST_TRY_VOID(ended(HookPhase::After, kAfterEnded));
     MIST_TRY_VOID(remove(left, options.wait));
     MIST_TRY_VOID(remove(last, options.wait));
     // The record goes with its namespace: while it is there, the release is not uninstalled.
-    const auto own = [&](const apply::Removal& each) { return is_own_namespace(plan.id, each.key); };
-    if (std::ranges::any_of(last, own)) return {};
+    const auto own_goes = [&](const PlannedAction& each) {
+      return each.kind == ActionKind::Delete && is_own_namespace(plan.id, each.key);
+    };
+    if (std::ranges::any_of(plan.removals, own_goes)) return {};
     MIST_TRY_VOID(lock->check());
     MIST_TRY_VOID(
         store.delete_revisions(plan.id, lock->context()).in("while deleting the release's revisions"));

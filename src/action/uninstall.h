@@ -3,6 +3,7 @@
 // last. What is left when it is interrupted, the same command finishes.
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct UninstallPlan {
   std::vector<apply::DesiredObject> hooks;     ///< of a chart, to be run before and after
   /// For each namespace to be deleted: objects in it that aren't the release's ("ConfigMap shop/theirs").
   std::map<std::string, std::vector<std::string>> foreign;
+  std::set<std::string> going;  ///< uids of what is deleted, and of what owners in its namespaces tie to that
 
   std::size_t deletes() const;
 };
@@ -42,7 +44,8 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseStat
                                      const UninstallOptions& options, const Context& context);
 
 struct UninstallReport {
-  UninstallPlan plan;  ///< that was carried out
+  UninstallPlan
+      plan;  ///< that was carried out; a namespace in which something appeared meanwhile is retained
   std::size_t deleted = 0;
   std::size_t retained = 0;
 };

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "encoding/yaml.h"
 #include "testing/release_world.h"
 
 namespace mist::action {
@@ -63,6 +64,79 @@ TEST_F(UninstallTest, NamespaceWithForeignObjectsStaysUnlessAskedFor) {
   options.rules.delete_namespaces = true;
   ASSERT_TRUE(uninstall_now(options).ok());
   EXPECT_FALSE(cluster.has("Namespace", "", "extra"));
+}
+
+// Between the look that somebody agreed to and the end of a namespace there is a prompt, and all the rest.
+TEST_F(UninstallTest, NamespaceThatSomethingWasPutIntoMeanwhileStays) {
+  id.ns = "home";
+  constexpr std::string_view kNamespaces = R"(
+{apiVersion: v1, kind: Namespace, metadata: {name: home}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: extra}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: ours, namespace: extra}}
+)";
+  const auto put = [&](std::string_view ns) {
+    cluster.put(encoding::Value::object(
+        {{"apiVersion", "v1"},
+         {"kind", "ConfigMap"},
+         {"metadata", encoding::Value::object({{"name", "theirs"}, {"namespace", ns}})}}));
+  };
+  for (const std::string_view late : {"extra", "home"}) {
+    ASSERT_TRUE(install_now(std::string(kNamespaces), {.create_namespace = true}).ok());
+    auto plan = plan_uninstall(environment(), id, {}, Context());
+    ASSERT_TRUE(plan.ok()) << plan.error().to_line();
+    EXPECT_EQ(plan->deletes(), 3u);
+    // In the release's own namespace, the last thing that goes, it appears while the rest is being deleted.
+    if (late == "extra") put(late);
+    cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
+      if (late == "home" && call.verb == "delete" && call.key.name == "ours") put(late);
+      return std::nullopt;
+    });
+    const auto report = uninstall(environment(), *std::move(plan), {}, Context());
+    cluster.set_before({});
+    ASSERT_TRUE(report.ok()) << report.error().to_line();
+    EXPECT_TRUE(cluster.has("ConfigMap", late, "theirs"));
+    EXPECT_TRUE(cluster.has("Namespace", "", late));
+    EXPECT_FALSE(cluster.has("ConfigMap", "extra", "ours"));
+    EXPECT_FALSE(cluster.has("Secret", "home", "mistletoe.web")) << "the record goes all the same";
+    EXPECT_EQ(cluster.has("Namespace", "", "home"), late == "home");
+    EXPECT_EQ(report->deleted, 2u);
+    EXPECT_EQ(report->retained, 1u);
+    const auto stays = std::ranges::find(report->plan.removals, late,
+                                         [](const apply::PlannedAction& each) { return each.key.name; });
+    EXPECT_EQ(stays->kind, apply::ActionKind::Retain);
+    EXPECT_EQ(stays->reason,
+              fmt::format("since the plan, 1 object in it is not the release's (ConfigMap {}/theirs)", late));
+    UninstallOptions all;
+    all.rules.delete_namespaces = true;
+    ASSERT_TRUE(install_now(std::string(kNamespaces), {.create_namespace = true}).ok());
+    plan = plan_uninstall(environment(), id, all, Context());
+    ASSERT_TRUE(plan.ok());
+    ASSERT_TRUE(uninstall(environment(), *std::move(plan), all, Context()).ok());
+    EXPECT_FALSE(cluster.has("Namespace", "", late));
+  }
+}
+
+// Neither keeps its namespace: what is being deleted, and what nobody owns any more.
+TEST_F(UninstallTest, NamespaceWithOnlyWhatIsGoingAnywayGoes) {
+  ASSERT_TRUE(install_now("{apiVersion: v1, kind: Namespace, metadata: {name: extra}}").ok());
+  const auto pod = [](std::string_view name, std::string_view more) {
+    return *encoding::parse_yaml(
+        fmt::format("{{apiVersion: v1, kind: Pod, metadata: {{name: {}, namespace: extra, {}}}, spec: {{}}}}",
+                    name, more));
+  };
+  cluster.put(pod("dying", "finalizers: [example.com/wait]"));
+  ASSERT_TRUE(cluster.remove({{{"", "v1", "Pod"}, "pods", true, {}}, "extra", "dying"}, {}, Context()).ok());
+  cluster.put(
+      pod("orphan", "ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: gone, uid: '1'}]"));
+  auto plan = plan_uninstall(environment(), id, {}, Context());
+  ASSERT_TRUE(plan.ok()) << plan.error().to_line();
+  EXPECT_EQ(plan->removals[0].kind, apply::ActionKind::Delete);
+  // Somebody whom this namespace can't tell of.
+  cluster.put(pod("static", "ownerReferences: [{apiVersion: v1, kind: Node, name: there, uid: '2'}]"));
+  plan = plan_uninstall(environment(), id, {}, Context());
+  EXPECT_THAT(plan->foreign.at("extra"), ::testing::ElementsAre("Pod extra/static"));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "apply/remove.h"
 
+#include <mutex>
+
 #include "apply/observe.h"
 #include "apply/order.h"
 #include "apply/wait.h"
@@ -14,16 +16,14 @@ namespace {
 class Remover {
  public:
   Remover(kube::Client& client, const std::vector<Removal>& removals, const graph::SequenceGraph& order,
-          std::string part_of, bool wait, EventSink& events, const Context& context,
-          const std::function<Status()>& may_write)
+          std::string part_of, const RemovalOptions& options, EventSink& events, const Context& context)
       : client_(client),
         removals_(removals),
         order_(order),
         part_of_(std::move(part_of)),
-        wait_(wait),
+        options_(options),
         events_(events),
-        context_(context),
-        may_write_(may_write) {
+        context_(context) {
     keys_.reserve(removals.size());
     for (const Removal& removal : removals) keys_.push_back(removal.key);
   }
@@ -31,7 +31,7 @@ class Remover {
   Status remove(Node node) {
     if (node >= removals_.size()) return {};  // a barrier
     const Removal& removal = removals_[node];
-    Status removed = remove(removal, wait_ || !order_.edges_out(node).empty());
+    Status removed = look_and_remove(node, removal);
     if (!removed) {
       events_.object({removal.key.display(), "failed", removed.error().message});
       return std::move(removed).error().with_frame(fmt::format("while deleting {}", removal.key.display()));
@@ -39,7 +39,22 @@ class Remover {
     return {};
   }
 
+  std::map<std::size_t, std::string> take_stayed() { return std::move(stayed_); }
+
  private:
+  Status look_and_remove(Node node, const Removal& removal) {
+    if (options_.last_look) {
+      MIST_TRY(std::string why, options_.last_look(removal));
+      if (!why.empty()) {
+        events_.object({removal.key.display(), "retained", why});
+        const std::scoped_lock lock(mutex_);
+        stayed_.emplace(node, std::move(why));
+        return {};
+      }
+    }
+    return remove(removal, options_.wait || !order_.edges_out(node).empty());
+  }
+
   Status remove(const Removal& removal, bool until_gone) {
     const InventoryItem item{.key = removal.key, .version = removal.version, .uid = removal.uid};
     auto found = resource_of(client_, item, context_);
@@ -58,7 +73,7 @@ class Remover {
     }
     kube::DeleteOptions options;
     options.uid = uid;
-    if (may_write_) MIST_TRY_VOID(may_write_());
+    if (options_.may_write) MIST_TRY_VOID(options_.may_write());
     auto deleted = client_.remove(ref, options, context_);
     if (!deleted.ok()) {
       if (deleted.error().kind == ErrorKind::NotFound) return gone(removal);
@@ -89,11 +104,12 @@ class Remover {
   const std::vector<Removal>& removals_;
   const graph::SequenceGraph& order_;
   const std::string part_of_;
-  const bool wait_;
+  const RemovalOptions& options_;
   EventSink& events_;
   const Context& context_;
-  const std::function<Status()>& may_write_;
   std::vector<ObjectKey> keys_;
+  std::mutex mutex_;
+  std::map<std::size_t, std::string> stayed_;  // guarded by mutex_
 };
 
 // The order of what is known of the objects; those of which only the key is known still follow namespaces.
@@ -124,8 +140,8 @@ Result<graph::SequenceGraph> order_of(const std::vector<Removal>& removals) {
 }  // namespace
 
 RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>& removals,
-                               const std::string& part_of, bool wait, EventSink& events,
-                               const Context& context, const std::function<Status()>& may_write) {
+                               const std::string& part_of, const RemovalOptions& options, EventSink& events,
+                               const Context& context) {
   RemovalReport report;
   auto order = order_of(removals);
   if (!order.ok()) {
@@ -133,10 +149,12 @@ RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>&
     report.failure = std::move(order).error();
     return report;
   }
-  Remover remover(client, removals, *order, part_of, wait, events, context, may_write);
+  Remover remover(client, removals, *order, part_of, options, events, context);
   const GraphRun run =
       run_graph(*order, kMostAtOnce, [&](Node node) { return remover.remove(node); }, context);
   report.outcomes = outcomes_of(run, removals.size());
+  report.stayed = remover.take_stayed();
+  for (const auto& [position, why] : report.stayed) report.outcomes[position] = Outcome::NotStarted;
   const auto name_of = [&](Node node) {
     return node < removals.size() ? removals[node].key.display() : "everything else";
   };

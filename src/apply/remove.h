@@ -3,6 +3,7 @@
 // repeating one whose outcome is unknown is harmless. Blocking; any thread.
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,15 +27,22 @@ struct Removal {
   const apimachinery::Object* object = nullptr;  ///< as it was rendered, for the order; may be null
 };
 
+struct RemovalOptions {
+  bool wait = false;                       ///< also until the last ones are gone
+  std::function<Status()> may_write = {};  ///< as in ExecuteOptions
+  /// Asked right before each removal, by any thread: why it stays after all, in one sentence; empty: it goes.
+  std::function<Result<std::string>(const Removal&)> last_look = {};
+};
+
 struct RemovalReport {
   std::vector<Outcome> outcomes;  ///< beside the removals; Done: gone, or being deleted by the server
+  std::map<std::size_t, std::string> stayed;  ///< by position, what the last look said; they are NotStarted
   std::optional<Error> failure;
 };
 
 /// Deletes dependents first: what something else in the set was ordered after stays until that is gone.
-/// `wait`: also until the last ones are gone. `may_write`: as in ExecuteOptions.
 RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>& removals,
-                               const std::string& part_of, bool wait, EventSink& events,
-                               const Context& context, const std::function<Status()>& may_write = {});
+                               const std::string& part_of, const RemovalOptions& options, EventSink& events,
+                               const Context& context);
 
 }  // namespace mist::apply

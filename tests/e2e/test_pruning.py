@@ -1,5 +1,6 @@
 """What goes, what stays, and who decides."""
-from harness import check, config_map, contains, definition, equal, secret, test
+from harness import check, config_map, contains, definition, equal, kubeconfig_text, secret, test
+from proxy import Proxy
 
 
 def claim(name):
@@ -62,6 +63,28 @@ def a_namespace_with_other_peoples_objects_stays(t):
     listed = t.run("uninstall", "shop", "--yes", "--delete-namespaces", "--wait")
     contains(listed.out + listed.err, "ConfigMap", "theirs")
     check(t.kube.get("Namespace", None, other) is None, "the namespace goes with them when that is asked for")
+
+
+@test
+def a_namespace_that_somebody_moves_into_meanwhile_stays(t):
+    """Between the plan that somebody agreed to and the end of the namespace all the rest is deleted."""
+    other = t.namespace("made", create=False)
+    t.run("install", "shop", "-p", t.package("p", namespace_object(other), config_map("ours", namespace=other)))
+
+    def move_in(number, method, path):
+        if method == "DELETE" and path.split("?")[0].endswith("/configmaps/ours"):
+            t.kube.create("ConfigMap", other, {"metadata": {"name": "theirs"}})
+
+    proxy = Proxy(t.kube, t.token, before=move_in)
+    t.cleanup(proxy.stop)
+    kubeconfig = t.file("kubeconfig-slow", kubeconfig_text(proxy.url, {}, namespace=t.ns))
+    said = t.run("uninstall", "shop", "--yes", kubeconfig=kubeconfig)
+    words = f"since the plan, 1 object in it is not the release's (ConfigMap {other}/theirs)"
+    contains(said.out, "1 object deleted, 1 retained", f"Namespace {other} stays: {words}")
+    contains(said.err, f"Namespace {other}: retained")
+    check("deletionTimestamp" not in t.kube.get("Namespace", None, other)["metadata"], "the namespace")
+    check(t.kube.get("ConfigMap", other, "theirs"), "their object")
+    equal((t.kube.get("ConfigMap", other, "ours"), t.record("shop")), (None, []), "the release is gone all the same")
 
 
 @test
