@@ -10,6 +10,7 @@
 
 #include "action/look.h"
 #include "action/status.h"
+#include "testing/laptop_clock.h"
 #include "testing/release_world.h"
 
 namespace mist::action {
@@ -332,8 +333,25 @@ TEST_F(DeployTest, LivingHolderIsNamed) {
   EXPECT_THAT(refused.error().message, HasSubstr("alice@laptop"));
 }
 
+// The machine slept while the last object was written: by now somebody else may have finished that revision.
+TEST_F(DeployTest, WhoseLockRanOutDoesNotFinishTheRevision) {
+  testing::LaptopClock laptop;
+  cluster.set_after([&](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "apply" && call.key.name == "two") laptop.suspend(std::chrono::minutes(20));
+    return std::nullopt;
+  });
+  const Environment here{cluster, laptop, random, events, "tester"};
+  const auto report =
+      deploy(here, id, install_intent(rendering(std::string(testing::kTwoConfigMaps))), {}, Context());
+  ASSERT_FALSE(report.ok());
+  EXPECT_THAT(report.error().message, HasSubstr("the lock of release default/web ran out"));
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "two"));
+  for (const testing::FakeCall& call : cluster.calls())
+    EXPECT_FALSE(call.verb == "patch" && call.key.name == "mistletoe.web.v0");
+}
+
 TEST_F(DeployTest, LargeRecordsAreStoredInChunksAndSweptWhenOrphaned) {
-  release::Store store(cluster, 200);
+  release::Store store(cluster, {.inline_bytes = 200, .chunk_bytes = 200});
   ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok());
   auto anchor = **store.read_anchor(id, Context());
   auto revision = **store.read_revision(id, 0, Context());

@@ -175,6 +175,7 @@ const apimachinery::Object* Deployment::recorded(const apimachinery::ObjectKey& 
 
 Status Deployment::finish(RevisionStatus status) {
   if (lock_->lost()) return lock_->loss();
+  MIST_TRY_VOID(lock_->check());  // what follows is guarded by nothing but the lock
   revision_.status = status;
   revision_.finished = format_time(environment_.clock.now());
   // Also after Ctrl-C: the record must tell what is there.

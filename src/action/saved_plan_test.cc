@@ -11,6 +11,7 @@
 #include "package/objects.h"
 #include "release/lock.h"
 #include "testing/fake_cluster.h"
+#include "testing/laptop_clock.h"
 
 namespace mist::action {
 namespace {
@@ -194,6 +195,40 @@ TEST_F(TakeOverTest, MovesWhatIsWantedAndLeavesTheRest) {
   ASSERT_TRUE(uninstall(environment(), *plan, {}, Context()).ok());
   EXPECT_TRUE(cluster.has("ConfigMap", "default", "two"));
   EXPECT_FALSE(cluster.has("ConfigMap", "default", "one"));
+}
+
+// Its inventory may have chunks; what is written instead is whole, and nothing is left of the old one.
+TEST_F(TakeOverTest, WritesALargeInventoryAnew) {
+  install_theirs();
+  const auto chunks = [&] {
+    return std::ranges::count_if(cluster.objects(), [](const apimachinery::ObjectKey& key) {
+      return key.name.starts_with("mistletoe.theirs.v0.");
+    });
+  };
+  auto before = read_release(environment(), theirs, Context());
+  ASSERT_TRUE(before.ok());
+  release::Store small(cluster, {.inline_bytes = 100, .chunk_bytes = 100});
+  ASSERT_TRUE(small.finish_revision(*before->anchor, *before->deployed, Context()).ok());
+  ASSERT_GT(chunks(), 1);
+  const auto done = deploy(environment(), id, install_intent(rendering({kTwo})), taking(), Context());
+  ASSERT_TRUE(done.ok()) << done.error().to_line();
+  EXPECT_THAT(inventory(theirs), ::testing::ElementsAre("one"));
+  EXPECT_EQ(chunks(), 0);
+}
+
+TEST_F(TakeOverTest, LeavesTheOtherRecordAloneOnceItsLockRanOut) {
+  install_theirs();
+  testing::LaptopClock laptop;
+  cluster.set_after([&](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "apply" && call.key.name == "two") laptop.suspend(std::chrono::minutes(20));
+    return std::nullopt;
+  });
+  cluster.clear_calls();
+  const Environment here{cluster, laptop, random, events, "tester"};
+  EXPECT_FALSE(deploy(here, id, install_intent(rendering({kTwo})), taking(), Context()).ok());
+  EXPECT_EQ(owner("two"), "default/web");
+  for (const testing::FakeCall& call : cluster.calls())
+    EXPECT_FALSE(call.writes() && call.key.name.starts_with("mistletoe.theirs.v")) << call.verb;
 }
 
 // Going back from an upgrade that failed deletes nothing that was there before it.

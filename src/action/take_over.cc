@@ -39,18 +39,21 @@ void TakeOver::let_go(const Environment& environment, const apply::Plan& plan,
   for (std::size_t i = 0; i < plan.writes.size(); ++i) {
     if (taken(plan.writes[i]) && execution.writes[i] == apply::Outcome::Done) gone.insert(plan.writes[i].key);
   }
+  // Also after Ctrl-C.
+  const Context brief = Context().with_timeout(std::chrono::seconds(30));
   const auto forget = [&](release::Revision& revision) -> Status {
     const auto removed = std::erase_if(
         revision.inventory, [&](const release::InventoryItem& item) { return gone.contains(item.key); });
     if (removed == 0) return {};
-    // Also after Ctrl-C.
-    return store_->finish_revision(lock_->anchor(), revision,
-                                   Context().with_timeout(std::chrono::seconds(30)));
+    if (lock_->lost()) return lock_->loss();
+    MIST_TRY_VOID(lock_->check());
+    return store_->finish_revision(lock_->anchor(), revision, brief);
   };
   const auto all = [&]() -> Status {
-    if (lock_->lost()) return lock_->loss();
     if (other_.deployed) MIST_TRY_VOID(forget(*other_.deployed));
     for (release::Revision& revision : other_.unfinished) MIST_TRY_VOID(forget(revision));
+    // Chunks of the inventories as they were; what stays goes with that release's next write.
+    if (!gone.empty() && lock_->check()) (void)store_->sweep_chunks(other_.id, brief);
     return lock_->finish({});
   };
   if (const Status done = all(); !done.ok())

@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "base/context.h"
+#include "base/error.h"
 
 namespace mist {
 namespace {
@@ -18,6 +19,12 @@ std::tm utc(WallTime time) {
 }
 
 }  // namespace
+
+BootTime BootClock::now() {
+  std::timespec time{};
+  MIST_CHECK(clock_gettime(CLOCK_BOOTTIME, &time) == 0, "every Linux since 2.6.39 has this clock");
+  return BootTime(std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec));
+}
 
 bool SystemClock::sleep(Duration duration, std::stop_token stop) {
   std::mutex mutex;

@@ -16,12 +16,27 @@ using WallTime = std::chrono::system_clock::time_point;
 using SteadyTime = std::chrono::steady_clock::time_point;
 using Duration = std::chrono::nanoseconds;
 
+/// Time since the machine was started, the time that it slept included (CLOCK_BOOTTIME). steady_clock
+/// (CLOCK_MONOTONIC) stands still while a laptop is suspended: right for how long we worked or waited, wrong
+/// for a right that others may take when it was not renewed, since their clocks went on. A type of its own,
+/// so that nobody compares it with a deadline.
+struct BootClock {
+  using duration = Duration;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<BootClock>;
+  static constexpr bool is_steady = true;
+  static time_point now();
+};
+using BootTime = BootClock::time_point;
+
 class Clock {
  public:
   virtual ~Clock() = default;
   virtual WallTime now() const = 0;
   virtual SteadyTime steady_now() const = 0;
-  /// Sleeps until `duration` has passed or `stop` is requested; true when it slept to the end.
+  virtual BootTime boot_now() const = 0;
+  /// Sleeps until `duration` of steady time has passed or `stop` is requested; true when it slept to the end.
   virtual bool sleep(Duration duration, std::stop_token stop) = 0;
 };
 
@@ -29,6 +44,7 @@ class SystemClock final : public Clock {
  public:
   WallTime now() const override { return std::chrono::system_clock::now(); }
   SteadyTime steady_now() const override { return std::chrono::steady_clock::now(); }
+  BootTime boot_now() const override { return BootClock::now(); }
   bool sleep(Duration duration, std::stop_token stop) override;
 };
 

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
+
+#include "testing/fake_clock.h"
+
 namespace mist {
 namespace {
 
@@ -31,6 +35,29 @@ TEST(Time, PrintsAgesAsKubectlDoes) {
   EXPECT_EQ(format_age(5h), "5h");
   EXPECT_EQ(format_age(51h), "2d3h");
   EXPECT_EQ(format_age(400h), "16d");
+}
+
+TEST(BootTime, IsTheClockThatGoesOnWhileTheMachineSleeps) {
+  const auto kernels = [] {
+    std::timespec time{};
+    EXPECT_EQ(clock_gettime(CLOCK_BOOTTIME, &time), 0);
+    return BootTime(std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec));
+  };
+  const BootTime before = kernels(), now = SystemClock().boot_now(), after = kernels();
+  EXPECT_LE(before, now);
+  EXPECT_LE(now, after);
+}
+
+TEST(BootTime, OfTheFakeGoesOnToo) {
+  testing::FakeClock clock;
+  const BootTime boot = clock.boot_now();
+  const SteadyTime steady = clock.steady_now();
+  const WallTime wall = clock.now();
+  clock.advance(1s);
+  clock.suspend(1h);
+  EXPECT_EQ(clock.boot_now() - boot, 1h + 1s);
+  EXPECT_EQ(clock.now() - wall, 1h + 1s);
+  EXPECT_EQ(clock.steady_now() - steady, 1s);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 
+#include "base/text.h"
 #include "encoding/yaml.h"
 #include "kube/connect.h"
 #include "testing/fake_cluster.h"
@@ -234,6 +235,30 @@ TEST_P(ClientContract, SecretsAndSelectors) {
   EXPECT_EQ(count("!app"), 0);
   EXPECT_EQ(count("app notin (x)"), 0);
   EXPECT_EQ(count("a b"), -static_cast<int>(ErrorKind::Invalid));
+}
+
+// What the record of a release has to fit into (release/store.h).
+TEST_P(ClientContract, SecretsAndConfigMapsHoldAMebibyteInAll) {
+  constexpr std::size_t kLimit = std::size_t{1} << 20;
+  const auto too_long = HasSubstr("may not be more than 1048576 bytes");
+  const auto sized = [&](std::string_view kind, std::size_t first, std::size_t second) {
+    const auto text = [&](std::size_t size) {
+      const std::string bytes(size, 'x');
+      return kind == "Secret" ? base64_encode(bytes) : bytes;
+    };
+    Value object = yaml(fmt::format("{{apiVersion: v1, kind: {}, metadata: {{name: large}}}}", kind));
+    object.set("data", Value::object({{"first", text(first)}, {"second", text(second)}}));
+    return object;
+  };
+  for (const std::string_view kind : {"Secret", "ConfigMap"}) {
+    EXPECT_THAT(words(client->create(resource(kind), ns, sized(kind, kLimit - 1000, 1001), context)),
+                too_long);
+    ASSERT_EQ(words(client->create(resource(kind), ns, sized(kind, kLimit - 1000, 1000), context)), "ok");
+    const Value more = sized(kind, kLimit - 1000, 1001);
+    EXPECT_THAT(words(client->merge_patch(ref(kind, "large"), Value::object({{"data", *more.find("data")}}),
+                                          context)),
+                too_long);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Clients, ClientContract, ::testing::Values(Server::Fake, Server::Real),

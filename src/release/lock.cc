@@ -108,7 +108,7 @@ bool anchor_moved(const Error& failure) {
   return std::ranges::find(failure.frames, kMovedFrame) != failure.frames.end();
 }
 
-ReleaseLock::ReleaseLock(LockWorld world, Anchor anchor, Lock lock, Duration term, SteadyTime asked,
+ReleaseLock::ReleaseLock(LockWorld world, Anchor anchor, Lock lock, Duration term, BootTime asked,
                          const Context& context)
     : world_(world),
       term_(term),
@@ -118,7 +118,7 @@ ReleaseLock::ReleaseLock(LockWorld world, Anchor anchor, Lock lock, Duration ter
       renewed_at_(asked),
       right_until_(renewed_at_ + right()) {
   parent_stop_.emplace(context.stop(), [this] { stop_writing_.request_stop(); });
-  renewer_ = std::jthread([this](std::stop_token stop) { renew(std::move(stop)); });
+  renewer_ = std::jthread([this](const std::stop_token& stop) { renew(stop); });
 }
 
 Result<std::string> ReleaseLock::await_silence(LockWorld world, Anchor anchor, const LockOptions& options,
@@ -132,7 +132,7 @@ Result<std::unique_ptr<ReleaseLock>> ReleaseLock::create(LockWorld world, Anchor
   const Lock lock = new_lock(world, options);
   anchor.lock = lock;
   const ReleaseId id = anchor.id;
-  const SteadyTime asked = world.clock.steady_now();
+  const BootTime asked = world.clock.boot_now();
   auto created = world.store.create_anchor(std::move(anchor), context);
   if (!created.ok()) {
     const ErrorKind kind = created.error().kind;
@@ -162,7 +162,7 @@ Result<std::unique_ptr<ReleaseLock>> ReleaseLock::acquire(LockWorld world, Ancho
   }
   const Lock lock = new_lock(world, options);
   change.lock = std::optional<Lock>(lock);
-  const SteadyTime asked = world.clock.steady_now();
+  const BootTime asked = world.clock.boot_now();
   Status taken = world.store.change_anchor(free, change, context);
   if (!taken) {
     const ErrorKind kind = taken.error().kind;
@@ -193,12 +193,8 @@ ReleaseLock::~ReleaseLock() {
 
 Context ReleaseLock::context() const { return parent_.with_stop(stop_writing_.get_token()); }
 
-SteadyTime::duration ReleaseLock::right() const {
-  return std::chrono::duration_cast<SteadyTime::duration>(term_ * 3 / 4);
-}
-
 Status ReleaseLock::check() const {
-  if (world_.clock.steady_now() < right_until_.load()) return {};
+  if (world_.clock.boot_now() < right_until_.load()) return {};
   return error(ErrorKind::Conflict, "the lock of release {} ran out", anchor_.id.display())
       .with_hint("run the command again");
 }
@@ -271,36 +267,47 @@ Status ReleaseLock::change_locked(const AnchorChange& change, const Context& con
   return error(ErrorKind::Conflict, "the record of release {} keeps changing", anchor_.id.display());
 }
 
-void ReleaseLock::renew(std::stop_token stop) {
+// Its sleep is counted in steady time: after the machine slept, it wakes up within what was left of it, which
+// is a third of a term at most. Until then, check() is what keeps us from writing.
+void ReleaseLock::renew(const std::stop_token& stop) {
   Duration pause = term_ / 3;
+  std::string failure;
   while (world_.clock.sleep(pause, stop)) {
     const std::scoped_lock guard(mutex_);
     if (!held_ || lost_ || stop.stop_requested()) return;
-    const SteadyTime began = world_.clock.steady_now();
+    const BootTime began = world_.clock.boot_now();
+    const Duration left = renewed_at_ + right() - began;
+    if (left <= Duration::zero())
+      return lose(failure.empty()
+                      ? fmt::format("nothing ran here for {}: this process was stopped, or its machine",
+                                    format_age(began - renewed_at_))
+                      : failure);
     lock_.renewed = format_micro_time(world_.clock.now());
     // A try may not outlive our own right: a taker's term began no earlier than our last success.
-    const auto left = renewed_at_ + right() - began;
     const Status renewed = change_locked(
         {.head = {}, .lock = std::optional<Lock>(lock_), .group_kinds = {}, .additional_namespaces = {}},
-        Context(stop).with_timeout(std::max<Duration>(left, std::chrono::milliseconds(1))));
+        Context(stop).with_timeout(left));
     if (renewed.ok()) {
       renewed_at_ = began;
       right_until_ = began + right();
       pause = term_ / 3;
+      failure.clear();
       continue;
     }
     if (stop.stop_requested()) return;
-    const Duration remaining = renewed_at_ + right() - world_.clock.steady_now();
-    if (lost_ || remaining <= Duration::zero()) {
-      if (!lost_) loss_ = "it could not be renewed: " + renewed.error().to_line();
-      lost_ = true;
-      stop_writing_.request_stop();
-      world_.events.warn(
-          fmt::format("stopped writing: the lock of {} could not be renewed", anchor_.id.display()));
-      return;
-    }
+    failure = "it could not be renewed: " + renewed.error().to_line();
+    const Duration remaining = renewed_at_ + right() - world_.clock.boot_now();
+    if (lost_ || remaining <= Duration::zero()) return lose(lost_ ? loss_ : failure);
     pause = std::min<Duration>(term_ / 3, remaining);
   }
+}
+
+void ReleaseLock::lose(std::string why) {
+  lost_ = true;
+  loss_ = std::move(why);
+  stop_writing_.request_stop();
+  world_.events.warn(
+      fmt::format("stopped writing: the lock of {} could not be renewed", anchor_.id.display()));
 }
 
 }  // namespace mist::release

@@ -2,7 +2,8 @@
 // The right to write to a release: an annotation on its anchor, taken and renewed under the anchor's
 // resourceVersion. A thread renews it; who can't renew in time is stopped through context() before anybody
 // else may take over, because a taker waits a whole term, on its own clock, from the last change that it saw.
-// No clocks are compared.
+// No clocks are compared. The holder counts in boot time, which goes on while its machine sleeps; a taker in
+// steady time, so that a taker that slept waits longer, never shorter.
 
 #include <atomic>
 #include <functional>
@@ -65,7 +66,8 @@ class ReleaseLock {
   /// For every write under the lock: ends when the caller's context ends or when the lock is lost.
   Context context() const;
   /// To be asked before each write. context() ends a moment after the lock ran out, when the renewing thread
-  /// notices; a process that wakes up from being stopped writes at once. Conflict: the term is over.
+  /// notices; a process that wakes up from being stopped, or whose machine does, writes at once. Conflict:
+  /// the term is over.
   Status check() const;
   /// Why context() ended, when it was the lock.
   bool lost() const;
@@ -81,20 +83,21 @@ class ReleaseLock {
   void drop();
 
  private:
-  ReleaseLock(LockWorld world, Anchor anchor, Lock lock, Duration term, SteadyTime asked,
+  ReleaseLock(LockWorld world, Anchor anchor, Lock lock, Duration term, BootTime asked,
               const Context& context);
-  void renew(std::stop_token stop);
-  SteadyTime::duration right() const;  // how long a renewal lasts; the rest of the term is a taker's margin
+  void renew(const std::stop_token& stop);
+  void lose(std::string why);                       // mutex_ is held
+  Duration right() const { return term_ * 3 / 4; }  // how long a renewal lasts; the rest is a taker's margin
   Status change_locked(const AnchorChange& change, const Context& context);  // mutex_ is held
 
   LockWorld world_;
   const Duration term_;
   Context parent_;
   mutable std::mutex mutex_;
-  Anchor anchor_;          // guarded by mutex_
-  Lock lock_;              // guarded by mutex_
-  SteadyTime renewed_at_;  // guarded by mutex_
-  std::atomic<SteadyTime> right_until_;
+  Anchor anchor_;        // guarded by mutex_
+  Lock lock_;            // guarded by mutex_
+  BootTime renewed_at_;  // guarded by mutex_
+  std::atomic<BootTime> right_until_;
   bool held_ = true;   // guarded by mutex_
   bool lost_ = false;  // guarded by mutex_
   std::string loss_;   // why it was lost; guarded by mutex_

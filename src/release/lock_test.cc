@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "testing/fake_cluster.h"
+#include "testing/laptop_clock.h"
 
 namespace mist::release {
 namespace {
@@ -159,6 +160,50 @@ TEST_F(LockTest, ASilentHolderIsWaitedForOnlyOnce) {
   bob.silent_version = *silent;
   ASSERT_TRUE(ReleaseLock::acquire(world(), now(), {}, bob, Context()).ok());
   EXPECT_EQ(cluster.count("watch"), 0u);
+}
+
+TEST_F(LockTest, AMachineThatSleptHasLostItsRightBeforeTheRenewerNotices) {
+  testing::LaptopClock laptop;
+  auto lock =
+      ReleaseLock::create({store, cluster, laptop, random, events}, born(), options("alice"), Context());
+  ASSERT_TRUE(lock.ok()) << lock.error().to_line();
+  EXPECT_TRUE((*lock)->check().ok());
+  laptop.suspend(10s);
+  EXPECT_TRUE((*lock)->check().ok()) << "for less than its right lasts";
+  laptop.suspend(20min);
+  EXPECT_FALSE((*lock)->lost());
+  const Status refused = (*lock)->check();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
+}
+
+TEST_F(LockTest, ARenewerThatWakesUpTooLateRenewsNothing) {
+  testing::LaptopClock laptop;
+  auto lock =
+      ReleaseLock::create({store, cluster, laptop, random, events}, born(), options("alice"), Context());
+  ASSERT_TRUE(lock.ok()) << lock.error().to_line();
+  const Context writing = (*lock)->context();
+  cluster.clear_calls();
+  laptop.suspend(20min);
+  laptop.wake();
+  for (int i = 0; i < 1000 && !(*lock)->lost(); ++i) std::this_thread::sleep_for(5ms);
+  EXPECT_TRUE((*lock)->lost());
+  EXPECT_TRUE(writing.stop().stop_requested());
+  EXPECT_EQ(cluster.calls().size(), 0u);
+  EXPECT_THAT((*lock)->loss().because, HasSubstr("nothing ran here for 20m"));
+}
+
+TEST_F(LockTest, ARenewerThatWakesUpInTimeRenews) {
+  testing::LaptopClock laptop;
+  auto lock =
+      ReleaseLock::create({store, cluster, laptop, random, events}, born(), options("alice"), Context());
+  ASSERT_TRUE(lock.ok()) << lock.error().to_line();
+  laptop.suspend(10s);
+  laptop.wake();
+  for (int i = 0; i < 1000 && cluster.count("patch") == 0; ++i) std::this_thread::sleep_for(5ms);
+  ASSERT_TRUE((*lock)->change({}).ok()) << "after the renewal, which holds the same mutex";
+  laptop.suspend(10s);
+  EXPECT_TRUE((*lock)->check().ok()) << "its right began anew";
 }
 
 }  // namespace

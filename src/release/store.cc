@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 
 #include "base/parallel.h"
 #include "base/text.h"
@@ -30,6 +29,14 @@ constexpr std::string_view kFinishedAnnotation = "mistletoe.dev/finished";
 constexpr std::string_view kAttemptAnnotation = "mistletoe.dev/attempt";
 constexpr std::string_view kSecretType = "mistletoe.dev/release";
 constexpr std::size_t kRecordLimit = std::size_t{512} << 20;  // unpacked, against a forged bomb
+
+// Two blobs of that size, each with what describes it, beside one another in a Secret.
+constexpr std::size_t kSecretLimit = std::size_t{1} << 20;
+static_assert(2 * (StoreLimits().inline_bytes * 4 / 3 + 1024) < kSecretLimit);
+static_assert(StoreLimits().chunk_bytes < kSecretLimit);
+
+// Chunks are numbered in sets of this many, more than a blob has: the record's are set 0.
+constexpr std::int64_t kSet = 1000;
 
 std::string comma_joined(const std::vector<std::string>& parts) { return join(parts, ","); }
 std::vector<std::string> comma_split(std::string_view text) {
@@ -149,6 +156,39 @@ RevisionSummary summary_from_metadata(const Value& object) {
   return summary;
 }
 
+// The set of an inventory's chunks. It may be written anew, while what its revision names must stay readable
+// until that names the new one: so other bytes have other names. Set 1 is that of earlier versions, which had
+// no other. 40 bits of a digest; should two be alike after all, create_own() tells them apart.
+std::int64_t inventory_set_of(const crypto::Digest& digest) {
+  std::int64_t number = 0;
+  for (std::size_t i = 0; i < 5; ++i) number = number << 8 | std::to_integer<std::int64_t>(digest.bytes()[i]);
+  return 2 + number;
+}
+
+// The set that a chunk is of, by its name; -1: it is not a chunk's.
+std::int64_t set_of(std::string_view chunk_name) {
+  const std::string_view text = chunk_name.substr(chunk_name.rfind('.') + 1);
+  std::int64_t number = -1;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  return read.ec == std::errc() && read.ptr == text.data() + text.size() && number >= 0 ? number / kSet : -1;
+}
+
+Error damaged_record(const ReleaseId& id, const Value& secret, std::string_view why) {
+  Error failure = error(ErrorKind::Internal, "the record {}/{} is damaged", id.ns,
+                        secret.string_at({"metadata", "name"}));
+  failure.because = why;
+  return failure;
+}
+
+Result<Value> blob_ref(const ReleaseId& id, const Value& secret, std::string_view what) {
+  std::string text;
+  if (!base64_decode(secret.string_at({"data", what}), text))
+    return damaged_record(id, secret, "it is not base64");
+  auto ref = encoding::parse_json(text);
+  if (!ref.ok()) return damaged_record(id, secret, "its description can't be read");
+  return ref;
+}
+
 }  // namespace
 
 const kube::ResourceInfo& Store::secrets() {
@@ -235,10 +275,14 @@ Status Store::delete_anchor(const Anchor& anchor, const Context& context) {
 }
 
 // A create whose outcome is unknown (5xx, a broken connection) isn't safe to repeat by itself; looking first
-// makes it so: the random attempt in it tells our own from anybody else's. That look's own back-off paces us.
+// makes it so: the random attempt in it tells our own from anybody else's, its data this write from an
+// earlier one. That look's own back-off paces us.
 Status Store::create_own(const ReleaseId& id, const Value& object, const Context& context) {
-  const auto attempt = [](const Value& value) {
-    return value.string_at({"metadata", "annotations", kAttemptAnnotation});
+  const auto same = [&](const Value& there) {
+    const Value* data = there.find("data");
+    return there.string_at({"metadata", "annotations", kAttemptAnnotation}) ==
+               object.string_at({"metadata", "annotations", kAttemptAnnotation}) &&
+           data != nullptr && *data == *object.find("data");
   };
   for (int tries = 1;; ++tries) {
     auto created = client_.create(secrets(), id.ns, object, context);
@@ -248,27 +292,27 @@ Status Store::create_own(const ReleaseId& id, const Value& object, const Context
     if ((kind != ErrorKind::Retryable && kind != ErrorKind::Conflict) || tries == 4)
       return std::move(created).error();
     auto there = client_.get(secret(id, std::string(object.string_at({"metadata", "name"}))), context);
-    if (there.ok() && attempt(*there) == attempt(object)) return {};
+    if (there.ok() && same(*there)) return {};
     if (there.ok() || there.error().kind != ErrorKind::NotFound) return std::move(created).error();
   }
 }
 
-// A blob is {"inline": base64} or {"first": i, "count": n}, with the digest of the packed bytes. The record's
-// chunks are numbered from 0, the inventory's from 1000, so that both fit one attempt.
+// A blob is {"inline": base64} or {"first": i, "count": n}, with the digest of the packed bytes.
 Result<Value> Store::write_blob(const Anchor& anchor, const Revision& revision, std::string_view what,
-                                const std::string& bytes, const Context& context) {
-  MIST_TRY(const std::string packed, encoding::gzip(bytes));
-  Value ref = Value::object({{"digest", crypto::sha256(packed).str()}, {"size", packed.size()}});
-  if (packed.size() <= chunk_bytes_) {
+                                const std::string& packed, std::size_t inline_bytes, const Context& context) {
+  const crypto::Digest digest = crypto::sha256(packed);
+  Value ref = Value::object({{"digest", digest.str()}, {"size", packed.size()}});
+  if (packed.size() <= inline_bytes) {
     ref.set("inline", base64_encode(packed));
     return ref;
   }
-  const std::size_t first = what == "inventory" ? 1000 : 0;
-  const std::size_t count = (packed.size() + chunk_bytes_ - 1) / chunk_bytes_;
+  const std::int64_t first = what == "inventory" ? inventory_set_of(digest) * kSet : 0;
+  const std::size_t size = limits_.chunk_bytes;
+  const std::size_t count = (packed.size() + size - 1) / size;
   MIST_TRY_VOID(parallel_for(count, 8, [&](std::size_t i) -> Status {
-    const std::string name =
-        fmt::format("{}.{}.{}", revision_name(anchor.id, revision.number), revision.attempt, first + i);
-    const std::string_view part = std::string_view(packed).substr(i * chunk_bytes_, chunk_bytes_);
+    const std::string name = fmt::format("{}.{}.{}", revision_name(anchor.id, revision.number),
+                                         revision.attempt, first + static_cast<std::int64_t>(i));
+    const std::string_view part = std::string_view(packed).substr(i * size, size);
     const Value chunk = Value::object({{"apiVersion", "v1"},
                                        {"kind", "Secret"},
                                        {"type", kSecretType},
@@ -282,27 +326,20 @@ Result<Value> Store::write_blob(const Anchor& anchor, const Revision& revision, 
   return ref;
 }
 
+// NotFound: a chunk is missing.
 Result<std::string> Store::read_blob(const ReleaseId& id, const Value& secret_value, std::string_view what,
                                      const Context& context) {
-  const auto damaged = [&](std::string_view why) {
-    Error failure = error(ErrorKind::Internal, "the record {}/{} is damaged", id.ns,
-                          secret_value.string_at({"metadata", "name"}));
-    failure.because = why;
-    return failure;
-  };
-  std::string text;
-  if (!base64_decode(secret_value.string_at({"data", what}), text)) return damaged("it is not base64");
-  const auto ref = encoding::parse_json(text);
-  if (!ref.ok()) return damaged("its description can't be read");
+  MIST_TRY(const Value ref, blob_ref(id, secret_value, what));
   std::string packed;
-  if (const Value* whole = ref->find("inline"); whole != nullptr && whole->is_string()) {
-    if (!base64_decode(whole->as_string(), packed)) return damaged("it is not base64");
+  if (const Value* whole = ref.find("inline"); whole != nullptr && whole->is_string()) {
+    if (!base64_decode(whole->as_string(), packed))
+      return damaged_record(id, secret_value, "it is not base64");
   } else {
-    const Value* first = ref->find("first");
-    const Value* count = ref->find("count");
+    const Value* first = ref.find("first");
+    const Value* count = ref.find("count");
     if (first == nullptr || count == nullptr || !first->is_int() || !count->is_int() || count->as_int() < 1 ||
-        count->as_int() > 1000)
-      return damaged("its description can't be read");
+        count->as_int() > kSet)
+      return damaged_record(id, secret_value, "its description can't be read");
     std::vector<std::string> parts(static_cast<std::size_t>(count->as_int()));
     MIST_TRY_VOID(parallel_for(parts.size(), 8, [&](std::size_t i) -> Status {
       const std::string name =
@@ -311,23 +348,23 @@ Result<std::string> Store::read_blob(const ReleaseId& id, const Value& secret_va
                       first->as_int() + static_cast<std::int64_t>(i));
       MIST_TRY(const Value chunk, client_.get(secret(id, name), context));
       if (!base64_decode(chunk.string_at({"data", "chunk"}), parts[i]))
-        return damaged("a part is not base64");
+        return damaged_record(id, secret_value, "a part is not base64");
       return {};
     }));
     for (const std::string& part : parts) packed += part;
   }
-  if (crypto::sha256(packed).str() != ref->string_at("digest"))
-    return damaged("its digest doesn't match its bytes");
+  if (crypto::sha256(packed).str() != ref.string_at("digest"))
+    return damaged_record(id, secret_value, "its digest doesn't match its bytes");
   return encoding::gunzip(packed, kRecordLimit);
 }
 
 Status Store::create_revision(const Anchor& anchor, const Revision& revision, const Context& context) {
   const std::string frame =
       fmt::format("while storing revision {} of release {}", revision.number, anchor.id.display());
+  MIST_TRY(const std::string packed,
+           encoding::gzip(encoding::to_json(to_value(revision), encoding::JsonStyle::Exact)).in(frame));
   MIST_TRY(const Value record,
-           write_blob(anchor, revision, "record",
-                      encoding::to_json(to_value(revision), encoding::JsonStyle::Exact), context)
-               .in(frame));
+           write_blob(anchor, revision, "record", packed, limits_.inline_bytes, context).in(frame));
   Value metadata = owned_metadata(anchor, revision, revision_name(anchor.id, revision.number), "revision");
   metadata["annotations"].set(kStatusAnnotation, to_string(revision.status));
   metadata["annotations"].set(kSummaryAnnotation, summary_annotation(revision));
@@ -341,35 +378,63 @@ Status Store::create_revision(const Anchor& anchor, const Revision& revision, co
   return create_own(anchor.id, object, context).in(frame);
 }
 
+Result<Revision> Store::revision_from_secret(const ReleaseId& id, const Value& secret_value,
+                                             const Context& context) {
+  MIST_TRY(const std::string text, read_blob(id, secret_value, "record", context));
+  MIST_TRY(const Value record, encoding::parse_json(text));
+  MIST_TRY(Revision revision, revision_from_value(record));
+  if (secret_value.at_path({"data", "inventory"}) != nullptr) {
+    MIST_TRY(const std::string inventory_text, read_blob(id, secret_value, "inventory", context));
+    MIST_TRY(const Value inventory, encoding::parse_json(inventory_text));
+    MIST_TRY(revision.inventory, inventory_from_value(inventory));
+  }
+  const auto annotation = [&](std::string_view name) {
+    return secret_value.string_at({"metadata", "annotations", name});
+  };
+  revision.status = revision_status(annotation(kStatusAnnotation)).value_or(RevisionStatus::Pending);
+  revision.message = annotation(kMessageAnnotation);
+  revision.finished = annotation(kFinishedAnnotation);
+  return revision;
+}
+
 Result<std::optional<Revision>> Store::read_revision(const ReleaseId& id, int number,
                                                      const Context& context) {
   const std::string frame = fmt::format("while reading revision {} of release {}", number, id.display());
-  auto found = client_.get(secret(id, revision_name(id, number)), context);
-  if (!found) {
-    if (found.error().kind == ErrorKind::NotFound) return std::optional<Revision>();
-    return std::move(found).error().with_frame(frame);
+  std::string seen;
+  while (true) {
+    auto found = client_.get(secret(id, revision_name(id, number)), context);
+    if (!found) {
+      if (found.error().kind == ErrorKind::NotFound) return std::optional<Revision>();
+      return std::move(found).error().with_frame(frame);
+    }
+    auto revision = revision_from_secret(id, *found, context);
+    if (revision.ok()) return std::optional<Revision>(*std::move(revision));
+    if (revision.error().kind != ErrorKind::NotFound) return std::move(revision).error().with_frame(frame);
+    // Between our reads it may have got another inventory, or have been deleted; what is as it was is
+    // damaged.
+    const std::string version(found->string_at({"metadata", "resourceVersion"}));
+    if (version == seen)
+      return damaged_record(id, *found, fmt::format("a part is missing: {}", revision.error().to_line()))
+          .with_frame(frame);
+    seen = version;
   }
-  MIST_TRY(const std::string text, read_blob(id, *found, "record", context).in(frame));
-  MIST_TRY(const Value record, encoding::parse_json(text).in(frame));
-  MIST_TRY(Revision revision, revision_from_value(record).in(frame));
-  if (found->at_path({"data", "inventory"}) != nullptr) {
-    MIST_TRY(const std::string inventory_text, read_blob(id, *found, "inventory", context).in(frame));
-    MIST_TRY(const Value inventory, encoding::parse_json(inventory_text).in(frame));
-    MIST_TRY(revision.inventory, inventory_from_value(inventory).in(frame));
-  }
-  revision.status = revision_status(found->string_at({"metadata", "annotations", kStatusAnnotation}))
-                        .value_or(RevisionStatus::Pending);
-  revision.message = found->string_at({"metadata", "annotations", kMessageAnnotation});
-  revision.finished = found->string_at({"metadata", "annotations", kFinishedAnnotation});
-  return std::optional<Revision>(std::move(revision));
 }
 
 Status Store::finish_revision(const Anchor& anchor, const Revision& revision, const Context& context) {
   const std::string frame =
       fmt::format("while finishing revision {} of release {}", revision.number, anchor.id.display());
-  MIST_TRY(const Value inventory,
-           write_blob(anchor, revision, "inventory", encoding::to_json(to_value(revision.inventory)), context)
-               .in(frame));
+  MIST_TRY(const std::string packed,
+           encoding::gzip(encoding::to_json(to_value(revision.inventory))).in(frame));
+  Status finished = put_inventory(anchor, revision, packed, limits_.inline_bytes, context);
+  // Earlier versions let the record itself fill its Secret.
+  if (!finished && finished.error().kind == ErrorKind::Invalid && packed.size() <= limits_.inline_bytes)
+    finished = put_inventory(anchor, revision, packed, 0, context);
+  return std::move(finished).in(frame);
+}
+
+Status Store::put_inventory(const Anchor& anchor, const Revision& revision, const std::string& packed,
+                            std::size_t inline_bytes, const Context& context) {
+  MIST_TRY(const Value inventory, write_blob(anchor, revision, "inventory", packed, inline_bytes, context));
   Value annotations = Value::object(
       {{kStatusAnnotation, to_string(revision.status)}, {kFinishedAnnotation, revision.finished}});
   // A message never carries values of objects; bounded, since annotations are.
@@ -383,7 +448,7 @@ Status Store::finish_revision(const Anchor& anchor, const Revision& revision, co
     if (patched.ok()) return {};
     // A second time it changes nothing more; reading first leaves the back-off to the client.
     const bool again = patched.error().kind == ErrorKind::Retryable && tries < 4;
-    if (!again || !client_.get(ref, context).ok()) return std::move(patched).error().with_frame(frame);
+    if (!again || !client_.get(ref, context).ok()) return std::move(patched).error();
   }
 }
 
@@ -431,27 +496,68 @@ Status Store::delete_revisions(const ReleaseId& id, const Context& context) {
   return delete_records(id, "chunk", -1, context);
 }
 
+// The set of chunks that a revision's inventory is in; 0: in none. nullopt: nobody can tell.
+Result<std::optional<std::int64_t>> Store::inventory_set(const ReleaseId& id, const std::string& revision,
+                                                         const Context& context) {
+  MIST_TRY(const Value found, client_.get(secret(id, revision), context));
+  if (found.at_path({"data", "inventory"}) == nullptr) return std::optional<std::int64_t>(0);
+  const auto ref = blob_ref(id, found, "inventory");
+  if (!ref.ok()) return std::optional<std::int64_t>();
+  if (ref->find("inline") != nullptr) return std::optional<std::int64_t>(0);
+  const Value* first = ref->find("first");
+  if (first == nullptr || !first->is_int()) return std::optional<std::int64_t>();
+  return std::optional(first->as_int() / kSet);
+}
+
 Result<std::vector<RevisionSummary>> Store::sweep_chunks(const ReleaseId& id, const Context& context) {
   kube::ListOptions options;
   options.ns = id.ns;
   options.label_selector = fmt::format("{}={},{} in (chunk,revision)", kReleaseLabel, id.name, kRecordLabel);
   options.metadata_only = true;
   MIST_TRY(const kube::ObjectList list, client_.list(secrets(), options, context));
-  const auto attempt_of = [](const Value& item) {
-    return std::pair{std::string(item.string_at({"metadata", "labels", kRevisionLabel})),
-                     std::string(item.string_at({"metadata", "annotations", kAttemptAnnotation}))};
+  using Attempt = std::pair<std::string, std::string>;  // revision, token of its run
+  struct Chunks {
+    Attempt attempt;
+    bool inventory = false;                  // there are some of an inventory
+    std::optional<std::int64_t> named = {};  // the set that counts; nullopt: all of them
   };
-  std::set<std::pair<std::string, std::string>> living;
+  std::vector<Chunks> living;
   std::vector<RevisionSummary> revisions;
+  const auto is = [](const Value& item, std::string_view record) {
+    return item.string_at({"metadata", "labels", kRecordLabel}) == record;
+  };
+  const auto attempt_of = [](const Value& item) {
+    return Attempt{item.string_at({"metadata", "labels", kRevisionLabel}),
+                   item.string_at({"metadata", "annotations", kAttemptAnnotation})};
+  };
+  const auto set_at = [](const Value& item) { return set_of(item.string_at({"metadata", "name"})); };
   for (const Value& item : list.items) {
-    if (item.string_at({"metadata", "labels", kRecordLabel}) != "revision") continue;
-    living.insert(attempt_of(item));
+    if (!is(item, "revision")) continue;
     revisions.push_back(summary_from_metadata(item));
+    living.push_back({attempt_of(item)});
   }
   std::ranges::sort(revisions, {}, &RevisionSummary::number);
+  std::ranges::sort(living, {}, &Chunks::attempt);
+  const auto owner_of = [&](const Value& chunk) {
+    const auto found = std::ranges::lower_bound(living, attempt_of(chunk), {}, &Chunks::attempt);
+    return found != living.end() && found->attempt == attempt_of(chunk) ? &*found : nullptr;
+  };
   for (const Value& item : list.items) {
-    if (item.string_at({"metadata", "labels", kRecordLabel}) != "chunk" || living.contains(attempt_of(item)))
-      continue;
+    Chunks* owner = is(item, "chunk") ? owner_of(item) : nullptr;
+    if (owner != nullptr && set_at(item) > 0) owner->inventory = true;
+  }
+  // Which inventory counts isn't in metadata. Revisions that large are few, and their Secrets small.
+  MIST_TRY_VOID(parallel_for(living.size(), 8, [&](std::size_t i) -> Status {
+    if (!living[i].inventory) return {};
+    MIST_TRY(living[i].named,
+             inventory_set(id, fmt::format("{}.{}", anchor_name(id), living[i].attempt.first), context));
+    return {};
+  }));
+  for (const Value& item : list.items) {
+    if (!is(item, "chunk")) continue;
+    const Chunks* owner = owner_of(item);
+    const std::int64_t set = set_at(item);
+    if (owner != nullptr && (set <= 0 || !owner->named || set == *owner->named)) continue;
     auto removed = client_.remove(
         secret(id, std::string(item.string_at({"metadata", "name"}))),
         {.uid = std::string(item.string_at({"metadata", "uid"})), .resource_version = {}}, context);

@@ -1,12 +1,17 @@
 #pragma once
 // Where releases live in a cluster: Secrets of type mistletoe.dev/release, written through kube::Client.
-//   mistletoe.<name>                       the anchor; its head and lock are annotations, so metadata is
-//   enough to list mistletoe.<name>.v<N>                  a revision, gzip of JSON; owned by the anchor, so
-//   it can't outlive it for long mistletoe.<name>.v<N>.<attempt>.<i>    chunks of one that is larger than a
-//   Secret may be
-// Chunks are written before the Secret that names them. Blocking; any thread.
+//
+//   mistletoe.<name>                     the anchor; its head and lock are annotations, so that a list
+//                                        needs metadata only
+//   mistletoe.<name>.v<N>                a revision, gzip of JSON; owned by the anchor, so that it can't
+//                                        outlive it for long
+//   mistletoe.<name>.v<N>.<attempt>.<i>  chunks of one that is too large for that
+//
+// Chunks are written before the Secret that names them, and deleted after none does. Blocking; any thread.
 
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/context.h"
@@ -23,11 +28,20 @@ struct AnchorChange {
   std::optional<std::vector<std::string>> additional_namespaces;
 };
 
+/// What fits where, in packed bytes. A server takes 1 MiB of decoded data in a Secret, all its keys together
+/// (ValidateSecret of Kubernetes), and says 422 to more.
+struct StoreLimits {
+  /// Of a record or an inventory that lies in its revision itself, as base64 in JSON, so with a third more.
+  /// Both must fit there: whether the inventory does is known only when the objects are written.
+  std::size_t inline_bytes = 256 * 1024;
+  /// Of a chunk, whose Secret holds it as it is and nothing else.
+  std::size_t chunk_bytes = 800 * 1024;
+};
+
 class Store {
  public:
-  /// `chunk_bytes` is a test's handle; the default is below what a Secret may hold (1 MiB).
-  explicit Store(kube::Client& client, std::size_t chunk_bytes = 800 * 1024)
-      : client_(client), chunk_bytes_(chunk_bytes) {}
+  /// Other limits than these are a test's handle.
+  explicit Store(kube::Client& client, StoreLimits limits = {}) : client_(client), limits_(limits) {}
 
   /// nullopt: there is no such release.
   Result<std::optional<Anchor>> read_anchor(const ReleaseId& id, const Context& context);
@@ -43,18 +57,20 @@ class Store {
 
   /// Writes a pending revision: chunks, then the revision. Conflict if that number exists.
   Status create_revision(const Anchor& anchor, const Revision& revision, const Context& context);
-  /// nullopt: it doesn't exist.
+  /// nullopt: it doesn't exist. Internal: it is damaged, or a chunk is missing.
   Result<std::optional<Revision>> read_revision(const ReleaseId& id, int number, const Context& context);
   /// Every revision that is kept, ascending; from metadata only.
   Result<std::vector<RevisionSummary>> list_revisions(const ReleaseId& id, const Context& context);
-  /// Stores status, message, time and the inventory as it is now.
+  /// Stores status, message, time and the inventory as it is now. May be repeated, with another inventory
+  /// too: whoever reads meanwhile finds the old one or the new one. Chunks of the old one are left to
+  /// sweep_chunks().
   Status finish_revision(const Anchor& anchor, const Revision& revision, const Context& context);
   /// Deletes one revision, then its chunks. One that isn't there is fine.
   Status delete_revision(const ReleaseId& id, int number, const Context& context);
   /// Deletes every revision and chunk of the release.
   Status delete_revisions(const ReleaseId& id, const Context& context);
-  /// Deletes the chunks that no revision names: what a killed writer left. Only under the lock. Returns the
-  /// revisions that there are, ascending.
+  /// Deletes the chunks that no revision names: what a killed writer left, and inventories that were written
+  /// anew. Only under the lock. Returns the revisions that there are, ascending.
   Result<std::vector<RevisionSummary>> sweep_chunks(const ReleaseId& id, const Context& context);
 
   /// How the server serves Secrets; needs no discovery.
@@ -67,12 +83,17 @@ class Store {
   Status delete_records(const ReleaseId& id, std::string_view record, int number, const Context& context);
   Status create_own(const ReleaseId& id, const Value& object, const Context& context);
   Result<Value> write_blob(const Anchor& anchor, const Revision& revision, std::string_view what,
-                           const std::string& bytes, const Context& context);
+                           const std::string& packed, std::size_t inline_bytes, const Context& context);
   Result<std::string> read_blob(const ReleaseId& id, const Value& secret, std::string_view what,
                                 const Context& context);
+  Result<Revision> revision_from_secret(const ReleaseId& id, const Value& secret, const Context& context);
+  Status put_inventory(const Anchor& anchor, const Revision& revision, const std::string& packed,
+                       std::size_t inline_bytes, const Context& context);
+  Result<std::optional<std::int64_t>> inventory_set(const ReleaseId& id, const std::string& revision,
+                                                    const Context& context);
 
   kube::Client& client_;
-  std::size_t chunk_bytes_;
+  StoreLimits limits_;
 };
 
 }  // namespace mist::release

@@ -18,11 +18,15 @@ class FakeClock final : public Clock {
 
   WallTime now() const override {
     const std::scoped_lock lock(mutex_);
-    return start_ + std::chrono::duration_cast<WallTime::duration>(passed_);
+    return start_ + std::chrono::duration_cast<WallTime::duration>(passed_ + slept_through_);
   }
   SteadyTime steady_now() const override {
     const std::scoped_lock lock(mutex_);
     return SteadyTime(std::chrono::hours(1)) + std::chrono::duration_cast<SteadyTime::duration>(passed_);
+  }
+  BootTime boot_now() const override {
+    const std::scoped_lock lock(mutex_);
+    return BootTime(std::chrono::hours(2)) + passed_ + slept_through_;
   }
   /// Returns at once, `duration` later.
   bool sleep(Duration duration, std::stop_token stop) override {
@@ -36,6 +40,11 @@ class FakeClock final : public Clock {
   void advance(Duration duration) {
     const std::scoped_lock lock(mutex_);
     passed_ += duration;
+  }
+  /// The machine sleeps for that long: steady time stands still.
+  void suspend(Duration duration) {
+    const std::scoped_lock lock(mutex_);
+    slept_through_ += duration;
   }
   /// What sleep() was asked for, in order.
   std::vector<Duration> sleeps() const {
@@ -53,6 +62,7 @@ class FakeClock final : public Clock {
   const WallTime start_;
   mutable std::mutex mutex_;
   Duration passed_{};             // guarded by mutex_
+  Duration slept_through_{};      // suspended; guarded by mutex_
   std::vector<Duration> sleeps_;  // guarded by mutex_
 };
 

@@ -1,10 +1,10 @@
 #pragma once
 // FakeCluster: an API server in memory behind kube::Client, for tests of what writes to clusters. It keeps
 // the server's rules that those depend on: resource versions, uids, generations, server-side apply with field
-// managers and conflicts, preconditions, finalizers, namespace lifecycle, ownership, CRDs, watch history. It
-// does not validate against schemas, fill in defaults or run controllers (but see instant_controllers). Any
-// thread; hooks run on the calling thread without the lock, so a hook may change the cluster through the
-// functions under "Behind the API's back".
+// managers and conflicts, preconditions, finalizers, namespace lifecycle, ownership, CRDs, watch history, how
+// much a Secret or a ConfigMap holds. It does not validate against schemas, fill in defaults or run
+// controllers (but see instant_controllers). Any thread; hooks run on the calling thread without the lock, so
+// a hook may change the cluster through the functions under "Behind the API's back".
 
 #include <cstdint>
 #include <functional>

@@ -14,6 +14,7 @@ using kube::Propagation;
 using kube::WatchEventType;
 
 constexpr std::string_view kForeground = "foregroundDeletion";
+constexpr std::size_t kMaxSecretSize = std::size_t{1} << 20;  // k8s.io/kubernetes/pkg/apis/core
 
 void strip_nulls(Value& value) {
   if (value.is_array()) std::ranges::for_each(value.as_array(), strip_nulls);
@@ -161,6 +162,31 @@ Status FakeStore::check_namespace(const FakeKind& kind, const ObjectKey& key) co
   return {};
 }
 
+// ValidateSecret and ValidateConfigMap: the values of all keys together, as bytes rather than as base64.
+Status FakeStore::check_size(const ObjectKey& key, const Value& object) const {
+  const bool secret = key.group_kind == GroupKind{"", "Secret"};
+  if (!secret && key.group_kind != GroupKind{"", "ConfigMap"}) return {};
+  std::size_t size = 0;
+  for (const std::string_view field : {"data", "binaryData"}) {
+    const Value* data = object.find(field);
+    if (data == nullptr || !data->is_object()) continue;
+    for (const Value::Member& member : data->as_object()) {
+      if (!member.value.is_string()) continue;
+      const std::string& text = member.value.as_string();
+      std::string bytes;
+      const bool encoded = secret || field == "binaryData";
+      if (encoded && !base64_decode(text, bytes))
+        return fake_answer(ErrorKind::Invalid, "write", key,
+                           fmt::format("{}[{}]: illegal base64 data", field, member.key));
+      size += encoded ? bytes.size() : text.size();
+    }
+  }
+  if (size <= kMaxSecretSize) return {};
+  return fake_answer(ErrorKind::Invalid, "write", key,
+                     fmt::format("{} \"{}\" is invalid: {}: Too long: may not be more than {} bytes",
+                                 key.group_kind.kind, key.name, secret ? "data" : "[]", kMaxSecretSize));
+}
+
 Status FakeStore::check_preconditions(const FakeKind& kind, const ObjectKey& key, const Value* live,
                                       const Value& object) const {
   const std::string_view version = object.string_at({"metadata", "resourceVersion"});
@@ -288,6 +314,7 @@ Result<Value> FakeStore::commit_new(const FakeKind& kind, const ObjectKey& key, 
   metadata.erase("deletionTimestamp");
   if (kind.generation) metadata.set("generation", 1);
   encode_string_data(object);
+  MIST_TRY_VOID(check_size(key, object));
   if (key.group_kind == GroupKind{"", "Namespace"}) {
     metadata["labels"].set("kubernetes.io/metadata.name", key.name);
     object["spec"].set("finalizers", Value::array({"kubernetes"}));
@@ -313,6 +340,7 @@ Result<Value> FakeStore::commit_change(const FakeKind& kind, const ObjectKey& ke
       metadata.erase(field);
   }
   encode_string_data(object);
+  MIST_TRY_VOID(check_size(key, object));
   if (kind.generation && without_metadata_and_status(live) != without_metadata_and_status(object))
     metadata.set("generation", live.at_path({"metadata", "generation"})->as_int() + 1);
   if (object == live || dry_run) return object;

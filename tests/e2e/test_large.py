@@ -52,6 +52,21 @@ def record_of(t, count):
 
 
 @test
+def a_record_that_almost_fills_a_secret(t):
+    """The server counts what lies in a Secret after base64 was undone, the record and what is added when it ends."""
+    for packed in (250_000, 700_000, 780_000, 810_000):
+        name = f"r{packed // 1000}"
+        package = t.package(name, *(config_map(f"{name}-{i}", {"noise": noise(f"{name}-{i}", packed * 2 // 3)})
+                                    for i in range(2)))
+        t.run("install", name, "-p", package)
+        equal(t.run("status", name, "-o", "json").json["status"], "deployed", name)
+        check(bool(chunks_of(t, name, 0)) == (packed > 262_144), "chunks:", t.record(name))
+        equal(t.run("upgrade", name, "-p", package, "-o", "json").json["changed"], False, name)
+        t.run("uninstall", name, "--yes")
+        equal((t.owned(name), t.record(name)), (set(), []), "left behind")
+
+
+@test
 def a_record_of_megabytes(t):
     record_of(t, 6)
 
