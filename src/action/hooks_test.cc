@@ -397,11 +397,12 @@ TEST_F(HooksTest, AreInASavedPlan) {
       config_map("a") + job("pre", "pre-install") + job("both", "pre-install,post-install");
   const auto seen = look(environment(), id, preview_intent(rendering(yaml)), {}, Context());
   ASSERT_TRUE(seen.ok());
-  const auto saved = save_plan(environment(), *seen);
+  const auto saved = save_plan(environment(), *seen, Context());
   ASSERT_TRUE(saved.ok());
   const auto read = saved_plan_from(to_text(*saved), "file");
   ASSERT_TRUE(read.ok()) << read.error().to_line();
-  const auto report = deploy(environment(), id, saved_plan_intent(*read), read->options, Context());
+  const Environment here = environment();
+  const auto report = deploy(here, id, saved_plan_intent(here, *read, Context()), read->options, Context());
   ASSERT_TRUE(report.ok()) << report.error().to_line();
   EXPECT_THAT(writes(), ElementsAre("+both", "+pre", "+a", "-both", "+both"));
 }

@@ -303,11 +303,11 @@ TEST_F(RunTests, ARollbackAndASavedPlanBringTheirTests) {
   };
   const auto seen = look(here, id, upgrade_intent(render), {}, Context());
   ASSERT_TRUE(seen.ok()) << seen.error().to_line();
-  const auto saved = save_plan(here, *seen);
+  const auto saved = save_plan(here, *seen, Context());
   ASSERT_TRUE(saved.ok()) << saved.error().to_line();
   const auto read = saved_plan_from(to_text(*saved), "plan");
   ASSERT_TRUE(read.ok()) << read.error().to_line();
-  const auto applied = deploy(here, id, saved_plan_intent(*read), read->options, Context());
+  const auto applied = deploy(here, id, saved_plan_intent(here, *read, Context()), read->options, Context());
   ASSERT_TRUE(applied.ok()) << applied.error().to_line();
   EXPECT_TRUE(applied->changed);
   ASSERT_TRUE(test_now().ok());

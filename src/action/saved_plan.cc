@@ -80,6 +80,44 @@ Error moved(const SavedPlan& plan, std::string what) {
                       plan.id.name, plan.id.ns));
 }
 
+// Nothing in Kubernetes names a cluster. Namespace kube-system is made once, with it, and never deleted, so
+// its uid is what the field takes for that name. Empty: we may not see it, or there is none.
+Result<std::string> uid_of_cluster(const Environment& environment, const Context& context) {
+  const kube::ResourceInfo namespaces{{"", "v1", "Namespace"}, "namespaces", false, {}};
+  auto found = environment.client.get({namespaces, "", "kube-system"}, context);
+  if (found.ok()) return std::string(found->string_at({"metadata", "uid"}));
+  if (found.error().kind == ErrorKind::Forbidden || found.error().kind == ErrorKind::NotFound)
+    return std::string();
+  return std::move(found).error().with_frame("while asking which cluster this is");
+}
+
+// "https://127.0.0.1:6443 (context dev)" without the context, whose name is everybody's own affair.
+std::string_view address_in(std::string_view cluster) { return cluster.substr(0, cluster.find(' ')); }
+
+Status same_cluster(const Environment& environment, const SavedPlan& plan, const Context& context) {
+  std::string here;
+  if (!plan.cluster_uid.empty()) {
+    MIST_TRY(here, uid_of_cluster(environment, context));
+  }
+  std::string why;
+  if (!here.empty()) {
+    if (here == plan.cluster_uid) return {};
+    why = fmt::format("namespace kube-system has the uid {} there and {} here", plan.cluster_uid, here);
+  } else {
+    // A release that was there is told by the uid of its anchor, whatever the server's address.
+    if (!plan.anchor_uid.empty()) return {};
+    if (address_in(plan.cluster) == address_in(environment.client.describe())) return {};
+    why = fmt::format("the addresses differ, and the uid of namespace kube-system is not known {}",
+                      plan.cluster_uid.empty() ? "of the plan's cluster" : "here");
+  }
+  return error(ErrorKind::Conflict, "the plan was made for another cluster, {}, and this is {}", plan.cluster,
+               environment.client.describe())
+      .with_because(std::move(why))
+      .with_hint(fmt::format(
+          "choose that cluster with --context, or make a plan for this one: mistctl plan {} -n {} -o FILE",
+          plan.id.name, plan.id.ns));
+}
+
 Status same_release(const SavedPlan& plan, const ReleaseState& state) {
   MIST_TRY_VOID(refuse_uninstalling(state));
   const std::string name = plan.id.display();
@@ -152,7 +190,7 @@ Status same_plan(const SavedPlan& plan, const apply::Plan& now) {
 
 }  // namespace
 
-Result<SavedPlan> save_plan(const Environment& environment, const Look& look) {
+Result<SavedPlan> save_plan(const Environment& environment, const Look& look, const Context& context) {
   MIST_TRY_VOID(apply::refuse_conflicts(look.plan));
   MIST_TRY_VOID(refuse_drawn_changes(look.drawn_changes, look.state.id));
   SavedPlan plan;
@@ -161,6 +199,7 @@ Result<SavedPlan> save_plan(const Environment& environment, const Look& look) {
   plan.created = format_time(environment.clock.now());
   plan.created_by = environment.holder;
   plan.cluster = environment.client.describe();
+  MIST_TRY(plan.cluster_uid, uid_of_cluster(environment, context));
   if (look.state.anchor) {
     plan.anchor_uid = look.state.anchor->uid;
     plan.head = look.state.anchor->head;
@@ -207,6 +246,7 @@ std::string to_text(const SavedPlan& plan) {
                      {"created", plan.created},
                      {"createdBy", plan.created_by},
                      {"cluster", plan.cluster},
+                     {"clusterUid", plan.cluster_uid},
                      {"anchorUid", plan.anchor_uid},
                      {"head", release::to_value(plan.head)},
                      {"seed", born ? Value(base64_encode(plan.birth.seed.reveal())) : Value()},
@@ -255,6 +295,7 @@ Result<SavedPlan> saved_plan_from(std::string_view text, const std::string& file
   plan.created = body.string_at("created");
   plan.created_by = body.string_at("createdBy");
   plan.cluster = body.string_at("cluster");
+  plan.cluster_uid = body.string_at("clusterUid");
   plan.anchor_uid = body.string_at("anchorUid");
   plan.head = release::head_from_value(*head_value);
   plan.revision = revision.number;
@@ -291,10 +332,13 @@ Result<SavedPlan> saved_plan_from(std::string_view text, const std::string& file
   return plan;
 }
 
-Intent saved_plan_intent(const SavedPlan& plan) {
+Intent saved_plan_intent(const Environment& environment, const SavedPlan& plan, const Context& context) {
   Intent intent;
   intent.action = plan.action;
-  intent.check = [&plan](const ReleaseState& state) { return same_release(plan, state); };
+  intent.check = [&environment, &plan, context](const ReleaseState& state) -> Status {
+    MIST_TRY_VOID(same_cluster(environment, plan, context));
+    return same_release(plan, state);
+  };
   intent.render = [&plan](const ReleaseState& state) -> Result<RenderedRelease> {
     RenderedRelease rendered = plan.rendered;
     if (!state.anchor) rendered.birth = plan.birth;

@@ -7,7 +7,8 @@
 
 namespace mist::action {
 
-inline constexpr int kPlanFormat = 1;
+/// 2: the uid of the cluster. A mistctl that doesn't compare it must not carry such a plan out.
+inline constexpr int kPlanFormat = 2;
 
 /// One object of the plan, as it was when the plan was made.
 struct SavedAction {
@@ -26,7 +27,10 @@ struct SavedPlan {
   std::string action;      ///< of the revision that it makes: "install", "upgrade"
   std::string created;     ///< RFC 3339
   std::string created_by;  ///< "alice@laptop pid 4711"
-  std::string cluster;     ///< for people: where it was made
+  std::string cluster;     ///< where it was made: kube::Client::describe()
+  /// The uid of namespace kube-system there, by which clusters are told apart; empty: it could not be read,
+  /// or the plan has format 1.
+  std::string cluster_uid;
   std::string anchor_uid;  ///< empty: there was no such release
   release::Head head;      ///< of the release then
   Birth birth;             ///< of a release that wasn't there: what its package was rendered with
@@ -39,16 +43,17 @@ struct SavedPlan {
   std::vector<SavedAction> actions;
 };
 
-/// Conflict when the plan can't be carried out (apply::refuse_conflicts).
-Result<SavedPlan> save_plan(const Environment& environment, const Look& look);
+/// Conflict when the plan can't be carried out (apply::refuse_conflicts). Asks which cluster this is, one
+/// request.
+Result<SavedPlan> save_plan(const Environment& environment, const Look& look, const Context& context);
 
 /// The file's text. A digest in it guards against damage.
 std::string to_text(const SavedPlan& plan);
 /// Invalid: no plan, a damaged one, or one of a newer mistctl.
 Result<SavedPlan> saved_plan_from(std::string_view text, const std::string& file);
 
-/// Carries it out: Conflict when the release or what the plan was computed from moved since, naming what.
-/// `plan` must outlive it.
-Intent saved_plan_intent(const SavedPlan& plan);
+/// Carries it out: Conflict when this is another cluster (one request), or when the release or what the plan
+/// was computed from moved since, naming what. `environment` and `plan` must outlive it.
+Intent saved_plan_intent(const Environment& environment, const SavedPlan& plan, const Context& context);
 
 }  // namespace mist::action

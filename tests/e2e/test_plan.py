@@ -1,4 +1,6 @@
 """What a plan says, and that exactly this happens: replacing, adopting, conflicts of field managers."""
+import hashlib
+import json
 import os
 import signal
 import threading
@@ -148,6 +150,35 @@ def a_saved_plan_is_carried_out_as_it_was_shown(t):
     # And one of a release that isn't there yet.
     t.run("plan", "fresh", "-p", t.package("r", config_map("fresh")), "-o", "fresh.plan")
     contains(t.run("apply-plan", "fresh.plan").out, "fresh is installed at revision 0")
+
+
+@test
+def a_plan_of_another_cluster_is_refused(t):
+    t.run("plan", "fresh", "-p", t.package("p", config_map("fresh")), "-o", "fresh.plan")
+    head, body, _ = (t.dir / "fresh.plan").read_text().split("\n")
+    uid = t.kube.get("Namespace", None, "kube-system")["metadata"]["uid"]
+    check(f'"clusterUid":"{uid}"' in body, "the plan doesn't say of which cluster it is")
+
+    def write(cluster, address=None):
+        changed = body.replace(uid, cluster)
+        if address:
+            changed = changed.replace(json.loads(body)["cluster"], address)
+        digest = f"sha256:{hashlib.sha256(changed.encode()).hexdigest()}"
+        (t.dir / "other.plan").write_text(f"{json.dumps({**json.loads(head), 'digest': digest})}\n{changed}\n")
+
+    mark = t.mark()
+    elsewhere = "https://elsewhere:6443 (context far)"
+    write("11111111-2222-3333-4444-555555555555", elsewhere)
+    t.refused("apply-plan", "other.plan", says=["made for another cluster", elsewhere, uid, "11111111-2222", "--context"])
+    write("", elsewhere)
+    t.refused("apply-plan", "other.plan", says=["made for another cluster", elsewhere, "addresses differ"])
+    equal([r for r in t.requests(mark) if r.writes], [], "nothing is written")
+    # The address is nothing to go by while the uid is known; and it is enough where that isn't.
+    write(uid, elsewhere)
+    t.run("apply-plan", "other.plan")
+    t.run("uninstall", "fresh", "--yes")
+    write("")
+    t.run("apply-plan", "other.plan")
 
 
 @test

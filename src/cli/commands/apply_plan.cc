@@ -33,9 +33,9 @@ Result<ExitCode> run_apply_plan(const Invocation& invocation, World& world) {
   action::DeployOptions options = plan.options;
   options.wait = invocation.enabled("wait");
   options.timeout = invocation.duration("timeout");
-  MIST_TRY(
-      const action::DeployReport report,
-      action::deploy(cluster.environment, plan.id, action::saved_plan_intent(plan), options, world.context));
+  const action::Intent intent = action::saved_plan_intent(cluster.environment, plan, world.context);
+  MIST_TRY(const action::DeployReport report,
+           action::deploy(cluster.environment, plan.id, intent, options, world.context));
   print_deploy_report(invocation, world, report, plan.action == "install" ? "is installed" : "is upgraded");
   return ExitCode::Ok;
 }

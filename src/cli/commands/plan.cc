@@ -48,7 +48,7 @@ Result<ExitCode> run_plan(const Invocation& invocation, World& world) {
   else
     print_table(world, look);
   if (!invocation.has("out")) return ExitCode::Ok;
-  MIST_TRY(const action::SavedPlan plan, action::save_plan(cluster.environment, look));
+  MIST_TRY(const action::SavedPlan plan, action::save_plan(cluster.environment, look, world.context));
   MIST_TRY_VOID(world.files.write(invocation.text("out"), action::to_text(plan), {.mode = 0600})
                     .in("while saving the plan"));
   world.events->info(fmt::format("saved; carry it out with mistctl apply-plan {}", invocation.text("out")));
