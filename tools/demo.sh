@@ -31,7 +31,10 @@ export MIST_HOME_LOCATION=$PWD/build/demo
 rm -rf "$MIST_HOME_LOCATION"
 mkdir -p "$MIST_HOME_LOCATION"
 for release in my-namespace hello; do # of an earlier run
-  "$mistctl" -q uninstall "$release" --yes --delete-namespaces >/dev/null 2>&1 || true
+  # Should that run still hold the lock, or its objects still be going, this waits.
+  if "$mistctl" -q status "$release" >/dev/null 2>&1; then
+    "$mistctl" -q uninstall "$release" --yes --delete-namespaces --wait --lock-wait 1m
+  fi
 done
 
 step "Publishing packages/ into the git registry \"mistletoe\""

@@ -33,8 +33,8 @@ Result<Birth> parse(const std::string& text, const Path& path, const release::Re
 
 }  // namespace
 
-Result<Birth> local_birth(FileSystem& files, Random& random, const Clock& clock, const Path& path,
-                          SeedFile missing, const release::ReleaseId& release) {
+Result<Birth> local_birth(FileSystem& files, Random& random, const Clock& clock, EventSink& events,
+                          const Path& path, SeedFile missing, const release::ReleaseId& release) {
   if (auto text = files.read(path, 4096); text.ok()) {
     struct stat info{};
     if (::stat(path.c_str(), &info) == 0 && (info.st_mode & 077) != 0)
@@ -48,10 +48,17 @@ Result<Birth> local_birth(FileSystem& files, Random& random, const Clock& clock,
   random.fill(seed);
   const std::string bytes(reinterpret_cast<const char*>(seed.data()), seed.size());
   const Value document = Value::object({{"seed", base64_encode(bytes)}, {"clock", format_time(clock.now())}});
-  MIST_TRY_VOID(files.make_directories(path.parent_path(), 0700));
-  Status written = files.write(path, encoding::to_json(document) + "\n", {.mode = 0600, .exclusive = true});
-  // Another process was quicker: its seed is the one.
-  if (!written && written.error().kind != ErrorKind::Conflict) return std::move(written).error();
+  const std::string content = encoding::to_json(document) + "\n";
+  Status written = files.make_directories(path.parent_path(), 0700);
+  if (written.ok()) written = files.write(path, content, {.mode = 0600, .exclusive = true});
+  if (!written.ok() && written.error().kind != ErrorKind::Conflict) {
+    events.warn(
+        fmt::format("the seed can't be kept, so what the package draws at random will be different the "
+                    "next time, unless --seed-file names one: {}",
+                    written.error().to_line()));
+    return parse(content, path, release);
+  }
+  // On a conflict another process was quicker: its seed is the one.
   MIST_TRY(const std::string text, files.read(path, 4096));
   return parse(text, path, release);
 }

@@ -11,10 +11,11 @@ namespace mist::action {
 /// the pen would change every secret.
 enum class SeedFile : std::uint8_t { MayBeMade, MustExist };
 
-/// Reads `path`, or draws and writes it (mode 0600). The seed is that of this release: two names never draw
+/// Reads `path`, or draws and writes it (mode 0600); where that can't be written, warns that what is drawn
+/// won't be the same again. The seed is that of this release: two names never draw
 /// the same (HKDF-SHA256 of the file's seed, "mistletoe/local-release/v1/" + namespace + "/" + name).
 /// Invalid: the file is damaged, or others may read it.
-Result<Birth> local_birth(FileSystem& files, Random& random, const Clock& clock, const Path& path,
-                          SeedFile missing, const release::ReleaseId& release);
+Result<Birth> local_birth(FileSystem& files, Random& random, const Clock& clock, EventSink& events,
+                          const Path& path, SeedFile missing, const release::ReleaseId& release);
 
 }  // namespace mist::action

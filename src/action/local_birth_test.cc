@@ -4,23 +4,26 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "testing/recorded_events.h"
 #include "testing/temp_dir.h"
 
 namespace mist::action {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class LocalBirth : public ::testing::Test {
  protected:
   Result<Birth> birth(const std::string& name, SeedFile missing = SeedFile::MayBeMade) {
-    return local_birth(files, random, clock, path, missing, {"default", name});
+    return local_birth(files, random, clock, events, path, missing, {"default", name});
   }
   testing::TempDir dir;
   const Path path = dir.path() / "state/seed";
   HostFileSystem files;
   SystemRandom random;
   SystemClock clock;
+  testing::RecordedEvents events;
 };
 
 TEST_F(LocalBirth, IsDrawnOnceAndKeptForItsOwnerOnly) {
@@ -38,12 +41,22 @@ TEST_F(LocalBirth, IsDrawnOnceAndKeptForItsOwnerOnly) {
 TEST_F(LocalBirth, TwoReleasesNeverDrawTheSame) {
   EXPECT_NE(birth("web")->seed, birth("shop")->seed);
   EXPECT_NE(birth("web")->seed,
-            local_birth(files, random, clock, path, SeedFile::MustExist, {"other", "web"})->seed);
+            local_birth(files, random, clock, events, path, SeedFile::MustExist, {"other", "web"})->seed);
 }
 
 TEST_F(LocalBirth, NamedFileMustExist) {
   EXPECT_EQ(birth("web", SeedFile::MustExist).error().kind, ErrorKind::NotFound);
   EXPECT_FALSE(files.exists(path));
+}
+
+// A home that can't be written, a full disk.
+TEST_F(LocalBirth, IsForThisTimeOnlyWhereItCannotBeKept) {
+  ASSERT_TRUE(files.write(path.parent_path(), "a file", {}).ok());
+  const auto once = birth("web");
+  ASSERT_TRUE(once.ok()) << once.error().to_line();
+  EXPECT_EQ(once->seed.reveal().size(), 32u);
+  EXPECT_NE(birth("web")->seed, once->seed);
+  EXPECT_THAT(events.messages, ElementsAre(HasSubstr("--seed-file"), HasSubstr("--seed-file")));
 }
 
 TEST_F(LocalBirth, DamagedOrReadableByOthersIsRefusedAndKept) {

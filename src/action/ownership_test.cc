@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "action/drift.h"
+#include "action/status.h"
 #include "testing/release_world.h"
 
 namespace mist::action {
@@ -108,6 +110,37 @@ TEST_F(OwnershipTest, WhatAnotherReleaseMarkedIsNeitherPrunedNorUninstalled) {
   ASSERT_TRUE(uninstall_now().ok());
   EXPECT_FALSE(cluster.has("ConfigMap", "default", "one"));
   EXPECT_TRUE(cluster.has("ConfigMap", "default", "two"));
+}
+
+// A restored backup, `kubectl replace --force`: the release's mark with another uid.
+TEST_F(OwnershipTest, WhatWasMadeAnewFromACopyStaysTheReleases) {
+  ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok());
+  const auto make_anew = [&](std::string_view name) {
+    auto object = *cluster.find("ConfigMap", "default", name);
+    const std::string uid(object.string_at({"metadata", "uid"}));
+    object["metadata"].erase("uid");
+    object["metadata"].erase("managedFields");
+    cluster.drop({{"", "ConfigMap"}, "default", std::string(name)});
+    EXPECT_NE(cluster.put(object, "restore").string_at({"metadata", "uid"}), uid);
+  };
+  make_anew("one");
+  make_anew("two");
+  const auto seen = status(environment(), id, Context());
+  ASSERT_TRUE(seen.ok()) << seen.error().to_line();
+  EXPECT_EQ(seen->count(ObjectHealth::Ready), 2u);
+  const auto upgraded = upgrade_now(std::string(testing::kTwoConfigMaps));
+  ASSERT_TRUE(upgraded.ok()) << upgraded.error().to_line();
+  EXPECT_EQ(now().deployed->number, 1) << "its uids are recorded";
+  EXPECT_EQ(now().deployed->inventory[0].uid,
+            cluster.find("ConfigMap", "default", "one")->string_at({"metadata", "uid"}));
+  EXPECT_TRUE(drift(environment(), id, Context())->found.empty());
+
+  make_anew("two");
+  ASSERT_TRUE(upgrade_now("{apiVersion: v1, kind: ConfigMap, metadata: {name: one}}").ok());
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "two")) << "pruned";
+  make_anew("one");
+  ASSERT_TRUE(uninstall_now().ok());
+  EXPECT_TRUE(cluster.objects().empty());
 }
 
 TEST_F(OwnershipTest, AnotherReleasesObjectNamesItsOwner) {

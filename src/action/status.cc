@@ -4,6 +4,7 @@
 
 #include "apply/binding_modes.h"
 #include "apply/observe.h"
+#include "apply/plan.h"
 
 namespace mist::action {
 
@@ -39,9 +40,7 @@ ObjectStatus object_status(const release::InventoryItem& item, const apply::Live
   }
   const Value& object = there->second.value;
   result.created = object.string_at({"metadata", "creationTimestamp"});
-  const std::string_view uid = object.string_at({"metadata", "uid"});
-  if (item.uid.empty() ? object.string_at({"metadata", "labels", release::kPartOfLabel}) != part_of
-                       : item.uid != uid) {
+  if (!apply::is_owned(item, object, part_of)) {
     result.health = ObjectHealth::Missing;
     result.detail = "another object has its name";
     return result;

@@ -136,12 +136,8 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseStat
     const auto there = live.find(item.key);
     if (there == live.end()) continue;
     const Value& object = there->second.value;
+    if (!apply::is_owned(item, object, part_of)) continue;
     const std::string uid(object.string_at({"metadata", "uid"}));
-    // A hook may have been made anew by a run of this that died.
-    const bool ours = item.uid.empty() || item.hook
-                          ? object.string_at({"metadata", "labels", release::kPartOfLabel}) == part_of
-                          : item.uid == uid && !apply::belongs_to_another(object, part_of);
-    if (!ours) continue;
     PlannedAction action;
     action.key = item.key;
     action.resource.gvk = {item.key.group_kind.group, item.version, item.key.group_kind.kind};

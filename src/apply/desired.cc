@@ -49,8 +49,14 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kCluster
     {"flowcontrol.apiserver.k8s.io", "FlowSchema"},
 }};
 
-Error at_source(Error failure, const RenderedObject& rendered) {
+// `at`: the value of the object that is wrong, if it is one of them; without a line the file isn't what was
+// parsed.
+Error at_source(Error failure, const RenderedObject& rendered, const Value* at = nullptr) {
   failure.where = SourceLocation{.file = rendered.file, .line = rendered.line, .column = 0, .excerpt = {}};
+  if (at != nullptr && rendered.line != 0 && at->position().line != 0) {
+    failure.where->line = at->position().line;
+    failure.where->column = at->position().column;
+  }
   return failure;
 }
 
@@ -91,18 +97,19 @@ struct KnownKind {
 };
 
 Status refuse_own_marks(const RenderedObject& rendered) {
-  const auto refuse = [&](std::string_view what, std::string_view name) {
+  const auto refuse = [&](std::string_view what, std::string_view name, const Value* at) {
     return at_source(error(ErrorKind::Invalid, "{} sets the {} {}, which belongs to Mistletoe",
                            rendered.object.key().display(), what, name)
                          .with_hint("remove it from the package"),
-                     rendered);
+                     rendered, at);
   };
   for (const std::string_view label : {release::kPartOfLabel, release::kNameLabel, release::kVersionLabel}) {
-    if (rendered.object.value().at_path({"metadata", "labels", label}) != nullptr)
-      return refuse("label", label);
+    if (const Value* set = rendered.object.value().at_path({"metadata", "labels", label}))
+      return refuse("label", label, set);
   }
-  if (rendered.object.value().at_path({"metadata", "annotations", release::kReleaseAnnotation}) != nullptr)
-    return refuse("annotation", release::kReleaseAnnotation);
+  if (const Value* set =
+          rendered.object.value().at_path({"metadata", "annotations", release::kReleaseAnnotation}))
+    return refuse("annotation", release::kReleaseAnnotation, set);
   return {};
 }
 
@@ -129,13 +136,13 @@ Status check_string_data(const RenderedObject& rendered) {
   if (!texts->is_object() && !texts->is_null())
     return at_source(
         error(ErrorKind::Invalid, "stringData of {} must be a mapping", rendered.object.key().display()),
-        rendered);
+        rendered, texts);
   if (texts->is_null()) return {};
   for (const Value::Member& member : texts->as_object()) {
     if (!member.value.is_string())
       return at_source(error(ErrorKind::Invalid, "stringData.{} of {} must be a string: put it in quotes",
                              member.key, rendered.object.key().display()),
-                       rendered);
+                       rendered, &member.value);
   }
   return {};
 }
@@ -148,7 +155,7 @@ Status check_waiting_rules(const RenderedObject& rendered) {
       std::move(rules).error().with_frame(fmt::format("while preparing {}", rendered.object.key().display()));
   const std::optional<SourceLocation> place = failure.where;
   failure = at_source(std::move(failure), rendered);
-  if (place) failure.where->line = place->line, failure.where->column = place->column;
+  if (place && rendered.line != 0) failure.where->line = place->line, failure.where->column = place->column;
   return failure;
 }
 
@@ -201,7 +208,7 @@ Result<std::vector<DesiredObject>> prepare_with(std::vector<RenderedObject> obje
       return at_source(error(ErrorKind::Invalid, "{} has a namespace, but {} is not namespaced",
                              rendered.object.key().display(), gvk.kind)
                            .with_hint("remove metadata.namespace"),
-                       rendered);
+                       rendered, rendered.object.value().at_path({"metadata", "namespace"}));
     fold_string_data(rendered.object);
     rendered.object.set_label(release::kPartOfLabel, part_of);
     rendered.object.set_label(release::kNameLabel, release.name);
@@ -217,7 +224,7 @@ Result<std::vector<DesiredObject>> prepare_with(std::vector<RenderedObject> obje
       return at_source(error(ErrorKind::Invalid, "{} is there twice: first at {}:{}", object.key.display(),
                              first.file, first.line)
                            .with_hint("keep one of them"),
-                       object.rendered);
+                       object.rendered, object.rendered.object.value().at_path({"metadata", "name"}));
     }
     desired.push_back(std::move(object));
   }

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "apply/edge_wait.h"
+#include "apply/field_owners.h"
 #include "apply/hooks.h"
 #include "apply/order.h"
 #include "apply/pod_logs.h"
@@ -295,10 +296,22 @@ class Writer {
             .with_hint("run the command again to see whom it belongs to");
       }
     }
+    if (!applied.ok() && is_about_our_label(applied.error())) applied = take_label_back(ref, object, apply);
     if (!applied.ok()) return explain(std::move(applied).error());
     uids_[node] = applied->string_at({"metadata", "uid"});
     versions_[node] = applied->string_at({"metadata", "resourceVersion"});
     return {};
+  }
+
+  // Forced at exactly the version at which nothing else is in conflict.
+  Result<Value> take_label_back(const kube::ObjectRef& ref, Value& object, kube::ApplyOptions apply) {
+    MIST_TRY(const Value there, client_.get(ref, context_));
+    object["metadata"].set("resourceVersion", there.string_at({"metadata", "resourceVersion"}));
+    if (options_.may_write) MIST_TRY_VOID(options_.may_write());
+    auto applied = client_.apply(ref, object, apply, context_);
+    if (applied.ok() || !is_about_our_label(applied.error())) return applied;
+    apply.force = true;
+    return client_.apply(ref, object, apply, context_);
   }
 
   // The first half of a replacement. Should we die after it, the object is in the inventory and not there,

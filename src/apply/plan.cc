@@ -17,8 +17,8 @@ namespace {
 
 const GroupKind kNamespaceKind{"", "Namespace"};
 
-bool ours(const Value& live, const std::string& part_of) {
-  return live.string_at({"metadata", "labels", release::kPartOfLabel}) == part_of;
+std::string_view mark_of(const Value& live) {
+  return live.string_at({"metadata", "labels", release::kPartOfLabel});
 }
 
 // Whose a live object is, by its marks.
@@ -75,7 +75,7 @@ class Planner {
     if (known == owned_.end() || !known->second->hook || live == live_.end()) return hook;
     const std::string_view uid = live->second.value.string_at({"metadata", "uid"});
     // By its mark: a run that died may have made it anew.
-    if (!ours(live->second.value, part_of_)) return hook;
+    if (mark_of(live->second.value) != part_of_) return hook;
     hook = *known->second;
     hook.uid = uid;
     hook.replacing = hook.retained = false;
@@ -87,14 +87,11 @@ class Planner {
     const auto live = live_.find(item.key);
     if (live == live_.end()) return std::nullopt;  // gone already: it leaves the inventory
     const Value& there = live->second.value;
-    const std::string_view uid = there.string_at({"metadata", "uid"});
-    if (item.uid.empty() || item.hook ? !ours(there, part_of_)
-                                      : item.uid != uid || belongs_to_another(there, part_of_))
-      return std::nullopt;  // somebody else's by now
+    if (!is_owned(item, there, part_of_)) return std::nullopt;  // somebody else's by now
     PlannedAction action;
     action.key = item.key;
     action.resource.gvk = {item.key.group_kind.group, item.version, item.key.group_kind.kind};
-    action.uid = uid;
+    action.uid = there.string_at({"metadata", "uid"});
     action.revision = item.revision;
     action.adopted = item.adopted;
     action.was_retained = item.retained;
@@ -153,7 +150,8 @@ class Planner {
       // What no record of ours names was left by an earlier life of the release: its claims, its definitions.
       action.adopted = item == nullptr || item->adopted;
       action.previous_revision = item != nullptr ? item->revision : revision_from_label(there);
-      return compare(action, object, live, owner);
+      const bool anew = owner == Owner::Us && item != nullptr && !item->uid.empty() && !by_uid;
+      return compare(action, object, live, owner, anew);
     }
     if (owner == Owner::Another) {
       action.owner = there.string_at({"metadata", "annotations", release::kReleaseAnnotation});
@@ -175,9 +173,10 @@ class Planner {
     judge(action, object, there);
   }
 
-  // An object of ours: is there anything to write?
-  void compare(PlannedAction& action, const DesiredObject& object, const LiveObject& live,
-               Owner owner) const {
+  // An object of ours: is there anything to write? One that was made `anew` from a copy has to become our
+  // manager's again, and its uid recorded.
+  void compare(PlannedAction& action, const DesiredObject& object, const LiveObject& live, Owner owner,
+               bool anew) const {
     action.kind = ActionKind::Update;
     if (!live.whole) {
       // It became ours between two of our looks, or lost its label.
@@ -192,8 +191,8 @@ class Planner {
     }
     if (live.value.string_at({"metadata", "labels", release::kVersionLabel}).empty())
       action.differences.push_back({version_label_path(), Value(), Value(fmt::format("v{}", revision_)), 0});
-    if (!action.differences.empty()) {
-      action.reason = difference_words(action.differences);
+    if (anew || !action.differences.empty()) {
+      action.reason = anew ? "it was made anew outside of Mistletoe" : difference_words(action.differences);
       return judge(action, object, live.value);
     }
     action.kind = ActionKind::Unchanged;
@@ -411,9 +410,10 @@ std::string difference_words(const std::vector<FieldDifference>& differences) {
                                  : fmt::format("{} fields differ", differences.size());
 }
 
-bool belongs_to_another(const Value& live, std::string_view part_of) {
-  const std::string_view set = live.string_at({"metadata", "labels", release::kPartOfLabel});
-  return !set.empty() && set != part_of;
+bool is_owned(const InventoryItem& item, const Value& live, std::string_view part_of) {
+  const std::string_view mark = mark_of(live);
+  if (!mark.empty()) return mark == part_of;
+  return !item.hook && !item.uid.empty() && item.uid == live.string_at({"metadata", "uid"});
 }
 
 Status refuse_conflicts(const Plan& plan) {

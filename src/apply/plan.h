@@ -123,9 +123,10 @@ inline constexpr std::string_view kForceHint =
 /// Conflict, naming each object that is one (up to a bound) with file and line; ok: there is none.
 Status refuse_conflicts(const Plan& plan);
 
-/// Whether a live object carries the mark of a release other than `part_of`: whatever an inventory says, it
-/// is not ours to delete.
-bool belongs_to_another(const Value& live, std::string_view part_of);
+/// Whether the live object under an inventory's key is the release's (whose mark is `part_of`): it carries
+/// that mark, or none and is the one that was recorded. With the mark another uid is no other object: it was
+/// made anew from a copy (a backup, `kubectl replace --force`). A hook needs the mark.
+bool is_owned(const release::InventoryItem& item, const Value& live, std::string_view part_of);
 
 /// The inventory that a finished plan leaves; before it ran, uids of creates are empty.
 std::vector<release::InventoryItem> inventory_of(const Plan& plan);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "apply/field_owners.h"
 #include "base/parallel.h"
 
 namespace mist::apply {
@@ -61,7 +62,12 @@ class Settler {
     kube::ApplyOptions options;
     options.force = rules_.force_conflicts;
     options.dry_run = kube::DryRun::Server;
-    auto answer = client_.apply({action.resource, action.key.ns, action.key.name}, object, options, context_);
+    const kube::ObjectRef ref{action.resource, action.key.ns, action.key.name};
+    auto answer = client_.apply(ref, object, options, context_);
+    if (!answer.ok() && is_about_our_label(answer.error())) {
+      options.force = true;
+      answer = client_.apply(ref, object, options, context_);
+    }
     if (answer.ok()) {
       accepted(action, there->second, *answer);
       return {};

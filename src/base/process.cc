@@ -4,12 +4,15 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <optional>
 
 extern char** environ;
 
@@ -74,6 +77,33 @@ int wait_for(pid_t pid) {
   }
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
+
+// Without taking its status.
+bool has_ended(pid_t pid) {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == pid;
+}
+
+// Hands on what a program says while it goes on.
+class Telling {
+ public:
+  explicit Telling(const Command& command) : tell_(command.on_stderr) {}
+  void look(const std::string& text) {
+    if (!tell_ || text.size() == told_) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (!since_) since_ = now;
+    if (now - *since_ < std::chrono::milliseconds(300)) return;
+    tell_(std::string_view(text).substr(told_));
+    told_ = text.size();
+    since_.reset();
+  }
+
+ private:
+  const std::function<void(std::string_view)>& tell_;
+  std::size_t told_ = 0;
+  std::optional<std::chrono::steady_clock::time_point> since_;
+};
 
 class SpawnActions {
  public:
@@ -156,19 +186,25 @@ Result<ProcessResult> HostProcessRunner::run(const Command& command, const Conte
   std::string_view input = command.input;
   bool over = false;
   if (command.inherit_stderr) err.read.reset();
-  while (out.read || err.read) {
+  Telling telling(command);
+  // Readable when the program ends; without it (before Linux 5.3) the loop looks now and then.
+  UniqueFd end(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  // A child of the program that lives on with its stderr isn't waited for.
+  while (out.read || !has_ended(pid)) {
     if (Status go_on = context.check(); !go_on) return abandon(std::move(go_on).error());
     if (over)
       return abandon(
           error(ErrorKind::Invalid, "{} printed more than {} bytes", command.program, command.output_limit));
     if (input.empty()) in.write.reset();
-    std::array<pollfd, 3> fds{pollfd{out.read.get(), POLLIN, 0}, pollfd{err.read.get(), POLLIN, 0},
-                              pollfd{in.write.get(), POLLOUT, 0}};
+    std::array<pollfd, 4> fds{pollfd{out.read.get(), POLLIN, 0}, pollfd{err.read.get(), POLLIN, 0},
+                              pollfd{in.write.get(), POLLOUT, 0}, pollfd{end.get(), POLLIN, 0}};
     if (::poll(fds.data(), fds.size(), 50) < 0 && errno != EINTR) break;
     if (fds[0].revents != 0 && !drain(out.read.get(), result.out, command.output_limit, over))
       out.read.reset();
     if (fds[1].revents != 0 && !drain(err.read.get(), result.err, command.output_limit, over))
       err.read.reset();
+    if (fds[3].revents != 0) end.reset();
+    telling.look(result.err);
     if (fds[2].revents != 0) {
       const ssize_t n = ::write(in.write.get(), input.data(), input.size());  // SIGPIPE is ignored by main
       if (n > 0)
@@ -176,6 +212,10 @@ Result<ProcessResult> HostProcessRunner::run(const Command& command, const Conte
       else if (n < 0 && errno != EAGAIN && errno != EINTR)
         input = {};
     }
+  }
+  while (err.read && !over) {
+    pollfd rest{err.read.get(), POLLIN, 0};
+    if (::poll(&rest, 1, 0) <= 0 || !drain(rest.fd, result.err, command.output_limit, over)) break;
   }
   in.write.reset();
   result.exit_code = wait_for(pid);

@@ -2,9 +2,11 @@
 // Runs other programs (git, exec credential plugins) without a shell. Blocking; any thread.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/context.h"
@@ -22,6 +24,9 @@ struct Command {
   bool inherit_stderr = false;                            ///< for programs that talk to the user
   bool inherit_stdin = false;
   std::uint64_t output_limit = 64u << 20;  ///< bytes of stdout and of stderr kept
+  /// Called on the calling thread with what has come on stderr while the program goes on: about a third of a
+  /// second late, so not with the last words of one that ends. It stands in the result all the same.
+  std::function<void(std::string_view)> on_stderr = {};
 };
 
 struct ProcessResult {

@@ -4,6 +4,9 @@
 
 #include <chrono>
 #include <csignal>
+#include <fstream>
+
+#include "testing/temp_dir.h"
 
 namespace mist {
 namespace {
@@ -43,6 +46,35 @@ TEST(HostProcessRunner, SaysWhatIsMissing) {
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().kind, ErrorKind::NotFound);
   EXPECT_NE(result.error().hint.find("mist-no-such-program"), std::string::npos);
+}
+
+TEST(HostProcessRunner, TellsWhatAProgramThatWaitsHasSaid) {
+  Command command =
+      shell("echo open the page >&2; while [ ! -e \"$MIST_SEEN\" ]; do sleep 0.05; done; echo bye >&2");
+  const testing::TempDir dir;
+  const Path seen = dir.path() / "seen";
+  command.env["MIST_SEEN"] = seen.string();
+  std::string told;
+  command.on_stderr = [&](std::string_view words) {
+    told += words;
+    std::ofstream(seen).put('x');
+  };
+  const auto result = HostProcessRunner().run(command, Context().with_timeout(std::chrono::minutes(1)));
+  ASSERT_TRUE(result.ok()) << result.error().to_line();
+  EXPECT_EQ(told, "open the page\n");
+  EXPECT_EQ(result->err, "open the page\nbye\n");
+}
+
+TEST(HostProcessRunner, DoesNotWaitForChildrenThatKeepStderr) {
+  const testing::TempDir dir;
+  Command command =
+      shell("(while [ ! -e \"$MIST_END\" ]; do sleep 0.05; done) >/dev/null & echo done; echo said >&2");
+  command.env["MIST_END"] = (dir.path() / "end").string();
+  const auto result = HostProcessRunner().run(command, Context().with_timeout(std::chrono::minutes(1)));
+  std::ofstream(dir.path() / "end").put('x');
+  ASSERT_TRUE(result.ok()) << result.error().to_line();
+  EXPECT_EQ(result->out, "done\n");
+  EXPECT_EQ(result->err, "said\n");
 }
 
 TEST(HostProcessRunner, LimitsOutput) {

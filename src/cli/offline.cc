@@ -18,8 +18,8 @@ Result<action::ReleaseState> offline_state(const Invocation& invocation, World& 
   const Path seed_file = invocation.has("seed-file") ? Path(invocation.text("seed-file")) : paths.seed_file();
   const action::SeedFile missing =
       invocation.has("seed-file") ? action::SeedFile::MustExist : action::SeedFile::MayBeMade;
-  MIST_TRY(state.birth,
-           action::local_birth(world.files, world.random, world.clock, seed_file, missing, state.id));
+  MIST_TRY(state.birth, action::local_birth(world.files, world.random, world.clock, *world.events, seed_file,
+                                            missing, state.id));
   return state;
 }
 

@@ -144,7 +144,7 @@ Result<package::Source> fetch_package(World& world, std::string_view reference, 
   MIST_TRY(const registry::PackageRef parsed, registries.parse(reference));
   MIST_TRY(registry::Fetched fetched, registries.fetch(parsed, world.context, engine));
   package::Source source;
-  source.reference = fetched.resolved.display();
+  source.reference = fetched.resolved.recorded();
   std::tie(source.name, source.version) = name_and_version(fetched.resolved);
   source.digest = fetched.digest.str();
   source.engine = std::move(engine);

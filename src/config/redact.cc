@@ -15,6 +15,8 @@ using encoding::Value;
 
 constexpr std::string_view kHidden = "***";
 
+enum class Way : std::uint8_t { Hide, Leave };  // Leave: as if it had never been there
+
 bool is_scheme_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '-' || c == '.';
 }
@@ -31,46 +33,46 @@ bool names_secret(std::string_view key) {
                              [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 
-// "user:pw" before the host. ssh needs its user name to be of use in a message, and it is no secret.
-std::string redact_userinfo(std::string_view scheme, std::string_view userinfo) {
+// "user:pw@" before the host. ssh needs its user name to be of use in a message, and it is no secret.
+std::string redact_userinfo(std::string_view scheme, std::string_view userinfo, Way way) {
   const bool ssh = scheme.ends_with("ssh");
   const auto colon = userinfo.find(':');
-  if (ssh && colon == std::string_view::npos) return std::string(userinfo);
-  return ssh ? fmt::format("{}:{}", userinfo.substr(0, colon), kHidden) : std::string(kHidden);
+  const std::string_view user = ssh ? userinfo.substr(0, colon) : std::string_view();
+  if (ssh && (colon == std::string_view::npos || way == Way::Leave)) return fmt::format("{}@", user);
+  if (way == Way::Leave) return {};
+  return ssh ? fmt::format("{}:{}@", user, kHidden) : fmt::format("{}@", kHidden);
 }
 
-std::string redact_query(std::string_view query) {
+// With its '?', if anything stays behind it.
+std::string redact_query(std::string_view query, Way way) {
   std::string result;
   for (const std::string_view parameter : split(query, '&')) {
-    if (!result.empty()) result += '&';
     const auto equals = parameter.find('=');
-    if (equals != std::string_view::npos && names_secret(parameter.substr(0, equals)))
-      result += fmt::format("{}={}", parameter.substr(0, equals), kHidden);
-    else
-      result += parameter;
+    const bool secret = equals != std::string_view::npos && names_secret(parameter.substr(0, equals));
+    if (secret && way == Way::Leave) continue;
+    result += result.empty() ? '?' : '&';
+    result += secret ? fmt::format("{}={}", parameter.substr(0, equals), kHidden) : std::string(parameter);
   }
   return result;
 }
 
 // What follows "://" up to the end of the URL.
-std::string redact_after_scheme(std::string_view scheme, std::string_view rest) {
+std::string redact_after_scheme(std::string_view scheme, std::string_view rest, Way way) {
   std::string result;
   const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
   // The last '@': git and curl both take a password that holds one.
   const auto at = authority.rfind('@');
   if (at != std::string_view::npos) {
-    result += redact_userinfo(scheme, authority.substr(0, at));
-    rest.remove_prefix(at);
+    result += redact_userinfo(scheme, authority.substr(0, at), way);
+    rest.remove_prefix(at + 1);
   }
   const auto question = rest.find('?');
   result += rest.substr(0, question);
-  if (question != std::string_view::npos) result += '?' + redact_query(rest.substr(question + 1));
+  if (question != std::string_view::npos) result += redact_query(rest.substr(question + 1), way);
   return result;
 }
 
-}  // namespace
-
-std::string redact_urls(std::string_view text) {
+std::string each_url(std::string_view text, Way way) {
   std::string result;
   while (true) {
     const auto colon = text.find("://");
@@ -81,10 +83,16 @@ std::string redact_urls(std::string_view text) {
     result += text.substr(0, colon + 3);
     text.remove_prefix(colon + 3);
     const auto end = static_cast<std::size_t>(std::ranges::find_if(text, ends_url) - text.begin());
-    result += redact_after_scheme(scheme, text.substr(0, end));
+    result += redact_after_scheme(scheme, text.substr(0, end), way);
     text.remove_prefix(end);
   }
 }
+
+}  // namespace
+
+std::string redact_urls(std::string_view text) { return each_url(text, Way::Hide); }
+
+std::string without_credentials(std::string_view text) { return each_url(text, Way::Leave); }
 
 Value redact(Value value) {
   if (value.is_string()) return Value(redact_urls(value.as_string()));

@@ -14,7 +14,13 @@ namespace mist::config {
 /// password doesn't.
 std::string redact_urls(std::string_view text);
 
-/// The same for every string in `value`; strings at keys such as "password" or "token" become "***".
+/// `text` with the URLs in it as they are to be kept for another time: "https://user:pw@host/x?token=t" gives
+/// "https://host/x", "ssh://git:pw@host/x" gives "ssh://git@host/x". Whoever uses them then has to get the
+/// credentials elsewhere.
+std::string without_credentials(std::string_view text);
+
+/// The same as redact_urls for every string in `value`; strings at keys such as "password" or "token" become
+/// "***".
 encoding::Value redact(encoding::Value value);
 
 }  // namespace mist::config

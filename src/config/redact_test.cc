@@ -34,6 +34,20 @@ TEST(RedactUrls, HidesCredentialsAndNothingElse) {
   for (const Case& c : cases) EXPECT_EQ(redact_urls(c.text), c.safe) << c.text;
 }
 
+TEST(WithoutCredentials, LeavesAnAddressThatCanBeUsed) {
+  const Case cases[] = {
+      {"git+https://ci:pw@h/r.git//x?ref=main", "git+https://h/r.git//x?ref=main"},
+      {"https://u:p@ss@h/x", "https://h/x"},
+      {"ssh://git:pw@h/x", "ssh://git@h/x"},
+      {"ssh://git@h/x", "ssh://git@h/x"},
+      {"git@h:o/r.git", "git@h:o/r.git"},
+      {"https://h/x?private_token=abc&ref=main", "https://h/x?ref=main"},
+      {"https://h/x?token=abc", "https://h/x"},
+      {"team/web:1.0.0", "team/web:1.0.0"},
+  };
+  for (const Case& c : cases) EXPECT_EQ(without_credentials(c.text), c.safe) << c.text;
+}
+
 TEST(Redact, WorksOnWholeDocuments) {
   const Value value = Value::object(
       {{"url", "https://u:p@h"},

@@ -38,7 +38,8 @@ Client::Impl::~Impl() {
 Result<IoThread*> Client::Impl::enter() {
   const std::scoped_lock lock(mutex);
   if (!thread) {
-    if (settings.options.tls.ca_pem.empty()) settings.system_roots = find_system_roots();
+    // Those of a cluster say nothing about a proxy, which may be one of the environment.
+    settings.system_roots = find_system_roots();
     MIST_TRY(thread, IoThread::start(settings.options));
   }
   ++callers;

@@ -2,9 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
+
 #include "http/client.h"
 #include "testing/certificates.h"
 #include "testing/http_server.h"
+#include "testing/temp_dir.h"
 
 namespace mist::http {
 namespace {
@@ -238,6 +242,27 @@ TEST_F(ClientTls, ProxyThatIsNotThere) {
   EXPECT_EQ(response.error().kind, ErrorKind::Retryable);
   EXPECT_TRUE(surely_not_sent(response.error()));
   EXPECT_THAT(response.error().message, HasSubstr("the proxy http://127.0.0.1"));
+}
+
+// A proxy is trusted by the system's roots, whatever the cluster's authority is.
+TEST_F(ClientTls, ProxyWithTls) {
+  HttpServer proxy([](const ServerRequest&, ServerReply& reply) { reply.respond(403); }, server_tls());
+  const TestAuthority other;
+  ClientOptions options;
+  options.tls.ca_pem = other.certificate_pem();
+  options.proxy_url = proxy.url("");
+  const mist::testing::TempDir dir;
+  const auto trusted = [&](const TestAuthority& authority) {
+    std::ofstream(dir.path() / "roots") << authority.certificate_pem();
+    return refusal(options, "https://server.example/");
+  };
+  ::setenv("SSL_CERT_FILE", (dir.path() / "roots").c_str(), 1);
+  EXPECT_THAT(trusted(authority_).message, HasSubstr("answered 403"));
+  const Error refused = trusted(other);
+  EXPECT_THAT(refused.message, HasSubstr("certificate of the proxy https://127.0.0.1"));
+  EXPECT_THAT(refused.message, HasSubstr("no trusted authority"));
+  EXPECT_THAT(refused.hint, HasSubstr("SSL_CERT_FILE"));
+  ::unsetenv("SSL_CERT_FILE");
 }
 
 TEST_F(ClientTls, EnvironmentsProxyIsNotUsedForLoopback) {

@@ -14,6 +14,16 @@ namespace {
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
+// A proxy with https has a handshake of its own, before it answers.
+bool at_proxy(const Failure& failure) {
+  return failure.proxy.starts_with("https:") && failure.proxy_status / 100 != 2;
+}
+
+// Whose handshake it was.
+std::string peer(const Failure& failure) {
+  return at_proxy(failure) ? "the proxy " + failure.proxy : failure.url.authority();
+}
+
 std::string because_of(const Failure& failure) {
   if (!failure.detail.empty()) return escape_controls(failure.detail);
   return curl_easy_strerror(static_cast<CURLcode>(failure.code));
@@ -68,8 +78,7 @@ std::string describe(const CertificateFacts& facts) {
 }
 
 Error forbidden(const Failure& failure, std::string_view why) {
-  return error(ErrorKind::Forbidden, "the TLS certificate of {} is not acceptable: {}",
-               failure.url.authority(), why);
+  return error(ErrorKind::Forbidden, "the TLS certificate of {} is not acceptable: {}", peer(failure), why);
 }
 
 Error expired(const Failure& failure, const CertificateFacts& facts, WallTime now) {
@@ -88,13 +97,20 @@ Error unknown_authority(const Failure& failure, const CertificateFacts& facts) {
   return forbidden(failure, fmt::format("no trusted authority signed {}", describe(facts)))
       .with_because(failure.tls.verify_text)
       .with_hint(
-          "give the authority's certificate (certificate-authority or certificate-authority-data in a "
-          "kubeconfig); insecure-skip-tls-verify turns the check off");
+          at_proxy(failure)
+              ? "add the authority's certificate to those of this machine, or name a file with it and "
+                "all others that you need in SSL_CERT_FILE"
+              : "give the authority's certificate (certificate-authority or "
+                "certificate-authority-data in a kubeconfig); insecure-skip-tls-verify turns the check "
+                "off");
 }
 
 Error wrong_name(const Failure& failure) {
   std::string names = "no names at all";
   if (failure.tls.leaf && !failure.tls.leaf->names.empty()) names = join(failure.tls.leaf->names, ", ");
+  if (at_proxy(failure))
+    return forbidden(failure, fmt::format("it is good for {}", names))
+        .with_hint("use one of these names in the proxy's address");
   const std::string& wanted = failure.server_name.empty() ? failure.url.host : failure.server_name;
   return forbidden(failure, fmt::format("it is good for {} but not for {}", names, wanted))
       .with_hint("use one of these names in the address, or name one as tls-server-name");
@@ -156,6 +172,7 @@ bool is_client_certificate_alert(const std::string& detail) {
 }
 
 Error handshake_failed(const Failure& failure, WallTime now) {
+  if (at_proxy(failure)) return proxy_unreachable(failure, "can't be talked to by TLS");
   if (is_client_certificate_alert(failure.detail)) return client_rejected(failure, now);
   if (contains(failure.detail, "wrong version number") ||
       contains(failure.detail, "packet length too long") || contains(failure.detail, "http request"))

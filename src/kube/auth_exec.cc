@@ -69,6 +69,14 @@ Result<Credential> ExecCredentials::run(const Context& context) {
   command.inherit_stdin = interactive;
   command.inherit_stderr = interactive;
   command.output_limit = 4 << 20;
+  // What a person has to do to log in must be seen while it waits for that.
+  std::size_t told = 0;
+  const auto tell = [&](std::string_view words) {
+    told += words.size();
+    if (const std::string_view said = trim(words); !said.empty())
+      world_.events.info(fmt::format("{}: {}", exec_.command, escape_controls(said, true)));
+  };
+  command.on_stderr = tell;
   auto result = world_.processes.run(command, context);
   if (!result) {
     Error failure = std::move(result).error();
@@ -79,14 +87,13 @@ Result<Credential> ExecCredentials::run(const Context& context) {
       failure.hint = escape_controls(trim(exec_.install_hint), true);
     return failure;
   }
-  const std::string said = escape_controls(trim(result->err), true);
   if (result->exit_code != 0) {
     return error(ErrorKind::Forbidden, "the credential plugin {} failed with exit code {}", exec_.command,
                  result->exit_code)
-        .with_because(said)
+        .with_because(escape_controls(trim(result->err), true))
         .with_hint("run it by itself to see more, or log in again with your cloud's tool");
   }
-  if (!said.empty()) world_.events.info(fmt::format("{}: {}", exec_.command, said));
+  tell(std::string_view(result->err).substr(told));
   return parse(result->out);
 }
 

@@ -54,7 +54,8 @@ Result<http::Response> AuthTransport::exchange(const http::Request& request, con
   for (bool again = false;; again = true) {
     MIST_TRY(const Credential credential, credentials_->get(context));
     authorized.authorization = credential.authorization;
-    auto response = exchange(*transport_for(credential), authorized);
+    const Context bounded = request.time_limit ? context.with_timeout(*request.time_limit) : context;
+    auto response = exchange(*transport_for(credential), authorized, bounded);
     if (!response || response->status != 401) return response;
     if (!again && credentials_->refresh(credential)) continue;
     if (auto because = expired(credential, clock_.now())) return *std::move(because);
@@ -63,16 +64,18 @@ Result<http::Response> AuthTransport::exchange(const http::Request& request, con
 }
 
 Result<http::Response> AuthTransport::send(const http::Request& request, const Context& context) {
-  return exchange(request, context, [&](http::Transport& transport, const http::Request& authorized) {
-    return transport.send(authorized, context);
-  });
+  return exchange(request, context,
+                  [](http::Transport& transport, const http::Request& authorized, const Context& bounded) {
+                    return transport.send(authorized, bounded);
+                  });
 }
 
 Result<http::Response> AuthTransport::stream(const http::Request& request, const http::BodyPiece& piece,
                                              const Context& context) {
-  return exchange(request, context, [&](http::Transport& transport, const http::Request& authorized) {
-    return transport.stream(authorized, piece, context);
-  });
+  return exchange(request, context,
+                  [&](http::Transport& transport, const http::Request& authorized, const Context& bounded) {
+                    return transport.stream(authorized, piece, bounded);
+                  });
 }
 
 }  // namespace mist::kube

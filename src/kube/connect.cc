@@ -105,7 +105,9 @@ Result<ResolvedContext> resolve_context(const ConnectOptions& options, const Wor
     std::vector<std::string> looked;
     for (const Path& path : files.paths) looked.push_back(path.string());
     return error(ErrorKind::NotFound, "no cluster is configured: {}",
-                 looked.empty() ? "neither KUBECONFIG nor HOME is set"
+                 looked.empty() ? world.getenv("KUBECONFIG").value_or("").empty()
+                                      ? "neither KUBECONFIG nor HOME is set"
+                                      : "KUBECONFIG names no file"
                                 : fmt::format("there is no configuration in {}", join(looked, ", ")))
         .with_hint("give --kubeconfig, or set KUBECONFIG to the file of your cluster");
   }

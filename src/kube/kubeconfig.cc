@@ -108,6 +108,8 @@ Result<ResolvedContext> Kubeconfig::resolve(const std::string& name) const {
                                            wanted, what, target, described_files(), known(there));
     return std::move(failure).with_hint(suggestion(target, there)).at(entry.where);
   };
+  if (const auto broken = broken_clusters_.find(entry.cluster); broken != broken_clusters_.end())
+    return broken->second;
   const auto cluster = clusters_.find(entry.cluster);
   if (cluster == clusters_.end()) return dangling("cluster", entry.cluster, keys_of(clusters_));
   resolved.cluster = cluster->second;

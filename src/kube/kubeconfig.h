@@ -93,7 +93,10 @@ class Kubeconfig {
   /// An empty result, not an error, if no file exists and none has to.
   static Result<Kubeconfig> load(const KubeconfigFiles& files, const FileSystem& fs);
 
-  bool empty() const { return contexts_.empty() && clusters_.empty() && users_.empty(); }
+  bool empty() const {
+    return contexts_.empty() && clusters_.empty() && users_.empty() && broken_clusters_.empty() &&
+           broken_users_.empty();
+  }
   const std::string& current_context() const { return current_context_; }
   std::vector<std::string> context_names() const;
 
@@ -112,7 +115,8 @@ class Kubeconfig {
   std::vector<std::string> files_;  // those that were read, as the user knows them
   std::map<std::string, ClusterEntry> clusters_;
   std::map<std::string, UserEntry> users_;
-  // What makes a user unusable is an error only when that user is asked for.
+  // What makes a cluster or user unusable is an error only when it is asked for, as in kubectl.
+  std::map<std::string, Error> broken_clusters_;
   std::map<std::string, Error> broken_users_;
   std::map<std::string, ContextEntry> contexts_;
   std::string current_context_;

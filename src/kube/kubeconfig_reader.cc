@@ -92,17 +92,23 @@ Status KubeconfigReader::read(std::string_view source) {
   if (!kind.empty() && kind != "Config")
     return at(*root.find("kind"), fmt::format("this is no kubeconfig: its kind is {}, not Config", kind));
 
-  MIST_TRY_VOID(each_named(root, "clusters", "cluster",
-                           [&](const std::string& name, const Value& named, const Value& inner) {
-                             return read_cluster(name, named, inner);
-                           }));
-  MIST_TRY_VOID(each_named(root, "users", "user",
-                           [&](const std::string& name, const Value& named, const Value& inner) -> Status {
-                             if (into_.users_.contains(name) || into_.broken_users_.contains(name)) return {};
-                             if (Status done = read_user(name, named, inner); !done)
-                               into_.broken_users_.emplace(name, std::move(done).error());
-                             return {};
-                           }));
+  MIST_TRY_VOID(each_named(
+      root, "clusters", "cluster",
+      [&](const std::string& name, const Value& named, const Value& inner) -> Status {
+        if (into_.clusters_.contains(name) || into_.broken_clusters_.contains(name)) return {};
+        if (Status done = read_cluster(name, named, inner); !done)
+          into_.broken_clusters_.emplace(
+              name, std::move(done).error().with_frame(fmt::format("in the cluster \"{}\"", name)));
+        return {};
+      }));
+  MIST_TRY_VOID(each_named(
+      root, "users", "user", [&](const std::string& name, const Value& named, const Value& inner) -> Status {
+        if (into_.users_.contains(name) || into_.broken_users_.contains(name)) return {};
+        if (Status done = read_user(name, named, inner); !done)
+          into_.broken_users_.emplace(
+              name, std::move(done).error().with_frame(fmt::format("in the user \"{}\"", name)));
+        return {};
+      }));
   MIST_TRY_VOID(each_named(root, "contexts", "context",
                            [&](const std::string& name, const Value& named, const Value& inner) {
                              return read_context(name, named, inner);
@@ -138,7 +144,6 @@ Status KubeconfigReader::each_named(const Value& root, std::string_view list, st
 }
 
 Status KubeconfigReader::read_cluster(const std::string& name, const Value& named, const Value& cluster) {
-  if (into_.clusters_.contains(name)) return {};
   ClusterEntry entry;
   entry.name = name;
   entry.where = location(named);

@@ -155,13 +155,7 @@ TEST_F(KubeconfigTest, WrongTypesAndBadDataAreReportedWithoutTheData) {
   } kCases[] = {
       {"clusters: {}", "clusters must be a list"},
       {"clusters: [3]", "an item of clusters must be a mapping with a name"},
-      {"clusters: [{name: a, cluster: {server: 7}}]",
-       "server must be a string, not integer: put it in quotes"},
       {"clusters: [{name: a}, {name: a}]", "two items of clusters have the name \"a\""},
-      {"clusters: [{name: a, cluster: {certificate-authority-data: s3cret!}}]",
-       "certificate-authority-data is not base64"},
-      {"clusters: [{name: a, cluster: {insecure-skip-tls-verify: true, certificate-authority: x}}]",
-       "certificate-authority and insecure-skip-tls-verify exclude each other: remove one"},
       {"kind: Pod", "this is no kubeconfig: its kind is Pod, not Config"},
       {"- s3cret!", "a kubeconfig must be a mapping, not array"},
   };
@@ -182,6 +176,29 @@ TEST_F(KubeconfigTest, BrokenYamlNamesItsLineButShowsNothing) {
   EXPECT_NE(failed.error().where->line, 0u);
   EXPECT_THAT(failed.error().to_line(), Not(HasSubstr("s3cret")));
   EXPECT_EQ(failed.error().where->excerpt, "");
+}
+
+TEST_F(KubeconfigTest, UnusableClusterIsAnErrorOnlyWhereItIsUsed) {
+  const struct {
+    std::string_view cluster, message;
+  } kCases[] = {
+      {"{server: 7}", "server must be a string, not integer: put it in quotes"},
+      {"{certificate-authority-data: s3cret!}", "certificate-authority-data is not base64"},
+      {"{insecure-skip-tls-verify: true, certificate-authority: x}",
+       "certificate-authority and insecure-skip-tls-verify exclude each other: remove one"},
+  };
+  for (const auto& test : kCases) {
+    const std::string text = fmt::format(
+        "clusters: [{{name: k, cluster: {{server: 'https://h'}}}}, {{name: a, cluster: {}}}]\n"
+        "contexts: [{{name: good, context: {{cluster: k}}}}, {{name: bad, context: {{cluster: a}}}}]\n",
+        test.cluster);
+    EXPECT_TRUE(resolve(text, "good").ok()) << text;
+    const Error refused = resolve(text, "bad").error();
+    EXPECT_EQ(refused.message, test.message);
+    EXPECT_EQ(refused.where->line, 1u);
+    EXPECT_THAT(refused.to_line(), HasSubstr("in the cluster \"a\""));
+    EXPECT_THAT(refused.to_line(), Not(HasSubstr("s3cret")));
+  }
 }
 
 TEST_F(KubeconfigTest, UnusableUserIsAnErrorOnlyWhereItIsUsed) {

@@ -102,13 +102,13 @@ http::Request RestClient::request(std::string method, const std::string& path, c
   if (!query.empty()) request.url += "?" + http::query_of(query);
   request.headers.push_back({"Accept", std::move(accept)});
   request.repeat = request.method == "GET" ? Repeat::Safe : Repeat::Unsafe;
+  request.time_limit = options_.request_timeout;
   return request;
 }
 
 Result<Value> RestClient::exchange(const http::Request& request, const Asked& asked, const Context& context,
                                    const Value& sent) {
-  const Context bounded = context.with_timeout(options_.request_timeout);
-  auto response = transport_->send(request, bounded);
+  auto response = transport_->send(request, context);
   if (!response) {
     Error failure = std::move(response).error();
     // Our own limit for one request isn't the end of the caller's time.
@@ -314,8 +314,8 @@ Status RestClient::pod_log(const std::string& ns, const std::string& pod, const 
   // A container may be silent for long; without follow the server answers at once.
   wire.idle_timeout = options.follow ? std::chrono::hours(24) : options_.request_timeout;
   wire.repeat = Repeat::Unsafe;  // a second try would repeat what was handed on
-  const Context bounded = options.follow ? context : context.with_timeout(options_.request_timeout);
-  auto response = transport_->stream(wire, piece, bounded);
+  if (options.follow) wire.time_limit.reset();
+  auto response = transport_->stream(wire, piece, context);
   if (!response)
     return std::move(response).error().with_frame(
         fmt::format("while trying to {} {} on {}", what.verb, what.object, describe()));

@@ -94,6 +94,9 @@ TEST(Values, AChartsFileIsReadAsHelmReadsIt) {
     EXPECT_EQ(refused.where->line, 2u);
   }
   EXPECT_EQ(merged("a: b\n---\nc: d\n---\n\ne: }\n").error().where->line, 6u);
+  const Error directive = merged("a: b\n---\n# why\n%YAML 1.1\n---\nc: d\n").error();
+  EXPECT_THAT(directive.message, HasSubstr("directives"));
+  EXPECT_EQ(directive.where->line, 4u);
 }
 
 TEST(Values, WrongOnesNameTheirPlace) {

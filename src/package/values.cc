@@ -146,16 +146,18 @@ Status apply_literal(Value& values, std::string_view text) {
 }
 
 // The documents of a file as Helm's loader finds them (LoadValues, with apimachinery's YAMLReader): a line
-// that begins with
-// "---" ends one, and only a comment may stand behind that; what comes after "..." is not looked at.
+// that begins with "---" ends one, and only a comment may stand behind that; what comes after "..." is not
+// looked at. So a directive, which needs such a line behind it, stands alone.
 Result<std::vector<Value>> documents_as_helm(std::string_view text, const encoding::YamlOptions& options) {
   std::vector<Value> documents;
   std::string piece;  // with as many lines before it as in the file
   std::uint32_t number = 0;
+  bool begun = false;  // it has more than comments
   const auto end_piece = [&]() -> Status {
     MIST_TRY(Value document, encoding::parse_first_yaml(piece, options));
     documents.push_back(std::move(document));
     piece.assign(number, '\n');
+    begun = false;
     return {};
   };
   while (!text.empty()) {
@@ -164,6 +166,11 @@ Result<std::vector<Value>> documents_as_helm(std::string_view text, const encodi
     text.remove_prefix(line.size());
     ++number;
     if (!line.starts_with(kSeparator)) {
+      if (line.starts_with('%') && !begun)
+        return error(ErrorKind::Invalid, "Helm reads no directives in values files")
+            .at({.file = options.file, .line = number, .column = 1, .excerpt = std::string(trim(line))})
+            .with_hint("remove this line");
+      begun = begun || !(trim(line).empty() || trim(line).starts_with('#'));
       piece += line;
       continue;
     }

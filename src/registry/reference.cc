@@ -220,6 +220,8 @@ std::string PackageRef::to_string() const { return std::visit(Printer{}, form_);
 
 std::string PackageRef::display() const { return config::redact_urls(to_string()); }
 
+std::string PackageRef::recorded() const { return config::without_credentials(to_string()); }
+
 PackageRef PackageRef::anchored(const Path& directory) const {
   const auto* local = std::get_if<LocalRef>(&form_);
   if (local == nullptr) return *this;

@@ -64,6 +64,9 @@ class PackageRef {
   std::string to_string() const;
   /// For people: as to_string, without credentials.
   std::string display() const;
+  /// To be kept in a release's record: as to_string, but whoever reads it back has to get credentials
+  /// elsewhere (git's credential helper).
+  std::string recorded() const;
   /// The same with a local path made absolute below `directory`, so that it means the same elsewhere.
   PackageRef anchored(const Path& directory) const;
 

@@ -55,6 +55,28 @@ def drift_names_what_changed_and_who_did_it(t):
 
 
 @test
+def what_was_made_anew_from_a_copy_stays_the_releases(t):
+    package = t.package("p", config_map("one", {"a": "1"}), config_map("two", {"a": "1"}))
+    t.run("install", "shop", "-p", package)
+
+    def make_anew(name):
+        copy = t.kube.get("ConfigMap", t.ns, name)
+        for field in ("uid", "resourceVersion", "managedFields", "creationTimestamp"):
+            copy["metadata"].pop(field, None)
+        t.kube.delete("ConfigMap", t.ns, name)
+        t.kube.create("ConfigMap", t.ns, copy)
+
+    make_anew("one")
+    contains(t.run("drift", "shop").out, "ConfigMap", "one", "made anew")
+    contains(t.run("upgrade", "shop").out, "revision 1")
+    equal(t.kube.get("ConfigMap", t.ns, "one")["metadata"]["labels"]["mistletoe.dev/tied-to-install-version"], "v1")
+    t.run("drift", "shop", "--exit-code")
+    make_anew("two")
+    t.run("uninstall", "shop", "--yes")
+    check(not t.kube.get("ConfigMap", t.ns, "one") and not t.kube.get("ConfigMap", t.ns, "two"), "left behind")
+
+
+@test
 def drift_of_a_whole_namespace(t):
     for name in ("one", "two"):
         t.run("install", name, "-p", t.package(name, config_map(f"of-{name}")))

@@ -35,7 +35,7 @@ Result<ExitCode> run_install(const Invocation& invocation, World& world) {
   MIST_TRY(Cluster cluster, open_cluster(invocation, world));
   if (invocation.has(kSeedFileFlag.name)) {
     cluster.environment.birth = [&](const release::ReleaseId& born) {
-      return action::local_birth(world.files, world.random, world.clock,
+      return action::local_birth(world.files, world.random, world.clock, *world.events,
                                  Path(invocation.text(kSeedFileFlag.name)), action::SeedFile::MustExist,
                                  born);
     };
