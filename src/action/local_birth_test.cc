@@ -51,11 +51,14 @@ TEST_F(LocalBirth, NamedFileMustExist) {
 
 // A home that can't be written, a full disk.
 TEST_F(LocalBirth, IsForThisTimeOnlyWhereItCannotBeKept) {
-  ASSERT_TRUE(files.write(path.parent_path(), "a file", {}).ok());
-  const auto once = birth("web");
+  const auto lost = [&] {
+    return local_birth(files, random, clock, events, "/proc/mistletoe/seed", SeedFile::MayBeMade,
+                       {"default", "web"});
+  };
+  const auto once = lost();
   ASSERT_TRUE(once.ok()) << once.error().to_line();
   EXPECT_EQ(once->seed.reveal().size(), 32u);
-  EXPECT_NE(birth("web")->seed, once->seed);
+  EXPECT_NE(lost()->seed, once->seed);
   EXPECT_THAT(events.messages, ElementsAre(HasSubstr("--seed-file"), HasSubstr("--seed-file")));
 }
 

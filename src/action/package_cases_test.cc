@@ -121,7 +121,7 @@ TEST_F(PackageCasesTest, LintLooksAtFilesCasesAndObjects) {
                                         {"a.yaml", std::string(kMap)},
                                         {"b.yaml", fmt::format("\n{}", kMap)},
                                         {"tests/x.yaml", "values: {}\n"}};
-  EXPECT_THAT(lint(), ElementsAre("b.yaml:2: object: ConfigMap default/a is there twice: first at a.yaml:1",
+  EXPECT_THAT(lint(), ElementsAre("b.yaml:5: object: ConfigMap default/a is there twice: first at a.yaml:1",
                                   "tests/bad.yaml:1: case: valuse is unknown",
                                   "tests/old.golden.yaml:0: golden: no test case compares with it"));
   std::get<package::Files>(cases.source.content)["b.yaml"] = "kind: [\n";
