@@ -66,12 +66,12 @@ TEST(HostProcessRunner, TellsWhatAProgramThatWaitsHasSaid) {
 }
 
 TEST(HostProcessRunner, DoesNotWaitForChildrenThatKeepStderr) {
-  const testing::TempDir dir;
-  Command command =
-      shell("(while [ ! -e \"$MIST_END\" ]; do sleep 0.05; done) >/dev/null & echo done; echo said >&2");
-  command.env["MIST_END"] = (dir.path() / "end").string();
+  const testing::TempDir dir;  // the child ends when it is gone
+  Command command = shell(
+      "(while [ -d \"$MIST_DIR\" ]; do sleep 0.05; done) >/dev/null & "
+      "echo done; echo said >&2");
+  command.env["MIST_DIR"] = dir.path().string();
   const auto result = HostProcessRunner().run(command, Context().with_timeout(std::chrono::minutes(1)));
-  std::ofstream(dir.path() / "end").put('x');
   ASSERT_TRUE(result.ok()) << result.error().to_line();
   EXPECT_EQ(result->out, "done\n");
   EXPECT_EQ(result->err, "said\n");
