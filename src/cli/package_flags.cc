@@ -9,6 +9,7 @@
 #include "action/remote_bases.h"
 #include "base/text.h"
 #include "cli/places.h"
+#include "encoding/set_path.h"
 #include "http/client.h"
 
 namespace mist::cli {
@@ -45,15 +46,35 @@ std::vector<std::string> files_of(const std::string& value, World& world) {
   return paths;
 }
 
-// Of all flags but -f.
-Result<package::ValuesInput> input_of(const Invocation::Given& given, World& world, bool& stdin_used) {
-  using package::ValuesFlag;
-  if (given.flag->name == "set-file") {
-    const auto equals = given.value.find('=');
-    if (equals == std::string::npos) return error(ErrorKind::Usage, "--set-file needs the form KEY=FILE");
-    MIST_TRY(std::string content, read_file(world, given.value.substr(equals + 1), stdin_used));
-    return package::ValuesInput{ValuesFlag::SetFile, given.value.substr(0, equals), std::move(content)};
+// --set-file a=FILE,b=FILE and a={FILE,FILE}, as in Helm; a=FILE alone may be a file with a comma in its
+// name.
+Status add_set_file(const std::string& value, World& world, bool& stdin_used,
+                    std::vector<package::ValuesInput>& inputs) {
+  const auto add = [&](std::string key, const std::string& path) -> Status {
+    MIST_TRY(std::string content, read_file(world, path, stdin_used));
+    inputs.push_back({package::ValuesFlag::SetFile, std::move(key), std::move(content)});
+    return {};
+  };
+  const auto equals = value.find('=');
+  if (equals == std::string::npos) return error(ErrorKind::Usage, "--set-file needs the form KEY=FILE");
+  if (const std::string path = value.substr(equals + 1); world.files.exists(path))
+    return add(value.substr(0, equals), path);
+  MIST_TRY(const auto assignments,
+           encoding::parse_set(value, encoding::SetValues::Strings).in("while reading --set-file"));
+  for (const encoding::SetAssignment& one : assignments) {
+    const std::string key = encoding::to_string(one.path);
+    if (!one.value.is_array()) {
+      MIST_TRY_VOID(add(key, one.value.as_string()));
+      continue;
+    }
+    for (std::size_t i = 0; i < one.value.as_array().size(); ++i)
+      MIST_TRY_VOID(add(fmt::format("{}[{}]", key, i), one.value.as_array()[i].as_string()));
   }
+  return {};
+}
+
+// Of all flags but -f and --set-file.
+package::ValuesInput input_of(const Invocation::Given& given) {
   const auto* const known = std::ranges::find(kSetFlags, given.flag->name, &SetFlag::name);
   MIST_CHECK(known != kSetFlags.end());
   return package::ValuesInput{known->flag, given.value, {}};
@@ -123,8 +144,11 @@ Result<std::vector<package::ValuesInput>> read_values(const Invocation& invocati
       }
       continue;
     }
-    MIST_TRY(package::ValuesInput input, input_of(given, world, stdin_used));
-    inputs.push_back(std::move(input));
+    if (given.flag->name == "set-file") {
+      MIST_TRY_VOID(add_set_file(given.value, world, stdin_used, inputs));
+    } else {
+      inputs.push_back(input_of(given));
+    }
   }
   return inputs;
 }

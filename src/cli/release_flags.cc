@@ -37,10 +37,14 @@ std::string holder_name(const World& world) {
 Result<package::Capabilities> capabilities_of(kube::Client& client, const Context& context) {
   MIST_TRY(const Value version, client.server_version(context));
   MIST_TRY(const std::vector<kube::ResourceInfo> resources, client.all_resources(context));
-  std::set<std::string> versions;
-  for (const kube::ResourceInfo& resource : resources) versions.insert(resource.gvk.api_version());
-  return package::Capabilities{std::string(version.string_at("gitVersion")),
-                               {versions.begin(), versions.end()}};
+  std::set<std::string> versions, kinds;
+  for (const kube::ResourceInfo& resource : resources) {
+    versions.insert(resource.gvk.api_version());
+    kinds.insert(resource.gvk.api_version() + "/" + resource.gvk.kind);
+  }
+  return package::Capabilities{.kube_version = std::string(version.string_at("gitVersion")),
+                               .api_versions = {versions.begin(), versions.end()},
+                               .kinds = {kinds.begin(), kinds.end()}};
 }
 
 struct Count {

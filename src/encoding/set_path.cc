@@ -12,9 +12,12 @@ constexpr std::size_t kMaxIndex = 65536;
 constexpr std::size_t kMaxSteps = 100;
 
 Value typed(std::string text) {
-  if (text == "true") return true;
-  if (text == "false") return false;
-  if (text == "null") return nullptr;
+  if (const std::string word = lower_case(std::string_view(text).substr(0, 6)); word == "true")
+    return true;
+  else if (word == "false")
+    return false;
+  else if (word == "null")
+    return nullptr;
   if (text == "0") return 0;
   // A leading zero or a point is part of a version or a name more often than of a number.
   if (text.empty() || text[0] == '0') return Value(std::move(text));
@@ -31,7 +34,8 @@ Value typed(std::string text) {
 
 class PathParser {
  public:
-  PathParser(std::string_view text, SetValues values) : text_(text), values_(values) {}
+  PathParser(std::string_view text, SetValues values, SetLists lists)
+      : text_(text), values_(values), lists_(lists) {}
 
   Result<std::vector<SetAssignment>> assignments() {
     std::vector<SetAssignment> out;
@@ -98,8 +102,7 @@ class PathParser {
       std::string text = word(",}");
       const bool is_last = at_ < text_.size() && text_[at_] == '}';
       if (at_ == text_.size()) break;
-      // "{}" and "{a,}" have no item before the brace.
-      if (!is_last || at_ != start) items.push_back(value(std::move(text)));
+      if (!is_last || at_ != start || lists_ == SetLists::AsHelm) items.push_back(value(std::move(text)));
       ++at_;
       if (is_last) return Value(std::move(items));
     }
@@ -116,7 +119,8 @@ class PathParser {
   std::string word(std::string_view ends) {
     std::string out;
     for (; at_ < text_.size() && ends.find(text_[at_]) == std::string_view::npos; ++at_) {
-      if (text_[at_] == '\\' && at_ + 1 < text_.size()) ++at_;
+      // The last character of all escapes nothing.
+      if (text_[at_] == '\\' && ++at_ == text_.size()) break;
       out += text_[at_];
     }
     return out;
@@ -144,16 +148,17 @@ class PathParser {
   std::string_view text_;
   std::size_t at_ = 0;
   SetValues values_;
+  SetLists lists_;
 };
 
 }  // namespace
 
-Result<std::vector<SetAssignment>> parse_set(std::string_view text, SetValues values) {
-  return PathParser(text, values).assignments();
+Result<std::vector<SetAssignment>> parse_set(std::string_view text, SetValues values, SetLists lists) {
+  return PathParser(text, values, lists).assignments();
 }
 
 Result<std::vector<PathStep>> parse_set_path(std::string_view text) {
-  return PathParser(text, SetValues::Strings).whole_path();
+  return PathParser(text, SetValues::Strings, SetLists::AsMeant).whole_path();
 }
 
 std::string to_string(std::span<const PathStep> path) {
@@ -197,8 +202,8 @@ Status set_at(Value& target, std::span<const PathStep> path, Value value) {
   return {};
 }
 
-Status apply_set(Value& target, std::string_view text, SetValues values) {
-  MIST_TRY(auto assignments, parse_set(text, values));
+Status apply_set(Value& target, std::string_view text, SetValues values, SetLists lists) {
+  MIST_TRY(auto assignments, parse_set(text, values, lists));
   for (SetAssignment& one : assignments) MIST_TRY_VOID(set_at(target, one.path, std::move(one.value)));
   return {};
 }

@@ -29,13 +29,20 @@ struct SetAssignment {
 };
 
 enum class SetValues {
-  Typed,    ///< --set: true, false, null and whole numbers are those; everything else, 1.10 and 007 too, is
-            ///< text
+  Typed,    ///< --set: true, false, null (in any case) and whole numbers are those; everything else, 1.10 and
+            ///< 007 too, is text
   Strings,  ///< --set-string, --set-file: all text
 };
 
+/// What "{}" and "{a,}" are.
+enum class SetLists {
+  AsMeant,  ///< [] and ["a"]
+  AsHelm,   ///< [""] and ["a",""]
+};
+
 /// All assignments of one flag. Errors: Invalid, with the column in `where`.
-Result<std::vector<SetAssignment>> parse_set(std::string_view text, SetValues values = SetValues::Typed);
+Result<std::vector<SetAssignment>> parse_set(std::string_view text, SetValues values = SetValues::Typed,
+                                             SetLists lists = SetLists::AsMeant);
 
 /// A path alone: `a.b[0].c`. Errors as above.
 Result<std::vector<PathStep>> parse_set_path(std::string_view text);
@@ -49,6 +56,7 @@ std::string to_string(std::span<const PathStep> path);
 Status set_at(Value& target, std::span<const PathStep> path, Value value);
 
 /// parse_set, then set_at for each.
-Status apply_set(Value& target, std::string_view text, SetValues values = SetValues::Typed);
+Status apply_set(Value& target, std::string_view text, SetValues values = SetValues::Typed,
+                 SetLists lists = SetLists::AsMeant);
 
 }  // namespace mist::encoding

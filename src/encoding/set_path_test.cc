@@ -29,6 +29,8 @@ TEST(SetPath, FollowsHelmsGrammar) {
       {"a[0]=x,a[1]=y", R"({"a":["x","y"]})"},
       {"a={b,c}", R"({"a":["b","c"]})"},
       {"a={}", R"({"a":[]})"},
+      {"a=TRUE,b=False,c={Null,x}", R"({"a":true,"b":false,"c":[null,"x"]})"},
+      {"a=b\\", R"({"a":"b"})"},
       {"a={1,true,null,x y}", R"({"a":[1,true,null,"x y"]})"},
       {"a={b},c=d", R"({"a":["b"],"c":"d"})"},
       {"a=", R"({"a":""})"},
@@ -50,6 +52,16 @@ TEST(SetPath, FollowsHelmsGrammar) {
       {"a= b", R"({"a":" b"})"},
   };
   for (const Case& one : cases) EXPECT_EQ(after("{}", one.set), one.want) << one.set;
+}
+
+TEST(SetPath, EmptyItemsOfListsStayOnlyForCharts) {
+  const auto set = [](std::string_view text, SetLists lists) {
+    Value target = Value::object();
+    EXPECT_TRUE(apply_set(target, text, SetValues::Typed, lists).ok());
+    return to_json(target);
+  };
+  EXPECT_EQ(set("a={},b={x,}", SetLists::AsMeant), R"({"a":[],"b":["x"]})");
+  EXPECT_EQ(set("a={},b={x,}", SetLists::AsHelm), R"({"a":[""],"b":["x",""]})");
 }
 
 TEST(SetPath, StringsStayText) {

@@ -77,9 +77,20 @@ Result<std::string> engine_input(const EngineKind& engine, const Metadata& metad
     data = engine_data(metadata, request, checked);
   }
   Value document = document_of(abi::kVersion1, std::move(data));
-  document.set("release", release_value(metadata, request));
+  Value release = release_value(metadata, request);
+  // Helm counts revisions from 1.
+  if (engine.values == EngineValues::Chart && release.find("revision") != nullptr)
+    release.set("revision", request.revision + 1);
+  document.set("release", std::move(release));
   MIST_TRY(const Capabilities capabilities, request.capabilities());
-  if (!capabilities.assumed) document.set("capabilities", capabilities_value(capabilities));
+  if (!capabilities.assumed) {
+    Value known = capabilities_value(capabilities);
+    // As Helm's GetVersionSet has them: `.Capabilities.APIVersions.Has "batch/v1/CronJob"`.
+    if (engine.values == EngineValues::Chart) {
+      for (const std::string& kind : capabilities.kinds) known["apiVersions"].push_back(kind);
+    }
+    document.set("capabilities", std::move(known));
+  }
   document.set("engine", Value::object({{"name", engine.name}, {"options", request.engine_options}}));
   return abi::input_text(document, encoding::JsonStyle::Exact);
 }

@@ -125,10 +125,14 @@ class FileLint {
       const std::string name(each.string_at("name"));
       subcharts_.insert(name);
       subcharts_.emplace(each.string_at("alias"));
-      const std::string folder = fmt::format("charts/{}/", name), packed = fmt::format("charts/{}-", name);
+      if (each.find("tags") != nullptr) for_dependencies_.emplace("tags");
+      for (const std::string_view condition : split(each.string_at("condition"), ','))
+        for_dependencies_.emplace(trim(condition));
+      const std::string folder = fmt::format("charts/{}/", name);
+      // What a packed chart is called in itself only its engine sees; its file may have any name.
       const bool there = std::ranges::any_of(files_, [&](const auto& file) {
         return file.first.starts_with(folder) ||
-               (file.first.starts_with(packed) && file.first.ends_with(".tgz"));
+               (file.first.starts_with("charts/") && file.first.ends_with(".tgz"));
       });
       if (!there)
         add("dependency", kChartFile, &each,
@@ -248,10 +252,13 @@ class FileLint {
     for (const Value::Member& member : values.as_object()) {
       const std::string here = path.empty() ? member.key : fmt::format("{}.{}", path, member.key);
       if (path.empty() && (member.key == "global" || subcharts_.contains(member.key))) continue;
+      if (for_dependencies_.contains(here)) continue;
       const Use use = use_of(all_, member.key);
-      if (use == Use::None)
+      const auto below = for_dependencies_.lower_bound(here + ".");
+      const bool leads_to_condition = below != for_dependencies_.end() && below->starts_with(here + ".");
+      if (use == Use::None && !leads_to_condition)
         add("unused-value", kValuesFile, &member.value, fmt::format("no template seems to use {}", here));
-      else if (use == Use::Members && member.value.is_object())
+      else if (use != Use::Whole && member.value.is_object())
         unused(member.value, here);
     }
   }
@@ -287,6 +294,7 @@ class FileLint {
   Value values_;
   std::string all_, below_;  // texts of templates, and of those of sub-charts
   std::set<std::string, std::less<>> subcharts_;
+  std::set<std::string, std::less<>> for_dependencies_;  // values that say which sub-charts there are
   bool library_ = false;
 };
 

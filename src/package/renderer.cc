@@ -1,7 +1,6 @@
 #include "package/renderer.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <span>
 
@@ -42,19 +41,8 @@ Result<Tree> look_at(const Source& source) {
   return tree;
 }
 
-// Charts see the number of the revision only where they name it: else every upgrade would render anew for it.
-// Packed charts are taken to name it. Those of a kustomization are always at their first.
-bool names_the_revision(const Tree& tree) {
-  constexpr std::array<std::string_view, 3> kNames{"Revision", "IsUpgrade", "IsInstall"};
-  if (tree.engine->name == kKustomizeEngine) return false;
-  return std::ranges::any_of(tree.files, [&](const auto& file) {
-    const std::string& path = file.first;
-    const std::string& text = file.second;
-    if (path.ends_with(".tgz")) return true;
-    return path.find("templates/") != path.npos &&
-           std::ranges::any_of(kNames, [&](std::string_view name) { return text.find(name) != text.npos; });
-  });
-}
+// Templates can always name the revision, also from values that they take for templates.
+bool sees_the_revision(const EngineKind& engine) { return engine.name != kKustomizeEngine; }
 
 Result<Metadata> metadata_from(const Value& document, const Source& source) {
   MIST_TRY(Metadata metadata, Metadata::parse(document, source.reference));
@@ -333,7 +321,7 @@ struct Renderer::Impl {
           .with_hint("it is a package as it is");
     MIST_TRY(Metadata metadata, metadata_of_tree(source, tree, true, context));
     metadata.engine = tree.engine->name;
-    metadata.needs_release = metadata.needs_release || names_the_revision(tree);
+    metadata.needs_release = metadata.needs_release || sees_the_revision(*tree.engine);
     MIST_TRY_VOID(options.engines.digest(metadata.engine));
     MIST_TRY(const std::string engine, options.engines.read(metadata.engine));
     Files complete = tree.files;
@@ -453,7 +441,7 @@ struct Renderer::Impl {
                               const RenderRequest& request, const Context& context, Host::Charts charts) {
     MIST_TRY(const crypto::Digest code, options.engines.digest(tree.engine->name));
     MIST_TRY_VOID(refuse_unmet_needs(metadata, source.reference));
-    metadata.needs_release = metadata.needs_release || names_the_revision(tree);
+    metadata.needs_release = metadata.needs_release || sees_the_revision(*tree.engine);
     MIST_TRY(std::string input, engine_input(*tree.engine, metadata, request));
     Job job{
         source,        request,          options.engine_limits,      context, std::move(metadata), code.str(),

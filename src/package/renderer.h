@@ -40,6 +40,7 @@ struct Capabilities {
   std::string kube_version;               ///< "v1.36.3"
   std::vector<std::string> api_versions;  ///< "v1", "apps/v1", …
   bool assumed = false;                   ///< no cluster was asked: engines use what their peers assume
+  std::vector<std::string> kinds = {};    ///< "v1/Pod", "apps/v1/Deployment", …; only charts are told
 };
 
 struct RenderRequest {

@@ -204,6 +204,7 @@ Status apply_file(Value& values, const ValuesInput& input, Numbers numbers, Even
 }
 
 Status apply_one(Value& values, const ValuesInput& input, Numbers numbers, EventSink* events) {
+  const auto lists = numbers == Numbers::AsHelm ? encoding::SetLists::AsHelm : encoding::SetLists::AsMeant;
   switch (input.flag) {
     case ValuesFlag::File:
       return apply_file(values, input, numbers, events);
@@ -214,11 +215,11 @@ Status apply_one(Value& values, const ValuesInput& input, Numbers numbers, Event
         encoding::merge_into(values, more);
         return {};
       }
-      return encoding::apply_set(values, input.text)
+      return encoding::apply_set(values, input.text, encoding::SetValues::Typed, lists)
           .in(fmt::format("while reading --set {}",
                           escape_controls(input.text.substr(0, input.text.find('=')))));
     case ValuesFlag::SetString:
-      return encoding::apply_set(values, input.text, encoding::SetValues::Strings)
+      return encoding::apply_set(values, input.text, encoding::SetValues::Strings, lists)
           .in("while reading --set-string");
     case ValuesFlag::SetFile: {
       MIST_TRY(const auto path, encoding::parse_set_path(input.text).in("while reading --set-file"));

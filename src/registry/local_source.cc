@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "registry/helm_ignore.h"
 #include "registry/reference.h"
 
 namespace mist::registry {
@@ -31,8 +32,8 @@ std::string shown(const Path& path) { return escape_controls(path.string()); }
 /// Walks one directory. The real root is resolved once; every entry's real place is compared with it.
 class Walk {
  public:
-  Walk(const FileSystem& files, Path root, TreeBuilder& builder)
-      : files_(files), root_(std::move(root)), builder_(builder) {}
+  Walk(const FileSystem& files, Path root, const HelmIgnore& ignore, TreeBuilder& builder)
+      : files_(files), root_(std::move(root)), ignore_(ignore), builder_(builder) {}
 
   Status directory(const Path& real, const std::string& prefix, std::size_t depth) {
     if (depth > kMaxTreeDepth)
@@ -50,6 +51,8 @@ class Walk {
  private:
   Status one(const Path& parent, const std::string& name, const DirectoryEntry& entry, std::size_t depth) {
     const Path path = parent / entry.name;
+    const bool is_directory = entry.is_directory || (entry.is_symlink && files_.is_directory(path));
+    if (ignore_.leaves_out(name, is_directory)) return {};
     if (entry.is_directory) return directory(path, name + '/', depth + 1);
     Path real = path;
     if (entry.is_symlink) {
@@ -73,15 +76,24 @@ class Walk {
 
   const FileSystem& files_;
   Path root_;
+  const HelmIgnore& ignore_;
   TreeBuilder& builder_;
 };
+
+// Of a directory that is a chart.
+HelmIgnore ignored_in(const FileSystem& files, const Path& root) {
+  if (!files.exists(root / "Chart.yaml")) return {};
+  const auto rules = read_inside(files, root, root / ".helmignore", std::uint64_t{1} << 20);
+  return HelmIgnore::parse(rules.ok() ? *rules : std::string());
+}
 
 }  // namespace
 
 Result<PackageTree> read_directory_tree(const FileSystem& files, const Path& directory) {
   MIST_TRY(Path root, real_path(directory));
   TreeBuilder builder(shown(directory));
-  MIST_TRY_VOID(Walk(files, root, builder).directory(root, "", 0));
+  const HelmIgnore ignore = ignored_in(files, root);
+  MIST_TRY_VOID(Walk(files, root, ignore, builder).directory(root, "", 0));
   return std::move(builder).finish();
 }
 

@@ -246,3 +246,28 @@ def draws(t, certificates):
     t.run("rollback", "shop")
     equal(parts(), renewed, "what a rollback brings back")
     t.run("uninstall", "shop", "--yes")
+
+
+@test
+def charts_know_their_revision_and_what_the_cluster_serves(t):
+    template = """apiVersion: v1
+kind: ConfigMap
+metadata: {name: told}
+data:
+  values: {{ tpl .Values.told . | quote }}
+  served: '{{ .Capabilities.APIVersions.Has "batch/v1/CronJob" }} {{ .Capabilities.APIVersions.Has "batch/v1" }}'
+  not: '{{ .Capabilities.APIVersions.Has "batch/v1/Nothing" }} {{ .Capabilities.APIVersions.Has "batch/v9" }}'
+"""
+    told = "{{ .Release.Revision }} {{ .Release.IsInstall }} {{ .Release.IsUpgrade }}"
+    package = chart(t, files={"templates/told.yaml": template, "values.yaml": json.dumps({"told": told})})
+    t.run("install", "shop", "-p", package)
+
+    def told_now():
+        return t.kube.get("ConfigMap", t.ns, "told")["data"]
+
+    equal(told_now(), {"values": "1 true false", "served": "true true", "not": "false false"})
+    contains(t.run("diff", "shop").out, "2 false true")
+    t.run("upgrade", "shop")
+    equal(told_now()["values"], "2 false true")
+    t.run("rollback", "shop", "0")
+    equal(told_now()["values"], "1 true false", "what the revision rendered")
