@@ -129,10 +129,17 @@ class FileLint {
       for (const std::string_view condition : split(each.string_at("condition"), ','))
         for_dependencies_.emplace(trim(condition));
       const std::string folder = fmt::format("charts/{}/", name);
-      // What a packed chart is called in itself only its engine sees; its file may have any name.
+      // What a packed chart is called in itself only its engine sees; its file may have any name that isn't
+      // another dependency's.
+      const auto is_anothers = [&](const std::string& path) {
+        return std::ranges::any_of(list->as_array(), [&](const Value& other) {
+          return other.string_at("name") != name &&
+                 path.starts_with(fmt::format("charts/{}-", other.string_at("name")));
+        });
+      };
       const bool there = std::ranges::any_of(files_, [&](const auto& file) {
-        return file.first.starts_with(folder) ||
-               (file.first.starts_with("charts/") && file.first.ends_with(".tgz"));
+        const bool packed = file.first.starts_with("charts/") && file.first.ends_with(".tgz");
+        return file.first.starts_with(folder) || (packed && !is_anothers(file.first));
       });
       if (!there)
         add("dependency", kChartFile, &each,
