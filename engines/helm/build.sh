@@ -30,18 +30,18 @@ read -r helm version < <(go list -m -f '{{.Dir}} {{.Version}}' helm.sh/helm/v4)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/helm"
-cp -R ./*.go go.mod go.sum shim "$work"
+cp -R ./*.go go.mod go.sum shim ../yamlfault "$work"
 (cd "$helm" && find . -type f \( -name '*.go' -o -name go.mod \) ! -name '*_test.go' -print0 |
   xargs -0 cp --parents --no-preserve=mode -t "$work/helm")
 (cd "$work/helm" && GIT_CEILING_DIRECTORIES=$work git apply -p1 "$here/patches/helm.patch") ||
   fail "patches/helm.patch doesn't fit Helm $version any more"
 cp -R patches/files/. "$work/helm"
 cd "$work"
-go mod edit -replace helm.sh/helm/v4=./helm
+go mod edit -replace helm.sh/helm/v4=./helm -replace mistletoe.dev/engines/yamlfault=./yamlfault
 
 flags=(-trimpath -ldflags "-s -w -buildid= -X helm.sh/helm/v4/internal/version.version=$version")
 case $mode in
-  test) go test "${flags[@]}" . helm.sh/helm/v4/internal/fastyaml helm.sh/helm/v4/pkg/release/v1/util ;;
+  test) go test "${flags[@]}" . mistletoe.dev/engines/yamlfault helm.sh/helm/v4/internal/fastyaml helm.sh/helm/v4/pkg/release/v1/util ;;
   native) go build "${flags[@]}" -o "$output" . ;;
   guest) GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared "${flags[@]}" -o "$output" . ;;
 esac

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"helm.sh/helm/v4/pkg/chart/loader"
+	"helm.sh/helm/v4/pkg/chart/loader/archive"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 )
 
@@ -33,13 +35,48 @@ func loadChart(root string) (*chart.Chart, error) {
 // errChartVersion is what `helm template` says about the chart format that only Helm's next version renders.
 var errChartVersion = errors.New("invalid chart apiVersion")
 
+const packedSuffix = ".tgz"
+
 // packedChart is the one file below root, if that is an archive.
 func packedChart(root string) string {
 	entries, err := os.ReadDir(root)
-	if err != nil || len(entries) != 1 || !strings.HasSuffix(entries[0].Name(), ".tgz") {
+	if err != nil || len(entries) != 1 || !strings.HasSuffix(entries[0].Name(), packedSuffix) {
 		return ""
 	}
 	return path.Join(root, entries[0].Name())
+}
+
+// readFile reads a file of the chart below root, also one in a packed chart: charts/sub-1.0.0.tgz/values.yaml. Nil: there
+// is none.
+func readFile(root, file string) []byte {
+	if packed := packedChart(root); packed != "" {
+		text, _ := os.ReadFile(packed)
+		return fileInArchive(text, file)
+	}
+	before, after, isPacked := strings.Cut(file, packedSuffix+"/")
+	if !isPacked {
+		text, _ := os.ReadFile(path.Join(root, file))
+		return text
+	}
+	text, _ := os.ReadFile(path.Join(root, before+packedSuffix))
+	return fileInArchive(text, after)
+}
+
+func fileInArchive(packed []byte, name string) []byte {
+	files, err := archive.LoadArchiveFiles(bytes.NewReader(packed))
+	if err != nil {
+		return nil
+	}
+	before, after, isPacked := strings.Cut(name, packedSuffix+"/")
+	for _, file := range files {
+		switch {
+		case !isPacked && file.Name == name:
+			return file.Data
+		case isPacked && file.Name == before+packedSuffix:
+			return fileInArchive(file.Data, after)
+		}
+	}
+	return nil
 }
 
 // sortDependencies puts the charts of charts/ in the order of their names: Helm's loader keeps them in a Go map, whose

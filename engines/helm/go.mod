@@ -6,6 +6,7 @@ require (
 	github.com/Masterminds/sprig/v3 v3.3.0
 	github.com/huandu/xstrings v1.5.0
 	helm.sh/helm/v4 v4.3.1
+	mistletoe.dev/engines/yamlfault v0.0.0
 	sigs.k8s.io/yaml v1.6.0
 )
 
@@ -48,3 +49,5 @@ require (
 replace k8s.io/client-go => ./shim/client-go
 
 replace k8s.io/apiextensions-apiserver => ./shim/apiextensions-apiserver
+
+replace mistletoe.dev/engines/yamlfault => ../yamlfault

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	_ "time/tzdata" // dateInZone: the sandbox has no files of zones
 )
 
 // packageRoot is where the host shows the chart.

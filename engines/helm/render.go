@@ -24,6 +24,9 @@ func render(in *input) result {
 	if err := r.run(); err != nil {
 		return result{Result: "Err", Message: err.Error(), Where: r.locate(err)}
 	}
+	if line := in.Engine.Options.Refused; line != nil {
+		return result{Result: "Err", Message: "the host refused it", Where: r.locateLine(line)}
+	}
 	r.result.Result = "Ok"
 	return r.result
 }

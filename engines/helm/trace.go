@@ -7,17 +7,17 @@ import (
 
 	"helm.sh/helm/v4/pkg/engine"
 	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
+	"mistletoe.dev/engines/yamlfault"
 	"sigs.k8s.io/yaml"
 )
 
-// A YAML error names a line of what a template printed. To find the template's own line the chart is rendered once
+// An error of YAML, or of the host, names a line of what a template printed. To find the template's own line the chart is rendered once
 // more, and every write is watched: text/template writes the text between two actions as it stands in the parsed
 // template, and those bytes say where they are from.
 
-// templateLine is the line of that template which printed the first line that is no YAML, or 0.
-func (r *rendering) templateLine(name string) int {
-	printed := badLine(r.files[name])
-	if printed == 0 {
+// templateLine is the line of that template which printed that line, or 0.
+func (r *rendering) templateLine(name string, printed int) int {
+	if printed <= 0 {
 		return 0
 	}
 	t := &tracer{}
@@ -47,10 +47,8 @@ func badLine(text string) int {
 		line += strings.Count(before, "\n")
 		var head releaseutil.SimpleHead
 		if err := yaml.Unmarshal([]byte(manifest), &head); err != nil {
-			if _, number1, found := strings.Cut(err.Error(), "yaml: line "); found {
-				return line + max(leadingNumber(number1), 1) - 1
-			}
-			return line
+			// What is YAML has the wrong types.
+			return line + max(yamlfault.Line(manifest), 1) - 1
 		}
 		line += strings.Count(manifest, "\n")
 		rest = after
@@ -58,20 +56,13 @@ func badLine(text string) int {
 	return 0
 }
 
-func leadingNumber(text string) int {
-	end := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' })
-	if end < 0 {
-		end = len(text)
-	}
-	return number(text[:end])
-}
-
 // tracer passes a template's output on and keeps, for each line of it, the template's line.
 type tracer struct {
 	out     io.Writer
 	source  string
 	texts   map[*byte]int // where the text of a text node stands in the source
-	lines   []int         // of the source, for each line that has begun
+	lines   []int         // of the source: for each line, where the first of it that isn't blank is from
+	begun   bool          // the last of them has such
 	current int           // the source's line at the end of what was written
 }
 
@@ -116,13 +107,17 @@ func (t *tracer) Write(text []byte) (int, error) {
 	}
 	if isText {
 		t.current = t.lineAt(position)
-		t.lines[len(t.lines)-1] = t.current
 	}
-	for range strings.Count(string(text), "\n") {
-		if isText {
-			t.current++
+	for i, part := range strings.Split(string(text), "\n") {
+		if i > 0 {
+			if isText {
+				t.current++
+			}
+			t.lines, t.begun = append(t.lines, t.current), false
 		}
-		t.lines = append(t.lines, t.current)
+		if !t.begun && strings.TrimLeft(part, " \t\r") != "" {
+			t.lines[len(t.lines)-1], t.begun = t.current, true
+		}
 	}
 	if isText {
 		// What comes next is printed by the action that follows, perhaps after blanks that it trims.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"path"
 	"regexp"
 	"strconv"
@@ -8,33 +9,76 @@ import (
 
 	"helm.sh/helm/v4/pkg/chart/common"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
+	"mistletoe.dev/engines/yamlfault"
 )
 
 // Helm puts the place of a failure into the text of its errors; here it is taken out again, as a file of the package.
 
 // where is the place in the package that an error is about.
 type where struct {
-	File   string `json:"file"`             // relative to the package
+	File   string `json:"file"`             // relative to the package; of a packed chart in it: charts/sub-1.0.0.tgz/values.yaml
 	Line   int    `json:"line,omitempty"`   // from 1
 	Column int    `json:"column,omitempty"` // from 1
+	Text   string `json:"text,omitempty"`   // of that line, which the host may have no file for
 }
 
-// origins are the paths, relative to the package, of what was read from it, by the first byte of each content: a
-// template keeps it through renaming (aliases) and moving (subcharts), where its name changes.
-type origins map[*byte]string
+// origins are what was read from the package: a template keeps its content through renaming (aliases) and moving
+// (subcharts), where its name changes.
+type origins struct {
+	names map[*byte]string  // the paths, relative to the package, by the first byte of each content
+	texts map[string][]byte // by path
+}
 
 func originsOf(c *chart.Chart) origins {
-	o := make(origins, len(c.Raw))
-	for _, file := range c.Raw {
-		if len(file.Data) > 0 {
-			o[&file.Data[0]] = file.Name
-		}
-	}
+	o := origins{make(map[*byte]string, len(c.Raw)), make(map[string][]byte, len(c.Raw))}
+	o.add(c, "")
 	return o
 }
 
-// fileOf finds what Helm calls by that name, `chart/charts/sub/templates/x.yaml`. Files of an archive within the
-// package have no path of their own, and neither has a template that `tpl` made.
+// add learns the files of a chart that lies in that directory, or archive, and those of its subcharts.
+func (o origins) add(c *chart.Chart, below string) {
+	for _, file := range c.Raw {
+		if len(file.Data) > 0 {
+			o.names[&file.Data[0]] = below + file.Name
+			o.texts[below+file.Name] = file.Data
+		}
+	}
+	for _, dependency := range c.Dependencies() {
+		if at, known := o.placeOf(c, below, dependency); known {
+			o.add(dependency, at)
+		}
+	}
+}
+
+// placeOf is the directory of a subchart, or its archive, with a slash at its end.
+func (o origins) placeOf(c *chart.Chart, below string, dependency *chart.Chart) (string, bool) {
+	var metadata []byte
+	for _, file := range dependency.Raw {
+		if len(file.Data) == 0 {
+			continue
+		}
+		if name, known := o.names[&file.Data[0]]; known { // The files of a directory are its parent's too.
+			return strings.TrimSuffix(name, file.Name), true
+		}
+		if file.Name == "Chart.yaml" {
+			metadata = file.Data
+		}
+	}
+	usual := "charts/" + dependency.Name() + "-" + dependency.Metadata.Version + packedSuffix
+	found := ""
+	for _, file := range c.Raw {
+		if file.Name == usual {
+			return below + file.Name + "/", true
+		}
+		if found == "" && path.Dir(file.Name) == "charts" && strings.HasSuffix(file.Name, packedSuffix) &&
+			bytes.Equal(fileInArchive(file.Data, "Chart.yaml"), metadata) {
+			found = below + file.Name + "/"
+		}
+	}
+	return found, found != ""
+}
+
+// fileOf finds what Helm calls by that name, `chart/charts/sub/templates/x.yaml`. A template that `tpl` made has no path.
 func (r *rendering) fileOf(helmName string) (string, bool) {
 	if r.chart == nil {
 		return "", false
@@ -43,8 +87,40 @@ func (r *rendering) fileOf(helmName string) (string, bool) {
 	if template == nil || len(template.Data) == 0 {
 		return "", false
 	}
-	name, known := r.origins[&template.Data[0]]
+	name, known := r.origins.names[&template.Data[0]]
 	return name, known
+}
+
+// textOf is a file of the package as where names it: as it was loaded, or of a chart that couldn't be.
+func (r *rendering) textOf(file string) string {
+	if text, known := r.origins.texts[file]; known {
+		return string(text)
+	}
+	return string(readFile(root(), file))
+}
+
+// locate finds the place that an error is about, or nil.
+func (r *rendering) locate(err error) *where {
+	return r.withText(r.placeOf(err))
+}
+
+// locateLine finds the place that gave a line of the result's files, or nil.
+func (r *rendering) locateLine(line *refused) *where {
+	file, known := r.fileOf(line.File)
+	if text := r.files[line.File]; !known || asHelmSplits(text) != text {
+		return nil
+	}
+	return r.withText(&where{File: file, Line: r.templateLine(line.File, line.Line)})
+}
+
+func (r *rendering) withText(place *where) *where {
+	if place == nil || place.Line == 0 {
+		return place
+	}
+	if lines := strings.SplitN(r.textOf(place.File), "\n", place.Line+1); len(lines) >= place.Line {
+		place.Text = strings.TrimSuffix(lines[place.Line-1], "\r")
+	}
+	return place
 }
 
 func (r *rendering) templateOf(c *chart.Chart, helmName string) *common.File {
@@ -75,22 +151,23 @@ var (
 	yamlError = regexp.MustCompile(`^YAML parse error on (.+?): `)
 )
 
-// locate finds the place that an error is about, or nil.
-func (r *rendering) locate(err error) *where {
+func (r *rendering) placeOf(err error) *where {
 	message := err.Error()
 	if match := loadError.FindStringSubmatch(message); match != nil {
-		file := match[2]
+		file := ""
 		for _, chart := range subchart.FindAllStringSubmatch(match[1], -1) {
-			file = "charts/" + chart[1] + "/" + file
-			if strings.HasSuffix(chart[1], ".tgz") {
-				return nil
-			}
+			file += "charts/" + chart[1] + "/"
 		}
-		return &where{File: file, Line: number(match[3])}
+		file += match[2]
+		line := yamlfault.Line(r.textOf(file))
+		if line == 0 { // It is YAML, and something else is wrong with it.
+			line = number(match[3])
+		}
+		return &where{File: file, Line: line}
 	}
 	if match := yamlError.FindStringSubmatch(message); match != nil {
 		if file, known := r.fileOf(match[1]); known {
-			return &where{File: file, Line: r.templateLine(match[1])}
+			return &where{File: file, Line: r.templateLine(match[1], badLine(r.files[match[1]]))}
 		}
 		return nil
 	}

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"archive/tar"
+	"compress/gzip"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -10,12 +13,17 @@ import (
 
 const metadata = "apiVersion: v2\nname: shop\nversion: 1.0.0\n"
 
+// noChart is no file: what there is has no Chart.yaml.
+const noChart = "no chart"
+
 // renderFiles renders a chart of these files; Chart.yaml is given if it isn't there.
 func renderFiles(t *testing.T, files map[string]string, change func(*input)) result {
 	t.Helper()
 	directory := t.TempDir()
 	t.Setenv("MIST_PACKAGE", directory)
-	if _, given := files["Chart.yaml"]; !given {
+	if _, none := files[noChart]; none {
+		delete(files, noChart)
+	} else if _, given := files["Chart.yaml"]; !given {
 		files["Chart.yaml"] = metadata
 	}
 	for name, text := range files {
@@ -41,40 +49,144 @@ func TestErrorsNameTheirPlaceInThePackage(t *testing.T) {
 		want  *where
 	}{
 		"a nil pointer": {map[string]string{"templates/x.yaml": "a: b\nc: {{ .Values.a.b.c }}\n"},
-			&where{"templates/x.yaml", 2, 14}},
+			&where{"templates/x.yaml", 2, 14, ""}},
 		"in an included template": {map[string]string{
 			"templates/x.yaml":    "a: {{ include \"h\" . }}",
 			"templates/_h.tpl":    "{{ define \"h\" }}\n\n  {{ .Values.a.b }}{{ end }}",
-			"templates/other.tpl": ""}, &where{"templates/_h.tpl", 3, 13}},
+			"templates/other.tpl": ""}, &where{"templates/_h.tpl", 3, 13, ""}},
 		"what a template asks for": {map[string]string{"templates/x.yaml": "\n{{ required \"give a\" .Values.a }}"},
-			&where{"templates/x.yaml", 2, 4}},
+			&where{"templates/x.yaml", 2, 4, ""}},
 		"a template that can't be parsed": {map[string]string{"templates/x.yaml": "\n\n{{ if }}"},
-			&where{"templates/x.yaml", 3, 0}},
+			&where{"templates/x.yaml", 3, 0, ""}},
 		"in an aliased subchart": {map[string]string{
 			"Chart.yaml":                  metadata + "dependencies: [{name: sub, version: 1.x.x, alias: other}]\n",
 			"charts/sub/Chart.yaml":       "apiVersion: v2\nname: sub\nversion: 1.2.0\n",
-			"charts/sub/templates/y.yaml": "{{ fail \"no\" }}"}, &where{"charts/sub/templates/y.yaml", 1, 4}},
+			"charts/sub/templates/y.yaml": "{{ fail \"no\" }}"}, &where{"charts/sub/templates/y.yaml", 1, 4, ""}},
 		"output that is no YAML": {map[string]string{
 			"templates/x.yaml": "a: b\n---\n{{- range until 5 }}\nx{{ . }}: y\n{{- end }}\nkind:\n  {{- \"a: b: c\" | nindent 2 }}\n"},
-			&where{"templates/x.yaml", 7, 0}},
+			&where{"templates/x.yaml", 7, 0, ""}},
 		"output whose types are wrong": {map[string]string{"templates/x.yaml": "kind: {a: b}\n"},
-			&where{"templates/x.yaml", 1, 0}},
-		"values that are no YAML":  {map[string]string{"values.yaml": "a: 1\nb: [\nc: 2\n"}, &where{"values.yaml", 3, 0}},
-		"metadata that is no YAML": {map[string]string{"Chart.yaml": "a: b\nname: : x\n"}, &where{"Chart.yaml", 2, 0}},
+			&where{"templates/x.yaml", 1, 0, ""}},
+		"output with a key between two levels": {map[string]string{
+			"templates/x.yaml": "# {{ .Release.Name }}\na: b\n---\na:\n  b: c\n  d: e\n f: {{ .Release.Name }}\ng: h\n"},
+			&where{"templates/x.yaml", 7, 0, ""}},
+		"values that are no YAML": {map[string]string{"values.yaml": "a: 1\nb: [\nc: 2\n"}, &where{"values.yaml", 2, 0, ""}},
+		"values with a key between two levels": {map[string]string{"values.yaml": "# text\na:\n  b: c\n d: e\n"},
+			&where{"values.yaml", 4, 0, ""}},
+		"metadata that is no YAML": {map[string]string{"Chart.yaml": "a: b\nname: : x\n"}, &where{"Chart.yaml", 2, 0, ""}},
 		"values of a subchart": {map[string]string{
 			"charts/sub/Chart.yaml":  "apiVersion: v2\nname: sub\nversion: 1.2.0\n",
-			"charts/sub/values.yaml": "a: 1\nb: c: d\n"}, &where{"charts/sub/values.yaml", 2, 0}},
+			"charts/sub/values.yaml": "a: 1\nb: c: d\n"}, &where{"charts/sub/values.yaml", 2, 0, ""}},
 		"a default value that the schema refuses": {map[string]string{
 			"values.yaml":        "a: 1\nb:\n  - c\n  - d: e\n",
-			"values.schema.json": `{"properties": {"b": {"items": {"type": "string"}}}}`}, &where{"values.yaml", 4, 0}},
+			"values.schema.json": `{"properties": {"b": {"items": {"type": "string"}}}}`}, &where{"values.yaml", 4, 0, ""}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := renderFiles(t, test.files, nil)
+			test.want.Text = strings.Split(test.files[test.want.File], "\n")[test.want.Line-1]
 			if got.Result != "Err" || !reflect.DeepEqual(got.Where, test.want) {
 				t.Errorf("%s at %+v, not at %+v: %s", got.Result, got.Where, test.want, got.Message)
 			}
 		})
+	}
+}
+
+// packed is a chart of these files as `helm package` makes it, in that directory of the archive.
+func packed(t *testing.T, directory string, files map[string]string) string {
+	t.Helper()
+	var text strings.Builder
+	zipped := gzip.NewWriter(&text)
+	archive := tar.NewWriter(zipped)
+	for name, content := range files {
+		header := &tar.Header{Name: directory + "/" + name, Mode: 0o644, Size: int64(len(content))}
+		if err := archive.WriteHeader(header); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := archive.Write([]byte(content)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(archive.Close(), zipped.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+func TestErrorsInPackedChartsNameTheirPlaceAndLine(t *testing.T) {
+	deep := func(change string) string {
+		files := map[string]string{"Chart.yaml": "apiVersion: v2\nname: deep\nversion: 0.1.0\n", "values.yaml": "a: 1\n",
+			"templates/y.yaml": "a: b\nc: {{ .Values.a.b }}\n"}
+		if change != "" {
+			files["values.yaml"] = change
+		}
+		return packed(t, "deep", files)
+	}
+	sub := func(deep string) string {
+		return packed(t, "sub", map[string]string{
+			"Chart.yaml": "apiVersion: v2\nname: sub\nversion: 1.2.0\n", "charts/deep-0.1.0.tgz": deep})
+	}
+	tests := map[string]struct {
+		files map[string]string
+		want  where
+	}{
+		"a chart": {map[string]string{"shop-1.0.0.tgz": packed(t, "shop", map[string]string{
+			"Chart.yaml": metadata, "templates/x.yaml": "a: b\nc: {{ .Values.a.b.c }}\n"})},
+			where{"templates/x.yaml", 2, 14, "c: {{ .Values.a.b.c }}"}},
+		"values of a chart": {map[string]string{"shop-1.0.0.tgz": packed(t, "shop", map[string]string{
+			"Chart.yaml": metadata, "values.yaml": "a:\n  b: c\n d: e\n"})}, where{"values.yaml", 3, 0, " d: e"}},
+		"a subchart of a subchart": {map[string]string{"charts/sub-1.2.0.tgz": sub(deep(""))},
+			where{"charts/sub-1.2.0.tgz/charts/deep-0.1.0.tgz/templates/y.yaml", 2, 14, "c: {{ .Values.a.b }}"}},
+		"a subchart under another name": {map[string]string{"charts/other.tgz": deep("")},
+			where{"charts/other.tgz/templates/y.yaml", 2, 14, "c: {{ .Values.a.b }}"}},
+		"values of a subchart of a subchart": {map[string]string{"charts/sub-1.2.0.tgz": sub(deep("a: b: c\n"))},
+			where{"charts/sub-1.2.0.tgz/charts/deep-0.1.0.tgz/values.yaml", 1, 0, "a: b: c"}},
+		"a packed one in a directory": {map[string]string{
+			"charts/sub/Chart.yaml": "apiVersion: v2\nname: sub\nversion: 1.2.0\n", "charts/sub/charts/d.tgz": deep("")},
+			where{"charts/sub/charts/d.tgz/templates/y.yaml", 2, 14, "c: {{ .Values.a.b }}"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if _, whole := test.files["shop-1.0.0.tgz"]; whole {
+				test.files[noChart] = ""
+			}
+			got := renderFiles(t, test.files, nil)
+			if got.Result != "Err" || got.Where == nil || *got.Where != test.want {
+				t.Errorf("%s at %+v, not at %+v: %s", got.Result, got.Where, test.want, got.Message)
+			}
+		})
+	}
+}
+
+func TestALineThatTheHostRefusesHasItsPlaceInATemplate(t *testing.T) {
+	files := map[string]string{
+		"templates/x.yaml": "{{/* text\n*/}}\na: b\n{{- range until 3 }}\nc{{ . }}: {{ $.Values.d }}\n{{- end }}\n"}
+	for line, want := range map[int]int{2: 3, 3: 5, 4: 5, 5: 5} {
+		got := renderFiles(t, files, func(in *input) { in.Engine.Options.Refused = &refused{"shop/templates/x.yaml", line} })
+		if got.Result != "Err" || got.Where == nil || got.Where.File != "templates/x.yaml" || got.Where.Line != want ||
+			(want == 5 && got.Where.Text != "c{{ . }}: {{ $.Values.d }}") {
+			t.Errorf("line %d: %s at %+v", line, got.Result, got.Where)
+		}
+	}
+	for _, unknown := range []refused{{"shop/templates/y.yaml", 1}, {"", 0}} {
+		got := renderFiles(t, files, func(in *input) { in.Engine.Options.Refused = &unknown })
+		if got.Result != "Err" || got.Where != nil {
+			t.Errorf("%+v: %s at %+v", unknown, got.Result, got.Where)
+		}
+	}
+}
+
+func TestWhatWasPreparedKnowsItsLines(t *testing.T) {
+	files := map[string]string{"templates/x.yaml": "a: b\nc: {{ fail \"no\" }}\n"}
+	defer func() { baked = nil }()
+	got := renderFiles(t, files, func(*input) {
+		baked = bake(root())
+		if err := os.RemoveAll(root()); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if want := (where{"templates/x.yaml", 2, 7, "c: {{ fail \"no\" }}"}); got.Where == nil || *got.Where != want {
+		t.Errorf("at %+v: %s", got.Where, got.Message)
 	}
 }
 

@@ -3,6 +3,7 @@ module mistletoe.dev/engines/kustomize
 go 1.26.0
 
 require (
+	mistletoe.dev/engines/yamlfault v0.0.0
 	sigs.k8s.io/kustomize/api v0.21.2
 	sigs.k8s.io/kustomize/kyaml v0.21.2
 	sigs.k8s.io/yaml v1.6.0
@@ -35,3 +36,5 @@ require (
 	gopkg.in/evanphx/json-patch.v4 v4.13.0 // indirect
 	k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad // indirect
 )
+
+replace mistletoe.dev/engines/yamlfault => ../yamlfault

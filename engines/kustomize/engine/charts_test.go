@@ -21,7 +21,7 @@ func fakeHost(t *testing.T) (asked *[]chartRequest) {
 		}
 		*asked = append(*asked, request)
 		if request.Directory == "charts/broken" {
-			return []byte(`{"ok":{"failure":{"message":"it breaks","where":{"file":"charts/broken/templates/a.yaml","line":3,"column":7}}}}`)
+			return []byte(`{"ok":{"failure":{"message":"it breaks","where":{"file":"charts/broken/templates/a.yaml","line":3,"column":7,"text":"  a: b"}}}}`)
 		}
 		if request.Directory == "charts/refused" {
 			return []byte(`{"error":{"kind":"Invalid","message":"not here","hint":"but there"}}`)
@@ -82,7 +82,7 @@ func TestAChartThatFailsHasItsPlace(t *testing.T) {
 		message string
 		at      where
 	}{
-		"broken":  {"it breaks", where{"charts/broken/templates/a.yaml", 3, 7}},
+		"broken":  {"it breaks", where{"charts/broken/templates/a.yaml", 3, 7, "  a: b"}},
 		"refused": {"not here (but there)", where{File: "kustomization.yaml"}},
 	} {
 		got := run(t, treeWith(t, map[string]string{

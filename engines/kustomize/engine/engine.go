@@ -138,7 +138,7 @@ func generate(tree *Tree, document []byte) (data resultData) {
 		return failure(err.Error(), nil)
 	}
 	if options.Inspect {
-		return inspect(in, root) // of a kustomization at the top, the host knows the name
+		return inspect(root)
 	}
 	if refused := refuseValues(in.Data); refused != "" {
 		return failure(refused, nil)
@@ -172,12 +172,13 @@ func refuseValues(data map[string]any) string {
 		strings.Join(names, ", "))
 }
 
-func inspect(in input, root string) resultData {
-	name := path.Base("/" + root)
-	if root == "" {
-		name, _ = in.Data["name"].(string)
+// inspect gives a package the name of its directory; of one at the top only the host knows it.
+func inspect(root string) resultData {
+	info := &packageInfo{}
+	if root != "" {
+		info.Name = path.Base(root)
 	}
-	return resultData{Result: "Ok", Package: &packageInfo{Name: name}}
+	return resultData{Result: "Ok", Package: info}
 }
 
 func failure(message string, at *where) resultData {

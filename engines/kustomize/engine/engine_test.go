@@ -71,7 +71,22 @@ func TestRefusals(t *testing.T) {
 			`lstat o/deployment.yaml: no such file`, where{File: "o/kustomization.yaml", Line: 3}},
 		{"bad YAML", `{"name":"x"}`, "",
 			map[string]string{"kustomization.yaml": "resources:\n- s.yaml\n", "s.yaml": configMap + " bad: [\n"},
-			`yaml: line 4`, where{File: "s.yaml", Line: 4}},
+			`yaml: line 4`, where{File: "s.yaml", Line: 5}},
+		{"bad YAML below a list", `{"name":"x"}`, "",
+			map[string]string{"kustomization.yaml": "# text\nresources:\n- s.yaml\n - t.yaml\nnamePrefix: [\n"},
+			`invalid Kustomization`, where{File: "kustomization.yaml", Line: 5}},
+		{"bad YAML in another document", `{"name":"x"}`, "",
+			map[string]string{"kustomization.yaml": "resources: [s.yaml]\n", "s.yaml": configMap + "---\n" + configMap + " bad: a\n"},
+			`yaml: line 4`, where{File: "s.yaml", Line: 10}},
+		{"something of a base", `{"name":"x"}`, `"root":"o"`,
+			map[string]string{"o/kustomization.yaml": "resources: [../base]\n",
+				"base/kustomization.yaml": "resources: [s.yaml]\nnamePrefix: base-\npatches: [{path: p.yaml}]\n",
+				"base/s.yaml":             configMap, "base/p.yaml": strings.Replace(configMap, "settings", "none", 1)},
+			`no matches for Id ConfigMap`, where{File: "base/kustomization.yaml"}},
+		{"an entry of a base", `{"name":"x"}`, `"root":"o"`,
+			map[string]string{"o/kustomization.yaml": "resources:\n- ../base\n",
+				"base/kustomization.yaml": "namePrefix: base-\nresources:\n- s.yaml\n"},
+			`lstat base/s.yaml: no such file`, where{File: "base/kustomization.yaml", Line: 3}},
 		{"unknown field", `{"name":"x"}`, "",
 			map[string]string{"kustomization.yaml": "namePrefix: a\nresource: [s.yaml]\n"},
 			`unknown field "resource"`, where{File: "kustomization.yaml", Line: 2}},
@@ -98,6 +113,9 @@ func TestRefusals(t *testing.T) {
 		var at where
 		if got.Where != nil {
 			at = *got.Where
+			if at.Line > 0 {
+				test.where.Text = strings.Split(test.files[at.File], "\n")[at.Line-1]
+			}
 		}
 		if at != test.where {
 			t.Errorf("%s: at %+v", test.name, at)
@@ -182,5 +200,8 @@ func TestInspectBuildsNothing(t *testing.T) {
 	got := run(t, tree, `{"name":"shop"}`, `"root":"overlays/prod","inspect":true`)
 	if got.Result != "Ok" || got.Package == nil || got.Package.Name != "prod" || got.Package.Inputs != nil {
 		t.Errorf("got %+v", got)
+	}
+	if got := run(t, tree, `{"name":"shop"}`, `"inspect":true`); got.Package == nil || got.Package.Name != "" {
+		t.Errorf("the name of who installs it became its own: %+v", got.Package)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mistletoe.dev/engines/yamlfault"
 	"sigs.k8s.io/kustomize/api/clones"
 	"sigs.k8s.io/kustomize/api/konfig"
 )
@@ -17,6 +18,8 @@ type where struct {
 	Line int    `json:"line,omitempty"`
 	// Of a chart's template only.
 	Column int `json:"column,omitempty"`
+	// Of that line, which the host may have no file for.
+	Text string `json:"text,omitempty"`
 }
 
 var kustomizationNames = konfig.RecognizedKustomizationFileNames()
@@ -35,7 +38,18 @@ func explain(tree *Tree, root string, err error, chart *chartFailure) resultData
 	if chart != nil && chart.Where != nil && strings.Contains(words, chart.Message) {
 		return failure(message, chart.Where)
 	}
-	return failure(message, locate(tree, root, words))
+	return failure(message, withText(tree, locate(tree, root, words)))
+}
+
+func withText(tree *Tree, at *where) *where {
+	if at == nil || at.Line == 0 {
+		return at
+	}
+	content, _ := tree.file(at.File)
+	if lines := strings.SplitN(string(content), "\n", at.Line+1); len(lines) >= at.Line {
+		at.Text = strings.TrimSuffix(lines[at.Line-1], "\r")
+	}
+	return at
 }
 
 // What kustomize says where its user would give a flag that there is none of here.
@@ -81,30 +95,30 @@ var (
 )
 
 // locate finds the place that an error of kustomize's tells of. It reads prose, so it only ever names a file that
-// exists, and where nothing fits the kustomization that was built.
+// exists, and where nothing fits the kustomization that was worked on. Entries that are told of before that are another's.
 func locate(tree *Tree, root, words string) *where {
-	directory := root
-	for _, match := range ofPath.FindAllStringSubmatch(words, -1) {
-		below := strings.TrimPrefix(strings.TrimPrefix(match[1], TreeMount), "/")
-		if _, ok := kustomizationIn(tree, below); ok {
-			directory = below
+	directory, told := root, words
+	for _, match := range ofPath.FindAllStringSubmatchIndex(words, -1) {
+		below := strings.TrimPrefix(strings.TrimPrefix(words[match[2]:match[3]], TreeMount), "/")
+		if _, ok := kustomizationIn(tree, below); ok && below != directory {
+			directory, told = below, words[match[1]:]
 		}
 	}
 	name, ok := kustomizationIn(tree, directory)
 	if !ok {
 		return nil
 	}
-	if match := last(inFile, words); match != nil {
+	if match := last(inFile, told); match != nil {
 		file := path.Join(directory, match[1])
-		if _, ok := tree.file(file); ok {
-			return &where{File: file, Line: number(last(lineOf, words))}
+		if content, ok := tree.file(file); ok {
+			return &where{File: file, Line: faultIn(content, told)}
 		}
 	}
 	content, _ := tree.file(name)
-	if match := last(unknown, words); match != nil {
+	if match := last(unknown, told); match != nil {
 		return &where{File: name, Line: lineWith(content, match[1]+":")}
 	}
-	if match := last(entry, words); match != nil {
+	if match := last(entry, told); match != nil {
 		for _, text := range match[1:] {
 			text = strings.TrimPrefix(text, path.Join(TreeMount, directory)+"/")
 			line := lineWith(content, text)
@@ -116,10 +130,18 @@ func locate(tree *Tree, root, words string) *where {
 			}
 		}
 	}
-	if strings.Contains(words, "invalid Kustomization") {
-		return &where{File: name, Line: number(last(lineOf, words))}
+	if strings.Contains(told, "invalid Kustomization") {
+		return &where{File: name, Line: faultIn(content, told)}
 	}
 	return &where{File: name}
+}
+
+// faultIn is the line at which a file is no YAML; of one that is, the line that kustomize names, or 0.
+func faultIn(content []byte, words string) int {
+	if line := yamlfault.Line(string(content)); line > 0 {
+		return line
+	}
+	return number(last(lineOf, words))
 }
 
 func kustomizationIn(tree *Tree, directory string) (string, bool) {

@@ -21,7 +21,7 @@ options=()
 if [[ $through ]]; then
   options+=(-mistctl "$through" -explained "$here/explained.txt")
 else
-  options+=(-engine "$(cached engine-helm-native "$(go env GOVERSION | hash_of engines/helm)" build)/helm-engine")
+  options+=(-engine "$(cached engine-helm-native "$(go env GOVERSION | hash_of engines/helm engines/yamlfault)" build)/helm-engine")
 fi
 peers=$("$repository/bench/peers/build.sh")
 cd "$here"

@@ -34,7 +34,10 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 	gopkg.in/evanphx/json-patch.v4 v4.13.0 // indirect
 	k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad // indirect
+	mistletoe.dev/engines/yamlfault v0.0.0 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
 replace mistletoe.dev/engines/kustomize => ../../../engines/kustomize
+
+replace mistletoe.dev/engines/yamlfault => ../../../engines/yamlfault
