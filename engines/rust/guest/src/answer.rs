@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::package::Package;
+use crate::tree::Tree;
 
 /// A place in a file of the package; lines and columns count from 1, columns in characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub struct Place {
     pub file: String,
     pub line: Option<usize>,
     pub column: Option<usize>,
+    /// The line itself: a host that has the package as a module has no files.
+    pub text: Option<String>,
 }
 
 impl Place {
@@ -20,7 +23,7 @@ impl Place {
     }
 
     pub fn at(file: impl Into<String>, line: usize, column: usize) -> Self {
-        Self { file: file.into(), line: Some(line), column: Some(column) }
+        Self { file: file.into(), line: Some(line), column: Some(column), text: None }
     }
 
     /// Where byte `offset` of `text` is.
@@ -47,6 +50,17 @@ impl Failure {
     #[must_use]
     pub fn at(mut self, place: Place) -> Self {
         self.place = Some(place);
+        self
+    }
+
+    /// With the line that its place names, if the package has that.
+    #[must_use]
+    pub fn with_text(mut self, tree: &Tree) -> Self {
+        if let Some(place) = &mut self.place
+            && let (Some(line), Some(Ok(text))) = (place.line, tree.text(&place.file))
+        {
+            place.text = text.lines().nth(line.saturating_sub(1)).map(str::to_owned);
+        }
         self
     }
 }
@@ -104,6 +118,9 @@ impl Answer {
 
 fn where_of(place: &Place) -> Value {
     let mut found = json!({ "file": place.file });
+    if let Some(text) = &place.text {
+        found["text"] = json!(text);
+    }
     for (key, number) in [("line", place.line), ("column", place.column)] {
         if let Some(number) = number {
             found[key] = json!(number);
@@ -130,6 +147,14 @@ mod tests {
     fn leaves_out_what_is_not_known_of_a_place() {
         let line = Answer::from(Failure::new("no").at(Place::file("a.yaml"))).to_line();
         assert!(line.contains(r#""message":"no","where":{"file":"a.yaml"}}"#), "{line}");
+    }
+
+    #[test]
+    fn gives_the_line_of_a_place() {
+        let tree = Tree::from([("a.yaml", "x\r\n  y\r\n")]);
+        let line = |place| Answer::from(Failure::new("no").at(place).with_text(&tree)).to_line();
+        assert!(line(Place::at("a.yaml", 2, 3)).contains(r#""text":"  y""#));
+        assert!(!line(Place::at("a.yaml", 9, 3)).contains("text") && !line(Place::at("b", 1, 1)).contains("text"));
     }
 
     #[test]

@@ -1,17 +1,18 @@
-//! Bounds for what the library has none, and an order for what it has none.
+//! Bounds for what the library has none, an order for what it has none, and `@root` by itself.
 //!
 //! * Partials that call one another for ever: each counts itself in and out.
 //! * Blocks and subexpressions nested so deeply that its parser's stack would not suffice.
 //! * `{{> partial b=1 a=2}}` merges its named values in the order of a hash table, which an `each` in the partial would
 //!   show: they are merged before, in the order of their names.
+//! * `@root` alone is a variable of a loop for it, which there is none of; `@root/this` is what is meant.
 
 use std::cell::Cell;
 use std::collections::HashMap;
 
 use guest::{Failure, Place};
-use handlebars::template::{DecoratorTemplate, Parameter, Subexpression, TemplateElement};
+use handlebars::template::{DecoratorTemplate, HelperTemplate, Parameter, Subexpression, TemplateElement};
 use handlebars::{
-    Context, Handlebars, Helper, HelperDef, HelperResult, JsonValue, Output, RenderContext, RenderError,
+    Context, Handlebars, Helper, HelperDef, HelperResult, JsonValue, Output, Path, RenderContext, RenderError,
     RenderErrorReason, ScopedJson, Template,
 };
 
@@ -22,6 +23,7 @@ const MAX_NESTING: usize = 100;
 const ENTER: &str = "mist:enter";
 const LEAVE: &str = "mist:leave";
 const MERGE: &str = "mist:merge";
+const GIVEN: &str = "mist:given";
 
 thread_local! {
     static DEPTH: Cell<usize> = const { Cell::new(0) };
@@ -36,6 +38,7 @@ pub fn add_to(registry: &mut Handlebars) {
     registry.register_helper(ENTER, Box::new(enter));
     registry.register_helper(LEAVE, Box::new(leave));
     registry.register_helper(MERGE, Box::new(Merge));
+    registry.register_helper(GIVEN, Box::new(Given));
 }
 
 fn enter(_: &Helper, _: &Handlebars, _: &Context, _: &mut RenderContext, _: &mut dyn Output) -> HelperResult {
@@ -59,10 +62,11 @@ impl HelperDef for Merge {
     fn call_inner<'reg: 'rc, 'rc>(
         &self,
         helper: &Helper<'rc>,
-        _: &'reg Handlebars<'reg>,
+        registry: &'reg Handlebars<'reg>,
         _: &'rc Context,
         _: &mut RenderContext<'reg, 'rc>,
     ) -> Result<ScopedJson<'rc>, RenderError> {
+        check_made(helper, registry)?;
         let mut merged = match helper.param(0).map(|base| base.value()) {
             Some(JsonValue::Object(object)) => object.clone(),
             Some(JsonValue::Array(list)) => {
@@ -75,6 +79,31 @@ impl HelperDef for Merge {
             merged.insert((*name).to_owned(), value.value().clone());
         }
         Ok(ScopedJson::Derived(JsonValue::Object(merged)))
+    }
+}
+
+/// What an expression made for a partial, which the library takes for nothing where it isn't there.
+struct Given;
+
+impl HelperDef for Given {
+    fn call_inner<'reg: 'rc, 'rc>(
+        &self,
+        helper: &Helper<'rc>,
+        registry: &'reg Handlebars<'reg>,
+        _: &'rc Context,
+        _: &mut RenderContext<'reg, 'rc>,
+    ) -> Result<ScopedJson<'rc>, RenderError> {
+        check_made(helper, registry)?;
+        Ok(ScopedJson::Derived(helper.param(0).map_or(JsonValue::Null, |given| given.value().clone())))
+    }
+}
+
+fn check_made(helper: &Helper, registry: &Handlebars) -> Result<(), RenderError> {
+    match helper.param(0) {
+        Some(given) if registry.strict_mode() && given.is_value_missing() && given.relative_path().is_none() => {
+            Err(RenderError::strict_error(None))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -92,11 +121,13 @@ pub fn guard(template: &mut Template) {
     }
 }
 
-/// Guards what is defined inside of a template, and gives its calls of partials an order.
+/// Guards what is defined inside of a template, gives its calls of partials an order, and says what `@root` is.
 pub fn guard_inner(template: &mut Template) {
     for element in &mut template.elements {
         match element {
+            TemplateElement::Expression(helper) | TemplateElement::HtmlExpression(helper) => say_root(helper),
             TemplateElement::HelperBlock(block) => {
+                say_root(block);
                 block.template.iter_mut().chain(&mut block.inverse).for_each(guard_inner);
             }
             TemplateElement::DecoratorBlock(block) => block.template.iter_mut().for_each(guard),
@@ -110,20 +141,44 @@ pub fn guard_inner(template: &mut Template) {
     }
 }
 
+fn say_root(helper: &mut HelperTemplate) {
+    [&mut helper.name].into_iter().chain(&mut helper.params).chain(helper.hash.values_mut()).for_each(say_root_in);
+}
+
+fn say_root_in(parameter: &mut Parameter) {
+    match parameter {
+        Parameter::Path(Path::Local((_, name, _))) if name == "root" => *parameter = parsed("@root/this"),
+        Parameter::Subexpression(inner) => {
+            if let TemplateElement::Expression(helper) = inner.element.as_mut() {
+                say_root(helper);
+            }
+        }
+        _ => {}
+    }
+}
+
 fn order(partial: &mut DecoratorTemplate) {
+    [&mut partial.name].into_iter().chain(&mut partial.params).chain(partial.hash.values_mut()).for_each(say_root_in);
     if partial.hash.len() < 2 {
+        if let Some(made @ Parameter::Subexpression(_)) = partial.params.first_mut() {
+            *made = call(GIVEN, made.clone(), HashMap::new());
+        }
         return;
     }
     let hash: HashMap<String, Parameter> = partial.hash.clone();
-    let context = partial.params.first().cloned().unwrap_or_else(this);
-    let merged = Parameter::Subexpression(Subexpression::new(Parameter::Name(MERGE.into()), vec![context], hash));
+    let context = partial.params.first().cloned().unwrap_or_else(|| parsed("this"));
     partial.params.clear();
-    partial.params.push(merged);
+    partial.params.push(call(MERGE, context, hash));
 }
 
-/// The path `this`, as the library reads it.
-fn this() -> Parameter {
-    match Template::compile("{{x this}}").ok().and_then(|template| template.elements.into_iter().next()) {
+fn call(helper: &str, value: Parameter, hash: HashMap<String, Parameter>) -> Parameter {
+    Parameter::Subexpression(Subexpression::new(Parameter::Name(helper.into()), vec![value], hash))
+}
+
+/// A path, as the library reads it.
+fn parsed(path: &str) -> Parameter {
+    match Template::compile(&format!("{{{{x {path}}}}}")).ok().and_then(|template| template.elements.into_iter().next())
+    {
         Some(TemplateElement::Expression(helper)) => helper.params.into_iter().next(),
         _ => None,
     }

@@ -1,6 +1,7 @@
-//! Helpers that manifests need. Those of the library stay as they are: `if`, `unless`, `each`, `with`, `lookup`, `eq`,
-//! `ne`, `gt`, `gte`, `lt`, `lte`, `len`.
+//! Helpers that manifests need. Those of the library stay as they are: `if`, `unless`, `each`, `with`, `eq`, `ne`, `gt`,
+//! `gte`, `lt`, `lte`, `len`; but for `lookup`.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use guest::{Tree, host, json, text, yaml};
@@ -67,6 +68,7 @@ pub fn add_to(registry: &mut Handlebars, tree: &Arc<Tree>) {
     for maker in MAKERS {
         registry.register_helper(maker.name, Box::new(maker));
     }
+    registry.register_helper("lookup", Box::new(Lookup));
     registry.register_helper("file", Box::new(File(Arc::clone(tree))));
     registry.register_helper("log", Box::new(log));
 }
@@ -79,18 +81,9 @@ impl HelperDef for Maker {
         _: &'rc Context,
         _: &mut RenderContext<'reg, 'rc>,
     ) -> Result<ScopedJson<'rc>, RenderError> {
-        let (least, most) = self.takes;
-        let count = given.params().len();
-        if !(least..=most).contains(&count) {
-            let takes = if least == most { least.to_string() } else { format!("{least} or more") };
-            let message = format!("the helper {} takes {takes} values, here are {count}", self.name);
-            return Err(RenderErrorReason::Other(message).into());
-        }
-        if let Some(missing) = given.params().iter().find(|given| given.is_value_missing())
-            && !self.lenient
-            && registry.strict_mode()
-        {
-            return Err(RenderError::strict_error(missing.relative_path()));
+        check_count(given, self.takes)?;
+        if !self.lenient {
+            check_given(given, registry)?;
         }
         (self.make)(given).map(ScopedJson::Derived).map_err(|message| RenderErrorReason::Other(message).into())
     }
@@ -109,6 +102,69 @@ impl HelperDef for Maker {
         let made = self.call_inner(given, registry, context, render)?;
         let template = if made.as_json().is_truthy(false) { given.template() } else { given.inverse() };
         template.map_or(Ok(()), |template| template.render(registry, context, render, out))
+    }
+}
+
+fn check_count(given: Arguments, (least, most): (usize, usize)) -> Result<(), RenderError> {
+    let count = given.params().len();
+    if (least..=most).contains(&count) {
+        return Ok(());
+    }
+    let takes = if least == most { least.to_string() } else { format!("{least} or more") };
+    let message = format!("the helper {} takes {takes} values, here are {count}", given.name());
+    Err(RenderErrorReason::Other(message).into())
+}
+
+/// In strict mode, that all values are there.
+fn check_given(given: Arguments, registry: &Handlebars) -> Result<(), RenderError> {
+    match given.params().iter().find(|given| given.is_value_missing()) {
+        Some(missing) if registry.strict_mode() => Err(RenderError::strict_error(missing.relative_path())),
+        _ => Ok(()),
+    }
+}
+
+thread_local! {
+    /// What `lookup` didn't find last. The library's errors name a path, and what it gives has none.
+    static MISSED: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// For the message of an error about a value without a path.
+pub fn missed() -> String {
+    MISSED.with_borrow(Clone::clone)
+}
+
+/// `{{lookup collection key}}`. What it doesn't find isn't there, for whoever is given it to decide about; the library's
+/// own is an error at once, also in `{{#if (lookup …)}}`.
+struct Lookup;
+
+impl HelperDef for Lookup {
+    fn call_inner<'reg: 'rc, 'rc>(
+        &self,
+        given: &Helper<'rc>,
+        _: &'reg Handlebars<'reg>,
+        _: &'rc Context,
+        _: &mut RenderContext<'reg, 'rc>,
+    ) -> Result<ScopedJson<'rc>, RenderError> {
+        check_count(given, (2, 2))?;
+        let key = shown(given, 1);
+        let found = match value(given, 0) {
+            JsonValue::Array(list) => key.parse::<usize>().ok().and_then(|place| list.get(place)),
+            JsonValue::Object(object) => object.get(&key),
+            _ => None,
+        };
+        Ok(found.cloned().map_or_else(
+            || {
+                let path = |place: usize| given.param(place).and_then(|given| given.relative_path());
+                let missing = (0..2).find(|place| given.param(*place).is_some_and(PathAndJson::is_value_missing));
+                MISSED.set(match (missing.and_then(path), path(0)) {
+                    (Some(argument), _) => argument.clone(),
+                    (None, Some(collection)) => format!("{key} in {collection}"),
+                    (None, None) => key,
+                });
+                ScopedJson::Missing
+            },
+            ScopedJson::Derived,
+        ))
     }
 }
 
@@ -254,10 +310,11 @@ impl HelperDef for File {
     fn call_inner<'reg: 'rc, 'rc>(
         &self,
         given: &Helper<'rc>,
-        _: &'reg Handlebars<'reg>,
+        registry: &'reg Handlebars<'reg>,
         _: &'rc Context,
         _: &mut RenderContext<'reg, 'rc>,
     ) -> Result<ScopedJson<'rc>, RenderError> {
+        check_given(given, registry)?;
         let path = shown(given, 0);
         match self.0.text(&path) {
             Some(Ok(text)) => Ok(ScopedJson::Derived(json!(text))),
@@ -267,7 +324,8 @@ impl HelperDef for File {
     }
 }
 
-fn log(given: &Helper, _: &Handlebars, _: &Context, _: &mut RenderContext, _: &mut dyn Output) -> HelperResult {
+fn log(given: &Helper, registry: &Handlebars, _: &Context, _: &mut RenderContext, _: &mut dyn Output) -> HelperResult {
+    check_given(given, registry)?;
     host::warn(&places(given).map(|place| shown(given, place)).collect::<Vec<_>>().join(" "));
     Ok(())
 }

@@ -91,13 +91,18 @@ impl Loaded {
     fn render_failure(&self, error: &RenderError, path: &str) -> Failure {
         let name = error.template_name.as_deref().unwrap_or(path);
         let file = self.partials.iter().find(|(partial, _)| partial == name).map_or(name, |(_, file)| file);
+        let missing = |value: &str| format!("there is no value {value}: Failed to access variable in strict mode");
         let message = match error.reason() {
-            RenderErrorReason::MissingVariable(Some(value)) => {
-                format!("there is no value {value}: Failed to access variable in strict mode")
+            RenderErrorReason::MissingVariable(Some(path)) => missing(path),
+            RenderErrorReason::MissingVariable(None) => missing(&helpers::missed()),
+            RenderErrorReason::PartialNotFound(name) if name.is_empty() => missing(&helpers::missed()),
+            RenderErrorReason::ParamNotFoundForIndex(helper, place) => {
+                format!("value {} of the helper {helper} isn't there", place + 1)
             }
             reason => reason.to_string(),
         };
-        Failure::new(message).at(Place { file: file.to_owned(), line: error.line_no, column: error.column_no })
+        let place = Place { line: error.line_no, column: error.column_no, ..Place::file(file) };
+        Failure::new(message).at(place).with_text(&self.tree)
     }
 }
 

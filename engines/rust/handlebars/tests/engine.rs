@@ -71,11 +71,60 @@ fn helpers_make_values_conditions_and_arguments() {
     is("{{add a 2}} {{add a 0.5}} {{gt a 0}} {{lookup (fromYaml \"a: [1, yes]\") \"a\"}}", "3 1.5 true [1, true]");
 }
 
+/// A place in the template, with its line.
+fn at(line: usize, column: usize, text: &str) -> Option<Place> {
+    Some(Place { text: Some(text.to_owned()), ..Place::at("main.yaml.hbs", line, column) })
+}
+
+#[test]
+fn what_lookup_does_not_find_is_missing_like_any_value() {
+    let is = |template: &str, expected: &str| {
+        assert_eq!(text(template, json!({"o": {"a": 1, "2": "two"}, "l": [5]})), expected, "{template}");
+    };
+    is("{{#if (lookup o \"zz\")}}y{{else}}n{{/if}}{{#unless (lookup nope \"a\")}}n{{/unless}}", "nn");
+    is(
+        "{{default (lookup o \"zz\") \"d\"}} {{coalesce (lookup l 3) (lookup o \"a\")}} {{or (lookup l 1)}}",
+        "d 1 false",
+    );
+    is(
+        "{{lookup @root \"name\"}} {{lookup o 2}} {{lookup l \"0\"}} {{lookup (lookup @root \"o\") \"a\"}}",
+        "shop two 5 1",
+    );
+    let says = |template: &str, value: &str| {
+        let message = failure(template).message;
+        assert_eq!(message, format!("there is no value {value}: Failed to access variable in strict mode"));
+    };
+    says("{{lookup o \"zz\"}}", "zz in o");
+    says("{{upper (lookup o \"zz\")}}", "zz in o");
+    says("{{#each (lookup (lookup @root \"o\") \"zz\")}}{{/each}}", "zz");
+    says("{{#with (lookup nope \"zz\")}}{{/with}}", "nope");
+    says("{{lookup o nope}}", "nope");
+    says("{{file (lookup o \"zz\")}}", "zz in o");
+    says("{{> (lookup o \"zz\")}}", "zz in o");
+    says("{{#*inline \"p\"}}{{/inline}}{{> p (lookup o \"zz\")}}", "zz in o");
+    says("{{#*inline \"p\"}}{{/inline}}{{> p (lookup o \"zz\") a=1 b=2}}", "zz in o");
+    assert_eq!(failure("{{eq 1 (lookup o \"zz\")}}").message, "value 2 of the helper eq isn't there");
+    assert_eq!(failure("{{lookup o}}").message, "the helper lookup takes 2 values, here are 1");
+}
+
+#[test]
+fn root_alone_is_all_values() {
+    let is =
+        |template: &str, expected: &str| assert_eq!(text(template, json!({"o": {"a": 1}})), expected, "{template}");
+    is("{{#each o}}{{#with @root}}{{name}}{{/with}}{{/each}}", "shop");
+    is("{{#each o}}{{#if (contains @root \"o\")}}{{trunc (toJson @root) 1}}{{/if}}{{/each}}", "{");
+    is(
+        "{{#*inline \"p\"}}{{name}}{{#if x}}{{x}}{{/if}}{{/inline}}{{#with o}}{{> p @root}}{{> p @root x=1}}{{/with}}",
+        "shopshop1",
+    );
+    is("{{#with o}}{{#each @root.o}}{{@root.name}}{{@key}}{{/each}}{{/with}}", "shopa");
+}
+
 #[test]
 fn a_missing_value_is_an_error_with_its_place() {
     let failure = failure("a: 1\nb: {{o.nope}}\n");
     assert_eq!(failure.message, "there is no value o.nope: Failed to access variable in strict mode");
-    assert_eq!(failure.place, Some(Place::at("main.yaml.hbs", 2, 4)));
+    assert_eq!(failure.place, at(2, 4, "b: {{o.nope}}"));
     assert_eq!(text("{{#if nope}}y{{else}}n{{/if}}", json!({})), "n");
     let lenient = "spec: {engine: handlebars, engineOptions: {strict: false}}";
     let rendered = render([("mistletoe.yaml", lenient), ("a.hbs", "a: {{nope}}")], json!({}));
@@ -89,10 +138,8 @@ fn errors_name_their_place() {
         json!({}),
     )
     .unwrap_err();
-    assert_eq!(
-        (failure.message.as_str(), failure.place),
-        ("no such size", Some(Place::at("partials/part/x.hbs", 2, 2)))
-    );
+    let place = Place { text: Some(" {{fail \"no such size\"}}".into()), ..Place::at("partials/part/x.hbs", 2, 2) };
+    assert_eq!((failure.message.as_str(), failure.place), ("no such size", Some(place)));
     let failure = self::failure("a\n{{#if x}}\nb");
     assert_eq!(failure.place.map(|place| place.file), Some("main.yaml.hbs".into()), "{}", failure.message);
     assert!(self::failure("{{nope 1}}").message.contains("Helper not found nope"));

@@ -86,6 +86,6 @@ fn place(error: &Error) -> Option<Place> {
             // A span that doesn't begin where the error is said to be would point at something else.
             if place.line == Some(line) { Some(place) } else { Some(Place { column: None, line: Some(line), ..place }) }
         }
-        (_, _, line) => Some(Place { file: file.to_owned(), line, column: None }),
+        (_, _, line) => Some(Place { line, ..Place::file(file) }),
     }
 }

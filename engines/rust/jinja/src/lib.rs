@@ -71,7 +71,7 @@ impl Engine for Jinja {
                 random::use_stream(path);
                 let template = environment.get_template(path);
                 let text = template.and_then(|template| template.render(&context));
-                text.map_err(|error| errors::failure(&error, path))?
+                text.map_err(|error| errors::failure(&error, path).with_text(tree))?
             } else {
                 tree.text(path).transpose()?.unwrap_or_default().to_owned()
             };
