@@ -21,6 +21,7 @@ using encoding::Value;
 
 constexpr int kMaxRounds = 20;  // bases of bases of bases
 constexpr std::size_t kMaxRemotes = 200;
+constexpr std::string_view kBuiltin = "builtin";  // the apiVersion of kustomize's own plugins
 
 package::Files& files_of(package::Source& source) { return std::get<package::Files>(source.content); }
 
@@ -179,10 +180,14 @@ bool may_have_remote_bases(const package::Source& source) {
     return false;
   return std::ranges::any_of(*files, [](const auto& file) {
     const std::string_view path = file.first;
-    const std::string_view name = path.substr(path.rfind('/') + 1);
-    if (!registry::is_kustomization_file(name)) return false;
+    const bool is_kustomization = registry::is_kustomization_file(path.substr(path.rfind('/') + 1));
+    // A generator or transformer may be configured in a file of any name.
+    if (!is_kustomization && file.second.find(kBuiltin) == std::string::npos) return false;
     const auto documents = encoding::parse_yaml_documents(file.second);
-    return documents.ok() && std::ranges::any_of(*documents, names_remote);
+    return documents.ok() && std::ranges::any_of(*documents, [&](const Value& document) {
+             return (is_kustomization || document.string_at("apiVersion") == kBuiltin) &&
+                    names_remote(document);
+           });
   });
 }
 

@@ -62,6 +62,22 @@ std::string common_parent(const std::string& a, const std::string& b) {
   return shared;
 }
 
+// The highest directory that the way from a directory along a relative path leads through: `..` counts as it
+// is written, though it may come back by name.
+std::string top_of_way(const std::string& directory, std::string_view name) {
+  std::string at = directory;
+  std::string top = directory;
+  for (const std::string_view part : split(name, '/')) {
+    if (part != "..") {
+      if (!part.empty() && part != ".") at = at.empty() ? std::string(part) : fmt::format("{}/{}", at, part);
+      continue;
+    }
+    at = parent_of(at);
+    if (at.size() < top.size()) top = at;
+  }
+  return top;
+}
+
 std::string shown_path(std::string_view path) { return path.empty() ? "." : escape_controls(path); }
 
 // A Helm chart as a kustomization, or the configuration of a generator, names it.
@@ -208,6 +224,7 @@ class Reader {
                       escape_controls(name), source_.top()))
           .with_hint("bases belong to the same repository; others are named by their address (remote bases)");
     if (source_.is_directory(*path)) {
+      walked(place.directory, name);
       if (!has_kustomization(source_, *path))
         return at(place, item,
                   error(ErrorKind::Invalid, "{} names {}, a directory without a kustomization.yaml",
@@ -219,6 +236,7 @@ class Reader {
     }
     if (!source_.is_file(*path)) return {};
     if (!is_below(*path, place.directory)) return outside(place, item);
+    walked(place.directory, name);
     if (configures) plugins_.push_back({*path, place.directory});
     return {};
   }
@@ -250,9 +268,10 @@ class Reader {
       if (!may_be_path(each)) continue;
       const std::optional<std::string> path = resolved(place.directory, each);
       if (!path || !source_.is_file(*path)) continue;
-      if (is_below(*path, place.directory))
+      if (is_below(*path, place.directory)) {
+        walked(place.directory, each);
         named_[*path] = place.directory;
-      else if (only_files && !place.text.empty())
+      } else if (only_files && !place.text.empty())
         return outside(place, value);
     }
     return {};
@@ -284,6 +303,12 @@ class Reader {
           if (document.string_at("kind") == kChartGenerator) MIST_TRY_VOID(charts(directory, document));
         }
     return read_named();
+  }
+
+  // kustomize goes along a path as it is written, so the package begins no lower than that leads.
+  void walked(const std::string& directory, std::string_view name) {
+    const std::string way = top_of_way(directory, name);
+    top_ = top_ ? common_parent(*top_, way) : way;
   }
 
   static bool may_be_path(std::string_view text) {
@@ -327,7 +352,7 @@ class Reader {
   }
 
   Result<PackageTree> tree(const std::string& root) {
-    std::string top = root;
+    std::string top = top_ ? common_parent(root, *top_) : root;
     for (const auto& [path, text] : contents_) top = common_parent(top, parent_of(path));
     const auto below_top = [&](const std::string& path) {
       return top.empty() ? path : path.substr(std::min(path.size(), top.size() + 1));
@@ -351,6 +376,7 @@ class Reader {
   std::set<std::string> charts_;                 // directories that were taken
   std::set<std::string> makes_plugins_;          // directories that use a directory for that
   std::map<std::string, std::string> contents_;  // by path
+  std::optional<std::string> top_;               // the highest directory that a path leads through
 };
 
 class LocalFiles final : public KustomizationSource {

@@ -143,6 +143,31 @@ TEST_F(LocalKustomization, BasesEndAtTheWorkTree) {
   EXPECT_EQ(refused.error().where->excerpt, "- ../base");
 }
 
+TEST_F(LocalKustomization, APathMayLeaveAndComeBackByName) {
+  work_tree();
+  put("k/base/kustomization.yaml", "resources: [dep.yaml]\n");
+  put("k/base/dep.yaml");
+  put("k/overlays/alt/kustomization.yaml", "resources: [../../../k/base]\n");
+  EXPECT_EQ(paths("k/overlays/alt"),
+            ".mistletoe/kustomize.json k/base/dep.yaml k/base/kustomization.yaml "
+            "k/overlays/alt/kustomization.yaml ");
+  EXPECT_EQ((*read("k/overlays/alt"))->files[0].bytes, "{\"root\":\"k/overlays/alt\"}\n");
+  // By a file, by one that is named otherwise than as a resource, and in a circle.
+  put("k/base/kustomization.yaml", "resources: [../base/dep.yaml]\n");
+  EXPECT_EQ(paths("k/base"), ".mistletoe/kustomize.json base/dep.yaml base/kustomization.yaml ");
+  put("k/base/kustomization.yaml", "configMapGenerator: [{name: c, files: [a=../../k/base/dep.yaml]}]\n");
+  EXPECT_EQ(paths("k/base"), ".mistletoe/kustomize.json k/base/dep.yaml k/base/kustomization.yaml ");
+  put("k/base/kustomization.yaml", "resources: [../base]\n");
+  EXPECT_EQ(paths("k/base"), ".mistletoe/kustomize.json base/kustomization.yaml ");
+  // What stays inside doesn't move the top, and what ends elsewhere is as forbidden as ever.
+  put("k/base/kustomization.yaml", "resources: [./sub/../dep.yaml, sub/.././/dep.yaml]\n");
+  EXPECT_EQ(paths("k/base"), "dep.yaml kustomization.yaml ");
+  put("k/base/kustomization.yaml", "resources: [../base/../overlays/alt/kustomization.yaml]\n");
+  EXPECT_THAT(paths("k/base"), HasSubstr("a file outside of k/base"));
+  put("k/base/kustomization.yaml", "resources: [../../../x/k/base/dep.yaml]\n");
+  EXPECT_THAT(paths("k/base"), HasSubstr("which is outside of the git work tree"));
+}
+
 TEST_F(LocalKustomization, NoFileOutsideOfItsDirectoryIsEverRead) {
   work_tree();
   put("secret", "s3cret");
