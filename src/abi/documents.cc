@@ -92,6 +92,9 @@ Result<std::vector<OutputFile>> parse_files(const Value& data, std::string_view 
   return files;
 }
 
+// A longer line has no excerpt that helps anybody.
+constexpr std::size_t kLongestLine = 2000;
+
 // Where in its files a package failed, if it says so; what isn't as it should be is left out.
 std::optional<SourceLocation> parse_where(const Value& data) {
   const Value* const where = data.find("where");
@@ -102,10 +105,12 @@ std::optional<SourceLocation> parse_where(const Value& data) {
       return std::uint32_t{0};
     return static_cast<std::uint32_t>(value->as_int());
   };
+  const std::string_view text = where->string_at("text");
+  const bool one_line = text.size() <= kLongestLine && text.find('\n') == std::string_view::npos;
   return SourceLocation{.file = std::string(where->string_at("file")),
                         .line = number("line"),
                         .column = number("column"),
-                        .excerpt = ""};
+                        .excerpt = std::string(one_line ? text : std::string_view())};
 }
 
 Result<Value> parse_exports(const Value& data, std::string_view name) {

@@ -61,6 +61,19 @@ TEST(ParseResult, JsonIsReadAsJson) {
   }
 }
 
+TEST(ParseResult, AFailureMayBringItsLine) {
+  const auto excerpt = [](const std::string& text) {
+    const auto failed = parse_result(
+        R"({"apiVersion":"mistletoe.dev/v1","kind":"MistResult","data":{"result":"Err","where":{"file":"a.yaml","line":2,"text":")" +
+            text + "\"}}}",
+        "shop");
+    return failed.ok() || !failed.error().where ? "none" : failed.error().where->excerpt;
+  };
+  EXPECT_EQ(excerpt("  b: {{ fail }}"), "  b: {{ fail }}");
+  EXPECT_EQ(excerpt(R"(a\nb)"), "");
+  EXPECT_EQ(excerpt(std::string(2001, 'x')), "");
+}
+
 TEST(ParseResult, ReadsFilesInOrderAndExports) {
   const auto output = parse_result(
       "apiVersion: mistletoe.dev/v1\nkind: MistResult\ndata:\n  result: Ok\n  files:\n    z/b.yaml: 'b: 1'\n"

@@ -48,10 +48,13 @@ std::string_view or_else(std::string_view text, std::string_view otherwise) {
 Value failure_of(const Error& failure, std::string_view directory) {
   const std::string_view words = failure.because.empty() ? failure.message : failure.because;
   Value answer = Value::object({{"message", words}});
-  if (failure.where && !directory.empty())
-    answer.set("where", Value::object({{"file", fmt::format("{}/{}", directory, failure.where->file)},
-                                       {"line", failure.where->line},
-                                       {"column", failure.where->column}}));
+  if (failure.where && !directory.empty()) {
+    Value where = Value::object({{"file", fmt::format("{}/{}", directory, failure.where->file)},
+                                 {"line", failure.where->line},
+                                 {"column", failure.where->column}});
+    if (!failure.where->excerpt.empty()) where.set("text", failure.where->excerpt);
+    answer.set("where", std::move(where));
+  }
   return Value::object({{"failure", std::move(answer)}});
 }
 

@@ -73,6 +73,9 @@ TEST_F(ChartAnswersTest, WhatIsWrongWithTheChartIsAnAnswer) {
   ASSERT_TRUE(given.ok());
   EXPECT_EQ(encoding::to_json(*given), R"({"failure":{"message":"it failed","where":{)"
                                        R"("file":"charts/web/templates/a.yaml","line":3,"column":5}}})");
+  wrong.where->excerpt = "a: {{ b }}";
+  EXPECT_THAT(encoding::to_json(*answer(R"({"directory": "charts/web"})", wrong)),
+              HasSubstr(R"("column":5,"text":"a: {{ b }}"}})"));
   const auto values = answer(R"({"directory": "charts/web", "values": ["a: ["]})");
   ASSERT_TRUE(values.ok());
   EXPECT_THAT(values->string_at({"failure", "message"}), HasSubstr("the values of the chart charts/web"));

@@ -70,14 +70,19 @@ void hide_secret(Error& failure, std::string_view text) {
 }  // namespace
 
 Result<std::vector<RenderedObject>> parse_objects(const std::map<std::string, std::string>& files,
-                                                  EventSink& events) {
+                                                  EventSink& events, Lines lines) {
   std::vector<RenderedObject> objects;
   std::vector<std::pair<const std::string*, Value>> orders;  // with the path of its file
   for (const auto& [path, text] : files) {
     encoding::YamlOptions options;
     options.file = path;
     options.on_warning = [&](const SourceLocation& where, const std::string& what) {
-      events.warn(fmt::format("{}:{}: {}", escape_controls(where.file), where.line, escape_controls(what)));
+      const std::string file = escape_controls(where.file);
+      events.warn(fmt::format("{}: {}",
+                              lines == Lines::Rendered
+                                  ? fmt::format("line {} of what {} rendered", where.line, file)
+                                  : fmt::format("{}:{}", file, where.line),
+                              escape_controls(what)));
     };
     auto parsed = encoding::parse_yaml_documents(text, options);
     if (!parsed.ok()) {

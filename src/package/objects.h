@@ -1,6 +1,7 @@
 #pragma once
 // From the texts that a package rendered to Kubernetes objects that know their place. Pure; any thread.
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -11,11 +12,14 @@
 
 namespace mist::package {
 
+/// Whose lines the files have: those of the package's own files, or lines that an engine made.
+enum class Lines : std::uint8_t { Written, Rendered };
+
 /// Files in ascending order of their paths, documents in theirs; lists are flattened, empty documents
 /// dropped, MistOrder documents (order_document.h) carried out. As the ecosystem does, a duplicate key warns
 /// and the last one wins. Invalid, with file, line, column and the line's text: what can't be parsed, or is
 /// no object with apiVersion, kind and name. Of a line that may belong to a Secret only the key is shown.
 Result<std::vector<apimachinery::RenderedObject>> parse_objects(
-    const std::map<std::string, std::string>& files, EventSink& events);
+    const std::map<std::string, std::string>& files, EventSink& events, Lines lines = Lines::Written);
 
 }  // namespace mist::package

@@ -77,6 +77,16 @@ void add_excerpt(Error& failure, const Files& files) {
   if (is_valid_utf8(line)) failure.where->excerpt = line;
 }
 
+// An engine's functions have numbers, which tell nobody anything; the file that it was at does.
+Error without_functions(Error failure, const std::string& file) {
+  if (failure.kind != ErrorKind::Trap) return failure;
+  const auto backtrace = failure.because.rfind("its backtrace: ");
+  if (backtrace != std::string::npos && (backtrace == 0 || failure.because[backtrace - 1] == '\n'))
+    failure.because = trim(std::string_view(failure.because).substr(0, backtrace));
+  if (!file.empty()) failure.frames.push_back(fmt::format("while rendering {}", escape_controls(file)));
+  return failure;
+}
+
 // Half of what a package was written for is worse than nothing.
 Status refuse_unmet_needs(const Metadata& metadata, const std::string& reference) {
   if (!metadata.dependencies.empty())
@@ -137,6 +147,7 @@ struct Job {
   std::string input;  // the document
   std::function<Result<Started>()> start;
   Host::Charts charts = nullptr;  // who renders those that a kustomization names
+  bool engine = false;            // what runs is one of ours
 };
 
 // What else an output depends on: the clock, whom secrets are for, and limits, since another run may not end
@@ -256,9 +267,11 @@ struct Renderer::Impl {
       // What was asked in vain isn't what the guest asks now.
       new_host();
       auto generated = new_output(job, started, parts, scope, *answering);
-      if (!generated.ok())
-        return without_secrets(std::move(generated).error(), answering->secrets())
-            .with_frame(fmt::format("while rendering {}", job.source.reference));
+      if (!generated.ok()) {
+        Error failure = without_secrets(std::move(generated).error(), answering->secrets());
+        if (job.engine) failure = without_functions(std::move(failure), *answering->stream());
+        return std::move(failure).with_frame(fmt::format("while rendering {}", job.source.reference));
+      }
       output = *std::move(generated);
     }
     Host& host = *answering;
@@ -360,11 +373,20 @@ struct Renderer::Impl {
                              const RenderRequest& request, const Context& context) {
     MIST_TRY_VOID(refuse_unmet_needs(built.metadata, source.reference));
     MIST_TRY(std::string input, engine_input(built.engine, built.metadata, request));
-    auto rendered = generate({source, request, options.engine_limits, context, std::move(built.metadata),
-                              source.digest, "", std::move(input), [&]() -> Result<Started> {
-                                MIST_TRY(std::unique_ptr<abi::Guest> guest, open(engines, source, module));
-                                return Started{std::move(guest)};
-                              }});
+    Job job{source,
+            request,
+            options.engine_limits,
+            context,
+            std::move(built.metadata),
+            source.digest,
+            "",
+            std::move(input),
+            [&]() -> Result<Started> {
+              MIST_TRY(std::unique_ptr<abi::Guest> guest, open(engines, source, module));
+              return Started{std::move(guest)};
+            }};
+    job.engine = true;
+    auto rendered = generate(std::move(job));
     if (rendered.ok()) rendered->engine = built.engine.name;
     return rendered;
   }
@@ -446,6 +468,7 @@ struct Renderer::Impl {
     Job job{
         source,        request,          options.engine_limits,      context, std::move(metadata), code.str(),
         source.digest, std::move(input), [&] { return start(tree); }};
+    job.engine = true;
     if (tree.engine->name == kKustomizeEngine) job.charts = std::move(charts);
     auto rendered = generate(std::move(job));
     if (rendered.ok())
@@ -509,11 +532,39 @@ Result<Rendered> Renderer::render(const Source& source, const RenderRequest& req
                                   const Context& context) {
   MIST_TRY(Rendered rendered, render_files(source, request, context));
   NullEventSink nobody;
-  auto objects = parse_objects(rendered.files, request.quiet ? nobody : impl_->events);
+  auto objects = parse_objects(rendered.files, request.quiet ? nobody : impl_->events,
+                               rendered.engine.empty() ? Lines::Written : Lines::Rendered);
   // An error shows the line that it is about.
-  if (!objects.ok()) return without_secrets(std::move(objects).error(), rendered.secrets);
+  if (!objects.ok()) {
+    Error failure = without_secrets(std::move(objects).error(), rendered.secrets);
+    return of_a_template(std::move(failure), source, request, rendered, context);
+  }
   rendered.objects = *std::move(objects);
   return rendered;
+}
+
+// Its author knows the line of a template and not what came of it. An engine that knows it too fails there.
+Error Renderer::of_a_template(Error failure, const Source& source, const RenderRequest& request,
+                              const Rendered& rendered, const Context& context) {
+  if (rendered.engine.empty() || !failure.where || failure.where->line == 0) return failure;
+  const std::string& file = failure.where->file;
+  // A file that passed as it is.
+  if (const auto* files = std::get_if<Files>(&source.content);
+      files != nullptr && files->contains(file) && files->at(file) == rendered.files.at(file))
+    return failure;
+  RenderRequest again = request;
+  again.quiet = true;
+  again.engine_options.set("refused", Value::object({{"file", file}, {"line", failure.where->line}}));
+  const Result<Rendered> refused = render_files(source, again, context);
+  if (refused.ok() || !refused.error().where) {
+    failure.where->file += " (rendered)";
+    return failure;
+  }
+  if (failure.because.empty())
+    failure.because = fmt::format("line {} of what {} rendered is: {}", failure.where->line, file,
+                                  trim(failure.where->excerpt));
+  failure.where = refused.error().where;
+  return failure;
 }
 
 Result<Inspection> Renderer::inspect(const Source& source, const Context& context) {

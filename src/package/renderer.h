@@ -125,6 +125,10 @@ class Renderer {
 
  private:
   struct Impl;
+
+  Error of_a_template(Error failure, const Source& source, const RenderRequest& request,
+                      const Rendered& rendered, const Context& context);
+
   std::unique_ptr<Impl> impl_;
 };
 
