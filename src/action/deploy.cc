@@ -110,9 +110,7 @@ Error rolled_back(const Environment& environment, const release::ReleaseId& id,
     failure.frames.push_back(fmt::format("rolled back to v{}, as v{}", undone->deployment->restores,
                                          undone->deployment->revision));
   if (undone->removal)
-    failure.frames.push_back(fmt::format(
-        "rolled back: {} deleted{}", plural(undone->removal->deleted, "object"),
-        undone->removal->retained == 0 ? "" : fmt::format(", {} retained", undone->removal->retained)));
+    failure.frames.push_back(fmt::format("rolled back: {}", count_words(*undone->removal)));
   failure.hint = "run the command again once the cause is mended";
   return failure;
 }

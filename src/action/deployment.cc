@@ -39,18 +39,20 @@ Deployment::Deployment(const Environment& environment, const Look& look, std::st
 }
 
 Status Deployment::run(const Context& context) {
-  MIST_TRY(take_over_, TakeOver::begin(environment_, look_, context));
+  MIST_TRY(take_over_, TakeOver::begin(environment_, look_.state, look_.plan.writes, look_.plan.removals,
+                                       look_.options.take_over_from, context));
   MIST_TRY_VOID(lock(context));
   if (Status journalled = journal(); !journalled) return stop(std::move(journalled).error());
   apply::Execution execution = write();
-  if (take_over_) take_over_->let_go(environment_, look_.plan, execution);
   // Before hooks that come last it was waited already.
   if (execution.ok() && look_.options.wait && !look_.plan.order.written) execution.failure = wait(execution);
   // What is replaced goes only after what replaces it works.
   if (execution.ok()) prune(execution);
   revision_.inventory = apply::inventory_after(look_.plan, execution);
   if (execution.failure) return stop(*std::move(execution.failure));
-  return finish(RevisionStatus::Deployed);
+  MIST_TRY_VOID(finish(RevisionStatus::Deployed));
+  if (take_over_) take_over_->let_go(environment_, look_.plan.writes);
+  return {};
 }
 
 release::Head Deployment::head(RevisionStatus status) const {
@@ -138,11 +140,30 @@ std::optional<Error> Deployment::wait(const apply::Execution& execution) {
   return std::move(ready).error().with_frame("while waiting for the release to become ready");
 }
 
+// What goes back to other releases leaves ours.
+Status Deployment::give_back(apply::Execution& execution) {
+  const std::vector<apply::PlannedAction>& removals = look_.plan.removals;
+  if (!take_over_ || std::ranges::none_of(removals, is_return)) return {};
+  MIST_TRY(const std::set<apply::ObjectKey> given,
+           take_over_->give_back(
+               environment_, look_.state, removals, look_.options.force_conflicts,
+               [this] { return lock_->check(); }, lock_->context()));
+  for (std::size_t i = 0; i < removals.size(); ++i) {
+    if (given.contains(removals[i].key)) execution.removals[i] = apply::Outcome::Done;
+  }
+  return {};
+}
+
 void Deployment::prune(apply::Execution& execution) {
+  if (Status given = give_back(execution); !given) {
+    execution.failure = std::move(given).error();
+    return;
+  }
   std::vector<apply::Removal> removals;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < look_.plan.removals.size(); ++i) {
     const apply::PlannedAction& action = look_.plan.removals[i];
+    if (execution.removals[i] == apply::Outcome::Done) continue;
     if (action.kind != apply::ActionKind::Delete) {
       environment_.events.object({action.key.display(), "retained", action.reason});
       continue;

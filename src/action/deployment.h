@@ -36,6 +36,7 @@ class Deployment {
   Status journal();
   apply::Execution write();
   std::optional<Error> wait(const apply::Execution& execution);
+  Status give_back(apply::Execution& execution);
   void prune(apply::Execution& execution);
   const apimachinery::Object* recorded(const apimachinery::ObjectKey& key) const;
   Status finish(release::RevisionStatus status);
@@ -46,7 +47,7 @@ class Deployment {
   const Look& look_;
   release::Store store_;
   release::Revision revision_;
-  std::optional<TakeOver> take_over_;  ///< the other release, locked as long as objects move
+  std::optional<TakeOver> take_over_;  ///< other releases, locked until objects have moved or not
   std::unique_ptr<release::ReleaseLock> lock_;
   std::vector<release::RevisionSummary> kept_;  // revisions that were there before this one
   bool stored_ = false;

@@ -5,6 +5,7 @@
 #include "action/definitions.h"
 #include "action/examine.h"
 #include "action/recorded_options.h"
+#include "action/take_over.h"
 #include "apply/custom_schema.h"
 #include "apply/observe.h"
 #include "apply/settle.h"
@@ -124,6 +125,7 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
   rules.resumes = look.rendered.hooks_resume;
   MIST_TRY(look.plan, apply::make_plan(look.state.id, std::move(desired), owned, look.live,
                                        look.state.next_revision(), rules, look.waiting));
+  MIST_TRY_VOID(plan_returns(environment, look.state, look.plan.removals, context));
   MIST_TRY_VOID(apply::settle(environment.client, look.plan, look.live, look.options.plan_rules(), context));
   // What is recorded was checked when it was made.
   const bool rendered = look.rendered.restores < 0;

@@ -165,6 +165,7 @@ class Recovery {
     options.dry_run = dry();
     options.wait = options_.deploy.wait;
     options.rules = options_.deploy.prune;
+    options.force_conflicts = options_.deploy.force_conflicts;
     options.timeout = options_.deploy.timeout;
     options.no_hooks = options_.deploy.no_hooks || recorded_flag(state.anchor->head.options, kNoHooks);
     if (todo == Recovered::Removed) {

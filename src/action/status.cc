@@ -40,6 +40,14 @@ ObjectStatus object_status(const release::InventoryItem& item, const apply::Live
   }
   const Value& object = there->second.value;
   result.created = object.string_at({"metadata", "creationTimestamp"});
+  const std::string_view mark = object.string_at({"metadata", "labels", release::kPartOfLabel});
+  if (!mark.empty() && mark != part_of) {
+    const std::string_view owner = object.string_at({"metadata", "annotations", release::kReleaseAnnotation});
+    result.health = ObjectHealth::Missing;
+    result.detail = fmt::format("it belongs to {} by now", owner.empty() ? fmt::format("ApplySet {}", mark)
+                                                                         : fmt::format("release {}", owner));
+    return result;
+  }
   if (!apply::is_owned(item, object, part_of)) {
     result.health = ObjectHealth::Missing;
     result.detail = "another object has its name";

@@ -7,9 +7,11 @@
 #include "action/namespace_contents.h"
 #include "action/recorded_options.h"
 #include "action/run_tests.h"
+#include "action/take_over.h"
 #include "apply/announce.h"
 #include "apply/observe.h"
 #include "apply/remove.h"
+#include "apply/settle.h"
 #include "apply/wait.h"
 #include "base/text.h"
 
@@ -155,8 +157,11 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseStat
       action.kind = ActionKind::Retain;
       action.reason = "it was there before the release";
     }
-    if (action.kind == ActionKind::Delete) plan.going.insert(uid);
     plan.removals.push_back(std::move(action));
+  }
+  MIST_TRY_VOID(plan_returns(environment, plan.state, plan.removals, context));
+  for (const PlannedAction& action : plan.removals) {
+    if (action.kind == ActionKind::Delete) plan.going.insert(action.uid);
   }
 
   const std::set<std::string> deleted = plan.going;
@@ -266,6 +271,8 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
     if (goes_on && recorded_flag(head.options, ended)) progress.set(ended, true);
   }
   head.options = std::move(progress);
+  MIST_TRY(const std::optional<TakeOver> others,
+           TakeOver::begin(environment, plan.state, {}, plan.removals, std::nullopt, context));
   MIST_TRY(const std::unique_ptr<ReleaseLock> lock,
            ReleaseLock::acquire(lock_world(environment, store), *plan.state.anchor,
                                 {.head = head, .lock = {}, .group_kinds = {}, .additional_namespaces = {}},
@@ -273,7 +280,7 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
 
   environment.events.planned(apply::announcement(plan.removals, plan.id, options.action));
   for (const PlannedAction& action : plan.removals) {
-    if (action.kind != ActionKind::Retain) continue;
+    if (action.kind != ActionKind::Retain || is_return(action)) continue;
     ++report.retained;
     environment.events.object({action.key.display(), "retained", action.reason});
   }
@@ -310,6 +317,22 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
     head.options.set(flag, true);
     return lock->change({.head = head, .lock = {}, .group_kinds = {}, .additional_namespaces = {}});
   };
+  const auto give_back = [&]() -> Status {
+    std::set<ObjectKey> given;
+    if (others) {
+      auto done = others->give_back(environment, plan.state, plan.removals, options.force_conflicts,
+                                    may_write, lock->context());
+      if (!done.ok() && apply::is_field_conflict(done.error()))
+        done.error().hint = fmt::format("take these fields with mistctl recover {} -n {} --force-conflicts",
+                                        plan.id.name, plan.id.ns);
+      MIST_TRY(given, std::move(done));
+    }
+    for (const PlannedAction& action : plan.removals) {
+      if (!is_return(action)) continue;
+      ++(given.contains(action.key) ? report.given_back : report.retained);
+    }
+    return {};
+  };
   const auto run = [&]() -> Status {
     MIST_TRY_VOID(remove_test_leftovers(environment, plan.state, lock->context(), may_write));
     std::vector<apply::Removal> first = removals_of(plan, false), last = removals_of(plan, true);
@@ -319,6 +342,7 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
     const bool more = std::ranges::any_of(
         plan.hooks, [](const apply::DesiredObject& hook) { return hook.hook->phase == HookPhase::After; });
     MIST_TRY_VOID(remove(first, options.wait || more));
+    MIST_TRY_VOID(give_back());
     MIST_TRY(left, hooks.run(HookPhase::After, going));
     MIST_TRY_VOID(ended(HookPhase::After, kAfterEnded));
     MIST_TRY_VOID(remove(left, options.wait));
@@ -340,6 +364,13 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
 }
 
 }  // namespace
+
+std::string count_words(const UninstallReport& report) {
+  std::string words = plural(report.deleted, "object") + " deleted";
+  if (report.given_back > 0) words += fmt::format(", {} given back", report.given_back);
+  if (report.retained > 0) words += fmt::format(", {} retained", report.retained);
+  return words;
+}
 
 Result<UninstallReport> uninstall(const Environment& environment, UninstallPlan plan,
                                   const UninstallOptions& options, const Context& context) {

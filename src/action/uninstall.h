@@ -20,6 +20,7 @@ struct UninstallOptions {
   bool dry_run = false;                        ///< plan only, also while somebody holds the lock
   bool plan_again = false;           ///< when the release changed since the plan: nobody was shown it
   bool keep_adopted = false;         ///< what was there before the release stays
+  bool force_conflicts = false;      ///< of what goes back to another release
   std::string action = "uninstall";  ///< for the record and the lock; "undo": of a first install
 };
 
@@ -48,7 +49,11 @@ struct UninstallReport {
       plan;  ///< that was carried out; a namespace in which something appeared meanwhile is retained
   std::size_t deleted = 0;
   std::size_t retained = 0;
+  std::size_t given_back = 0;  ///< to the release that an unfinished revision was taking it from
 };
+
+/// "3 objects deleted, 1 retained".
+std::string count_words(const UninstallReport& report);
 
 /// anchor_moved(error) when the release changed since the plan; Conflict when somebody else is writing to it.
 /// What it was allowed to delete stands in the head until it is done, so that anybody can go on with it.

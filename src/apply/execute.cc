@@ -346,13 +346,11 @@ class Writer {
 
   static Error explain(Error failure) {
     if (failure.kind != ErrorKind::Conflict || !failure.hint.empty()) return failure;
-    const bool other_uid = failure.because.find("uid mismatch") != std::string::npos ||
-                           failure.because.find("metadata.uid") != std::string::npos;
     failure.hint =
         is_field_conflict(failure)
             ? "another field manager owns these fields: let it, or take them with --force-conflicts"
-        : other_uid ? "it was deleted or made anew since the plan: run the command again"
-                    : "somebody else was writing it: run the command again";
+        : is_other_object(failure) ? "it was deleted or made anew since the plan: run the command again"
+                                   : "somebody else was writing it: run the command again";
     return failure;
   }
 

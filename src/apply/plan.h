@@ -50,8 +50,9 @@ struct PlannedAction {
   bool was_retained = false;  ///< of retains: an earlier revision left it already
   std::vector<FieldDifference> differences = {};  ///< of updates, replaces, adopts; of conflicts where known
   std::string reason = {};                        ///< one sentence
-  std::string owner =
-      {};  ///< of adopts and conflicts: the release whose it is, "namespace/name"; empty: nobody's
+  /// Of adopts and conflicts: the release whose it is, "namespace/name"; empty: nobody's. Of retains: the
+  /// release that it goes back to (action/take_over.h); empty: it stays.
+  std::string owner = {};
   std::string hint = {};                      ///< of conflicts: what to do
   ConflictCause cause = ConflictCause::None;  ///< of conflicts
   bool adopting = false;                      ///< it isn't ours yet

@@ -167,6 +167,13 @@ bool is_field_conflict(const Error& failure) {
              [&](std::string_view words) { return failure.because.find(words) != std::string::npos; });
 }
 
+bool is_other_object(const Error& failure) {
+  return failure.kind == ErrorKind::Conflict &&
+         std::ranges::any_of(
+             std::array<std::string_view, 2>{"uid mismatch", "metadata.uid"},
+             [&](std::string_view words) { return failure.because.find(words) != std::string::npos; });
+}
+
 bool needs_the_server(const PlannedAction& action) {
   switch (action.kind) {
     case ActionKind::Conflict:

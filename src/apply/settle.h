@@ -19,8 +19,10 @@ bool needs_the_server(const PlannedAction& action);
 std::set<GroupKind> redefined_kinds(const Plan& plan);
 
 /// Whether the server refused an apply because other field managers own what it would change: a 409 that
-/// says so. Others say that the object is another one by now.
+/// says so.
 bool is_field_conflict(const Error& failure);
+/// Whether it refused a write that names a uid because no object with it is there.
+bool is_other_object(const Error& failure);
 
 /// Turns what the server would not do into Conflicts or Replaces, and what it would find equal into
 /// Unchanged. What the server can't say (a webhook without dry runs, no permission) stays as planned. Errors:

@@ -359,9 +359,7 @@ void print_uninstall_report(World& world, const action::UninstallReport& report,
     if (!table.empty()) world.out.write(table.render(world.color_out));
     return;
   }
-  world.out.write(fmt::format("{} {}: {} deleted{}\n", report.plan.id.name, did,
-                              plural(report.deleted, "object"),
-                              report.retained == 0 ? "" : fmt::format(", {} retained", report.retained)));
+  world.out.write(fmt::format("{} {}: {}\n", report.plan.id.name, did, action::count_words(report)));
   for (const apply::PlannedAction& action : report.plan.removals) {
     if (action.kind == ActionKind::Retain)
       world.out.write(fmt::format("  {} stays: {}\n", escape_controls(action.key.display()),

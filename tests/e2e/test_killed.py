@@ -325,19 +325,19 @@ class TakeOverSweep(Sweep):
             equal(nobodys(t, owner), set(), f"objects of {owner} that no inventory of it names")
         end = self.go_on(release, command, after)
         for name, number in self.effects(release).items():
-            limit = 2 if after == "undo" and name.endswith("-only-1") else 1
+            limit = 2 if after == "undo" else 1  # there, and back
             if after == "undo" and end in self.done:
                 limit = 3  # moved; then deleted and created by this test's own commands
             check(number - before[name] <= limit, f"{name} was changed {number - before[name]} times")
         if after == "undo":
-            # What was taken is still there, and goes back.
             live = {f"{kind}/{item['metadata']['name']}" for kind in ("ConfigMap", "Secret", "Service")
                     for item in t.kube.list(kind, t.ns) if item["metadata"]["name"].startswith(f"{release}-")}
             equal(live, names(self.objects(release, 0)), "what is there after undoing")
             # Where nothing was moved there is nothing to write, and only recover() touches the dead one's lock.
             t.run("recover", old, "--lock-wait", "20s")
-            t.run("upgrade", old, "-p", self.package(release, 0), "--take-over-from", f"{t.ns}/{release}")
             is_whole(t, old, self.objects(release, 0), 5)
+            t.run("drift", old, "--exit-code")
+            contains(t.run("upgrade", old, "-p", self.package(release, 0)).out, "nothing was written")
         for owner in (release, old):
             gone = t.run("uninstall", owner, "--yes", "--lock-wait", "20s", code=None)
             if gone.code != 0:
@@ -351,8 +351,9 @@ class TakeOverSweep(Sweep):
             again = t.run(*command, "--lock-wait", "20s", code=None)
             if again.code != 0:
                 contains(again.err, "exists already")
-            self.moved(release)
-            return "done again" if again.code == 0 else "was done"
+            end = "done again" if again.code == 0 else "was done"
+            self.moved(release, end)
+            return end
         flags = ["--undo", "--yes"] if after == "undo" else []
         ran = t.run("recover", release, *flags, "--lock-wait", "20s", "-o", "json", code=None)
         if ran.code != 0:
@@ -361,16 +362,22 @@ class TakeOverSweep(Sweep):
         if outcome in self.done:
             if after == "undo":  # it had all been done: only uninstalling it goes back, and that isn't asked here
                 t.run("uninstall", release, "--yes")
-                t.run("upgrade", f"{release}-old", "-p", self.package(release, 0))
+                t.run("upgrade", f"{release}-old", "-p", self.package(release, 0), "--lock-wait", "20s")
             else:
-                self.moved(release)
+                self.moved(release, outcome)
         elif after != "undo":
             equal(t.owned(f"{release}-old"), names(self.objects(release, 0)), "nothing was moved")
         return outcome
 
-    def moved(self, release):
+    def moved(self, release, end):
+        old = f"{release}-old"
         is_whole(self.t, release, self.objects(release, 1), 5)
-        equal(self.t.owned(f"{release}-old"), {f"ConfigMap/{release}-only-0"}, "what the old release still has")
+        left = {f"ConfigMap/{release}-only-0"}
+        equal(self.t.owned(old), left, "what the old release still has")
+        if end in ("done again", "finished"):
+            revisions = self.t.run("inspect", "release", old, "-o", "json").json["revisions"]
+            equal({f"{item['kind']}/{item['name']}" for item in revisions[-1]["inventory"]}, left,
+                  "what the old release's record names")
 
 
 class TestsSweep:

@@ -1,0 +1,501 @@
+// Objects that move from the release default/theirs to default/web, that don't get there, and that go back.
+
+#include "action/take_over.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "action/drift.h"
+#include "action/recover.h"
+#include "action/status.h"
+#include "testing/laptop_clock.h"
+#include "testing/release_world.h"
+
+namespace mist::action {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using testing::FakeCall;
+using testing::FakeCluster;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+std::string config_map(std::string_view name, std::string_view value) {
+  return fmt::format("---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {}}}, data: {{a: '{}'}}}}\n",
+                     name, value);
+}
+const std::string kTheirs = config_map("one", "1") + config_map("two", "1");
+const std::string kTaken = config_map("two", "2");
+const std::string kTakenAndLast = kTaken + config_map("zzz", "1");
+
+class TakeOverTest : public testing::ReleaseWorld {
+ protected:
+  const release::ReleaseId theirs{"default", "theirs"};
+  DeployOptions taking() { return {.take_over_from = theirs}; }
+
+  void install_theirs(const std::string& yaml = kTheirs) {
+    const auto done = deploy(environment(), theirs, install_intent(rendering(yaml)), {}, Context());
+    ASSERT_TRUE(done.ok()) << done.error().to_line();
+  }
+  Result<DeployReport> upgrade_theirs(const std::string& yaml, const DeployOptions& options = {}) {
+    return deploy(environment(), theirs, upgrade_intent(rendering(yaml)), options, Context());
+  }
+  // An install of ours that takes "two" and fails at "zzz".
+  void fail_to_install(const DeployOptions& options) {
+    refuse("zzz");
+    const auto failed = install_now(kTakenAndLast, options);
+    ASSERT_FALSE(failed.ok());
+    frames = failed.error().frames;
+    cluster.set_before({});
+  }
+  void refuse(std::string name) {
+    cluster.set_before([name = std::move(name)](const FakeCall& call) -> std::optional<Error> {
+      if (call.verb == "apply" && call.key.name == name) return error(ErrorKind::Forbidden, "quota exceeded");
+      return std::nullopt;
+    });
+  }
+  Result<RecoverReport> undo_now(DeployOptions options = {}) {
+    return recover(environment(), id, {.undo = true, .deploy = std::move(options)}, Context());
+  }
+  Result<UninstallReport> uninstall_theirs() {
+    MIST_TRY(UninstallPlan plan, plan_uninstall(environment(), theirs, {}, Context()));
+    return uninstall(environment(), std::move(plan), {}, Context());
+  }
+
+  std::vector<std::string> inventory(const release::ReleaseId& release) {
+    std::vector<std::string> names;
+    const auto state = read_release(environment(), release, Context());
+    if (state.ok() && state->anchor)
+      for (const release::InventoryItem& item : state->owned()) names.push_back(item.key.name);
+    return names;
+  }
+  std::string owner(std::string_view name, std::string_view kind = "ConfigMap") {
+    const auto object = cluster.find(kind, "default", name);
+    if (!object) return "absent";
+    const std::string marked(object->string_at({"metadata", "annotations", release::kReleaseAnnotation}));
+    for (const release::ReleaseId& each : {theirs, id}) {
+      const bool label =
+          object->string_at({"metadata", "labels", release::kPartOfLabel}) == apply_set_id(each);
+      EXPECT_EQ(label, marked == each.display());
+    }
+    return marked;
+  }
+  std::string value(std::string_view name) {
+    const auto object = cluster.find("ConfigMap", "default", name);
+    return object ? std::string(object->string_at({"data", "a"})) : "absent";
+  }
+  // As if nobody had ever taken anything.
+  void theirs_is_whole() {
+    EXPECT_EQ(owner("two"), "default/theirs");
+    EXPECT_EQ(value("two"), "1");
+    EXPECT_THAT(inventory(theirs), UnorderedElementsAre("one", "two"));
+    const auto state = read_release(environment(), theirs, Context());
+    ASSERT_TRUE(state.ok());
+    EXPECT_FALSE(state->anchor->lock.has_value());
+    const auto drifted = drift(environment(), theirs, Context());
+    ASSERT_TRUE(drifted.ok()) << drifted.error().to_line();
+    EXPECT_THAT(drifted->found, IsEmpty());
+    const auto same = upgrade_theirs(kTheirs);
+    ASSERT_TRUE(same.ok()) << same.error().to_line();
+    EXPECT_FALSE(same->changed);
+  }
+  void ours_is_gone() {
+    EXPECT_FALSE(cluster.has("Secret", "default", "mistletoe.web"));
+    EXPECT_FALSE(cluster.has("ConfigMap", "default", "zzz"));
+  }
+
+  std::vector<std::string> frames;  // of the last failure
+};
+
+TEST_F(TakeOverTest, MovesWhatIsWantedAndLeavesTheRest) {
+  install_theirs();
+  const std::string uid(cluster.find("ConfigMap", "default", "two")->string_at({"metadata", "uid"}));
+  const auto done = install_now(kTaken, taking());
+  ASSERT_TRUE(done.ok()) << done.error().to_line();
+  EXPECT_EQ(done->plan.writes[0].kind, apply::ActionKind::Adopt);
+  EXPECT_EQ(done->plan.writes[0].owner, "default/theirs");
+  EXPECT_EQ(cluster.find("ConfigMap", "default", "two")->string_at({"metadata", "uid"}), uid);
+  EXPECT_EQ(owner("two"), "default/web");
+  EXPECT_THAT(inventory(id), ElementsAre("two"));
+  EXPECT_THAT(inventory(theirs), ElementsAre("one"));
+  ASSERT_TRUE(uninstall_theirs().ok());
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "two"));
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "one"));
+}
+
+// Its inventory may have chunks; what is written instead is whole, and nothing is left of the old one.
+TEST_F(TakeOverTest, WritesALargeInventoryAnew) {
+  install_theirs();
+  const auto chunks = [&] {
+    return std::ranges::count_if(cluster.objects(), [](const apimachinery::ObjectKey& key) {
+      return key.name.starts_with("mistletoe.theirs.v0.");
+    });
+  };
+  auto before = read_release(environment(), theirs, Context());
+  ASSERT_TRUE(before.ok());
+  release::Store small(cluster, {.inline_bytes = 100, .chunk_bytes = 100});
+  ASSERT_TRUE(small.finish_revision(*before->anchor, *before->deployed, Context()).ok());
+  ASSERT_GT(chunks(), 1);
+  const auto done = install_now(kTaken, taking());
+  ASSERT_TRUE(done.ok()) << done.error().to_line();
+  EXPECT_THAT(inventory(theirs), ElementsAre("one"));
+  EXPECT_EQ(chunks(), 0);
+}
+
+TEST_F(TakeOverTest, LeavesTheOtherRecordAloneOnceItsLockRanOut) {
+  for (const std::string_view last : {"apply two", "patch mistletoe.web"}) {
+    FakeCluster fresh;
+    testing::LaptopClock laptop;
+    const Environment here{fresh, laptop, random, events, "tester"};
+    ASSERT_TRUE(deploy(here, theirs, install_intent(rendering(kTheirs)), {}, Context()).ok());
+    bool recorded = last != "patch mistletoe.web";  // by which ours ends
+    fresh.set_after([&](const FakeCall& call) -> std::optional<Error> {
+      recorded = recorded || (call.verb == "patch" && call.key.name == "mistletoe.web.v0");
+      if (recorded && call.verb + " " + call.key.name == last) laptop.suspend(std::chrono::minutes(20));
+      return std::nullopt;
+    });
+    fresh.clear_calls();
+    const auto done = deploy(here, id, install_intent(rendering(kTaken)), taking(), Context());
+    EXPECT_EQ(done.ok(), last == "patch mistletoe.web");
+    EXPECT_EQ(
+        fresh.find("ConfigMap", "default", "two")->string_at({"metadata", "labels", release::kPartOfLabel}),
+        apply_set_id(id));
+    for (const FakeCall& call : fresh.calls())
+      EXPECT_FALSE(call.writes() && call.key.name.starts_with("mistletoe.theirs.v")) << call.verb;
+  }
+}
+
+// What does not end goes back, whichever way out is taken.
+
+TEST_F(TakeOverTest, AFailedInstallThatIsRolledBackGivesBack) {
+  install_theirs();
+  DeployOptions options = taking();
+  options.rollback_on_failure = true;
+  fail_to_install(options);
+  EXPECT_THAT(frames, Contains("rolled back: 0 objects deleted, 1 given back"));
+  ours_is_gone();
+  theirs_is_whole();
+}
+
+TEST_F(TakeOverTest, AFailedInstallLeavesTheObjectInBothRecordsUntilItIsUndone) {
+  install_theirs();
+  fail_to_install(taking());
+  EXPECT_EQ(owner("two"), "default/web");
+  EXPECT_EQ(value("two"), "2");
+  EXPECT_THAT(inventory(theirs), UnorderedElementsAre("one", "two"));
+  EXPECT_FALSE(read_release(environment(), theirs, Context())->anchor->lock.has_value());
+  const auto seen = status(environment(), theirs, Context());
+  ASSERT_TRUE(seen.ok()) << seen.error().to_line();
+  const auto two =
+      std::ranges::find(seen->objects, "two", [](const ObjectStatus& each) { return each.key.name; });
+  ASSERT_NE(two, seen->objects.end());
+  EXPECT_EQ(two->health, ObjectHealth::Missing);
+  EXPECT_EQ(two->detail, "it belongs to release default/web by now");
+  const auto refused = upgrade_theirs(kTheirs);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("ConfigMap default/two belongs to release default/web"));
+  EXPECT_THAT(refused.error().hint, HasSubstr("--take-over-from default/web"));
+
+  const auto dry = undo_now({.dry_run = DryRun::Client});
+  ASSERT_TRUE(dry.ok()) << dry.error().to_line();
+  ASSERT_EQ(dry->removal->plan.removals.size(), 1u);
+  EXPECT_EQ(dry->removal->plan.removals[0].kind, apply::ActionKind::Retain);
+  EXPECT_THAT(dry->removal->plan.removals[0].reason, HasSubstr("it goes back to release default/theirs"));
+  const auto undone = undo_now();
+  ASSERT_TRUE(undone.ok()) << undone.error().to_line();
+  EXPECT_EQ(undone->outcome, Recovered::Removed);
+  EXPECT_EQ(undone->removal->given_back, 1u);
+  ours_is_gone();
+  theirs_is_whole();
+}
+
+TEST_F(TakeOverTest, AFailedUpgradeThatIsRolledBackGivesBack) {
+  install_theirs();
+  ASSERT_TRUE(install_now(config_map("mine", "1")).ok());
+  refuse("zzz");
+  DeployOptions options = taking();
+  options.rollback_on_failure = true;
+  const auto failed = upgrade_now(config_map("mine", "2") + kTakenAndLast, options);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_THAT(failed.error().frames, Contains("rolled back to v0, as v2"));
+  EXPECT_EQ(value("mine"), "1");
+  EXPECT_THAT(inventory(id), ElementsAre("mine"));
+  theirs_is_whole();
+}
+
+TEST_F(TakeOverTest, NeitherUninstallNorAnotherUpgradeDeletesWhatWasNeverQuiteTaken) {
+  install_theirs();
+  fail_to_install(taking());
+  const auto gone = uninstall_now();
+  ASSERT_TRUE(gone.ok()) << gone.error().to_line();
+  EXPECT_EQ(gone->given_back, 1u);
+  ours_is_gone();
+  theirs_is_whole();
+
+  fail_to_install(taking());
+  const auto without = install_now(config_map("mine", "1"));
+  ASSERT_TRUE(without.ok()) << without.error().to_line();
+  EXPECT_THAT(inventory(id), ElementsAre("mine"));
+  theirs_is_whole();
+}
+
+TEST_F(TakeOverTest, FinishingWhatFailedEndsTheMove) {
+  install_theirs();
+  for (const bool again : {false, true}) {
+    fail_to_install(taking());
+    // The same command again, without the flag: what moved is ours by now. Or from the record.
+    const Status done = again ? [&] {
+      auto installed = install_now(kTakenAndLast);
+      return installed.ok() ? Status() : Status(std::move(installed).error());
+    }()
+                              : [&] {
+                                  auto finished = recover(environment(), id, {}, Context());
+                                  return finished.ok() ? Status() : Status(std::move(finished).error());
+                                }();
+    ASSERT_TRUE(done.ok()) << done.error().to_line();
+    EXPECT_THAT(inventory(theirs), ElementsAre("one"));
+    EXPECT_THAT(inventory(id), UnorderedElementsAre("two", "zzz"));
+    // And all the way back.
+    const auto back = upgrade_theirs(kTheirs, {.take_over_from = id});
+    ASSERT_TRUE(back.ok()) << back.error().to_line();
+    ASSERT_TRUE(uninstall_now().ok());
+    theirs_is_whole();
+  }
+}
+
+// What the other release had dropped and only retained has no object in its record.
+TEST_F(TakeOverTest, WhatTheOtherReleaseOnlyRetainedGoesBackAsItIs) {
+  const std::string claim =
+      "---\n{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: "
+      "[ReadWriteOnce]}}\n";
+  install_theirs(kTheirs + claim);
+  ASSERT_TRUE(upgrade_theirs(kTheirs).ok());
+  refuse("zzz");
+  ASSERT_FALSE(install_now(claim + config_map("zzz", "1"), taking()).ok());
+  cluster.set_before({});
+  EXPECT_EQ(owner("data", "PersistentVolumeClaim"), "default/web");
+  const auto undone = undo_now({.prune = {.delete_pvcs = true}});
+  ASSERT_TRUE(undone.ok()) << undone.error().to_line();
+  EXPECT_EQ(owner("data", "PersistentVolumeClaim"), "default/theirs");
+  EXPECT_THAT(inventory(theirs), UnorderedElementsAre("one", "two", "data"));
+  ours_is_gone();
+}
+
+// Who else changed it since decides; the undoing says so and can be repeated.
+TEST_F(TakeOverTest, FieldsOfOthersAreNotOverwrittenOnTheWayBack) {
+  install_theirs();
+  fail_to_install(taking());
+  auto two = *cluster.find("ConfigMap", "default", "two");
+  two["data"].set("a", "edited");
+  cluster.put(two, "kubectl-edit");
+  const auto refused = undo_now();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().to_line(), HasSubstr("while giving ConfigMap default/two back to release"));
+  EXPECT_THAT(refused.error().hint, HasSubstr("--force-conflicts"));
+  EXPECT_EQ(value("two"), "edited");
+  const auto undone = undo_now({.force_conflicts = true});
+  ASSERT_TRUE(undone.ok()) << undone.error().to_line();
+  ours_is_gone();
+  theirs_is_whole();
+}
+
+TEST_F(TakeOverTest, WhatTheOtherReleaseHasDroppedMeanwhileStays) {
+  install_theirs();
+  fail_to_install(taking());
+  const Intent without =
+      upgrade_intent(rendering(config_map("one", "1"), {"test:2", "test", "2", "sha256:2"}));
+  ASSERT_TRUE(deploy(environment(), theirs, without, {}, Context()).ok());
+  EXPECT_THAT(inventory(theirs), ElementsAre("one"));
+  const auto undone = undo_now();
+  ASSERT_TRUE(undone.ok()) << undone.error().to_line();
+  EXPECT_EQ(undone->removal->retained, 1u);
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "two"));
+  // Nobody's record names it; its mark still tells how to take it.
+  ASSERT_TRUE(upgrade_theirs(kTheirs, {.take_over_from = id}).ok());
+  EXPECT_EQ(owner("two"), "default/theirs");
+}
+
+TEST_F(TakeOverTest, IsRefusedWhileTheOtherReleaseIsBusy) {
+  install_theirs();
+  release::Store store(cluster);
+  const auto anchor = store.read_anchor(theirs, Context());
+  const auto lock = release::ReleaseLock::acquire({store, cluster, clock, random, events}, **anchor, {},
+                                                  {"somebody", "upgrade"}, Context());
+  ASSERT_TRUE(lock.ok());
+  cluster.clear_calls();
+  const auto refused = deploy(environment(), id, install_intent(rendering(kTaken)), taking(), Context());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().to_line(), HasSubstr("somebody"));
+  EXPECT_THAT(refused.error().to_line(), HasSubstr("default/theirs"));
+  EXPECT_EQ(owner("two"), "default/theirs");
+  EXPECT_FALSE(cluster.has("Secret", "default", "mistletoe.web"));
+}
+
+// Who took over locks the other release first, and may die there.
+TEST_F(TakeOverTest, RecoverOfTheOtherReleaseFreesItFromTheLockOfTheDead) {
+  install_theirs();
+  release::Store store(cluster);
+  std::atomic<bool> dead{false};
+  const auto kill = [&](const FakeCall&) -> std::optional<Error> {
+    return dead ? std::optional(error(ErrorKind::Retryable, "the process is gone")) : std::nullopt;
+  };
+  {
+    const auto anchor = store.read_anchor(theirs, Context());
+    const auto lock = release::ReleaseLock::acquire(
+        {store, cluster, clock, random, events}, **anchor, {},
+        {"somebody", "take-over by default/web", std::chrono::milliseconds(100)}, Context());
+    ASSERT_TRUE(lock.ok());
+    dead = true;
+    cluster.set_before(kill);
+  }
+  cluster.set_before({});
+  Environment here = environment();
+  here.lock_wait = std::chrono::seconds(20);
+  const auto dry = recover(here, theirs, {.undo = false, .deploy = {.dry_run = DryRun::Client}}, Context());
+  ASSERT_TRUE(dry.ok()) << dry.error().to_line();
+  EXPECT_THAT(dry->found, HasSubstr("holds its lock"));
+  EXPECT_TRUE((*store.read_anchor(theirs, Context()))->lock.has_value()) << "a dry run writes nothing";
+  for (const auto expected : {Recovered::Settled, Recovered::Nothing}) {
+    const auto report = recover(here, theirs, {}, Context());
+    ASSERT_TRUE(report.ok()) << report.error().to_line();
+    EXPECT_EQ(report->outcome, expected);
+    EXPECT_EQ(report->revision, 0);
+    if (expected == Recovered::Settled) {
+      EXPECT_EQ(report->found.find("somebody, who has been running \"take-over by default/web\" since "), 0u);
+    }
+  }
+  const auto after = store.read_anchor(theirs, Context());
+  EXPECT_FALSE((*after)->lock.has_value());
+  EXPECT_EQ((*after)->head.status, release::RevisionStatus::Deployed);
+  EXPECT_THAT(inventory(theirs), UnorderedElementsAre("one", "two"));
+}
+
+// Killed at each request in turn: the object is there, belongs to the release that its mark names, that one
+// has it in its record, and uninstalling the other one leaves it alone.
+TEST_F(TakeOverTest, WhereverTheProcessDiesTheObjectHasOneOwner) {
+  for (std::size_t point = 1; point < 60; ++point) {
+    FakeCluster fresh;
+    const Environment here{
+        fresh, clock, random, events, "tester", std::chrono::milliseconds(150), std::chrono::seconds(20)};
+    ASSERT_TRUE(deploy(here, theirs, install_intent(rendering(kTheirs)), {}, Context()).ok());
+    const std::size_t begin = fresh.calls().size();
+    std::atomic<bool> dead{false};
+    fresh.set_before([&](const FakeCall& call) -> std::optional<Error> {
+      if (call.number >= begin + point) dead = true;
+      if (dead) return error(ErrorKind::Retryable, "the process is gone");
+      return std::nullopt;
+    });
+    const bool survived = deploy(here, id, install_intent(rendering(kTaken)), taking(), Context()).ok();
+    fresh.set_before({});
+    const auto object = fresh.find("ConfigMap", "default", "two");
+    ASSERT_TRUE(object.has_value()) << point;
+    const std::string label(object->string_at({"metadata", "labels", release::kPartOfLabel}));
+    const bool ours = label == release::apply_set_id(id);
+    ASSERT_TRUE(ours || label == release::apply_set_id(theirs)) << point;
+    const auto state = read_release(here, ours ? id : theirs, Context());
+    ASSERT_TRUE(state.ok());
+    EXPECT_TRUE(std::ranges::any_of(state->owned(), [](const auto& item) { return item.key.name == "two"; }))
+        << point;
+    // The release that doesn't own it goes, and it stays.
+    const release::ReleaseId other = ours ? theirs : id;
+    const auto plan = plan_uninstall(here, other, {}, Context());
+    if (plan.ok()) {
+      ASSERT_TRUE(uninstall(here, *plan, {}, Context()).ok()) << point;
+    } else {
+      EXPECT_EQ(plan.error().kind, ErrorKind::NotFound);
+    }
+    EXPECT_TRUE(fresh.has("ConfigMap", "default", "two")) << point;
+    // And the same command again ends it.
+    const auto again =
+        deploy(here, id, survived ? upgrade_intent(rendering(kTaken)) : install_intent(rendering(kTaken)),
+               taking(), Context());
+    ASSERT_TRUE(again.ok()) << point << ": " << again.error().to_line();
+    EXPECT_EQ(
+        fresh.find("ConfigMap", "default", "two")->string_at({"metadata", "labels", release::kPartOfLabel}),
+        release::apply_set_id(id));
+    if (survived) {
+      EXPECT_GT(point, 8u);
+      return;
+    }
+  }
+  FAIL() << "never survived";
+}
+
+// Killed at each request in turn of the taking, and then of the undoing, which is repeated: theirs is whole.
+TEST_F(TakeOverTest, WhereverTheProcessDiesUndoingGivesBack) {
+  enum class Dies : std::uint8_t { Taking, Undoing };
+  for (const Dies dies : {Dies::Taking, Dies::Undoing}) {
+    bool survived = false;
+    for (std::size_t point = 1; point < 80 && !survived; ++point) {
+      FakeCluster fresh;
+      const Environment here{
+          fresh, clock, random, events, "tester", std::chrono::milliseconds(100), std::chrono::seconds(20)};
+      const auto run_dying = [&](bool for_real, const std::function<bool()>& work) {
+        const std::size_t begin = fresh.calls().size();
+        std::atomic<bool> dead{false};
+        fresh.set_before([&](const FakeCall& call) -> std::optional<Error> {
+          if (for_real && call.number >= begin + point) dead = true;
+          if (dead) return error(ErrorKind::Retryable, "the process is gone");
+          if (call.verb == "apply" && call.key.name == "zzz")
+            return error(ErrorKind::Forbidden, "quota exceeded");
+          return std::nullopt;
+        });
+        (void)work();
+        fresh.set_before({});
+        return !dead;
+      };
+      const auto undo = [&] {
+        const auto undone = recover(here, id, {.undo = true, .deploy = {}}, Context());
+        return undone.ok() || undone.error().kind == ErrorKind::NotFound;
+      };
+      ASSERT_TRUE(deploy(here, theirs, install_intent(rendering(kTheirs)), {}, Context()).ok());
+      survived = run_dying(dies == Dies::Taking, [&] {
+        return deploy(here, id, install_intent(rendering(kTakenAndLast)), taking(), Context()).ok();
+      });
+      if (dies == Dies::Undoing) survived = run_dying(true, undo);
+      ASSERT_TRUE(undo()) << point;
+      const auto two = *fresh.find("ConfigMap", "default", "two");
+      EXPECT_EQ(two.string_at({"metadata", "labels", release::kPartOfLabel}), apply_set_id(theirs)) << point;
+      EXPECT_EQ(two.string_at({"data", "a"}), "1") << point;
+      EXPECT_FALSE(fresh.has("Secret", "default", "mistletoe.web")) << point;
+      EXPECT_FALSE(fresh.has("ConfigMap", "default", "zzz")) << point;
+      const auto recovered = recover(here, theirs, {}, Context());  // the lock of who died
+      ASSERT_TRUE(recovered.ok()) << point << ": " << recovered.error().to_line();
+      const auto same = deploy(here, theirs, upgrade_intent(rendering(kTheirs)), {}, Context());
+      ASSERT_TRUE(same.ok()) << point << ": " << same.error().to_line();
+      EXPECT_FALSE(same->changed) << point;
+      EXPECT_THAT(drift(here, theirs, Context())->found, IsEmpty()) << point;
+    }
+    EXPECT_TRUE(survived);
+  }
+}
+
+// Dead between the end of ours and the other's forgetting: the next upgrade of ours makes up for that.
+TEST_F(TakeOverTest, WhatTheOtherReleaseDidNotForgetItForgetsWithTheNextUpgrade) {
+  install_theirs();
+  cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
+    const bool forgets = call.writes() && call.verb != "apply" && call.key.name == "mistletoe.theirs.v0";
+    return forgets ? std::optional(error(ErrorKind::Retryable, "connection reset")) : std::nullopt;
+  });
+  ASSERT_TRUE(install_now(kTaken, taking()).ok());
+  cluster.set_before({});
+  EXPECT_EQ(owner("two"), "default/web");
+  EXPECT_THAT(inventory(theirs), UnorderedElementsAre("one", "two"));
+  ASSERT_TRUE(upgrade_now(config_map("two", "3")).ok());
+  EXPECT_THAT(inventory(theirs), ElementsAre("one"));
+  // It is ours for good: what undoes a later upgrade gives nothing back.
+  refuse("zzz");
+  ASSERT_FALSE(upgrade_now(config_map("two", "4") + config_map("zzz", "1"),
+                           {.take_over_from = theirs, .rollback_on_failure = true})
+                   .ok());
+  cluster.set_before({});
+  EXPECT_EQ(owner("two"), "default/web");
+  EXPECT_EQ(value("two"), "3");
+}
+
+}  // namespace
+}  // namespace mist::action
