@@ -17,9 +17,10 @@ COMMAND_SECONDS = 120
 TESTS = []
 
 
-def test(function=None, *, full=False):
-    """Registers a test; `full`: only with --full."""
+def test(function=None, *, full=False, waits=False):
+    """Registers a test; `full`: only with --full; `waits`: it mostly waits, so it runs beside the others."""
     def register(function):
+        function.waits = waits
         TESTS.append((function.__name__, function, full))
         return function
     return register(function) if function else register

@@ -103,7 +103,7 @@ def killed_while_it_writes_objects_of_its_own_api(t):
             equal(server.names(), [], "after the uninstall")
 
 
-@test
+@test(waits=True)
 def a_kind_that_the_own_api_does_not_serve(t):
     server = serving(t, kinds=("tallies",))
     package = t.package("p", region(server, "north"), tally(server, "one"), *registration(t, server))
@@ -128,7 +128,7 @@ def an_api_service_that_never_answers_is_named(t):
     equal(t.owned("shop"), set(), "after the uninstall")
 
 
-@test
+@test(waits=True)
 def objects_of_an_api_that_went_down_are_not_forgotten(t):
     """The API service belongs to somebody else: nobody may take its objects for gone while it doesn't answer."""
     server = serving(t)

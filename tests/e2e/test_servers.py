@@ -195,7 +195,7 @@ def proxied(t, **hooks):
     return proxy, t.file(f"kubeconfig-{proxy.url.rsplit(':', 1)[1]}", kubeconfig_text(proxy.url, {}, namespace=t.ns))
 
 
-@test
+@test(waits=True)
 def too_many_requests_for_ten_seconds(t):
     """All requests of the first ten seconds are put off; then all is well, and nothing is done twice."""
     began = time.monotonic()

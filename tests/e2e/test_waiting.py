@@ -87,7 +87,7 @@ def child(node, *path):
     return node
 
 
-@test
+@test(waits=True)
 def each_failure_of_a_pod_is_explained_down_to_its_container(t):
     limits = [{"name": "main", "image": "example.com/main:1", "resources": {"limits": {"memory": "64Mi"}}}]
     log = {"mistletoe.dev/dev-exit-code": "3", "mistletoe.dev/dev-log": "first\n" + "\n".join(
@@ -146,7 +146,7 @@ def each_failure_of_a_pod_is_explained_down_to_its_container(t):
     contains(t.run("status", "shop").out, "CrashLoopBackOff")
 
 
-@test
+@test(waits=True)
 def a_quota_that_refuses_pods_and_a_claim_without_volume_are_explained(t):
     t.kube.create("ResourceQuota", t.ns, {"metadata": {"name": "few"}, "spec": {"hard": {"pods": "1"}}})
     t.kube.wait("the quota counts", lambda: (t.kube.get("ResourceQuota", t.ns, "few").get("status") or {}).get("used"))
@@ -188,7 +188,7 @@ def a_quota_that_refuses_pods_and_a_claim_without_volume_are_explained(t):
     contains(text, "FailedCreate", "exceeded quota: few")
 
 
-@test
+@test(waits=True)
 def what_may_not_be_read_is_a_note(t):
     user, token = t.identity("limited")
     t.kube.create("Role", t.ns, {"metadata": {"name": "limited"}, "rules": [
