@@ -46,7 +46,7 @@ def broken_documents(t):
     refused_without_a_write(t, t.package("nameless", "apiVersion: v1\nkind: ConfigMap\n"), "00000.yaml:1", "metadata")
     refused_without_a_write(t, t.package("kindless", "apiVersion: v1\nmetadata: {name: a}\n"), "00000.yaml:1", "kind")
     refused_without_a_write(t, t.package("twice", config_map("a"), config_map("b"), config_map("a")),
-                            "00002.yaml:1", "00000.yaml:1", "twice")
+                            "00002.yaml:5", "00000.yaml:1", "twice")
     refused_without_a_write(t, t.package("marked", config_map("a", labels={
         "applyset.kubernetes.io/part-of": "mine"})), "applyset.kubernetes.io/part-of", "00000.yaml:1")
     refused_without_a_write(t, t.package("placed", {
