@@ -48,7 +48,7 @@ def broken_documents(t):
     refused_without_a_write(t, t.package("twice", config_map("a"), config_map("b"), config_map("a")),
                             "00002.yaml:5", "00000.yaml:1", "twice")
     refused_without_a_write(t, t.package("marked", config_map("a", labels={
-        "applyset.kubernetes.io/part-of": "mine"})), "applyset.kubernetes.io/part-of", "00000.yaml:1")
+        "applyset.kubernetes.io/part-of": "mine"})), "applyset.kubernetes.io/part-of", "00000.yaml:7")
     refused_without_a_write(t, t.package("placed", {
         "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a", "namespace": "b"}}), "metadata.namespace")
     refused_without_a_write(t, t.package("unknown", {
