@@ -1,5 +1,7 @@
 #include "action/deployment.h"
 
+#include <algorithm>
+
 #include "action/record_head.h"
 #include "action/recorded_options.h"
 #include "apply/announce.h"

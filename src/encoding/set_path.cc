@@ -119,8 +119,8 @@ class PathParser {
   std::string word(std::string_view ends) {
     std::string out;
     for (; at_ < text_.size() && ends.find(text_[at_]) == std::string_view::npos; ++at_) {
-      // The last character of all escapes nothing.
-      if (text_[at_] == '\\' && ++at_ == text_.size()) break;
+      if (text_[at_] == '\\') ++at_;
+      if (at_ == text_.size()) break;  // a backslash at the end escapes nothing
       out += text_[at_];
     }
     return out;
