@@ -54,7 +54,7 @@ fn a_name_without_value_is_an_error_by_default() {
     let failure = failure("a: 1\nb: {{ x.y.z }}\n");
     assert!(failure.message.starts_with("undefined value"), "{failure:?}");
     assert!(failure.message.contains("x.y"), "{failure:?}");
-    assert_eq!(failure.place, Some(Place::at("main.yaml.j2", 2, 8)));
+    assert_eq!(failure.place, Some(Place { text: Some("b: {{ x.y.z }}".into()), ..Place::at("main.yaml.j2", 2, 8) }));
     let options = |word: &str| format!("spec: {{engine: jinja, engineOptions: {{undefined: {word}}}}}");
     let with = |word: &str| {
         render([("mistletoe.yaml", options(word).as_str()), ("a.yaml.j2", "a: {{ nope }}{{ nope.nope }}")], json!({}))
@@ -86,7 +86,7 @@ fn a_syntax_error_names_its_place() {
 fn an_error_in_an_included_template_is_where_it_is() {
     let failure = render([("a.yaml.j2", "\n{% include './part.j2' %}"), ("part.j2", "ok\n\n {{ 1 / 0 }}")], json!({}))
         .unwrap_err();
-    assert_eq!(failure.place, Some(Place::at("part.j2", 3, 5)));
+    assert_eq!(failure.place, Some(Place { text: Some(" {{ 1 / 0 }}".into()), ..Place::at("part.j2", 3, 5) }));
     assert!(failure.message.ends_with("\nfrom a.yaml.j2:2"), "{failure:?}");
 }
 
