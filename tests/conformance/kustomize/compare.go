@@ -204,8 +204,8 @@ func judge(one recordedCase, shipped *guest) (verdict, details string, got outco
 	}
 	said := outside.ReplaceAllString(got.Message, "lstat …:")
 	var words string
-	// Of several things that are wrong kustomize names any, in the order of a map: it is asked again.
-	for range 20 {
+	// Of several things that are wrong kustomize names any, in the order of a map, some of them rarely: it is asked again.
+	for range 500 {
 		if words, err = onDisk(one); err != nil {
 			return different, err.Error() + "\nwe say:\n" + got.Message, got
 		}
