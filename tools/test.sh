@@ -128,6 +128,17 @@ rust_engines() {
   CARGO_TARGET_DIR=${MIST_CACHE:-$HOME/.cache/mistletoe-build}/cargo/rust-native \
     cargo test --locked --quiet --manifest-path engines/rust/Cargo.toml "${packages[@]}"
 }
+# Somewhere else than configured; the engines are compiled there, so that the first chart of anybody is quick.
+installation() {
+  local prefix status=0
+  prefix=$(mktemp -d) || return 1
+  tools/build.sh dev mistctl manual_pages && cmake --install build/dev --prefix "$prefix" &&
+    env -i PATH=/usr/bin:/bin HOME="$prefix/home" "$prefix/bin/mistctl" generate shop -p ./tests/conformance/helm/charts/umbrella -o helm &&
+    [[ -e $prefix/share/man/man1/mistctl-install.1 && -n $(find "$prefix/share" -name '*.code') ]] &&
+    [[ -z $(find "$prefix/home" -name '*.code' 2>/dev/null) ]] || status=1
+  rm -rf "$prefix"
+  return $status
+}
 rust_sdk() { cargo test --locked --quiet --manifest-path sdk/rust/Cargo.toml; }
 go_format() { local files; files=$(gofmt -l devcluster tests/conformance engines) && [[ -z $files ]] || { echo "gofmt these: $files"; return 1; }; }
 
@@ -143,6 +154,7 @@ step "address and behaviour sanitizers" sanitized
 $full && step "thread sanitizer" threads
 step "documents" python3 tests/docs/check_docs.py build/dev/bin/mistctl .
 step "Rust SDK" rust_sdk
+$full && step "installation" installation
 $full && step "modules anywhere" tools/wasm-toolchain/test.sh
 step "Rust engines" rust_engines
 step "Helm engine" engines/helm/build.sh --test
