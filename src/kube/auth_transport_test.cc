@@ -67,6 +67,16 @@ TEST_F(AuthTransportTest, GivesUpAfterTheSecondRefusalOrWithoutOthers) {
   EXPECT_EQ(web->count(), 3u);
 }
 
+TEST_F(AuthTransportTest, KeepsTheTimeLimitOfARequest) {
+  web->reply(200);
+  AuthTransport transport = make({token("one")});
+  http::Request request;
+  request.time_limit = Duration::zero();
+  EXPECT_EQ(transport.send(request, {}).error().kind, ErrorKind::Timeout);
+  request.time_limit.reset();
+  EXPECT_EQ(transport.send(request, {})->status, 200);
+}
+
 TEST_F(AuthTransportTest, NewClientCertificateMeansANewConnection) {
   web->reply(200).reply(401).reply(200);
   AuthTransport transport = make({{{}, "one", {}}, {{}, "two", {}}});

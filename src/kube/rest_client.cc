@@ -102,12 +102,12 @@ http::Request RestClient::request(std::string method, const std::string& path, c
   if (!query.empty()) request.url += "?" + http::query_of(query);
   request.headers.push_back({"Accept", std::move(accept)});
   request.repeat = request.method == "GET" ? Repeat::Safe : Repeat::Unsafe;
-  request.time_limit = options_.request_timeout;
   return request;
 }
 
-Result<Value> RestClient::exchange(const http::Request& request, const Asked& asked, const Context& context,
+Result<Value> RestClient::exchange(http::Request request, const Asked& asked, const Context& context,
                                    const Value& sent) {
+  request.time_limit = options_.request_timeout;
   auto response = transport_->send(request, context);
   if (!response) {
     Error failure = std::move(response).error();
@@ -136,7 +136,7 @@ Result<Value> RestClient::exchange_with_body(std::string method, const std::stri
   wire.headers.push_back({"Content-Type", std::move(content_type)});
   wire.body = encoding::to_json(body);
   wire.repeat = repeat;
-  auto answer = exchange(wire, asked, context, body);
+  auto answer = exchange(std::move(wire), asked, context, body);
   if (answer.ok() || !about_secrets(asked.object)) return answer;
   return mask_secret_values(std::move(answer).error(), body);
 }
@@ -314,7 +314,7 @@ Status RestClient::pod_log(const std::string& ns, const std::string& pod, const 
   // A container may be silent for long; without follow the server answers at once.
   wire.idle_timeout = options.follow ? std::chrono::hours(24) : options_.request_timeout;
   wire.repeat = Repeat::Unsafe;  // a second try would repeat what was handed on
-  if (options.follow) wire.time_limit.reset();
+  if (!options.follow) wire.time_limit = options_.request_timeout;
   auto response = transport_->stream(wire, piece, context);
   if (!response)
     return std::move(response).error().with_frame(

@@ -83,7 +83,7 @@ class RestClient final : public Client, public PodLogs, public ServerClock {
 
   Asked asked(std::string verb, std::string object) const;
   /// Sends, hands on warnings, decodes; errors say what was asked. `sent`: what the request's body says.
-  Result<Value> exchange(const http::Request& request, const Asked& asked, const Context& context,
+  Result<Value> exchange(http::Request request, const Asked& asked, const Context& context,
                          const Value& sent = {});
   Result<Value> exchange_with_body(std::string method, const std::string& path, const Query& query,
                                    std::string content_type, const Value& body, http::Repeat repeat,

@@ -237,6 +237,9 @@ TEST_F(RestClientTest, WatchAsksFromTheListedVersion) {
   EXPECT_THAT(last().url, HasSubstr("?watch=1&allowWatchBookmarks=true&resourceVersion=9&timeoutSeconds="));
   EXPECT_THAT(last().url, HasSubstr("&fieldSelector=metadata.name%3Da"));
   EXPECT_TRUE(last().idle_timeout);
+  EXPECT_FALSE(last().time_limit) << "it goes on for as long as it is watched";
+  ASSERT_GE(web->count(), 2u);
+  EXPECT_EQ(web->requests()[0].time_limit, std::chrono::seconds(60)) << "of the listing before it";
 }
 
 }  // namespace
