@@ -26,8 +26,7 @@ Result<bool> namespace_is_missing(const Environment& environment, const release:
                                   const DeployOptions& options, const Context& context) {
   auto there = environment.client.get({kNamespaces, "", id.ns}, context);
   if (there.ok()) {
-    if (const encoding::Value* stamp = there->at_path({"metadata", "deletionTimestamp"});
-        stamp != nullptr && !stamp->is_null())
+    if (apimachinery::is_terminating(*there))
       return error(ErrorKind::Conflict, "the namespace {} is being deleted", id.ns)
           .with_hint("wait until it is gone, or choose another with -n");
     return false;

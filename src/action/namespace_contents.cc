@@ -49,11 +49,9 @@ class Contents {
     const GroupKind kind = resource.gvk.group_kind();
     const bool record = object.string_at({"metadata", "labels", "mistletoe.dev/release-name"}) == id_.name &&
                         ns == id_.ns && kind.kind == "Secret";
-    const Value* stamp = object.at_path({"metadata", "deletionTimestamp"});
-    Item item{
-        .display = ObjectKey{kind, ns, name}.display(),
-        .ours = ours_.contains(uid) || record,
-        .harmless = belongs_to_the_namespace(resource, name) || (stamp != nullptr && !stamp->is_null())};
+    Item item{.display = ObjectKey{kind, ns, name}.display(),
+              .ours = ours_.contains(uid) || record,
+              .harmless = belongs_to_the_namespace(resource, name) || apimachinery::is_terminating(object)};
     if (const Value* owners = object.at_path({"metadata", "ownerReferences"});
         owners != nullptr && owners->is_array()) {
       for (const Value& owner : owners->as_array())

@@ -73,8 +73,8 @@ Result<Object> Object::from_value(Value value) {
   return Object(*std::move(gvk), std::move(value));
 }
 
-bool Object::terminating() const {
-  const Value* stamp = value_.at_path({"metadata", "deletionTimestamp"});
+bool is_terminating(const Value& live) {
+  const Value* stamp = live.at_path({"metadata", "deletionTimestamp"});
   return stamp != nullptr && !stamp->is_null();
 }
 

@@ -25,6 +25,9 @@ struct ObjectKey {
   friend auto operator<=>(const ObjectKey&, const ObjectKey&) = default;
 };
 
+/// Whether a live object is being deleted: finalizers, or its Pods' grace, may still hold it.
+bool is_terminating(const encoding::Value& live);
+
 class Object {
  public:
   /// Takes a mapping with apiVersion, kind and metadata.name. Invalid (with the value's line) otherwise; a
@@ -36,7 +39,6 @@ class Object {
   std::string_view ns() const { return value_.string_at({"metadata", "namespace"}); }
   std::string_view uid() const { return value_.string_at({"metadata", "uid"}); }
   std::string_view resource_version() const { return value_.string_at({"metadata", "resourceVersion"}); }
-  bool terminating() const;
   ObjectKey key() const;
 
   std::string_view label(std::string_view key) const { return value_.string_at({"metadata", "labels", key}); }

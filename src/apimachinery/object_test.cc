@@ -28,7 +28,7 @@ TEST(Object, KnowsItsIdentity) {
   const auto object = Object::from_value(config_map("a"));
   ASSERT_TRUE(object.ok());
   EXPECT_EQ(object->key().display(), "ConfigMap a");
-  EXPECT_FALSE(object->terminating());
+  EXPECT_FALSE(is_terminating(object->value()));
 }
 
 TEST(Object, RefusesWhatCannotBeApplied) {

@@ -23,11 +23,6 @@ namespace {
 // A definition that isn't established after this long never will be; the caller's limit may be shorter.
 constexpr Duration kEstablishedLimit = std::chrono::seconds(60);
 
-bool terminating(const Value& live) {
-  const Value* stamp = live.at_path({"metadata", "deletionTimestamp"});
-  return stamp != nullptr && !stamp->is_null();
-}
-
 // Whether a state is older than the one that we wrote. Resource versions are decimal numbers that grow
 // (KEP-5504); of others nothing is known.
 bool older(std::string_view version, std::string_view written) {
@@ -59,9 +54,10 @@ Readiness judge(EdgePredicate predicate, bool optional, const Value* live) {
   if (predicate == EdgePredicate::Absent)
     return live == nullptr
                ? Readiness{}
-               : Readiness{Health::InProgress, terminating(*live) ? "it is being deleted" : "it is there"};
+               : Readiness{Health::InProgress,
+                           apimachinery::is_terminating(*live) ? "it is being deleted" : "it is there"};
   if (live == nullptr) return optional ? Readiness{} : Readiness{Health::InProgress, "it is not there"};
-  if (terminating(*live)) return {Health::InProgress, "it is being deleted"};
+  if (apimachinery::is_terminating(*live)) return {Health::InProgress, "it is being deleted"};
   switch (predicate) {
     case EdgePredicate::Present:
     case EdgePredicate::Absent:

@@ -5,7 +5,6 @@
 #include <mutex>
 
 #include "apply/edge_wait.h"
-#include "apply/field_owners.h"
 #include "apply/hooks.h"
 #include "apply/order.h"
 #include "apply/pod_logs.h"

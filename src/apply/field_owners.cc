@@ -5,7 +5,6 @@
 #include <cctype>
 
 #include "encoding/json.h"
-#include "release/record.h"
 
 namespace mist::apply {
 namespace {
@@ -116,17 +115,6 @@ std::vector<ForeignField> foreign_fields(const Value& desired, const Value& live
   }
   std::erase_if(found, [](const ForeignField& each) { return paths_touch(each.path, ".status"); });
   return found;
-}
-
-bool is_about_our_label(const Error& refused) {
-  constexpr std::string_view kBegin = "Apply failed with ";
-  if (refused.kind != ErrorKind::Conflict || !refused.because.starts_with(kBegin)) return false;
-  const std::string ours = fmt::format(".metadata.labels.{}", release::kVersionLabel);
-  std::size_t fields = 0;
-  for (std::size_t at = 0; (at = refused.because.find(ours, at)) != std::string::npos; at += ours.size())
-    ++fields;
-  // "Apply failed with 1 conflict: …", "… 2 conflicts: …"
-  return fields > 0 && refused.because.starts_with(fmt::format("{}{} conflict", kBegin, fields));
 }
 
 bool paths_touch(std::string_view a, std::string_view b) {

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
 #include "encoding/value.h"
 
 namespace mist::apply {
@@ -27,10 +26,6 @@ struct ForeignField {
 
 /// Of all managers but `manager`'s Apply; without status. In the order of managedFields.
 std::vector<ForeignField> foreign_fields(const Value& desired, const Value& live, std::string_view manager);
-
-/// Whether the server refused an apply only because another manager owns the label of the release's revision.
-/// Who copies one of our objects (a backup, `kubectl replace`) becomes its owner; it is ours all the same.
-bool is_about_our_label(const Error& refused);
 
 /// Whether one of two paths is the other, or lies inside of it.
 bool paths_touch(std::string_view a, std::string_view b);

@@ -81,20 +81,5 @@ TEST(ForeignFields, PathsTouchWhenOneLiesInTheOther) {
   EXPECT_FALSE(paths_touch(".a", ".b"));
 }
 
-TEST(OurLabel, IsTheOnlyFieldOrNot) {
-  const auto refused = [](std::string words) {
-    return error(ErrorKind::Conflict, "x can't be written").with_because(std::move(words));
-  };
-  const std::string label = ".metadata.labels.mistletoe.dev/tied-to-install-version";
-  EXPECT_TRUE(is_about_our_label(refused(
-      "Apply failed with 1 conflict: conflict with \"velero\" using v1 at 2026-01-02T03:04:05Z: " + label)));
-  EXPECT_TRUE(is_about_our_label(refused("Apply failed with 2 conflicts: conflicts with \"a\":\n- " + label +
-                                         "\nconflicts with \"b\" using v1:\n- " + label)));
-  EXPECT_FALSE(is_about_our_label(
-      refused("Apply failed with 2 conflicts: conflicts with \"a\":\n- .data.x\n- " + label)));
-  EXPECT_FALSE(is_about_our_label(refused("Apply failed with 1 conflict: conflict with \"a\": .data.x")));
-  EXPECT_FALSE(is_about_our_label(refused("the object has been modified")));
-}
-
 }  // namespace
 }  // namespace mist::apply

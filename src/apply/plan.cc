@@ -111,8 +111,7 @@ class Planner {
     const bool by_uid = item != nullptr && !item->uid.empty() && item->uid == action.uid;
     const bool is_ours = owner == Owner::Us || (owner == Owner::Nobody && by_uid);
     if (!is_ours && !(owner == Owner::Nobody && rules_.adopt)) return decide(action, object, live, item);
-    const Value* stamp = there.at_path({"metadata", "deletionTimestamp"});
-    const bool terminating = stamp != nullptr && !stamp->is_null();
+    const bool terminating = apimachinery::is_terminating(there);
     action.adopting = !is_ours;
     action.previous_revision = item != nullptr ? item->revision : revision_from_label(there);
     if (live.whole) action.differences = real_differences(object, there);

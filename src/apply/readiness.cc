@@ -299,8 +299,7 @@ bool is_worth_waiting(const Value& object) {
 Readiness readiness(const Value& live) { return readiness(live, BindsLate()); }
 
 Readiness readiness(const Value& live, const BindsLate& binds_late) {
-  const Value* stamp = live.at_path({"metadata", "deletionTimestamp"});
-  if (stamp != nullptr && !stamp->is_null()) return progress("it is being deleted");
+  if (apimachinery::is_terminating(live)) return progress("it is being deleted");
   const auto gvk = GroupVersionKind::parse(live.string_at("apiVersion"), live.string_at("kind"));
   const ReadinessRule* rule = gvk.ok() ? rule_for(gvk->group, gvk->kind) : nullptr;
   // What the controller has not looked at says nothing about what we wrote.

@@ -81,8 +81,7 @@ class Remover {
       if (deleted.error().kind == ErrorKind::Conflict) return gone(removal);
       return std::move(deleted).error();
     }
-    const Value* stamp = deleted->at_path({"metadata", "deletionTimestamp"});
-    const bool terminating = stamp != nullptr && !stamp->is_null() && deleted->string_at("kind") != "Status";
+    const bool terminating = apimachinery::is_terminating(*deleted) && deleted->string_at("kind") != "Status";
     if (!terminating) return gone(removal);
     events_.object({removal.key.display(), "deleting", {}});
     if (!until_gone) return {};

@@ -211,8 +211,7 @@ bool unschedulable(const Value& pod) {
 Diagnosis pod_head(const Value& pod) {
   Diagnosis node{.kind = "Pod", .name = place_of(pod), .state = {}};
   const std::string phase = text_at(pod, {"status", "phase"});
-  if (const Value* stamp = pod.at_path({"metadata", "deletionTimestamp"});
-      stamp != nullptr && !stamp->is_null()) {
+  if (apimachinery::is_terminating(pod)) {
     node.state = "it is being deleted";
   } else if (unschedulable(pod)) {
     const Value& scheduled = *condition_of(pod, "PodScheduled");

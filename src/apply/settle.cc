@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "apply/field_owners.h"
 #include "base/parallel.h"
 
 namespace mist::apply {
@@ -165,6 +164,17 @@ bool is_field_conflict(const Error& failure) {
          std::ranges::any_of(
              std::array<std::string_view, 2>{"conflict with ", "conflicts with "},
              [&](std::string_view words) { return failure.because.find(words) != std::string::npos; });
+}
+
+bool is_about_our_label(const Error& refused) {
+  constexpr std::string_view kBegin = "Apply failed with ";
+  if (refused.kind != ErrorKind::Conflict || !refused.because.starts_with(kBegin)) return false;
+  const std::string ours = fmt::format(".metadata.labels.{}", release::kVersionLabel);
+  std::size_t fields = 0;
+  for (std::size_t at = 0; (at = refused.because.find(ours, at)) != std::string::npos; at += ours.size())
+    ++fields;
+  // "Apply failed with 1 conflict: …", "… 2 conflicts: …"
+  return fields > 0 && refused.because.starts_with(fmt::format("{}{} conflict", kBegin, fields));
 }
 
 bool is_other_object(const Error& failure) {

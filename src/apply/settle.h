@@ -21,6 +21,9 @@ std::set<GroupKind> redefined_kinds(const Plan& plan);
 /// Whether the server refused an apply because other field managers own what it would change: a 409 that
 /// says so.
 bool is_field_conflict(const Error& failure);
+/// Whether it is one only because another manager owns the label of the release's revision.
+/// Who copies one of our objects (a backup, `kubectl replace`) becomes its owner; it is ours all the same.
+bool is_about_our_label(const Error& refused);
 /// Whether it refused a write that names a uid because no object with it is there.
 bool is_other_object(const Error& failure);
 

@@ -92,23 +92,22 @@ Status KubeconfigReader::read(std::string_view source) {
   if (!kind.empty() && kind != "Config")
     return at(*root.find("kind"), fmt::format("this is no kubeconfig: its kind is {}, not Config", kind));
 
-  MIST_TRY_VOID(each_named(
-      root, "clusters", "cluster",
-      [&](const std::string& name, const Value& named, const Value& inner) -> Status {
-        if (into_.clusters_.contains(name) || into_.broken_clusters_.contains(name)) return {};
-        if (Status done = read_cluster(name, named, inner); !done)
-          into_.broken_clusters_.emplace(
-              name, std::move(done).error().with_frame(fmt::format("in the cluster \"{}\"", name)));
-        return {};
-      }));
-  MIST_TRY_VOID(each_named(
-      root, "users", "user", [&](const std::string& name, const Value& named, const Value& inner) -> Status {
-        if (into_.users_.contains(name) || into_.broken_users_.contains(name)) return {};
-        if (Status done = read_user(name, named, inner); !done)
-          into_.broken_users_.emplace(
-              name, std::move(done).error().with_frame(fmt::format("in the user \"{}\"", name)));
-        return {};
-      }));
+  // The first file that names one counts, whether it can be used or not.
+  const auto each_usable = [&](std::string_view list, std::string_view inner, const auto& usable,
+                               std::map<std::string, Error>& broken, auto reads) {
+    return each_named(
+        root, list, inner, [&](const std::string& name, const Value& named, const Value& entry) -> Status {
+          if (usable.contains(name) || broken.contains(name)) return {};
+          if (Status done = (this->*reads)(name, named, entry); !done)
+            broken.emplace(name,
+                           std::move(done).error().with_frame(fmt::format("in the {} \"{}\"", inner, name)));
+          return {};
+        });
+  };
+  MIST_TRY_VOID(each_usable("clusters", "cluster", into_.clusters_, into_.broken_clusters_,
+                            &KubeconfigReader::read_cluster));
+  MIST_TRY_VOID(
+      each_usable("users", "user", into_.users_, into_.broken_users_, &KubeconfigReader::read_user));
   MIST_TRY_VOID(each_named(root, "contexts", "context",
                            [&](const std::string& name, const Value& named, const Value& inner) {
                              return read_context(name, named, inner);

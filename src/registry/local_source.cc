@@ -64,7 +64,7 @@ class Walk {
       if (is_inside(real, parent))
         return error(ErrorKind::Invalid, "{} is a link that leads to a directory above it", shown(path))
             .with_hint("remove the link");
-      if (files_.is_directory(real)) return directory(real, name + '/', depth + 1);
+      if (is_directory) return directory(real, name + '/', depth + 1);
     }
     std::error_code failed;
     if (!std::filesystem::is_regular_file(real, failed))
