@@ -17,7 +17,7 @@ impl IntoDiagnostics for Made {
 }
 
 pub fn failure(context: &mut Context, error: Error) -> Failure {
-    let mut files = context.import_resolver.sources.files().clone();
+    let mut files = context.vm.import_resolver.sources.files().clone();
     let diagnostics = error.into_diagnostics(&mut files);
     let place = diagnostics.iter().find_map(|diagnostic| place(diagnostic, &files));
     let mut text = report_as_str(&mut files, Made(diagnostics), ColorOpt::Never);

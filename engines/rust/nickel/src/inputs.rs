@@ -1,10 +1,7 @@
 //! The JSON Schema of a program's inputs, as far as its contracts say them.
 
-use std::path::PathBuf;
-
 use guest::{Object, Value, json};
-use nickel_lang_core::cache::{InputFormat, SourcePath};
-use nickel_lang_core::eval::VirtualMachine;
+use nickel_lang_core::cache::InputFormat;
 use nickel_lang_core::eval::value::{Container, NickelValue};
 use nickel_lang_core::files::FileId;
 use nickel_lang_core::identifier::LocIdent;
@@ -20,15 +17,14 @@ const MAX_DEPTH: usize = 16;
 
 /// None for a program that is a function, or says nothing of its inputs.
 pub fn schema(context: &mut Context, _main: FileId) -> Option<Value> {
-    let path = SourcePath::Path(PathBuf::from("/mistletoe/declared.ncl"), InputFormat::Nickel);
-    let program = context.import_resolver.sources.add_string(path, DECLARED.to_owned());
-    let value = context.prepare_eval_only(program).ok()?;
+    let program = context.add("/mistletoe/declared.ncl".into(), InputFormat::Nickel, DECLARED);
+    let value = context.vm.prepare_eval_only(program).ok()?;
     let found = record(context, &value, &mut vec![LocIdent::from("input")])?;
     Some(found)
 }
 
 fn query(context: &mut Context, program: &NickelValue, path: &[LocIdent]) -> Option<Field> {
-    VirtualMachine::new(context).query(program.clone(), &FieldPath(path.to_vec())).ok()
+    context.machine().query(program.clone(), &FieldPath(path.to_vec())).ok()
 }
 
 fn record(context: &mut Context, program: &NickelValue, path: &mut Vec<LocIdent>) -> Option<Value> {
@@ -58,10 +54,7 @@ fn record(context: &mut Context, program: &NickelValue, path: &mut Vec<LocIdent>
             property.insert("description".into(), json!(doc.trim()));
         }
         let default = value.filter(|_| !property.contains_key("properties")).and_then(|value| {
-            VirtualMachine::new(context)
-                .eval_full_for_export(value)
-                .ok()
-                .and_then(|value| serde_json::to_value(&value).ok())
+            context.machine().eval_full_for_export(value).ok().and_then(|value| serde_json::to_value(&value).ok())
         });
         let optional = field.metadata.0.as_ref().is_some_and(|metadata| metadata.opt);
         match default {

@@ -1,8 +1,8 @@
 //! The engine for Nickel programs: nickel-lang-core, with the package's files as its only imports.
 //!
-//! What `main.ncl` may be stands in the README of this engine. The standard library is read when the engine is prepared;
-//! `main.ncl` and what it imports are parsed, typechecked and compiled when the package is there; the values come as one
-//! more source, which a line of Nickel puts together with the program.
+//! What `main.ncl` may be stands in the README of this engine. The standard library is read when the engine is prepared,
+//! and what programs use of it is evaluated; `main.ncl` and what it imports are parsed, typechecked and compiled when the
+//! package is there; the values come as one more source, which a line of Nickel puts together with the program.
 
 mod errors;
 mod inputs;
@@ -15,7 +15,7 @@ use guest::{Engine, Failure, Input, Package, Place, Rendered, Tree, Value, host,
 use nickel_lang_core::cache::{CacheHub, InputFormat, SourcePath};
 use nickel_lang_core::error::NullReporter;
 use nickel_lang_core::eval::cache::CacheImpl;
-use nickel_lang_core::eval::{VirtualMachine, VmContext};
+use nickel_lang_core::eval::{Environment, VirtualMachine, VmContext};
 use nickel_lang_core::files::FileId;
 use nickel_lang_core::serialize::{ExportFormat, validate};
 
@@ -40,9 +40,54 @@ else
   main
 "#;
 
-type Context = VmContext<CacheHub, CacheImpl>;
+/// A program that uses what programs use. Evaluated when the engine is prepared: the library computes the types and the
+/// values of its standard library when they are first asked for, and so they are in the memory that engines start with.
+const WARM_UP: &str = include_str!("warm_up.ncl");
 
-/// The library with its standard library.
+/// The library, and its standard library as evaluated so far.
+struct Context {
+    vm: VmContext<CacheHub, CacheImpl>,
+    library: Environment,
+}
+
+impl Context {
+    fn new() -> Self {
+        let mut vm = VmContext::new(CacheHub::new(), Trace, NullReporter {});
+        // What fails here fails once more with the program, where it can be told.
+        let _ = vm.import_resolver.prepare_stdlib(&mut vm.pos_table);
+        let library = vm.import_resolver.mk_eval_env(&mut vm.cache);
+        Self { vm, library }
+    }
+
+    /// Does not change what programs mean: only pure values, which it is told by nobody, are evaluated early.
+    fn warm_up(&mut self) -> Result<Value, Box<nickel_lang_core::error::Error>> {
+        let program = self.add("/mistletoe/warm_up.ncl".into(), InputFormat::Nickel, WARM_UP);
+        self.vm.prepare_eval(program).map_err(Box::new)?;
+        self.export(program).map_err(Box::new)
+    }
+
+    fn machine(&mut self) -> VirtualMachine<'_, CacheHub, CacheImpl> {
+        let library = self.library.clone();
+        VirtualMachine::new_empty_env(&mut self.vm).with_initial_env(library)
+    }
+
+    fn add(&mut self, path: String, format: InputFormat, text: &str) -> FileId {
+        let path = SourcePath::Path(PathBuf::from(path), format);
+        self.vm.import_resolver.sources.add_string(path, text.to_owned())
+    }
+
+    /// The program's value in full, as data.
+    fn export(&mut self, program: FileId) -> Result<Value, nickel_lang_core::error::Error> {
+        let value = self.vm.prepare_eval_only(program)?;
+        let value = self.machine().eval_full_for_export(value)?;
+        let wrong =
+            |vm: &VmContext<_, _>, data| nickel_lang_core::error::Error::export_error(vm.pos_table.clone(), data);
+        validate(ExportFormat::Json, &value).map_err(|data| wrong(&self.vm, data))?;
+        // What was validated can be written; a number is written as an integer where it is one.
+        serde_json::to_value(&value).map_err(|error| nickel_lang_core::error::IOError(error.to_string()).into())
+    }
+}
+
 pub struct Nickel(RefCell<Option<Context>>);
 
 pub struct Loaded {
@@ -55,9 +100,8 @@ impl Engine for Nickel {
     type Loaded = Loaded;
 
     fn start() -> Self {
-        let mut context = Context::new(CacheHub::new(), Trace, NullReporter {});
-        // What fails here fails once more with the program, where it can be told.
-        let _ = context.import_resolver.prepare_stdlib(&mut context.pos_table);
+        let mut context = Context::new();
+        let _ = context.warm_up();
         Self(RefCell::new(Some(context)))
     }
 
@@ -75,7 +119,7 @@ impl Engine for Nickel {
             if format == InputFormat::Nickel {
                 check_nesting(text, path)?;
             }
-            let id = add(&mut context, format!("{ROOT}/{path}"), format, text);
+            let id = context.add(format!("{ROOT}/{path}"), format, text);
             if path == MAIN {
                 main = Some(id);
             }
@@ -84,7 +128,7 @@ impl Engine for Nickel {
             if let Some(Ok(text)) = tree.text(path)
                 && InputFormat::from_path(path) != Some(InputFormat::Text)
             {
-                add(&mut context, format!("{ROOT}/{path}"), InputFormat::Text, text);
+                context.add(format!("{ROOT}/{path}"), InputFormat::Text, text);
             }
         }
         let Some(main) = main else {
@@ -93,7 +137,7 @@ impl Engine for Nickel {
                 .and_then(Result::err)
                 .unwrap_or_else(|| Failure::new(format!("the package has no {MAIN}, where a Nickel program begins"))));
         };
-        context.prepare_eval(main).map_err(|error| errors::failure(&mut context, error))?;
+        context.vm.prepare_eval(main).map_err(|error| errors::failure(&mut context, error))?;
         Ok(Loaded { package, context: RefCell::new(context), main })
     }
 
@@ -104,9 +148,9 @@ impl Engine for Nickel {
             "release": input.release,
             "capabilities": input.capabilities,
         });
-        add(&mut context, "/mistletoe/input.json".into(), InputFormat::Json, &given.to_string());
-        let whole = add(&mut context, "/mistletoe/program.ncl".into(), InputFormat::Nickel, WITH_VALUES);
-        let exported = export(&mut context, whole).map_err(|error| errors::failure(&mut context, error))?;
+        context.add("/mistletoe/input.json".into(), InputFormat::Json, &given.to_string());
+        let whole = context.add("/mistletoe/program.ncl".into(), InputFormat::Nickel, WITH_VALUES);
+        let exported = context.export(whole).map_err(|error| errors::failure(&mut context, error))?;
         objects::rendered(exported)
     }
 
@@ -120,21 +164,6 @@ impl Engine for Nickel {
         }
         Ok(package)
     }
-}
-
-/// The program's value in full, as data.
-fn export(context: &mut Context, program: FileId) -> Result<Value, nickel_lang_core::error::Error> {
-    let value = context.prepare_eval_only(program)?;
-    let value = VirtualMachine::new(context).eval_full_for_export(value)?;
-    let wrong = |context: &Context, data| nickel_lang_core::error::Error::export_error(context.pos_table.clone(), data);
-    validate(ExportFormat::Json, &value).map_err(|data| wrong(context, data))?;
-    // What was validated can be written; a number is written as an integer where it is one.
-    serde_json::to_value(&value).map_err(|error| nickel_lang_core::error::IOError(error.to_string()).into())
-}
-
-fn add(context: &mut Context, path: String, format: InputFormat, text: &str) -> FileId {
-    let path = SourcePath::Path(PathBuf::from(path), format);
-    context.import_resolver.sources.add_string(path, text.to_owned())
 }
 
 /// `std.trace` is said to the user.
@@ -169,4 +198,17 @@ fn check_nesting(text: &str, path: &str) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_warms_up_works() {
+        let made = Context::new().warm_up().unwrap_or_else(|error| panic!("{error:?}"));
+        assert_eq!(made["deployment"]["spec"]["replicas"], 6);
+        assert_eq!(made["services"]["c-0"]["address"], "c");
+        assert_eq!(made["config"]["level"], "low");
+    }
 }
