@@ -10,7 +10,7 @@ use crate::{Object, json};
 pub struct Input {
     /// The user's values, with `name`, the name of the install.
     pub data: Object,
-    /// `name`, `namespace`, `revision`, `isUpgrade`; the last two always present.
+    /// `name`, `namespace`, `revision` (from 0), `isUpgrade`; the last two always present.
     pub release: Object,
     /// `kubeVersion`, `apiVersions`; empty when nobody knows.
     pub capabilities: Object,
@@ -40,7 +40,7 @@ impl Input {
             capabilities: take(&["capabilities"])?,
             options: take(&["engine", "options"])?,
         };
-        input.release.entry("revision").or_insert(json!(1));
+        input.release.entry("revision").or_insert(json!(0));
         input.release.entry("isUpgrade").or_insert(json!(false));
         Ok(input)
     }
@@ -64,7 +64,7 @@ mod tests {
         .unwrap();
         assert_eq!(input.data.keys().collect::<Vec<_>>(), ["b", "a"]);
         assert!(input.data["b"].is_i64() && input.data["a"].is_f64());
-        assert_eq!(input.release["revision"], 1);
+        assert_eq!(input.release["revision"], 0);
         assert!(input.is_inspection() && input.capabilities.is_empty());
     }
 
