@@ -15,16 +15,18 @@ using release::RevisionStatus;
 
 namespace {
 
-// The one write before the journal, when it is asked for.
-Status create_namespace(const Environment& environment, const std::string& name, const Context& context) {
+// The one write before the journal, when it is asked for. Whether it was us who made it.
+Result<bool> create_namespace(const Environment& environment, const std::string& name,
+                              const Context& context) {
   const kube::ResourceInfo namespaces{{"", "v1", "Namespace"}, "namespaces", false, {}};
   const encoding::Value object = encoding::Value::object(
       {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", encoding::Value::object({{"name", name}})}});
   auto created = environment.client.create(namespaces, "", object, context);
   if (!created.ok() && created.error().kind != ErrorKind::Conflict)
     return std::move(created).error().with_frame("while creating the release's namespace");
+  if (!created.ok()) return false;
   environment.events.info(fmt::format("created the namespace {}", name));
-  return {};
+  return true;
 }
 
 // Our marks are added to recorded objects again, as to rendered ones.
@@ -78,7 +80,9 @@ Try try_deploy(const Environment& environment, ReleaseState state, const Intent&
   }
   if (options.dry_run != DryRun::No) return {report_of(*std::move(seen))};
   if (seen->namespace_missing) {
-    if (Status made = create_namespace(environment, id.ns, context); !made) return {std::move(made).error()};
+    auto made = create_namespace(environment, id.ns, context);
+    if (!made.ok()) return {std::move(made).error()};
+    seen->made_namespace = *made;
     if (Status again = look_again(environment, *seen, context); !again) return {std::move(again).error()};
     if (Status agreed = apply::refuse_conflicts(seen->plan); !agreed) return {std::move(agreed).error()};
   }

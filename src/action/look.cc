@@ -122,6 +122,7 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
                  const Owned& owned, const Context& context) {
   apply::PlanRules rules = look.options.plan_rules();
   rules.resumes = look.rendered.hooks_resume;
+  rules.made_namespace = look.made_namespace;
   MIST_TRY(look.plan, apply::make_plan(look.state.id, std::move(desired), owned, look.live,
                                        look.state.next_revision(), rules, look.waiting));
   MIST_TRY_VOID(plan_returns(environment, look.state, look.plan.removals, context));

@@ -19,6 +19,7 @@ struct Look {
   std::vector<DrawnChange> drawn_changes = {};  ///< what accept_drawn() refuses; examine.h
   std::vector<AgingCertificate> aging = {};     ///< drawn certificates that want to be drawn anew
   bool namespace_missing = false;               ///< of the release: to be created before anything else
+  bool made_namespace = false;                  ///< by this run, and not by somebody else meanwhile
   /// Nothing differs: neither objects nor package nor values, and no revision is unfinished.
   bool nothing_new = false;
 

@@ -366,6 +366,25 @@ TEST_F(RecoverTest, AFailingFirstInstallRemovesAllThatItMade) {
   EXPECT_EQ(cluster.objects(), before);
 }
 
+TEST_F(RecoverTest, AFailingFirstInstallTakesAlongItsNamespaceOnlyIfItMadeIt) {
+  id = {"shop", "web"};
+  const std::string yaml = kFirstYaml + "---\n{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n";
+  refuse("only-first");
+  for (const bool was_there : {true, false}) {
+    cluster.drop({{"", "Namespace"}, "", "shop"});
+    if (was_there)
+      cluster.put(encoding::Value::object({{"apiVersion", "v1"},
+                                           {"kind", "Namespace"},
+                                           {"metadata", encoding::Value::object({{"name", "shop"}})}}));
+    for (const bool once_more : {false, true}) {
+      const auto report =
+          install_now(yaml, {.create_namespace = !was_there, .rollback_on_failure = once_more});
+      ASSERT_FALSE(report.ok());
+      EXPECT_EQ(cluster.has("Namespace", "", "shop"), was_there || !once_more) << report.error().to_line();
+    }
+  }
+}
+
 // A release that is installed anew finds what its uninstall left, with its own mark on it.
 constexpr std::string_view kClaim =
     "---\n{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: NAME}, spec: {accessModes: "

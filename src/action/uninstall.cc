@@ -152,8 +152,7 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseStat
     const std::string_view kept = apply::kept_because(item.key, &object, rules);
     action.kind = kept.empty() ? ActionKind::Delete : ActionKind::Retain;
     action.reason = kept.empty() ? "the release is uninstalled" : std::string(kept);
-    if (options.keep_adopted && was_before(item, object) && action.kind == ActionKind::Delete &&
-        !is_own_namespace(id, item.key)) {
+    if (options.keep_adopted && was_before(item, object) && action.kind == ActionKind::Delete) {
       action.kind = ActionKind::Retain;
       action.reason = "it was there before the release";
     }

@@ -161,7 +161,7 @@ class Planner {
       if (!own_namespace && !rules_.adopt)
         return conflict(action, ConflictCause::Foreign, "it exists already and belongs to no release",
                         "take it into the release with --adopt, or give the release's object another name");
-      action.adopted = true;
+      action.adopted = !(own_namespace && rules_.made_namespace);
       action.reason = own_namespace ? "it is the release's own namespace and is adopted"
                                     : "it belongs to no release and is adopted";
     }

@@ -79,7 +79,8 @@ struct PlanRules {
   bool replace = false;          ///< what can't be changed is deleted and created anew
   bool force_conflicts = false;  ///< fields that other managers own are taken
   std::optional<release::ReleaseId> take_over_from = {};  ///< that release's objects become ours
-  bool keep_adopted = false;  ///< what was there before the release stays: for going back
+  bool keep_adopted = false;    ///< what was there before the release stays: for going back
+  bool made_namespace = false;  ///< the Namespace of the record is there only since this run made it
   /// Hooks that this revision or a later one began, and that did not fail, are not run again; -1: all are.
   int resumes = -1;
 };
