@@ -8,9 +8,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-PackageTree tree(std::vector<PackageFile> files) {
+PackageTree tree(const std::vector<PackageFile>& files) {
   TreeBuilder builder("a test");
-  for (PackageFile& file : files) EXPECT_TRUE(builder.add(file.path, file.bytes).ok());
+  for (const PackageFile& file : files) EXPECT_TRUE(builder.add(file.path, file.bytes).ok());
   auto result = std::move(builder).finish();
   EXPECT_TRUE(result.ok());
   return *result;

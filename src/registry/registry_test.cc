@@ -371,6 +371,20 @@ TEST_F(GitRegistry, RemovingForgetsEverything) {
   EXPECT_EQ(open().remove("nope", Context()).error().kind, ErrorKind::NotFound);
 }
 
+TEST_F(GitRegistry, AnotherAddressUnderTheSameNameIsAnotherRegistry) {
+  ASSERT_EQ(fetch_text(kReference), "module 0.1.2");
+  testing::Upstream other(temp.path() / "other");
+  other.put("examples/ns/ns-0.2.0.mist-pack.wasm", "module 0.2.0");
+  other.commit();
+  std::string config = *files.read(paths.config_file);
+  config.replace(config.find(upstream.url()), upstream.url().size(), other.url());
+  ASSERT_TRUE(files.write(paths.config_file, config).ok());
+  EXPECT_EQ(fetch_text("r/examples/ns:0.2.0"), "module 0.2.0");
+  // Each has its own snapshots: those of the old address are never taken for the new one's.
+  EXPECT_EQ(files.list(paths.registries())->size(), 2u);
+  EXPECT_EQ(directories("snapshot-"), 2u);
+}
+
 TEST_F(GitRegistry, CredentialsStayOutOfEveryMessage) {
   ASSERT_TRUE(
       open().add(registry_with_git("secret", "https://me:hunter2@127.0.0.1:1/r.git"), Context()).ok());

@@ -171,8 +171,8 @@ Result<std::unique_ptr<RegistryView>> open_view(const config::Registry& registry
   if (!url)
     return std::move(url).error().with_frame(
         fmt::format("while reading the registry {} from {}", registry.name, paths.config_file.string()));
-  SnapshotStore store(files, git, paths.registries() / snapshot_directory_name(registry.name, url->text()),
-                      *std::move(url), "");
+  const Path directory = paths.registries() / snapshot_directory_name(registry.name, url->text());
+  SnapshotStore store(files, git, directory, *std::move(url), "");
   return std::unique_ptr<RegistryView>(std::make_unique<GitView>(registry.name, std::move(store), events));
 }
 

@@ -35,7 +35,7 @@ class FakeClusterTest : public ::testing::Test {
     object["spec"]["template"]["spec"].set("containers", std::move(containers));
     return object;
   }
-  Result<Value> apply(const Value& object, ApplyOptions options = {}) {
+  Result<Value> apply(const Value& object, const ApplyOptions& options = {}) {
     const auto parsed = apimachinery::Object::from_value(object);
     return cluster.apply(
         ref(apimachinery::to_string(parsed->gvk().group_kind()), "default", std::string(parsed->name())),

@@ -48,8 +48,8 @@ Result<FileTree> FileTree::make(std::map<std::string, std::string> files) {
       } else {
         directory = *found;
       }
-      if (last) tree.nodes_[directory].content = std::move(content);
     }
+    tree.nodes_[directory].content = std::move(content);
   }
   for (Node& node : tree.nodes_)
     std::ranges::sort(node.children, {},
