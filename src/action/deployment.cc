@@ -148,7 +148,8 @@ Status Deployment::give_back(apply::Execution& execution) {
   if (!take_over_ || std::ranges::none_of(removals, is_return)) return {};
   MIST_TRY(const std::set<apply::ObjectKey> given,
            take_over_->give_back(
-               environment_, look_.state, removals, look_.options.force_conflicts,
+               environment_, look_.state, removals,
+               {.force_conflicts = look_.options.force_conflicts, .replace = look_.options.replace},
                [this] { return lock_->check(); }, lock_->context()));
   for (std::size_t i = 0; i < removals.size(); ++i) {
     if (given.contains(removals[i].key)) execution.removals[i] = apply::Outcome::Done;
@@ -161,6 +162,8 @@ void Deployment::prune(apply::Execution& execution) {
     execution.failure = std::move(given).error();
     return;
   }
+  if (look_.plan.removals.empty()) return;
+  const auto earlier = recorded();
   std::vector<apply::Removal> removals;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < look_.plan.removals.size(); ++i) {
@@ -170,7 +173,9 @@ void Deployment::prune(apply::Execution& execution) {
       environment_.events.object({action.key.display(), "retained", action.reason});
       continue;
     }
-    removals.push_back({action.key, action.resource.gvk.version, action.uid, recorded(action.key)});
+    const auto known = earlier.find(action.key);
+    removals.push_back({action.key, action.resource.gvk.version, action.uid,
+                        known == earlier.end() ? nullptr : known->second});
     places.push_back(i);
   }
   if (removals.empty()) return;
@@ -181,14 +186,13 @@ void Deployment::prune(apply::Execution& execution) {
   execution.failure = report.failure;
 }
 
-// The object as an earlier revision rendered it: it knows what it referred to.
-const apimachinery::Object* Deployment::recorded(const apimachinery::ObjectKey& key) const {
-  const apimachinery::Object* found = nullptr;
+// The objects as earlier revisions rendered them: they know what they referred to.
+std::map<apimachinery::ObjectKey, const apimachinery::Object*> Deployment::recorded() const {
+  std::map<apimachinery::ObjectKey, const apimachinery::Object*> found;
   const auto look = [&](const Revision& revision) {
     for (const auto* list : {&revision.objects, &revision.hooks}) {
-      for (const release::RenderedObject& rendered : *list) {
-        if (rendered.object.key() == key) found = &rendered.object;
-      }
+      for (const release::RenderedObject& rendered : *list)
+        found.insert_or_assign(rendered.object.key(), &rendered.object);
     }
   };
   if (look_.state.deployed) look(*look_.state.deployed);
@@ -200,6 +204,11 @@ Status Deployment::finish(RevisionStatus status) {
   if (lock_->lost()) return lock_->loss();
   MIST_TRY_VOID(lock_->check());  // what follows is guarded by nothing but the lock
   revision_.status = status;
+  if (status == RevisionStatus::Deployed) {
+    // The moves have ended. Who did not let go yet is still to be told.
+    for (InventoryItem& item : revision_.inventory)
+      item.taken_from = take_over_ ? take_over_->also_named_by(item.key) : std::string();
+  }
   revision_.finished = format_time(environment_.clock.now());
   // Also after Ctrl-C: the record must tell what is there.
   const Context brief = Context().with_timeout(std::chrono::seconds(30));

@@ -2,6 +2,7 @@
 // One run under the lock: lock, journal, write, wait, prune, finish. docs/formats/release.md has the order of
 // its writes, and what each leaves when the process dies after it. One thread.
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,7 +39,7 @@ class Deployment {
   std::optional<Error> wait(const apply::Execution& execution);
   Status give_back(apply::Execution& execution);
   void prune(apply::Execution& execution);
-  const apimachinery::Object* recorded(const apimachinery::ObjectKey& key) const;
+  std::map<apimachinery::ObjectKey, const apimachinery::Object*> recorded() const;
   Status finish(release::RevisionStatus status);
   void trim(const Context& context);
   Status stop(Error failure);

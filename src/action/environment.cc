@@ -67,6 +67,7 @@ std::vector<InventoryItem> ReleaseState::owned() const {
     }
   };
   if (deployed) add(*deployed);
+  for (auto& [key, item] : items) item.taken_from.clear();
   for (const Revision& revision : unfinished) add(revision);
   std::vector<InventoryItem> result;
   result.reserve(items.size());
@@ -81,6 +82,10 @@ int ReleaseState::next_revision() const {
   const bool stored =
       (deployed && deployed->number == latest) || (!unfinished.empty() && unfinished.back().number == latest);
   return stored ? latest + 1 : std::max(latest, 0);
+}
+
+bool is_uninstalling(const ReleaseState& state) {
+  return state.anchor->head.status == release::RevisionStatus::Uninstalling;
 }
 
 Result<ReleaseState> read_release(const Environment& environment, const release::ReleaseId& id,

@@ -45,11 +45,15 @@ struct ReleaseState {
   Birth birth;                 ///< of the anchor, or freshly drawn
   std::string silent_version;  ///< release::LockOptions
 
-  /// The union of the inventories of the deployed and every later revision; later entries win.
+  /// The union of the inventories of the deployed and every later revision; later entries win. What is
+  /// deployed is the release's for good, whoever had it before.
   std::vector<release::InventoryItem> owned() const;
   /// The number that the next revision gets.
   int next_revision() const;
 };
+
+/// Its uninstall began and has not ended. Of a release that there is.
+bool is_uninstalling(const ReleaseState& state);
 
 Result<ReleaseState> read_release(const Environment& environment, const release::ReleaseId& id,
                                   const Context& context);

@@ -6,7 +6,9 @@
 
 #include "action/recorded_options.h"
 #include "apply/observe.h"
+#include "apply/remove.h"
 #include "apply/settle.h"
+#include "apply/wait.h"
 #include "base/parallel.h"
 
 namespace mist::action {
@@ -31,6 +33,14 @@ std::set<ReleaseId> sources(const std::vector<Revision>& revisions) {
   return ids;
 }
 
+std::string still_names(const ReleaseId& id) {
+  return fmt::format(
+      "the record of release {} still names objects that are no longer its own; the next upgrade of one of "
+      "the "
+      "two mends that",
+      id.display());
+}
+
 std::map<ObjectKey, InventoryItem> owned_by_key(const ReleaseState& state) {
   std::map<ObjectKey, InventoryItem> items;
   for (InventoryItem& item : state.owned()) {
@@ -40,60 +50,112 @@ std::map<ObjectKey, InventoryItem> owned_by_key(const ReleaseState& state) {
   return items;
 }
 
-bool is_on_its_way_out(const ReleaseState& state) {
-  return state.anchor->head.status == release::RevisionStatus::Uninstalling;
+using ObjectsByKey = std::map<ObjectKey, const RenderedObject*>;
+
+ObjectsByKey objects_by_key(const Revision& revision) {
+  ObjectsByKey objects;
+  for (const RenderedObject& each : revision.objects) objects.emplace(each.object.key(), &each);
+  return objects;
 }
 
-const RenderedObject* rendered_in(const Revision& revision, const ObjectKey& key) {
-  const auto found =
-      std::ranges::find(revision.objects, key, [](const RenderedObject& each) { return each.object.key(); });
-  return found == revision.objects.end() ? nullptr : &*found;
+const RenderedObject* find_object(const ObjectsByKey& objects, const ObjectKey& key) {
+  const auto found = objects.find(key);
+  return found == objects.end() ? nullptr : found->second;
 }
 
-// As the revision made it that last changed it; if that isn't at hand, as it is deployed: it is the same
-// then.
-const RenderedObject* recorded_object(const ReleaseState& state, const InventoryItem& item) {
-  for (const Revision& revision : state.unfinished) {
-    if (revision.number == item.revision) return rendered_in(revision, item.key);
+// What is to be written so that objects are the other release's again.
+class RecordedObjects {
+ public:
+  RecordedObjects(const ReleaseState& theirs, const ReleaseState& ours) : theirs_(theirs) {
+    for (const Revision& revision : theirs.unfinished)
+      unfinished_.emplace_back(revision.number, objects_by_key(revision));
+    if (theirs.deployed) deployed_ = objects_by_key(*theirs.deployed);
+    for (const Revision& revision : ours.unfinished) {
+      for (const auto& [key, object] : objects_by_key(revision)) ours_.insert_or_assign(key, object);
+    }
   }
-  if (state.deployed) return rendered_in(*state.deployed, item.key);
-  return state.unfinished.empty() ? nullptr : rendered_in(state.unfinished.back(), item.key);
-}
 
-// What a release only retains has no object in its record: it goes back as it is now, by its marks.
-std::optional<RenderedObject> object_to_give_back(const ReleaseState& theirs, const ReleaseState& ours,
-                                                  const InventoryItem& item) {
-  if (const RenderedObject* recorded = recorded_object(theirs, item)) return *recorded;
-  for (auto revision = ours.unfinished.rbegin(); revision != ours.unfinished.rend(); ++revision) {
-    const RenderedObject* written = rendered_in(*revision, item.key);
-    if (written == nullptr) continue;
+  std::optional<RenderedObject> find(const InventoryItem& item) const {
+    if (const RenderedObject* recorded = recorded_object(item)) return *recorded;
+    const RenderedObject* written = find_object(ours_, item.key);
+    if (written == nullptr) return std::nullopt;
+    // What a release only retains has no object in its record: it goes back as it is now, by its marks.
     RenderedObject marked = *written;
     encoding::Value& metadata = marked.object.mutable_value()["metadata"];
-    metadata["labels"].set(release::kPartOfLabel, release::apply_set_id(theirs.id));
-    metadata["labels"].set(release::kNameLabel, theirs.id.name);
-    metadata["annotations"].set(release::kReleaseAnnotation, theirs.id.display());
+    metadata["labels"].set(release::kPartOfLabel, release::apply_set_id(theirs_.id));
+    metadata["labels"].set(release::kNameLabel, theirs_.id.name);
+    metadata["annotations"].set(release::kReleaseAnnotation, theirs_.id.display());
     return marked;
   }
-  return std::nullopt;
-}
+
+ private:
+  // As the revision made it that last changed it; if that isn't at hand, as it is deployed: it is the same
+  // then.
+  const RenderedObject* recorded_object(const InventoryItem& item) const {
+    for (const auto& [number, objects] : unfinished_) {
+      if (number == item.revision) return find_object(objects, item.key);
+    }
+    if (theirs_.deployed) return find_object(deployed_, item.key);
+    return unfinished_.empty() ? nullptr : find_object(unfinished_.back().second, item.key);
+  }
+
+  const ReleaseState& theirs_;
+  std::vector<std::pair<int, ObjectsByKey>> unfinished_;
+  ObjectsByKey deployed_;
+  ObjectsByKey ours_;  // as our latest unfinished revision wrote them
+};
 
 // One object on its way back.
 struct Return {
-  InventoryItem item;  ///< of the release that it goes to
+  std::size_t other = 0;  ///< its place in others_
+  InventoryItem item;     ///< of the release that it goes to
+  std::string uid;        ///< of the live object
   encoding::Value object;
   bool force_conflicts = false;
+  bool replace = false;  ///< it may be deleted and created anew
 };
 
-// False: it is gone, or another object by now.
-Result<bool> write_back(const Environment& environment, const Return& going, const Context& context) {
+// What it replaced while taking over can't be turned into what it was in place.
+Result<encoding::Value> replace_back(const Environment& environment, const kube::ObjectRef& ref,
+                                     const Return& going, kube::ApplyOptions options,
+                                     const Context& context) {
+  const apimachinery::GroupKind& kind = going.item.key.group_kind;
+  // The Pods of the one end before those of the other begin.
+  const bool one_after_another = kind.kind == "Job" || kind.kind == "StatefulSet";
+  const kube::DeleteOptions deleting{
+      .uid = going.uid,
+      .propagation = one_after_another ? kube::Propagation::Foreground : kube::Propagation::Background};
+  auto deleted = environment.client.remove(ref, deleting, context);
+  if (!deleted.ok() && deleted.error().kind != ErrorKind::NotFound) return std::move(deleted).error();
+  const auto gone = [&](const encoding::Value* live) {
+    return live == nullptr || live->string_at({"metadata", "uid"}) != going.uid;
+  };
+  MIST_TRY_VOID(apply::wait_for(environment.client, ref, gone, context.with_timeout(apply::kGoneLimit))
+                    .in("while waiting until the object that replaced it is gone"));
+  encoding::Value fresh = going.object;
+  fresh["metadata"].erase("uid");
+  fresh["metadata"].set("resourceVersion", "1");  // no object's: what appeared meanwhile isn't overwritten
+  return environment.client.apply(ref, fresh, options, context);
+}
+
+// Its uid; nullopt: it is gone, or another object by now.
+Result<std::optional<std::string>> write_back(const Environment& environment, const Return& going,
+                                              const Context& context) {
   MIST_TRY(const std::optional<kube::ResourceInfo> resource,
            apply::resource_of(environment.client, going.item, context));
-  if (!resource) return false;
+  if (!resource) return std::optional<std::string>();
+  const kube::ObjectRef ref{*resource, going.item.key.ns, going.item.key.name};
   const kube::ApplyOptions options{.field_manager = "mistctl", .force = going.force_conflicts};
-  auto written = environment.client.apply({*resource, going.item.key.ns, going.item.key.name}, going.object,
-                                          options, context);
-  if (written.ok()) return true;
-  if (written.error().kind == ErrorKind::NotFound || apply::is_other_object(written.error())) return false;
+  auto written = environment.client.apply(ref, going.object, options, context);
+  if (!written.ok() && apply::is_immutable(written.error())) {
+    if (!going.replace)
+      return std::move(written).error().with_hint(
+          "have it deleted and created anew, as its release has it, with --replace");
+    written = replace_back(environment, ref, going, options, context);
+  }
+  if (written.ok()) return std::optional(std::string(written->string_at({"metadata", "uid"})));
+  if (written.error().kind == ErrorKind::NotFound || apply::is_other_object(written.error()))
+    return std::optional<std::string>();
   if (apply::is_field_conflict(written.error())) written.error().hint = std::string(apply::kForceHint);
   return std::move(written).error();
 }
@@ -104,22 +166,64 @@ bool is_return(const PlannedAction& removal) {
   return removal.kind == ActionKind::Retain && !removal.owner.empty();
 }
 
+namespace {
+
+// What the other release's record names under its lock is nobody else's to take. What it doesn't name, or
+// under another uid, may have gone to somebody else since the plan was made; or it never named it, and an
+// earlier life of that release left it.
+Status check_plan(const Environment& environment, const ReleaseState& other,
+                  const std::vector<PlannedAction>& writes, const Context& context) {
+  const std::map<ObjectKey, InventoryItem> theirs = owned_by_key(other);
+  std::vector<const PlannedAction*> open;
+  for (const PlannedAction& write : writes) {
+    if (!is_taken(write) || write.owner != other.id.display()) continue;
+    const auto known = theirs.find(write.key);
+    if (known == theirs.end() || known->second.uid != write.uid) open.push_back(&write);
+  }
+  return parallel_for(open.size(), 16, [&](std::size_t i) -> Status {
+    const PlannedAction& write = *open[i];
+    auto live = environment.client.get({write.resource, write.key.ns, write.key.name}, context);
+    if (!live.ok() && live.error().kind != ErrorKind::NotFound) return std::move(live).error();
+    if (live.ok() && live->string_at({"metadata", "uid"}) == write.uid &&
+        apply::marks_of(*live) == write.marks)
+      return {};
+    return release::as_anchor_moved(error(ErrorKind::Conflict,
+                                          "{} was taken from release {} since it was looked at",
+                                          write.key.display(), other.id.display()));
+  });
+}
+
+}  // namespace
+
 Status plan_returns(const Environment& environment, const ReleaseState& state,
                     std::vector<PlannedAction>& removals, const Context& context) {
-  const auto may_return = [](const PlannedAction& removal) {
-    return removal.adopted && !removal.uid.empty();
+  // Records of earlier versions don't tell item by item: there it is what was there before an unfinished
+  // revision that took something over, and is the very object that the other one names.
+  std::set<ObjectKey> deployed;
+  if (state.deployed) {
+    for (const InventoryItem& item : state.deployed->inventory) deployed.insert(item.key);
+  }
+  const auto says_nothing = [&](const PlannedAction& removal) {
+    return removal.taken_from.empty() && removal.adopted && !deployed.contains(removal.key);
   };
-  if (std::ranges::none_of(removals, may_return)) return {};
-  for (const ReleaseId& id : sources(state.unfinished)) {
+  std::set<ReleaseId> ids;
+  for (const PlannedAction& removal : removals) {
+    if (auto id = ReleaseId::parse(removal.taken_from)) ids.insert(*std::move(id));
+  }
+  if (std::ranges::any_of(removals, says_nothing)) ids.merge(sources(state.unfinished));
+  ids.erase(state.id);
+  for (const ReleaseId& id : ids) {
     auto other = read_release(environment, id, context);
     if (!other.ok())
       return std::move(other).error().with_frame(
           fmt::format("while looking what goes back to release {}", id.display()));
-    if (!other->anchor || is_on_its_way_out(*other)) continue;
+    if (!other->anchor || is_uninstalling(*other)) continue;
     const std::map<ObjectKey, InventoryItem> theirs = owned_by_key(*other);
     for (PlannedAction& removal : removals) {
       const auto known = theirs.find(removal.key);
-      if (!may_return(removal) || known == theirs.end() || known->second.uid != removal.uid) continue;
+      if (known == theirs.end() || removal.uid.empty()) continue;
+      if (removal.taken_from != id.display() && !(says_nothing(removal) && known->second.uid == removal.uid))
+        continue;
       removal.kind = ActionKind::Retain;
       removal.owner = id.display();
       removal.reason =
@@ -135,8 +239,16 @@ Result<std::optional<TakeOver>> TakeOver::begin(const Environment& environment, 
                                                 const std::optional<ReleaseId>& from,
                                                 const Context& context) {
   std::set<ReleaseId> ids = sources(state.unfinished);
+  const auto add = [&](std::string_view display) {
+    if (auto id = ReleaseId::parse(display)) ids.insert(*std::move(id));
+  };
   if (state.deployed) {
     if (auto id = recorded_take_over(state.deployed->options)) ids.insert(*std::move(id));
+    for (const InventoryItem& item : state.deployed->inventory) add(item.taken_from);
+  }
+  for (const PlannedAction& write : writes) add(write.taken_from);
+  for (const PlannedAction& removal : removals) {
+    if (is_return(removal)) add(removal.owner);
   }
   if (from) ids.insert(*from);
   ids.erase(state.id);
@@ -148,22 +260,58 @@ Result<std::optional<TakeOver>> TakeOver::begin(const Environment& environment, 
         std::ranges::any_of(removals,
                             [&](const PlannedAction& each) { return is_return(each) && its(each); });
     if (!moves) {
-      // A run that died may have left it with what is ours. That is mended along the way, if we may.
-      if (writes.empty()) continue;
-      const auto other = read_release(environment, id, context);
-      if (!other.ok() || !other->anchor) continue;
-      const std::map<ObjectKey, InventoryItem> theirs = owned_by_key(*other);
-      if (std::ranges::none_of(writes, [&](const PlannedAction& each) { return theirs.contains(each.key); }))
-        continue;
+      if (!writes.empty()) result.mend(environment, id, state, writes, context);
+      continue;
     }
     auto locked = lock(environment, id, state, context);
     if (!locked.ok())
       return std::move(locked).error().with_frame(
           fmt::format("while taking over objects from release {}", id.display()));
-    if (*locked) result.others_.push_back(**std::move(locked));
+    if (!*locked) continue;
+    MIST_TRY_VOID(check_plan(environment, (*locked)->state, writes, context));
+    result.note_named((*locked)->state, writes);
+    result.others_.push_back(**std::move(locked));
   }
-  if (result.others_.empty()) return std::optional<TakeOver>();
+  if (result.others_.empty() && result.named_.empty()) return std::optional<TakeOver>();
   return std::optional<TakeOver>(std::move(result));
+}
+
+void TakeOver::note_named(const ReleaseState& other, const std::vector<PlannedAction>& writes) {
+  const std::map<ObjectKey, InventoryItem> theirs = owned_by_key(other);
+  for (const PlannedAction& write : writes) {
+    if (theirs.contains(write.key)) named_.insert_or_assign(write.key, other.id.display());
+  }
+}
+
+// A run that died, or one that failed, left that release with what is ours. That is mended along the way, if
+// we may, and nobody waits for it.
+void TakeOver::mend(const Environment& environment, const ReleaseId& id, const ReleaseState& ours,
+                    const std::vector<PlannedAction>& writes, const Context& context) {
+  auto state = read_release(environment, id, context);
+  if (!state.ok() || !state->anchor) return;
+  const std::size_t before = named_.size();
+  note_named(*state, writes);
+  if (named_.size() == before) return;
+  const auto locked = [&]() -> Result<Other> {
+    const auto& held = state->anchor->lock;
+    if (held)
+      return error(ErrorKind::Conflict, "{} has been running \"{}\" since {}", held->holder, held->operation,
+                   held->acquired);
+    const std::string operation = fmt::format("take-over by {}", ours.id.display());
+    Other other;
+    other.state = *std::move(state);
+    other.mended = true;
+    other.store = std::make_unique<release::Store>(environment.client);
+    MIST_TRY(other.lock,
+             release::ReleaseLock::acquire(lock_world(environment, *other.store), *other.state.anchor, {},
+                                           lock_options(environment, operation, other.state), context));
+    return other;
+  };
+  auto other = locked();
+  if (other.ok())
+    others_.push_back(*std::move(other));
+  else
+    environment.events.warn(fmt::format("{}: {}", still_names(id), other.error().to_line()));
 }
 
 Result<std::optional<TakeOver::Other>> TakeOver::lock(const Environment& environment, const ReleaseId& id,
@@ -183,82 +331,116 @@ Result<std::optional<TakeOver::Other>> TakeOver::lock(const Environment& environ
 }
 
 Status TakeOver::check() const {
-  for (const Other& other : others_) MIST_TRY_VOID(other.lock->check());
+  for (const Other& other : others_) {
+    if (!other.mended) MIST_TRY_VOID(other.lock->check());
+  }
   return {};
+}
+
+std::string TakeOver::also_named_by(const ObjectKey& key) const {
+  const auto found = named_.find(key);
+  return found == named_.end() ? std::string() : found->second;
 }
 
 Result<std::set<ObjectKey>> TakeOver::give_back(const Environment& environment, const ReleaseState& state,
                                                 const std::vector<PlannedAction>& removals,
-                                                bool force_conflicts,
+                                                GiveBackOptions options,
                                                 const std::function<Status()>& may_write,
-                                                const Context& context) const {
+                                                const Context& context) {
   std::vector<Return> work;
-  std::vector<std::string> owners;  // beside it
-  for (const Other& other : others_) {
-    if (is_on_its_way_out(other.state)) continue;
+  for (std::size_t i = 0; i < others_.size(); ++i) {
+    const Other& other = others_[i];
+    if (is_uninstalling(other.state)) continue;
     const std::map<ObjectKey, InventoryItem> theirs = owned_by_key(other.state);
-    const bool force = force_conflicts || (other.state.deployed &&
-                                           recorded_flag(other.state.deployed->options, "forceConflicts"));
+    const RecordedObjects recorded(other.state, state);
+    const bool force =
+        options.force_conflicts ||
+        (other.state.deployed && recorded_flag(other.state.deployed->options, "forceConflicts"));
     for (const PlannedAction& removal : removals) {
       if (!is_return(removal) || removal.owner != other.state.id.display()) continue;
       const auto known = theirs.find(removal.key);
-      if (known == theirs.end() || known->second.uid != removal.uid) continue;
-      const std::optional<RenderedObject> rendered = object_to_give_back(other.state, state, known->second);
+      const bool same = known != theirs.end() && known->second.uid == removal.uid;
+      if (known == theirs.end() || (!same && removal.taken_from.empty())) continue;
+      const std::optional<RenderedObject> rendered = recorded.find(known->second);
       if (!rendered) continue;
       encoding::Value object = apply::with_version(*rendered, known->second.revision);
       object["metadata"].set("uid", removal.uid);
-      work.push_back({known->second, std::move(object), force});
-      owners.push_back(removal.owner);
+      const bool replace =
+          (options.replace || !same) && apply::kept_because(removal.key, nullptr, {}).empty();
+      work.push_back({i, known->second, removal.uid, std::move(object), force, replace});
     }
   }
   std::mutex mutex;
-  std::set<ObjectKey> given;  // guarded by mutex
+  std::set<ObjectKey> given;                                      // guarded by mutex
+  std::map<std::size_t, std::map<ObjectKey, std::string>> fresh;  // uids that the others don't know; by mutex
   const Status done = parallel_for(work.size(), 16, [&](std::size_t i) -> Status {
     const std::string name = work[i].item.key.display();
+    const std::string owner = others_[work[i].other].state.id.display();
     MIST_TRY_VOID(check());
     if (may_write) MIST_TRY_VOID(may_write());
     auto written = write_back(environment, work[i], context);
     if (!written.ok())
       return std::move(written).error().with_frame(
-          fmt::format("while giving {} back to release {}", name, owners[i]));
+          fmt::format("while giving {} back to release {}", name, owner));
     if (!*written) return {};
-    environment.events.object({name, "given back", "to release " + owners[i]});
+    environment.events.object({name, "given back", "to release " + owner});
     const std::scoped_lock lock(mutex);
     given.insert(work[i].item.key);
+    if (**written != work[i].item.uid) fresh[work[i].other].emplace(work[i].item.key, **written);
     return {};
   });
+  for (const auto& [other, uids] : fresh) {
+    const auto learn = [&known = uids](std::vector<InventoryItem>& inventory) {
+      bool changed = false;
+      for (InventoryItem& item : inventory) {
+        const auto found = known.find(item.key);
+        if (found == known.end() || found->second == item.uid) continue;
+        item.uid = found->second;
+        item.replacing = false;
+        changed = true;
+      }
+      return changed;
+    };
+    // Its mark says whose it is. Only the next upgrade there would find it made anew, and write it again.
+    if (const Status learnt = change_inventories(others_[other], learn); !learnt.ok())
+      environment.events.debug(fmt::format("the record of release {} has uids of old: {}",
+                                           others_[other].state.id.display(), learnt.error().to_line()));
+  }
   MIST_TRY_VOID(done);
   return given;
+}
+
+// Those of the revisions that count. Chunks of the inventories as they were go too; what stays of them goes
+// with that release's next write.
+Status TakeOver::change_inventories(Other& other,
+                                    const std::function<bool(std::vector<InventoryItem>&)>& change) {
+  // Also after Ctrl-C.
+  const Context brief = Context().with_timeout(std::chrono::seconds(30));
+  bool any = false;
+  const auto one = [&](Revision& revision) -> Status {
+    if (!change(revision.inventory)) return {};
+    any = true;
+    if (other.lock->lost()) return other.lock->loss();
+    MIST_TRY_VOID(other.lock->check());
+    return other.store->finish_revision(other.lock->anchor(), revision, brief);
+  };
+  if (other.state.deployed) MIST_TRY_VOID(one(*other.state.deployed));
+  for (Revision& revision : other.state.unfinished) MIST_TRY_VOID(one(revision));
+  if (any && other.lock->check()) (void)other.store->sweep_chunks(other.state.id, brief);
+  return {};
 }
 
 void TakeOver::let_go(const Environment& environment, const std::vector<PlannedAction>& writes) {
   std::set<ObjectKey> moved;
   for (const PlannedAction& write : writes) moved.insert(write.key);
-  // Also after Ctrl-C.
-  const Context brief = Context().with_timeout(std::chrono::seconds(30));
+  const auto forget = [&](std::vector<InventoryItem>& inventory) {
+    return std::erase_if(inventory, [&](const InventoryItem& item) { return moved.contains(item.key); }) > 0;
+  };
   for (Other& other : others_) {
-    std::size_t forgotten = 0;
-    const auto forget = [&](Revision& revision) -> Status {
-      const std::size_t removed = std::erase_if(
-          revision.inventory, [&](const InventoryItem& item) { return moved.contains(item.key); });
-      if (removed == 0) return {};
-      forgotten += removed;
-      if (other.lock->lost()) return other.lock->loss();
-      MIST_TRY_VOID(other.lock->check());
-      return other.store->finish_revision(other.lock->anchor(), revision, brief);
-    };
-    const auto all = [&]() -> Status {
-      if (other.state.deployed) MIST_TRY_VOID(forget(*other.state.deployed));
-      for (Revision& revision : other.state.unfinished) MIST_TRY_VOID(forget(revision));
-      // Chunks of the inventories as they were; what stays goes with that release's next write.
-      if (forgotten > 0 && other.lock->check()) (void)other.store->sweep_chunks(other.state.id, brief);
-      return other.lock->finish({});
-    };
-    if (const Status done = all(); !done.ok())
-      environment.events.warn(fmt::format(
-          "the record of release {} still names objects that are no longer its own: {}; the next upgrade of "
-          "one of the two mends that",
-          other.state.id.display(), done.error().to_line()));
+    Status done = change_inventories(other, forget);
+    if (done.ok()) done = other.lock->finish({});
+    if (!done.ok())
+      environment.events.warn(fmt::format("{}: {}", still_names(other.state.id), done.error().to_line()));
   }
 }
 

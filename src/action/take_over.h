@@ -6,9 +6,12 @@
 // (undoing, another upgrade, an uninstall) gives it back instead of deleting it. The other release is locked
 // meanwhile. One thread.
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "action/environment.h"
@@ -16,18 +19,26 @@
 
 namespace mist::action {
 
-/// Of objects that are to leave the release: those that an unfinished revision was taking from a release that
-/// still has them in its record go back there. They become Retains whose `owner` is that release. Reads only.
+/// Of objects that are to leave the release: those that it was taking from a release that still has them in
+/// its record go back there. They become Retains whose `owner` is that release. Reads only.
 Status plan_returns(const Environment& environment, const ReleaseState& state,
                     std::vector<apply::PlannedAction>& removals, const Context& context);
 
 bool is_return(const apply::PlannedAction& removal);
 
+/// What giving back may do beyond the ordinary.
+struct GiveBackOptions {
+  bool force_conflicts = false;
+  /// What can't be changed into what it was is deleted and created anew. What we had replaced always is.
+  bool replace = false;
+};
+
 class TakeOver {
  public:
-  /// nullopt: what is planned concerns no other release, or it is no more. Otherwise each that it concerns is
-  /// locked; Conflict when somebody is writing to it. `from`: of --take-over-from. Those that earlier
-  /// revisions took from and that never forgot what is ours by now are among them.
+  /// nullopt: what is planned concerns no other release, or it is no more. Otherwise each that objects move
+  /// from or to is locked; Conflict when somebody is writing to it. `from`: of --take-over-from. One that
+  /// merely never forgot what is ours by now is locked to be mended, and left alone with a warning if it
+  /// can't be.
   static Result<std::optional<TakeOver>> begin(const Environment& environment, const ReleaseState& state,
                                                const std::vector<apply::PlannedAction>& writes,
                                                const std::vector<apply::PlannedAction>& removals,
@@ -37,12 +48,16 @@ class TakeOver {
   /// Asked before each write, as ReleaseLock::check.
   Status check() const;
 
+  /// The release whose record names this written object too, until let_go(); empty: none.
+  std::string also_named_by(const apply::ObjectKey& key) const;
+
   /// Writes what goes back as the record of its release has it, marks included, and returns what was given
-  /// back. What is another object by now is not, nor what its release has dropped since the plan.
+  /// back. What is gone by now is not, nor what its release has dropped since the plan.
   Result<std::set<apply::ObjectKey>> give_back(const Environment& environment, const ReleaseState& state,
                                                const std::vector<apply::PlannedAction>& removals,
-                                               bool force_conflicts, const std::function<Status()>& may_write,
-                                               const Context& context) const;
+                                               GiveBackOptions options,
+                                               const std::function<Status()>& may_write,
+                                               const Context& context);
 
   /// Our revision is deployed: what it wrote leaves the other releases' records, and their locks are given
   /// back. A failure loses nothing: they see by the label that the objects are no longer their own.
@@ -53,11 +68,18 @@ class TakeOver {
     ReleaseState state;
     std::unique_ptr<release::Store> store;  // the lock refers to it
     std::unique_ptr<release::ReleaseLock> lock;
+    bool mended = false;  // nothing moves from or to it: should its lock run out, ours goes on
   };
   static Result<std::optional<Other>> lock(const Environment& environment, const release::ReleaseId& id,
                                            const ReleaseState& ours, const Context& context);
+  void mend(const Environment& environment, const release::ReleaseId& id, const ReleaseState& ours,
+            const std::vector<apply::PlannedAction>& writes, const Context& context);
+  void note_named(const ReleaseState& other, const std::vector<apply::PlannedAction>& writes);
+  static Status change_inventories(Other& other,
+                                   const std::function<bool(std::vector<release::InventoryItem>&)>& change);
 
   std::vector<Other> others_;
+  std::map<apply::ObjectKey, std::string> named_;  // also_named_by()
 };
 
 }  // namespace mist::action

@@ -12,10 +12,12 @@
 #include "action/status.h"
 #include "testing/laptop_clock.h"
 #include "testing/release_world.h"
+#include "testing/yaml.h"
 
 namespace mist::action {
 namespace {
 
+using encoding::Value;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using testing::FakeCall;
@@ -495,6 +497,174 @@ TEST_F(TakeOverTest, WhatTheOtherReleaseDidNotForgetItForgetsWithTheNextUpgrade)
   cluster.set_before({});
   EXPECT_EQ(owner("two"), "default/web");
   EXPECT_EQ(value("two"), "3");
+}
+
+// The revision that took is long gone, as are those that were to give back and could not.
+TEST_F(TakeOverTest, ATrimmedHistoryDoesNotForgetWhereThingsCameFrom) {
+  install_theirs();
+  ASSERT_TRUE(install_now(config_map("mine", "1")).ok());
+  refuse("zzz");
+  const std::string wanted = config_map("mine", "2") + kTakenAndLast;
+  ASSERT_FALSE(upgrade_now(wanted, {.take_over_from = theirs, .history_max = 2}).ok());
+  for (int i = 0; i < 4; ++i) ASSERT_FALSE(upgrade_now(wanted, {.history_max = 2}).ok());
+  refuse("two");
+  for (int i = 0; i < 4; ++i) ASSERT_FALSE(undo_now({.history_max = 2}).ok());
+  cluster.set_before({});
+  for (const release::Revision& revision : now().unfinished) {
+    EXPECT_GT(revision.number, 5);
+    EXPECT_TRUE(revision.options.string_at({"takeOverFrom", "name"}).empty());
+  }
+  ASSERT_TRUE(undo_now().ok());
+  EXPECT_EQ(value("mine"), "1");
+  EXPECT_THAT(inventory(id), ElementsAre("mine"));
+  theirs_is_whole();
+}
+
+TEST_F(TakeOverTest, AfterATrimmedHistoryNeitherUpgradeNorUninstallDeletesIt) {
+  for (const bool upgrades : {true, false}) {
+    install_theirs();
+    ASSERT_TRUE(install_now(config_map("mine", "1")).ok());
+    refuse("zzz");
+    ASSERT_FALSE(upgrade_now(kTakenAndLast, {.take_over_from = theirs, .history_max = 2}).ok());
+    for (int i = 0; i < 4; ++i) ASSERT_FALSE(upgrade_now(kTakenAndLast, {.history_max = 2}).ok());
+    cluster.set_before({});
+    if (upgrades) {
+      ASSERT_TRUE(upgrade_now(config_map("mine", "2")).ok());
+    }
+    ASSERT_TRUE(uninstall_now().ok());
+    ours_is_gone();
+    theirs_is_whole();
+    ASSERT_TRUE(uninstall_theirs().ok());
+  }
+}
+
+// A backup brought it back with our mark: it is ours, and so on its way, whatever its uid.
+TEST_F(TakeOverTest, WhatWasMadeAnewFromACopyGoesBack) {
+  for (const bool undoes : {true, false}) {
+    install_theirs();
+    fail_to_install(taking());
+    const apimachinery::ObjectKey key{{"", "ConfigMap"}, "default", "two"};
+    Value two = *cluster.find(key);
+    cluster.drop(key);
+    for (const std::string_view field : {"uid", "resourceVersion", "managedFields"})
+      two["metadata"].erase(field);
+    cluster.put(two, "velero");
+    if (undoes) {
+      const auto undone = undo_now({.force_conflicts = true});
+      ASSERT_TRUE(undone.ok()) << undone.error().to_line();
+      EXPECT_EQ(undone->removal->given_back, 1u);
+    } else {
+      UninstallOptions options;
+      options.force_conflicts = true;
+      const auto gone = uninstall_now(options);
+      ASSERT_TRUE(gone.ok()) << gone.error().to_line();
+      EXPECT_EQ(gone->given_back, 1u);
+    }
+    ours_is_gone();
+    theirs_is_whole();
+    ASSERT_TRUE(uninstall_theirs().ok());
+  }
+}
+
+// What can't be changed in place was deleted and created anew, and so it is on its way back.
+TEST_F(TakeOverTest, WhatATakeOverReplacedGoesBackAsItWas) {
+  const auto selecting = [](std::string_view app) {
+    return fmt::format(
+        "---\n{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: api}}, spec: {{selector: "
+        "{{matchLabels: "
+        "{{app: {0}}}}}, template: {{metadata: {{labels: {{app: {0}}}}}, spec: {{containers: [{{name: a, "
+        "image: "
+        "b}}]}}}}}}}}\n",
+        app);
+  };
+  const auto selector = [&] {
+    const auto there = cluster.find("Deployment.apps", "default", "api");
+    return there ? std::string(there->string_at({"spec", "selector", "matchLabels", "app"})) : "absent";
+  };
+  install_theirs(kTheirs + selecting("theirs"));
+  cluster.set_before([&](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply") return std::nullopt;
+    if (call.key.name == "zzz") return error(ErrorKind::Forbidden, "quota exceeded");
+    if (call.key.name == "api" && selector() != "absent")
+      return error(ErrorKind::Invalid, "cannot apply").with_because("spec.selector: field is immutable");
+    return std::nullopt;
+  });
+  DeployOptions options = taking();
+  options.replace = true;
+  ASSERT_FALSE(install_now(selecting("ours") + config_map("zzz", "1"), options).ok());
+  EXPECT_EQ(owner("api", "Deployment.apps"), "default/web");
+  EXPECT_EQ(selector(), "ours");
+  const auto undone = undo_now();
+  ASSERT_TRUE(undone.ok()) << undone.error().to_line();
+  EXPECT_EQ(undone->removal->given_back, 1u);
+  cluster.set_before({});
+  EXPECT_EQ(owner("api", "Deployment.apps"), "default/theirs");
+  EXPECT_EQ(selector(), "theirs");
+  ours_is_gone();
+  EXPECT_THAT(drift(environment(), theirs, Context())->found, IsEmpty());
+  EXPECT_FALSE(upgrade_theirs(kTheirs + selecting("theirs"))->changed);
+}
+
+// Records of earlier versions don't say of each object where it came from.
+TEST_F(TakeOverTest, ARecordWithoutOriginsGivesBackWhatTheOtherReleaseNames) {
+  install_theirs();
+  fail_to_install(taking());
+  ReleaseState state = now();
+  for (release::InventoryItem& item : state.unfinished[0].inventory) item.taken_from.clear();
+  release::Store store(cluster);
+  ASSERT_TRUE(store.finish_revision(*state.anchor, state.unfinished[0], Context()).ok());
+  ASSERT_TRUE(undo_now().ok());
+  ours_is_gone();
+  theirs_is_whole();
+}
+
+// Nothing moves: its record is mended when it can be, and until then the upgrade is none of its business.
+TEST_F(TakeOverTest, AnUpgradeGoesOnWhileTheOtherReleaseIsBusy) {
+  install_theirs();
+  cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
+    const bool forgets = call.writes() && call.verb != "apply" && call.key.name == "mistletoe.theirs.v0";
+    return forgets ? std::optional(error(ErrorKind::Retryable, "connection reset")) : std::nullopt;
+  });
+  ASSERT_TRUE(install_now(kTaken, taking()).ok());
+  cluster.set_before({});
+  release::Store store(cluster);
+  {
+    const auto anchor = store.read_anchor(theirs, Context());
+    const auto lock = release::ReleaseLock::acquire({store, cluster, clock, random, events}, **anchor, {},
+                                                    {"somebody", "upgrade"}, Context());
+    ASSERT_TRUE(lock.ok());
+    Environment here = environment();
+    here.lock_wait = std::chrono::minutes(5);
+    const auto began = std::chrono::steady_clock::now();
+    const auto done = deploy(here, id, upgrade_intent(rendering(config_map("two", "3"))), {}, Context());
+    ASSERT_TRUE(done.ok()) << done.error().to_line();
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10));
+    EXPECT_THAT(inventory(theirs), UnorderedElementsAre("one", "two"));
+  }
+  cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
+    const bool locks = call.verb == "patch" && call.key.name == "mistletoe.theirs";
+    return locks ? std::optional(error(ErrorKind::Forbidden, "cannot patch Secrets")) : std::nullopt;
+  });
+  ASSERT_TRUE(upgrade_now(config_map("two", "4")).ok());
+  cluster.set_before({});
+  EXPECT_EQ(value("two"), "4");
+  EXPECT_THAT(inventory(theirs), UnorderedElementsAre("one", "two"));
+  ASSERT_TRUE(upgrade_now(config_map("two", "5")).ok());
+  EXPECT_THAT(inventory(theirs), ElementsAre("one"));
+  // And then nobody asks any more.
+  ASSERT_TRUE(upgrade_now(config_map("two", "6")).ok());
+  cluster.clear_calls();
+  ASSERT_TRUE(upgrade_now(config_map("two", "7")).ok());
+  for (const FakeCall& call : cluster.calls()) EXPECT_NE(call.key.name, "mistletoe.theirs");
+}
+
+TEST_F(TakeOverTest, ItsOwnReleaseIsNoOther) {
+  ASSERT_TRUE(install_now(kTaken).ok());
+  refuse("zzz");
+  ASSERT_FALSE(upgrade_now(kTakenAndLast, {.take_over_from = id}).ok());
+  cluster.set_before({});
+  ASSERT_TRUE(upgrade_now(config_map("mine", "1")).ok());
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "two"));
 }
 
 }  // namespace

@@ -68,10 +68,6 @@ std::vector<apply::Removal> removals_of(const UninstallPlan& plan, bool last) {
 
 namespace {
 
-bool is_uninstalling(const ReleaseState& state) {
-  return state.anchor->head.status == release::RevisionStatus::Uninstalling;
-}
-
 // Those of the deployed revision, but for what an interrupted run did already. What they are called becomes
 // owned: nothing else names them before they are there.
 Result<std::vector<apply::DesiredObject>> hooks_to_run(const Environment& environment,
@@ -146,6 +142,7 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseStat
     action.uid = uid;
     action.revision = item.revision;
     action.adopted = item.adopted;
+    action.taken_from = item.taken_from;
     apply::PruneRules rules = options.rules;
     // Uninstalling removes the namespaces that the release made; what else is in them is looked at below.
     rules.delete_namespaces = true;
@@ -270,7 +267,7 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
     if (goes_on && recorded_flag(head.options, ended)) progress.set(ended, true);
   }
   head.options = std::move(progress);
-  MIST_TRY(const std::optional<TakeOver> others,
+  MIST_TRY(std::optional<TakeOver> others,
            TakeOver::begin(environment, plan.state, {}, plan.removals, std::nullopt, context));
   MIST_TRY(const std::unique_ptr<ReleaseLock> lock,
            ReleaseLock::acquire(lock_world(environment, store), *plan.state.anchor,
@@ -319,16 +316,21 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
   const auto give_back = [&]() -> Status {
     std::set<ObjectKey> given;
     if (others) {
-      auto done = others->give_back(environment, plan.state, plan.removals, options.force_conflicts,
+      auto done = others->give_back(environment, plan.state, plan.removals,
+                                    {.force_conflicts = options.force_conflicts, .replace = options.replace},
                                     may_write, lock->context());
       if (!done.ok() && apply::is_field_conflict(done.error()))
         done.error().hint = fmt::format("take these fields with mistctl recover {} -n {} --force-conflicts",
                                         plan.id.name, plan.id.ns);
       MIST_TRY(given, std::move(done));
     }
-    for (const PlannedAction& action : plan.removals) {
+    for (PlannedAction& action : report.plan.removals) {
       if (!is_return(action)) continue;
       ++(given.contains(action.key) ? report.given_back : report.retained);
+      if (given.contains(action.key)) continue;
+      action.reason =
+          fmt::format("release {} does not have it any more, or it changed meanwhile", action.owner);
+      action.owner.clear();
     }
     return {};
   };

@@ -18,9 +18,10 @@ struct UninstallOptions {
   bool no_hooks = false;    ///< no hook of a chart runs
   Duration timeout = std::chrono::minutes(5);  ///< of each hook
   bool dry_run = false;                        ///< plan only, also while somebody holds the lock
-  bool plan_again = false;           ///< when the release changed since the plan: nobody was shown it
-  bool keep_adopted = false;         ///< what was there before the release stays
-  bool force_conflicts = false;      ///< of what goes back to another release
+  bool plan_again = false;       ///< when the release changed since the plan: nobody was shown it
+  bool keep_adopted = false;     ///< what was there before the release stays
+  bool force_conflicts = false;  ///< of what goes back to another release; so is `replace`
+  bool replace = false;
   std::string action = "uninstall";  ///< for the record and the lock; "undo": of a first install
 };
 
@@ -45,8 +46,9 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseStat
                                      const UninstallOptions& options, const Context& context);
 
 struct UninstallReport {
-  UninstallPlan
-      plan;  ///< that was carried out; a namespace in which something appeared meanwhile is retained
+  /// That was carried out; a namespace in which something appeared meanwhile is retained, and what is a
+  /// return (take_over.h) was given back.
+  UninstallPlan plan;
   std::size_t deleted = 0;
   std::size_t retained = 0;
   std::size_t given_back = 0;  ///< to the release that an unfinished revision was taking it from

@@ -61,6 +61,10 @@ class Planner {
     }
     const Value& there = live->second.value;
     action.uid = there.string_at({"metadata", "uid"});
+    if (mark_of(there) != part_of_) {
+      action.version = there.string_at({"metadata", "resourceVersion"});
+      action.marks = marks_of(there);
+    }
     if (object.hook)
       run_hook(action, object, live->second, item);
     else
@@ -94,6 +98,7 @@ class Planner {
     action.uid = there.string_at({"metadata", "uid"});
     action.revision = item.revision;
     action.adopted = item.adopted;
+    action.taken_from = item.taken_from;
     action.was_retained = item.retained;
     std::string_view kept = kept_because(item.key, &there, rules_.prune);
     if (kept.empty() && item.adopted && rules_.keep_adopted) kept = "it was there before the release";
@@ -148,6 +153,7 @@ class Planner {
     if (owner == Owner::Us || (owner == Owner::Nobody && by_uid)) {
       // What no record of ours names was left by an earlier life of the release: its claims, its definitions.
       action.adopted = item == nullptr || item->adopted;
+      if (item != nullptr) action.taken_from = item->taken_from;
       action.previous_revision = item != nullptr ? item->revision : revision_from_label(there);
       const bool anew = owner == Owner::Us && item != nullptr && !item->uid.empty() && !by_uid;
       return compare(action, object, live, owner, anew);
@@ -156,7 +162,8 @@ class Planner {
       action.owner = there.string_at({"metadata", "annotations", release::kReleaseAnnotation});
       if (!taken(there)) return refuse_foreign(action, there);
       action.adopted = true;
-      action.reason = fmt::format("it is taken over from release {}", rules_.take_over_from->display());
+      action.taken_from = rules_.take_over_from->display();
+      action.reason = fmt::format("it is taken over from release {}", action.taken_from);
     } else {
       if (!own_namespace && !rules_.adopt)
         return conflict(action, ConflictCause::Foreign, "it exists already and belongs to no release",
@@ -288,6 +295,11 @@ class Planner {
 };
 
 }  // namespace
+
+Marks marks_of(const Value& live) {
+  return {std::string(mark_of(live)),
+          std::string(live.string_at({"metadata", "annotations", release::kReleaseAnnotation}))};
+}
 
 std::string_view to_string(ActionKind kind) {
   switch (kind) {
@@ -456,7 +468,8 @@ std::vector<InventoryItem> inventory_of(const Plan& plan) {
                            .retained = action.kind == ActionKind::Retain,
                            .adopted = action.adopted,
                            .replacing = replaced,
-                           .hook = actions == &plan.writes && plan.is_hook(action)});
+                           .hook = actions == &plan.writes && plan.is_hook(action),
+                           .taken_from = action.taken_from});
     }
   }
   inventory.insert(inventory.end(), plan.waiting.begin(), plan.waiting.end());

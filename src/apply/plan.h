@@ -37,6 +37,14 @@ enum class ConflictCause : std::uint8_t {
   Refused,    ///< the server finds it invalid
 };
 
+/// Whose a live object is.
+struct Marks {
+  std::string part_of = {};  ///< the label; empty: none
+  std::string release = {};  ///< the annotation; empty: none
+  friend bool operator==(const Marks&, const Marks&) = default;
+};
+Marks marks_of(const Value& live);
+
 struct PlannedAction {
   ActionKind kind = ActionKind::Create;
   ObjectKey key = {};
@@ -53,9 +61,14 @@ struct PlannedAction {
   /// Of adopts and conflicts: the release whose it is, "namespace/name"; empty: nobody's. Of retains: the
   /// release that it goes back to (action/take_over.h); empty: it stays.
   std::string owner = {};
+  std::string taken_from = {};                ///< release::InventoryItem::taken_from, after this plan
   std::string hint = {};                      ///< of conflicts: what to do
   ConflictCause cause = ConflictCause::None;  ///< of conflicts
   bool adopting = false;                      ///< it isn't ours yet
+  /// Of what there is without our label: the version at which it has `marks`. Another release may want it
+  /// too.
+  std::string version = {};
+  Marks marks = {};
   bool ask = false;         ///< only the server knows whether its fields may change so (settle.h)
   std::size_t desired = 0;  ///< index into Plan::desired; not of deletes and retains
   /// Of hooks that run before and after everything else: the earlier write, whose object this one replaces.

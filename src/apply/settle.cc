@@ -184,6 +184,10 @@ bool is_other_object(const Error& failure) {
              [&](std::string_view words) { return failure.because.find(words) != std::string::npos; });
 }
 
+bool is_immutable(const Error& failure) {
+  return failure.kind == ErrorKind::Invalid && says_immutable(failure.because);
+}
+
 bool needs_the_server(const PlannedAction& action) {
   switch (action.kind) {
     case ActionKind::Conflict:

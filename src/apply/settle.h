@@ -27,6 +27,9 @@ bool is_about_our_label(const Error& refused);
 /// Whether it refused a write that names a uid because no object with it is there.
 bool is_other_object(const Error& failure);
 
+/// Whether it refused a write because fields differ that can't be changed.
+bool is_immutable(const Error& failure);
+
 /// Turns what the server would not do into Conflicts or Replaces, and what it would find equal into
 /// Unchanged. What the server can't say (a webhook without dry runs, no permission) stays as planned. Errors:
 /// of the context.

@@ -31,10 +31,6 @@ Error held_by(const ReleaseId& id, const Lock& lock) {
   return failure;
 }
 
-Error moved(Error failure) {
-  return std::move(failure).with_frame(std::string(kMovedFrame)).with_hint("run the command again");
-}
-
 // Follows the anchor until it is unlocked, or silent for a whole term (then it may be taken), or `max_wait`
 // is over. Returns the anchor to lock; Conflict when the holder lives on.
 Result<Anchor> await_free(const LockWorld& world, Anchor anchor, const LockOptions& options,
@@ -88,7 +84,7 @@ Result<Anchor> await_free(const LockWorld& world, Anchor anchor, const LockOptio
     MIST_TRY(std::optional<Anchor> next, world.store.read_anchor(anchor.id, context));
     // Freed or gone: what the caller looked at is out of date, so it must look again.
     if (!next || !next->lock)
-      return moved(
+      return as_anchor_moved(
           error(ErrorKind::Conflict, "release {} changed while waiting for its lock", anchor.id.display()));
     anchor = *std::move(next);
   }
@@ -103,6 +99,10 @@ Result<std::optional<Anchor>> own_lock(const LockWorld& world, const ReleaseId& 
 }
 
 }  // namespace
+
+Error as_anchor_moved(Error failure) {
+  return std::move(failure).with_frame(std::string(kMovedFrame)).with_hint("run the command again");
+}
 
 bool anchor_moved(const Error& failure) {
   return std::ranges::find(failure.frames, kMovedFrame) != failure.frames.end();
@@ -139,7 +139,7 @@ Result<std::unique_ptr<ReleaseLock>> ReleaseLock::create(LockWorld world, Anchor
     if (kind != ErrorKind::Retryable && kind != ErrorKind::Conflict) return std::move(created).error();
     MIST_TRY(std::optional<Anchor> ours, own_lock(world, id, lock, context));
     if (!ours && kind == ErrorKind::Conflict)
-      return moved(
+      return as_anchor_moved(
           error(ErrorKind::Conflict, "release {} was installed by somebody else just now", id.display()));
     if (!ours) return std::move(created).error();
     created = *std::move(ours);
@@ -157,7 +157,7 @@ Result<std::unique_ptr<ReleaseLock>> ReleaseLock::acquire(LockWorld world, Ancho
     MIST_TRY(free, await_free(world, std::move(free), options, context));
     // Its holder wrote on after the caller had looked.
     if (free.resource_version != looked_at)
-      return moved(
+      return as_anchor_moved(
           error(ErrorKind::Conflict, "release {} changed while waiting for its lock", free.id.display()));
   }
   const Lock lock = new_lock(world, options);
@@ -166,11 +166,12 @@ Result<std::unique_ptr<ReleaseLock>> ReleaseLock::acquire(LockWorld world, Ancho
   Status taken = world.store.change_anchor(free, change, context);
   if (!taken) {
     const ErrorKind kind = taken.error().kind;
-    if (kind == ErrorKind::NotFound) return moved(std::move(taken).error());  // uninstalled meanwhile
+    if (kind == ErrorKind::NotFound)
+      return as_anchor_moved(std::move(taken).error());  // uninstalled meanwhile
     if (kind != ErrorKind::Conflict && kind != ErrorKind::Retryable) return std::move(taken).error();
     MIST_TRY(std::optional<Anchor> ours, own_lock(world, free.id, lock, context));
     if (!ours && kind == ErrorKind::Retryable) return std::move(taken).error();
-    if (!ours) return moved(std::move(taken).error());
+    if (!ours) return as_anchor_moved(std::move(taken).error());
     free = *std::move(ours);
   }
   return std::unique_ptr<ReleaseLock>(

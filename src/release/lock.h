@@ -106,6 +106,8 @@ class ReleaseLock {
   std::jthread renewer_;
 };
 
+/// What was read is out of date, and nothing was written: makes anchor_moved() true of it.
+Error as_anchor_moved(Error failure);
 /// True for acquire()'s error when the anchor changed since it was read: look again, then try again.
 bool anchor_moved(const Error& failure);
 

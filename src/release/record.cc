@@ -59,6 +59,14 @@ Result<ReleaseName> ReleaseName::parse(std::string_view text) {
   return failure;
 }
 
+std::optional<ReleaseId> ReleaseId::parse(std::string_view display) {
+  const auto slash = display.find('/');
+  if (slash == std::string_view::npos || !is_dns1123_label(display.substr(0, slash))) return std::nullopt;
+  const auto name = ReleaseName::parse(display.substr(slash + 1));
+  if (!name.ok()) return std::nullopt;
+  return ReleaseId{std::string(display.substr(0, slash)), name->str()};
+}
+
 std::string_view to_string(RevisionStatus status) {
   return std::ranges::find(kStatusNames, status, &StatusName::status)->name;
 }
@@ -99,6 +107,7 @@ Value to_value(const std::vector<InventoryItem>& inventory) {
     if (item.adopted) value.set("adopted", true);
     if (item.replacing) value.set("replacing", true);
     if (item.hook) value.set("hook", true);
+    if (!item.taken_from.empty()) value.set("takenFrom", item.taken_from);
     items.push_back(std::move(value));
   }
   return Value(std::move(items));
@@ -122,6 +131,7 @@ Result<std::vector<InventoryItem>> inventory_from_value(const Value& value) {
     item.adopted = flag_at(entry, "adopted");
     item.replacing = flag_at(entry, "replacing");
     item.hook = flag_at(entry, "hook");
+    item.taken_from = entry.string_at("takenFrom");
     if (item.key.group_kind.kind.empty() || item.key.name.empty())
       return error(ErrorKind::Internal, "the inventory of the release's record is damaged");
     inventory.push_back(std::move(item));

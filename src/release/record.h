@@ -52,6 +52,8 @@ struct ReleaseId {
   std::string ns;
   std::string name;
   std::string display() const { return ns + "/" + name; }
+  /// The reverse of display(); nullopt: it is none.
+  static std::optional<ReleaseId> parse(std::string_view display);
   friend auto operator<=>(const ReleaseId&, const ReleaseId&) = default;
 };
 
@@ -78,6 +80,8 @@ struct InventoryItem {
   bool adopted = false;    ///< existed before the release
   bool replacing = false;  ///< being deleted and created anew: what carries our mark is it, whatever its uid
   bool hook = false;       ///< of a chart: it comes and goes, and its absence says nothing
+  /// ReleaseId::display() of the release that it was taken over from, as long as that one names it too.
+  std::string taken_from = {};
 };
 
 struct Revision {

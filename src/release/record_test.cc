@@ -13,6 +13,13 @@ TEST(ReleaseName, IsALabel) {
   EXPECT_FALSE(ReleaseName::parse(std::string(64, 'a')).ok());
 }
 
+TEST(ReleaseId, IsReadAsItIsShown) {
+  const ReleaseId id{"default", "web"};
+  EXPECT_EQ(ReleaseId::parse(id.display()), id);
+  for (const char* bad : {"", "web", "/web", "default/", "a/b/c", "A/b", "default/W"})
+    EXPECT_FALSE(ReleaseId::parse(bad)) << bad;
+}
+
 TEST(ApplySetId, IsThatOfKep3659) {
   // base64url(sha256("mistletoe.web.default.Secret.")) without padding, as the KEP's algorithm gives it.
   EXPECT_EQ(apply_set_id({"default", "web"}), apply_set_id({"default", "web"}));
@@ -39,7 +46,8 @@ TEST(Revision, SurvivesItsJsonForm) {
                                 .uid = "u",
                                 .revision = 2,
                                 .retained = true,
-                                .adopted = true});
+                                .adopted = true,
+                                .taken_from = "n/theirs"});
   const auto back = revision_from_value(to_value(revision));
   ASSERT_TRUE(back.ok()) << back.error().to_line();
   EXPECT_EQ(back->number, 3);
@@ -49,6 +57,7 @@ TEST(Revision, SurvivesItsJsonForm) {
   EXPECT_EQ(back->inventory[0].key.display(), "ConfigMap n/c");
   EXPECT_TRUE(back->inventory[0].retained && back->inventory[0].adopted);
   EXPECT_EQ(back->inventory[0].revision, 2);
+  EXPECT_EQ(back->inventory[0].taken_from, "n/theirs");
 }
 
 TEST(Revision, NewerOrDamagedRecordsAreRefused) {
