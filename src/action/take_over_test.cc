@@ -618,6 +618,132 @@ TEST_F(TakeOverTest, ARecordWithoutOriginsGivesBackWhatTheOtherReleaseNames) {
   theirs_is_whole();
 }
 
+// Two at once.
+
+// What somebody else does right before the first request of this kind: once.
+class MeanwhileTest : public TakeOverTest {
+ protected:
+  void meanwhile(std::string verb, std::string name, std::function<void()> work) {
+    const auto done = std::make_shared<std::atomic<bool>>(false);
+    cluster.set_before([=](const FakeCall& call) -> std::optional<Error> {
+      if (call.verb != verb || call.key.name != name || call.dry_run) return std::nullopt;
+      if (!done->exchange(true)) work();
+      return std::nullopt;
+    });
+  }
+  void third_installs(const DeployOptions& options) {
+    const auto done =
+        deploy(environment(), third, install_intent(rendering(config_map("two", "3"))), options, Context());
+    ASSERT_TRUE(done.ok()) << done.error().to_line();
+  }
+  std::string mark(std::string_view name) {
+    return std::string(cluster.find("ConfigMap", "default", name)
+                           ->string_at({"metadata", "annotations", release::kReleaseAnnotation}));
+  }
+  const release::ReleaseId third{"default", "third"};
+};
+
+// Between our look and our lock of theirs.
+TEST_F(MeanwhileTest, WhatAThirdReleaseTookIsLookedAtAgain) {
+  install_theirs();
+  meanwhile("patch", "mistletoe.theirs", [&] { third_installs(taking()); });
+  const auto refused = install_now(kTaken, taking());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("ConfigMap default/two belongs to release default/third"));
+  EXPECT_EQ(mark("two"), "default/third");
+  EXPECT_EQ(value("two"), "3");
+  EXPECT_THAT(inventory(third), ElementsAre("two"));
+  EXPECT_THAT(inventory(theirs), ElementsAre("one"));
+  EXPECT_FALSE(cluster.has("Secret", "default", "mistletoe.web"));
+}
+
+// Its lock does not tell: an earlier life of theirs left the object, and only the write finds out.
+TEST_F(MeanwhileTest, WhatAThirdReleaseTookIsNotOverwritten) {
+  const std::string claim =
+      "---\n{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: two}, spec: {accessModes: "
+      "[ReadWriteOnce]}}\n";
+  install_theirs(kTheirs + claim);
+  ASSERT_TRUE(uninstall_theirs().ok());
+  meanwhile("apply", "two", [&] {
+    const auto done = deploy(environment(), third, install_intent(rendering(claim)), taking(), Context());
+    ASSERT_TRUE(done.ok()) << done.error().to_line();
+  });
+  const auto refused = install_now(claim, taking());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("PersistentVolumeClaim default/two belongs to release default/third since just now"));
+  EXPECT_EQ(cluster.find("PersistentVolumeClaim", "default", "two")
+                ->string_at({"metadata", "labels", release::kPartOfLabel}),
+            apply_set_id(third));
+  ASSERT_TRUE(uninstall_now({.rules = {.delete_pvcs = true}}).ok());
+  EXPECT_TRUE(cluster.has("PersistentVolumeClaim", "default", "two"));
+}
+
+TEST_F(MeanwhileTest, OfTwoThatAdoptOnlyOneDoes) {
+  cluster.put(
+      testing::yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: two, namespace: "
+                    "default}, data: {a: '2'}}"));
+  meanwhile("apply", "two", [&] { third_installs({.force_conflicts = true, .adopt = true}); });
+  const auto refused = install_now(kTaken, {.force_conflicts = true, .adopt = true});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("two belongs to release default/third since just now"));
+  EXPECT_EQ(mark("two"), "default/third");
+  ASSERT_TRUE(uninstall_now().ok());
+  EXPECT_EQ(value("two"), "3");
+}
+
+// Replacing it begins with a delete.
+TEST_F(MeanwhileTest, WhatAThirdReleaseAdoptedIsNotReplaced) {
+  cluster.put(testing::yaml(
+      "{apiVersion: v1, kind: ConfigMap, metadata: {name: two, namespace: default}, data: {a: '2'}}"));
+  const std::string uid(cluster.find("ConfigMap", "default", "two")->string_at({"metadata", "uid"}));
+  bool adopted = false;
+  cluster.set_before([&](const FakeCall& call) -> std::optional<Error> {
+    if (call.key.name != "two") return std::nullopt;
+    if (call.verb == "apply" && call.dry_run && !adopted)
+      return error(ErrorKind::Invalid, "cannot apply").with_because("data: field is immutable");
+    if (call.verb != "delete" || adopted) return std::nullopt;
+    adopted = true;
+    third_installs({.force_conflicts = true, .adopt = true});
+    return std::nullopt;
+  });
+  const auto refused = install_now(kTaken, {.force_conflicts = true, .adopt = true, .replace = true});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("two belongs to release default/third since just now"));
+  EXPECT_EQ(cluster.find("ConfigMap", "default", "two")->string_at({"metadata", "uid"}), uid);
+}
+
+// Its status changes all the time.
+TEST_F(MeanwhileTest, OtherChangesDoNotKeepItFromBeingTaken) {
+  install_theirs();
+  meanwhile("apply", "two", [&] {
+    auto two = *cluster.find("ConfigMap", "default", "two");
+    two["metadata"]["annotations"].set("seen", "now");
+    cluster.put(two, "somebody");
+  });
+  const auto done = install_now(kTaken, taking());
+  ASSERT_TRUE(done.ok()) << done.error().to_line();
+  EXPECT_EQ(owner("two"), "default/web");
+  EXPECT_THAT(inventory(theirs), ElementsAre("one"));
+}
+
+// Our own first try: its answer was lost, and the client sent it again.
+TEST_F(MeanwhileTest, ALostAnswerIsNoOtherRelease) {
+  install_theirs();
+  meanwhile("apply", "two", [&] {
+    auto two = *cluster.find("ConfigMap", "default", "two");
+    two["metadata"]["labels"].set(release::kPartOfLabel, apply_set_id(id));
+    two["metadata"]["annotations"].set(release::kReleaseAnnotation, id.display());
+    two["metadata"]["labels"].set(release::kNameLabel, id.name);
+    cluster.put(two, "mistctl");
+  });
+  DeployOptions options = taking();
+  options.force_conflicts = true;
+  const auto done = install_now(kTaken, options);
+  ASSERT_TRUE(done.ok()) << done.error().to_line();
+  EXPECT_EQ(owner("two"), "default/web");
+}
+
 // Nothing moves: its record is mended when it can be, and until then the upgrade is none of its business.
 TEST_F(TakeOverTest, AnUpgradeGoesOnWhileTheOtherReleaseIsBusy) {
   install_theirs();

@@ -56,6 +56,7 @@ class Writer {
         context_(context),
         uids_(plan.writes.size()),
         versions_(plan.writes.size()),
+        part_of_(release::apply_set_id(plan.release)),
         redefined_(redefined_kinds(plan)),
         deleted_(plan.writes.size(), 0) {}
 
@@ -270,8 +271,14 @@ class Writer {
     kube::ApplyOptions apply;
     apply.field_manager = options_.field_manager;
     apply.force = options_.force_conflicts;
+    const bool guarded = !create && !action.version.empty();
+    if (guarded) object["metadata"].set("resourceVersion", action.version);
     auto applied = client_.apply(ref, object, apply, context_);
-    while (!applied.ok() && is_too_early(action, applied.error()) && moment.pause()) {
+    while (!applied.ok()) {
+      const bool outdated = guarded && is_outdated(applied.error());
+      if (!outdated && !is_too_early(action, applied.error())) break;
+      if (!moment.pause()) break;
+      if (outdated) MIST_TRY_VOID(renew_version(ref, action, object));
       if (options_.may_write) MIST_TRY_VOID(options_.may_write());
       if (action.late) ref = served_reference(action, ref);
       applied = client_.apply(ref, object, apply, context_);
@@ -295,16 +302,47 @@ class Writer {
             .with_hint("run the command again to see whom it belongs to");
       }
     }
-    if (!applied.ok() && is_about_our_label(applied.error())) applied = take_label_back(ref, object, apply);
+    if (!applied.ok() && is_about_our_label(applied.error()))
+      applied = take_label_back(ref, action, object, apply);
     if (!applied.ok()) return explain(std::move(applied).error());
     uids_[node] = applied->string_at({"metadata", "uid"});
     versions_[node] = applied->string_at({"metadata", "resourceVersion"});
     return {};
   }
 
-  // Forced at exactly the version at which nothing else is in conflict.
-  Result<Value> take_label_back(const kube::ObjectRef& ref, Value& object, kube::ApplyOptions apply) {
+  // A 409 that is about neither fields nor the uid: the object changed since it was looked at.
+  static bool is_outdated(const Error& failure) {
+    return failure.kind == ErrorKind::Conflict && !is_field_conflict(failure) && !is_other_object(failure);
+  }
+
+  // Whoever writes last would have it, whatever the other release was told: all that we write, `mistctl`
+  // writes. So what isn't ours is written at a version at which it is still whose it was. It changes all the
+  // time for other reasons: its status, for one.
+  Status is_still_whose_it_was(const PlannedAction& action, const Value& there) const {
+    if (action.version.empty()) return {};
+    const Marks now = marks_of(there);
+    // Ours: our own first try, whose answer was lost.
+    if (now == action.marks || now.part_of == part_of_) return {};
+    const std::string words =
+        now.release.empty()
+            ? now.part_of.empty() ? std::string("nobody") : fmt::format("ApplySet {}", now.part_of)
+            : fmt::format("release {}", now.release);
+    return error(ErrorKind::Conflict, "{} belongs to {} since just now", action.key.display(), words)
+        .with_hint("run the command again to see what can be done");
+  }
+
+  Status renew_version(const kube::ObjectRef& ref, const PlannedAction& action, Value& object) {
     MIST_TRY(const Value there, client_.get(ref, context_));
+    MIST_TRY_VOID(is_still_whose_it_was(action, there));
+    object["metadata"].set("resourceVersion", there.string_at({"metadata", "resourceVersion"}));
+    return {};
+  }
+
+  // Forced at exactly the version at which nothing else is in conflict.
+  Result<Value> take_label_back(const kube::ObjectRef& ref, const PlannedAction& action, Value& object,
+                                kube::ApplyOptions apply) {
+    MIST_TRY(const Value there, client_.get(ref, context_));
+    MIST_TRY_VOID(is_still_whose_it_was(action, there));
     object["metadata"].set("resourceVersion", there.string_at({"metadata", "resourceVersion"}));
     if (options_.may_write) MIST_TRY_VOID(options_.may_write());
     auto applied = client_.apply(ref, object, apply, context_);
@@ -319,8 +357,18 @@ class Writer {
     if (options_.may_write) MIST_TRY_VOID(options_.may_write());
     kube::DeleteOptions options;
     options.uid = uid;
+    options.resource_version = action.version;
     options.propagation = replacement_propagation(action);
     auto deleted = client_.remove(ref, options, context_);
+    for (Moment moment(context_); !action.version.empty() && !deleted.ok() &&
+                                  deleted.error().kind == ErrorKind::Conflict && moment.pause();) {
+      auto there = client_.get(ref, context_);
+      if (!there.ok() || there->string_at({"metadata", "uid"}) != uid) break;
+      MIST_TRY_VOID(is_still_whose_it_was(action, *there));
+      options.resource_version = there->string_at({"metadata", "resourceVersion"});
+      if (options_.may_write) MIST_TRY_VOID(options_.may_write());
+      deleted = client_.remove(ref, options, context_);
+    }
     if (!deleted.ok() && deleted.error().kind == ErrorKind::Conflict)
       return error(ErrorKind::Conflict, "{} was replaced by somebody else meanwhile", action.key.display())
           .with_hint("run the command again");
@@ -362,6 +410,7 @@ class Writer {
   std::vector<std::string> versions_;
   std::mutex late_mutex_;
   std::map<std::size_t, kube::ObjectRef> late_;  // guarded by late_mutex_
+  const std::string part_of_;
   const std::set<GroupKind> redefined_;
   std::vector<char> deleted_;
 };
