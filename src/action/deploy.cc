@@ -1,5 +1,7 @@
 #include "action/deploy.h"
 
+#include <set>
+
 #include "action/deployment.h"
 #include "action/examine.h"
 #include "action/look.h"
@@ -122,7 +124,7 @@ Error rolled_back(const Environment& environment, const release::ReleaseId& id,
 }  // namespace
 
 Status refuse_uninstalling(const ReleaseState& state) {
-  if (!state.anchor || state.anchor->head.status != RevisionStatus::Uninstalling) return {};
+  if (!state.anchor || !is_uninstalling(state)) return {};
   return error(ErrorKind::Conflict, "release {} is half uninstalled", state.id.display())
       .with_hint(fmt::format(
           "finish with mistctl recover {0} -n {1}, or take it back with mistctl recover {0} -n {1} --undo",
@@ -149,6 +151,25 @@ RenderedRelease recorded_release(const Revision& revision) {
     if (revision.package.engine != apply::kChartEngine || !apply::is_lifecycle_hook(test))
       recorded.objects.push_back(test);
   }
+  return recorded;
+}
+
+RenderedRelease kept_release(const Revision& revision, const std::string& ns) {
+  // Of a kind that came with the revision, the object doesn't say in which namespace it is.
+  const auto place = [&](apimachinery::ObjectKey key) {
+    if (key.ns.empty()) key.ns = ns;
+    return key;
+  };
+  std::set<apimachinery::ObjectKey> named;
+  for (const release::InventoryItem& item : revision.inventory) named.insert(place(item.key));
+  RenderedRelease recorded = recorded_release(revision);
+  // What comes behind the objects, hooks and tests, isn't taken over.
+  std::vector<release::RenderedObject> kept;
+  for (std::size_t i = 0; i < recorded.objects.size(); ++i) {
+    if (i >= revision.objects.size() || named.contains(place(recorded.objects[i].object.key())))
+      kept.push_back(std::move(recorded.objects[i]));
+  }
+  recorded.objects = std::move(kept);
   return recorded;
 }
 
@@ -198,7 +219,7 @@ Intent reapply_intent() {
     return {};
   };
   const auto render = [](const ReleaseState& state) -> Result<RenderedRelease> {
-    RenderedRelease restored = restored_release(*state.deployed);
+    RenderedRelease restored = restored_release(*state.deployed, state.id.ns);
     restored.restores = state.deployed->number;
     restored.description = fmt::format("v{} once more", state.deployed->number);
     return restored;

@@ -101,6 +101,9 @@ Intent reapply_intent();
 
 /// What a revision has recorded, to be applied again as it is: nothing is rendered or fetched.
 RenderedRelease recorded_release(const release::Revision& revision);
+/// The same of a stored revision of the release in namespace `ns`, without what other releases took over
+/// since: its inventory doesn't name that any more.
+RenderedRelease kept_release(const release::Revision& revision, const std::string& ns);
 
 struct DeployReport {
   release::ReleaseId id;

@@ -57,7 +57,7 @@ Finding left_lock(const ReleaseState& state) {
 Result<Finding> find_unfinished(const ReleaseState& state, bool undo) {
   MIST_TRY_VOID(refuse_missing(state));
   const release::Head& head = state.anchor->head;
-  if (head.status == RevisionStatus::Uninstalling) return half_uninstalled(state, undo);
+  if (is_uninstalling(state)) return half_uninstalled(state, undo);
   if (state.unfinished.empty()) {
     if (head.status == RevisionStatus::Deployed && head.latest == head.deployed) return left_lock(state);
     return Finding{
@@ -73,7 +73,7 @@ Result<Finding> find_unfinished(const ReleaseState& state, bool undo) {
 Intent finish_intent() {
   const auto render = [](const ReleaseState& state) -> Result<RenderedRelease> {
     const Revision& newest = state.unfinished.back();
-    RenderedRelease recorded = recorded_release(newest);
+    RenderedRelease recorded = kept_release(newest, state.id.ns);
     recorded.restores = newest.number;
     recorded.hooks = recorded_hooks(newest.options);
     recorded.hooks_resume = state.unfinished.front().number;
@@ -86,9 +86,9 @@ Intent finish_intent() {
 Intent undo_intent() {
   const auto render = [](const ReleaseState& state) -> Result<RenderedRelease> {
     const Revision& good = state.deployed ? *state.deployed : state.unfinished.back();
-    RenderedRelease restored = restored_release(good);
+    RenderedRelease restored = restored_release(good, state.id.ns);
     restored.restores = good.number;
-    restored.description = state.anchor->head.status == RevisionStatus::Uninstalling
+    restored.description = is_uninstalling(state)
                                ? fmt::format("undoes the uninstall, back to v{}", good.number)
                                : fmt::format("undoes v{} ({}), back to v{}", state.anchor->head.latest,
                                              state.anchor->head.action, good.number);
@@ -124,6 +124,8 @@ class Recovery {
         const Intent intent = finding.todo == Recovered::Finished ? finish_intent() : undo_intent();
         DeployOptions deploy = options_.deploy;
         deploy.keep_adopted = finding.todo == Recovered::Undone;
+        // A move that failed is undone too, and not made again.
+        if (finding.todo == Recovered::Undone) deploy.take_over_from.reset();
         MIST_TRY(report.deployment, deploy_once(environment_, std::move(state), intent, deploy, context_));
         report.revision = report.deployment->revision;
         return report;
@@ -166,6 +168,7 @@ class Recovery {
     options.wait = options_.deploy.wait;
     options.rules = options_.deploy.prune;
     options.force_conflicts = options_.deploy.force_conflicts;
+    options.replace = options_.deploy.replace;
     options.timeout = options_.deploy.timeout;
     options.no_hooks = options_.deploy.no_hooks || recorded_flag(state.anchor->head.options, kNoHooks);
     if (todo == Recovered::Removed) {

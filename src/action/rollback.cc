@@ -69,8 +69,8 @@ Result<int> target(const ReleaseState& state, const std::vector<RevisionSummary>
 
 }  // namespace
 
-RenderedRelease restored_release(const release::Revision& revision) {
-  RenderedRelease restored = recorded_release(revision);
+RenderedRelease restored_release(const release::Revision& revision, const std::string& ns) {
+  RenderedRelease restored = kept_release(revision, ns);
   restored.recorded_options =
       recorded_options({.prune = {.left_crds = recorded_left_crds(revision.options)},
                         .force_conflicts = recorded_flag(revision.options, "forceConflicts")});
@@ -91,7 +91,7 @@ Intent rollback_intent(const Environment& environment, std::optional<int> to, co
       return error(ErrorKind::Conflict, "revision v{} of release {} was removed just now", number,
                    state.id.display())
           .with_hint("run the command again");
-    RenderedRelease restored = restored_release(*revision);
+    RenderedRelease restored = restored_release(*revision, state.id.ns);
     restored.restores = number;
     restored.description = fmt::format("back to v{}", number);
     return restored;

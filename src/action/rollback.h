@@ -15,6 +15,6 @@ namespace mist::action {
 Intent rollback_intent(const Environment& environment, std::optional<int> to, const Context& context);
 
 /// What a recorded revision gives to one that goes back to it: everything but its permission to delete.
-RenderedRelease restored_release(const release::Revision& revision);
+RenderedRelease restored_release(const release::Revision& revision, const std::string& ns);
 
 }  // namespace mist::action

@@ -744,6 +744,86 @@ TEST_F(MeanwhileTest, ALostAnswerIsNoOtherRelease) {
   EXPECT_EQ(owner("two"), "default/web");
 }
 
+// The release that something was taken from goes on without it.
+
+TEST_F(TakeOverTest, TheSourceIsUndoneRolledBackAndMendedWithoutIt) {
+  install_theirs(kTheirs + config_map("edited", "1"));
+  ASSERT_TRUE(install_now(kTaken, taking()).ok());
+  EXPECT_THAT(drift(environment(), theirs, Context())->found, IsEmpty());
+  auto edited = *cluster.find("ConfigMap", "default", "edited");
+  edited["data"].set("a", "2");
+  cluster.put(edited, "kubectl-edit");
+  const auto mended = mend_drift(environment(), theirs, false, Context());
+  ASSERT_TRUE(mended.ok()) << mended.error().to_line();
+  EXPECT_EQ(value("edited"), "1");
+
+  refuse("zzz");
+  const std::string more = config_map("one", "2") + config_map("zzz", "1");
+  const auto failed = upgrade_theirs(more, {.rollback_on_failure = true});
+  ASSERT_FALSE(failed.ok());
+  EXPECT_THAT(failed.error().frames, Contains(HasSubstr("rolled back to v1, as v3")));
+  ASSERT_FALSE(upgrade_theirs(more).ok());
+  cluster.set_before({});
+  const auto undone = recover(environment(), theirs, {.undo = true, .deploy = {}}, Context());
+  ASSERT_TRUE(undone.ok()) << undone.error().to_line();
+  EXPECT_EQ(value("one"), "1");
+  EXPECT_EQ(owner("two"), "default/web");
+  EXPECT_THAT(inventory(theirs), UnorderedElementsAre("one", "edited"));
+}
+
+// The kind comes with the release, so its object is rendered without a namespace.
+TEST_F(TakeOverTest, TheSourceKeepsWhatHasNoNamespaceInItsRecord) {
+  const std::string with_kind = R"(---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: toys.example.com}
+spec:
+  group: example.com
+  names: {plural: toys, singular: toy, kind: Toy}
+  scope: Namespaced
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+---
+{apiVersion: example.com/v1, kind: Toy, metadata: {name: bear}}
+)";
+  install_theirs(kTheirs + with_kind);
+  ASSERT_TRUE(install_now(kTaken, taking()).ok());
+  cluster.drop({{"example.com", "Toy"}, "default", "bear"});
+  const auto mended = mend_drift(environment(), theirs, false, Context());
+  ASSERT_TRUE(mended.ok()) << mended.error().to_line();
+  EXPECT_TRUE(cluster.has("Toy.example.com", "default", "bear"));
+  EXPECT_TRUE(cluster.has("CustomResourceDefinition.apiextensions.k8s.io", "", "toys.example.com"));
+}
+
+// Undoing takes nothing: what the failed run was to take, and did not, stays where it is.
+TEST_F(TakeOverTest, AMoveThatFailedIsNotMadeByUndoingIt) {
+  ASSERT_TRUE(install_now(kTaken + config_map("mine", "1")).ok());
+  // Theirs has it, and ours never forgot.
+  cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
+    const bool forgets = call.writes() && call.verb != "apply" && call.key.name == "mistletoe.web.v0";
+    return forgets ? std::optional(error(ErrorKind::Retryable, "connection reset")) : std::nullopt;
+  });
+  const auto moved =
+      deploy(environment(), theirs, install_intent(rendering(kTheirs)), {.take_over_from = id}, Context());
+  ASSERT_TRUE(moved.ok()) << moved.error().to_line();
+  bool refused = false;
+  cluster.set_before([&](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply" || call.dry_run || call.key.name != "two" || refused) return std::nullopt;
+    refused = true;
+    return error(ErrorKind::Forbidden, "quota exceeded");
+  });
+  DeployOptions options = taking();
+  options.rollback_on_failure = true;
+  ASSERT_FALSE(upgrade_now(kTaken + config_map("mine", "2"), options).ok());
+  cluster.set_before({});
+  EXPECT_EQ(owner("two"), "default/theirs");
+  EXPECT_THAT(inventory(theirs), UnorderedElementsAre("one", "two"));
+  for (const release::Revision& revision : now().unfinished) {
+    if (revision.action == "undo") {
+      EXPECT_TRUE(revision.options.string_at({"takeOverFrom", "name"}).empty());
+    }
+  }
+}
+
 // Nothing moves: its record is mended when it can be, and until then the upgrade is none of its business.
 TEST_F(TakeOverTest, AnUpgradeGoesOnWhileTheOtherReleaseIsBusy) {
   install_theirs();
