@@ -334,6 +334,53 @@ TEST_F(ClusterCommands, RecoverTellsWhatItFoundAndDid) {
   EXPECT_THAT(fake.out.take(), HasSubstr("nothing to recover"));
 }
 
+TEST_F(ClusterCommands, WhatGoesBackToItsReleaseIsSaidOncePerRelease) {
+  ASSERT_EQ(run({"install", "theirs", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+  const auto fail = [&](const std::vector<std::string>& args) {
+    cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+      if (call.verb == "apply" && call.key.name == "zzz")
+        return error(ErrorKind::Forbidden, "quota exceeded");
+      return std::nullopt;
+    });
+    EXPECT_EQ(run(args), ExitCode::Failed);
+    cluster.set_before({});
+    fake.out.take();
+  };
+  const std::string one = R"({apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {a: "1"}})";
+  const std::string last = "\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: zzz}}";
+  const std::string key =
+      "\n---\n"
+      R"({apiVersion: v1, kind: Secret, metadata: {name: key}, stringData: {password: hunter2}})";
+  manifest(one + last);
+  fail({"install", "web", "-p", package.string(), "--take-over-from", "default/theirs"});
+  ASSERT_EQ(run({"uninstall", "web", "--yes"}), ExitCode::Ok) << fake.err.take();
+  EXPECT_EQ(fake.out.take(),
+            "web is uninstalled: 0 objects deleted, 1 given back\n"
+            "  ConfigMap default/one went back to release default/theirs\n");
+  manifest(one + key + last);
+  fail({"install", "web", "-p", package.string(), "--take-over-from", "default/theirs"});
+  ASSERT_EQ(run({"recover", "web", "--undo", "--yes"}), ExitCode::Ok) << fake.err.take();
+  EXPECT_THAT(fake.out.take(), ::testing::EndsWith("web is removed: 0 objects deleted, 2 given back\n"
+                                                   "  2 objects went back to release default/theirs\n"));
+  manifest(last);
+  ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+  manifest(one + "\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: zzz}, data: {a: b}}");
+  fail({"upgrade", "web", "--take-over-from", "default/theirs"});
+  ASSERT_EQ(run({"recover", "web", "--undo", "--dry-run"}), ExitCode::Ok) << fake.err.take();
+  EXPECT_THAT(fake.out.take(), HasSubstr("1 to give back; nothing was written"));
+  ASSERT_EQ(run({"recover", "web", "--undo"}), ExitCode::Ok) << fake.err.take();
+  EXPECT_THAT(fake.out.take(), HasSubstr("1 given back in"));
+}
+
+TEST_F(ClusterCommands, TakingOverFromOneselfIsAMistake) {
+  ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+  for (const std::string_view verb : {"install", "upgrade", "diff", "plan"}) {
+    EXPECT_EQ(run({std::string(verb), "web", "-p", package.string(), "--take-over-from", "default/web"}),
+              ExitCode::Usage);
+    EXPECT_THAT(fake.err.take(), HasSubstr("--take-over-from default/web is the release itself")) << verb;
+  }
+}
+
 TEST_F(ClusterCommands, UndoingAFirstInstallAsks) {
   cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
     if (call.verb == "apply" && call.key.name == "key") return error(ErrorKind::Forbidden, "quota exceeded");

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <map>
 #include <set>
 #include <span>
 
 #include "action/cluster_lookup.h"
+#include "action/take_over.h"
 #include "apply/announce.h"
 #include "apply/readiness.h"
 #include "base/text.h"
@@ -215,27 +217,31 @@ apply::PruneRules prune_rules(const Invocation& invocation) {
 
 std::string plan_counts(const apply::Plan& plan, bool planned) {
   std::string text;
-  for (const Count& each : kCounts) {
-    const std::size_t count = plan.count(each.kind);
-    if (count == 0) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, planned ? each.planned : each.done);
-  }
+  const auto add = [&](std::size_t count, std::string_view words) {
+    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, words);
+  };
+  const auto returns = static_cast<std::size_t>(std::ranges::count_if(plan.removals, action::is_return));
+  for (const Count& each : kCounts)
+    add(plan.count(each.kind) - (each.kind == ActionKind::Retain ? returns : 0),
+        planned ? each.planned : each.done);
+  add(returns, planned ? "to give back" : "given back");
   return text.empty() ? "no objects" : text;
 }
 
-Result<std::optional<release::ReleaseId>> take_over_from(const Invocation& invocation) {
+Result<std::optional<release::ReleaseId>> take_over_from(const Invocation& invocation,
+                                                         const release::ReleaseId& ours) {
   const std::string other = invocation.text("take-over-from");
   if (other.empty()) return std::optional<release::ReleaseId>();
-  const auto slash = other.find('/');
-  if (slash != std::string::npos && is_dns1123_label(other.substr(0, slash))) {
-    const auto name = release::ReleaseName::parse(other.substr(slash + 1));
-    if (name.ok()) return std::optional(release::ReleaseId{other.substr(0, slash), name->str()});
-  }
+  auto id = release::ReleaseId::parse(other);
+  if (id && *id == ours)
+    return error(ErrorKind::Usage, "--take-over-from {} is the release itself", other)
+        .with_hint("name the release that has the objects now; see mistctl list -A");
+  if (id) return id;
   return error(ErrorKind::Usage, "--take-over-from {} is no NAMESPACE/NAME", escape_controls(other))
       .with_hint("see mistctl list -A");
 }
 
-Result<action::DeployOptions> plan_options(const Invocation& invocation) {
+Result<action::DeployOptions> plan_options(const Invocation& invocation, const release::ReleaseId& ours) {
   action::DeployOptions options;
   options.rotate = rotate_secrets(invocation);
   options.create_namespace = invocation.enabled("create-namespace");
@@ -246,7 +252,7 @@ Result<action::DeployOptions> plan_options(const Invocation& invocation) {
   options.skip_crds = invocation.enabled("skip-crds");
   options.force_crds = invocation.enabled("force-crds");
   options.prune = prune_rules(invocation);
-  MIST_TRY(options.take_over_from, take_over_from(invocation));
+  MIST_TRY(options.take_over_from, take_over_from(invocation, ours));
   return options;
 }
 
@@ -360,11 +366,19 @@ void print_uninstall_report(World& world, const action::UninstallReport& report,
     return;
   }
   world.out.write(fmt::format("{} {}: {}\n", report.plan.id.name, did, action::count_words(report)));
+  std::map<std::string, std::vector<const apply::PlannedAction*>> returned;  // by release
   for (const apply::PlannedAction& action : report.plan.removals) {
-    if (action.kind == ActionKind::Retain)
+    if (action::is_return(action))
+      returned[action.owner].push_back(&action);
+    else if (action.kind == ActionKind::Retain)
       world.out.write(fmt::format("  {} stays: {}\n", escape_controls(action.key.display()),
                                   escape_controls(action.reason)));
   }
+  for (const auto& [owner, actions] : returned)
+    world.out.write(fmt::format(
+        "  {} went back to release {}\n",
+        actions.size() == 1 ? escape_controls(actions[0]->key.display()) : plural(actions.size(), "object"),
+        escape_controls(owner)));
 }
 
 void print_deploy_report(const Invocation& invocation, World& world, const action::DeployReport& report,

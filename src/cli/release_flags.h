@@ -153,10 +153,11 @@ Result<release::ReleaseId> release_id(const Invocation& invocation, const kube::
 
 action::DeployOptions deploy_options(const Invocation& invocation);
 apply::PruneRules prune_rules(const Invocation& invocation);
-/// What --take-over-from names. Usage: it is no NAMESPACE/NAME.
-Result<std::optional<release::ReleaseId>> take_over_from(const Invocation& invocation);
+/// What --take-over-from names. Usage: it is no NAMESPACE/NAME, or `ours`.
+Result<std::optional<release::ReleaseId>> take_over_from(const Invocation& invocation,
+                                                         const release::ReleaseId& ours);
 /// Of kPlanFlags and kPruneFlags, for commands that only look.
-Result<action::DeployOptions> plan_options(const Invocation& invocation);
+Result<action::DeployOptions> plan_options(const Invocation& invocation, const release::ReleaseId& ours);
 
 /// What a command says about seed and clock of a render; the default says nothing.
 struct RenderChoices {

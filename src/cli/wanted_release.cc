@@ -66,7 +66,7 @@ Status WantedRelease::refuse_changed_bytes(const release::Revision& revision) {
 
 Result<action::Look> preview(const Invocation& invocation, World& world, const Cluster& cluster) {
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
-  MIST_TRY(action::DeployOptions options, plan_options(invocation));
+  MIST_TRY(action::DeployOptions options, plan_options(invocation, id));
   WantedRelease wanted(invocation, world, *cluster.client);
   MIST_TRY_VOID(wanted.prepare());
   const auto render = [&](const action::ReleaseState& state) { return wanted.render(state); };

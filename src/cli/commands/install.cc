@@ -42,7 +42,7 @@ Result<ExitCode> run_install(const Invocation& invocation, World& world) {
   }
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
   action::DeployOptions options = deploy_options(invocation);
-  MIST_TRY(options.take_over_from, take_over_from(invocation));
+  MIST_TRY(options.take_over_from, take_over_from(invocation, id));
   MIST_TRY(const auto inputs, read_values(invocation, world));
   MIST_TRY(const package::Source source,
            fetch_package(world, invocation.text("package"), invocation.text("engine")));

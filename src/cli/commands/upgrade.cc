@@ -16,7 +16,7 @@ Result<ExitCode> run_upgrade(const Invocation& invocation, World& world) {
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
   action::DeployOptions options = deploy_options(invocation);
-  MIST_TRY(options.take_over_from, take_over_from(invocation));
+  MIST_TRY(options.take_over_from, take_over_from(invocation, id));
   WantedRelease upgrade(invocation, world, *cluster.client);
   MIST_TRY_VOID(upgrade.prepare());
   const auto render = [&](const action::ReleaseState& state) { return upgrade.render(state); };
