@@ -103,7 +103,7 @@ Status Deployment::lock(const Context& context) {
 Status Deployment::journal() {
   const Context context = lock_->context();
   if (look_.state.anchor) {
-    MIST_TRY(kept_, store_.sweep_chunks(look_.state.id, context));
+    MIST_TRY(kept_, store_.sweep_chunks(look_.state.id, [this] { return lock_->check(); }, context));
   }
   MIST_TRY_VOID(store_.create_revision(lock_->anchor(), revision_, context));
   stored_ = true;
@@ -228,7 +228,8 @@ void Deployment::trim(const Context& context) {
   for (const int number :
        release::surplus_revisions(all, {deployed_before(), revision_.number}, look_.options.history_max)) {
     if (!lock_->check()) return;
-    const Status removed = store_.delete_revision(look_.state.id, number, context);
+    const Status removed =
+        store_.delete_revision(look_.state.id, number, [this] { return lock_->check(); }, context);
     if (removed.ok()) continue;
     environment_.events.warn(
         fmt::format("revision v{} is still kept: {}", number, removed.error().to_line()));

@@ -426,7 +426,8 @@ Status TakeOver::change_inventories(Other& other,
   };
   if (other.state.deployed) MIST_TRY_VOID(one(*other.state.deployed));
   for (Revision& revision : other.state.unfinished) MIST_TRY_VOID(one(revision));
-  if (any && other.lock->check()) (void)other.store->sweep_chunks(other.state.id, brief);
+  if (any && other.lock->check())
+    (void)other.store->sweep_chunks(other.state.id, [&] { return other.lock->check(); }, brief);
   return {};
 }
 

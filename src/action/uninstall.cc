@@ -354,8 +354,8 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
     };
     if (std::ranges::any_of(plan.removals, own_goes)) return {};
     MIST_TRY_VOID(lock->check());
-    MIST_TRY_VOID(
-        store.delete_revisions(plan.id, lock->context()).in("while deleting the release's revisions"));
+    MIST_TRY_VOID(store.delete_revisions(plan.id, may_write, lock->context())
+                      .in("while deleting the release's revisions"));
     MIST_TRY_VOID(lock->check());
     return store.delete_anchor(lock->anchor(), lock->context());
   };

@@ -177,6 +177,47 @@ TEST_F(LockTest, AMachineThatSleptHasLostItsRightBeforeTheRenewerNotices) {
   EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
 }
 
+// By now a later holder may have stored something under the names that are left.
+TEST_F(LockTest, AMachineThatSleptWhileItDeletedRecordsDeletesNoMore) {
+  const ReleaseId id{"default", "web"};
+  testing::LaptopClock laptop;
+  auto lock =
+      ReleaseLock::create({store, cluster, laptop, random, events}, born(), options("alice"), Context());
+  ASSERT_TRUE(lock.ok()) << lock.error().to_line();
+  Store small(cluster, {.inline_bytes = 50, .chunk_bytes = 20});
+  for (const int number : {0, 1}) {
+    Revision revision;
+    revision.number = number;
+    revision.action = "install";
+    revision.attempt = "abcd";
+    revision.user_values = Value::object();
+    revision.options = Value::object();
+    ASSERT_TRUE(small.create_revision((*lock)->anchor(), revision, Context()).ok());
+  }
+  cluster.drop({{"", "Secret"}, "default", revision_name(id, 1)});
+  const auto may_delete = [&] { return (*lock)->check(); };
+  const auto sleeps_at_the_first_delete = [&](const std::function<Status()>& work) {
+    cluster.clear_calls();
+    cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
+      if (call.verb == "delete") laptop.suspend(20min);
+      return std::nullopt;
+    });
+    const Status stopped = work();
+    cluster.set_before({});
+    ASSERT_FALSE(stopped.ok());
+    EXPECT_THAT(stopped.error().message, HasSubstr("the lock of release default/web ran out"));
+  };
+  sleeps_at_the_first_delete([&]() -> Status {
+    MIST_TRY_VOID(store.sweep_chunks(id, may_delete, Context()));
+    return {};
+  });
+  EXPECT_EQ(cluster.count("delete"), 1u);
+  EXPECT_FALSE(store.delete_revision(id, 0, may_delete, Context()).ok());
+  EXPECT_FALSE(store.delete_revisions(id, may_delete, Context()).ok());
+  EXPECT_EQ(cluster.count("delete"), 1u);
+  EXPECT_TRUE(cluster.has("Secret", "default", revision_name(id, 0)));
+}
+
 TEST_F(LockTest, ARenewerThatWakesUpTooLateRenewsNothing) {
   testing::LaptopClock laptop;
   auto lock =

@@ -466,34 +466,42 @@ Result<std::vector<RevisionSummary>> Store::list_revisions(const ReleaseId& id, 
   return revisions;
 }
 
+// That very object, if it is still there.
+Status Store::delete_listed(const ReleaseId& id, const Value& item, const MayDelete& may_delete,
+                            const Context& context) {
+  if (may_delete) MIST_TRY_VOID(may_delete());
+  auto removed = client_.remove(
+      secret(id, std::string(item.string_at({"metadata", "name"}))),
+      {.uid = std::string(item.string_at({"metadata", "uid"})), .resource_version = {}}, context);
+  if (!removed && removed.error().kind != ErrorKind::NotFound) return std::move(removed).error();
+  return {};
+}
+
 // Of one revision, or of all when `number` is negative.
 Status Store::delete_records(const ReleaseId& id, std::string_view record, int number,
-                             const Context& context) {
+                             const MayDelete& may_delete, const Context& context) {
   kube::ListOptions options;
   options.ns = id.ns;
   options.label_selector = record_selector(id, record);
   if (number >= 0) options.label_selector += fmt::format(",{}=v{}", kRevisionLabel, number);
   options.metadata_only = true;
   MIST_TRY(const kube::ObjectList list, client_.list(secrets(), options, context));
-  return parallel_for(list.items.size(), 8, [&](std::size_t i) -> Status {
-    auto removed = client_.remove(
-        secret(id, std::string(list.items[i].string_at({"metadata", "name"}))),
-        {.uid = std::string(list.items[i].string_at({"metadata", "uid"})), .resource_version = {}}, context);
-    if (!removed && removed.error().kind != ErrorKind::NotFound) return std::move(removed).error();
-    return {};
-  });
+  return parallel_for(list.items.size(), 8,
+                      [&](std::size_t i) { return delete_listed(id, list.items[i], may_delete, context); });
 }
 
 // Revisions before chunks: a chunk without its revision is rubbish, a revision without its chunks is damage.
-Status Store::delete_revision(const ReleaseId& id, int number, const Context& context) {
+Status Store::delete_revision(const ReleaseId& id, int number, const MayDelete& may_delete,
+                              const Context& context) {
+  if (may_delete) MIST_TRY_VOID(may_delete());
   auto removed = client_.remove(secret(id, revision_name(id, number)), {}, context);
   if (!removed && removed.error().kind != ErrorKind::NotFound) return std::move(removed).error();
-  return delete_records(id, "chunk", number, context);
+  return delete_records(id, "chunk", number, may_delete, context);
 }
 
-Status Store::delete_revisions(const ReleaseId& id, const Context& context) {
-  MIST_TRY_VOID(delete_records(id, "revision", -1, context));
-  return delete_records(id, "chunk", -1, context);
+Status Store::delete_revisions(const ReleaseId& id, const MayDelete& may_delete, const Context& context) {
+  MIST_TRY_VOID(delete_records(id, "revision", -1, may_delete, context));
+  return delete_records(id, "chunk", -1, may_delete, context);
 }
 
 // The set of chunks that a revision's inventory is in; 0: in none. nullopt: nobody can tell.
@@ -509,7 +517,8 @@ Result<std::optional<std::int64_t>> Store::inventory_set(const ReleaseId& id, co
   return std::optional(first->as_int() / kSet);
 }
 
-Result<std::vector<RevisionSummary>> Store::sweep_chunks(const ReleaseId& id, const Context& context) {
+Result<std::vector<RevisionSummary>> Store::sweep_chunks(const ReleaseId& id, const MayDelete& may_delete,
+                                                         const Context& context) {
   kube::ListOptions options;
   options.ns = id.ns;
   options.label_selector = fmt::format("{}={},{} in (chunk,revision)", kReleaseLabel, id.name, kRecordLabel);
@@ -558,10 +567,7 @@ Result<std::vector<RevisionSummary>> Store::sweep_chunks(const ReleaseId& id, co
     const Chunks* owner = owner_of(item);
     const std::int64_t set = set_at(item);
     if (owner != nullptr && (set <= 0 || !owner->named || set == *owner->named)) continue;
-    auto removed = client_.remove(
-        secret(id, std::string(item.string_at({"metadata", "name"}))),
-        {.uid = std::string(item.string_at({"metadata", "uid"})), .resource_version = {}}, context);
-    if (!removed && removed.error().kind != ErrorKind::NotFound) return std::move(removed).error();
+    MIST_TRY_VOID(delete_listed(id, item, may_delete, context));
   }
   return revisions;
 }
