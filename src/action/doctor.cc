@@ -42,6 +42,7 @@ class Listener final : public EventSink {
   void began(const ActivityBegan&) override {}
   void ended(const ActivityEnded&) override {}
   void object(const ObjectProgress&) override {}
+  bool shows(EventLevel level) const override { return level == EventLevel::Warning; }
 };
 
 // What an error says in one line, and what to do about it.

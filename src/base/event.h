@@ -74,6 +74,8 @@ class EventSink {
   virtual void object(const ObjectProgress& event) = 0;
   /// Most listeners have no use for it.
   virtual void planned(const PlanAnnounced& /*event*/) {}
+  /// Whether somebody gets to see messages of that level. For who would else say the same again in an error.
+  virtual bool shows(EventLevel /*level*/) const { return true; }
 
   void warn(std::string text) { message({EventLevel::Warning, std::move(text)}); }
   void info(std::string text) { message({EventLevel::Info, std::move(text)}); }
@@ -87,6 +89,7 @@ class NullEventSink final : public EventSink {
   void began(const ActivityBegan&) override {}
   void ended(const ActivityEnded&) override {}
   void object(const ObjectProgress&) override {}
+  bool shows(EventLevel) const override { return false; }
 };
 
 /// Began when made, ended when destroyed; `fail()` marks it as failed.

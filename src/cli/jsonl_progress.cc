@@ -52,8 +52,7 @@ std::string line_of(WallTime now, Value event) {
 void JsonlProgress::line(Value event) { err_.write(line_of(clock_.now(), std::move(event))); }
 
 void JsonlProgress::message(const Message& event) {
-  if (event.level == EventLevel::Debug && options_.verbosity == 0) return;
-  if (event.level != EventLevel::Warning && options_.quiet) return;
+  if (!options_.shows(event.level)) return;
   line(Value::object({{"event", "message"}, {"level", level_of(event.level)}, {"text", event.text}}));
 }
 

@@ -24,6 +24,7 @@ class JsonlProgress final : public EventSink {
   void ended(const ActivityEnded& event) override;
   void object(const ObjectProgress& event) override;
   void planned(const PlanAnnounced& event) override;
+  bool shows(EventLevel level) const override { return options_.shows(level); }
 
  private:
   struct Running {

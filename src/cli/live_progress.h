@@ -35,6 +35,7 @@ class LiveProgress final : public EventSink {
   void ended(const ActivityEnded& event) override;
   void object(const ObjectProgress& event) override;
   void planned(const PlanAnnounced& event) override;
+  bool shows(EventLevel level) const override { return level != EventLevel::Debug; }
 
   /// One frame now, for tests; else a thread draws ten a second while something runs.
   void draw();

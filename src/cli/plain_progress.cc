@@ -13,16 +13,15 @@ PlainProgress::PlainProgress(const ProgressOptions& options, Output& err, Clock&
 void PlainProgress::line(std::string text) { err_.write(text + "\n"); }
 
 void PlainProgress::message(const Message& event) {
+  if (!options_.shows(event.level)) return;
   const std::string text = escape_controls(event.text);
   switch (event.level) {
     case EventLevel::Warning:
       return line(paint(color_, Tone::Warning, "warning:") + " " + text);
     case EventLevel::Info:
-      if (!options_.quiet) line(text);
-      return;
+      return line(text);
     case EventLevel::Debug:
-      if (!options_.quiet && options_.verbosity > 0) line(paint(color_, Tone::Faint, text));
-      return;
+      return line(paint(color_, Tone::Faint, text));
   }
 }
 

@@ -22,6 +22,11 @@ struct ProgressOptions {
   int verbosity = 0;
   ProgressForm form = ProgressForm::Auto;
   bool explain = false;  ///< the reasons of a plan, before it is carried out
+
+  /// Which messages lines of every form hold.
+  bool shows(EventLevel level) const {
+    return level == EventLevel::Warning || (!quiet && (level == EventLevel::Info || verbosity > 0));
+  }
 };
 
 /// Activities shorter than this are never shown (except by -v).

@@ -30,7 +30,8 @@ class CredentialSource {
   virtual ~CredentialSource() = default;
 
   /// What to use now, from memory where it is still good. Errors: Forbidden (no credentials to be had),
-  /// NotFound (a file or program isn't there), Timeout, Cancelled.
+  /// NotFound (a file or program isn't there), Timeout, Cancelled (the caller's time ended; what others wait
+  /// for goes on).
   virtual Result<Credential> get(const Context& context) = 0;
 
   /// The server refused `rejected` (401). True if the next get() may answer something else; a source that

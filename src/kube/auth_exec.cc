@@ -1,13 +1,23 @@
 #include "kube/auth_exec.h"
 
+#include <algorithm>
 #include <charconv>
 
+#include "base/duration.h"
 #include "base/text.h"
 #include "encoding/json.h"
 
 namespace mist::kube {
 
 using encoding::Value;
+
+namespace {
+
+SteadyTime steady_after(Duration duration) {
+  return std::chrono::steady_clock::now() + std::chrono::duration_cast<SteadyTime::duration>(duration);
+}
+
+}  // namespace
 
 ExecCredentials::ExecCredentials(ExecEntry exec, std::string user, ClusterEntry cluster, Credential base,
                                  World world)
@@ -19,21 +29,71 @@ ExecCredentials::ExecCredentials(ExecEntry exec, std::string user, ClusterEntry 
 
 Result<Credential> ExecCredentials::get(const Context& context) {
   MIST_TRY_VOID(context.check());
-  const std::lock_guard lock(mutex_);
-  if (current_ && (!expires_ || world_.clock.now() < *expires_)) return *current_;
-  current_.reset();
-  auto fresh = run(context);
-  if (!fresh)
-    return std::move(fresh).error().with_frame(
-        fmt::format("while getting credentials for the user \"{}\"", user_));
-  current_ = *fresh;
-  return *current_;
+  std::unique_lock lock(mutex_);
+  if (current_ && (!current_->expires || world_.clock.now() < *current_->expires))
+    return current_->credential;
+  if (!login_) begin_login();
+  const std::shared_ptr<Login> login = login_;
+  const auto over = [&] { return login->outcome.has_value(); };
+  while (!over()) {
+    const SteadyTime own_end = context.deadline().value_or(SteadyTime::max());
+    const SteadyTime look = login->announced ? steady_after(std::chrono::hours(1)) : login->announce_at;
+    if (ended_.wait_until(lock, context.stop(), std::min(own_end, look), over)) break;
+    if (Status go_on = context.check(); !go_on)
+      return std::move(go_on).error().with_frame("while waiting for " + described());
+    if (!login->announced && std::chrono::steady_clock::now() >= login->announce_at) announce(*login);
+  }
+  return *login->outcome;
 }
 
 bool ExecCredentials::refresh(const Credential& rejected) {
   const std::lock_guard lock(mutex_);
-  if (current_ == rejected) current_.reset();
+  if (current_ && current_->credential == rejected) current_.reset();
   return true;
+}
+
+void ExecCredentials::begin_login() {
+  current_.reset();
+  login_ = std::make_shared<Login>();
+  login_->announce_at = steady_after(announce_after());
+  runner_ = std::jthread([this, login = login_](const std::stop_token& stop) {
+    auto issued = run(Context(stop));
+    const std::lock_guard lock(mutex_);
+    if (issued) {
+      current_ = *std::move(issued);
+      login->outcome = current_->credential;
+    } else {
+      if (login->waiting) login->waiting->fail();
+      login->outcome = std::move(issued).error().with_frame(
+          fmt::format("while getting credentials for the user \"{}\"", user_));
+    }
+    login->waiting.reset();
+    login_.reset();
+    ended_.notify_all();
+  });
+}
+
+bool ExecCredentials::is_interactive() const {
+  return exec_.interactive == Interactive::Always ||
+         (exec_.interactive == Interactive::IfAvailable && world_.interactive_terminal);
+}
+
+std::string ExecCredentials::described() const {
+  return fmt::format("the credential plugin {} of the user \"{}\"", exec_.command, user_);
+}
+
+// One that talks to a person has the terminal: a picture that moves would wipe out its prompts, and a line
+// comes late enough not to stand behind each of them.
+Duration ExecCredentials::announce_after() const {
+  return world_.announce_after * (is_interactive() ? 5 : 1);
+}
+
+void ExecCredentials::announce(Login& login) {
+  login.announced = true;
+  if (is_interactive())
+    world_.events.info("waiting for " + described());
+  else
+    login.waiting.emplace(world_.events, "waiting for " + described());
 }
 
 std::string ExecCredentials::exec_info(bool interactive) const {
@@ -52,9 +112,8 @@ std::string ExecCredentials::exec_info(bool interactive) const {
   return encoding::to_json(info);
 }
 
-Result<Credential> ExecCredentials::run(const Context& context) {
-  const bool interactive = exec_.interactive == Interactive::Always ||
-                           (exec_.interactive == Interactive::IfAvailable && world_.interactive_terminal);
+Result<ExecCredentials::Issued> ExecCredentials::run(const Context& context) const {
+  const bool interactive = is_interactive();
   if (interactive && !world_.interactive_terminal)
     return error(ErrorKind::Forbidden,
                  "the credential plugin {} must talk to a person, and standard input is no terminal",
@@ -69,17 +128,25 @@ Result<Credential> ExecCredentials::run(const Context& context) {
   command.inherit_stdin = interactive;
   command.inherit_stderr = interactive;
   command.output_limit = 4 << 20;
-  // What a person has to do to log in must be seen while it waits for that.
-  std::size_t told = 0;
+  // What a person has to do to log in must be seen while it waits for that. An error says only the rest.
+  const bool shown = world_.events.shows(EventLevel::Info);
+  std::string told;
   const auto tell = [&](std::string_view words) {
-    told += words.size();
+    told += words;
     if (const std::string_view said = trim(words); !said.empty())
       world_.events.info(fmt::format("{}: {}", exec_.command, escape_controls(said, true)));
   };
   command.on_stderr = tell;
-  auto result = world_.processes.run(command, context);
+  auto result = world_.processes.run(command, interactive ? context : context.with_timeout(world_.limit));
   if (!result) {
     Error failure = std::move(result).error();
+    if (failure.kind == ErrorKind::Timeout)
+      return error(ErrorKind::Forbidden, "the credential plugin {} gave no credentials within {}",
+                   exec_.command, format_elapsed(world_.limit))
+          .with_because(shown ? std::string() : escape_controls(trim(told), true))
+          .with_hint(fmt::format("run {} by itself to see what it waits for; one that must talk to a person "
+                                 "needs a terminal, and not interactiveMode: Never in the kubeconfig",
+                                 exec_.command));
     if (failure.kind == ErrorKind::NotFound)
       failure.message =
           fmt::format("the credential plugin {} is not installed, or not in PATH", exec_.command);
@@ -87,18 +154,19 @@ Result<Credential> ExecCredentials::run(const Context& context) {
       failure.hint = escape_controls(trim(exec_.install_hint), true);
     return failure;
   }
+  const std::string_view unsaid = std::string_view(result->err).substr(told.size());
   if (result->exit_code != 0) {
     return error(ErrorKind::Forbidden, "the credential plugin {} failed with exit code {}", exec_.command,
                  result->exit_code)
-        .with_because(escape_controls(trim(result->err), true))
+        .with_because(escape_controls(trim(shown ? unsaid : result->err), true))
         .with_hint("run it by itself to see more, or log in again with your cloud's tool");
   }
-  tell(std::string_view(result->err).substr(told));
+  tell(unsaid);
   return parse(result->out);
 }
 
 // Nothing of the output may get into an error: it is a secret, or contains one.
-Result<Credential> ExecCredentials::parse(std::string_view output) {
+Result<ExecCredentials::Issued> ExecCredentials::parse(std::string_view output) const {
   const auto refuse = [&](std::string_view why) {
     return error(ErrorKind::Forbidden, "the credential plugin {} printed no usable credentials: {}",
                  exec_.command, why);
@@ -112,7 +180,8 @@ Result<Credential> ExecCredentials::parse(std::string_view output) {
   const Value* status = parsed->find("status");
   if (status == nullptr || !status->is_object()) return refuse("its output has no status");
 
-  Credential credential = base_;
+  Issued issued{.credential = base_, .expires = std::nullopt};
+  Credential& credential = issued.credential;
   const std::string_view token = status->string_at("token");
   const std::string_view certificate = status->string_at("clientCertificateData");
   const std::string_view key = status->string_at("clientKeyData");
@@ -127,12 +196,11 @@ Result<Credential> ExecCredentials::parse(std::string_view output) {
     credential.client_certificate_pem = certificate;
     credential.client_key_pem = SecretString(std::string(key));
   }
-  expires_.reset();
   if (const Value* stamp = status->find("expirationTimestamp"); stamp != nullptr && !stamp->is_null()) {
-    expires_ = stamp->is_string() ? parse_rfc3339(stamp->as_string()) : std::nullopt;
-    if (!expires_) return refuse("status.expirationTimestamp is not an RFC 3339 time");
+    issued.expires = stamp->is_string() ? parse_rfc3339(stamp->as_string()) : std::nullopt;
+    if (!issued.expires) return refuse("status.expirationTimestamp is not an RFC 3339 time");
   }
-  return credential;
+  return issued;
 }
 
 std::optional<WallTime> parse_rfc3339(std::string_view text) {

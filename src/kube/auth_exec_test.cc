@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <latch>
+#include <thread>
+
 #include "encoding/json.h"
 #include "testing/fake_clock.h"
 #include "testing/recorded_events.h"
@@ -11,6 +15,7 @@ namespace mist::kube {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -18,9 +23,35 @@ class ScriptedRunner final : public ProcessRunner {
  public:
   Result<ProcessResult> answer = ProcessResult{};
   std::vector<Command> commands;
+  std::string said_early;  // while the plugin goes on
   Result<ProcessResult> run(const Command& command, const Context&) override {
     commands.push_back(command);
+    if (!said_early.empty()) command.on_stderr(said_early);
     return answer;
+  }
+};
+
+// A person who takes long to log in: answers when they are done, or when the plugin is killed.
+class SlowRunner final : public ProcessRunner {
+ public:
+  std::latch begun{1}, done{1};
+  std::atomic<int> runs = 0, killed = 0;
+  std::atomic<bool> limited = false;
+  Result<ProcessResult> run(const Command&, const Context& context) override {
+    if (runs++ == 0) begun.count_down();
+    limited = context.deadline().has_value();
+    while (!done.try_wait()) {
+      if (Status go_on = context.check(); !go_on) {
+        ++killed;
+        return std::move(go_on).error();
+      }
+      std::this_thread::sleep_for(1ms);
+    }
+    return ProcessResult{
+        .exit_code = 0,
+        .out =
+            R"({"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"one"}})",
+        .err = {}};
   }
 };
 
@@ -159,7 +190,86 @@ TEST_F(ExecTest, WordsOfAPluginThatSucceededAreShown) {
   says(R"({"token":"one"})");
   runner.answer->err = "token is from a cache\n";
   ASSERT_TRUE(source().get({}).ok());
-  EXPECT_THAT(events.messages, ::testing::ElementsAre("login: token is from a cache"));
+  EXPECT_THAT(events.messages, ElementsAre("login: token is from a cache"));
+}
+
+TEST_F(ExecTest, WordsThatWereShownAreNotSaidAgainInTheError) {
+  runner.said_early = "open the page\n";
+  runner.answer = ProcessResult{.exit_code = 3, .out = {}, .err = "open the page\nnobody came\n"};
+  const auto failed = source().get({});
+  EXPECT_EQ(failed.error().because, "nobody came");
+  EXPECT_THAT(events.messages, ElementsAre("login: open the page"));
+}
+
+TEST_F(ExecTest, WordsThatNobodySawAreInTheError) {
+  NullEventSink nowhere;
+  runner.said_early = "open the page\n";
+  runner.answer = ProcessResult{.exit_code = 3, .out = {}, .err = "open the page\nnobody came\n"};
+  ExecCredentials credentials(exec, "alice", cluster, {}, {runner, clock, nowhere});
+  EXPECT_EQ(credentials.get({}).error().because, "open the page\nnobody came");
+  runner.answer = error(ErrorKind::Timeout, "the time is up");
+  EXPECT_EQ(credentials.get({}).error().because, "open the page");
+}
+
+TEST_F(ExecTest, APluginThatHangsIsNamedAndEnded) {
+  HostProcessRunner processes;
+  exec.command = "sleep";
+  exec.arguments = {"1000"};
+  ExecCredentials credentials(
+      exec, "alice", cluster, {},
+      {.processes = processes, .clock = clock, .events = events, .limit = 1s, .announce_after = 50ms});
+  const auto failed = credentials.get(Context().with_timeout(1min));
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().kind, ErrorKind::Forbidden);
+  EXPECT_EQ(failed.error().message, "the credential plugin sleep gave no credentials within 1.0s");
+  EXPECT_THAT(failed.error().hint, HasSubstr("run sleep by itself"));
+  EXPECT_THAT(events.activities,
+              ElementsAre("waiting for the credential plugin sleep of the user \"alice\""));
+}
+
+TEST_F(ExecTest, APluginThatIsQuickIsNotAnnounced) {
+  says(R"({"token":"one"})");
+  ASSERT_TRUE(source().get({}).ok());
+  EXPECT_THAT(events.activities, ::testing::IsEmpty());
+}
+
+TEST_F(ExecTest, WhoGivesUpDoesNotEndALoginThatOthersWaitFor) {
+  SlowRunner slow;
+  ExecCredentials credentials(exec, "alice", cluster, {}, {slow, clock, events});
+  const auto gave_up = credentials.get(Context().with_timeout(50ms));
+  ASSERT_FALSE(gave_up.ok());
+  EXPECT_EQ(gave_up.error().kind, ErrorKind::Timeout);
+  EXPECT_THAT(gave_up.error().to_line(), HasSubstr("waiting for the credential plugin login of the user"));
+  std::jthread other([&] { EXPECT_EQ(credentials.get({})->authorization->reveal(), "Bearer one"); });
+  slow.begun.wait();
+  EXPECT_EQ(credentials.get(Context().with_timeout(20ms)).error().kind, ErrorKind::Timeout);
+  slow.done.count_down();
+  other.join();
+  EXPECT_TRUE(credentials.get({}).ok());
+  EXPECT_EQ(slow.runs, 1);
+  EXPECT_EQ(slow.killed, 0);
+}
+
+TEST_F(ExecTest, APersonHasAllTimeButMayStop) {
+  SlowRunner slow;
+  exec.interactive = Interactive::IfAvailable;
+  std::stop_source ctrl_c;
+  {
+    ExecCredentials credentials(
+        exec, "alice", cluster, {},
+        {slow, clock, events, /*interactive_terminal=*/true, /*limit=*/1ms, /*announce_after=*/1ms});
+    std::jthread person([&] {
+      slow.begun.wait();
+      std::this_thread::sleep_for(100ms);
+      ctrl_c.request_stop();
+    });
+    EXPECT_EQ(credentials.get(Context(ctrl_c.get_token())).error().kind, ErrorKind::Cancelled);
+    EXPECT_FALSE(slow.limited);
+    EXPECT_EQ(slow.killed, 0);
+  }
+  EXPECT_EQ(slow.killed, 1) << "the plugin ends with the program";
+  EXPECT_THAT(events.messages, ElementsAre("waiting for the credential plugin login of the user \"alice\""));
+  EXPECT_THAT(events.activities, ::testing::IsEmpty()) << "they would wipe out the plugin's prompt";
 }
 
 TEST(ParseRfc3339, KnowsZonesAndFractions) {

@@ -52,6 +52,7 @@ Result<http::Response> AuthTransport::exchange(const http::Request& request, con
   http::Request authorized = request;
   authorized.headers.insert(authorized.headers.end(), headers_.begin(), headers_.end());
   for (bool again = false;; again = true) {
+    // The limit of a request is the server's: a person may have to log in first.
     MIST_TRY(const Credential credential, credentials_->get(context));
     authorized.authorization = credential.authorization;
     const Context bounded = request.time_limit ? context.with_timeout(*request.time_limit) : context;
