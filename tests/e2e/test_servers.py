@@ -121,6 +121,40 @@ def kubeconfigs_that_are_broken(t):
     cannot_list(t, f"https://127.0.0.1:{port}", [f"127.0.0.1:{port}", "refused", "try: "])
 
 
+def with_plugin(t, name, script):
+    """A kubeconfig whose user's credential plugin is a shell script that can't talk to a person."""
+    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "sh", "args": ["-c", script],
+                     "interactiveMode": "Never"}}
+    return t.file(name, kubeconfig_text(t.kube.server, user, ca=t.kube.ca, namespace=t.ns))
+
+
+@test(waits=True)
+def kubeconfigs_whose_credential_plugin_hangs(t):
+    """It is named after two seconds, Ctrl-C is heard, and the plugin doesn't live on."""
+    pid_file = t.dir / "plugin.pid"
+    process = t.start("list", kubeconfig=with_plugin(t, "hangs", f"echo $$ > {pid_file}; exec sleep 1000"))
+    line = concurrent.futures.ThreadPoolExecutor(1).submit(process.stderr.readline)
+    contains(line.result(timeout=60).decode(), '… waiting for the credential plugin sh of the user "')
+    os.kill(process.pid, signal.SIGINT)
+    t.finish(process, code=130, seconds=30)
+    plugin = int(pid_file.read_text())
+    try:
+        os.kill(plugin, 0)
+        check(False, "the plugin lives on")
+    except ProcessLookupError:
+        pass
+
+
+@test(waits=True)
+def kubeconfigs_whose_credential_plugin_fails(t):
+    """What it says stands there once: as progress where that is shown, else in the error."""
+    kubeconfig = with_plugin(t, "fails", "echo open the page >&2; sleep 1; echo nobody came >&2; exit 3")
+    for flags in ([], ["--quiet"]):
+        outcome = t.refused("list", *flags, kubeconfig=kubeconfig, says=["the credential plugin sh failed"])
+        for words in ("open the page", "nobody came"):
+            equal(outcome.err.count(words), 1, f"how often {words!r} stands in {outcome.err}")
+
+
 ANSWERS = {
     "nothing": b"",
     "noise": bytes(range(256)) * 20,
