@@ -864,12 +864,14 @@ TEST_F(TakeOverTest, AnUpgradeGoesOnWhileTheOtherReleaseIsBusy) {
   for (const FakeCall& call : cluster.calls()) EXPECT_NE(call.key.name, "mistletoe.theirs");
 }
 
+// The command line refuses it; a record may have it.
 TEST_F(TakeOverTest, ItsOwnReleaseIsNoOther) {
-  ASSERT_TRUE(install_now(kTaken).ok());
+  ASSERT_TRUE(install_now(config_map("mine", "1")).ok());
+  cluster.put(testing::yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: two, namespace: default}}"));
   refuse("zzz");
-  ASSERT_FALSE(upgrade_now(kTakenAndLast, {.take_over_from = id}).ok());
+  ASSERT_FALSE(upgrade_now(kTakenAndLast, {.adopt = true, .take_over_from = id}).ok());
   cluster.set_before({});
-  ASSERT_TRUE(upgrade_now(config_map("mine", "1")).ok());
+  ASSERT_TRUE(upgrade_now(config_map("mine", "2")).ok());
   EXPECT_FALSE(cluster.has("ConfigMap", "default", "two"));
 }
 
