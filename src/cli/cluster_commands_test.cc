@@ -21,6 +21,7 @@ namespace {
 
 using encoding::Value;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 struct ClusterCommands : ::testing::Test {
   ClusterCommands() {
@@ -293,7 +294,11 @@ TEST_F(ClusterCommands, TestPrintsLogsOutcomesAndWhy) {
   EXPECT_THAT(text, HasSubstr("[bad/main] \\x1b[31mnothing is well\n"));
   EXPECT_THAT(text, HasSubstr("web: 1 of 2 tests passed\n"));
   EXPECT_THAT(error, HasSubstr("error: 1 of 2 tests of release default/web failed"));
+  fake.out.flushed.clear();
   EXPECT_THAT(error, HasSubstr("Pod default/bad: the pod failed"));
+  // Each result is seen while the next test runs.
+  ASSERT_EQ(fake.out.flushed.size(), 3U);
+  EXPECT_THAT(fake.out.flushed[0], Not(HasSubstr("bad")));
   const Value one = printed({"test", "web", "--filter", "goo*", "--keep"}, "test");
   EXPECT_EQ(one.find("passed")->as_int(), 1);
   EXPECT_EQ(one.find("kept")->size(), 1u);

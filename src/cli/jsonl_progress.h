@@ -13,7 +13,7 @@
 
 namespace mist::cli {
 
-class JsonlProgress final : public EventSink {
+class JsonlProgress final : public Progress {
  public:
   /// `err` and `clock` must live longer than this.
   JsonlProgress(const ProgressOptions& options, Output& err, Clock& clock)

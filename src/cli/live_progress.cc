@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/text.h"
 #include "cli/display_width.h"
@@ -127,7 +128,24 @@ std::string LiveProgress::rewrite_locked(const std::vector<DrawnLine>& lines) co
   return text;
 }
 
+void LiveProgress::suspend() {
+  const std::lock_guard lock(mutex_);
+  if (suspended_++ > 0) return;
+  const std::string text = erase_locked(std::max(1, err_.columns()));
+  area_.clear();
+  if (!text.empty()) err_.write(text);
+}
+
+void LiveProgress::resume() {
+  const std::lock_guard lock(mutex_);
+  if (--suspended_ == 0) draw_locked(std::exchange(held_, {}));
+}
+
 void LiveProgress::draw_locked(const std::string& above, bool last) {
+  if (suspended_ > 0) {
+    held_ += above;
+    return;
+  }
   changed_ = false;
   const int columns = std::max(1, err_.columns());
   std::vector<DrawnLine> lines = lines_locked(columns, last);

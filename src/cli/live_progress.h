@@ -23,7 +23,7 @@
 
 namespace mist::cli {
 
-class LiveProgress final : public EventSink {
+class LiveProgress final : public Progress, private Screen {
  public:
   /// `err` and `clock` must live longer than this.
   LiveProgress(const ProgressOptions& options, Output& err, Clock& clock, bool color);
@@ -36,11 +36,15 @@ class LiveProgress final : public EventSink {
   void object(const ObjectProgress& event) override;
   void planned(const PlanAnnounced& event) override;
   bool shows(EventLevel level) const override { return level != EventLevel::Debug; }
+  Screen* screen() override { return this; }
 
   /// One frame now, for tests; else a thread draws ten a second while something runs.
   void draw();
 
  private:
+  void suspend() override;
+  void resume() override;
+
   struct Running {
     std::string text;
     SteadyTime since;
@@ -63,7 +67,9 @@ class LiveProgress final : public EventSink {
   std::condition_variable_any wake_;
   std::map<std::uint64_t, Running> activities_;
   ProgressTree tree_;
-  bool changed_ = false;         // since the last frame
+  bool changed_ = false;  // since the last frame
+  int suspended_ = 0;
+  std::string held_;             // what was said meanwhile
   std::vector<DrawnLine> area_;  // the lines on the screen
   int columns_ = 0;              // of the terminal when they were drawn
   std::size_t frame_ = 0;

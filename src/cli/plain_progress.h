@@ -18,7 +18,7 @@
 
 namespace mist::cli {
 
-class PlainProgress final : public EventSink {
+class PlainProgress final : public Progress {
  public:
   /// `err` and `clock` must live longer than this.
   PlainProgress(const ProgressOptions& options, Output& err, Clock& clock, bool color);

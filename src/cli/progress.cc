@@ -6,7 +6,7 @@
 
 namespace mist::cli {
 
-std::unique_ptr<EventSink> make_progress(const ProgressOptions& options, World& world) {
+std::unique_ptr<Progress> make_progress(const ProgressOptions& options, World& world) {
   if (options.form == ProgressForm::Jsonl)
     return std::make_unique<JsonlProgress>(options, world.err, world.clock);
   const bool dumb = world.environment("TERM").value_or("dumb") == "dumb";

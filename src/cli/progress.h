@@ -32,9 +32,15 @@ struct ProgressOptions {
 /// Activities shorter than this are never shown (except by -v).
 inline constexpr Duration kShowActivityAfter = std::chrono::milliseconds(150);
 
+class Progress : public EventSink {
+ public:
+  /// What it draws on a terminal, as long as it lives; null: nothing that stays in place.
+  virtual Screen* screen() { return nullptr; }
+};
+
 /// Warnings only (quiet), plain lines (no terminal, or verbose), the live area (live_progress.h), or JSON
 /// lines (jsonl_progress.h).
 /// Destroying the sink leaves a clean screen.
-std::unique_ptr<EventSink> make_progress(const ProgressOptions& options, World& world);
+std::unique_ptr<Progress> make_progress(const ProgressOptions& options, World& world);
 
 }  // namespace mist::cli

@@ -16,9 +16,9 @@ using namespace std::chrono_literals;
 
 // The part of a terminal that live progress relies on: lines, wrapping, cursor up, erase below. Narrowing
 // reflows lines, as terminals do.
-class Screen {
+class TerminalScreen {
  public:
-  explicit Screen(int columns) : columns_(columns) {}
+  explicit TerminalScreen(int columns) : columns_(columns) {}
 
   void write(std::string_view text) {
     for (std::size_t i = 0; i < text.size();) {
@@ -90,7 +90,7 @@ struct Live : ::testing::Test {
   }
   testing::FakeOutput err;
   testing::FakeClock clock;
-  Screen terminal{40};
+  TerminalScreen terminal{40};
   std::unique_ptr<LiveProgress> live = [this] {
     err.width = 40;
     err.height = 10;
@@ -143,6 +143,27 @@ TEST_F(Live, AnAreaThatBecomesSmallerLeavesNothingBehind) {
   EXPECT_EQ(shown(), "warning: late\n✓ Deployment b  ready\n");
 }
 
+TEST_F(Live, MakesRoomForWhatOthersWrite) {
+  live->began({1, "working"});
+  live->object({"Deployment b", "waiting", ""});
+  clock.advance(1s);
+  (void)screen();
+  {
+    const ScreenPause pause(live->screen());
+    EXPECT_EQ(shown(), "");
+    err.write("a result\n");
+    live->warn("meanwhile");
+    live->object({"Deployment b", "waiting", "1 of 3"});
+    EXPECT_EQ(screen(), "a result\n");
+    {
+      const ScreenPause again(live->screen());
+    }
+    EXPECT_EQ(screen(), "a result\n");
+  }
+  EXPECT_EQ(shown(),
+            "a result\nwarning: meanwhile\n⠋ working  1.0s\n⠋ Deployment b  waiting: 1 of 3  1.0s\n");
+}
+
 TEST_F(Live, ExplainsAPlanBeforeItIsCarriedOut) {
   live = std::make_unique<LiveProgress>(ProgressOptions{.explain = true}, err, clock, false);
   live->planned({.operation = "install",
@@ -171,11 +192,11 @@ TEST_F(Live, LinesNeverReachTheLastColumn) {
   for (const int width : {40, 20, 11, 5, 1}) {
     err.width = width;
     terminal.resize(width);
-    terminal = Screen(width);
+    terminal = TerminalScreen(width);
     live->draw();
     std::string text = err.take();
     if (const auto erase = text.rfind("\x1b[J"); erase != std::string::npos) text.erase(0, erase + 3);
-    Screen fresh(width);
+    TerminalScreen fresh(width);
     fresh.write(text);
     EXPECT_LE(std::ranges::count(fresh.text(), '\n'), 1) << width;
   }

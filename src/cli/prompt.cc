@@ -12,15 +12,16 @@ Result<bool> confirm(World& world, const Invocation& invocation, std::string_vie
                  invocation.command().path)
         .with_because(fmt::format("the question is: {}", question))
         .with_hint("add --yes");
+  const ScreenPause pause(world.screen);  // or the question would be painted over
   while (true) {
     world.err.write(
         paint(world.color_err, Tone::Strong, fmt::format("{} [y/N] ", escape_controls(question))));
-    MIST_TRY(const std::optional<std::string> answer, world.in.read_line(world.context));
-    if (!answer) {
+    const auto answer = world.in.read_line(world.context);
+    if (!answer.ok() || !*answer) {
       world.err.write("\n");
-      return false;
+      return answer.ok() ? Result<bool>(false) : answer.error();
     }
-    const std::string_view word = trim(*answer);
+    const std::string_view word = trim(**answer);
     if (word == "y" || word == "Y" || word == "yes") return true;
     if (word.empty() || word == "n" || word == "N" || word == "no") return false;
   }

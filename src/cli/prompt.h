@@ -1,5 +1,5 @@
 #pragma once
-// Questions to the user. One thread, no progress running meanwhile.
+// Questions to the user. One thread; what progress draws is away meanwhile.
 
 #include <string_view>
 

@@ -30,6 +30,30 @@ TEST_F(Prompt, AsksUntilItIsAnswered) {
   EXPECT_FALSE(ask({}));
 }
 
+TEST_F(Prompt, WhatIsDrawnIsAwayUntilTheAnswer) {
+  struct Noting final : Screen {
+    explicit Noting(testing::FakeOutput& output) : err(output) {}
+    void suspend() override { err.write("<"); }
+    void resume() override { err.write(">"); }
+    testing::FakeOutput& err;
+  } screen(fake.err);
+  use_terminal();
+  fake.world.screen = &screen;
+  EXPECT_TRUE(ask({"y"}));
+  EXPECT_EQ(fake.err.take(), "<Delete it? [y/N] >");
+}
+
+TEST_F(Prompt, AnInterruptedQuestionEndsItsLine) {
+  use_terminal();
+  std::stop_source stop;
+  stop.request_stop();
+  fake.world.context = Context(stop.get_token());
+  const auto answer = confirm(fake.world, Invocation(kDelete), "Delete it?");
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.error().kind, ErrorKind::Cancelled);
+  EXPECT_EQ(fake.err.take(), "Delete it? [y/N] \n");
+}
+
 TEST_F(Prompt, YesNeedsNoTerminal) {
   Invocation invocation(kDelete);
   invocation.add_flag(kConfirmFlagList[0], "true");

@@ -30,7 +30,11 @@ Result<ExitCode> call(const Invocation& invocation, World& world) {
   // The screen is clean again before anything else is written to it.
   const auto progress = make_progress(progress_options(invocation), world);
   world.events = progress.get();
+  world.screen = progress->screen();
+  if (world.out.is_terminal()) world.out.share(world.screen);
   auto result = invocation.command().run(invocation, world);
+  world.out.share(nullptr);
+  world.screen = nullptr;
   world.events = nullptr;
   return result;
 }

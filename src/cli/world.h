@@ -37,8 +37,33 @@ class Input {
   virtual Result<std::string> read_all(std::uint64_t limit, const Context& context) = 0;
 };
 
-/// Standard output or standard error. Failures are kept until `flush`, so that printing needs no checks. Any
-/// thread; a write is never torn by another.
+/// What progress draws at the bottom of a terminal, which it shares with results and questions. Any thread.
+class Screen {
+ public:
+  virtual ~Screen() = default;
+  /// Takes it away; nothing is drawn until as many calls of resume().
+  virtual void suspend() = 0;
+  virtual void resume() = 0;
+};
+
+/// Nothing is drawn while it lives. A null screen: nothing is drawn anyway.
+class ScreenPause {
+ public:
+  explicit ScreenPause(Screen* screen) : screen_(screen) {
+    if (screen_ != nullptr) screen_->suspend();
+  }
+  ScreenPause(const ScreenPause&) = delete;
+  ScreenPause& operator=(const ScreenPause&) = delete;
+  ~ScreenPause() {
+    if (screen_ != nullptr) screen_->resume();
+  }
+
+ private:
+  Screen* screen_;
+};
+
+/// Standard output or standard error. Failures are kept until `flush`, and told by each that follows, so that
+/// printing needs no checks. Any thread; a write is never torn by another.
 class Output {
  public:
   virtual ~Output() = default;
@@ -46,6 +71,8 @@ class Output {
   /// Errors: Retryable (no space), Internal. A reader that went away (EPIPE) is no error: the rest is
   /// dropped.
   virtual Status flush() = 0;
+  /// Whole lines only, above what `screen` draws on the same terminal; null: nobody draws there.
+  virtual void share(Screen* /*screen*/) {}
   virtual bool is_terminal() const = 0;
   virtual int columns() const = 0;  ///< of the terminal, now; 80 where nobody knows
   virtual int rows() const = 0;     ///< of the terminal, now; 24 where nobody knows
@@ -86,7 +113,8 @@ struct World {
   /// Where progress goes; run() puts the sink that the flags ask for here before a handler starts. Never null
   /// in a handler.
   EventSink* events = nullptr;
-  bool color_out = false;  ///< whether `out` may carry colors; run() decides
+  Screen* screen = nullptr;  ///< what progress draws; null: nothing
+  bool color_out = false;    ///< whether `out` may carry colors; run() decides
   bool color_err = false;
 
   /// A client of the chosen cluster. Sends nothing by itself.

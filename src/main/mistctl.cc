@@ -15,12 +15,12 @@
 #include "base/random.h"
 #include "build_info.h"
 #include "cli/commands.h"
+#include "cli/host_streams.h"
 #include "cli/places.h"
 #include "cli/run.h"
 #include "cli/world.h"
 #include "engine_digests.h"
 #include "kube/connect.h"
-#include "main/host_streams.h"
 #include "main/interrupt.h"
 
 namespace {
@@ -78,9 +78,9 @@ mist::Result<std::unique_ptr<mist::kube::Client>> connect(const mist::cli::Clust
 int main(int argc, char** argv) {
   occupy_standard_descriptors();
   mist::Interrupt interrupt;
-  mist::HostInput in(0);
-  mist::HostOutput out(1, "standard output", mist::Buffering::Blocks);
-  mist::HostOutput err(2, "standard error", mist::Buffering::None);
+  mist::cli::HostInput in(0);
+  mist::cli::HostOutput out(1, "standard output", mist::cli::Buffering::Blocks);
+  mist::cli::HostOutput err(2, "standard error", mist::cli::Buffering::None);
   mist::HostFileSystem files;
   mist::HostProcessRunner processes;
   mist::SystemClock clock;

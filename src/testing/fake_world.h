@@ -26,7 +26,11 @@ class FakeOutput final : public cli::Output {
     text_ += text;
     ++writes_;
   }
-  Status flush() override { return failure ? Status(*failure) : Status(); }
+  Status flush() override {
+    const std::lock_guard lock(mutex_);
+    flushed.push_back(text_);
+    return failure ? Status(*failure) : Status();
+  }
   bool is_terminal() const override { return terminal; }
   int columns() const override { return width; }
   int rows() const override { return height; }
@@ -44,7 +48,8 @@ class FakeOutput final : public cli::Output {
   bool terminal = false;
   int width = 80;
   int height = 24;
-  std::optional<Error> failure;  ///< what flush returns
+  std::optional<Error> failure;      ///< what flush returns
+  std::vector<std::string> flushed;  ///< of each flush: what was there and not taken
 
  private:
   mutable std::mutex mutex_;

@@ -95,6 +95,10 @@ class Terminal:
             if not self.seen.wait_for(lambda: text in self.bytes.decode(errors="replace"), seconds):
                 raise AssertionError(f"{text!r} was not printed in {seconds} s:\n{self.text()}")
 
+    def type(self, text):
+        """As somebody at the keyboard."""
+        os.write(self.master, text.encode())
+
     def finish(self, seconds=120):
         """The exit code; after it all output is there."""
         try:

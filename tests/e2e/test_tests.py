@@ -2,6 +2,7 @@
 import signal
 
 from harness import check, config_map, contains, equal, test
+from terminal import Screen, Terminal
 
 
 def pod_test(name, state=None, log=None, code=None, delay=None, **metadata):
@@ -61,6 +62,26 @@ def tests_of_a_release_run_in_order_with_their_logs_and_leave_nothing(t):
     t.run("rollback", "shop", "v0")
     contains(t.run("test", "shop", "--filter", "smoke").out, "shop: 1 of 1 test passed")
     gone(t, "questions", "smoke")
+
+
+@test
+def long_logs_scroll_above_what_is_drawn(t):
+    lines = [f"{i:06} {'x' * 60}" for i in range(1500)]  # more than a block of output each
+    t.run("install", "shop", "-p", t.package("p", pod_test("first", log="\n".join(lines)),
+                                             pod_test("second", log="\n".join(lines), delay="2s")))
+    terminal = Terminal([t.mistctl, "test", "shop"], t.environment(TERM="xterm", NO_COLOR="1"), 24, 100, t.dir)
+    terminal.wait_for(f"passed  Pod {t.ns}/first")
+    check(terminal.process.poll() is None, "the first result is there before the second test ends")
+    equal(terminal.finish(), 0, "exit code")
+    screen = Screen(100)
+    screen.feed(terminal.text())
+    shown = screen.text().splitlines()
+    for pod in ("first", "second"):
+        equal([line for line in shown if line.startswith(f"[{pod}/")], [f"[{pod}/main] {line}" for line in lines],
+              f"the log of {pod}")
+        check(any(line.startswith(f"passed  Pod {t.ns}/{pod} (") for line in shown), f"no verdict on {pod}")
+    contains(screen.text(), "shop: 2 of 2 tests passed")
+    check("⠋" not in screen.text(), "a picture is left behind")
 
 
 @test

@@ -57,6 +57,8 @@ void print_result(World& world, const TestResult& result) {
   if (result.outcome != TestOutcome::Skipped) text += fmt::format(" ({})", format_elapsed(result.elapsed));
   if (!result.message.empty()) text += ": " + escape_controls(result.message);
   world.out.write(text + "\n");
+  // Who waits for the next test reads this one's. A failure is told again by the last flush.
+  (void)world.out.flush();
 }
 
 Value report_value(const TestReport& report) {

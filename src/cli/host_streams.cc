@@ -1,4 +1,4 @@
-#include "main/host_streams.h"
+#include "cli/host_streams.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -11,7 +11,7 @@
 
 #include "base/handle.h"
 
-namespace mist {
+namespace mist::cli {
 namespace {
 
 constexpr std::size_t kBlock = std::size_t{64} << 10;
@@ -90,7 +90,17 @@ void HostOutput::write(std::string_view text) {
 }
 
 void HostOutput::drain_locked() {
-  std::string_view rest = buffer_;
+  // What is drawn stands below the last line, so a line that has no end yet waits for it.
+  const std::size_t end = screen_ == nullptr ? buffer_.size() : buffer_.rfind('\n') + 1;
+  if (end == 0) return;
+  {
+    const ScreenPause pause(screen_);
+    write_locked(std::string_view(buffer_).substr(0, end));
+  }
+  buffer_.erase(0, end);
+}
+
+void HostOutput::write_locked(std::string_view rest) {
   while (!rest.empty() && failed_ == 0) {
     const ssize_t count = ::write(fd_, rest.data(), rest.size());
     if (count >= 0) {
@@ -103,7 +113,11 @@ void HostOutput::drain_locked() {
       failed_ = errno;
     }
   }
-  buffer_.clear();
+}
+
+void HostOutput::share(Screen* screen) {
+  const std::lock_guard lock(mutex_);
+  screen_ = screen;
 }
 
 Status HostOutput::flush() {
@@ -129,4 +143,4 @@ int HostOutput::rows() const {
   return size.ws_row == 0 ? 24 : size.ws_row;
 }
 
-}  // namespace mist
+}  // namespace mist::cli

@@ -7,11 +7,11 @@
 
 #include "cli/world.h"
 
-namespace mist {
+namespace mist::cli {
 
 /// A file descriptor that isn't ours to close. Reading ends when the context does, also while a terminal
 /// waits for its user.
-class HostInput final : public cli::Input {
+class HostInput final : public Input {
  public:
   explicit HostInput(int fd) : fd_(fd) {}
   bool is_terminal() const override;
@@ -27,25 +27,28 @@ class HostInput final : public cli::Input {
 
 enum class Buffering : bool { None, Blocks };
 
-class HostOutput final : public cli::Output {
+class HostOutput final : public Output {
  public:
   /// `name` stands in errors: "standard output".
   HostOutput(int fd, std::string name, Buffering buffering)
       : fd_(fd), name_(std::move(name)), buffering_(buffering) {}
   void write(std::string_view text) override;
   Status flush() override;
+  void share(Screen* screen) override;
   bool is_terminal() const override;
   int columns() const override;
   int rows() const override;
 
  private:
   void drain_locked();
+  void write_locked(std::string_view text);
   const int fd_;
   const std::string name_;
   const Buffering buffering_;
   std::mutex mutex_;
   std::string buffer_;
+  Screen* screen_ = nullptr;
   int failed_ = 0;  // errno of the first write that failed
 };
 
-}  // namespace mist
+}  // namespace mist::cli
