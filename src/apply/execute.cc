@@ -75,7 +75,7 @@ class Writer {
     } else {
       Status sent = send(node, action);
       if (!sent) {
-        events_.object({action.key.display(), "failed", sent.error().message});
+        events_.object(failed_progress(action.key, sent.error()));
         Error failure =
             std::move(sent).error().with_frame(fmt::format("while applying {}", action.key.display()));
         const release::RenderedObject& rendered = plan_.desired[action.desired].rendered;

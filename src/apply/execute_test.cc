@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <mutex>
+
 #include "testing/plan_of.h"
 
 namespace mist::apply {
@@ -90,6 +92,63 @@ TEST(Execute, OnlyFieldsOfOtherManagersAreToBeForced) {
     return error(ErrorKind::Conflict, "refused").with_because("the object has been modified");
   });
   EXPECT_EQ(hint(anew), "somebody else was writing it: run the command again");
+}
+
+class ObjectStates final : public EventSink {
+ public:
+  void message(const Message&) override {}
+  void began(const ActivityBegan&) override {}
+  void ended(const ActivityEnded&) override {}
+  void object(const ObjectProgress& event) override {
+    const std::scoped_lock lock(mutex_);
+    told.push_back(fmt::format("{}: {} ({})", event.object, event.state, event.detail));
+  }
+  std::vector<std::string> told;
+
+ private:
+  std::mutex mutex_;
+};
+
+std::string config_maps(int count) {
+  std::string yaml;
+  for (int i = 0; i < count; ++i)
+    yaml += fmt::format("---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: c{}}}}}\n", i);
+  return yaml;
+}
+
+TEST(Execute, AReasonIsToldAtEachObjectAndOnceInTheEnd) {
+  FakeCluster cluster;
+  ObjectStates events;
+  const Plan plan = testing::plan_of(cluster, {"default", "shop"}, config_maps(9));
+  cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply") return std::nullopt;
+    return error(ErrorKind::Forbidden, "cannot apply ConfigMap {} on http://x", call.key.name)
+        .with_because(call.key.name == "c8" ? "something else" : "the quota\nis used up");
+  });
+  const Execution done = execute_writes(cluster, plan, {}, events, Context());
+  ASSERT_FALSE(done.ok());
+  EXPECT_THAT(events.told, ::testing::Contains("ConfigMap default/c3: failed (the quota; is used up)"));
+  EXPECT_EQ(done.failure->because, "the quota\nis used up");
+  EXPECT_THAT(done.failure->frames,
+              ElementsAre("while applying ConfigMap default/c0",
+                          "also failed, for the same reason: ConfigMap default/c1, ConfigMap default/c2, "
+                          "ConfigMap default/c3, ConfigMap default/c4, ConfigMap default/c5 and 2 more",
+                          ::testing::StartsWith("also failed: ")));
+}
+
+TEST(Execute, WhatBecameOfARequestThatWasCutOffIsUnknown) {
+  FakeCluster cluster;
+  ObjectStates events;
+  const Plan plan = testing::plan_of(cluster, {"default", "shop"}, config_maps(1));
+  std::stop_source stop;
+  cluster.set_before([&](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply") return std::nullopt;
+    stop.request_stop();
+    return error(ErrorKind::Cancelled, "stopped on request");
+  });
+  const Execution done = execute_writes(cluster, plan, {}, events, Context(stop.get_token()));
+  ASSERT_FALSE(done.ok());
+  EXPECT_THAT(events.told, ElementsAre("ConfigMap default/c0: unknown (stopped on request)"));
 }
 
 }  // namespace

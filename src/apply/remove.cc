@@ -4,6 +4,7 @@
 
 #include "apply/observe.h"
 #include "apply/order.h"
+#include "apply/run_report.h"
 #include "apply/wait.h"
 
 namespace mist::apply {
@@ -33,7 +34,7 @@ class Remover {
     const Removal& removal = removals_[node];
     Status removed = look_and_remove(node, removal);
     if (!removed) {
-      events_.object({removal.key.display(), "failed", removed.error().message});
+      events_.object(failed_progress(removal.key, removed.error()));
       return std::move(removed).error().with_frame(fmt::format("while deleting {}", removal.key.display()));
     }
     return {};

@@ -1,7 +1,11 @@
 #include "apply/run_report.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <map>
+#include <span>
 
+#include "base/one_line.h"
 #include "base/text.h"
 
 namespace mist::apply {
@@ -44,7 +48,45 @@ std::vector<std::string> what_is_done(const GraphRun& run, std::size_t objects, 
   return lines;
 }
 
+// Nodes that failed for the same reason; the first one's error speaks for all.
+struct AlikeFailures {
+  const Error* first;
+  std::vector<std::string> others;  // names
+};
+
+std::vector<AlikeFailures> alike(const GraphRun& run, const graph::NameOf& name_of) {
+  std::vector<AlikeFailures> groups;
+  std::map<std::pair<ErrorKind, std::string>, std::size_t> by_reason;
+  for (const auto& [node, failure] : run.failures) {
+    if (failure.kind == ErrorKind::Cancelled) continue;
+    // Without the other side's words, the message names the object: it is alike no other.
+    if (!failure.because.empty()) {
+      const auto [known, fresh] = by_reason.emplace(std::pair(failure.kind, failure.because), groups.size());
+      if (!fresh) {
+        groups[known->second].others.push_back(name_of(node));
+        continue;
+      }
+    }
+    groups.push_back({&failure, {}});
+  }
+  return groups;
+}
+
+// "for the same reason: ConfigMap shop/a, ConfigMap shop/b and 7 more"
+std::string named_alike(const AlikeFailures& group) {
+  constexpr std::size_t kShown = 5;
+  const std::size_t shown = std::min(group.others.size(), kShown);
+  std::string names = join(std::span(group.others).first(shown), ", ");
+  if (shown < group.others.size()) names += fmt::format(" and {} more", group.others.size() - shown);
+  return fmt::format("for the same reason: {}", names);
+}
+
 }  // namespace
+
+ObjectProgress failed_progress(const apimachinery::ObjectKey& key, const Error& failure) {
+  return {key.display(), failure.kind == ErrorKind::Cancelled ? "unknown" : "failed",
+          one_line(failure.because.empty() ? failure.message : failure.because)};
+}
 
 std::vector<Outcome> outcomes_of(const GraphRun& run, std::size_t objects) {
   return {run.results.begin(), run.results.begin() + static_cast<std::ptrdiff_t>(objects)};
@@ -54,25 +96,27 @@ std::optional<Error> failure_of(const GraphRun& run, const graph::SequenceGraph&
                                 const graph::NameOf& name_of, std::string_view done_word,
                                 const Context& context) {
   constexpr std::size_t kShown = 5;
-  std::vector<const Error*> failures;
-  std::size_t cut_off = 0, open = 0;
-  for (const auto& [node, failure] : run.failures) {
-    if (failure.kind == ErrorKind::Cancelled)
-      cut_off += node < objects ? 1 : 0;  // a wait leaves nothing behind
-    else
-      failures.push_back(&failure);
-  }
+  const std::vector<AlikeFailures> failures = alike(run, name_of);
+  std::size_t cut_off = 0, open = 0, unnamed = 0;
+  for (const auto& [node, failure] : run.failures)
+    cut_off += failure.kind == ErrorKind::Cancelled && node < objects;  // a wait leaves nothing behind
   for (Node node = 0; node < objects; ++node) open += run.results[node] == NodeResult::NotStarted;
   if (failures.empty() && cut_off == 0 && open == 0) return std::nullopt;
   Error result;
   if (!failures.empty())
-    result = *failures.front();
+    result = *failures.front().first;
   else
     result = context.check().ok() ? error(ErrorKind::Cancelled, "stopped") : context.check().error();
-  for (std::size_t i = 1; i < failures.size() && i < kShown; ++i)
-    result.frames.push_back(fmt::format("also failed: {}", failures[i]->to_line()));
-  if (failures.size() > kShown)
-    result.frames.push_back(fmt::format("{} failed too", plural(failures.size() - kShown, "more object")));
+  for (std::size_t i = 0; i < failures.size(); ++i) {
+    if (i >= kShown) {
+      unnamed += 1 + failures[i].others.size();
+      continue;
+    }
+    if (i > 0) result.frames.push_back(fmt::format("also failed: {}", failures[i].first->to_line()));
+    if (!failures[i].others.empty())
+      result.frames.push_back(fmt::format("also failed, {}", named_alike(failures[i])));
+  }
+  if (unnamed > 0) result.frames.push_back(fmt::format("{} failed too", plural(unnamed, "more object")));
   if (cut_off > 0)
     result.frames.push_back(
         fmt::format("{} cut off: what became of {} is unknown",
