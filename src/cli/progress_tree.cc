@@ -19,12 +19,10 @@ struct StateWord {
 };
 // A word that isn't here names something that was done.
 constexpr std::array kStates{
-    StateWord{"planned", Stage::Planned},  StateWord{"blocked", Stage::Planned},
-    StateWord{"waiting", Stage::Active},   StateWord{"deleting", Stage::Active},
-    StateWord{"applying", Stage::Active},  StateWord{"replacing", Stage::Active},
-    StateWord{"unchanged", Stage::Quiet},  StateWord{"retained", Stage::Quiet},
-    StateWord{"failed", Stage::Failed},    StateWord{"conflict", Stage::Failed},
-    StateWord{"not ready", Stage::Failed},
+    StateWord{"planned", Stage::Planned}, StateWord{"waiting", Stage::Active},
+    StateWord{"deleting", Stage::Active}, StateWord{"unchanged", Stage::Quiet},
+    StateWord{"retained", Stage::Quiet},  StateWord{"failed", Stage::Failed},
+    StateWord{"unknown", Stage::Unknown},
 };
 
 bool shown(Stage stage, int level) {
@@ -35,11 +33,76 @@ bool shown(Stage stage, int level) {
     case Stage::Planned:
       return level < kWithoutPlanned;
     case Stage::Done:
+    case Stage::Unknown:
       return level < kWithoutDone;
     case Stage::Quiet:
       return false;
   }
   return true;
+}
+
+// Which stage of several is told first, and decides how they look together.
+int weight(Stage stage) {
+  switch (stage) {
+    case Stage::Failed:
+      return 5;
+    case Stage::Active:
+      return 4;
+    case Stage::Unknown:
+      return 3;
+    case Stage::Planned:
+      return 2;
+    case Stage::Done:
+      return 1;
+    case Stage::Quiet:
+      return 0;
+  }
+  return 0;
+}
+
+void tally(StateCounts& counts, const std::string& state, std::size_t count = 1) {
+  const auto known = std::ranges::find(counts, state, &StateCounts::value_type::first);
+  if (known == counts.end())
+    counts.emplace_back(state, count);
+  else
+    known->second += count;
+}
+
+std::size_t tally_of(const StateCounts& counts, const std::string& state) {
+  const auto known = std::ranges::find(counts, state, &StateCounts::value_type::first);
+  return known == counts.end() ? 0 : known->second;
+}
+
+// Of what happened, or will; not of what stays as it is.
+StateCounts without_quiet(StateCounts counts) {
+  std::erase_if(counts, [](const auto& each) { return stage_of(each.first) == Stage::Quiet; });
+  return counts;
+}
+
+StateCounts spoken_for(const std::vector<DrawnLine>& lines) {
+  StateCounts sum;
+  for (const DrawnLine& line : lines)
+    for (const auto& [state, count] : line.objects) tally(sum, state, count);
+  return sum;
+}
+
+std::size_t tally_all(const StateCounts& counts) {
+  std::size_t sum = 0;
+  for (const auto& [state, count] : counts) sum += count;
+  return sum;
+}
+
+// "9 more failed, 30 created": some that failed have lines of their own, none that were created.
+std::string what_is_hidden(StateCounts all, const StateCounts& seen) {
+  std::ranges::stable_sort(all, std::ranges::greater(),
+                           [](const auto& each) { return weight(stage_of(each.first)); });
+  std::vector<std::string> parts;
+  for (const auto& [state, count] : all) {
+    const std::size_t shown = tally_of(seen, state);
+    if (count > shown)
+      parts.push_back(fmt::format("{}{} {}", count - shown, shown > 0 ? " more" : "", state));
+  }
+  return join(parts, ", ");
 }
 
 struct Look {
@@ -56,6 +119,8 @@ Look look_of(Stage stage, std::string_view spinner) {
       return {"-", Tone::Faint};
     case Stage::Done:
       return {"✓", Tone::Good};
+    case Stage::Unknown:
+      return {"?", Tone::Warning};
     case Stage::Failed:
       return {"✗", Tone::Bad};
   }
@@ -164,8 +229,6 @@ class ProgressTree::Drawing {
   }
 
  private:
-  using Counts = std::vector<std::pair<std::string, std::size_t>>;  // state → how many
-
   bool failed(const Group& group) const {
     return std::ranges::any_of(group.objects,
                                [&](std::size_t i) { return tree_.objects_[i].stage == Stage::Failed; });
@@ -173,7 +236,7 @@ class ProgressTree::Drawing {
 
   void group(const Group& group) {
     std::vector<const Entry*> single;
-    Counts rest;
+    StateCounts rest;
     Stage summary = Stage::Quiet;
     for (const std::size_t index : group.objects) {
       const Entry& entry = tree_.objects_[index];
@@ -181,12 +244,8 @@ class ProgressTree::Drawing {
         single.push_back(&entry);
         continue;
       }
-      if (summary != Stage::Planned && entry.stage != Stage::Quiet) summary = entry.stage;
-      const auto known = std::ranges::find(rest, entry.state, &Counts::value_type::first);
-      if (known == rest.end())
-        rest.emplace_back(entry.state, 1);
-      else
-        ++known->second;
+      summary = std::max(summary, entry.stage, [](Stage a, Stage b) { return weight(a) < weight(b); });
+      tally(rest, entry.state);
     }
     const std::string title = group.place.empty() ? group.kind : group.kind + " " + group.place;
     if (single.empty()) return collapsed(title, summary, rest);
@@ -200,20 +259,20 @@ class ProgressTree::Drawing {
     LineBuilder line(columns_, view_.color);
     const std::string counts = rest.empty() ? "" : "  " + text_of(rest);
     line.add("  " + cut(title, 2, display_width(counts))).add(counts, Tone::Faint);
-    push(std::move(line), count(rest));
+    push(std::move(line), rest);
     int width = 0;
     for (const Entry* entry : single) width = std::max(width, display_width(entry->name));
     width = std::min(width, std::max(8, columns_ / 3));
     for (const Entry* entry : single) object(*entry, entry->name, "  ", width);
   }
 
-  void collapsed(const std::string& title, Stage summary, const Counts& counts) {
+  void collapsed(const std::string& title, Stage summary, const StateCounts& counts) {
     if (summary == Stage::Quiet || level_ >= kOnlyActive) return;
     const Look look = look_of(summary, view_.spinner);
     LineBuilder line(columns_, view_.color);
     const std::string text = "  " + text_of(counts);
     line.add(look.symbol, look.tone).add(" " + cut(title, 2, display_width(text))).add(text, look.tone);
-    push(std::move(line), count(counts));
+    push(std::move(line), counts);
   }
 
   void object(const Entry& entry, std::string_view name, std::string_view indent, int width) {
@@ -229,7 +288,7 @@ class ProgressTree::Drawing {
     // The words give way before the elapsed time does.
     const int room = columns_ - line.width() - display_width(elapsed);
     line.add(room > 8 ? fit_width(what, room) : what, look.tone).add(elapsed, Tone::Faint);
-    push(std::move(line), entry.stage == Stage::Quiet ? 0 : 1);
+    push(std::move(line), {{entry.state, 1}});
   }
 
   // Some room for what follows the name is worth more than the middle of a long one.
@@ -238,22 +297,15 @@ class ProgressTree::Drawing {
     return fit_middle(escape_controls(name), std::max(8, columns_ - before - state));
   }
 
-  static std::string text_of(const Counts& counts) {
+  static std::string text_of(const StateCounts& counts) {
     std::vector<std::string> parts;
     for (const auto& [state, count] : counts) parts.push_back(fmt::format("{} {}", count, state));
     return join(parts, ", ");
   }
 
-  static std::size_t count(const Counts& counts) {
-    std::size_t sum = 0;
-    for (const auto& [state, count] : counts)
-      if (stage_of(state) != Stage::Quiet) sum += count;
-    return sum;
-  }
-
-  void push(LineBuilder line, std::size_t objects) {
+  void push(LineBuilder line, StateCounts objects) {
     lines_.push_back(std::move(line).take());
-    lines_.back().objects = objects;
+    lines_.back().objects = without_quiet(std::move(objects));
   }
 
   const ProgressTree& tree_;
@@ -265,22 +317,21 @@ class ProgressTree::Drawing {
 
 std::vector<DrawnLine> ProgressTree::draw(const View& view) const {
   const auto most = static_cast<std::size_t>(std::max(1, view.rows));
-  const auto all = static_cast<std::size_t>(
-      std::ranges::count_if(objects_, [](const Entry& entry) { return entry.stage != Stage::Quiet; }));
-  const auto spoken_for = [](const std::vector<DrawnLine>& lines) {
-    std::size_t sum = 0;
-    for (const DrawnLine& line : lines) sum += line.objects;
-    return sum;
+  StateCounts all;
+  for (const Entry& entry : objects_) tally(all, entry.state);
+  all = without_quiet(std::move(all));
+  const auto fits = [&](const std::vector<DrawnLine>& lines) {
+    return lines.size() + (tally_all(spoken_for(lines)) < tally_all(all) ? 1 : 0) <= most;
   };
   std::vector<DrawnLine> lines;
   for (const int level : {kEverything, kWithoutDone, kWithoutPlanned, kOnlyActive}) {
     lines = Drawing(*this, view, level).draw();
-    if (lines.size() + (spoken_for(lines) < all ? 1 : 0) <= most) break;
+    if (fits(lines)) break;
   }
-  if (lines.size() + (spoken_for(lines) < all ? 1 : 0) > most) lines.resize(most - 1);
-  if (const std::size_t hidden = all - spoken_for(lines); hidden > 0) {
+  if (!fits(lines)) lines.resize(most - 1);
+  if (const std::string hidden = what_is_hidden(all, spoken_for(lines)); !hidden.empty()) {
     LineBuilder line(view.columns - 1, view.color);
-    line.add(fmt::format("  … and {} more", hidden), Tone::Faint);
+    line.add(fmt::format("  … and {}", hidden), Tone::Faint);
     lines.push_back(std::move(line).take());
   }
   return lines;

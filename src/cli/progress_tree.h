@@ -25,11 +25,14 @@
 
 namespace mist::cli {
 
-/// One line, the columns it takes, and for how many objects it speaks.
+/// state → how many objects, in order of appearance
+using StateCounts = std::vector<std::pair<std::string, std::size_t>>;
+
+/// One line, the columns it takes, and for which objects it speaks.
 struct DrawnLine {
   std::string text;
   int width = 0;
-  std::size_t objects = 0;
+  StateCounts objects = {};
 };
 
 /// What a state word means for the one who watches.
@@ -38,6 +41,7 @@ enum class Stage : std::uint8_t {
   Active,   ///< something is awaited
   Quiet,    ///< nothing happened to it, and nothing will
   Done,
+  Unknown,  ///< nobody heard what became of it
   Failed,
 };
 Stage stage_of(std::string_view state);

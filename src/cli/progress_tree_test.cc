@@ -107,7 +107,37 @@ TEST_F(Tree, GivesWayFromWhatIsDoneToWhatIsPlanned) {
             "* upgrade shop/web  6 of 12 objects, 1 failed  4.0s\n"
             "  Job  4 planned\n"
             "✗   j1  failed: BackoffLimitExceeded\n"
-            "  … and 7 more\n");
+            "  … and 1 waiting, 6 created\n");
+}
+
+TEST_F(Tree, WhatHasNoRoomIsToldByState) {
+  std::vector<std::pair<std::string, std::string>> objects;
+  for (int i = 0; i < 12; ++i) objects.emplace_back(fmt::format("Secret s{:02}", i), "create");
+  for (int i = 0; i < 30; ++i) objects.emplace_back(fmt::format("ConfigMap c{}", i), "create");
+  plan(objects);
+  for (const auto& [object, action] : objects) now(object, object[0] == 'S' ? "failed" : "created", "no");
+  EXPECT_EQ(draw(5, 60, ""),
+            "  Secret\n"
+            "✗   s00  failed: no\n"
+            "✗   s01  failed: no\n"
+            "✗   s02  failed: no\n"
+            "  … and 9 more failed, 30 created\n");
+}
+
+TEST_F(Tree, WhatNobodyHeardOfIsNoFailureAndGivesWay) {
+  std::vector<std::pair<std::string, std::string>> objects;
+  for (int i = 0; i < 40; ++i) objects.emplace_back(fmt::format("ConfigMap c{:02}", i), "create");
+  plan(objects);
+  for (int i = 0; i < 30; ++i)
+    now(objects[static_cast<std::size_t>(i)].first, i < 20 ? "created" : "unknown", "stopped on request");
+  EXPECT_EQ(draw(10, 70),
+            "* upgrade shop/web  20 of 40 objects  4.0s\n"
+            "? ConfigMap  20 created, 10 unknown, 10 planned\n");
+  for (int i = 30; i < 40; ++i) now(objects[static_cast<std::size_t>(i)].first, "created");
+  EXPECT_EQ(draw(10, 70, ""), "? ConfigMap  30 created, 10 unknown\n");
+  plan({{"Job a", "create"}});
+  now("Job a", "unknown", "stopped on request");
+  EXPECT_EQ(draw(10, 60, ""), "? Job a  unknown: stopped on request\n");
 }
 
 TEST_F(Tree, NeverTakesMoreRowsOrColumnsThanThereAre) {
