@@ -11,6 +11,7 @@
 #include "action/look.h"
 #include "action/status.h"
 #include "testing/laptop_clock.h"
+#include "testing/recorded_events.h"
 #include "testing/release_world.h"
 
 namespace mist::action {
@@ -270,6 +271,24 @@ TEST_F(DeployTest, RefusedObjectFailsTheRevisionAndKeepsEverythingOwned) {
 
 // Killed at each request in turn: the next run finishes, nothing is left over, nothing is written twice with
 // effect.
+TEST_F(DeployTest, WhatTakesTimeAtAFarClusterIsNamed) {
+  testing::RecordedEvents seen;
+  const Environment world{cluster, clock, random, seen, "tester"};
+  DeployOptions checked;
+  checked.dry_run = DryRun::Server;
+  const Intent intent = install_intent(rendering(std::string(testing::kTwoConfigMaps)));
+  ASSERT_TRUE(deploy(world, id, intent, checked, Context()).ok());
+  EXPECT_THAT(std::exchange(seen.activities, {}),
+              ::testing::ElementsAre("reading release default/web", "reading the cluster",
+                                     "checking with the server"));
+  ASSERT_TRUE(deploy(world, id, intent, {}, Context()).ok());
+  EXPECT_THAT(std::exchange(seen.activities, {}),
+              ::testing::ElementsAre("reading release default/web", "reading the cluster",
+                                     "recording revision v0", "applying 2 objects", "recording the outcome"));
+  ASSERT_TRUE(status(world, id, Context()).ok());
+  EXPECT_THAT(seen.activities, ::testing::ElementsAre("reading release default/web", "reading the cluster"));
+}
+
 TEST_F(DeployTest, NothingIsLostWhereverTheProcessDies) {
   for (std::size_t point = 1; point < 60; ++point) {
     FakeCluster fresh;

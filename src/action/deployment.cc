@@ -43,8 +43,10 @@ Deployment::Deployment(const Environment& environment, const Look& look, std::st
 Status Deployment::run(const Context& context) {
   MIST_TRY(take_over_, TakeOver::begin(environment_, look_.state, look_.plan.writes, look_.plan.removals,
                                        look_.options.take_over_from, context));
-  MIST_TRY_VOID(lock(context));
-  if (Status journalled = journal(); !journalled) return stop(std::move(journalled).error());
+  if (Status journalled = begin(context); !journalled) {
+    if (!lock_) return std::move(journalled).error();
+    return stop(std::move(journalled).error());
+  }
   apply::Execution execution = write();
   // Before hooks that come last it was waited already.
   if (execution.ok() && look_.options.wait && !look_.plan.order.written) execution.failure = wait(execution);
@@ -98,6 +100,13 @@ Status Deployment::lock(const Context& context) {
   anchor.additional_namespaces = *change.additional_namespaces;
   MIST_TRY(lock_, ReleaseLock::create(world, std::move(anchor), options, context));
   return {};
+}
+
+// Takes the lock and stores the pending revision.
+Status Deployment::begin(const Context& context) {
+  const Activity activity(environment_.events, fmt::format("recording revision v{}", revision_.number));
+  MIST_TRY_VOID(lock(context));
+  return journal();
 }
 
 Status Deployment::journal() {
@@ -203,6 +212,7 @@ std::map<apimachinery::ObjectKey, const apimachinery::Object*> Deployment::recor
 Status Deployment::finish(RevisionStatus status) {
   if (lock_->lost()) return lock_->loss();
   MIST_TRY_VOID(lock_->check());  // what follows is guarded by nothing but the lock
+  const Activity activity(environment_.events, "recording the outcome");
   revision_.status = status;
   if (status == RevisionStatus::Deployed) {
     // The moves have ended. Who did not let go yet is still to be told.
@@ -249,6 +259,11 @@ Status Deployment::stop(Error failure) {
   else
     environment_.events.warn(
         fmt::format("the failure could not be recorded: {}", finished.error().to_line()));
+  if (failure.hint.empty() && failure.kind == ErrorKind::Cancelled)
+    failure.hint = fmt::format(
+        "what was written stays: the same command goes on from there, mistctl recover {0} --undo goes back; "
+        "mistctl status {0} shows what is there",
+        look_.state.id.name);
   if (failure.hint.empty())
     failure.hint =
         fmt::format("run the command again once the cause is mended; mistctl status {} shows what is there",

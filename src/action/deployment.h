@@ -34,6 +34,7 @@ class Deployment {
   release::Head head(release::RevisionStatus status) const;
   release::AnchorChange announcement() const;
   Status lock(const Context& context);
+  Status begin(const Context& context);
   Status journal();
   apply::Execution write();
   std::optional<Error> wait(const apply::Execution& execution);

@@ -90,6 +90,7 @@ bool is_uninstalling(const ReleaseState& state) {
 
 Result<ReleaseState> read_release(const Environment& environment, const release::ReleaseId& id,
                                   const Context& context) {
+  const Activity activity(environment.events, fmt::format("reading release {}", id.display()));
   release::Store store(environment.client);
   ReleaseState state;
   state.id = id;

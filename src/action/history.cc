@@ -8,6 +8,7 @@ using release::RevisionSummary;
 
 Result<History> history(const Environment& environment, const release::ReleaseId& id,
                         const Context& context) {
+  const Activity reading(environment.events, fmt::format("reading the history of {}", id.display()));
   release::Store store(environment.client);
   MIST_TRY(std::optional<release::Anchor> anchor, store.read_anchor(id, context));
   if (!anchor)

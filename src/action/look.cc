@@ -162,6 +162,7 @@ Result<Look> look(const Environment& environment, ReleaseState state, const Inte
   if (!options.take_over_from && !result.state.unfinished.empty())
     result.options.take_over_from = recorded_take_over(result.rendered.recorded_options);
   MIST_TRY_VOID(take_parts(environment, result, intent));
+  std::optional<Activity> reading(std::in_place, environment.events, "reading the cluster");
   MIST_TRY(apply::WithHooks wanted,
            apply::prepare_with_hooks(std::move(result.rendered.objects), result.hooks, result.verb, id,
                                      environment.client, context));
@@ -176,6 +177,7 @@ Result<Look> look(const Environment& environment, ReleaseState state, const Inte
     return {};
   }));
   MIST_TRY_VOID(make_plan(environment, result, std::move(desired), owned, context));
+  reading.reset();
   MIST_TRY_VOID(examine_drawn(environment, result, context));
   return result;
 }
@@ -183,6 +185,7 @@ Result<Look> look(const Environment& environment, ReleaseState state, const Inte
 Status look_again(const Environment& environment, Look& look, const Context& context) {
   std::vector<apply::DesiredObject> desired = std::move(look.plan.desired);
   const Owned owned = look.state.owned();
+  const Activity reading(environment.events, "reading the cluster");
   MIST_TRY_VOID(observe(environment, look, desired, owned, context));
   return make_plan(environment, look, std::move(desired), owned, context);
 }

@@ -9,6 +9,7 @@ namespace mist::action {
 
 Status dry_run_on_server(const Environment& environment, const apply::Plan& plan, bool force_conflicts,
                          const Context& context) {
+  const Activity activity(environment.events, "checking with the server");
   std::set<std::string> new_namespaces;
   for (const apply::PlannedAction& action : plan.writes) {
     if (action.key.group_kind == apimachinery::GroupKind{"", "Namespace"} &&

@@ -93,6 +93,7 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
   if (!state.anchor)
     return error(ErrorKind::NotFound, "release {} does not exist", id.display())
         .with_hint("see mistctl list -A");
+  const Activity reading(environment.events, "reading the cluster");
   const std::vector<release::InventoryItem> owned = state.owned();
   std::map<apimachinery::ObjectKey, std::string> unreachable;
   MIST_TRY(const apply::LiveState live,

@@ -121,6 +121,7 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, const Relea
 
 Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseState state,
                                      const UninstallOptions& options, const Context& context) {
+  const Activity reading(environment.events, "reading the cluster");
   UninstallPlan plan;
   plan.id = state.id;
   plan.state = std::move(state);

@@ -111,6 +111,13 @@ TEST_F(Events, AreJsonLinesThatEndWithHowItEnded) {
   const auto installed = events({"install", "web", "-p", package.string()});
   EXPECT_EQ(count(installed, "plan"), 1u);
   EXPECT_EQ(count(installed, "object"), 2u);
+  EXPECT_EQ(std::ranges::count_if(installed,
+                                  [&](const Value& event) {
+                                    return event.string_at("event") == "began" &&
+                                           event.string_at("text") ==
+                                               fmt::format("rendering {}", package.string());
+                                  }),
+            1);
   EXPECT_EQ(installed.back().string_at("event"), "finished");
   EXPECT_EQ(installed.back().find("exitCode")->as_int(), 0);
   EXPECT_EQ(count(installed, "finished"), 1u);

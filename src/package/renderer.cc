@@ -530,6 +530,8 @@ Result<Rendered> Renderer::render_files(const Source& source, const RenderReques
 
 Result<Rendered> Renderer::render(const Source& source, const RenderRequest& request,
                                   const Context& context) {
+  std::optional<Activity> activity;
+  if (!request.quiet) activity.emplace(impl_->events, fmt::format("rendering {}", source.reference));
   MIST_TRY(Rendered rendered, render_files(source, request, context));
   NullEventSink nobody;
   auto objects = parse_objects(rendered.files, request.quiet ? nobody : impl_->events,

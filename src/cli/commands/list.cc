@@ -46,6 +46,7 @@ Result<ExitCode> run_list(const Invocation& invocation, World& world) {
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   const bool all = invocation.enabled("all-namespaces");
   const std::string ns = all ? std::string() : cluster.client->default_namespace();
+  const Activity reading(*world.events, "reading the releases");
   release::Store store(*cluster.client);
   MIST_TRY(const std::vector<release::Anchor> anchors, store.list_anchors(ns, world.context));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
