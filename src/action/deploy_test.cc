@@ -10,6 +10,8 @@
 
 #include "action/look.h"
 #include "action/status.h"
+#include "base/diagnosis.h"
+#include "encoding/yaml.h"
 #include "testing/laptop_clock.h"
 #include "testing/recorded_events.h"
 #include "testing/release_world.h"
@@ -269,8 +271,45 @@ TEST_F(DeployTest, RefusedObjectFailsTheRevisionAndKeepsEverythingOwned) {
   EXPECT_EQ(label("ConfigMap", "default", "two"), "v1");
 }
 
-// Killed at each request in turn: the next run finishes, nothing is left over, nothing is written twice with
-// effect.
+TEST_F(DeployTest, WhyItFailedIsRecordedOnce) {
+  constexpr std::string_view kJob =
+      "{apiVersion: batch/v1, kind: Job, metadata: {name: job}, spec: {template: {spec: {containers: [{name: "
+      "c}]}}}}";
+  cluster.set_after([&](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "apply" && call.key.group_kind.kind == "Job")
+      cluster.set_status(call.key,
+                         *encoding::parse_yaml("{conditions: [{type: Failed, status: 'True', "
+                                               "reason: BackoffLimitExceeded, message: it gave up}]}"));
+    return std::nullopt;
+  });
+  const auto failed = install_now(std::string(kJob), {.wait = true});
+  ASSERT_FALSE(failed.ok());
+  ASSERT_NE(diagnosis_of(failed.error()), nullptr);
+  const std::string message = now().unfinished.back().message;
+  EXPECT_THAT(message, ::testing::StartsWith("Job default/job failed (Job default/job"));
+  EXPECT_THAT(message, HasSubstr("it gave up"));
+  EXPECT_THAT(message, Not(HasSubstr("while waiting")));
+  EXPECT_THAT(message, Not(HasSubstr("Release default/web")));
+}
+
+TEST_F(DeployTest, AStopWhileItWaitsIsRecordedAsOne) {
+  constexpr std::string_view kJob =
+      "{apiVersion: batch/v1, kind: Job, metadata: {name: job}, spec: {template: {spec: {containers: [{name: "
+      "c}]}}}}";
+  std::stop_source stop;
+  cluster.set_after([&](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "watch") stop.request_stop();
+    return std::nullopt;
+  });
+  const auto stopped = deploy(environment(), id, install_intent(rendering(std::string(kJob))), {.wait = true},
+                              Context(stop.get_token()));
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.error().kind, ErrorKind::Cancelled);
+  EXPECT_THAT(stopped.error().hint, HasSubstr("recover web --undo"));
+  EXPECT_THAT(now().unfinished.back().message,
+              ::testing::StartsWith("stopped on request while 1 object was not ready"));
+}
+
 TEST_F(DeployTest, WhatTakesTimeAtAFarClusterIsNamed) {
   testing::RecordedEvents seen;
   const Environment world{cluster, clock, random, seen, "tester"};
@@ -289,6 +328,8 @@ TEST_F(DeployTest, WhatTakesTimeAtAFarClusterIsNamed) {
   EXPECT_THAT(seen.activities, ::testing::ElementsAre("reading release default/web", "reading the cluster"));
 }
 
+// Killed at each request in turn: the next run finishes, nothing is left over, nothing is written twice with
+// effect.
 TEST_F(DeployTest, NothingIsLostWhereverTheProcessDies) {
   for (std::size_t point = 1; point < 60; ++point) {
     FakeCluster fresh;

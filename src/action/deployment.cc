@@ -7,6 +7,8 @@
 #include "apply/announce.h"
 #include "apply/remove.h"
 #include "apply/wait.h"
+#include "base/diagnosis.h"
+#include "base/one_line.h"
 #include "base/text.h"
 #include "release/history.h"
 
@@ -17,6 +19,18 @@ using release::InventoryItem;
 using release::ReleaseLock;
 using release::Revision;
 using release::RevisionStatus;
+
+namespace {
+
+// What a reader of the history needs: not what was being done, and not the tree that the reasons came from.
+std::string recorded_message(const Error& failure) {
+  std::string text = failure.message;
+  if (!failure.because.empty()) text += fmt::format(" ({})", one_line(failure.because));
+  if (failure.cause && diagnosis_of(failure) == nullptr) text += ": " + failure.cause->to_line();
+  return text;
+}
+
+}  // namespace
 
 Deployment::Deployment(const Environment& environment, const Look& look, std::string action)
     : environment_(environment), look_(look), store_(environment.client) {
@@ -253,7 +267,7 @@ Status Deployment::stop(Error failure) {
   // What failed before its revision was stored has nothing to finish: the lock goes with us, and the
   // announced number is taken again or, should it have been stored after all, seen as unfinished.
   if (!stored_) return failure;
-  revision_.message = failure.to_line();
+  revision_.message = recorded_message(failure);
   if (const Status finished = finish(RevisionStatus::Failed); finished.ok())
     failed_ = Recorded{revision_.number, revision_.attempt};
   else

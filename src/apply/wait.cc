@@ -186,6 +186,9 @@ std::string cut_list(std::vector<std::string> lines) {
 }
 
 Error not_ready(const Waiting& waiting, ErrorKind kind, const std::vector<Unready>& blamed) {
+  if (kind == ErrorKind::Cancelled)
+    return error(kind, "stopped on request while {} {} not ready", plural(blamed.size(), "object"),
+                 blamed.size() == 1 ? "was" : "were");
   std::string after;
   if (kind == ErrorKind::Timeout) {
     const std::optional<Duration> common = waiting.common_timeout();

@@ -151,6 +151,7 @@ TEST_F(Wait, ADeletedObjectAndAStopEndIt) {
   const Status stopped = wait({another}, 60min, stops, Context(stop.get_token()));
   ASSERT_FALSE(stopped.ok());
   EXPECT_EQ(stopped.error().kind, ErrorKind::Cancelled);
+  EXPECT_EQ(stopped.error().message, "stopped on request while 1 object was not ready");
   EXPECT_THAT(stopped.error().because, HasSubstr("shop/another"));
   EXPECT_EQ(diagnosis_of(stopped.error()), nullptr) << "who stops does not want to wait for explanations";
 }

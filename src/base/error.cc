@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/diagnosis.h"
+
 namespace mist {
 
 std::string_view to_string(ErrorKind kind) {
@@ -44,7 +46,8 @@ std::string Error::to_line() const {
   line += message;
   if (!because.empty()) line += fmt::format(" ({})", because);
   for (const std::string& frame : frames) line += fmt::format("; {}", frame);
-  if (cause) line += fmt::format(": {}", cause->to_line());
+  // A diagnosis says at length what `because` says.
+  if (cause && diagnosis_of(*this) == nullptr) line += fmt::format(": {}", cause->to_line());
   return line;
 }
 
