@@ -181,7 +181,7 @@ class Recovery {
     // An uninstall was agreed to when it began.
     if (todo == Recovered::Removed && plan.deletes() > 0 && options_.approve) {
       MIST_TRY(const bool yes, options_.approve(plan));
-      if (!yes) return error(ErrorKind::Cancelled, "nothing was deleted");
+      if (!yes) return error(ErrorKind::Forbidden, "nothing was deleted, because the answer was no");
     }
     return uninstall(environment_, std::move(plan), options, context_);
   }

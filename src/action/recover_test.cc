@@ -299,7 +299,7 @@ TEST_F(RecoverTest, AFailedFirstInstallIsRemovedOnceApproved) {
   };
   const auto refused = recover_now(options);
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().kind, ErrorKind::Cancelled);
+  EXPECT_EQ(refused.error().kind, ErrorKind::Forbidden) << "that is no interruption";
   EXPECT_EQ(text("shared"), "first");
   options.approve = {};
   const auto report = recover_now(options);

@@ -294,18 +294,18 @@ TEST_F(ClusterCommands, TestPrintsLogsOutcomesAndWhy) {
   ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
   EXPECT_FALSE(cluster.has("Pod", "default", "good"));
   fake.out.take();
+  fake.out.flushed.clear();
   EXPECT_EQ(run({"test", "web"}), ExitCode::Failed);
+  // Each result is seen while the next test runs.
+  ASSERT_EQ(fake.out.flushed.size(), 3U);
+  EXPECT_THAT(fake.out.flushed[0], Not(HasSubstr("bad")));
   const std::string text = fake.out.take(), error = fake.err.take();
   EXPECT_THAT(text, HasSubstr("[good/main] fine\n"));
   EXPECT_THAT(text, HasSubstr("passed  Pod default/good ("));
   EXPECT_THAT(text, HasSubstr("[bad/main] \\x1b[31mnothing is well\n"));
   EXPECT_THAT(text, HasSubstr("web: 1 of 2 tests passed\n"));
   EXPECT_THAT(error, HasSubstr("error: 1 of 2 tests of release default/web failed"));
-  fake.out.flushed.clear();
   EXPECT_THAT(error, HasSubstr("Pod default/bad: the pod failed"));
-  // Each result is seen while the next test runs.
-  ASSERT_EQ(fake.out.flushed.size(), 3U);
-  EXPECT_THAT(fake.out.flushed[0], Not(HasSubstr("bad")));
   const Value one = printed({"test", "web", "--filter", "goo*", "--keep"}, "test");
   EXPECT_EQ(one.find("passed")->as_int(), 1);
   EXPECT_EQ(one.find("kept")->size(), 1u);
@@ -405,7 +405,8 @@ TEST_F(ClusterCommands, UninstallAsksAndScriptsMustSayYes) {
   EXPECT_THAT(fake.err.take(), HasSubstr("--yes"));
   fake.in.terminal = fake.err.terminal = true;
   fake.in.lines = {"n"};
-  EXPECT_NE(run({"uninstall", "web"}), ExitCode::Ok);
+  EXPECT_EQ(run({"uninstall", "web"}), ExitCode::Failed) << "no interruption";
+  EXPECT_THAT(fake.err.take(), HasSubstr("nothing was deleted, because the answer was no\n"));
   EXPECT_TRUE(cluster.has("ConfigMap", "default", "one"));
   fake.in.lines = {"y"};
   EXPECT_EQ(run({"uninstall", "web"}), ExitCode::Ok) << fake.err.take();

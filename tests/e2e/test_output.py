@@ -1,6 +1,7 @@
 """What a person sees on a terminal, a log file holds, and a program reads."""
 import json
 import re
+import time
 
 from harness import check, config_map, contains, equal, test, workload
 from terminal import Screen, Terminal
@@ -78,6 +79,21 @@ def a_tree_fits_the_terminal(t):
     check(len(tree) < rows, "the picture has more lines than the screen:\n", text)
     check(all(len(line) < columns for line in tree), "a line is too wide:\n", text)
     contains(terminal.text(), "\x1b[32m", "install ", " of 42 objects")
+
+
+@test
+def a_question_stays_until_it_is_answered(t):
+    t.run("install", "shop", "-p", t.package("p", config_map("a")))
+    terminal = on_terminal(t, "uninstall", "shop")
+    terminal.wait_for("[y/N] ")
+    time.sleep(0.5)  # some frames of what would be drawn over it
+    terminal.type("n\n")
+    equal(terminal.finish(), 1, "exit code")
+    screen = Screen(100)
+    screen.feed(terminal.text())
+    contains(screen.text(), f"Delete 1 object of release shop in namespace {t.ns}? [y/N] n\n",
+             "error: nothing was deleted, because the answer was no")
+    check(t.kube.get("ConfigMap", t.ns, "a"), "it stays")
 
 
 @test

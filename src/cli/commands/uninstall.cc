@@ -77,7 +77,8 @@ Result<ExitCode> run_uninstall(const Invocation& invocation, World& world) {
         fmt::format("Delete {} of release {} in namespace {}{}?", plural(plan.deletes(), "object"), id.name,
                     id.ns, retained == 0 ? "" : fmt::format(", and keep {}", retained));
     MIST_TRY(const bool yes, confirm(world, invocation, question));
-    if (!yes) return error(ErrorKind::Cancelled, "nothing was deleted");
+    // No interruption: the command ended as it was told to, without what it was run for.
+    if (!yes) return error(ErrorKind::Forbidden, "nothing was deleted, because the answer was no");
     const Context context = world.context.with_timeout(invocation.duration("timeout"));
     MIST_TRY(report, action::uninstall(cluster.environment, std::move(plan), options, context));
   }
