@@ -382,8 +382,18 @@ bool asks_for(std::span<const std::string> args, std::initializer_list<std::stri
 
 }  // namespace
 
-bool asks_for_json(std::span<const std::string> args) {
-  return asks_for(args, {"-ojson", "-o=json", "--output=json"}, {"-o", "--output"}, "json");
+bool asks_for_json(std::span<const std::string> args, const CommandTable& table) {
+  // -qojson is -q -ojson.
+  std::vector<std::string> apart(args.begin(), args.end());
+  for (std::string& word : apart) {
+    if (word.starts_with("--")) continue;
+    const auto is_bare = [&] {
+      const Flag* const flag = any_flag_lettered(table, word[1]);
+      return flag != nullptr && !takes_value(*flag);
+    };
+    while (word.size() > 2 && word[0] == '-' && is_bare()) word.erase(1, 1);
+  }
+  return asks_for(apart, {"-ojson", "-o=json", "--output=json"}, {"-o", "--output"}, "json");
 }
 
 bool asks_for_events(std::span<const std::string> args) {

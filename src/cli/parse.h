@@ -33,7 +33,7 @@ const Command* find_command(const CommandTable& table, std::string_view path);
 std::string usage_line(const Command& command);
 
 /// True if `args` ask for JSON, even where the rest of them can't be parsed: errors then follow that form.
-bool asks_for_json(std::span<const std::string> args);
+bool asks_for_json(std::span<const std::string> args, const CommandTable& table);
 /// The same of --events jsonl: then the last line of standard error says how the run ended.
 bool asks_for_events(std::span<const std::string> args);
 

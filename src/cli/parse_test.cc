@@ -175,10 +175,14 @@ TEST(Parse, HelpWinsOverWhatIsMissing) {
 TEST(Parse, AnAliasIsTheCommand) { EXPECT_EQ(&parsed("inspect install x").command(), &kRelease); }
 
 TEST(Parse, SeesThatJsonIsWanted) {
-  const auto wants = [](std::vector<std::string> args) { return asks_for_json(args); };
+  const auto wants = [](std::vector<std::string> args) { return asks_for_json(args, kTable); };
   EXPECT_TRUE(wants({"list", "-o", "json"}));
   EXPECT_TRUE(wants({"list", "--output=json"}));
   EXPECT_TRUE(wants({"-ojson", "--bad"}));
+  EXPECT_TRUE(wants({"list", "-qojson"}));
+  EXPECT_TRUE(wants({"list", "-qvo", "json"}));
+  EXPECT_FALSE(wants({"list", "-nojson"})) << "that is the namespace ojson";
+  EXPECT_FALSE(wants({"list", "-q", "json", "-"}));
   EXPECT_FALSE(wants({"list", "-o", "yaml"}));
   EXPECT_FALSE(wants({"list", "--", "-o", "json"}));
 }

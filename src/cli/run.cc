@@ -67,7 +67,7 @@ ExitCode run(std::span<const std::string> args, World& world, const CommandTable
     return code;
   }
   if (result.ok()) return code;
-  if (asks_for_json(args))
+  if (asks_for_json(args, table))
     world.err.write(encoding::to_json(error_to_value(result.error(), code)) + "\n");
   else
     world.err.write(render_error(result.error(), world.color_err));
