@@ -123,12 +123,15 @@ TEST(Execute, AReasonIsToldAtEachObjectAndOnceInTheEnd) {
   cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
     if (call.verb != "apply") return std::nullopt;
     return error(ErrorKind::Forbidden, "cannot apply ConfigMap {} on http://x", call.key.name)
-        .with_because(call.key.name == "c8" ? "something else" : "the quota\nis used up");
+        .with_because(call.key.name == "c8"
+                          ? "something else"
+                          : fmt::format("configmaps \"{}\" is forbidden:\nno quota", call.key.name));
   });
   const Execution done = execute_writes(cluster, plan, {}, events, Context());
   ASSERT_FALSE(done.ok());
-  EXPECT_THAT(events.told, ::testing::Contains("ConfigMap default/c3: failed (the quota; is used up)"));
-  EXPECT_EQ(done.failure->because, "the quota\nis used up");
+  EXPECT_THAT(events.told, ::testing::Contains(
+                               "ConfigMap default/c3: failed (configmaps \"c3\" is forbidden:; no quota)"));
+  EXPECT_EQ(done.failure->because, "configmaps \"c0\" is forbidden:\nno quota");
   EXPECT_THAT(done.failure->frames,
               ElementsAre("while applying ConfigMap default/c0",
                           "also failed, for the same reason: ConfigMap default/c1, ConfigMap default/c2, "

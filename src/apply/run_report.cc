@@ -48,6 +48,13 @@ std::vector<std::string> what_is_done(const GraphRun& run, std::size_t objects, 
   return lines;
 }
 
+// Servers begin with the object's name in quotes: 'Service "web" is invalid: …'.
+std::string without_name(std::string reason, std::string_view object) {
+  const std::string name = fmt::format("\"{}\"", object.substr(object.find_last_of("/ ") + 1));
+  for (std::size_t at = 0; (at = reason.find(name, at)) != std::string::npos;) reason.erase(at, name.size());
+  return reason;
+}
+
 // Nodes that failed for the same reason; the first one's error speaks for all.
 struct AlikeFailures {
   const Error* first;
@@ -61,9 +68,11 @@ std::vector<AlikeFailures> alike(const GraphRun& run, const graph::NameOf& name_
     if (failure.kind == ErrorKind::Cancelled) continue;
     // Without the other side's words, the message names the object: it is alike no other.
     if (!failure.because.empty()) {
-      const auto [known, fresh] = by_reason.emplace(std::pair(failure.kind, failure.because), groups.size());
+      std::string name = name_of(node);
+      const auto [known, fresh] =
+          by_reason.emplace(std::pair(failure.kind, without_name(failure.because, name)), groups.size());
       if (!fresh) {
-        groups[known->second].others.push_back(name_of(node));
+        groups[known->second].others.push_back(std::move(name));
         continue;
       }
     }
