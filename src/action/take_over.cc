@@ -284,7 +284,7 @@ void TakeOver::note_named(const ReleaseState& other, const std::vector<PlannedAc
 }
 
 // A run that died, or one that failed, left that release with what is ours. That is mended along the way, if
-// we may, and nobody waits for it.
+// we may. Who ends such a run's move waits for its lock, as for any; else nobody waits.
 void TakeOver::mend(const Environment& environment, const ReleaseId& id, const ReleaseState& ours,
                     const std::vector<PlannedAction>& writes, const Context& context) {
   auto state = read_release(environment, id, context);
@@ -292,15 +292,21 @@ void TakeOver::mend(const Environment& environment, const ReleaseId& id, const R
   const std::size_t before = named_.size();
   note_named(*state, writes);
   if (named_.size() == before) return;
+  const bool ends_move = std::ranges::any_of(
+      writes, [&](const PlannedAction& write) { return write.taken_from == id.display(); });
   const auto locked = [&]() -> Result<Other> {
-    const auto& held = state->anchor->lock;
-    if (held)
-      return error(ErrorKind::Conflict, "{} has been running \"{}\" since {}", held->holder, held->operation,
-                   held->acquired);
     const std::string operation = fmt::format("take-over by {}", ours.id.display());
     Other other;
-    other.state = *std::move(state);
     other.mended = true;
+    other.state = *std::move(state);
+    if (other.state.anchor->lock && ends_move) {
+      MIST_TRY(other.state, read_release_to_write(environment, id, operation, context));
+    } else if (const auto& held = other.state.anchor->lock) {
+      return error(ErrorKind::Conflict, "{} has been running \"{}\" since {}", held->holder, held->operation,
+                   held->acquired);
+    }
+    if (!other.state.anchor)
+      return error(ErrorKind::NotFound, "release {} was uninstalled just now", id.display());
     other.store = std::make_unique<release::Store>(environment.client);
     MIST_TRY(other.lock,
              release::ReleaseLock::acquire(lock_world(environment, *other.store), *other.state.anchor, {},
