@@ -5,6 +5,7 @@
 #include "apply/binding_modes.h"
 #include "apply/observe.h"
 #include "apply/plan.h"
+#include "apply/root_cause.h"
 
 namespace mist::action {
 
@@ -63,6 +64,39 @@ ObjectStatus object_status(const release::InventoryItem& item, const apply::Live
   return result;
 }
 
+// Whether its state is worth an explanation: a hook's and that of what was left behind is nobody's business.
+bool is_unready(const ObjectStatus& object) {
+  return (object.health == ObjectHealth::InProgress || object.health == ObjectHealth::Failed) &&
+         !object.retained && !object.hook;
+}
+
+// Nothing is asked for a release that is ready.
+std::optional<Diagnosis> diagnosis_of_unready(const Environment& environment, const release::ReleaseId& id,
+                                              const std::vector<release::InventoryItem>& owned,
+                                              const std::vector<ObjectStatus>& objects,
+                                              const apply::LiveState& live, const Context& context) {
+  std::vector<apply::Unready> unready;
+  for (const ObjectHealth health : {ObjectHealth::Failed, ObjectHealth::InProgress}) {
+    for (const ObjectStatus& object : objects) {
+      if (!is_unready(object) || object.health != health) continue;
+      unready.push_back(
+          {.key = object.key, .resource = {}, .live = live.at(object.key).value, .detail = object.detail});
+    }
+  }
+  if (unready.empty()) return std::nullopt;
+  Activity looking(environment.events, "looking for the cause");
+  for (std::size_t i = 0; i < std::min(unready.size(), apply::kObjectsLookedInto); ++i) {
+    const auto item = std::ranges::find(owned, unready[i].key, &release::InventoryItem::key);
+    // It was just listed, so its kind is known.
+    if (auto resource = apply::resource_of(environment.client, *item, context); resource.ok() && *resource)
+      unready[i].resource = **std::move(resource);
+  }
+  Diagnosis diagnosis = apply::diagnose(environment.client, "Release", id.display(), unready,
+                                        context.with_timeout(apply::kDiagnosisLimit));
+  diagnosis.children.resize(std::min(diagnosis.children.size(), apply::kObjectsLookedInto));
+  return diagnosis;
+}
+
 }  // namespace
 
 std::string_view to_string(ObjectHealth health) {
@@ -117,6 +151,8 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
     // A hook comes and goes.
     if (!item.hook || object.health != ObjectHealth::Missing) result.objects.push_back(std::move(object));
   }
+  result.diagnosis = diagnosis_of_unready(environment, id, owned, result.objects, live, context);
+  MIST_TRY_VOID(context.check());
   return result;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a release is and how its objects are doing, read with one LIST for each kind and namespace. Nothing is
-// written, and nothing is repaired.
+// What a release is and how its objects are doing, read with one LIST for each kind and namespace; of what is
+// not ready also why, with some requests more. Nothing is written, and nothing is repaired.
 
 #include <optional>
 #include <string>
@@ -9,6 +9,7 @@
 #include "action/drawn.h"
 #include "action/environment.h"
 #include "apply/readiness.h"
+#include "base/diagnosis.h"
 
 namespace mist::action {
 
@@ -37,12 +38,16 @@ struct ReleaseStatus {
   std::vector<release::Revision> unfinished;  ///< pending or failed after the deployed one
   std::vector<ObjectStatus> objects;
   std::vector<AgingCertificate> certificates;  ///< drawn ones that should be drawn anew
+  /// Why objects that are in progress or failed aren't ready, the failed ones first; those that are not looked
+  /// into (apply::kObjectsLookedInto) are left out. nullopt: there are none.
+  std::optional<Diagnosis> diagnosis;
   bool locked = false;
 
   std::size_t count(ObjectHealth health) const;
 };
 
-/// NotFound if there is no such release.
+/// NotFound if there is no such release. Looking for root causes takes at most ten seconds (apply::diagnose),
+/// and what can't be read of them is no error.
 Result<ReleaseStatus> status(const Environment& environment, const release::ReleaseId& id,
                              const Context& context);
 

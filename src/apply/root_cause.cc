@@ -18,8 +18,7 @@ using encoding::Value;
 
 namespace {
 
-// Bounds: a broken release of a thousand objects is explained by its first.
-constexpr std::size_t kObjectsLookedInto = 10;
+// Bounds.
 constexpr std::size_t kPodsShown = 3;
 constexpr std::size_t kEventsShown = 3;
 constexpr std::size_t kClaimsShown = 3;

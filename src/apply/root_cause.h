@@ -16,6 +16,10 @@ namespace mist::apply {
 /// Looking for a root cause may take this long beyond the limit of what was waited for.
 inline constexpr Duration kDiagnosisLimit = std::chrono::seconds(10);
 
+/// Of many unready objects, this many are looked into: a broken release of a thousand is explained by its
+/// first.
+inline constexpr std::size_t kObjectsLookedInto = 10;
+
 struct Unready {
   apimachinery::ObjectKey key;
   kube::ResourceInfo resource;
@@ -23,8 +27,8 @@ struct Unready {
   std::string detail;    ///< what readiness() said
 };
 
-/// A tree with a child for each object (the first ten are looked into). `subject` names the whole: kind
-/// "Release", name "shop/web".
+/// A tree with a child for each object (the first kObjectsLookedInto are looked into). `subject` names the
+/// whole: kind "Release", name "shop/web".
 Diagnosis diagnose(kube::Client& client, std::string kind, std::string name,
                    const std::vector<Unready>& objects, const Context& context);
 

@@ -15,6 +15,7 @@
 #include "testing/fake_cluster.h"
 #include "testing/fake_world.h"
 #include "testing/source_dir.h"
+#include "testing/yaml.h"
 
 namespace mist::cli {
 namespace {
@@ -165,6 +166,27 @@ TEST_F(ClusterCommands, ASummaryCountsTellsTheTimeAndWhatIsNext) {
                               "next: mistctl status web tells when it is ready; --wait waits for that\n"));
   ASSERT_EQ(run({"upgrade", "web", "-p", package.string(), "-q"}), ExitCode::Ok);
   EXPECT_EQ(fake.out.take(), "web is as wanted, at revision 0: nothing was written\n");
+}
+
+TEST_F(ClusterCommands, StatusSaysWhySomethingIsNotReady) {
+  manifest(
+      "{apiVersion: v1, kind: Pod, metadata: {name: api}, spec: {containers: [{name: main, image: i}]}}");
+  ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+  fake.out.take();
+  EXPECT_EQ(printed({"status", "web"}, "status").find("diagnosis")->find("children")->size(), 1u);
+  cluster.set_status(
+      {{"", "Pod"}, "default", "api"},
+      testing::yaml("{phase: Pending, containerStatuses: [{name: main, image: i, state: {waiting: "
+                    "{reason: ImagePullBackOff, message: \"no such tag\"}}}]}"));
+  ASSERT_EQ(run({"status", "web"}), ExitCode::Ok);
+  EXPECT_THAT(fake.out.take(), HasSubstr("\n\nRelease default/web: 1 object is not ready\n"
+                                         "└─ Pod default/api: "));
+  const Value told = printed({"status", "web"}, "status");
+  const Value& pod = told.find("diagnosis")->find("children")->as_array()[0];
+  EXPECT_EQ(pod.find("children")->as_array()[0].string_at("reason"), "ImagePullBackOff");
+  cluster.set_status({{"", "Pod"}, "default", "api"},
+                     testing::yaml("{phase: Running, conditions: [{type: Ready, status: \"True\"}]}"));
+  EXPECT_TRUE(printed({"status", "web"}, "status").find("diagnosis")->is_null());
 }
 
 TEST_F(ClusterCommands, DriftIsToldMendedAndCountedByItsExitCode) {

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/diagnosis_tree.h"
 #include "cli/flags.h"
 #include "cli/output.h"
 #include "cli/release_flags.h"
@@ -73,7 +74,8 @@ Value status_value(const World& world, const ReleaseStatus& status) {
        {"lockedBy", text_or_null(status.anchor.lock ? status.anchor.lock->holder : std::string())},
        {"unfinished", Value(std::move(unfinished))},
        {"certificates", certificates_value(status)},
-       {"objects", Value(std::move(objects))}});
+       {"objects", Value(std::move(objects))},
+       {"diagnosis", status.diagnosis ? diagnosis_to_value(*status.diagnosis) : Value()}});
 }
 
 void print_head(World& world, const ReleaseStatus& status) {
@@ -127,6 +129,8 @@ Result<ExitCode> run_status(const Invocation& invocation, World& world) {
                {object.hook ? fmt::format("hook{}{}", object.detail.empty() ? "" : ": ", object.detail)
                             : object.detail}});
   if (!table.empty()) world.out.write("\n" + table.render(world.color_out));
+  if (status.diagnosis)
+    world.out.write("\n" + join(diagnosis_lines(*status.diagnosis, world.color_out), "\n") + "\n");
   return ExitCode::Ok;
 }
 

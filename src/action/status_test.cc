@@ -1,0 +1,108 @@
+#include "action/status.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "testing/release_world.h"
+#include "testing/yaml.h"
+
+namespace mist::action {
+namespace {
+
+using encoding::Value;
+using ::testing::HasSubstr;
+
+std::string deployment_yaml(std::string_view name) {
+  return fmt::format(
+      "---\n{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: {0}}}, spec: {{replicas: 1, selector: "
+      "{{matchLabels: {{app: {0}}}}}, template: {{metadata: {{labels: {{app: {0}}}}}, spec: {{containers: "
+      "[{{name: main, image: i}}]}}}}}}}}\n",
+      name);
+}
+
+class StatusTest : public testing::ReleaseWorld {
+ protected:
+  ReleaseStatus seen() {
+    cluster.clear_calls();
+    auto found = status(environment(), id, Context());
+    EXPECT_TRUE(found.ok()) << found.error().to_line();
+    return *std::move(found);
+  }
+  void put(std::string_view text) { cluster.put(testing::yaml(text)); }
+  // What the controllers would have made of the Deployment, up to the puller of images.
+  void put_pod_without_image(std::string_view name) {
+    const std::string uid(cluster.find("Deployment.apps", "default", name)->string_at({"metadata", "uid"}));
+    put(fmt::format(
+        R"({{apiVersion: apps/v1, kind: ReplicaSet, metadata: {{name: {0}-1, namespace: default, labels: {{app: {0}}},
+          annotations: {{deployment.kubernetes.io/revision: "1"}}, ownerReferences: [{{uid: {1}}}]}}}})",
+        name, uid));
+    const std::string set(cluster.find("ReplicaSet.apps", "default", fmt::format("{}-1", name))
+                              ->string_at({"metadata", "uid"}));
+    put(fmt::format(
+        R"({{apiVersion: v1, kind: Pod, metadata: {{name: {0}-1-x, namespace: default, labels: {{app: {0}}},
+          ownerReferences: [{{uid: {1}}}]}}, spec: {{containers: [{{name: main, image: i}}]}}, status: {{phase: Pending,
+          containerStatuses: [{{name: main, image: i,
+          state: {{waiting: {{reason: ImagePullBackOff, message: "no such tag"}}}}}}]}}}})",
+        name, set));
+  }
+};
+
+TEST_F(StatusTest, OfWhatIsNotReadyTellsTheCause) {
+  ASSERT_TRUE(install_now(deployment_yaml("api")).ok());
+  put_pod_without_image("api");
+  const ReleaseStatus state = seen();
+  EXPECT_EQ(state.count(ObjectHealth::InProgress), 1u);
+  ASSERT_TRUE(state.diagnosis);
+  EXPECT_EQ(state.diagnosis->name, "default/web");
+  const Diagnosis* part = &*state.diagnosis;
+  for (const std::string_view kind : {"Deployment", "ReplicaSet", "Pod", "container"}) {
+    ASSERT_EQ(part->children.size(), 1u) << kind;
+    part = &part->children[0];
+    EXPECT_EQ(part->kind, kind);
+  }
+  EXPECT_EQ(part->state, "ImagePullBackOff: no such tag");
+}
+
+TEST_F(StatusTest, NothingMoreIsAskedForAReleaseThatIsReady) {
+  cluster.set_instant_controllers(true);
+  ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps) + deployment_yaml("api")).ok());
+  const ReleaseStatus state = seen();
+  EXPECT_EQ(state.count(ObjectHealth::Ready), 3u);
+  EXPECT_FALSE(state.diagnosis);
+  std::size_t lists = 0;
+  for (const testing::FakeCall& call : cluster.calls())
+    if (call.verb == "list" && call.key.group_kind.kind != "Secret") ++lists;
+  EXPECT_EQ(lists, 2u) << "one for each kind";
+}
+
+TEST_F(StatusTest, LooksIntoTheFirstTenAndTheFailedOnesBeforeTheOthers) {
+  std::string all;
+  for (int i = 10; i < 25; ++i) all += deployment_yaml(fmt::format("api-{}", i));
+  ASSERT_TRUE(install_now(all).ok());
+  cluster.set_status({{"apps", "Deployment"}, "default", "api-24"},
+                     testing::yaml("{observedGeneration: 1, conditions: [{type: Progressing, status: "
+                                   "\"False\", reason: ProgressDeadlineExceeded}]}"));
+  const ReleaseStatus state = seen();
+  EXPECT_EQ(state.count(ObjectHealth::Failed), 1u);
+  EXPECT_EQ(state.count(ObjectHealth::InProgress), 14u);
+  ASSERT_TRUE(state.diagnosis);
+  EXPECT_EQ(state.diagnosis->state, "15 objects are not ready");
+  ASSERT_EQ(state.diagnosis->children.size(), 10u);
+  EXPECT_EQ(state.diagnosis->children[0].name, "default/api-24");
+  EXPECT_EQ(state.diagnosis->children[1].name, "default/api-10");
+}
+
+TEST_F(StatusTest, ACauseThatCannotBeReadIsNoError) {
+  ASSERT_TRUE(install_now(deployment_yaml("api")).ok());
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    const std::string& kind = call.key.group_kind.kind;
+    if (kind != "Pod" && kind != "ReplicaSet" && kind != "Event") return std::nullopt;
+    return error(ErrorKind::Forbidden, "pods is forbidden");
+  });
+  const ReleaseStatus state = seen();
+  ASSERT_TRUE(state.diagnosis);
+  EXPECT_EQ(state.diagnosis->children.size(), 1u);
+}
+
+}  // namespace
+}  // namespace mist::action
