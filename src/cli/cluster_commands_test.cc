@@ -189,6 +189,33 @@ TEST_F(ClusterCommands, StatusSaysWhySomethingIsNotReady) {
   EXPECT_TRUE(printed({"status", "web"}, "status").find("diagnosis")->is_null());
 }
 
+TEST_F(ClusterCommands, StatusShowsFirstWhatIsNotReadyAndFoldsWhatIs) {
+  std::string all =
+      "{apiVersion: v1, kind: Pod, metadata: {name: zz}, spec: {containers: [{name: main, image: i}]}}";
+  for (int i = 100; i < 160; ++i)
+    all += fmt::format("\n---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: m{}}}}}", i);
+  manifest(all);
+  ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+  cluster.drop({{"", "ConfigMap"}, "default", "m130"});
+  fake.out.take();
+  ASSERT_EQ(run({"status", "web"}), ExitCode::Ok);
+  const std::string text = fake.out.take();
+  EXPECT_LT(std::ranges::count(text, '\n'), 25) << text;
+  const std::size_t header = text.find("OBJECT"), missing = text.find("ConfigMap default/m130"),
+                    pod = text.find("Pod default/zz"), folded = text.find("ConfigMap default: 59 objects");
+  EXPECT_LT(header, missing) << text;
+  EXPECT_LT(missing, pod) << text;
+  EXPECT_LT(pod, folded) << text;
+  EXPECT_NE(folded, std::string::npos) << text;
+  EXPECT_THAT(text, HasSubstr("\nnot shown one by one: 59 ready; --all-objects shows every object\n"));
+  ASSERT_EQ(run({"status", "web", "--all-objects"}), ExitCode::Ok);
+  const std::string whole = fake.out.take();
+  EXPECT_THAT(whole, HasSubstr("ConfigMap default/m159"));
+  EXPECT_THAT(whole, ::testing::Not(HasSubstr("59 objects")));
+  EXPECT_LT(whole.find("Pod default/zz"), whole.find("ConfigMap default/m100"));
+  EXPECT_EQ(printed({"status", "web"}, "status").find("objects")->size(), 61u);
+}
+
 TEST_F(ClusterCommands, DriftIsToldMendedAndCountedByItsExitCode) {
   ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
   EXPECT_EQ(run({"drift", "web", "--exit-code"}), ExitCode::Ok);

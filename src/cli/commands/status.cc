@@ -1,6 +1,7 @@
 #include "action/status.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/text.h"
 #include "cli/commands.h"
@@ -17,7 +18,10 @@ using action::ObjectStatus;
 using action::ReleaseStatus;
 using encoding::Value;
 
-constexpr FlagGroup kGroups[] = {kOutputFlags};
+constexpr Flag kFlags[] = {
+    {.name = "all-objects", .help = "A line for every object, also of large releases"},
+};
+constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kOutputFlags};
 constexpr Example kExamples[] = {
     {"mistctl status web", "What the release has, and what is not ready and why"}};
 
@@ -110,6 +114,103 @@ void print_head(World& world, const ReleaseStatus& status) {
     line("Renew", action::to_string(certificate));
 }
 
+// Releases with more objects than this are shown folded, and no more than this of what is not ready.
+constexpr std::size_t kShownObjects = 50;
+
+// What wants to be seen first: 0 is the most urgent, kAtRest wants nothing.
+constexpr int kAtRest = 4;
+int urgency(const ObjectStatus& object) {
+  if (object.retained) return kAtRest;
+  switch (object.health) {
+    case ObjectHealth::Failed:
+      return 0;
+    case ObjectHealth::Missing:
+      return 1;
+    case ObjectHealth::InProgress:
+      return 2;
+    case ObjectHealth::Unknown:
+      return 3;
+    case ObjectHealth::Ready:
+      return kAtRest;
+  }
+  return kAtRest;
+}
+
+// "v0", or "v0-v2".
+std::string span(std::string first, const std::string& last) {
+  return first == last ? first : std::move(first) + "-" + last;
+}
+
+class ObjectTable {
+ public:
+  explicit ObjectTable(World& world) : world_(world) {}
+
+  void add(const ObjectStatus& object) {
+    table_.add({{object.key.display()},
+                {object.retained ? "retained" : std::string(action::to_string(object.health)),
+                 object.retained ? Tone::Plain : tone_of(object.health)},
+                {fmt::format("v{}", object.revision)},
+                {age(world_, object.created)},
+                {object.hook ? fmt::format("hook{}{}", object.detail.empty() ? "" : ": ", object.detail)
+                             : object.detail}});
+  }
+
+  // Ready ones of one kind and namespace.
+  void add_folded(const std::vector<const ObjectStatus*>& objects) {
+    if (objects.size() == 1) return add(*objects.front());
+    const auto [lowest, highest] = std::ranges::minmax_element(objects, {}, &ObjectStatus::revision);
+    const auto [oldest, youngest] = std::ranges::minmax_element(objects, {}, &ObjectStatus::created);
+    const apimachinery::ObjectKey& key = objects.front()->key;
+    table_.add({{fmt::format("{} {}{} objects", key.group_kind.kind, key.ns.empty() ? "" : key.ns + ": ",
+                             objects.size())},
+                {std::string(action::to_string(ObjectHealth::Ready)), tone_of(ObjectHealth::Ready)},
+                {span(fmt::format("v{}", (*lowest)->revision), fmt::format("v{}", (*highest)->revision))},
+                {span(age(world_, (*youngest)->created), age(world_, (*oldest)->created))},
+                {}});
+  }
+
+  void print() const {
+    if (!table_.empty()) world_.out.write("\n" + table_.render(world_.color_out));
+  }
+
+ private:
+  World& world_;
+  Table table_{{"OBJECT", "HEALTH", "CHANGED IN", "AGE", "DETAIL"}};
+};
+
+// What is not ready stands first; of a large release, what is ready is counted only.
+void print_objects(World& world, const ReleaseStatus& status, bool all) {
+  std::vector<const ObjectStatus*> sorted;
+  for (const ObjectStatus& object : status.objects) sorted.push_back(&object);
+  std::ranges::stable_sort(sorted, {}, [](const ObjectStatus* object) { return urgency(*object); });
+  const bool fold = !all && sorted.size() > kShownObjects;
+  ObjectTable table(world);
+  using Place = std::pair<apimachinery::GroupKind, std::string>;
+  std::map<Place, std::vector<const ObjectStatus*>> ready;
+  std::size_t unready = 0, folded = 0;
+  for (const ObjectStatus* object : sorted) {
+    const bool at_rest = urgency(*object) == kAtRest;
+    if (!at_rest) ++unready;
+    if (!fold || (!at_rest && unready <= kShownObjects) || object->retained || (at_rest && object->hook)) {
+      table.add(*object);
+    } else if (at_rest) {
+      ready[{object->key.group_kind, object->key.ns}].push_back(object);
+    }
+  }
+  for (const auto& [place, objects] : ready) {
+    table.add_folded(objects);
+    if (objects.size() > 1) folded += objects.size();
+  }
+  table.print();
+  if (!fold) return;
+  std::vector<std::string> left_out;
+  if (unready > kShownObjects) left_out.push_back(fmt::format("{} more not ready", unready - kShownObjects));
+  if (folded > 0) left_out.push_back(fmt::format("{} ready", folded));
+  if (!left_out.empty())
+    world.out.write(
+        fmt::format("\nnot shown one by one: {}; --all-objects shows every object\n", join(left_out, ", ")));
+}
+
 Result<ExitCode> run_status(const Invocation& invocation, World& world) {
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
@@ -119,16 +220,7 @@ Result<ExitCode> run_status(const Invocation& invocation, World& world) {
     return ExitCode::Ok;
   }
   print_head(world, status);
-  Table table({"OBJECT", "HEALTH", "CHANGED IN", "AGE", "DETAIL"});
-  for (const ObjectStatus& object : status.objects)
-    table.add({{object.key.display()},
-               {object.retained ? "retained" : std::string(action::to_string(object.health)),
-                object.retained ? Tone::Plain : tone_of(object.health)},
-               {fmt::format("v{}", object.revision)},
-               {age(world, object.created)},
-               {object.hook ? fmt::format("hook{}{}", object.detail.empty() ? "" : ": ", object.detail)
-                            : object.detail}});
-  if (!table.empty()) world.out.write("\n" + table.render(world.color_out));
+  print_objects(world, status, invocation.enabled("all-objects"));
   if (status.diagnosis)
     world.out.write("\n" + join(diagnosis_lines(*status.diagnosis, world.color_out), "\n") + "\n");
   return ExitCode::Ok;
