@@ -133,8 +133,14 @@ def kubeconfigs_whose_credential_plugin_hangs(t):
     """It is named after two seconds, Ctrl-C is heard, and the plugin doesn't live on."""
     pid_file = t.dir / "plugin.pid"
     process = t.start("list", kubeconfig=with_plugin(t, "hangs", f"echo $$ > {pid_file}; exec sleep 1000"))
-    line = concurrent.futures.ThreadPoolExecutor(1).submit(process.stderr.readline)
-    contains(line.result(timeout=60).decode(), '… waiting for the credential plugin sh of the user "')
+
+    def waits():
+        # What else takes its time is told too.
+        said = '… waiting for the credential plugin sh of the user "'.encode()
+        return any(line.startswith(said) for line in process.stderr)
+
+    named = concurrent.futures.ThreadPoolExecutor(1).submit(waits).result(timeout=60)
+    check(named, "the plugin is not named")
     os.kill(process.pid, signal.SIGINT)
     t.finish(process, code=130, seconds=30)
     plugin = int(pid_file.read_text())
