@@ -115,6 +115,29 @@ std::string_view to_string(ObjectHealth health) {
   return "unknown";
 }
 
+std::string_view to_string(HolderLife::State state) {
+  switch (state) {
+    case HolderLife::State::Alive:
+      return "alive";
+    case HolderLife::State::Silent:
+      return "silent";
+    case HolderLife::State::Unsure:
+      return "unsure";
+  }
+  return "unsure";
+}
+
+HolderLife holder_life(const release::Lock& lock, WallTime now) {
+  const auto renewed = parse_time(lock.renewed);
+  if (!renewed) return {};
+  const Duration silent = now - *renewed, term = std::chrono::milliseconds(lock.term_ms);
+  using State = HolderLife::State;
+  return {.state = silent > term    ? State::Silent
+                   : silent < -term ? State::Unsure
+                                    : State::Alive,
+          .silent = silent};
+}
+
 std::size_t ReleaseStatus::count(ObjectHealth health) const {
   return static_cast<std::size_t>(std::ranges::count_if(objects, [&](const ObjectStatus& object) {
     return object.health == health && !object.retained && !object.hook;
@@ -140,6 +163,7 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
     result.certificates = aging_certificates(result.deployed->drawn.fields, view_of(result.deployed->objects),
                                              environment.clock.now());
   result.locked = result.anchor.lock.has_value();
+  if (result.locked) result.holder = holder_life(*result.anchor.lock, environment.clock.now());
   const std::string part_of = release::apply_set_id(id);
   apply::BindingModes binding(environment.client);
   for (const release::InventoryItem& item : owned) {

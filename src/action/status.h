@@ -32,16 +32,31 @@ struct ObjectStatus {
   std::string created;  ///< RFC 3339; empty: unknown
 };
 
+/// What a lock tells of its holder, of which two clocks are compared: a guess for people. Who wants to write
+/// finds out without comparing any (release/lock.h).
+struct HolderLife {
+  enum class State : std::uint8_t {
+    Alive,
+    Silent,  ///< for more than its term: it died, or its clock is behind ours
+    Unsure,  ///< its clock is ahead of ours by more than its term, or it says no time
+  };
+  State state = State::Unsure;
+  Duration silent{};  ///< since its last sign of life; negative: its clock is ahead of ours
+};
+std::string_view to_string(HolderLife::State state);  ///< "alive", "silent", "unsure"
+HolderLife holder_life(const release::Lock& lock, WallTime now);
+
 struct ReleaseStatus {
   release::Anchor anchor;
   std::optional<release::Revision> deployed;
   std::vector<release::Revision> unfinished;  ///< pending or failed after the deployed one
   std::vector<ObjectStatus> objects;
   std::vector<AgingCertificate> certificates;  ///< drawn ones that should be drawn anew
-  /// Why objects that are in progress or failed aren't ready, the failed ones first; those that are not looked
-  /// into (apply::kObjectsLookedInto) are left out. nullopt: there are none.
+  /// Why objects that are in progress or failed aren't ready, the failed ones first; those that are not
+  /// looked into (apply::kObjectsLookedInto) are left out. nullopt: there are none.
   std::optional<Diagnosis> diagnosis;
   bool locked = false;
+  std::optional<HolderLife> holder;  ///< of the lock, if there is one
 
   std::size_t count(ObjectHealth health) const;
 };

@@ -104,5 +104,22 @@ TEST_F(StatusTest, ACauseThatCannotBeReadIsNoError) {
   EXPECT_EQ(state.diagnosis->children.size(), 1u);
 }
 
+TEST(HolderLifeTest, IsTakenFromTheLastRenewalWithDoubt) {
+  const release::Lock lock{.holder = "alice",
+                           .token = "t",
+                           .operation = "upgrade",
+                           .acquired = "2026-03-01T09:00:00Z",
+                           .renewed = "2026-03-01T09:30:00.500000Z",
+                           .term_ms = 15000};
+  using State = HolderLife::State;
+  const auto state_at = [&](std::string_view now) { return holder_life(lock, *parse_time(now)).state; };
+  EXPECT_EQ(state_at("2026-03-01T09:30:02Z"), State::Alive);
+  EXPECT_EQ(state_at("2026-03-01T09:29:59Z"), State::Alive) << "its clock may be a little ahead";
+  EXPECT_EQ(state_at("2026-03-01T09:30:17Z"), State::Silent);
+  EXPECT_EQ(state_at("2026-03-01T09:20:00Z"), State::Unsure);
+  EXPECT_EQ(holder_life(lock, *parse_time("2026-03-01T09:30:17.5Z")).silent, std::chrono::seconds(17));
+  EXPECT_EQ(holder_life({}, WallTime()).state, State::Unsure);
+}
+
 }  // namespace
 }  // namespace mist::action

@@ -216,6 +216,53 @@ TEST_F(ClusterCommands, StatusShowsFirstWhatIsNotReadyAndFoldsWhatIs) {
   EXPECT_EQ(printed({"status", "web"}, "status").find("objects")->size(), 61u);
 }
 
+TEST_F(ClusterCommands, AHolderThatLivesIsToldFromOneThatSeemsDead) {
+  // A process that dies between its first write and its last: it never gives the lock back.
+  bool dead = false;
+  cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
+    dead = dead || (call.verb == "apply" && call.key.name == "one");
+    if (dead) return error(ErrorKind::Forbidden, "it is dead");
+    return std::nullopt;
+  });
+  EXPECT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Failed);
+  cluster.set_before({});
+  Value anchor = *cluster.find("Secret", "default", "mistletoe.web");
+  Value lock = *encoding::parse_json(anchor.string_at({"metadata", "annotations", "mistletoe.dev/lock"}));
+  lock.set("renewed", format_micro_time(fake.world.clock.now()));
+  anchor["metadata"]["annotations"].set("mistletoe.dev/lock", encoding::to_json(lock));
+  cluster.put(anchor, "mistctl");
+  fake.out.take();
+  fake.err.take();
+
+  fake.clock.advance(std::chrono::seconds(2));
+  EXPECT_EQ(run({"status", "web"}), ExitCode::Ok);
+  std::string text = fake.out.take();
+  EXPECT_THAT(text, HasSubstr("Holder     is under way, last sign of life 2s ago\n"));
+  EXPECT_THAT(text, HasSubstr(") has not ended yet: \"install\" of "));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("recover")));
+  EXPECT_EQ(printed({"status", "web"}, "status").string_at({"lock", "state"}), "alive");
+  EXPECT_EQ(run({"history", "web"}), ExitCode::Ok);
+  EXPECT_THAT(fake.err.take(), HasSubstr("is under way; see mistctl status web"));
+  fake.out.take();
+
+  fake.clock.advance(std::chrono::seconds(15));
+  EXPECT_EQ(run({"status", "web"}), ExitCode::Ok);
+  text = fake.out.take();
+  EXPECT_THAT(text, HasSubstr("Holder     silent for 17s: its process seems to have died, if its clock"));
+  EXPECT_THAT(text,
+              HasSubstr("did not end; the next install or upgrade takes over from it, or mistctl recover"));
+  const Value told = printed({"status", "web"}, "status");
+  EXPECT_EQ(told.string_at({"lock", "state"}), "silent");
+  EXPECT_EQ(told.find("lock")->find("silentSeconds")->as_int(), 17);
+  EXPECT_EQ(run({"history", "web"}), ExitCode::Ok);
+  EXPECT_THAT(fake.err.take(), HasSubstr("did not end: finish or undo it with mistctl recover"));
+
+  fake.clock.advance(-std::chrono::hours(1));
+  fake.out.take();
+  EXPECT_EQ(run({"status", "web"}), ExitCode::Ok);
+  EXPECT_THAT(fake.out.take(), HasSubstr("Holder     its clock is 59m ahead of this one's; who writes next"));
+}
+
 TEST_F(ClusterCommands, DriftIsToldMendedAndCountedByItsExitCode) {
   ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
   EXPECT_EQ(run({"drift", "web", "--exit-code"}), ExitCode::Ok);

@@ -1,5 +1,6 @@
 #include "action/history.h"
 
+#include "action/status.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
@@ -57,6 +58,22 @@ Value entry_value(const HistoryEntry& entry) {
                         {"message", text_or_null(revision.message)}});
 }
 
+// What somebody is working on needs no advice.
+void warn_of_unfinished(World& world, const release::Anchor& anchor) {
+  const release::Head& head = anchor.head;
+  if (head.status != RevisionStatus::Uninstalling && head.status != RevisionStatus::Pending) return;
+  using State = action::HolderLife::State;
+  if (anchor.lock && action::holder_life(*anchor.lock, world.clock.now()).state != State::Silent) {
+    world.events->info(fmt::format("\"{}\" of {} is under way; see mistctl status {}", anchor.lock->operation,
+                                   anchor.lock->holder, anchor.id.name));
+  } else if (head.status == RevisionStatus::Uninstalling) {
+    world.events->warn(
+        fmt::format("{} is half uninstalled: finish or undo it with mistctl recover", anchor.id.name));
+  } else {
+    world.events->warn(fmt::format("v{} did not end: finish or undo it with mistctl recover", head.latest));
+  }
+}
+
 Result<ExitCode> run_history(const Invocation& invocation, World& world) {
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
@@ -82,12 +99,7 @@ Result<ExitCode> run_history(const Invocation& invocation, World& world) {
                {entry.revision.package},
                {description(entry.revision)}});
   if (!table.empty()) world.out.write(table.render(world.color_out));
-  const release::Head& head = history.anchor.head;
-  if (head.status == RevisionStatus::Uninstalling)
-    world.events->warn(
-        fmt::format("{} is half uninstalled: finish or undo it with mistctl recover", id.name));
-  else if (head.status == RevisionStatus::Pending && !history.anchor.lock)
-    world.events->warn(fmt::format("v{} did not end: finish or undo it with mistctl recover", head.latest));
+  warn_of_unfinished(world, history.anchor);
   return ExitCode::Ok;
 }
 

@@ -13,6 +13,7 @@
 namespace mist::cli {
 namespace {
 
+using action::HolderLife;
 using action::ObjectHealth;
 using action::ObjectStatus;
 using action::ReleaseStatus;
@@ -49,6 +50,49 @@ Value certificates_value(const ReleaseStatus& status) {
   return Value(std::move(list));
 }
 
+Value lock_value(const ReleaseStatus& status) {
+  if (!status.holder) return {};
+  const release::Lock& lock = *status.anchor.lock;
+  const HolderLife& life = *status.holder;
+  const std::int64_t silent = std::chrono::duration_cast<std::chrono::seconds>(life.silent).count();
+  return Value::object(
+      {{"holder", lock.holder},
+       {"operation", lock.operation},
+       {"acquired", lock.acquired},
+       {"renewed", lock.renewed},
+       {"termMs", lock.term_ms},
+       {"state", action::to_string(life.state)},
+       {"silentSeconds",
+        life.state == HolderLife::State::Unsure ? Value() : Value(std::max<std::int64_t>(silent, 0))}});
+}
+
+// Whether its process lives can't be known from here: clocks of two machines may differ.
+std::string holder_words(const HolderLife& life) {
+  switch (life.state) {
+    case HolderLife::State::Alive:
+      return fmt::format("is under way, last sign of life {} ago", format_age(life.silent));
+    case HolderLife::State::Silent:
+      return fmt::format(
+          "silent for {}: its process seems to have died, if its clock agrees with this one's; who writes "
+          "next "
+          "finds out and takes over",
+          format_age(life.silent));
+    case HolderLife::State::Unsure:
+      break;
+  }
+  if (life.silent == Duration{}) return "says no time; who writes next finds out whether it lives";
+  return fmt::format("its clock is {} ahead of this one's; who writes next finds out whether it lives",
+                     format_age(-life.silent));
+}
+
+std::string unfinished_words(const ReleaseStatus& status, const release::Revision& revision) {
+  if (revision.status == release::RevisionStatus::Failed) return fmt::format("failed: {}", revision.message);
+  if (status.holder && status.holder->state == HolderLife::State::Alive)
+    return fmt::format("has not ended yet: \"{}\" of {} is under way", status.anchor.lock->operation,
+                       status.anchor.lock->holder);
+  return "did not end; the next install or upgrade takes over from it, or mistctl recover";
+}
+
 Value status_value(const World& world, const ReleaseStatus& status) {
   Value::Array objects;
   for (const ObjectStatus& object : status.objects)
@@ -76,6 +120,7 @@ Value status_value(const World& world, const ReleaseStatus& status) {
        {"package", head.package},
        {"updated", head.updated},
        {"lockedBy", text_or_null(status.anchor.lock ? status.anchor.lock->holder : std::string())},
+       {"lock", lock_value(status)},
        {"unfinished", Value(std::move(unfinished))},
        {"certificates", certificates_value(status)},
        {"objects", Value(std::move(objects))},
@@ -95,17 +140,14 @@ void print_head(World& world, const ReleaseStatus& status) {
                        : fmt::format("v{}, {} ago", head.deployed,
                                      age(world, status.deployed ? status.deployed->created : head.updated)));
   line("Status", release::to_string(head.status));
-  if (status.anchor.lock)
-    line("Locked by", fmt::format("{} (\"{}\" since {})", status.anchor.lock->holder,
-                                  status.anchor.lock->operation, status.anchor.lock->acquired));
-  for (const release::Revision& revision : status.unfinished) {
-    const bool failed = revision.status == release::RevisionStatus::Failed;
-    line("Unfinished",
-         fmt::format(
-             "v{} ({} at {}) {}", revision.number, revision.action, revision.created,
-             failed ? fmt::format("failed: {}", revision.message)
-                    : "did not end; the next install or upgrade takes over from it, or mistctl recover"));
+  if (status.holder) {
+    const release::Lock& lock = *status.anchor.lock;
+    line("Locked by", fmt::format("{} (\"{}\" since {})", lock.holder, lock.operation, lock.acquired));
+    line("Holder", holder_words(*status.holder));
   }
+  for (const release::Revision& revision : status.unfinished)
+    line("Unfinished", fmt::format("v{} ({} at {}) {}", revision.number, revision.action, revision.created,
+                                   unfinished_words(status, revision)));
   line("Health", fmt::format("{} of {} ready", status.count(ObjectHealth::Ready),
                              std::ranges::count_if(status.objects, [](const ObjectStatus& object) {
                                return !object.retained && !object.hook;
