@@ -117,7 +117,7 @@ struct Return {
 
 // What it replaced while taking over can't be turned into what it was in place.
 Result<encoding::Value> replace_back(const Environment& environment, const kube::ObjectRef& ref,
-                                     const Return& going, kube::ApplyOptions options,
+                                     const Return& going, const kube::ApplyOptions& options,
                                      const Context& context) {
   const apimachinery::GroupKind& kind = going.item.key.group_kind;
   // The Pods of the one end before those of the other begin.

@@ -623,7 +623,7 @@ TEST_F(TakeOverTest, ARecordWithoutOriginsGivesBackWhatTheOtherReleaseNames) {
 // What somebody else does right before the first request of this kind: once.
 class MeanwhileTest : public TakeOverTest {
  protected:
-  void meanwhile(std::string verb, std::string name, std::function<void()> work) {
+  void meanwhile(const std::string& verb, const std::string& name, const std::function<void()>& work) {
     const auto done = std::make_shared<std::atomic<bool>>(false);
     cluster.set_before([=](const FakeCall& call) -> std::optional<Error> {
       if (call.verb != verb || call.key.name != name || call.dry_run) return std::nullopt;

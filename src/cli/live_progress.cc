@@ -65,7 +65,7 @@ void LiveProgress::object(const ObjectProgress& event) {
 
 void LiveProgress::wake_locked() {
   changed_ = true;
-  if (!painter_.joinable()) painter_ = std::jthread([this](std::stop_token stop) { watch(stop); });
+  if (!painter_.joinable()) painter_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
   wake_.notify_all();
 }
 
@@ -164,7 +164,7 @@ void LiveProgress::draw_locked(const std::string& above, bool last) {
   if (!text.empty()) err_.write(text);
 }
 
-void LiveProgress::watch(std::stop_token stop) {
+void LiveProgress::watch(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
     wake_.wait(lock, stop, [&] { return anything_locked(); });

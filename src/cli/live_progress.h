@@ -55,7 +55,7 @@ class LiveProgress final : public Progress, private Screen {
   std::string erase_locked(int columns);
   std::string rewrite_locked(const std::vector<DrawnLine>& lines) const;
   std::vector<DrawnLine> lines_locked(int columns, bool last) const;
-  void watch(std::stop_token stop);
+  void watch(const std::stop_token& stop);
   bool anything_locked() const { return changed_ || !activities_.empty() || tree_.busy(); }
 
   const ProgressOptions options_;

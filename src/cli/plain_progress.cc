@@ -10,7 +10,7 @@ namespace mist::cli {
 PlainProgress::PlainProgress(const ProgressOptions& options, Output& err, Clock& clock, bool color)
     : options_(options), err_(err), clock_(clock), color_(color) {}
 
-void PlainProgress::line(std::string text) { err_.write(text + "\n"); }
+void PlainProgress::line(const std::string& text) { err_.write(text + "\n"); }
 
 void PlainProgress::message(const Message& event) {
   if (!options_.shows(event.level)) return;
@@ -33,7 +33,7 @@ void PlainProgress::began(const ActivityBegan& event) {
   running_.emplace(event.id, Running{escape_controls(event.text), clock_.steady_now(), now});
   // Most commands end before anything needs watching; a thread is only started for the others.
   if (now) return;
-  if (!watcher_.joinable()) watcher_ = std::jthread([this](std::stop_token stop) { watch(stop); });
+  if (!watcher_.joinable()) watcher_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
   wake_.notify_all();
 }
 
@@ -63,7 +63,7 @@ void PlainProgress::planned(const PlanAnnounced& event) {
   if (options_.explain && !options_.quiet) err_.write(explanation(event, color_));
 }
 
-void PlainProgress::watch(std::stop_token stop) {
+void PlainProgress::watch(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
     const SteadyTime now = clock_.steady_now();

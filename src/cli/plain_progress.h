@@ -36,8 +36,8 @@ class PlainProgress final : public Progress {
     SteadyTime since;
     bool shown = false;
   };
-  void line(std::string text);
-  void watch(std::stop_token stop);
+  void line(const std::string& text);
+  void watch(const std::stop_token& stop);
 
   const ProgressOptions options_;
   Output& err_;

@@ -10,9 +10,10 @@ using namespace std::chrono_literals;
 const SteadyTime kStart{std::chrono::hours(1)};
 
 struct Tree : ::testing::Test {
-  void plan(std::vector<std::pair<std::string, std::string>> objects) {
+  void plan(const std::vector<std::pair<std::string, std::string>>& objects) {
     PlanAnnounced event{.operation = "upgrade", .ns = "shop", .release = "web", .revision = 1};
-    for (auto& [object, action] : objects) event.objects.push_back({.object = object, .action = action});
+    for (const auto& [object, action] : objects)
+      event.objects.push_back({.object = object, .action = action});
     tree.planned(event, kStart);
   }
   void now(const std::string& object, const std::string& state, const std::string& detail = {}) {
