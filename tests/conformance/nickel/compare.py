@@ -30,7 +30,9 @@ EXPLAINED = {
 
 
 def comparable(text):
-    """Diagnostics without what can't be the same: addresses of closures, and what the engine says of imports beside them."""
+    """Diagnostics without what can't be the same: addresses of closures, the numbers of names that evaluation makes up (the
+    engine made some up when it was prepared), and what the engine says of imports beside them."""
+    text = re.sub(r"%\d+\b", "%N", text)
     text = text.replace("\n  = imports are served from the package, and from nowhere else", "")
     if "%<closure@" in text:
         text = re.sub(r"%<closure@0x[0-9a-f]+>", "%<closure>", text)
