@@ -24,6 +24,13 @@ fail() {
 up() { "$devcluster" up -q --parent-pid $$ "$@"; }
 down() { "$devcluster" down "$@" 2>"$home/.down" || { cat "$home/.down" >&2; fail "down $*"; }; }
 kubectl() { "$devcluster" kubectl "$@"; }
+# refused WORDS COMMAND...: the command fails, and says so.
+refused() {
+  local words=$1 said
+  shift
+  if said=$("$@" 2>&1); then fail "$* went well: $said"; fi
+  [[ $said == *"$words"* ]] || fail "$* says $said"
+}
 # The processes of a cluster, supervisor first.
 state() { "$devcluster" status --name "$1" || :; } # exit code 1 unless ready
 pids() { state "$1" | awk '$1 == "supervisor" || $1 == "component" {print $2}'; }
@@ -161,8 +168,8 @@ step "logs"
 expect "last words" kubectl logs -n work crash-loop --tail=1
 expect "$(printf 'one\ntwo\nlast words')" kubectl logs -n work crash-loop --previous
 expect "" kubectl logs -n work always
-kubectl logs -n work no-image 2>&1 | grep -q 'waiting to start: trying and failing to pull image' || fail "a container without image has a log: $(kubectl logs -n work no-image 2>&1)"
-kubectl logs -n work always --previous 2>&1 | grep -q 'previous terminated container "c" in pod "always" not found' || fail "there is a previous log"
+refused 'waiting to start: trying and failing to pull image' kubectl logs -n work no-image
+refused 'previous terminated container "c" in pod "always" not found' kubectl logs -n work always --previous
 
 step "deletion: a scale-down's volumes, a new kind in the foreground, a Namespace"
 kubectl delete -n work statefulset/db --timeout=20s >/dev/null

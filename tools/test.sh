@@ -63,7 +63,7 @@ need() {
 unit_tests() { ctest --test-dir build/dev --output-on-failure -j 2 --timeout 300 --repeat until-pass:2; }
 sanitized() {
   local programs=(encoding_test wasm_test abi_test)
-  $full && programs=(unit_tests)
+  $full && programs=(unit_tests mistctl)  # the transcripts run it
   tools/build.sh asan "${programs[@]}" || return 1
   # Wasmtime finds out-of-bounds accesses of guests by SIGSEGV; its handler must come first.
   export ASAN_OPTIONS=handle_segv=0:allow_user_segv_handler=1:detect_stack_use_after_return=0 UBSAN_OPTIONS=print_stacktrace=1

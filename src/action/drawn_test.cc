@@ -78,15 +78,14 @@ class DrawnTest : public ::testing::Test {
       return rendered;
     };
   }
-  Result<DeployReport> install_now(Package package) {
-    return deploy(environment(), id, install_intent(rendering(std::move(package), {})), {}, Context());
+  Result<DeployReport> install_now(const Package& package) {
+    return deploy(environment(), id, install_intent(rendering(package, {})), {}, Context());
   }
-  Result<DeployReport> upgrade_now(Package package, const RotateSecrets& rotate = {},
-                                   std::string chosen_clock = "") {
+  Result<DeployReport> upgrade_now(const Package& package, const RotateSecrets& rotate = {},
+                                   const std::string& chosen_clock = "") {
     DeployOptions options;
     options.rotate = rotate;
-    return deploy(environment(), id,
-                  upgrade_intent(rendering(std::move(package), rotate, std::move(chosen_clock))), options,
+    return deploy(environment(), id, upgrade_intent(rendering(package, rotate, chosen_clock)), options,
                   Context());
   }
   release::Drawn recorded() {

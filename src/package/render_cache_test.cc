@@ -135,8 +135,9 @@ TEST_F(RenderCacheTest, SaysNothingWithoutTheSeedAndNoticesChanges) {
 }
 
 TEST_F(RenderCacheTest, StaysWithinItsSize) {
+  std::string input;  // what parts.input shows
   for (int i = 0; i < 40; ++i) {
-    const std::string input = std::to_string(i);
+    input = std::to_string(i);
     parts.input = input;
     store(std::string(100'000, 'x'));
   }
