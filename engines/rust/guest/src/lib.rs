@@ -27,6 +27,11 @@ pub mod text;
 pub mod tree;
 pub mod yaml;
 
+// An engine has one thread, as this allocator wants it.
+#[cfg(target_family = "wasm")]
+#[global_allocator]
+static ALLOCATOR: talc::TalckWasm = unsafe { talc::TalckWasm::new_global() };
+
 pub use answer::{Failure, Place, Rendered};
 pub use engine::Engine;
 pub use input::Input;
