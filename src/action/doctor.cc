@@ -31,6 +31,8 @@ constexpr std::uint64_t kLittleRoom = std::uint64_t{200} << 20;
 constexpr std::uint64_t kNoRoom = std::uint64_t{10} << 20;
 // Server-side apply with field ownership as we rely on it; older servers were never tried.
 constexpr int kOldestMinor = 26;
+constexpr std::size_t kQuestionsAtOnce = 8;
+constexpr std::string_view kAskAgain = "ask again; if it stays so, an administrator of the cluster";
 
 // Keeps warnings as sentences.
 class Listener final : public EventSink {
@@ -45,13 +47,15 @@ class Listener final : public EventSink {
   bool shows(EventLevel level) const override { return level == EventLevel::Warning; }
 };
 
-// What an error says in one line, and what to do about it.
-Check failed(std::string area, std::string name, const Error& error, CheckState state = CheckState::Fail) {
+// What an error says in one line, and what to do about it: `otherwise`, where the error doesn't tell.
+Check failed(std::string area, std::string name, const Error& error, std::string_view otherwise,
+             CheckState state = CheckState::Fail) {
   std::string detail = error.message;
   if (!error.because.empty()) detail += fmt::format(": {}", error.because);
   if (error.where && error.where->line != 0)
     detail = fmt::format("{}:{}: {}", error.where->file, error.where->line, detail);
-  return {std::move(area), std::move(name), state, std::move(detail), error.hint};
+  return {std::move(area), std::move(name), state, std::move(detail),
+          error.hint.empty() ? std::string(otherwise) : error.hint};
 }
 
 std::string bytes_text(std::uint64_t bytes) {
@@ -76,7 +80,8 @@ Check check_config_file(const DoctorWorld& world) {
   }
   Listener listener;
   const auto config = config::Config::load(world.files, world.paths, listener);
-  if (!config.ok()) return failed(check.area, check.name, config.error());
+  const std::string mend = fmt::format("mend {}; its format: mistctl help config", path.string());
+  if (!config.ok()) return failed(check.area, check.name, config.error(), mend);
   check.detail = fmt::format("{}: {}", path.string(),
                              config->registries().size() == 1
                                  ? "1 registry"
@@ -94,6 +99,7 @@ Check check_config_file(const DoctorWorld& world) {
   } else if (!listener.warnings.empty()) {
     check.state = CheckState::Warn;
     check.detail = join(listener.warnings, "; ");
+    check.hint = mend;
   }
   return check;
 }
@@ -167,7 +173,9 @@ Check check_git(const DoctorWorld& world, const Context& context, bool needed) {
                            .run({.arguments = {"version"}, .repository = {}, .input = {}},
                                 context.with_timeout(kRegistryLimit));
   if (version.ok()) return {"registries", "git", CheckState::Ok, std::string(trim(*version))};
-  return failed("registries", "git", version.error(), needed ? CheckState::Fail : CheckState::Warn);
+  return failed("registries", "git", version.error(),
+                "install git: packages are fetched from registries with it",
+                needed ? CheckState::Fail : CheckState::Warn);
 }
 
 Check check_registry(const DoctorWorld& world, const config::Registry& registry, Network network,
@@ -181,7 +189,8 @@ Check check_registry(const DoctorWorld& world, const config::Registry& registry,
             fmt::format("make it, or mistctl registry remove {}", registry.name)};
   }
   const auto url = registry::GitUrl::parse(std::get<config::GitSource>(remote.source).url, base);
-  if (!url.ok()) return failed("registries", registry.name, url.error());
+  const std::string forget = fmt::format("mistctl registry remove {} forgets it", registry.name);
+  if (!url.ok()) return failed("registries", registry.name, url.error(), forget);
   if (network == Network::Offline)
     return {"registries", registry.name, CheckState::Skipped, fmt::format("{}: not asked", url->display())};
   const SteadyTime began = world.clock.steady_now();
@@ -191,15 +200,9 @@ Check check_registry(const DoctorWorld& world, const config::Registry& registry,
                                 .remote = &*url,
                                 .input = {}},
                                context.with_timeout(kRegistryLimit));
-  if (!answer.ok()) {
-    Check check = failed("registries", registry.name, answer.error());
-    if (check.hint.empty())
-      check.hint = fmt::format(
-          "packages that are in the cache still work; mistctl registry remove {} "
-          "forgets it",
-          registry.name);
-    return check;
-  }
+  if (!answer.ok())
+    return failed("registries", registry.name, answer.error(),
+                  "packages that are in the cache still work; " + forget);
   const auto took = std::chrono::duration_cast<milliseconds>(world.clock.steady_now() - began);
   return {"registries", registry.name, CheckState::Ok,
           fmt::format("{} answered in {} ms", url->display(), took.count())};
@@ -212,33 +215,65 @@ int leading_number(std::string_view text) {
   return number;
 }
 
+enum class Scope : std::uint8_t {
+  Namespace,  ///< objects in the release's namespace
+  Itself,     ///< that namespace
+};
+
 struct Permission {
+  std::string_view name;
   std::string_view group, resource, subresource;
   std::vector<std::string_view> verbs;
-  bool in_namespace;
+  Scope scope;
   bool needed;  ///< without it no release can be installed
   std::string_view why;
 };
 
 const std::vector<Permission>& permissions() {
+  static constexpr std::string_view kCauses = "why a workload isn't ready can't be told";
   static const std::vector<Permission> all{
-      {"",
+      {"secrets",
+       "",
        "secrets",
        "",
        {"get", "list", "create", "patch", "delete"},
-       true,
+       Scope::Namespace,
        true,
        "the record of releases is kept in Secrets"},
-      {"",
+      {"secrets (watch)",
+       "",
+       "secrets",
+       "",
+       {"watch"},
+       Scope::Namespace,
+       false,
+       "a command can't wait until another one has ended"},
+      {"namespace",
+       "",
        "namespaces",
        "",
        {"get"},
+       Scope::Itself,
        false,
+       "whether the namespace exists can't be told before writing"},
+      {"deployments",
+       "apps",
+       "deployments",
+       "",
+       {"list", "watch"},
+       Scope::Namespace,
        false,
-       "whether a namespace exists can't be told before writing"},
-      {"", "pods", "", {"list"}, true, false, "why a workload isn't ready can't be told"},
-      {"", "events", "", {"list"}, true, false, "why a workload isn't ready can't be told"},
-      {"", "pods", "log", {"get"}, true, false, "the last log lines of a failing container can't be shown"},
+       "--wait can't see when a workload is ready"},
+      {"pods", "", "pods", "", {"list"}, Scope::Namespace, false, kCauses},
+      {"events", "", "events", "", {"list"}, Scope::Namespace, false, kCauses},
+      {"pods/log",
+       "",
+       "pods",
+       "log",
+       {"get"},
+       Scope::Namespace,
+       false,
+       "the last log lines of a failing container can't be shown"},
   };
   return all;
 }
@@ -256,7 +291,7 @@ class ClusterDoctor {
     }
     clock();
     space();
-    for (const Permission& permission : permissions()) allowed(permission);
+    allowed();
     return std::move(checks_);
   }
 
@@ -268,7 +303,10 @@ class ClusterDoctor {
   bool server() {
     const auto version = client_.server_version(context_);
     if (!version.ok()) {
-      checks_.push_back(failed("cluster", "server", version.error()));
+      checks_.push_back(failed("cluster", "server", version.error(),
+                               "see whether its address is right and the network reaches it; --context and "
+                               "--kubeconfig choose another cluster"));
+      checks_.back().detail += fmt::format("; {}", client_.describe());
       return false;
     }
     // The first answer paid for connecting.
@@ -283,6 +321,7 @@ class ClusterDoctor {
     if (!again) {
       check.state = CheckState::Warn;
       check.detail = fmt::format("{}, Kubernetes {}, answers only now and then", client_.describe(), name);
+      check.hint = "one of its API servers, or what stands before them, may be down";
     } else if (minor >= 0 && minor < kOldestMinor && version->string_at("major") == "1") {
       check.state = CheckState::Warn;
       check.hint = fmt::format("Mistletoe is tested with Kubernetes 1.{} and newer", kOldestMinor);
@@ -309,6 +348,11 @@ class ClusterDoctor {
 
   void space() {
     const std::string& ns = client_.default_namespace();
+    if (!is_dns1123_label(ns)) {
+      add("namespace", CheckState::Fail, fmt::format("\"{}\" can't be the name of a namespace", ns),
+          "lower-case letters, digits and '-' only, 63 at most (RFC 1123); choose another with -n");
+      return;
+    }
     const kube::ObjectRef ref{{{"", "v1", "Namespace"}, "namespaces", false, {}}, "", ns};
     const auto there = client_.get(ref, context_);
     if (there.ok())
@@ -319,16 +363,26 @@ class ClusterDoctor {
     else if (there.error().kind == ErrorKind::Forbidden)
       add("namespace", CheckState::Skipped, fmt::format("{}: we may not look", ns));
     else
-      checks_.push_back(failed("cluster", "namespace", there.error()));
+      checks_.push_back(failed("cluster", "namespace", there.error(), kAskAgain));
   }
 
-  Result<bool> may(const Permission& permission, std::string_view verb) {
+  struct Question {
+    const Permission* permission;
+    std::string_view verb;
+    Result<bool> answer = false;
+  };
+
+  Result<bool> may(const Question& question) {
     const kube::ResourceInfo reviews{
         {"authorization.k8s.io", "v1", "SelfSubjectAccessReview"}, "selfsubjectaccessreviews", false, {}};
-    Value attributes = Value::object({{"verb", verb}, {"resource", permission.resource}});
+    const Permission& permission = *question.permission;
+    const std::string& ns = client_.default_namespace();
+    // A namespace lies in itself: a Role there may allow to read it.
+    Value attributes =
+        Value::object({{"verb", question.verb}, {"resource", permission.resource}, {"namespace", ns}});
     if (!permission.group.empty()) attributes.set("group", permission.group);
     if (!permission.subresource.empty()) attributes.set("subresource", permission.subresource);
-    if (permission.in_namespace) attributes.set("namespace", client_.default_namespace());
+    if (permission.scope == Scope::Itself) attributes.set("name", ns);
     const Value review =
         Value::object({{"apiVersion", "authorization.k8s.io/v1"},
                        {"kind", "SelfSubjectAccessReview"},
@@ -338,28 +392,49 @@ class ClusterDoctor {
     return allowed != nullptr && allowed->is_bool() && allowed->as_bool();
   }
 
-  void allowed(const Permission& permission) {
-    std::string name(permission.resource);
-    if (!permission.subresource.empty()) name += fmt::format("/{}", permission.subresource);
-    const std::string place =
-        permission.in_namespace ? fmt::format(" in namespace {}", client_.default_namespace()) : "";
+  void allowed() {
+    std::vector<Question> questions;
+    for (const Permission& permission : permissions())
+      for (const std::string_view verb : permission.verbs)
+        questions.push_back({.permission = &permission, .verb = verb});
+    (void)parallel_for(questions.size(), kQuestionsAtOnce, [&](std::size_t i) -> Status {
+      questions[i].answer = may(questions[i]);
+      return {};
+    });
+    for (auto first = questions.begin(); first != questions.end();) {
+      const auto last = std::find_if(
+          first, questions.end(), [&](const Question& each) { return each.permission != first->permission; });
+      judge(*first->permission, std::span<const Question>(first, last));
+      first = last;
+    }
+  }
+
+  void judge(const Permission& permission, std::span<const Question> asked) {
+    std::string name = fmt::format("permission {}", permission.name);
+    const CheckState lacking = permission.needed ? CheckState::Fail : CheckState::Warn;
     std::vector<std::string> verbs, refused;
-    for (const std::string_view verb : permission.verbs) {
-      const auto answer = may(permission, verb);
-      if (!answer.ok()) {
-        checks_.push_back(
-            failed("cluster", fmt::format("permission {}", name), answer.error(), CheckState::Warn));
+    for (const Question& question : asked) {
+      // Who can't know that what is needed works must not say so.
+      if (!question.answer.ok()) {
+        checks_.push_back(failed("cluster", name, question.answer.error(), kAskAgain, lacking));
+        checks_.back().detail = fmt::format("can't be told: {}", checks_.back().detail);
         return;
       }
-      (*answer ? verbs : refused).emplace_back(verb);
+      (*question.answer ? verbs : refused).emplace_back(question.verb);
     }
+    const std::string& ns = client_.default_namespace();
+    const std::string place =
+        permission.scope == Scope::Itself ? fmt::format(" of {}", ns) : fmt::format(" in namespace {}", ns);
     if (refused.empty()) {
-      add(fmt::format("permission {}", name), CheckState::Ok, join(verbs, ", ") + place);
+      add(std::move(name), CheckState::Ok, join(verbs, ", ") + place);
       return;
     }
-    add(fmt::format("permission {}", name), permission.needed ? CheckState::Fail : CheckState::Warn,
+    add(std::move(name), lacking,
         fmt::format("not allowed: {}{}; {}", join(refused, ", "), place, permission.why),
-        "ask an administrator for a Role with these verbs (RBAC)");
+        fmt::format("ask an administrator for a Role in {} with {{apiGroups: [\"{}\"], resources: [{}{}{}], "
+                    "verbs: [{}]}}",
+                    ns, permission.group, permission.resource, permission.subresource.empty() ? "" : "/",
+                    permission.subresource, join(refused, ", ")));
   }
 
   kube::Client& client_;
@@ -416,9 +491,11 @@ std::vector<Check> check_sandbox(const DoctorWorld& world) {
     return {};
   };
   if (const Status compiled = compile(); !compiled.ok())
-    return {failed("sandbox", "WebAssembly", compiled.error())};
+    return {failed("sandbox", "WebAssembly", compiled.error(), "no package can be rendered on this machine")};
   if (!listener.warnings.empty())
-    return {{"sandbox", "WebAssembly", CheckState::Warn, join(listener.warnings, "; ")}};
+    return {{"sandbox", "WebAssembly", CheckState::Warn, join(listener.warnings, "; "),
+             fmt::format("each command compiles anew until {} can be used",
+                         world.paths.compiled_code().string())}};
   return {{"sandbox", "WebAssembly", CheckState::Ok, "compiles, and keeps what it compiled"}};
 }
 

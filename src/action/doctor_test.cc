@@ -99,7 +99,8 @@ TEST_F(Doctor, AClusterThatDoesNotAnswerIsTheOnlyFailure) {
   const auto checks = check_cluster(cluster, clock, no_skew, Context());
   ASSERT_EQ(checks.size(), 2u);
   EXPECT_EQ(checks[0].state, CheckState::Fail);
-  EXPECT_EQ(checks[0].detail, "no route");
+  EXPECT_EQ(checks[0].detail, "no route; fake cluster");
+  EXPECT_FALSE(checks[0].hint.empty());
   EXPECT_EQ(checks[1].state, CheckState::Skipped);
 }
 
@@ -112,8 +113,32 @@ TEST_F(Doctor, MissingPermissionsFailOrWarn) {
   EXPECT_EQ(find(checks, "permission secrets").state, CheckState::Fail);
   EXPECT_THAT(find(checks, "permission secrets").detail,
               HasSubstr("not allowed: create, patch, delete in namespace default"));
+  EXPECT_THAT(
+      find(checks, "permission secrets").hint,
+      HasSubstr(
+          R"(Role in default with {apiGroups: [""], resources: [secrets], verbs: [create, patch, delete]})"));
+  EXPECT_EQ(find(checks, "permission secrets (watch)").state, CheckState::Ok);
+  EXPECT_EQ(find(checks, "permission namespace").detail, "get of default");
   EXPECT_EQ(find(checks, "permission pods").state, CheckState::Ok);
   EXPECT_EQ(find(checks, "permission pods/log").state, CheckState::Warn);
+  for (const Check& check : checks) {
+    if (check.state == CheckState::Warn || check.state == CheckState::Fail) {
+      EXPECT_FALSE(check.hint.empty()) << check.name << " says what, but not what to do";
+    }
+  }
+}
+
+TEST_F(Doctor, APermissionThatCannotBeAskedForIsNotTakenForGranted) {
+  testing::FakeCluster cluster;
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "create") return std::nullopt;
+    return error(ErrorKind::Retryable, "the reviewer is away");
+  });
+  const auto checks = check_cluster(cluster, clock, no_skew, Context());
+  EXPECT_EQ(find(checks, "permission secrets").state, CheckState::Fail);
+  EXPECT_EQ(find(checks, "permission secrets").detail, "can't be told: the reviewer is away");
+  EXPECT_FALSE(find(checks, "permission secrets").hint.empty());
+  EXPECT_EQ(find(checks, "permission pods").state, CheckState::Warn);
 }
 
 TEST_F(Doctor, ClocksThatDisagreeAreSaid) {

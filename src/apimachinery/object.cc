@@ -8,6 +8,8 @@ namespace mist::apimachinery {
 using encoding::Value;
 
 std::string ObjectKey::display() const {
+  // What the server names, or what has none (a review), has its kind only.
+  if (name.empty() && ns.empty()) return group_kind.kind;
   std::string text = group_kind.kind + " ";
   if (!ns.empty()) text += ns + "/";
   return text + name;

@@ -14,6 +14,13 @@ def doctor_finds_nothing_wrong_and_what_is_wrong(t):
     refused = t.run("doctor", kubeconfig=poor, code=1)
     contains(refused.out, "fail    cluster: permission secrets: not allowed: get, list, create, patch, delete",
              "try: ask an administrator")
+    contains(refused.out, 'resources: [secrets], verbs: [get, list, create, patch, delete]}')
+    local = t.run("doctor", "--offline", code=None)
+    contains(local.out, "skipped cluster: server: not asked")
+    check("all is well" not in local.out, local)
+    wrong = t.run("doctor", "-n", "No_Such", code=1)
+    contains(wrong.out, 'fail    cluster: namespace: "No_Such" can\'t be the name of a namespace')
+    check("--create-namespace" not in wrong.out, wrong)
     missing = t.run("doctor", "-n", "no-such-namespace", code=None)
     contains(missing.out, "warn    cluster: namespace: no-such-namespace does not exist", "--create-namespace")
     dead = t.file("dead", kubeconfig_text("https://127.0.0.1:1", {"token": "x"}))

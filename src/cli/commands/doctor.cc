@@ -48,7 +48,9 @@ std::vector<Check> cluster_checks(const Invocation& invocation, World& world) {
     const auto skew = [&] { return kube::clock_skew(**client); };
     return action::check_cluster(**client, world.clock, skew, world.context);
   }
-  return {{"cluster", "kubeconfig", CheckState::Fail, client.error().to_line(), client.error().hint}};
+  const std::string& hint = client.error().hint;
+  return {{"cluster", "kubeconfig", CheckState::Fail, client.error().to_line(),
+           hint.empty() ? "choose a file with --kubeconfig and one of its contexts with --context" : hint}};
 }
 
 std::vector<Check> all_checks(const Invocation& invocation, World& world, const config::Paths& paths) {
@@ -98,8 +100,12 @@ void print_report(World& world, const std::vector<Check>& checks) {
     if (!check.hint.empty()) world.out.write(fmt::format("        try: {}\n", escape_controls(check.hint)));
   }
   const std::size_t failed = count(checks, CheckState::Fail), warned = count(checks, CheckState::Warn);
+  const std::size_t skipped = count(checks, CheckState::Skipped);
   if (failed + warned == 0)
-    world.out.write(fmt::format("mistctl {}: all is well\n", world.build.version));
+    world.out.write(fmt::format(
+        "mistctl {}: {}\n", world.build.version,
+        skipped == 0 ? "all is well"
+                     : fmt::format("all that was looked at is well, {} skipped", plural(skipped, "check"))));
   else
     world.out.write(fmt::format("mistctl {}: {} failed, {}\n", world.build.version, plural(failed, "check"),
                                 plural(warned, "warning")));
