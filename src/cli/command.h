@@ -30,6 +30,7 @@ enum class Completion : std::uint8_t {
   Directory,
   Package,  ///< a reference: registry, file or directory
   Release,
+  ReleaseAnywhere,  ///< NAMESPACE/NAME
   Namespace,
   Context,
   Registry,

@@ -187,9 +187,15 @@ class Completer {
     const bool many = last.arity == Arity::OneOrMore || last.arity == Arity::Any;
     if (words_.size() >= arguments.size() && !many) return;
     const Argument& argument = arguments[std::min(words_.size(), arguments.size() - 1)];
-    if (argument.name == "REVISION" && !words_.empty())
-      return offer_all(names_({Completion::Release, cluster_, words_.front(), {}}), "", current_);
+    if (argument.name == "REVISION" && !words_.empty()) return revisions();
     names(argument.completion, "", current_);
+  }
+
+  // "3" and "v3" mean the same.
+  void revisions() {
+    const bool lettered = current_.starts_with('v');
+    offer_all(names_({Completion::Release, cluster_, words_.front(), {}}), lettered ? "v" : "",
+              current_.substr(lettered ? 1 : 0));
   }
 
   void value(const Flag& flag, const std::string& prefix, const std::string& typed) {
@@ -234,12 +240,30 @@ class Completer {
         }
         return packages(prefix, typed);
       }
+      case Completion::ReleaseAnywhere:
+        return releases_anywhere(prefix, typed);
       case Completion::Release:
       case Completion::Namespace:
       case Completion::Context:
       case Completion::Registry:
         return offer_all(names_({kind, cluster_, {}, {}}), prefix, typed);
     }
+  }
+
+  // First "shop/", then "shop/web".
+  void releases_anywhere(const std::string& prefix, const std::string& typed) {
+    ClusterChoice there = cluster_;
+    const std::size_t slash = typed.find('/');
+    if (slash == std::string::npos) {
+      there.ns.clear();
+      for (const std::string& ns : names_({Completion::Namespace, there, {}, {}}))
+        if (const std::string word = ns + "/"; word.starts_with(typed)) reply_.words.push_back(prefix + word);
+      reply_.no_space = !reply_.words.empty();
+      return;
+    }
+    there.ns = typed.substr(0, slash);
+    offer_all(names_({Completion::Release, there, {}, {}}), prefix + typed.substr(0, slash + 1),
+              typed.substr(slash + 1));
   }
 
   // Piece by piece: "team/", then "team/web:", then "team/web:0.1.0".

@@ -15,6 +15,7 @@ constexpr Flag kCompleteInstallFlags[] = {
     {.name = "values", .letter = 'f', .type = FlagType::Texts, .completion = Completion::File},
     {.name = "output", .letter = 'o', .type = FlagType::Choice, .choices = kCompleteOutputs},
     {.name = "wait"},
+    {.name = "take-over-from", .type = FlagType::Text, .completion = Completion::ReleaseAnywhere},
 };
 constexpr FlagGroup kCompleteGroups[] = {{"Flags", kCompleteInstallFlags}};
 constexpr std::string_view kListOutputs[] = {"table"};
@@ -104,7 +105,16 @@ TEST(Complete, Packages) {
 
 TEST(Complete, RevisionsOfTheReleaseBefore) {
   EXPECT_EQ(at("mistctl back web ").words, (Words{"web-1", "web-2"}));
+  EXPECT_EQ(at("mistctl back web v").words, (Words{"vweb-1", "vweb-2"})) << "as history prints them";
   EXPECT_EQ(at("mistctl back web 1 ").words, Words{});
+}
+
+TEST(Complete, ReleasesOfOtherNamespaces) {
+  EXPECT_EQ(at("mistctl upgrade -n shop --take-over-from ").words, (Words{"default/", "shop/"}));
+  EXPECT_TRUE(at("mistctl upgrade --take-over-from sh").no_space);
+  EXPECT_EQ(at("mistctl upgrade -n shop --take-over-from default/").words, (Words{"default/-default-app"}));
+  EXPECT_FALSE(at("mistctl upgrade --take-over-from default/").no_space);
+  EXPECT_EQ(at("mistctl upgrade --take-over-from=shop/").words, (Words{"--take-over-from=shop/-shop-app"}));
 }
 
 TEST(Complete, UnderstandsQuotesAndTheEndOfFlags) {

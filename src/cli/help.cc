@@ -98,6 +98,7 @@ void overview(HelpWriter& writer, const CommandTable& table) {
       "objects, recorded as releases that can be upgraded, inspected and removed as one.");
   writer.heading("Usage");
   writer.code("mistctl COMMAND [arguments] [flags]");
+  writer.code("mistctl --version");
   writer.heading("Commands");
   std::vector<Entry> entries;
   std::vector<std::string_view> seen;

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/handle.h"
+#include "cli/style.h"
 
 namespace mist::cli {
 namespace {
@@ -85,7 +86,10 @@ Result<std::string> HostInput::read_all(std::uint64_t limit, const Context& cont
 
 void HostOutput::write(std::string_view text) {
   const std::lock_guard lock(mutex_);
-  buffer_ += text;
+  if (drawing_ == Drawing::Ascii && is_terminal())
+    buffer_ += in_ascii(text);
+  else
+    buffer_ += text;
   if (buffering_ == Buffering::None || buffer_.size() >= kBlock) drain_locked();
 }
 

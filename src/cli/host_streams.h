@@ -26,12 +26,14 @@ class HostInput final : public Input {
 };
 
 enum class Buffering : bool { None, Blocks };
+enum class Drawing : bool { Utf8, Ascii };
 
 class HostOutput final : public Output {
  public:
-  /// `name` stands in errors: "standard output".
-  HostOutput(int fd, std::string name, Buffering buffering)
-      : fd_(fd), name_(std::move(name)), buffering_(buffering) {}
+  /// `name` stands in errors: "standard output". `drawing`: what a terminal gets instead of the characters
+  /// that we draw with (style.h: in_ascii); not for data.
+  HostOutput(int fd, std::string name, Buffering buffering, Drawing drawing = Drawing::Utf8)
+      : fd_(fd), name_(std::move(name)), buffering_(buffering), drawing_(drawing) {}
   void write(std::string_view text) override;
   Status flush() override;
   void share(Screen* screen) override;
@@ -45,6 +47,7 @@ class HostOutput final : public Output {
   const int fd_;
   const std::string name_;
   const Buffering buffering_;
+  const Drawing drawing_;
   std::mutex mutex_;
   std::string buffer_;
   Screen* screen_ = nullptr;

@@ -100,6 +100,7 @@ Result<Names> look_up(const NameQuery& query, World& world) {
     case Completion::File:
     case Completion::Directory:
     case Completion::Command:
+    case Completion::ReleaseAnywhere:
       return Names{};
   }
   return Names{};

@@ -1,6 +1,7 @@
 #include "cli/output.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/text.h"
 #include "cli/display_width.h"
@@ -60,7 +61,7 @@ void Table::add(std::vector<Cell> row) {
   rows_.push_back(std::move(row));
 }
 
-std::string Table::render(bool color) const {
+std::string Table::render(bool color, int columns) const {
   constexpr int kGap = 3;
   std::vector<int> widths;
   for (std::size_t column = 0; column < headers_.size(); ++column) {
@@ -68,6 +69,7 @@ std::string Table::render(bool color) const {
     for (const auto& row : rows_) width = std::max(width, display_width(row[column].text));
     widths.push_back(width + kGap);
   }
+  const int before_last = std::accumulate(widths.begin(), widths.end() - 1, 0);
   // Spaces stand outside the color, and none at the end of a line.
   std::string out;
   const auto draw = [&](std::size_t column, std::string_view text, Tone tone, bool last) {
@@ -79,7 +81,9 @@ std::string Table::render(bool color) const {
     while (used > 0 && cell_of(used - 1).text.empty()) --used;
     for (std::size_t column = 0; column < used; ++column) {
       const Cell cell = cell_of(column);
-      draw(column, cell.text, cell.tone, column + 1 == used);
+      const bool cut = columns > 0 && column + 1 == headers_.size();
+      draw(column, cut ? fit_width(cell.text, std::max(columns - before_last, kLeastColumns)) : cell.text,
+           cell.tone, column + 1 == used);
     }
     out += '\n';
   };

@@ -49,7 +49,10 @@ class Table {
   /// As many cells as there are headers.
   void add(std::vector<Cell> row);
   bool empty() const { return rows_.empty(); }
-  std::string render(bool color) const;
+  /// `columns`: the last cell of a row is cut where it would pass this width, but never below kLeastColumns
+  /// of it; 0: as long as it is.
+  std::string render(bool color, int columns = 0) const;
+  static constexpr int kLeastColumns = 20;
 
  private:
   std::vector<std::string> headers_;

@@ -60,7 +60,8 @@ void PlainProgress::object(const ObjectProgress& event) {
 }
 
 void PlainProgress::planned(const PlanAnnounced& event) {
-  if (options_.explain && !options_.quiet) err_.write(explanation(event, color_));
+  // Asked for by its name, whatever else is to be quiet.
+  if (options_.explain) err_.write(explanation(event, color_));
 }
 
 void PlainProgress::watch(const std::stop_token& stop) {

@@ -43,7 +43,12 @@ TEST_F(Prompt, WhatIsDrawnIsAwayUntilTheAnswer) {
   EXPECT_EQ(fake.err.take(), "<Delete it? [y/N] >");
 }
 
-TEST_F(Prompt, AnInterruptedQuestionEndsItsLine) {
+TEST_F(Prompt, AnInterruptedQuestionEndsItsLineAboveWhatIsDrawn) {
+  struct : Screen {
+    void suspend() override {}
+    void resume() override {}
+  } screen;
+  fake.world.screen = &screen;
   use_terminal();
   std::stop_source stop;
   stop.request_stop();
@@ -70,6 +75,16 @@ TEST_F(Prompt, WithoutTerminalItSaysYesIsNeeded) {
     EXPECT_EQ(answer.error().kind, ErrorKind::Usage);
     EXPECT_EQ(answer.error().hint, "add --yes");
   }
+}
+
+TEST_F(Prompt, AProgramThatReadsEventsIsNotAsked) {
+  use_terminal();
+  Invocation invocation(kDelete);
+  invocation.add_flag(*find_flag(kDelete, "events"), "jsonl");
+  const auto answer = confirm(fake.world, invocation, "Delete it?");
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.error().hint, "add --yes");
+  EXPECT_EQ(fake.err.take(), "") << "standard error is JSON lines";
 }
 
 TEST_F(Prompt, CtrlCEndsTheQuestion) {

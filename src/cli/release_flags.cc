@@ -363,6 +363,17 @@ void print_uninstall_report(World& world, const action::UninstallReport& report,
     for (const apply::PlannedAction& action : report.plan.removals)
       table.add({{std::string(apply::to_string(action.kind))}, {action.key.display()}, {action.reason}});
     if (!table.empty()) world.out.write(table.render(world.color_out));
+    std::size_t back = 0, stay = 0;
+    for (const apply::PlannedAction& action : report.plan.removals) {
+      if (action::is_return(action))
+        ++back;
+      else if (action.kind == ActionKind::Retain)
+        ++stay;
+    }
+    std::string words = fmt::format("{} to delete", plural(report.plan.deletes(), "object"));
+    if (back > 0) words += fmt::format(", {} to give back", back);
+    if (stay > 0) words += fmt::format(", {} to keep", stay);
+    world.out.write(fmt::format("{}: {}; nothing was written\n", report.plan.id.name, words));
     return;
   }
   world.out.write(fmt::format("{} {}: {}\n", report.plan.id.name, did, action::count_words(report)));

@@ -51,7 +51,8 @@ inline constexpr Flag kHistoryMaxFlag{
 inline constexpr Flag kTakeOverFlag{.name = "take-over-from",
                                     .type = FlagType::Text,
                                     .value = "NAMESPACE/NAME",
-                                    .help = "Take objects over that belong to this release"};
+                                    .help = "Take objects over that belong to this release",
+                                    .completion = Completion::ReleaseAnywhere};
 inline constexpr Flag kNoHooksFlag{.name = "no-hooks", .help = "Run no hooks of a chart"};
 inline constexpr Flag kSkipCrdsFlag{.name = "skip-crds",
                                     .help = "Leave what a chart has in crds/ as it is in the cluster"};

@@ -33,6 +33,10 @@ Result<ExitCode> call(const Invocation& invocation, World& world) {
   world.screen = progress->screen();
   if (world.out.is_terminal()) world.out.share(world.screen);
   auto result = invocation.command().run(invocation, world);
+  // The terminal showed ^C where the cursor stood; a live picture is painted over it.
+  if (!result.ok() && result.error().kind == ErrorKind::Cancelled && world.screen == nullptr &&
+      world.err.is_terminal() && invocation.text("events") != "jsonl")
+    world.err.write("\n");
   world.out.share(nullptr);
   world.screen = nullptr;
   world.events = nullptr;

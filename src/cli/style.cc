@@ -1,7 +1,18 @@
 #include "cli/style.h"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/text.h"
+
 namespace mist::cli {
 namespace {
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kDrawn{
+    {{"⠋", "|"},  {"⠙", "/"}, {"⠹", "-"}, {"⠸", "\\"}, {"⠼", "|"}, {"⠴", "/"}, {"⠦", "-"},
+     {"⠧", "\\"}, {"⠇", "|"}, {"⠏", "/"}, {"│", "|"},  {"├", "|"}, {"└", "`"}, {"─", "-"},
+     {"✓", "+"},  {"✗", "x"}, {"·", "."}, {"→", ">"},  {"…", "."}, {"µ", "u"}}};
 
 std::string_view sequence(Tone tone) {
   switch (tone) {
@@ -28,6 +39,33 @@ std::string_view sequence(Tone tone) {
 std::string paint(bool color, Tone tone, std::string_view text) {
   if (!color || tone == Tone::Plain || text.empty()) return std::string(text);
   return fmt::format("{}{}\x1b[0m", sequence(tone), text);
+}
+
+bool takes_utf8(const std::function<std::optional<std::string>(std::string_view)>& environment) {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const auto value = environment(name);
+    if (!value || value->empty()) continue;
+    const std::string locale = lower_case(*value);
+    return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
+  }
+  return true;
+}
+
+std::string in_ascii(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const auto drawn =
+        std::ranges::find_if(kDrawn, [&](const auto& each) { return text.starts_with(each.first); });
+    if (drawn != kDrawn.end()) {
+      out += drawn->second;
+      text.remove_prefix(drawn->first.size());
+    } else {
+      out += text.front();
+      text.remove_prefix(1);
+    }
+  }
+  return out;
 }
 
 bool wants_color(std::string_view when, const Output& output, const World& world) {

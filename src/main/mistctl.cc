@@ -18,6 +18,7 @@
 #include "cli/host_streams.h"
 #include "cli/places.h"
 #include "cli/run.h"
+#include "cli/style.h"
 #include "cli/world.h"
 #include "engine_digests.h"
 #include "kube/connect.h"
@@ -80,7 +81,9 @@ int main(int argc, char** argv) {
   mist::Interrupt interrupt;
   mist::cli::HostInput in(0);
   mist::cli::HostOutput out(1, "standard output", mist::cli::Buffering::Blocks);
-  mist::cli::HostOutput err(2, "standard error", mist::cli::Buffering::None);
+  mist::cli::HostOutput err(
+      2, "standard error", mist::cli::Buffering::None,
+      mist::cli::takes_utf8(environment) ? mist::cli::Drawing::Utf8 : mist::cli::Drawing::Ascii);
   mist::HostFileSystem files;
   mist::HostProcessRunner processes;
   mist::SystemClock clock;
