@@ -143,6 +143,7 @@ RenderedRelease recorded_release(const Revision& revision) {
   recorded.user_values = revision.user_values;
   recorded.recorded_options = revision.options;
   recorded.drawn = revision.drawn;
+  recorded.message = revision.notes;
   for (const release::RenderedObject& object : revision.objects)
     recorded.objects.push_back(without_marks(object));
   recorded.objects.insert(recorded.objects.end(), revision.hooks.begin(), revision.hooks.end());

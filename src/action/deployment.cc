@@ -43,6 +43,7 @@ Deployment::Deployment(const Environment& environment, const Look& look, std::st
   revision_.drawn = look.rendered.drawn;
   revision_.options = recorded_options(look.options.plan_rules());
   revision_.description = look.rendered.description;
+  revision_.notes = look.rendered.message;
   revision_.restores = look.rendered.restores;
   revision_.options.set(kHooks, apply::to_string(look.verb));
   if (look.options.force_crds) revision_.options.set(kForceCrds, true);

@@ -84,6 +84,17 @@ ObjectDrift object_drift(const Look& look, const PlannedAction& action) {
   return drift;
 }
 
+ObjectDrift unknown_drift(const apimachinery::ObjectKey& key, std::string why, std::string file,
+                          std::uint32_t line) {
+  return {.key = key,
+          .kind = DriftKind::Unknown,
+          .reason = std::move(why),
+          .file = std::move(file),
+          .line = line,
+          .fields = {},
+          .foreign = {}};
+}
+
 }  // namespace
 
 std::string_view to_string(DriftKind kind) {
@@ -98,13 +109,16 @@ std::string_view to_string(DriftKind kind) {
       return "left over";
     case DriftKind::Foreign:
       return "foreign";
+    case DriftKind::Unknown:
+      return "unknown";
   }
   return "changed";
 }
 
 bool DriftReport::drifted(bool strict) const {
-  return std::ranges::any_of(
-      found, [&](const ObjectDrift& each) { return each.kind != DriftKind::Foreign || strict; });
+  return std::ranges::any_of(found, [&](const ObjectDrift& each) {
+    return strict || (each.kind != DriftKind::Foreign && each.kind != DriftKind::Unknown);
+  });
 }
 
 std::size_t DriftReport::count(DriftKind kind) const {
@@ -115,13 +129,19 @@ Result<DriftReport> drift(const Environment& environment, const release::Release
                           const Context& context) {
   DeployOptions options;
   options.force_conflicts = true;  // what others took is a difference, and no reason to stop looking
-  MIST_TRY(const Look seen, look(environment, id, reapply_intent(), options, context));
+  MIST_TRY(const Look seen, look_at_what_may_be_read(environment, id, reapply_intent(), options, context));
   DriftReport report;
   report.id = id;
   report.revision = seen.state.deployed->number;
   report.objects = seen.plan.desired.size();
   report.unfinished = !seen.state.unfinished.empty();
+  std::map<apimachinery::ObjectKey, std::string> unreadable = seen.unreadable;
   for (const PlannedAction& action : seen.plan.writes) {
+    if (const auto unread = unreadable.extract(action.key)) {
+      const release::RenderedObject& recorded = seen.plan.desired[action.desired].rendered;
+      report.found.push_back(unknown_drift(action.key, unread.mapped(), recorded.file, recorded.line));
+      continue;
+    }
     if (action.kind == ActionKind::Create && cleans_itself_up(seen.plan.desired[action.desired])) continue;
     ObjectDrift drift = object_drift(seen, action);
     if (drift.kind != DriftKind::Foreign || !drift.foreign.empty()) report.found.push_back(std::move(drift));
@@ -135,6 +155,11 @@ Result<DriftReport> drift(const Environment& environment, const release::Release
                             .line = 0,
                             .fields = {},
                             .foreign = {}});
+  }
+  for (const release::InventoryItem& item : seen.state.owned()) {
+    const auto unread = unreadable.find(item.key);
+    if (unread != unreadable.end() && !item.retained && !item.hook)
+      report.found.push_back(unknown_drift(item.key, unread->second, {}, 0));
   }
   return report;
 }

@@ -17,8 +17,10 @@ enum class DriftKind : std::uint8_t {
   NotOurs,   ///< another object has its name, or its ownership marks were removed
   LeftOver,  ///< a later revision that didn't end left it
   Foreign,   ///< as recorded, but others set fields on it: no drift by itself
+  Unknown,   ///< we may not read it: no drift that anybody could see
 };
-std::string_view to_string(DriftKind kind);  ///< "changed", "missing", "not ours", "left over", "foreign"
+/// "changed", "missing", "not ours", "left over", "foreign", "unknown"
+std::string_view to_string(DriftKind kind);
 
 /// A field that isn't as recorded.
 struct FieldDrift {
@@ -48,7 +50,8 @@ struct DriftReport {
   bool unfinished = false;  ///< a later revision didn't end
   std::vector<ObjectDrift> found;
 
-  /// Whether anything isn't as recorded; `strict`: fields that only others set count too.
+  /// Whether anything isn't as recorded; `strict`: fields that only others set, and what we may not read,
+  /// count too.
   bool drifted(bool strict) const;
   std::size_t count(DriftKind kind) const;
 };

@@ -148,6 +148,27 @@ TEST_F(DriftTest, MendingPutsEverythingBackAsANewRevisionAndOnlyOnce) {
   EXPECT_EQ(cluster.writes(), 0u);
 }
 
+TEST_F(DriftTest, WhatMayNotBeReadIsUnknownAndCountsOnlyIfAskedFor) {
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.key.group_kind.kind != "Deployment") return std::nullopt;
+    return error(ErrorKind::Forbidden, "deployments is forbidden");
+  });
+  const DriftReport report = drifted();
+  ASSERT_EQ(report.found.size(), 1u);
+  EXPECT_EQ(report.found[0].kind, DriftKind::Unknown);
+  EXPECT_EQ(report.found[0].key.name, "web");
+  EXPECT_EQ(report.found[0].reason, "you may not read it");
+  EXPECT_EQ(report.found[0].file, "all.yaml");
+  EXPECT_FALSE(report.drifted(false));
+  EXPECT_TRUE(report.drifted(true));
+  edit("ConfigMap", "settings", [](Value& object) { object["data"].set("color", "red"); });
+  EXPECT_TRUE(drifted().drifted(false)) << "what can be seen is still compared";
+  const auto mended = mend_drift(environment(), id, false, Context());
+  ASSERT_FALSE(mended.ok());
+  EXPECT_EQ(mended.error().kind, ErrorKind::Forbidden);
+  EXPECT_EQ(cluster.writes(), 0u);
+}
+
 TEST_F(DriftTest, ThereMustBeSuchARelease) {
   const auto report = drift(environment(), {"default", "none"}, Context());
   ASSERT_FALSE(report.ok());

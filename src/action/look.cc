@@ -110,11 +110,15 @@ DeployOptions with_recorded(DeployOptions options, const encoding::Value& record
 
 using Owned = std::vector<release::InventoryItem>;
 
+enum class Unreadable : std::uint8_t { Fails, IsNamed };
+
 Status observe(const Environment& environment, Look& look, const std::vector<apply::DesiredObject>& desired,
-               const Owned& owned, const Context& context) {
+               const Owned& owned, Unreadable unreadable, const Context& context) {
   MIST_TRY(look.live,
            apply::observe(environment.client, look.state.id, desired, owned, context,
-                          {.adopt = look.options.adopt, .take_over_from = look.options.take_over_from}));
+                          {.adopt = look.options.adopt,
+                           .take_over_from = look.options.take_over_from,
+                           .forbidden = unreadable == Unreadable::IsNamed ? &look.unreadable : nullptr}));
   return {};
 }
 
@@ -136,20 +140,8 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
   return {};
 }
 
-}  // namespace
-
-bool Look::tests_differ() const {
-  return state.deployed ? !same_objects(state.deployed->tests, tests) : !tests.empty();
-}
-
-Result<Look> look(const Environment& environment, const release::ReleaseId& id, const Intent& intent,
-                  const DeployOptions& options, const Context& context) {
-  MIST_TRY(ReleaseState state, read_release(environment, id, context));
-  return look(environment, std::move(state), intent, options, context);
-}
-
-Result<Look> look(const Environment& environment, ReleaseState state, const Intent& intent,
-                  const DeployOptions& options, const Context& context) {
+Result<Look> look_with(const Environment& environment, ReleaseState state, const Intent& intent,
+                       const DeployOptions& options, Unreadable unreadable, const Context& context) {
   Look result;
   result.state = std::move(state);
   const release::ReleaseId& id = result.state.id;
@@ -172,7 +164,7 @@ Result<Look> look(const Environment& environment, ReleaseState state, const Inte
   const Owned owned = result.state.owned();
   // Neither needs the other's answer: one round trip less to a far server.
   MIST_TRY_VOID(parallel_for(2, 2, [&](std::size_t question) -> Status {
-    if (question == 1) return observe(environment, result, desired, owned, context);
+    if (question == 1) return observe(environment, result, desired, owned, unreadable, context);
     MIST_TRY(result.namespace_missing, namespace_is_missing(environment, id, options, context));
     return {};
   }));
@@ -182,11 +174,35 @@ Result<Look> look(const Environment& environment, ReleaseState state, const Inte
   return result;
 }
 
+}  // namespace
+
+bool Look::tests_differ() const {
+  return state.deployed ? !same_objects(state.deployed->tests, tests) : !tests.empty();
+}
+
+Result<Look> look(const Environment& environment, const release::ReleaseId& id, const Intent& intent,
+                  const DeployOptions& options, const Context& context) {
+  MIST_TRY(ReleaseState state, read_release(environment, id, context));
+  return look(environment, std::move(state), intent, options, context);
+}
+
+Result<Look> look(const Environment& environment, ReleaseState state, const Intent& intent,
+                  const DeployOptions& options, const Context& context) {
+  return look_with(environment, std::move(state), intent, options, Unreadable::Fails, context);
+}
+
+Result<Look> look_at_what_may_be_read(const Environment& environment, const release::ReleaseId& id,
+                                      const Intent& intent, const DeployOptions& options,
+                                      const Context& context) {
+  MIST_TRY(ReleaseState state, read_release(environment, id, context));
+  return look_with(environment, std::move(state), intent, options, Unreadable::IsNamed, context);
+}
+
 Status look_again(const Environment& environment, Look& look, const Context& context) {
   std::vector<apply::DesiredObject> desired = std::move(look.plan.desired);
   const Owned owned = look.state.owned();
   const Activity reading(environment.events, "reading the cluster");
-  MIST_TRY_VOID(observe(environment, look, desired, owned, context));
+  MIST_TRY_VOID(observe(environment, look, desired, owned, Unreadable::Fails, context));
   return make_plan(environment, look, std::move(desired), owned, context);
 }
 

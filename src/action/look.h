@@ -2,6 +2,8 @@
 // What a deployment sees before it locks anything: the release, what is wanted, what is live, and the plan
 // made of them. Reads only: diff and dry runs end here. Blocking; any thread.
 
+#include <map>
+
 #include "action/deploy.h"
 
 namespace mist::action {
@@ -16,6 +18,8 @@ struct Look {
   std::vector<release::InventoryItem> waiting = {};  ///< hooks, for the plan
   apply::LiveState live;                             ///< what is there of wanted and owned objects
   apply::Plan plan;
+  /// Of look_at_what_may_be_read(): the others. The plan takes them for missing.
+  std::map<apimachinery::ObjectKey, std::string> unreadable = {};
   std::vector<DrawnChange> drawn_changes = {};  ///< what accept_drawn() refuses; examine.h
   std::vector<AgingCertificate> aging = {};     ///< drawn certificates that want to be drawn anew
   bool namespace_missing = false;               ///< of the release: to be created before anything else
@@ -34,6 +38,11 @@ Result<Look> look(const Environment& environment, const release::ReleaseId& id, 
 /// The same with a release that was just read.
 Result<Look> look(const Environment& environment, ReleaseState state, const Intent& intent,
                   const DeployOptions& options, const Context& context);
+
+/// For who will not write: what we may not read is no error, but named in Look::unreadable.
+Result<Look> look_at_what_may_be_read(const Environment& environment, const release::ReleaseId& id,
+                                      const Intent& intent, const DeployOptions& options,
+                                      const Context& context);
 
 /// Reads the cluster and plans once more, for the same wanted objects.
 Status look_again(const Environment& environment, Look& look, const Context& context);

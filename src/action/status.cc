@@ -138,6 +138,19 @@ HolderLife holder_life(const release::Lock& lock, WallTime now) {
           .silent = silent};
 }
 
+namespace {
+
+// The head names the newest revision's package; name and digest stand in that revision.
+release::PackageInfo newest_package(const ReleaseStatus& status) {
+  const release::Head& head = status.anchor.head;
+  if (!status.unfinished.empty() && status.unfinished.back().number == head.latest)
+    return status.unfinished.back().package;
+  if (status.deployed && status.deployed->number == head.latest) return status.deployed->package;
+  return {.reference = head.package, .name = {}, .version = head.package_version, .digest = {}};
+}
+
+}  // namespace
+
 std::size_t ReleaseStatus::count(ObjectHealth health) const {
   return static_cast<std::size_t>(std::ranges::count_if(objects, [&](const ObjectStatus& object) {
     return object.health == health && !object.retained && !object.hook;
@@ -152,13 +165,14 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
         .with_hint("see mistctl list -A");
   const Activity reading(environment.events, "reading the cluster");
   const std::vector<release::InventoryItem> owned = state.owned();
-  std::map<apimachinery::ObjectKey, std::string> unreachable;
-  MIST_TRY(const apply::LiveState live,
-           apply::observe(environment.client, id, {}, owned, context, {.unreachable = &unreachable}));
+  std::map<apimachinery::ObjectKey, std::string> unknown;
+  MIST_TRY(const apply::LiveState live, apply::observe(environment.client, id, {}, owned, context,
+                                                       {.unreachable = &unknown, .forbidden = &unknown}));
   ReleaseStatus result;
   result.anchor = *std::move(state.anchor);
   result.deployed = std::move(state.deployed);
   result.unfinished = std::move(state.unfinished);
+  result.package = newest_package(result);
   if (result.deployed)
     result.certificates = aging_certificates(result.deployed->drawn.fields, view_of(result.deployed->objects),
                                              environment.clock.now());
@@ -168,9 +182,9 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
   apply::BindingModes binding(environment.client);
   for (const release::InventoryItem& item : owned) {
     ObjectStatus object = object_status(item, live, part_of, binding.as_rule(context));
-    if (const auto down = unreachable.find(item.key); down != unreachable.end()) {
+    if (const auto why = unknown.find(item.key); why != unknown.end()) {
       object.health = ObjectHealth::Unknown;
-      object.detail = down->second;
+      object.detail = why->second;
     }
     // A hook comes and goes.
     if (!item.hook || object.health != ObjectHealth::Missing) result.objects.push_back(std::move(object));

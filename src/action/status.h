@@ -18,7 +18,7 @@ enum class ObjectHealth : std::uint8_t {
   InProgress,
   Failed,
   Missing,
-  Unknown,  ///< what serves its kind doesn't answer
+  Unknown,  ///< what serves its kind doesn't answer, or we may not read it
 };
 std::string_view to_string(ObjectHealth health);  ///< "ready", "in progress", "failed", "missing", "unknown"
 
@@ -49,6 +49,8 @@ HolderLife holder_life(const release::Lock& lock, WallTime now);
 struct ReleaseStatus {
   release::Anchor anchor;
   std::optional<release::Revision> deployed;
+  /// Of the newest revision; its name is empty where the record doesn't tell it.
+  release::PackageInfo package;
   std::vector<release::Revision> unfinished;  ///< pending or failed after the deployed one
   std::vector<ObjectStatus> objects;
   std::vector<AgingCertificate> certificates;  ///< drawn ones that should be drawn anew

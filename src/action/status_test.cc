@@ -104,6 +104,35 @@ TEST_F(StatusTest, ACauseThatCannotBeReadIsNoError) {
   EXPECT_EQ(state.diagnosis->children.size(), 1u);
 }
 
+TEST_F(StatusTest, WhatMayNotBeReadIsUnknownAndTheRestIsShown) {
+  const std::string all =
+      std::string(testing::kTwoConfigMaps) +
+      "---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: web}}\n"
+      "---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: web2}}\n";
+  ASSERT_TRUE(install_now(all).ok());
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.key.group_kind.kind != "ClusterRole") return std::nullopt;
+    return error(ErrorKind::Forbidden, "clusterroles is forbidden");
+  });
+  const ReleaseStatus state = seen();
+  EXPECT_EQ(state.count(ObjectHealth::Ready), 2u);
+  EXPECT_EQ(state.count(ObjectHealth::Unknown), 2u);
+  EXPECT_EQ(state.count(ObjectHealth::Missing), 0u);
+  for (const ObjectStatus& object : state.objects) {
+    if (object.health == ObjectHealth::Unknown) {
+      EXPECT_EQ(object.detail, "you may not read it");
+    }
+  }
+  cluster.clear_calls();
+  const auto upgraded = upgrade_now(std::string(testing::kTwoConfigMaps));
+  ASSERT_FALSE(upgraded.ok());
+  EXPECT_EQ(upgraded.error().kind, ErrorKind::Forbidden);
+  const auto removed = uninstall_now();
+  ASSERT_FALSE(removed.ok());
+  EXPECT_EQ(removed.error().kind, ErrorKind::Forbidden);
+  EXPECT_EQ(cluster.writes(), 0u) << "who writes must see everything";
+}
+
 TEST(HolderLifeTest, IsTakenFromTheLastRenewalWithDoubt) {
   const release::Lock lock{.holder = "alice",
                            .token = "t",

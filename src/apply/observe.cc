@@ -48,18 +48,30 @@ class Observer {
 
   Status look_at(const ResourcePlace& place) {
     Status seen = see(place);
-    const bool may_be_down = !seen.ok() && seen.error().kind == ErrorKind::Retryable &&
-                             !apimachinery::is_built_in_group(place.resource.gvk.group);
-    if (!may_be_down || options_.unreachable == nullptr) return seen;
-    const std::scoped_lock lock(mutex_);
-    for (const ObjectKey& key : place.keys)
-      if (!state_.contains(key)) options_.unreachable->emplace(key, reason(seen.error()));
+    if (seen.ok()) return seen;
+    const Error& failure = seen.error();
+    if (failure.kind == ErrorKind::Forbidden && options_.forbidden != nullptr) {
+      leave_unknown(place, *options_.forbidden, "you may not read it");
+    } else if (failure.kind == ErrorKind::Retryable && options_.unreachable != nullptr &&
+               !apimachinery::is_built_in_group(place.resource.gvk.group)) {
+      leave_unknown(place, *options_.unreachable, reason(failure));
+    } else {
+      return seen;
+    }
     return {};
   }
 
   LiveState take() { return std::move(state_); }
 
  private:
+  // What of a place was seen before it failed counts.
+  void leave_unknown(const ResourcePlace& place, std::map<ObjectKey, std::string>& unknown,
+                     const std::string& why) {
+    const std::scoped_lock lock(mutex_);
+    for (const ObjectKey& key : place.keys)
+      if (!state_.contains(key)) unknown.emplace(key, why);
+  }
+
   Status see(const ResourcePlace& place) {
     // Where nothing is owned, what is in the way is all there can be: one request less, and one round trip.
     if (!place.has_owned) return look_for_the_rest(place, true);
@@ -146,7 +158,7 @@ class Observer {
   kube::Client& client_;
   const std::string part_of_;
   const std::string selector_;
-  const ObserveOptions& options_;  // what `unreachable` names is guarded by mutex_
+  const ObserveOptions& options_;  // its maps are guarded by mutex_
   const Context& context_;
   std::mutex mutex_;
   LiveState state_;  // guarded by mutex_

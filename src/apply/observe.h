@@ -27,6 +27,9 @@ struct ObserveOptions {
   /// Takes owned objects whose API doesn't answer, and why, in place of an error: one that discovery says is
   /// down, and one of somebody else's kinds that fails when it is asked for them.
   std::map<ObjectKey, std::string>* unreachable = nullptr;
+  /// Takes objects that we may neither list nor get, and that in words, in place of an error. For who only
+  /// looks; may be the same map.
+  std::map<ObjectKey, std::string>* forbidden = nullptr;
 };
 
 /// `owned` may name kinds that the cluster no longer knows; those count as absent. Of a kind whose API

@@ -289,6 +289,42 @@ TEST_F(ClusterCommands, DriftIsToldMendedAndCountedByItsExitCode) {
   EXPECT_EQ(run({"drift", "none"}), ExitCode::Failed);
 }
 
+TEST_F(ClusterCommands, StatusAndHistoryNameThePackageWithItsVersion) {
+  ASSERT_TRUE(fake.files
+                  .write(package / "mistletoe.yaml",
+                         "apiVersion: mistletoe.dev/v1\nkind: MistPackage\nmetadata: {name: demo}\nspec: "
+                         "{version: 1.2.3, engine: yaml}\n")
+                  .ok());
+  ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+  fake.out.take();
+  ASSERT_EQ(run({"status", "web"}), ExitCode::Ok);
+  EXPECT_THAT(fake.out.take(), HasSubstr("Package    demo 1.2.3, from "));
+  const Value told = printed({"status", "web"}, "status");
+  EXPECT_EQ(told.string_at("packageName"), "demo");
+  EXPECT_EQ(told.string_at("packageVersion"), "1.2.3");
+  ASSERT_EQ(run({"history", "web"}), ExitCode::Ok);
+  EXPECT_THAT(fake.out.take(), ::testing::ContainsRegex(" 2 +1[.]2[.]3 +/"));
+}
+
+TEST_F(ClusterCommands, DriftTellsWhatMayNotBeRead) {
+  ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.key.group_kind.kind != "ConfigMap") return std::nullopt;
+    return error(ErrorKind::Forbidden, "configmaps is forbidden");
+  });
+  fake.out.take();
+  EXPECT_EQ(run({"drift", "web", "--exit-code"}), ExitCode::Ok) << fake.err.take();
+  const std::string text = fake.out.take();
+  EXPECT_THAT(text, HasSubstr("ConfigMap default/one  unknown: you may not read it\n"));
+  EXPECT_THAT(text, HasSubstr("web: 1 object is as v0 recorded it\n"
+                              "web: 1 object could not be looked at: you may not read it\n"));
+  EXPECT_EQ(run({"drift", "web", "--exit-code", "--strict"}), ExitCode::Differences);
+  fake.out.take();
+  printed({"drift", "web"}, "drift");
+  EXPECT_EQ(printed({"status", "web"}, "status").find("objects")->as_array()[0].string_at("health"),
+            "unknown");
+}
+
 TEST_F(ClusterCommands, DoctorSaysWhatToDo) {
   ASSERT_TRUE(
       fake.files
@@ -298,7 +334,7 @@ TEST_F(ClusterCommands, DoctorSaysWhatToDo) {
           .ok());
   const Value well = printed({"doctor"}, "doctor");
   EXPECT_EQ(well.find("failed")->as_int(), 0) << encoding::to_json(well);
-  EXPECT_EQ(cluster.count("create"), 9u) << "reviews, and nothing else";
+  EXPECT_EQ(cluster.count("create"), 12u) << "reviews, and nothing else";
   fake.world.connect = [this](const ClusterChoice&, World&) -> Result<std::unique_ptr<kube::Client>> {
     return std::unique_ptr<kube::Client>(cluster.client_for("viewer"));
   };

@@ -180,6 +180,7 @@ Value to_value(const Revision& revision) {
                                {"restores", revision.restores},
                                {"objects", objects_to_value(revision.objects)},
                                {"inventory", to_value(revision.inventory)}});
+  if (!revision.notes.empty()) value.set("notes", revision.notes);
   if (!revision.tests.empty()) value.set("tests", objects_to_value(revision.tests));
   if (!revision.hooks.empty()) value.set("hooks", objects_to_value(revision.hooks));
   if (!revision.drawn.empty()) value.set("drawn", to_value(revision.drawn));
@@ -225,6 +226,7 @@ Result<Revision> revision_from_value(const Value& value) {
   revision.user_values = value_at(value, "values");
   revision.options = value_at(value, "options");
   revision.description = value.string_at("description");
+  revision.notes = value.string_at("notes");
   revision.restores = static_cast<int>(int_at(value, "restores", -1));
   MIST_TRY(revision.objects, objects_from_value(*objects));
   MIST_TRY(revision.tests, objects_from_value(value_at(value, "tests")));

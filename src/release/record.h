@@ -101,6 +101,7 @@ struct Revision {
   std::vector<InventoryItem> inventory;
   std::string message;      ///< for people: why it failed
   std::string description;  ///< for people, where the action doesn't say enough: "back to v1"
+  std::string notes = {};   ///< of the package to its user; may hold anything
   int restores = -1;        ///< the revision whose record this one applies; -1: it was rendered
   Drawn drawn = {};         ///< what its package drew from the seed
 };

@@ -36,6 +36,7 @@ TEST(Revision, SurvivesItsJsonForm) {
   revision.package = {"r/p:1.0.0", "p", "1.0.0", "sha256:00"};
   revision.user_values = Value::object({{"a", 1}});
   revision.options = Value::object({{"x", true}});
+  revision.notes = "open http://web";
   revision.objects.push_back({*apimachinery::Object::from_value(Value::object(
                                   {{"apiVersion", "v1"},
                                    {"kind", "ConfigMap"},
@@ -53,6 +54,7 @@ TEST(Revision, SurvivesItsJsonForm) {
   EXPECT_EQ(back->number, 3);
   EXPECT_EQ(back->package.reference, "r/p:1.0.0");
   EXPECT_EQ(back->user_values, revision.user_values);
+  EXPECT_EQ(back->notes, "open http://web");
   EXPECT_EQ(back->objects[0].line, 7u);
   EXPECT_EQ(back->inventory[0].key.display(), "ConfigMap n/c");
   EXPECT_TRUE(back->inventory[0].retained && back->inventory[0].adopted);

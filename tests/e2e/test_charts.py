@@ -271,3 +271,20 @@ data:
     equal(told_now()["values"], "2 false true")
     t.run("rollback", "shop", "0")
     equal(told_now()["values"], "1 true false", "what the revision rendered")
+
+
+@test
+def notes_of_a_package_can_be_read_again(t):
+    notes = {"templates/NOTES.txt": "Open http://{{ .Release.Name }}.\nRevision {{ .Values.note }}.\n"}
+    package = chart(t, config_map("settings", {"a": "1"}), files=notes)
+    contains(t.run("install", "shop", "-p", package, "-s", "note: one").out, "Open http://shop.\nRevision one.")
+    equal(t.run("status", "shop", "--notes").out, "Open http://shop.\nRevision one.\n")
+    t.run("upgrade", "shop", "-s", "note: two")
+    equal(t.run("status", "shop", "-o", "json").json["notes"], "Open http://shop.\nRevision two.")
+    bare = chart(t, config_map("settings", {"a": "2"}))
+    t.run("upgrade", "shop", "-p", bare)
+    none = t.run("status", "shop", "--notes")
+    equal(none.out, "")
+    contains(none.err, "left no notes")
+    t.run("rollback", "shop", "v0")
+    equal(t.run("status", "shop", "--notes").out, "Open http://shop.\nRevision one.\n")

@@ -1,5 +1,7 @@
 #include "action/drift.h"
 
+#include <algorithm>
+
 #include "base/parallel.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -26,7 +28,7 @@ constexpr Flag kFlags[] = {
     {.name = "fix", .help = "Apply what is recorded once more, over what others changed"},
     {.name = "all", .help = "Every release of the namespace"},
     {.name = "exit-code", .help = "Exit with 3 when something drifted and was not mended"},
-    {.name = "strict", .help = "Fields that only others set count as drift too"},
+    {.name = "strict", .help = "Fields that only others set, and what you may not read, count as drift too"},
     {.name = "adopt", .help = "With --fix, also over objects of the same name that belong to nobody"},
     {.name = "show-secrets", .help = "Print the data of Secrets instead of ***"},
 };
@@ -78,16 +80,20 @@ class Printer {
     if (!outcome.report) return;  // the error is told at the end
     const DriftReport& report = *outcome.report;
     for (const ObjectDrift& object : report.found) print(object);
-    std::size_t drifted = report.found.size() - report.count(DriftKind::Foreign);
+    const std::size_t unknown = report.count(DriftKind::Unknown);
+    const std::size_t drifted = report.found.size() - report.count(DriftKind::Foreign) - unknown;
+    const std::size_t seen = report.objects - std::min(report.objects, unknown);
     if (drifted == 0)
-      world_.out.write(
-          fmt::format("{}: {} as v{} recorded {}\n", name,
-                      report.objects == 1 ? "1 object is" : fmt::format("{} objects are", report.objects),
-                      report.revision, report.objects == 1 ? "it" : "them"));
+      world_.out.write(fmt::format("{}: {} as v{} recorded {}\n", name,
+                                   seen == 1 ? "1 object is" : fmt::format("{} objects are", seen),
+                                   report.revision, seen == 1 ? "it" : "them"));
     else
       world_.out.write(fmt::format(
           "{}: {} of {} drifted from v{}{}\n", name, drifted, plural(report.objects, "object"),
           report.revision, outcome.fixed_by ? fmt::format(", mended by v{}", *outcome.fixed_by) : ""));
+    if (unknown > 0)
+      world_.out.write(fmt::format("{}: {} could not be looked at: you may not read {}\n", name,
+                                   plural(unknown, "object"), unknown == 1 ? "it" : "them"));
     if (report.unfinished)
       world_.out.write(fmt::format("{}: a later revision did not end; see mistctl status {}\n", name, name));
   }
@@ -231,7 +237,9 @@ Result<ExitCode> run_drift(const Invocation& invocation, World& world) {
         outcome.failure = std::move(mended).error();
     }
     // Others' fields stay where they are: they are not ours to take away.
-    drifted = drifted || !outcome.fixed_by || (strict && outcome.report->count(DriftKind::Foreign) > 0);
+    const std::size_t stay =
+        outcome.report->count(DriftKind::Foreign) + outcome.report->count(DriftKind::Unknown);
+    drifted = drifted || !outcome.fixed_by || (strict && stay > 0);
   }
   Printer printer(invocation, world);
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {

@@ -89,16 +89,19 @@ Result<ExitCode> run_history(const Invocation& invocation, World& world) {
                                {"revisions", Value(std::move(revisions))}}));
     return ExitCode::Ok;
   }
-  Table table({"REVISION", "UPDATED", "STATUS", "ACTION", "OBJECTS", "PACKAGE", "DESCRIPTION"});
+  Table table({"REVISION", "UPDATED", "STATUS", "ACTION", "OBJECTS", "VERSION", "PACKAGE", "DESCRIPTION"});
   for (const HistoryEntry& entry : history.entries)
     table.add({{fmt::format("v{}", entry.revision.number)},
                {updated(entry.revision)},
                {std::string(release::to_string(entry.status)), tone_of(entry.status)},
                {entry.revision.action},
                {fmt::format("{}", entry.revision.objects)},
+               {entry.revision.package_version.empty() ? "-" : entry.revision.package_version},
                {entry.revision.package},
                {description(entry.revision)}});
-  if (!table.empty()) world.out.write(table.render(world.color_out));
+  // Why a revision failed may be long; -o json has all of it.
+  if (!table.empty())
+    world.out.write(table.render(world.color_out, world.out.is_terminal() ? world.out.columns() : 0));
   warn_of_unfinished(world, history.anchor);
   return ExitCode::Ok;
 }

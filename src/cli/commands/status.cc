@@ -9,6 +9,7 @@
 #include "cli/flags.h"
 #include "cli/output.h"
 #include "cli/release_flags.h"
+#include "cli/style.h"
 
 namespace mist::cli {
 namespace {
@@ -21,10 +22,13 @@ using encoding::Value;
 
 constexpr Flag kFlags[] = {
     {.name = "all-objects", .help = "A line for every object, also of large releases"},
+    {.name = "notes", .help = "Only what the package told its user when it was deployed"},
 };
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kOutputFlags};
 constexpr Example kExamples[] = {
-    {"mistctl status web", "What the release has, and what is not ready and why"}};
+    {"mistctl status web", "What the release has, and what is not ready and why"},
+    {"mistctl status web --notes", "What the package said after the installation"},
+};
 
 Tone tone_of(ObjectHealth health) {
   switch (health) {
@@ -93,6 +97,10 @@ std::string unfinished_words(const ReleaseStatus& status, const release::Revisio
   return "did not end; the next install or upgrade takes over from it, or mistctl recover";
 }
 
+std::string_view notes_of(const ReleaseStatus& status) {
+  return status.deployed ? std::string_view(status.deployed->notes) : std::string_view();
+}
+
 Value status_value(const World& world, const ReleaseStatus& status) {
   Value::Array objects;
   for (const ObjectStatus& object : status.objects)
@@ -118,13 +126,24 @@ Value status_value(const World& world, const ReleaseStatus& status) {
        {"revision", number_or_null(head.latest)},
        {"deployedRevision", number_or_null(head.deployed)},
        {"package", head.package},
+       {"packageName", text_or_null(status.package.name)},
+       {"packageVersion", text_or_null(status.package.version)},
        {"updated", head.updated},
        {"lockedBy", text_or_null(status.anchor.lock ? status.anchor.lock->holder : std::string())},
        {"lock", lock_value(status)},
        {"unfinished", Value(std::move(unfinished))},
        {"certificates", certificates_value(status)},
+       {"notes", text_or_null(notes_of(status))},
        {"objects", Value(std::move(objects))},
        {"diagnosis", status.diagnosis ? diagnosis_to_value(*status.diagnosis) : Value()}});
+}
+
+// "demo 1.2.3, from ./chart"; a reference that ends with the version says it all.
+std::string package_words(const release::PackageInfo& package) {
+  if (package.version.empty() || package.reference.ends_with(":" + package.version)) return package.reference;
+  const std::string named =
+      package.name.empty() ? package.version : fmt::format("{} {}", package.name, package.version);
+  return fmt::format("{}, from {}", named, package.reference);
 }
 
 void print_head(World& world, const ReleaseStatus& status) {
@@ -134,7 +153,7 @@ void print_head(World& world, const ReleaseStatus& status) {
   };
   line("Release", status.anchor.id.name);
   line("Namespace", status.anchor.id.ns);
-  line("Package", head.package);
+  line("Package", package_words(status.package));
   line("Revision", head.deployed < 0
                        ? "none is deployed"
                        : fmt::format("v{}, {} ago", head.deployed,
@@ -253,6 +272,14 @@ void print_objects(World& world, const ReleaseStatus& status, bool all) {
         fmt::format("\nnot shown one by one: {}; --all-objects shows every object\n", join(left_out, ", ")));
 }
 
+void print_notes(World& world, const ReleaseStatus& status) {
+  const std::string_view notes = trim(notes_of(status));
+  if (notes.empty())
+    world.events->info(fmt::format("the package of {} left no notes", status.anchor.id.display()));
+  else
+    world.out.write(escape_controls(notes, true) + "\n");
+}
+
 Result<ExitCode> run_status(const Invocation& invocation, World& world) {
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
@@ -261,10 +288,17 @@ Result<ExitCode> run_status(const Invocation& invocation, World& world) {
     print_value(world, format, status_value(world, status));
     return ExitCode::Ok;
   }
+  if (invocation.enabled("notes")) {
+    print_notes(world, status);
+    return ExitCode::Ok;
+  }
   print_head(world, status);
   print_objects(world, status, invocation.enabled("all-objects"));
-  if (status.diagnosis)
-    world.out.write("\n" + join(diagnosis_lines(*status.diagnosis, world.color_out), "\n") + "\n");
+  if (status.diagnosis) {
+    const std::string tree = join(diagnosis_lines(*status.diagnosis, world.color_out), "\n");
+    const bool ascii = world.out.is_terminal() && !takes_utf8(world.environment);
+    world.out.write(fmt::format("\n{}\n", ascii ? in_ascii(tree) : tree));
+  }
   return ExitCode::Ok;
 }
 
