@@ -29,7 +29,7 @@ constexpr auto kSomeSkew = seconds(5);
 constexpr auto kMuchSkew = std::chrono::minutes(5);
 constexpr std::uint64_t kLittleRoom = std::uint64_t{200} << 20;
 constexpr std::uint64_t kNoRoom = std::uint64_t{10} << 20;
-// Server-side apply with field ownership as we rely on it; older servers were never tried.
+// Server-side apply with field ownership as we rely on it. Tests run on the Kubernetes of devcluster/go.mod.
 constexpr int kOldestMinor = 26;
 constexpr std::size_t kQuestionsAtOnce = 8;
 constexpr std::string_view kAskAgain = "ask again; if it stays so, an administrator of the cluster";
@@ -168,6 +168,21 @@ Check check_room(const Path& path) {
   return check;
 }
 
+Check check_engines(const DoctorWorld& world) {
+  const package::EngineStore store(world.paths.engines, world.engines);
+  std::vector<std::string> missing;
+  for (const package::EngineDigest& engine : world.engines) {
+    if (!world.files.exists(store.file(engine.name))) missing.emplace_back(engine.name);
+  }
+  const std::string place = world.paths.engines.string();
+  if (missing.empty())
+    return {"sandbox", "engines", CheckState::Ok, fmt::format("{} in {}", world.engines.size(), place)};
+  return {"sandbox", "engines", CheckState::Warn,
+          fmt::format("not in {}: {}, so what they render can't be installed", place, join(missing, ", ")),
+          "install mistctl with make install, which puts them there, or set MIST_ENGINES_LOCATION to where "
+          "they are"};
+}
+
 Check check_git(const DoctorWorld& world, const Context& context, bool needed) {
   const auto version = registry::Git(world.processes)
                            .run({.arguments = {"version"}, .repository = {}, .input = {}},
@@ -247,7 +262,7 @@ const std::vector<Permission>& permissions() {
        {"watch"},
        Scope::Namespace,
        false,
-       "a command can't wait until another one has ended"},
+       "a command can't wait for another one, nor take over from one that was killed"},
       {"namespace",
        "",
        "namespaces",
@@ -324,7 +339,7 @@ class ClusterDoctor {
       check.hint = "one of its API servers, or what stands before them, may be down";
     } else if (minor >= 0 && minor < kOldestMinor && version->string_at("major") == "1") {
       check.state = CheckState::Warn;
-      check.hint = fmt::format("Mistletoe is tested with Kubernetes 1.{} and newer", kOldestMinor);
+      check.hint = fmt::format("nobody tried Mistletoe with a Kubernetes older than 1.{}", kOldestMinor);
     } else if (took > kSlowServer) {
       check.state = CheckState::Warn;
       check.hint = "the server is slow or far away: everything takes that long for each step";
@@ -496,7 +511,10 @@ std::vector<Check> check_sandbox(const DoctorWorld& world) {
     return {{"sandbox", "WebAssembly", CheckState::Warn, join(listener.warnings, "; "),
              fmt::format("each command compiles anew until {} can be used",
                          world.paths.compiled_code().string())}};
-  return {{"sandbox", "WebAssembly", CheckState::Ok, "compiles, and keeps what it compiled"}};
+  std::vector<Check> checks{
+      {"sandbox", "WebAssembly", CheckState::Ok, "compiles, and keeps what it compiled"}};
+  if (!world.engines.empty()) checks.push_back(check_engines(world));
+  return checks;
 }
 
 std::vector<Check> check_registries(const DoctorWorld& world, Network network, const Context& context) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "base/process.h"
 #include "config/paths.h"
 #include "kube/client.h"
+#include "package/engine.h"
 
 namespace mist::action {
 
@@ -39,6 +41,7 @@ struct DoctorWorld {
   ProcessRunner& processes;
   Clock& clock;
   config::Paths paths;
+  std::span<const package::EngineDigest> engines = {};  ///< that belong to this program
 };
 
 enum class Network : bool { Offline, Ask };
@@ -47,7 +50,7 @@ enum class Network : bool { Offline, Ask };
 std::vector<Check> check_configuration(const DoctorWorld& world);
 /// Owner, mode and size of each cache that there is, and the room that is left.
 std::vector<Check> check_caches(const DoctorWorld& world);
-/// The sandbox compiles and keeps what it compiled.
+/// The sandbox compiles and keeps what it compiled; the engines are where they belong.
 std::vector<Check> check_sandbox(const DoctorWorld& world);
 /// git, and whether each configured registry answers.
 std::vector<Check> check_registries(const DoctorWorld& world, Network network, const Context& context);

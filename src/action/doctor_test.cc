@@ -78,6 +78,17 @@ TEST_F(Doctor, CachesTellTheirSizeAndWhoMayWriteThem) {
   EXPECT_EQ(find(check_caches(world), "packages").state, CheckState::Warn);
 }
 
+TEST_F(Doctor, EnginesThatAreNotThereAreNamed) {
+  constexpr package::EngineDigest kEngines[] = {{"helm", "00"}, {"jinja", "00"}};
+  world.engines = kEngines;
+  ASSERT_TRUE(files.write(world.paths.engines / "jinja.wasm", "x").ok());
+  const Check half = find(check_sandbox(world), "engines");
+  EXPECT_EQ(half.state, CheckState::Warn);
+  EXPECT_THAT(half.detail, HasSubstr(": helm, so"));
+  ASSERT_TRUE(files.write(world.paths.engines / "helm.wasm", "x").ok());
+  EXPECT_EQ(find(check_sandbox(world), "engines").state, CheckState::Ok);
+}
+
 TEST_F(Doctor, RegistriesAreAskedUnlessOffline) {
   std::filesystem::create_directories(home.path() / "here");
   config(

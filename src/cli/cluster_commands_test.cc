@@ -389,6 +389,9 @@ TEST_F(ClusterCommands, AllowancesOfTheCommandLineReachThePlan) {
 
 TEST_F(ClusterCommands, ASavedPlanIsCarriedOut) {
   const std::string file = (fake.home.path() / "web.plan").string();
+  EXPECT_EQ(run({"plan", "web", "-p", package.string(), "-o", "json"}), ExitCode::Usage)
+      << "elsewhere that is the format";
+  EXPECT_THAT(fake.err.take(), HasSubstr("--output json prints the plan"));
   ASSERT_EQ(run({"plan", "web", "-p", package.string(), "-o", file}), ExitCode::Ok) << fake.err.take();
   EXPECT_EQ(cluster.writes(), 0u);
   EXPECT_EQ(std::filesystem::status(file).permissions(),

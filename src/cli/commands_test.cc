@@ -146,7 +146,7 @@ TEST(Manual, WritesRoffThatManUnderstands) {
 }
 
 struct Run : ::testing::Test {
-  ExitCode run(std::vector<std::string> args) { return fake.run(args, command_table()); }
+  ExitCode run(const std::vector<std::string>& args) { return fake.run(args, command_table()); }
   testing::FakeWorld fake;
 };
 

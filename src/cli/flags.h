@@ -14,7 +14,8 @@ inline constexpr Flag kGlobalFlagList[] = {
     {.name = "kubeconfig",
      .type = FlagType::Text,
      .value = "FILE",
-     .help = "Cluster configuration; without it $KUBECONFIG, then ~/.kube/config",
+     .help = "Cluster configuration; without it $KUBECONFIG, then ~/.kube/config, then the service account "
+             "of the Pod that it runs in",
      .completion = Completion::File},
     {.name = "context",
      .type = FlagType::Text,

@@ -24,11 +24,12 @@ inline constexpr Flag kAllowLookupFlag{
 
 inline constexpr std::string_view kDryRunChoices[] = {"none", "client", "server"};
 inline constexpr Flag kWaitFlag{.name = "wait", .help = "Return only when every object is ready"};
-inline constexpr Flag kTimeoutFlag{.name = "timeout",
-                                   .type = FlagType::Duration,
-                                   .value = "TIME",
-                                   .help = "How long --wait waits",
-                                   .fallback = "5m"};
+inline constexpr Flag kTimeoutFlag{
+    .name = "timeout",
+    .type = FlagType::Duration,
+    .value = "TIME",
+    .help = "How long --wait, each hook and each wait for another object may take",
+    .fallback = "5m"};
 inline constexpr Flag kDryRunFlag{.name = "dry-run",
                                   .type = FlagType::Choice,
                                   .value = "WHERE",

@@ -37,9 +37,8 @@ struct Ending {
   std::string_view engine;
 };
 constexpr std::array kEndings{
-    Ending{".hbs", "handlebars"},
-    Ending{".j2", "jinja"},
-    Ending{".jinja", "jinja"},
+    Ending{".hbs", "handlebars"}, Ending{".handlebars", "handlebars"}, Ending{".j2", "jinja"},
+    Ending{".jinja", "jinja"},    Ending{".jinja2", "jinja"},
 };
 
 constexpr std::uint64_t kMaxEngine = std::uint64_t{256} << 20;

@@ -25,7 +25,9 @@ TEST(ChooseEngine, SeesItFromTheFiles) {
   EXPECT_EQ(chosen({{"K3.yaml", ""}}), "jinja");
   EXPECT_EQ(chosen({{"main.ncl", ""}}), "nickel");
   EXPECT_EQ(chosen({{"web/deployment.hbs", ""}}), "handlebars");
+  EXPECT_EQ(chosen({{"web/deployment.handlebars", ""}}), "handlebars");
   EXPECT_EQ(chosen({{"deployment.yaml.j2", ""}}), "jinja");
+  EXPECT_EQ(chosen({{"deployment.yaml.jinja2", ""}}), "jinja");
   EXPECT_EQ(chosen({{"a.yaml", ""}, {"sub/Chart.yaml", ""}}), "none") << "only the top counts";
 }
 

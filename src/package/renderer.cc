@@ -330,8 +330,10 @@ struct Renderer::Impl {
           .with_hint("give its metadata with -m, or publish it as it is");
     MIST_TRY(const Tree tree, look_at(source));
     if (tree.engine == nullptr)
-      return error(ErrorKind::Invalid, "{} is Kubernetes YAML, which no engine renders", source.reference)
-          .with_hint("it is a package as it is");
+      return error(ErrorKind::Invalid, "{} has nothing that an engine renders", source.reference)
+          .with_hint(
+              "Kubernetes YAML is a package as it is; a program is one when its compiler has made the "
+              "module");
     MIST_TRY(Metadata metadata, metadata_of_tree(source, tree, true, context));
     metadata.engine = tree.engine->name;
     metadata.needs_release = metadata.needs_release || sees_the_revision(*tree.engine);

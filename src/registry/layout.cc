@@ -135,9 +135,13 @@ Error version_not_found(const RegistryRef& reference, const Packages& packages) 
   const std::string_view suggestion = nearest(reference.path, paths);
   if (!suggestion.empty())
     return std::move(failure).with_hint(fmt::format("did you mean {}/{}?", reference.registry, suggestion));
-  return std::move(failure).with_hint(
-      fmt::format("it has {}; see mistctl registry list, and mistctl registry update {}",
-                  plural(packages.size(), "package"), reference.registry));
+  constexpr std::size_t kNamed = 12;
+  std::vector<std::string> named(paths.begin(),
+                                 paths.begin() + static_cast<std::ptrdiff_t>(std::min(paths.size(), kNamed)));
+  if (paths.size() > kNamed) named.push_back(fmt::format("{} more", paths.size() - kNamed));
+  return std::move(failure).with_hint(fmt::format("it has {}; mistctl registry update {} reads what is new",
+                                                  named.empty() ? "none" : join(named, ", "),
+                                                  reference.registry));
 }
 
 PackageIndex::PackageIndex(std::vector<TreeEntry> entries) : entries_(std::move(entries)) {

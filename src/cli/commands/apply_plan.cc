@@ -13,7 +13,7 @@ constexpr Flag kFlags[] = {
     {.name = "timeout",
      .type = FlagType::Duration,
      .value = "TIME",
-     .help = "How long --wait waits",
+     .help = "How long --wait, each hook and each wait for another object may take",
      .fallback = "5m"},
 };
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kLockFlags, kOutputFlags};

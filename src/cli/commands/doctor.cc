@@ -54,7 +54,7 @@ std::vector<Check> cluster_checks(const Invocation& invocation, World& world) {
 }
 
 std::vector<Check> all_checks(const Invocation& invocation, World& world, const config::Paths& paths) {
-  const action::DoctorWorld doctor{world.files, world.processes, world.clock, paths};
+  const action::DoctorWorld doctor{world.files, world.processes, world.clock, paths, world.build.engines};
   const bool offline = invocation.enabled("offline");
   std::vector<Check> checks;
   const auto add = [&](std::vector<Check> more) { std::ranges::move(more, std::back_inserter(checks)); };

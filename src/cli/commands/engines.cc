@@ -76,9 +76,10 @@ Result<ExitCode> run_compile(const Invocation& invocation, World& world) {
   package::Renderer renderer(std::move(options), *world.events);
   for (const std::string& name : names) {
     if (package::find_engine(name) == nullptr) {
-      // The error that names what there is.
-      const auto known = package::choose_engine({}, name, "");
-      if (!known.ok()) return known.error();
+      std::vector<std::string> known;
+      for (const package::EngineDigest& each : world.build.engines) known.emplace_back(each.name);
+      return error(ErrorKind::Invalid, "there is no engine \"{}\"", escape_controls(name.substr(0, 100)))
+          .with_hint(fmt::format("the engines are {}", join(known, ", ")));
     }
     MIST_TRY_VOID(world.context.check());
     MIST_TRY_VOID(renderer.compile_engine(name));

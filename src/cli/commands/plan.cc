@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "action/saved_plan.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
@@ -12,7 +14,7 @@ constexpr Flag kFlags[] = {
      .letter = 'o',
      .type = FlagType::Text,
      .value = "FILE",
-     .help = "Save the plan there, for mistctl apply-plan",
+     .help = "Save the plan there, for mistctl apply-plan; the format of what is printed is --output",
      .completion = Completion::File},
     {.name = "output",
      .type = FlagType::Choice,
@@ -40,7 +42,17 @@ void print_table(World& world, const action::Look& look) {
   world.out.write(fmt::format("{}: {}\n", look.state.id.name, look_counts(look)));
 }
 
+// Everywhere else -o is the format.
+Status refuse_format_as_file(const std::string& file) {
+  if (std::ranges::find(kOutputChoices, file) == std::end(kOutputChoices)) return {};
+  return error(ErrorKind::Usage, "-o of mistctl plan is the file for the plan, and {} is no name for one",
+               file)
+      .with_hint(
+          fmt::format("--output {} prints the plan like that; -o ./{} is a file of that name", file, file));
+}
+
 Result<ExitCode> run_plan(const Invocation& invocation, World& world) {
+  MIST_TRY_VOID(refuse_format_as_file(invocation.text("out")));
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   MIST_TRY(const action::Look look, preview(invocation, world, cluster));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
