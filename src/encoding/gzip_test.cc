@@ -34,9 +34,9 @@ TEST(Gzip, IsTheSameEveryTime) {
 TEST(Gzip, ReadsSeveralMembers) { EXPECT_EQ(*gunzip(*gzip("ab") + *gzip("cd"), kPlenty), "abcd"); }
 
 TEST(Gzip, StopsAtTheLimit) {
-  const std::string bomb = *gzip(std::string(10'000'000, 'x'));
-  EXPECT_FALSE(gunzip(bomb, 9'999'999).ok());
-  EXPECT_TRUE(gunzip(bomb, 10'000'000).ok());
+  const std::string bomb = *gzip(std::string(8'000'000, 'x'));
+  EXPECT_FALSE(gunzip(bomb, 7'999'999).ok());
+  EXPECT_TRUE(gunzip(bomb, 8'000'000).ok());
 }
 
 TEST(Gzip, RefusesDamage) {

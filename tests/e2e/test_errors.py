@@ -149,6 +149,32 @@ def a_user_with_just_enough_rights(t):
 
 
 @test
+def who_may_look_at_a_part_sees_that_part(t):
+    """A release with objects that this user can't read: status and drift show the rest, and who writes is refused."""
+    user, token = t.identity("part")
+    kubeconfig = as_user(t, token, "part")
+    t.kube.create("Role", t.ns, {"metadata": {"name": "part"}, "rules": [
+        {"apiGroups": [""], "resources": ["secrets", "configmaps"], "verbs": ["*"]}]})
+    t.kube.create("RoleBinding", t.ns, {
+        "metadata": {"name": "part"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "part"},
+        "subjects": [{"kind": "User", "name": user}]})
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"ports": [{"port": 80}]}}
+    t.run("install", "shop", "-p", t.package("p", config_map("settings", {"a": "1"}), service))
+    seen = t.run("status", "shop", "-o", "json", kubeconfig=kubeconfig).json["objects"]
+    equal({o["kind"]: (o["health"], o["detail"]) for o in seen},
+          {"ConfigMap": ("ready", None), "Service": ("unknown", "you may not read it")})
+    contains(t.run("drift", "shop", "--exit-code", kubeconfig=kubeconfig).out, "1 object is as v0 recorded it",
+             "1 object could not be looked at")
+    t.run("drift", "shop", "--exit-code", "--strict", kubeconfig=kubeconfig, code=3)
+    t.kube.patch("ConfigMap", t.ns, "settings", {"data": {"a": "9"}})
+    t.run("drift", "shop", "--exit-code", kubeconfig=kubeconfig, code=3)
+    t.refused("drift", "shop", "--fix", kubeconfig=kubeconfig, says=["services", "forbidden", user])
+    t.refused("uninstall", "shop", "--yes", kubeconfig=kubeconfig, says=["services", "forbidden", user])
+    equal(t.kube.get("ConfigMap", t.ns, "settings")["data"], {"a": "9"})
+
+
+@test
 def the_command_line(t):
     package = t.package("p", config_map("fine"))
     for arguments, words in (
