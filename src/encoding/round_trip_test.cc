@@ -48,7 +48,7 @@ rc::Gen<Value> any_number() {
 }
 
 rc::Gen<Value> any_value(int depth) {
-  const auto scalar = rc::gen::oneOf(
+  auto scalar = rc::gen::oneOf(
       rc::gen::just(Value()), rc::gen::map(rc::gen::arbitrary<bool>(), [](bool b) { return Value(b); }),
       any_number(), rc::gen::map(any_text(), [](std::string text) { return Value(std::move(text)); }));
   if (depth == 0) return scalar;

@@ -129,8 +129,9 @@ std::optional<Meaning> parse_go_integer(std::string_view text) {
   }
   if (text.empty() || text[0] == '-') return std::nullopt;
   std::uint64_t size = 0;
-  const char* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, size, base);
+  const char* begin = text.data();
+  const char* end = begin + text.size();
+  const auto read = std::from_chars(begin, end, size, base);
   if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
   constexpr auto kMax = static_cast<std::uint64_t>(INT64_MAX);
   if (negative) {
@@ -202,8 +203,9 @@ Meaning resolve_number(std::string_view text) {
   if (text.starts_with("0b+") || text.starts_with("0b-")) {
     const std::string_view digits = text.substr(3);
     std::uint64_t size = 0;
-    const char* end = digits.data() + digits.size();
-    const auto read = std::from_chars(digits.data(), end, size, 2);
+    const char* begin = digits.data();
+    const char* end = begin + digits.size();
+    const auto read = std::from_chars(begin, end, size, 2);
     const bool negative = text[2] == '-';
     if (!digits.empty() && read.ec == std::errc() && read.ptr == end &&
         size <= static_cast<std::uint64_t>(INT64_MAX) + (negative ? 1 : 0))

@@ -81,7 +81,7 @@ class RealClusterTest : public ::testing::Test {
                           {"metadata", Value::object({{"name", name}, {"namespace", ns}})},
                           {"data", std::move(data)}});
   }
-  Result<Value> apply(const Value& object, ApplyOptions options = {}) {
+  Result<Value> apply(const Value& object, const ApplyOptions& options = {}) {
     return client->apply(config_map_ref(std::string(object.string_at({"metadata", "name"}))), object, options,
                          context);
   }
@@ -190,7 +190,7 @@ TEST_F(RealClusterTest, UpdateAndMergePatchAreGuarded) {
   const auto first = apply(config_map("a", Value::object({{"x", "1"}})));
   const Value patch = Value::object({{"data", Value::object({{"y", "2"}})}});
   ASSERT_TRUE(client->merge_patch(config_map_ref("a"), patch, context).ok());
-  Value stale = *first;
+  const Value& stale = *first;
   EXPECT_EQ(client->update(config_map_ref("a"), stale, context).error().kind, ErrorKind::Conflict);
   Value current = *client->get(config_map_ref("a"), context);
   current["data"].set("z", "3");
