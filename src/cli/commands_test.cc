@@ -173,8 +173,8 @@ TEST_F(Run, AFullDiskIsAnError) {
 }
 
 TEST_F(Run, ColorsFollowTheTerminalAndTheUser) {
-  const auto colored = [&](std::vector<std::string> args) {
-    run(std::move(args));
+  const auto colored = [&](const std::vector<std::string>& args) {
+    run(args);
     return fake.out.take().find('\x1b') != std::string::npos;
   };
   EXPECT_FALSE(colored({"help"}));
