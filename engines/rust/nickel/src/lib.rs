@@ -27,10 +27,9 @@ const ROOT: &str = "/package";
 /// Brackets within brackets; its parser and compiler recurse into each.
 const MAX_NESTING: usize = 200;
 
-/// Puts the values into the program. Names that no author would choose.
+/// Puts the values into the program. Read when the engine is prepared.
 const WITH_VALUES: &str = r#"
-let main = import "/package/main.ncl" in
-let given = import "/mistletoe/input.json" in
+fun main given =>
 if std.is_function main then
   main given.input
 else if std.is_record main && std.record.has_field "output" main then
@@ -38,6 +37,11 @@ else if std.is_record main && std.record.has_field "output" main then
   (main & declared "input" & declared "release" & declared "capabilities").output
 else
   main
+"#;
+
+/// What is evaluated. Names that no author would choose.
+const PROGRAM: &str = r#"
+(import "/mistletoe/with_values.ncl") (import "/package/main.ncl") (import "/mistletoe/input.json")
 "#;
 
 /// A program that uses what programs use. Evaluated when the engine is prepared: the library computes the types and the
@@ -56,7 +60,10 @@ impl Context {
         // What fails here fails once more with the program, where it can be told.
         let _ = vm.import_resolver.prepare_stdlib(&mut vm.pos_table);
         let library = vm.import_resolver.mk_eval_env(&mut vm.cache);
-        Self { vm, library }
+        let mut context = Self { vm, library };
+        let with_values = context.add("/mistletoe/with_values.ncl".into(), InputFormat::Nickel, WITH_VALUES);
+        let _ = context.vm.prepare_eval(with_values);
+        context
     }
 
     /// Does not change what programs mean: only pure values, which it is told by nobody, are evaluated early.
@@ -152,7 +159,7 @@ impl Engine for Nickel {
             "capabilities": input.capabilities,
         });
         context.add("/mistletoe/input.json".into(), InputFormat::Json, &given.to_string());
-        let whole = context.add("/mistletoe/program.ncl".into(), InputFormat::Nickel, WITH_VALUES);
+        let whole = context.add("/mistletoe/program.ncl".into(), InputFormat::Nickel, PROGRAM);
         let exported = context.export(whole).map_err(|error| errors::failure(&mut context, error))?;
         objects::rendered(exported)
     }
