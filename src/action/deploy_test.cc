@@ -425,7 +425,7 @@ TEST_F(DeployTest, LargeRecordsAreStoredInChunksAndSweptWhenOrphaned) {
   EXPECT_EQ((*back)->objects.size(), 2u);
   EXPECT_EQ((*back)->inventory.size(), revision.inventory.size());
   cluster.drop({{"", "Secret"}, "default", "mistletoe.web.v7"});
-  ASSERT_TRUE(store.sweep_chunks(id, {}, Context()).ok());
+  ASSERT_TRUE(store.sweep_chunks(id, Context()).ok());
   for (const auto& key : cluster.objects()) EXPECT_THAT(key.name, Not(HasSubstr(".v7.")));
 }
 

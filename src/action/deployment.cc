@@ -127,12 +127,18 @@ Status Deployment::begin(const Context& context) {
 Status Deployment::journal() {
   const Context context = lock_->context();
   if (look_.state.anchor) {
-    MIST_TRY(kept_, store_.sweep_chunks(look_.state.id, [this] { return lock_->check(); }, context));
+    MIST_TRY(kept_, store_.sweep_chunks(look_.state.id, context));
   }
   MIST_TRY_VOID(store_.create_revision(lock_->anchor(), revision_, context));
   stored_ = true;
   revision_.objects.clear();  // recorded by now; the plan has them
   return {};
+}
+
+// What is taken over is also written under the locks of those who have it.
+Context Deployment::writing_context() const {
+  if (!take_over_) return lock_->context();
+  return lock_->context().with_guard([this] { return take_over_->check(); });
 }
 
 apply::Execution Deployment::write() {
@@ -143,17 +149,13 @@ apply::Execution Deployment::write() {
   execute_options.force_conflicts = look_.options.force_conflicts;
   execute_options.edge_timeout = look_.options.timeout;
   execute_options.urgent = look_.options.wait;
-  execute_options.may_write = [this]() -> Status {
-    if (take_over_) MIST_TRY_VOID(take_over_->check());
-    return lock_->check();
-  };
   if (look_.options.wait)
     execute_options.before_last_hooks = [this](const apply::Execution& execution) -> Status {
       std::optional<Error> failure = wait(execution);
       return failure ? Status(*std::move(failure)) : Status();
     };
   apply::Execution execution = apply::execute_writes(environment_.client, look_.plan, execute_options,
-                                                     environment_.events, lock_->context());
+                                                     environment_.events, writing_context());
   if (execution.failure) activity.fail();
   return execution;
 }
@@ -174,7 +176,7 @@ Status Deployment::give_back(apply::Execution& execution) {
            take_over_->give_back(
                environment_, look_.state, removals,
                {.force_conflicts = look_.options.force_conflicts, .replace = look_.options.replace},
-               [this] { return lock_->check(); }, lock_->context()));
+               lock_->context()));
   for (std::size_t i = 0; i < removals.size(); ++i) {
     if (given.contains(removals[i].key)) execution.removals[i] = apply::Outcome::Done;
   }
@@ -204,8 +206,8 @@ void Deployment::prune(apply::Execution& execution) {
   }
   if (removals.empty()) return;
   const apply::RemovalReport report = apply::execute_removals(
-      environment_.client, removals, release::apply_set_id(look_.state.id),
-      {.may_write = [this] { return lock_->check(); }}, environment_.events, lock_->context());
+      environment_.client, removals, release::apply_set_id(look_.state.id), {}, environment_.events,
+      lock_->context());
   for (std::size_t i = 0; i < places.size(); ++i) execution.removals[places[i]] = report.outcomes[i];
   execution.failure = report.failure;
 }
@@ -226,7 +228,6 @@ std::map<apimachinery::ObjectKey, const apimachinery::Object*> Deployment::recor
 
 Status Deployment::finish(RevisionStatus status) {
   if (lock_->lost()) return lock_->loss();
-  MIST_TRY_VOID(lock_->check());  // what follows is guarded by nothing but the lock
   const Activity activity(environment_.events, "recording the outcome");
   revision_.status = status;
   if (status == RevisionStatus::Deployed) {
@@ -235,8 +236,8 @@ Status Deployment::finish(RevisionStatus status) {
       item.taken_from = take_over_ ? take_over_->also_named_by(item.key) : std::string();
   }
   revision_.finished = format_time(environment_.clock.now());
-  // Also after Ctrl-C: the record must tell what is there.
-  const Context brief = Context().with_timeout(std::chrono::seconds(30));
+  // The record must tell what is there.
+  const Context brief = lock_->closing_context(std::chrono::seconds(30));
   MIST_TRY_VOID(store_.finish_revision(lock_->anchor(), revision_, brief));
   trim(brief);
   return lock_->finish({.head = head(status),
@@ -253,8 +254,7 @@ void Deployment::trim(const Context& context) {
   for (const int number :
        release::surplus_revisions(all, {deployed_before(), revision_.number}, look_.options.history_max)) {
     if (!lock_->check()) return;
-    const Status removed =
-        store_.delete_revision(look_.state.id, number, [this] { return lock_->check(); }, context);
+    const Status removed = store_.delete_revision(look_.state.id, number, context);
     if (removed.ok()) continue;
     environment_.events.warn(
         fmt::format("revision v{} is still kept: {}", number, removed.error().to_line()));

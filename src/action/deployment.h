@@ -36,6 +36,7 @@ class Deployment {
   Status lock(const Context& context);
   Status begin(const Context& context);
   Status journal();
+  Context writing_context() const;
   apply::Execution write();
   std::optional<Error> wait(const apply::Execution& execution);
   Status give_back(apply::Execution& execution);

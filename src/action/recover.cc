@@ -151,7 +151,7 @@ class Recovery {
     MIST_TRY(const std::unique_ptr<ReleaseLock> lock,
              ReleaseLock::acquire(lock_world(environment_, store), *state.anchor, {},
                                   lock_options(environment_, "recover", state), context_));
-    MIST_TRY_VOID(store.sweep_chunks(state.id, [&] { return lock->check(); }, lock->context()));
+    MIST_TRY_VOID(store.sweep_chunks(state.id, lock->context()));
     release::Head head = head_of(newest, newest.finished.empty() ? newest.created : newest.finished);
     head.latest = head.deployed = newest.number;
     head.status = RevisionStatus::Deployed;

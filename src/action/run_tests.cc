@@ -78,8 +78,7 @@ Result<std::vector<apply::Removal>> leftovers(const Environment& environment, co
   return found;
 }
 
-Status remove_leftovers(const Environment& environment, const ReleaseState& state, const Context& context,
-                        const std::function<Status()>& may_write) {
+Status remove_leftovers(const Environment& environment, const ReleaseState& state, const Context& context) {
   auto removals = leftovers(environment, state, context);
   if (!removals.ok())
     return std::move(removals).error().with_frame("while looking for what earlier tests left");
@@ -88,7 +87,7 @@ Status remove_leftovers(const Environment& environment, const ReleaseState& stat
       fmt::format("removing {} that an earlier run of tests left", plural(removals->size(), "object")));
   apply::RemovalReport report =
       apply::execute_removals(environment.client, *removals, release::apply_set_id(apply::test_set(state.id)),
-                              {.wait = true, .may_write = may_write}, environment.events, context);
+                              {.wait = true}, environment.events, context);
   if (!report.failure) return {};
   return (*std::move(report.failure)).with_frame("while removing what earlier tests left");
 }
@@ -107,7 +106,6 @@ class TestLock {
   Context context() const { return held_->context(); }
   bool lost() const { return held_->lost(); }
   Error loss() const { return held_->loss(); }
-  Status check() const { return held_->check(); }
 
   /// Nothing of the run is left.
   void give_back() {
@@ -184,7 +182,7 @@ class TestRun {
 
  private:
   Status locked(const Context& context) {
-    MIST_TRY_VOID(remove_leftovers(environment_, state_, context, [this] { return lock_->check(); }));
+    MIST_TRY_VOID(remove_leftovers(environment_, state_, context));
     MIST_TRY_VOID(refuse_strangers(context));
     Status done = everything(context);
     clean_up();
@@ -260,10 +258,8 @@ class TestRun {
   // Applies objects and notes them for cleaning up. Returns the first one's uid.
   Result<std::string> send(const std::vector<DesiredObject>& objects, const Context& context) {
     MIST_TRY(const apply::Plan plan, apply::make_plan(set_, objects, {}, {}, state_.deployed->number, {}));
-    apply::ExecuteOptions guarded;
-    guarded.may_write = [this] { return lock_->check(); };
     const apply::Execution execution =
-        apply::execute_writes(client_, plan, guarded, environment_.events, context);
+        apply::execute_writes(client_, plan, {}, environment_.events, context);
     for (std::size_t i = 0; i < plan.writes.size(); ++i) {
       // Of what was begun and has no uid nobody knows whether it is there; its label tells.
       if (execution.writes[i] != apply::Outcome::NotStarted)
@@ -452,8 +448,8 @@ Result<TestReport> run_tests(const Environment& environment, const release::Rele
 }
 
 Status remove_test_leftovers(const Environment& environment, const ReleaseState& state,
-                             const Context& context, const std::function<Status()>& may_write) {
-  return remove_leftovers(environment, state, context, may_write);
+                             const Context& context) {
+  return remove_leftovers(environment, state, context);
 }
 
 }  // namespace mist::action

@@ -59,8 +59,8 @@ Result<TestReport> run_tests(const Environment& environment, const release::Rele
                              const Context& context);
 
 /// Removes what runs of tests of this release left; asks nothing of the cluster if its record holds no tests.
-/// `may_write`: as in apply::ExecuteOptions.
+/// Only with the context of a lock.
 Status remove_test_leftovers(const Environment& environment, const ReleaseState& state,
-                             const Context& context, const std::function<Status()>& may_write);
+                             const Context& context);
 
 }  // namespace mist::action

@@ -247,13 +247,13 @@ TEST_F(RunTests, LeftoversAreOnlyRemovedByWhoMayWrite) {
   ASSERT_TRUE(test_now({.keep = true}).ok());
   ASSERT_TRUE(cluster.has("Pod", "default", "good"));
   const ReleaseState state = *read_release(environment(), id, Context());
-  const auto refused = remove_test_leftovers(environment(), state, Context(), []() -> Status {
-    return error(ErrorKind::Conflict, "the lock ran out");
-  });
+  const Context held = Context().with_guard(
+      []() -> Status { return error(ErrorKind::Conflict, "the lock ran out"); });
+  const auto refused = remove_test_leftovers(environment(), state, held);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().to_line(), HasSubstr("the lock ran out"));
   EXPECT_TRUE(cluster.has("Pod", "default", "good"));
-  ASSERT_TRUE(remove_test_leftovers(environment(), state, Context(), []() -> Status { return {}; }).ok());
+  ASSERT_TRUE(remove_test_leftovers(environment(), state, Context()).ok());
   EXPECT_THAT(left(), ElementsAre("ConfigMap settings"));
 }
 

@@ -351,7 +351,6 @@ std::string TakeOver::also_named_by(const ObjectKey& key) const {
 Result<std::set<ObjectKey>> TakeOver::give_back(const Environment& environment, const ReleaseState& state,
                                                 const std::vector<PlannedAction>& removals,
                                                 GiveBackOptions options,
-                                                const std::function<Status()>& may_write,
                                                 const Context& context) {
   std::vector<Return> work;
   for (std::size_t i = 0; i < others_.size(); ++i) {
@@ -379,12 +378,11 @@ Result<std::set<ObjectKey>> TakeOver::give_back(const Environment& environment, 
   std::mutex mutex;
   std::set<ObjectKey> given;                                      // guarded by mutex
   std::map<std::size_t, std::map<ObjectKey, std::string>> fresh;  // uids that the others don't know; by mutex
+  const Context guarded = context.with_guard([this] { return check(); });
   const Status done = parallel_for(work.size(), 16, [&](std::size_t i) -> Status {
     const std::string name = work[i].item.key.display();
     const std::string owner = others_[work[i].other].state.id.display();
-    MIST_TRY_VOID(check());
-    if (may_write) MIST_TRY_VOID(may_write());
-    auto written = write_back(environment, work[i], context);
+    auto written = write_back(environment, work[i], guarded);
     if (!written.ok())
       return std::move(written).error().with_frame(
           fmt::format("while giving {} back to release {}", name, owner));
@@ -420,20 +418,17 @@ Result<std::set<ObjectKey>> TakeOver::give_back(const Environment& environment, 
 // with that release's next write.
 Status TakeOver::change_inventories(Other& other,
                                     const std::function<bool(std::vector<InventoryItem>&)>& change) {
-  // Also after Ctrl-C.
-  const Context brief = Context().with_timeout(std::chrono::seconds(30));
+  const Context brief = other.lock->closing_context(std::chrono::seconds(30));
   bool any = false;
   const auto one = [&](Revision& revision) -> Status {
     if (!change(revision.inventory)) return {};
     any = true;
     if (other.lock->lost()) return other.lock->loss();
-    MIST_TRY_VOID(other.lock->check());
     return other.store->finish_revision(other.lock->anchor(), revision, brief);
   };
   if (other.state.deployed) MIST_TRY_VOID(one(*other.state.deployed));
   for (Revision& revision : other.state.unfinished) MIST_TRY_VOID(one(revision));
-  if (any && other.lock->check())
-    (void)other.store->sweep_chunks(other.state.id, [&] { return other.lock->check(); }, brief);
+  if (any) (void)other.store->sweep_chunks(other.state.id, brief);
   return {};
 }
 

@@ -56,7 +56,6 @@ class TakeOver {
   Result<std::set<apply::ObjectKey>> give_back(const Environment& environment, const ReleaseState& state,
                                                const std::vector<apply::PlannedAction>& removals,
                                                GiveBackOptions options,
-                                               const std::function<Status()>& may_write,
                                                const Context& context);
 
   /// Our revision is deployed: what it wrote leaves the other releases' records, and their locks are given

@@ -207,10 +207,8 @@ class HookRunner {
                                                 {.resumes = is_uninstalling(plan_.state) ? revision : -1}));
     MIST_TRY_VOID(apply::refuse_conflicts(plan));
     Activity activity(environment_.events, fmt::format("running {}", plural(plan.writes.size(), "hook")));
-    const apply::ExecuteOptions execute_options{.edge_timeout = options_.timeout,
-                                                .may_write = [this] { return lock_.check(); }};
-    apply::Execution done =
-        apply::execute_writes(environment_.client, plan, execute_options, environment_.events, context);
+    apply::Execution done = apply::execute_writes(
+        environment_.client, plan, {.edge_timeout = options_.timeout}, environment_.events, context);
     if (done.failure) {
       activity.fail();
       return (*std::move(done.failure))
@@ -268,12 +266,14 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
     if (goes_on && recorded_flag(head.options, ended)) progress.set(ended, true);
   }
   head.options = std::move(progress);
+  std::optional<Activity> locking(std::in_place, environment.events, "locking the release");
   MIST_TRY(std::optional<TakeOver> others,
            TakeOver::begin(environment, plan.state, {}, plan.removals, std::nullopt, context));
   MIST_TRY(const std::unique_ptr<ReleaseLock> lock,
            ReleaseLock::acquire(lock_world(environment, store), *plan.state.anchor,
                                 {.head = head, .lock = {}, .group_kinds = {}, .additional_namespaces = {}},
                                 lock_options(environment, options.action, plan.state), context));
+  locking.reset();
 
   environment.events.planned(apply::announcement(plan.removals, plan.id, options.action));
   for (const PlannedAction& action : plan.removals) {
@@ -281,7 +281,6 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
     ++report.retained;
     environment.events.object({action.key.display(), "retained", action.reason});
   }
-  const auto may_write = [&] { return lock->check(); };
   // A prompt and the deleting of all the rest lie between the plan and the end of a namespace.
   std::set<std::string> going = plan.going;
   const auto last_look = [&](const apply::Removal& removal) -> Result<std::string> {
@@ -295,7 +294,7 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
     Activity activity(environment.events, fmt::format("deleting {}", plural(removals.size(), "object")));
     apply::RemovalReport done =
         apply::execute_removals(environment.client, removals, release::apply_set_id(plan.id),
-                                {.wait = until_gone, .may_write = may_write, .last_look = last_look},
+                                {.wait = until_gone, .last_look = last_look},
                                 environment.events, lock->context());
     report.deleted += static_cast<std::size_t>(std::ranges::count(done.outcomes, apply::Outcome::Done));
     for (auto& [position, why] : done.stayed) retain(report, removals[position].key, std::move(why));
@@ -310,7 +309,6 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
   const auto ended = [&](HookPhase phase, std::string_view flag) -> Status {
     const auto ran = [&](const apply::DesiredObject& hook) { return hook.hook->phase == phase; };
     if (std::ranges::none_of(plan.hooks, ran)) return {};
-    MIST_TRY_VOID(lock->check());
     head.options.set(flag, true);
     return lock->change({.head = head, .lock = {}, .group_kinds = {}, .additional_namespaces = {}});
   };
@@ -319,7 +317,7 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
     if (others) {
       auto done = others->give_back(environment, plan.state, plan.removals,
                                     {.force_conflicts = options.force_conflicts, .replace = options.replace},
-                                    may_write, lock->context());
+                                    lock->context());
       if (!done.ok() && apply::is_field_conflict(done.error()))
         done.error().hint = fmt::format("take these fields with mistctl recover {} -n {} --force-conflicts",
                                         plan.id.name, plan.id.ns);
@@ -336,7 +334,7 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
     return {};
   };
   const auto run = [&]() -> Status {
-    MIST_TRY_VOID(remove_test_leftovers(environment, plan.state, lock->context(), may_write));
+    MIST_TRY_VOID(remove_test_leftovers(environment, plan.state, lock->context()));
     std::vector<apply::Removal> first = removals_of(plan, false), last = removals_of(plan, true);
     MIST_TRY(std::vector<apply::Removal> left, hooks.run(HookPhase::Before, going));
     MIST_TRY_VOID(ended(HookPhase::Before, kBeforeEnded));
@@ -354,10 +352,8 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
       return each.kind == ActionKind::Delete && is_own_namespace(plan.id, each.key);
     };
     if (std::ranges::any_of(plan.removals, own_goes)) return {};
-    MIST_TRY_VOID(lock->check());
-    MIST_TRY_VOID(store.delete_revisions(plan.id, may_write, lock->context())
+    MIST_TRY_VOID(store.delete_revisions(plan.id, lock->context())
                       .in("while deleting the release's revisions"));
-    MIST_TRY_VOID(lock->check());
     return store.delete_anchor(lock->anchor(), lock->context());
   };
   if (Status done = run(); !done.ok()) return lock->lost() ? lock->loss() : std::move(done).error();

@@ -94,7 +94,6 @@ class Writer {
     // Definitions and namespaces hold what others made.
     const bool kept = !kept_because(action.key, &wanted, {.delete_pvcs = true}).empty();
     if (deleted_[node] != 0 || uids_[node].empty() || kept) return {};
-    if (options_.may_write) MIST_TRY_VOID(options_.may_write());
 
     const kube::ObjectRef ref = written_at(node);
     kube::DeleteOptions options;
@@ -267,7 +266,6 @@ class Writer {
       if (!uid.empty() && !(action.again && deleted_[*action.again] != 0))
         MIST_TRY_VOID(delete_old(ref, action, uid));
     }
-    if (options_.may_write) MIST_TRY_VOID(options_.may_write());
     kube::ApplyOptions apply;
     apply.field_manager = options_.field_manager;
     apply.force = options_.force_conflicts;
@@ -279,7 +277,6 @@ class Writer {
       if (!outdated && !is_too_early(action, applied.error())) break;
       if (!moment.pause()) break;
       if (outdated) MIST_TRY_VOID(renew_version(ref, action, object));
-      if (options_.may_write) MIST_TRY_VOID(options_.may_write());
       if (action.late) ref = served_reference(action, ref);
       applied = client_.apply(ref, object, apply, context_);
     }
@@ -295,7 +292,6 @@ class Writer {
       if (ours) {
         object["metadata"].erase("resourceVersion");
         object["metadata"].set("uid", there->string_at({"metadata", "uid"}));
-        if (options_.may_write) MIST_TRY_VOID(options_.may_write());
         applied = client_.apply(ref, object, apply, context_);
       } else if (there.ok()) {
         return error(ErrorKind::Conflict, "{} appeared while the plan was carried out", action.key.display())
@@ -344,7 +340,6 @@ class Writer {
     MIST_TRY(const Value there, client_.get(ref, context_));
     MIST_TRY_VOID(is_still_whose_it_was(action, there));
     object["metadata"].set("resourceVersion", there.string_at({"metadata", "resourceVersion"}));
-    if (options_.may_write) MIST_TRY_VOID(options_.may_write());
     auto applied = client_.apply(ref, object, apply, context_);
     if (applied.ok() || !is_about_our_label(applied.error())) return applied;
     apply.force = true;
@@ -354,7 +349,6 @@ class Writer {
   // The first half of a replacement. Should we die after it, the object is in the inventory and not there,
   // and the next write creates it.
   Status delete_old(const kube::ObjectRef& ref, const PlannedAction& action, const std::string& uid) {
-    if (options_.may_write) MIST_TRY_VOID(options_.may_write());
     kube::DeleteOptions options;
     options.uid = uid;
     options.resource_version = action.version;
@@ -366,7 +360,6 @@ class Writer {
       if (!there.ok() || there->string_at({"metadata", "uid"}) != uid) break;
       MIST_TRY_VOID(is_still_whose_it_was(action, *there));
       options.resource_version = there->string_at({"metadata", "resourceVersion"});
-      if (options_.may_write) MIST_TRY_VOID(options_.may_write());
       deleted = client_.remove(ref, options, context_);
     }
     if (!deleted.ok() && deleted.error().kind == ErrorKind::Conflict)

@@ -23,7 +23,6 @@ struct ExecuteOptions {
   bool force_conflicts = false;
   std::string field_manager = "mistctl";
   Duration edge_timeout = std::chrono::minutes(5);  ///< of each wait that an edge asks for (edge_wait.h)
-  std::function<Status()> may_write = {};           ///< asked before each write, by any thread; empty: always
   bool urgent = false;  ///< somebody waits until all is ready: what takes long to become so begins first
   /// Called once all ordinary objects are written, before the hooks that come after them; not if there are
   /// none. It is given where late kinds were sent. Its failure keeps them from running.

@@ -74,7 +74,6 @@ class Remover {
     }
     kube::DeleteOptions options;
     options.uid = uid;
-    if (options_.may_write) MIST_TRY_VOID(options_.may_write());
     auto deleted = client_.remove(ref, options, context_);
     if (!deleted.ok()) {
       if (deleted.error().kind == ErrorKind::NotFound) return gone(removal);

@@ -29,7 +29,6 @@ struct Removal {
 
 struct RemovalOptions {
   bool wait = false;                       ///< also until the last ones are gone
-  std::function<Status()> may_write = {};  ///< as in ExecuteOptions
   /// Asked right before each removal, by any thread: why it stays after all, in one sentence; empty: it goes.
   std::function<Result<std::string>(const Removal&)> last_look = {};
 };

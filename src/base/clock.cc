@@ -97,10 +97,23 @@ std::string format_age(Duration age) {
   return fmt::format("{}d", days);
 }
 
+struct Context::Guard {
+  std::function<Status()> ask;
+  std::shared_ptr<const Guard> others;
+};
+
+Context Context::with_guard(std::function<Status()> guard) const {
+  Context result = *this;
+  result.guard_ = std::make_shared<Guard>(std::move(guard), guard_);
+  return result;
+}
+
 Status Context::check() const {
   if (stop_.stop_requested()) return error(ErrorKind::Cancelled, "stopped on request");
   if (deadline_ && std::chrono::steady_clock::now() >= *deadline_)
     return error(ErrorKind::Timeout, "the time allowed is over");
+  for (const Guard* guard = guard_.get(); guard != nullptr; guard = guard->others.get())
+    MIST_TRY_VOID(guard->ask());
   return {};
 }
 

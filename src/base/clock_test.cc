@@ -4,6 +4,7 @@
 
 #include <ctime>
 
+#include "base/context.h"
 #include "testing/fake_clock.h"
 
 namespace mist {
@@ -25,6 +26,25 @@ TEST(Time, ReadsWhatItPrints) {
        {"", "2026-03-01", "2026-03-01T09:30:00", "2026-13-01T09:30:00Z", "2026-02-30T09:30:00Z",
         "2026-03-01T09:30:00.Z", "2026-03-01T09:30:00+01:00", "2026-03-01 09:30:00Z"})
     EXPECT_EQ(parse_time(bad), std::nullopt) << bad;
+}
+
+TEST(Contexts, EndWhenOneOfTheirGuardsSaysSo) {
+  bool mine = true, theirs = true;
+  const auto guard = [](const bool& holds) {
+    return [&holds]() -> Status {
+      if (holds) return {};
+      return error(ErrorKind::Conflict, "no more");
+    };
+  };
+  const Context one = Context().with_guard(guard(mine));
+  const Context both = one.with_guard(guard(theirs)).with_timeout(1h);
+  EXPECT_TRUE(both.check().ok());
+  theirs = false;
+  EXPECT_TRUE(one.check().ok());
+  EXPECT_EQ(both.check().error().kind, ErrorKind::Conflict);
+  theirs = true;
+  mine = false;
+  EXPECT_FALSE(both.check().ok());
 }
 
 TEST(Time, PrintsAgesAsKubectlDoes) {

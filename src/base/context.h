@@ -1,6 +1,8 @@
 #pragma once
 // What every blocking call takes: when to give up and who may stop it. Copy it freely; any thread.
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 
@@ -34,6 +36,10 @@ class Context {
     return result;
   }
 
+  /// The same, as long as `guard` says yes too: check() asks it, so it is asked before each request and each
+  /// repetition of one. Any thread may ask, as long as there is a copy of this context.
+  Context with_guard(std::function<Status()> guard) const;
+
   /// Time that is left, never negative; nullopt: no deadline.
   std::optional<Duration> remaining() const {
     if (!deadline_) return std::nullopt;
@@ -41,12 +47,15 @@ class Context {
     return left.count() > 0 ? left : Duration::zero();
   }
 
-  /// Cancelled when stopped, Timeout when the deadline passed.
+  /// Cancelled when stopped, Timeout when the deadline passed, else what a guard says.
   Status check() const;
 
  private:
+  struct Guard;
+
   std::stop_token stop_;
   std::optional<SteadyTime> deadline_;
+  std::shared_ptr<const Guard> guard_;
 };
 
 }  // namespace mist

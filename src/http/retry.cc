@@ -126,7 +126,8 @@ Result<Response> RetryingTransport::run(const Request& request, const BodyPiece*
           fmt::format("after {} attempts within {:.1f} s", attempt, duration<double>(waited).count()));
     }
     report(*next);
-    if (!clock_.sleep(next->time, context.stop())) MIST_TRY_VOID(context.check());
+    clock_.sleep(next->time, context.stop());
+    MIST_TRY_VOID(context.check());
     waited += next->time;
   }
 }

@@ -66,6 +66,19 @@ TEST_F(Retry, WaitsAsLongAsTheServerAsks) {
   EXPECT_THAT(events_.messages, ElementsAre("the API server asks to wait 3 s (429)"));
 }
 
+TEST_F(Retry, RepeatsNothingThatTheContextsGuardForbidsMeanwhile) {
+  inner_.reply(429, "", {{"Retry-After", "3"}}).reply(201);
+  const SteadyTime begin = clock_.steady_now();
+  const Context held = Context().with_guard([&]() -> Status {
+    if (clock_.steady_now() - begin < 1s) return {};
+    return error(ErrorKind::Conflict, "the lock ran out");
+  });
+  const auto result = send(Repeat::Unsafe, held);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().message, "the lock ran out");
+  EXPECT_EQ(inner_.count(), 1u);
+}
+
 TEST_F(Retry, WaitsUntilADate) {
   inner_.reply(503, "", {{"Retry-After", "Sun, 01 Mar 2026 09:30:07 GMT"}}).reply(200);
   EXPECT_EQ(send(Repeat::Unsafe)->status, 200);

@@ -116,7 +116,7 @@ ReleaseLock::ReleaseLock(LockWorld world, Anchor anchor, Lock lock, Duration ter
       anchor_(std::move(anchor)),
       lock_(std::move(lock)),
       renewed_at_(asked),
-      right_until_(renewed_at_ + right()) {
+      right_(std::make_shared<Right>(world.clock, renewed_at_ + right(), anchor_.id.display())) {
   parent_stop_.emplace(context.stop(), [this] { stop_writing_.request_stop(); });
   renewer_ = std::jthread([this](const std::stop_token& stop) { renew(stop); });
 }
@@ -192,11 +192,23 @@ ReleaseLock::~ReleaseLock() {
                                    format_age(term_), unlocked.error().to_line()));
 }
 
-Context ReleaseLock::context() const { return parent_.with_stop(stop_writing_.get_token()); }
+Context ReleaseLock::context() const {
+  return parent_.with_stop(stop_writing_.get_token()).with_guard([right = right_] { return right->check(); });
+}
 
-Status ReleaseLock::check() const {
-  if (world_.clock.boot_now() < right_until_.load()) return {};
-  return error(ErrorKind::Conflict, "the lock of release {} ran out", anchor_.id.display())
+Context ReleaseLock::closing_context(Duration limit) const {
+  return Context().with_timeout(limit).with_guard([right = right_] { return right->check(); });
+}
+
+Status ReleaseLock::Right::check() const {
+  // The time is read last: it counts when we write. Who was kept from running between the two looks again.
+  for (BootTime end = until.load();;) {
+    if (clock.boot_now() < end) return {};
+    const BootTime renewed = until.load();
+    if (renewed == end) break;
+    end = renewed;
+  }
+  return error(ErrorKind::Conflict, "the lock of release {} ran out", release)
       .with_hint("run the command again");
 }
 
@@ -290,7 +302,7 @@ void ReleaseLock::renew(const std::stop_token& stop) {
         Context(stop).with_timeout(left));
     if (renewed.ok()) {
       renewed_at_ = began;
-      right_until_ = began + right();
+      right_->until = began + right();
       pause = term_ / 3;
       failure.clear();
       continue;

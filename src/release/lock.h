@@ -63,12 +63,14 @@ class ReleaseLock {
   /// Unlocks if finish() or drop() didn't: best effort, a few seconds at most.
   ~ReleaseLock();
 
-  /// For every write under the lock: ends when the caller's context ends or when the lock is lost.
+  /// For every write under the lock: ends when the caller's context ends or when the lock is lost, and asks
+  /// check() before each request and each repetition of one. The renewing thread notices a moment after the
+  /// lock ran out; a process that wakes up from being stopped, or whose machine does, would write at once.
   Context context() const;
-  /// To be asked before each write. context() ends a moment after the lock ran out, when the renewing thread
-  /// notices; a process that wakes up from being stopped, or whose machine does, writes at once. Conflict:
-  /// the term is over.
-  Status check() const;
+  /// For what has to be recorded after Ctrl-C too: only `limit` and the lock end it.
+  Context closing_context(Duration limit) const;
+  /// Conflict: the term is over.
+  Status check() const { return right_->check(); }
   /// Why context() ended, when it was the lock.
   bool lost() const;
   /// Conflict: what to report once lost() is true. The work itself only says that it was stopped.
@@ -87,6 +89,14 @@ class ReleaseLock {
               const Context& context);
   void renew(const std::stop_token& stop);
   void lose(std::string why);                       // mutex_ is held
+  // How long we may write: asked by contexts, which may outlive the lock.
+  struct Right {
+    Clock& clock;
+    std::atomic<BootTime> until;
+    const std::string release;
+
+    Status check() const;
+  };
   Duration right() const { return term_ * 3 / 4; }  // how long a renewal lasts; the rest is a taker's margin
   Status change_locked(const AnchorChange& change, const Context& context);  // mutex_ is held
 
@@ -97,7 +107,7 @@ class ReleaseLock {
   Anchor anchor_;        // guarded by mutex_
   Lock lock_;            // guarded by mutex_
   BootTime renewed_at_;  // guarded by mutex_
-  std::atomic<BootTime> right_until_;
+  const std::shared_ptr<Right> right_;
   bool held_ = true;   // guarded by mutex_
   bool lost_ = false;  // guarded by mutex_
   std::string loss_;   // why it was lost; guarded by mutex_

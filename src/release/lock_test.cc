@@ -195,7 +195,7 @@ TEST_F(LockTest, AMachineThatSleptWhileItDeletedRecordsDeletesNoMore) {
     ASSERT_TRUE(small.create_revision((*lock)->anchor(), revision, Context()).ok());
   }
   cluster.drop({{"", "Secret"}, "default", revision_name(id, 1)});
-  const auto may_delete = [&] { return (*lock)->check(); };
+  const Context held = (*lock)->context();
   const auto sleeps_at_the_first_delete = [&](const std::function<Status()>& work) {
     cluster.clear_calls();
     cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
@@ -208,12 +208,12 @@ TEST_F(LockTest, AMachineThatSleptWhileItDeletedRecordsDeletesNoMore) {
     EXPECT_THAT(stopped.error().message, HasSubstr("the lock of release default/web ran out"));
   };
   sleeps_at_the_first_delete([&]() -> Status {
-    MIST_TRY_VOID(store.sweep_chunks(id, may_delete, Context()));
+    MIST_TRY_VOID(store.sweep_chunks(id, held));
     return {};
   });
   EXPECT_EQ(cluster.count("delete"), 1u);
-  EXPECT_FALSE(store.delete_revision(id, 0, may_delete, Context()).ok());
-  EXPECT_FALSE(store.delete_revisions(id, may_delete, Context()).ok());
+  EXPECT_FALSE(store.delete_revision(id, 0, held).ok());
+  EXPECT_FALSE(store.delete_revisions(id, held).ok());
   EXPECT_EQ(cluster.count("delete"), 1u);
   EXPECT_TRUE(cluster.has("Secret", "default", revision_name(id, 0)));
 }

@@ -467,9 +467,7 @@ Result<std::vector<RevisionSummary>> Store::list_revisions(const ReleaseId& id, 
 }
 
 // That very object, if it is still there.
-Status Store::delete_listed(const ReleaseId& id, const Value& item, const MayDelete& may_delete,
-                            const Context& context) {
-  if (may_delete) MIST_TRY_VOID(may_delete());
+Status Store::delete_listed(const ReleaseId& id, const Value& item, const Context& context) {
   auto removed = client_.remove(
       secret(id, std::string(item.string_at({"metadata", "name"}))),
       {.uid = std::string(item.string_at({"metadata", "uid"})), .resource_version = {}}, context);
@@ -479,7 +477,7 @@ Status Store::delete_listed(const ReleaseId& id, const Value& item, const MayDel
 
 // Of one revision, or of all when `number` is negative.
 Status Store::delete_records(const ReleaseId& id, std::string_view record, int number,
-                             const MayDelete& may_delete, const Context& context) {
+                             const Context& context) {
   kube::ListOptions options;
   options.ns = id.ns;
   options.label_selector = record_selector(id, record);
@@ -487,21 +485,19 @@ Status Store::delete_records(const ReleaseId& id, std::string_view record, int n
   options.metadata_only = true;
   MIST_TRY(const kube::ObjectList list, client_.list(secrets(), options, context));
   return parallel_for(list.items.size(), 8,
-                      [&](std::size_t i) { return delete_listed(id, list.items[i], may_delete, context); });
+                      [&](std::size_t i) { return delete_listed(id, list.items[i], context); });
 }
 
 // Revisions before chunks: a chunk without its revision is rubbish, a revision without its chunks is damage.
-Status Store::delete_revision(const ReleaseId& id, int number, const MayDelete& may_delete,
-                              const Context& context) {
-  if (may_delete) MIST_TRY_VOID(may_delete());
+Status Store::delete_revision(const ReleaseId& id, int number, const Context& context) {
   auto removed = client_.remove(secret(id, revision_name(id, number)), {}, context);
   if (!removed && removed.error().kind != ErrorKind::NotFound) return std::move(removed).error();
-  return delete_records(id, "chunk", number, may_delete, context);
+  return delete_records(id, "chunk", number, context);
 }
 
-Status Store::delete_revisions(const ReleaseId& id, const MayDelete& may_delete, const Context& context) {
-  MIST_TRY_VOID(delete_records(id, "revision", -1, may_delete, context));
-  return delete_records(id, "chunk", -1, may_delete, context);
+Status Store::delete_revisions(const ReleaseId& id, const Context& context) {
+  MIST_TRY_VOID(delete_records(id, "revision", -1, context));
+  return delete_records(id, "chunk", -1, context);
 }
 
 // The set of chunks that a revision's inventory is in; 0: in none. nullopt: nobody can tell.
@@ -517,7 +513,7 @@ Result<std::optional<std::int64_t>> Store::inventory_set(const ReleaseId& id, co
   return std::optional(first->as_int() / kSet);
 }
 
-Result<std::vector<RevisionSummary>> Store::sweep_chunks(const ReleaseId& id, const MayDelete& may_delete,
+Result<std::vector<RevisionSummary>> Store::sweep_chunks(const ReleaseId& id,
                                                          const Context& context) {
   kube::ListOptions options;
   options.ns = id.ns;
@@ -567,7 +563,7 @@ Result<std::vector<RevisionSummary>> Store::sweep_chunks(const ReleaseId& id, co
     const Chunks* owner = owner_of(item);
     const std::int64_t set = set_at(item);
     if (owner != nullptr && (set <= 0 || !owner->named || set == *owner->named)) continue;
-    MIST_TRY_VOID(delete_listed(id, item, may_delete, context));
+    MIST_TRY_VOID(delete_listed(id, item, context));
   }
   return revisions;
 }

@@ -39,10 +39,6 @@ struct StoreLimits {
   std::size_t chunk_bytes = 800 * 1024;
 };
 
-/// Asked before each delete, by any thread; empty: always. For the lock: a name comes from what is in it, so
-/// a process that slept would delete what a later holder has stored under the same names.
-using MayDelete = std::function<Status()>;
-
 class Store {
  public:
   /// Other limits than these are a test's handle.
@@ -70,15 +66,15 @@ class Store {
   /// too: whoever reads meanwhile finds the old one or the new one. Chunks of the old one are left to
   /// sweep_chunks().
   Status finish_revision(const Anchor& anchor, const Revision& revision, const Context& context);
-  /// Deletes one revision, then its chunks. One that isn't there is fine.
-  Status delete_revision(const ReleaseId& id, int number, const MayDelete& may_delete,
-                         const Context& context);
+  /// Deletes one revision, then its chunks. One that isn't there is fine. Only under the lock and with its
+  /// context, like all that deletes here: a chunk's name comes from what is in it, so a process that slept
+  /// would delete what a later holder has stored under the same name.
+  Status delete_revision(const ReleaseId& id, int number, const Context& context);
   /// Deletes every revision and chunk of the release.
-  Status delete_revisions(const ReleaseId& id, const MayDelete& may_delete, const Context& context);
+  Status delete_revisions(const ReleaseId& id, const Context& context);
   /// Deletes the chunks that no revision names: what a killed writer left, and inventories that were written
-  /// anew. Only under the lock. Returns the revisions that there are, ascending.
-  Result<std::vector<RevisionSummary>> sweep_chunks(const ReleaseId& id, const MayDelete& may_delete,
-                                                    const Context& context);
+  /// anew. Returns the revisions that there are, ascending.
+  Result<std::vector<RevisionSummary>> sweep_chunks(const ReleaseId& id, const Context& context);
 
   /// How the server serves Secrets; needs no discovery.
   static const kube::ResourceInfo& secrets();
@@ -87,10 +83,8 @@ class Store {
   kube::ObjectRef secret(const ReleaseId& id, std::string name) const {
     return {secrets(), id.ns, std::move(name)};
   }
-  Status delete_records(const ReleaseId& id, std::string_view record, int number, const MayDelete& may_delete,
-                        const Context& context);
-  Status delete_listed(const ReleaseId& id, const Value& item, const MayDelete& may_delete,
-                       const Context& context);
+  Status delete_records(const ReleaseId& id, std::string_view record, int number, const Context& context);
+  Status delete_listed(const ReleaseId& id, const Value& item, const Context& context);
   Status create_own(const ReleaseId& id, const Value& object, const Context& context);
   Result<Value> write_blob(const Anchor& anchor, const Revision& revision, std::string_view what,
                            const std::string& packed, std::size_t inline_bytes, const Context& context);

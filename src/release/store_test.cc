@@ -104,7 +104,7 @@ TEST_F(StoreTest, RecordsOfEverySizeAreStoredAndFinished) {
     EXPECT_EQ((*back)->user_values, stored.user_values);
     EXPECT_EQ((*back)->inventory[0].key, stored.inventory[0].key);
     EXPECT_EQ((*back)->status, RevisionStatus::Deployed);
-    ASSERT_TRUE(store.delete_revisions(id, {}, Context()).ok());
+    ASSERT_TRUE(store.delete_revisions(id, Context()).ok());
     ASSERT_TRUE(store.delete_anchor(anchor, Context()).ok());
     EXPECT_THAT(cluster.objects(), IsEmpty());
   }
@@ -157,13 +157,13 @@ TEST_F(StoreTest, ChunksOfAnInventoryAsEarlierVersionsNamedThemAreReadAndSwept) 
   secret["data"].set("inventory", base64_encode(encoding::to_json(ref)));
   cluster.put(secret);
   EXPECT_EQ(inventory_name(store), stored.inventory[0].key.name);
-  ASSERT_TRUE(store.sweep_chunks(id, {}, Context()).ok());
+  ASSERT_TRUE(store.sweep_chunks(id, Context()).ok());
   EXPECT_EQ(chunks().size(), static_cast<std::size_t>(count));
   EXPECT_EQ(inventory_name(store), stored.inventory[0].key.name);
   stored.inventory = {named(noise(kKilo, 3))};
   ASSERT_TRUE(small.finish_revision(anchor, stored, Context()).ok());
   EXPECT_EQ(inventory_name(store), stored.inventory[0].key.name);
-  ASSERT_TRUE(store.sweep_chunks(id, {}, Context()).ok());
+  ASSERT_TRUE(store.sweep_chunks(id, Context()).ok());
   EXPECT_FALSE(chunks().contains("abcd.1000"));
   EXPECT_EQ(inventory_name(store), stored.inventory[0].key.name);
 }
@@ -208,7 +208,7 @@ TEST_F(StoreTest, AnInventoryWrittenAnewIsNeverDamaged) {
           return dead ? std::optional(gone) : std::nullopt;
         });
         (void)second.finish_revision(anchor, stored, Context());
-        (void)second.sweep_chunks(id, {}, Context());
+        (void)second.sweep_chunks(id, Context());
         survived = !dead;
         fresh.set_before({});
         fresh.set_after({});
@@ -217,7 +217,7 @@ TEST_F(StoreTest, AnInventoryWrittenAnewIsNeverDamaged) {
         ASSERT_TRUE(left.ok()) << left.error().to_line();
         const std::string name = (*left)->inventory[0].key.name;
         EXPECT_TRUE(name == stored.inventory[0].key.name || (name == before && !survived));
-        ASSERT_TRUE(reader.sweep_chunks(id, {}, Context()).ok());
+        ASSERT_TRUE(reader.sweep_chunks(id, Context()).ok());
         const auto swept = reader.read_revision(id, 0, Context());
         ASSERT_TRUE(swept.ok()) << swept.error().to_line();
         EXPECT_EQ((*swept)->inventory[0].key.name, name);
@@ -250,7 +250,7 @@ TEST_F(StoreTest, AnInventoryWhoseChunksNoRevisionNamesYetIsSwept) {
   ASSERT_FALSE(small.finish_revision(anchor, stored, Context()).ok());
   cluster.set_before({});
   EXPECT_GT(chunks().size(), record.size());
-  ASSERT_TRUE(store.sweep_chunks(id, {}, Context()).ok());
+  ASSERT_TRUE(store.sweep_chunks(id, Context()).ok());
   EXPECT_EQ(chunks(), record);
 }
 
@@ -263,7 +263,7 @@ TEST_F(StoreTest, SweepingAfterChunksOfARecordReadsNoRevision) {
   ASSERT_TRUE(small.finish_revision(anchor, stored, Context()).ok());
   ASSERT_THAT(chunks(), ::testing::Contains("abcd.0"));
   cluster.clear_calls();
-  ASSERT_TRUE(store.sweep_chunks(id, {}, Context()).ok());
+  ASSERT_TRUE(store.sweep_chunks(id, Context()).ok());
   EXPECT_EQ(cluster.calls().size(), 1u);
 }
 
@@ -296,7 +296,7 @@ TEST_F(StoreTest, WhoReadsWhileTheInventoryIsWrittenAnewReadsTheNewOne) {
       return std::nullopt;
     stored.inventory = {named(noise(kKilo, 3))};
     EXPECT_TRUE(writer.finish_revision(anchor, stored, Context()).ok());
-    EXPECT_TRUE(writer.sweep_chunks(id, {}, Context()).ok());
+    EXPECT_TRUE(writer.sweep_chunks(id, Context()).ok());
     return std::nullopt;
   });
   const std::string read = inventory_name(store);
