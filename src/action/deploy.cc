@@ -20,6 +20,7 @@ namespace {
 // The one write before the journal, when it is asked for. Whether it was us who made it.
 Result<bool> create_namespace(const Environment& environment, const std::string& name,
                               const Context& context) {
+  const Activity activity(environment.events, fmt::format("creating the namespace {}", name));
   const kube::ResourceInfo namespaces{{"", "v1", "Namespace"}, "namespaces", false, {}};
   const encoding::Value object = encoding::Value::object(
       {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", encoding::Value::object({{"name", name}})}});
