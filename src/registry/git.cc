@@ -38,6 +38,9 @@ constexpr std::array<std::string_view, 18> kRemovedVariables{
     "GIT_TRACE_SETUP", "LANGUAGE",
 };
 
+// Who asks nothing, in the place of the user's own program, when git or ssh would ask a person.
+constexpr std::string_view kAskNobody = "/bin/false";
+
 // The user may rewrite https to ssh and back (url.<base>.insteadOf); nothing may become a file or a helper.
 std::string allowed_protocols(const GitUrl* remote) {
   if (remote == nullptr) return "none";
@@ -72,7 +75,7 @@ Command command_for(const GitCall& call) {
   command.env["GIT_LFS_SKIP_SMUDGE"] = "1";
   // ssh would stop for ever at a question on the terminal: it is in a process group of the background.
   command.env["SSH_ASKPASS_REQUIRE"] = "force";
-  if (std::getenv("SSH_ASKPASS") == nullptr) command.env["SSH_ASKPASS"] = "/bin/false";
+  if (std::getenv("SSH_ASKPASS") == nullptr) command.env["SSH_ASKPASS"] = std::string(kAskNobody);
   command.input = call.input;
   command.output_limit = call.output_limit;
   return command;
@@ -135,6 +138,9 @@ constexpr std::array kSymptoms{
 std::string safe_messages(std::string_view messages) {
   constexpr std::size_t kMost = 2000;
   std::string text = config::redact_urls(messages);
+  // About ourselves; that nobody could be asked stands in the next line.
+  const std::string about_us = fmt::format("error: unable to read askpass response from '{}'\n", kAskNobody);
+  if (const std::size_t at = text.find(about_us); at != std::string::npos) text.erase(at, about_us.size());
   if (text.size() > kMost) text = "…" + text.substr(text.size() - kMost);
   return std::string(trim(escape_controls(text, true)));
 }

@@ -78,6 +78,7 @@ class T:
         self._namespaces, self._cleanups, self._processes = [], [], []
         self._transcript, self._lock = [], threading.Lock()
         self.notes = []
+        self.env = {}  # of mistctl, besides what environment() sets
         self.namespace()
         self.user, self.token = self.identity("admin", administrator=True)
         self.kubeconfig = self.file("kubeconfig", kubeconfig_text(self.kube.server, {"token": self.token},
@@ -130,6 +131,14 @@ class T:
             (directory / f"{number:05}.yaml").write_text(text)
         return str(directory)
 
+    def files(self, name, files):
+        """A directory of these files, {path: text}; replaces what it held."""
+        directory = self.dir / "packages" / name
+        shutil.rmtree(directory, ignore_errors=True)
+        for path, text in files.items():
+            self.file(directory / path, text)
+        return str(directory)
+
     def cleanup(self, action):
         self._cleanups.append(action)
 
@@ -137,7 +146,7 @@ class T:
 
     def environment(self, kubeconfig=None, **more):
         return {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.dir), "LC_ALL": "C.UTF-8", "TERM": "dumb",
-                "MIST_HOME_LOCATION": str(self.dir / "home"), "KUBECONFIG": kubeconfig or self.kubeconfig, **more}
+                "MIST_HOME_LOCATION": str(self.dir / "home"), "KUBECONFIG": kubeconfig or self.kubeconfig, **self.env, **more}
 
     def start(self, *arguments, kubeconfig=None, term_ms=None, stdin=subprocess.DEVNULL):
         """mistctl in the background; finish() waits for it."""

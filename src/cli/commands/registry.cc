@@ -157,11 +157,9 @@ Result<ExitCode> run_update(const Invocation& invocation, World& world) {
   Value items{Value::Array{}};
   std::vector<Error> failures;
   for (const std::string& name : names) {
-    Activity activity(*world.events, fmt::format("updating registry {}", name));
     auto report = registries->update(name, world.context, changed);
     if (!report.ok()) {
-      activity.fail();
-      failures.push_back(std::move(report).in(fmt::format("while updating registry {}", name)).error());
+      failures.push_back(std::move(report).error());
       if (failures.back().kind == ErrorKind::Cancelled) return std::move(failures.back());
       continue;
     }

@@ -1,0 +1,157 @@
+"""Packages and bases of git repositories behind real servers: git's own http-backend, and ssh.
+
+The other tests fetch from file://, where git needs no server, no login and no second process."""
+import base64
+import os
+import subprocess
+import urllib.parse
+
+from harness import check, contains, equal, test
+from quiet_server import QuietHandler, QuietServer
+
+LOGIN = "Basic " + base64.b64encode(b"ada:correct horse").decode()
+
+
+def git(*arguments, cwd=None, **more):
+    environment = {**os.environ, "LC_ALL": "C.UTF-8", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null",
+                   "GIT_AUTHOR_NAME": "t", "GIT_AUTHOR_EMAIL": "t@example.com", "GIT_COMMITTER_NAME": "t",
+                   "GIT_COMMITTER_EMAIL": "t@example.com", **more}
+    done = subprocess.run(["git", *arguments], cwd=cwd, env=environment, capture_output=True, text=True)
+    check(done.returncode == 0, done.stderr)
+    return done.stdout.strip()
+
+
+def repository(t, name, files):
+    """A bare repository with these files on main and as the tag v1."""
+    work = t.dir / f"{name}-work"
+    for path, text in files.items():
+        file = work / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    git("init", "-q", "-b", "main", str(work))
+    git("add", ".", cwd=work)
+    git("commit", "-q", "-m", "all", cwd=work)
+    git("tag", "v1", cwd=work)
+    bare = t.dir / f"{name}.git"
+    git("clone", "-q", "--bare", str(work), str(bare))
+    git("config", "uploadpack.allowAnySHA1InWant", "true", cwd=bare)
+    return bare
+
+
+def served(root, login=None):
+    """What is below `root`, by git's http-backend (a CGI program); `asked` are the requests' paths."""
+    asked = []
+
+    class Backend(QuietHandler):
+        def handle_any(self):
+            address = urllib.parse.urlsplit(self.path)
+            body = self.body() or b""
+            asked.append(address.path)
+            if login and self.headers.get("Authorization") != login:
+                self.send_response(401)
+                self.send_header("WWW-Authenticate", 'Basic realm="packages"')
+                self.send_header("Content-Length", "0")
+                return self.end_headers()
+            environment = {"PATH": os.environ["PATH"], "GIT_PROJECT_ROOT": str(root), "GIT_HTTP_EXPORT_ALL": "1",
+                           "REQUEST_METHOD": self.command, "PATH_INFO": urllib.parse.unquote(address.path),
+                           "QUERY_STRING": address.query, "CONTENT_TYPE": self.headers.get("Content-Type", ""),
+                           "CONTENT_LENGTH": str(len(body)), "REMOTE_ADDR": "127.0.0.1", "GIT_CONFIG_GLOBAL": "/dev/null",
+                           "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
+                           "GIT_PROTOCOL": self.headers.get("Git-Protocol", "")}
+            out = subprocess.run(["git", "http-backend"], input=body, env=environment, capture_output=True).stdout
+            head, _, answer = out.partition(b"\r\n\r\n")
+            status, headers = 200, []
+            for line in head.decode().split("\r\n"):
+                name, _, value = line.partition(": ")
+                if name == "Status":
+                    status = int(value.split()[0])
+                elif name:
+                    headers.append((name, value))
+            self.send_response(status)
+            for name, value in headers:
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+    return QuietServer(Backend), asked
+
+
+BASE = {"base/kustomization.yaml": "resources: [map.yaml]\n",
+        "base/map.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shared}\ndata: {a: b}\n"}
+PACKAGE = {"packages/web/0.1.0/manifest.yaml":
+           "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {from: registry}\n"}
+
+
+def overlay(t, name, base):
+    return t.files(name, {"kustomization.yaml": f"namePrefix: my-\nresources:\n  - {base}\n"})
+
+
+@test
+def a_base_by_http_from_gits_own_server(t):
+    repository(t, "shared", BASE)
+    server, asked = served(t.dir)
+    try:
+        address = f"http://127.0.0.1:{server.port}/shared.git//base"
+        for reference in ("v1", "main", git("rev-parse", "v1", cwd=t.dir / "shared-work")):
+            package = overlay(t, f"overlay-{reference[:4]}", f"{address}?ref={reference}")
+            contains(t.run("generate", "web", "-p", package).out, "name: my-shared")
+        check(any(path.endswith("/git-upload-pack") for path in asked), asked)
+        before = len(asked)
+        contains(t.run("generate", "web", "-p", package).out, "name: my-shared")
+        equal(len(asked), before, "requests for a commit that is there")
+        missing = t.run("generate", "web", "-p", overlay(t, "c", f"{address}?ref=v2"), code=1)
+        contains(missing.err, "v2", "127.0.0.1")
+        nowhere = address.replace("shared", "nowhere")
+        contains(t.run("generate", "web", "-p", overlay(t, "d", nowhere), code=1).err, "not found", nowhere.split("//base")[0])
+    finally:
+        server.stop()
+
+
+@test
+def a_registry_by_http_that_wants_a_login(t):
+    bare = repository(t, "team", PACKAGE)
+    server, _ = served(bare.parent, LOGIN)
+    try:
+        address = f"http://127.0.0.1:{server.port}/team.git"
+        t.run("registry", "add", "team", "-g", address)
+        refused = t.refused("registry", "update", "team",
+                            says=["127.0.0.1", "a credential helper, a token or an ssh key may be missing"])
+        check("askpass" not in refused.err, refused)
+        helper = t.dir / "helper"
+        helper.write_text('#!/bin/sh\n[ "$1" = get ] && printf "username=ada\\npassword=correct horse\\n"\n')
+        helper.chmod(0o700)
+        config = t.dir / "gitconfig"
+        config.write_text(f"[credential]\n\thelper = {helper}\n")
+        t.env["GIT_CONFIG_GLOBAL"] = str(config)
+        t.run("registry", "update", "team")
+        contains(t.run("generate", "web", "-p", "team/web:0.1.0").out, "from: registry")
+        said = t.transcript()
+        check("correct horse" not in said and LOGIN not in said, "the password was printed")
+        kept = [path for path in t.dir.rglob("*")
+                if path.is_file() and b"correct horse" in path.read_bytes()]
+        equal(kept, [helper], "files of the home with the password")
+    finally:
+        server.stop()
+
+
+@test
+def bases_and_registries_by_ssh(t):
+    """With a program in the place of ssh that runs what the other side would run."""
+    shared, team = repository(t, "shared", BASE), repository(t, "team", PACKAGE)
+    ssh = t.dir / "ssh"
+    calls = t.dir / "ssh-calls"
+    ssh.write_text('#!/bin/bash\necho "$*" >>' + f"'{calls}'\n" +
+                   'for last; do :; done\n[ "$SSH_ASKPASS_REQUIRE" = force ] || exit 9\nexec bash -c "$last"\n')
+    ssh.chmod(0o700)
+    t.env["GIT_SSH_COMMAND"] = str(ssh)
+    for address in (f"ssh://git@host.example{shared}//base?ref=v1", f"git@host.example:{shared}//base?ref=v1"):
+        package = overlay(t, f"overlay-{address[:3]}", address)
+        contains(t.run("generate", "web", "-p", package).out, "name: my-shared")
+    t.run("registry", "add", "team", "-g", f"ssh://git@host.example{team}")
+    contains(t.run("generate", "web", "-p", "team/web:0.1.0").out, "from: registry")
+    contains(calls.read_text(), "git@host.example")
+    ssh.write_text("#!/bin/sh\necho 'git@host.example: Permission denied (publickey).' >&2\nexit 255\n")
+    refused = t.run("registry", "update", "team", code=1)
+    contains(refused.err, "Permission denied", "ssh key may be missing")
+    contains(t.run("generate", "web", "-p", "team/web:0.1.0").out, "from: registry")
