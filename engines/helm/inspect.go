@@ -17,6 +17,7 @@ type packageInfo struct {
 	AppVersion  string          `json:"appVersion,omitempty"`
 	Maintainers []string        `json:"maintainers"`
 	Inputs      json.RawMessage `json:"inputs"` // values.schema.json, else what values.yaml tells
+	Values      string          `json:"values"` // values.yaml as it stands
 }
 
 // inspect describes the chart and renders nothing: a library chart too, and one whose dependencies are missing.
@@ -35,6 +36,7 @@ func inspect(in *input) result {
 		AppVersion:  metadata.AppVersion,
 		Maintainers: []string{},
 		Inputs:      inputsOf(r.chart),
+		Values:      string(valuesFile(r.chart)),
 	}
 	for _, maintainer := range metadata.Maintainers {
 		name := maintainer.Name
@@ -52,21 +54,25 @@ func inputsOf(c *chart.Chart) json.RawMessage {
 	if json.Valid(c.Schema) {
 		return c.Schema
 	}
-	for _, file := range c.Raw {
-		if file.Name != "values.yaml" {
-			continue
-		}
-		var document goyaml.Node
-		if goyaml.Unmarshal(file.Data, &document) != nil || len(document.Content) == 0 {
-			continue
-		}
-		schema := schemaOf(document.Content[0], 0)
-		schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-		if text, err := json.Marshal(schema); err == nil {
-			return text
-		}
+	var document goyaml.Node
+	if goyaml.Unmarshal(valuesFile(c), &document) != nil || len(document.Content) == 0 {
+		return json.RawMessage("null")
+	}
+	schema := schemaOf(document.Content[0], 0)
+	schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	if text, err := json.Marshal(schema); err == nil {
+		return text
 	}
 	return json.RawMessage("null")
+}
+
+func valuesFile(c *chart.Chart) []byte {
+	for _, file := range c.Raw {
+		if file.Name == "values.yaml" {
+			return file.Data
+		}
+	}
+	return nil
 }
 
 // Deeper values are shown as objects of anything; it also ends a document whose aliases lead in circles.

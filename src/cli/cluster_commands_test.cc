@@ -69,6 +69,7 @@ TEST_F(ClusterCommands, PrintWhatTheirSchemasSay) {
   EXPECT_EQ(printed({"status", "web"}, "status").string_at("status"), "deployed");
   EXPECT_EQ(printed({"graph", "web"}, "graph").find("nodes")->size(), 2u);
   printed({"inspect", "release", "web"}, "inspect-release");
+  printed({"inspect", "release", "web", "--revision", "v0"}, "inspect-release");
   manifest("{apiVersion: v1, kind: ConfigMap, metadata: {name: two}}");
   printed({"upgrade", "web"}, "deploy");
   EXPECT_EQ(printed({"rollback", "web", "--dry-run"}, "deploy").find("restores")->as_int(), 0);
@@ -78,6 +79,28 @@ TEST_F(ClusterCommands, PrintWhatTheirSchemasSay) {
   printed({"uninstall", "web", "--dry-run"}, "uninstall");
   printed({"uninstall", "web", "--yes"}, "uninstall");
   EXPECT_EQ(printed({"list"}, "list").find("releases")->size(), 0u);
+}
+
+TEST_F(ClusterCommands, InspectOneRevisionItsValuesOrItsObjects) {
+  const auto said = [&](std::vector<std::string> args) {
+    args.insert(args.begin(), {"inspect", "release", "web"});
+    EXPECT_EQ(run(args), ExitCode::Ok) << fake.err.take();
+    return fake.out.take();
+  };
+  ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+  manifest("{apiVersion: v1, kind: ConfigMap, metadata: {name: two}}");
+  ASSERT_EQ(run({"upgrade", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+  (void)fake.out.take();
+  EXPECT_EQ(said({"--only", "values"}), "{}\n");
+  EXPECT_THAT(said({"--only", "manifest"}), HasSubstr("name: two"));
+  const std::string before = said({"--only", "manifest", "--revision", "v0"});
+  EXPECT_THAT(before, AllOf(HasSubstr("name: one"), HasSubstr("'***'"), Not(HasSubstr("aHVudGVyMg=="))));
+  EXPECT_THAT(said({"--only", "manifest", "--revision", "v0", "--show-secrets"}), HasSubstr("aHVudGVyMg=="));
+  EXPECT_THAT(said({"--revision", "v0"}), AllOf(HasSubstr("name: one"), Not(HasSubstr("name: two"))));
+  EXPECT_EQ(run({"inspect", "release", "web", "--revision", "7"}), ExitCode::Failed);
+  EXPECT_THAT(fake.err.take(), HasSubstr("release default/web has no revision v7, or it is not kept any more"));
+  EXPECT_EQ(run({"inspect", "release", "web", "--only", "notes"}), ExitCode::Usage);
+  EXPECT_EQ(run({"inspect", "release", "web", "--revision", "newest"}), ExitCode::Usage);
 }
 
 // The lines of stderr, each checked against schemas/events.schema.json.

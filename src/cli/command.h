@@ -31,6 +31,7 @@ enum class Completion : std::uint8_t {
   Package,  ///< a reference: registry, file or directory
   Release,
   ReleaseAnywhere,  ///< NAMESPACE/NAME
+  Revision,         ///< of the release that the command's first argument names
   Namespace,
   Context,
   Registry,

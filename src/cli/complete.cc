@@ -187,15 +187,15 @@ class Completer {
     const bool many = last.arity == Arity::OneOrMore || last.arity == Arity::Any;
     if (words_.size() >= arguments.size() && !many) return;
     const Argument& argument = arguments[std::min(words_.size(), arguments.size() - 1)];
-    if (argument.name == "REVISION" && !words_.empty()) return revisions();
     names(argument.completion, "", current_);
   }
 
   // "3" and "v3" mean the same.
-  void revisions() {
-    const bool lettered = current_.starts_with('v');
-    offer_all(names_({Completion::Release, cluster_, words_.front(), {}}), lettered ? "v" : "",
-              current_.substr(lettered ? 1 : 0));
+  void revisions(const std::string& prefix, const std::string& typed) {
+    if (words_.empty()) return;
+    const bool lettered = typed.starts_with('v');
+    offer_all(names_({Completion::Release, cluster_, words_.front(), {}}), prefix + (lettered ? "v" : ""),
+              typed.substr(lettered ? 1 : 0));
   }
 
   void value(const Flag& flag, const std::string& prefix, const std::string& typed) {
@@ -242,6 +242,8 @@ class Completer {
       }
       case Completion::ReleaseAnywhere:
         return releases_anywhere(prefix, typed);
+      case Completion::Revision:
+        return revisions(prefix, typed);
       case Completion::Release:
       case Completion::Namespace:
       case Completion::Context:

@@ -29,7 +29,7 @@ constexpr Argument kRegistry[] = {{.name = "NAME", .arity = Arity::Any, .complet
 constexpr Argument kWords[] = {{.name = "COMMAND", .arity = Arity::Any, .completion = Completion::Command}};
 constexpr Argument kBackArguments[] = {
     {.name = "NAME", .completion = Completion::Release},
-    {.name = "REVISION", .arity = Arity::Optional},
+    {.name = "REVISION", .arity = Arity::Optional, .completion = Completion::Revision},
 };
 constexpr Command kBack{.path = "back", .run = run_nothing, .arguments = kBackArguments};
 constexpr Command kUpgrade{

@@ -101,6 +101,7 @@ Result<Names> look_up(const NameQuery& query, World& world) {
     case Completion::Directory:
     case Completion::Command:
     case Completion::ReleaseAnywhere:
+    case Completion::Revision:
       return Names{};
   }
   return Names{};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -186,6 +187,17 @@ Value deploy_report_value(const World& world, const action::DeployReport& report
                                                    {"digest", report.package.digest}})},
                         {"seconds", seconds_since_start(world)},
                         {"objects", actions_value(report.plan)}});
+}
+
+Result<std::optional<int>> revision_number(const std::string& text) {
+  if (text.empty()) return std::optional<int>();
+  const std::string_view digits = std::string_view(text).substr(text.front() == 'v' ? 1 : 0);
+  int number = 0;
+  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (failure != std::errc() || end != digits.data() + digits.size() || number < 0 || digits.empty())
+    return error(ErrorKind::Usage, "\"{}\" is no revision", escape_controls(text))
+        .with_hint("give its number, as mistctl history shows it: v3 or 3");
+  return std::optional<int>(number);
 }
 
 action::DeployOptions deploy_options(const Invocation& invocation) {

@@ -153,6 +153,9 @@ Result<Cluster> open_cluster(const Invocation& invocation, World& world);
 /// NAME in the release namespace: -n, else the context's, else "default".
 Result<release::ReleaseId> release_id(const Invocation& invocation, const kube::Client& client);
 
+/// "3" and "v3" are the same revision; nothing for an empty text. Usage: it is no number.
+Result<std::optional<int>> revision_number(const std::string& text);
+
 action::DeployOptions deploy_options(const Invocation& invocation);
 apply::PruneRules prune_rules(const Invocation& invocation);
 /// What --take-over-from names. Usage: it is no NAMESPACE/NAME, or `ours`.

@@ -11,9 +11,10 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kTopMembers{"apiVersion", "kind", "metadata", "spec"};
 constexpr std::array<std::string_view, 3> kMetadataMembers{"name", "labels", "annotations"};
-constexpr std::array<std::string_view, 11> kSpecMembers{
+constexpr std::array<std::string_view, 12> kSpecMembers{
     "version",      "description", "home",   "maintainers",   "inputs",  "exports",
-    "dependencies", "needs",       "engine", "engineOptions", "defaults"};
+    "dependencies", "needs",       "engine", "engineOptions", "defaults",
+    "valuesFile"};
 constexpr std::array<std::string_view, 3> kDependencyMembers{"name", "package", "version"};
 constexpr std::array<std::string_view, 2> kNeedsMembers{"clusterRead", "release"};
 constexpr std::array<std::string_view, 2> kVersions{"mistletoe.dev/v1alpha1", "mistletoe.dev/v1"};
@@ -71,6 +72,7 @@ Status read_spec(const MetadataReader& reader, const Value& spec, Metadata& meta
   MIST_TRY_VOID(reader.text(spec, "description", kPath, metadata.description));
   MIST_TRY_VOID(reader.text(spec, "home", kPath, metadata.home));
   MIST_TRY_VOID(reader.text(spec, "engine", kPath, metadata.engine));
+  MIST_TRY_VOID(reader.text(spec, "valuesFile", kPath, metadata.values_file));
   // What they mean is the engine's business; it finds them in the file.
   MIST_TRY(const Value* const engine_options, reader.object(spec, "engineOptions", kPath));
   if (engine_options != nullptr) metadata.engine_options = *engine_options;
@@ -158,6 +160,7 @@ Value Metadata::to_value() const {
                                {"engine", engine},
                                {"engineOptions", engine_options},
                                {"defaults", defaults},
+                               {"valuesFile", values_file},
                                {"maintainers", Value(std::move(people))},
                                {"inputs", inputs},
                                {"exports", exports},

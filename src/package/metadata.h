@@ -33,6 +33,7 @@ struct Metadata {
   bool needs_release = false;
   std::string engine;    ///< of a directory: what renders it; empty: seen from its files
   Value engine_options;  ///< an object for the engine, as its README says; null: none
+  std::string values_file;  ///< values.yaml as its author wrote it, comments and all; empty: none
   Value defaults;  ///< of a directory: those that its engine lays under the values (values.yaml); else null
 
   /// From the document. Strict: an unknown member is Invalid, naming it, as are wrong types. `where` is what

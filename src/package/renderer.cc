@@ -404,6 +404,7 @@ struct Renderer::Impl {
     metadata.version = seen.package.string_at("version");
     metadata.description = seen.package.string_at("description");
     metadata.home = seen.package.string_at("home");
+    metadata.values_file = seen.package.string_at("values");
     if (const Value* const people = seen.package.find("maintainers");
         people != nullptr && people->is_array()) {
       for (const Value& each : people->as_array()) {

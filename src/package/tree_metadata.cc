@@ -91,6 +91,9 @@ Result<Metadata> tree_metadata(const Files& files, const EngineKind* engine, std
       MIST_TRY(metadata.inputs, parse(*schema, kSchemaFile));
     }
   }
+  const std::string* const values = file_of(files, kValuesFile);
+  const bool reads_them = is_chart || (engine != nullptr && engine->values == EngineValues::Input);
+  if (values != nullptr && reads_them && is_valid_utf8(*values)) metadata.values_file = *values;
   if (engine != nullptr && engine->values == EngineValues::Input) {
     MIST_TRY(metadata.defaults, defaults_of(files));
   }

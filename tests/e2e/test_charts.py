@@ -44,6 +44,19 @@ def written(t, mark):
 
 
 @test
+def what_a_revision_was_given_and_what_it_was_can_be_printed(t):
+    package = chart(t, config_map("settings", {"size": "{{ .Values.size }}"}), files={"values.yaml": "# how large\nsize: 1\n"})
+    t.run("install", "shop", "-p", package, "--set", "size=2")
+    t.run("upgrade", "shop", "-p", package, "--set", "size=3")
+    equal(t.run("inspect", "release", "shop", "--only", "values").out, "size: 3\n")
+    equal(t.run("inspect", "release", "shop", "--only", "values", "--revision", "v0").out, "size: 2\n")
+    before = t.run("inspect", "release", "shop", "--only", "manifest", "--revision", "v0").out
+    contains(before, "size: \"2\"")
+    equal(t.run("inspect", "package", package, "--only", "values").out, "# how large\nsize: 1\n")
+    t.refused("inspect", "release", "shop", "--revision", "v7", says=["has no revision v7", "mistctl history shop"])
+
+
+@test
 def hooks_of_a_chart_run_around_every_verb(t):
     hooks = [hook("second", "pre-install", weight=5), hook("first", "pre-install,pre-rollback", weight=-5),
              hook("migrate", "pre-upgrade", policy="hook-succeeded"), hook("after", "post-install,post-upgrade"),

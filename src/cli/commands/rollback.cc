@@ -1,7 +1,5 @@
 #include "action/rollback.h"
 
-#include <charconv>
-
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
@@ -14,7 +12,8 @@ constexpr Argument kArguments[] = {
     {.name = "NAME", .help = "Name of the release", .completion = Completion::Release},
     {.name = "REVISION",
      .help = "Which revision to go back to, as mistctl history shows it; without it the last good one before",
-     .arity = Arity::Optional},
+     .arity = Arity::Optional,
+     .completion = Completion::Revision},
 };
 constexpr FlagGroup kGroups[] = {kRecordedFlags, kPruneFlags, kLockFlags, kOutputFlags};
 constexpr Example kExamples[] = {
@@ -22,18 +21,6 @@ constexpr Example kExamples[] = {
     {"mistctl rollback web 3 --wait", "Back to revision v3, and wait until it runs"},
     {"mistctl rollback web --dry-run", "Only show what would happen"},
 };
-
-// "3" and "v3" are the same revision.
-Result<std::optional<int>> revision_number(const std::string& text) {
-  if (text.empty()) return std::optional<int>();
-  const std::string_view digits = std::string_view(text).substr(text.front() == 'v' ? 1 : 0);
-  int number = 0;
-  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (failure != std::errc() || end != digits.data() + digits.size() || number < 0 || digits.empty())
-    return error(ErrorKind::Usage, "\"{}\" is no revision", escape_controls(text))
-        .with_hint("give its number, as mistctl history shows it: v3 or 3");
-  return std::optional<int>(number);
-}
 
 Result<ExitCode> run_rollback(const Invocation& invocation, World& world) {
   MIST_TRY(const std::optional<int> to, revision_number(invocation.argument("REVISION")));
