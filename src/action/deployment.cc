@@ -205,9 +205,9 @@ void Deployment::prune(apply::Execution& execution) {
     places.push_back(i);
   }
   if (removals.empty()) return;
-  const apply::RemovalReport report = apply::execute_removals(
-      environment_.client, removals, release::apply_set_id(look_.state.id), {}, environment_.events,
-      lock_->context());
+  const apply::RemovalReport report =
+      apply::execute_removals(environment_.client, removals, release::apply_set_id(look_.state.id), {},
+                              environment_.events, lock_->context());
   for (std::size_t i = 0; i < places.size(); ++i) execution.removals[places[i]] = report.outcomes[i];
   execution.failure = report.failure;
 }

@@ -258,8 +258,7 @@ class TestRun {
   // Applies objects and notes them for cleaning up. Returns the first one's uid.
   Result<std::string> send(const std::vector<DesiredObject>& objects, const Context& context) {
     MIST_TRY(const apply::Plan plan, apply::make_plan(set_, objects, {}, {}, state_.deployed->number, {}));
-    const apply::Execution execution =
-        apply::execute_writes(client_, plan, {}, environment_.events, context);
+    const apply::Execution execution = apply::execute_writes(client_, plan, {}, environment_.events, context);
     for (std::size_t i = 0; i < plan.writes.size(); ++i) {
       // Of what was begun and has no uid nobody knows whether it is there; its label tells.
       if (execution.writes[i] != apply::Outcome::NotStarted)

@@ -247,8 +247,8 @@ TEST_F(RunTests, LeftoversAreOnlyRemovedByWhoMayWrite) {
   ASSERT_TRUE(test_now({.keep = true}).ok());
   ASSERT_TRUE(cluster.has("Pod", "default", "good"));
   const ReleaseState state = *read_release(environment(), id, Context());
-  const Context held = Context().with_guard(
-      []() -> Status { return error(ErrorKind::Conflict, "the lock ran out"); });
+  const Context held =
+      Context().with_guard([]() -> Status { return error(ErrorKind::Conflict, "the lock ran out"); });
   const auto refused = remove_test_leftovers(environment(), state, held);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().to_line(), HasSubstr("the lock ran out"));

@@ -350,8 +350,7 @@ std::string TakeOver::also_named_by(const ObjectKey& key) const {
 
 Result<std::set<ObjectKey>> TakeOver::give_back(const Environment& environment, const ReleaseState& state,
                                                 const std::vector<PlannedAction>& removals,
-                                                GiveBackOptions options,
-                                                const Context& context) {
+                                                GiveBackOptions options, const Context& context) {
   std::vector<Return> work;
   for (std::size_t i = 0; i < others_.size(); ++i) {
     const Other& other = others_[i];

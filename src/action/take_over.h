@@ -55,8 +55,7 @@ class TakeOver {
   /// back. What is gone by now is not, nor what its release has dropped since the plan.
   Result<std::set<apply::ObjectKey>> give_back(const Environment& environment, const ReleaseState& state,
                                                const std::vector<apply::PlannedAction>& removals,
-                                               GiveBackOptions options,
-                                               const Context& context);
+                                               GiveBackOptions options, const Context& context);
 
   /// Our revision is deployed: what it wrote leaves the other releases' records, and their locks are given
   /// back. A failure loses nothing: they see by the label that the objects are no longer their own.

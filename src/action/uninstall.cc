@@ -292,10 +292,9 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
   const auto remove = [&](const std::vector<apply::Removal>& removals, bool until_gone) -> Status {
     if (removals.empty()) return {};
     Activity activity(environment.events, fmt::format("deleting {}", plural(removals.size(), "object")));
-    apply::RemovalReport done =
-        apply::execute_removals(environment.client, removals, release::apply_set_id(plan.id),
-                                {.wait = until_gone, .last_look = last_look},
-                                environment.events, lock->context());
+    apply::RemovalReport done = apply::execute_removals(
+        environment.client, removals, release::apply_set_id(plan.id),
+        {.wait = until_gone, .last_look = last_look}, environment.events, lock->context());
     report.deleted += static_cast<std::size_t>(std::ranges::count(done.outcomes, apply::Outcome::Done));
     for (auto& [position, why] : done.stayed) retain(report, removals[position].key, std::move(why));
     if (!done.failure) return {};
@@ -352,8 +351,8 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
       return each.kind == ActionKind::Delete && is_own_namespace(plan.id, each.key);
     };
     if (std::ranges::any_of(plan.removals, own_goes)) return {};
-    MIST_TRY_VOID(store.delete_revisions(plan.id, lock->context())
-                      .in("while deleting the release's revisions"));
+    MIST_TRY_VOID(
+        store.delete_revisions(plan.id, lock->context()).in("while deleting the release's revisions"));
     return store.delete_anchor(lock->anchor(), lock->context());
   };
   if (Status done = run(); !done.ok()) return lock->lost() ? lock->loss() : std::move(done).error();

@@ -28,7 +28,7 @@ struct Removal {
 };
 
 struct RemovalOptions {
-  bool wait = false;                       ///< also until the last ones are gone
+  bool wait = false;  ///< also until the last ones are gone
   /// Asked right before each removal, by any thread: why it stays after all, in one sentence; empty: it goes.
   std::function<Result<std::string>(const Removal&)> last_look = {};
 };

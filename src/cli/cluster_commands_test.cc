@@ -98,7 +98,8 @@ TEST_F(ClusterCommands, InspectOneRevisionItsValuesOrItsObjects) {
   EXPECT_THAT(said({"--only", "manifest", "--revision", "v0", "--show-secrets"}), HasSubstr("aHVudGVyMg=="));
   EXPECT_THAT(said({"--revision", "v0"}), AllOf(HasSubstr("name: one"), Not(HasSubstr("name: two"))));
   EXPECT_EQ(run({"inspect", "release", "web", "--revision", "7"}), ExitCode::Failed);
-  EXPECT_THAT(fake.err.take(), HasSubstr("release default/web has no revision v7, or it is not kept any more"));
+  EXPECT_THAT(fake.err.take(),
+              HasSubstr("release default/web has no revision v7, or it is not kept any more"));
   EXPECT_EQ(run({"inspect", "release", "web", "--only", "notes"}), ExitCode::Usage);
   EXPECT_EQ(run({"inspect", "release", "web", "--revision", "newest"}), ExitCode::Usage);
 }

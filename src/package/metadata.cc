@@ -12,9 +12,8 @@ namespace {
 constexpr std::array<std::string_view, 4> kTopMembers{"apiVersion", "kind", "metadata", "spec"};
 constexpr std::array<std::string_view, 3> kMetadataMembers{"name", "labels", "annotations"};
 constexpr std::array<std::string_view, 12> kSpecMembers{
-    "version",      "description", "home",   "maintainers",   "inputs",  "exports",
-    "dependencies", "needs",       "engine", "engineOptions", "defaults",
-    "valuesFile"};
+    "version",      "description", "home",   "maintainers",   "inputs",   "exports",
+    "dependencies", "needs",       "engine", "engineOptions", "defaults", "valuesFile"};
 constexpr std::array<std::string_view, 3> kDependencyMembers{"name", "package", "version"};
 constexpr std::array<std::string_view, 2> kNeedsMembers{"clusterRead", "release"};
 constexpr std::array<std::string_view, 2> kVersions{"mistletoe.dev/v1alpha1", "mistletoe.dev/v1"};

@@ -31,8 +31,8 @@ struct Metadata {
   std::vector<Dependency> dependencies;
   std::vector<std::string> needs_cluster_read;
   bool needs_release = false;
-  std::string engine;    ///< of a directory: what renders it; empty: seen from its files
-  Value engine_options;  ///< an object for the engine, as its README says; null: none
+  std::string engine;       ///< of a directory: what renders it; empty: seen from its files
+  Value engine_options;     ///< an object for the engine, as its README says; null: none
   std::string values_file;  ///< values.yaml as its author wrote it, comments and all; empty: none
   Value defaults;  ///< of a directory: those that its engine lays under the values (values.yaml); else null
 

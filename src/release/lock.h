@@ -88,7 +88,7 @@ class ReleaseLock {
   ReleaseLock(LockWorld world, Anchor anchor, Lock lock, Duration term, BootTime asked,
               const Context& context);
   void renew(const std::stop_token& stop);
-  void lose(std::string why);                       // mutex_ is held
+  void lose(std::string why);  // mutex_ is held
   // How long we may write: asked by contexts, which may outlive the lock.
   struct Right {
     Clock& clock;

@@ -513,8 +513,7 @@ Result<std::optional<std::int64_t>> Store::inventory_set(const ReleaseId& id, co
   return std::optional(first->as_int() / kSet);
 }
 
-Result<std::vector<RevisionSummary>> Store::sweep_chunks(const ReleaseId& id,
-                                                         const Context& context) {
+Result<std::vector<RevisionSummary>> Store::sweep_chunks(const ReleaseId& id, const Context& context) {
   kube::ListOptions options;
   options.ns = id.ns;
   options.label_selector = fmt::format("{}={},{} in (chunk,revision)", kReleaseLabel, id.name, kRecordLabel);

@@ -35,7 +35,8 @@ constexpr FlagGroup kPackageGroups[] = {{"Flags", kPackageFlags}, kSandboxFlags,
 constexpr Example kPackageExamples[] = {
     {"mistctl inspect package mistletoe/examples/hello-web:0.1.0",
      "Its metadata and inputs, without running it"},
-    {"mistctl inspect package ./my-chart --only values", "Its default values, to be changed and given with -f"},
+    {"mistctl inspect package ./my-chart --only values",
+     "Its default values, to be changed and given with -f"},
 };
 
 std::string type_of(const Value& schema) {
@@ -59,7 +60,8 @@ std::string default_text(const Value& schema, const Value* value) {
   return text.find('\n') == std::string::npos ? text : "…";
 }
 
-void add_inputs(const Value& schema, const Value* values, const std::string& prefix, int depth, Table& table) {
+void add_inputs(const Value& schema, const Value* values, const std::string& prefix, int depth,
+                Table& table) {
   const Value* properties = schema.find("properties");
   if (properties == nullptr || !properties->is_object() || depth > 4) return;
   const Value* required = schema.find("required");
@@ -67,7 +69,8 @@ void add_inputs(const Value& schema, const Value* values, const std::string& pre
     const bool needed =
         required != nullptr && required->is_array() &&
         std::ranges::find(required->as_array(), Value(property.key)) != required->as_array().end();
-    const Value* const value = values != nullptr && values->is_object() ? values->find(property.key) : nullptr;
+    const Value* const value =
+        values != nullptr && values->is_object() ? values->find(property.key) : nullptr;
     table.add({{prefix + property.key},
                {type_of(property.value) + (needed ? ", required" : "")},
                {default_text(property.value, value)},
@@ -170,7 +173,8 @@ constexpr Flag kReleaseFlags[] = {
 constexpr FlagGroup kReleaseGroups[] = {{"Flags", kReleaseFlags}, kOutputFlags};
 constexpr Example kReleaseExamples[] = {
     {"mistctl inspect release web -o yaml", "Package, values and every object as it was rendered"},
-    {"mistctl inspect release web --only values --revision v3", "What revision v3 was given with -f and --set"},
+    {"mistctl inspect release web --only values --revision v3",
+     "What revision v3 was given with -f and --set"},
     {"mistctl inspect release web --only manifest", "The objects of the deployed revision"},
 };
 
@@ -210,9 +214,8 @@ void print_manifest(World& world, OutputFormat format, const release::Revision& 
   for (const release::RenderedObject& rendered : revision.objects)
     objects.push_back(masked(rendered.object.value(), show));
   if (format != OutputFormat::Json) return world.out.write(encoding::to_yaml_documents(objects));
-  print_value(
-      world, format,
-      Value::object({{"apiVersion", "v1"}, {"kind", "List"}, {"items", Value(std::move(objects))}}));
+  print_value(world, format,
+              Value::object({{"apiVersion", "v1"}, {"kind", "List"}, {"items", Value(std::move(objects))}}));
 }
 
 Result<release::Revision> kept_revision(kube::Client& client, const release::ReleaseId& id, int number,
