@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #if defined(__x86_64__)
-#include <cpuid.h>
+#include <sys/platform/x86.h>
 #else
 #include <sys/auxv.h>
 #endif
@@ -12,23 +12,17 @@ namespace mist::wasm {
 
 std::string cpu_features() {
 #if defined(__x86_64__)
+  // As the C library found it when the process began: asking the processor again costs tens of microseconds
+  // in a virtual machine, which is left for it. "Active" is also what the kernel saves the registers of.
   std::string text = "x86-64";
-  unsigned a = 0;
-  unsigned b = 0;
-  unsigned c = 0;
-  unsigned d = 0;
-  // Leaf 1: only ecx and edx, since ebx tells which core this is.
-  if (__get_cpuid(1, &a, &b, &c, &d) != 0) text += fmt::format(" {:x} {:x}", c, d);
-  constexpr unsigned kOsSavesExtendedState = 1U << 27;
-  if ((c & kOsSavesExtendedState) != 0) {
-    // Which registers the kernel saves: without that, AVX is there and can't be used.
-    unsigned low = 0;
-    unsigned high = 0;
-    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    text += fmt::format(" {:x}", low);
+  for (const unsigned leaf : {CPUID_INDEX_1, CPUID_INDEX_7, CPUID_INDEX_80000001}) {
+    const cpuid_feature& found = *__x86_get_cpuid_feature_leaf(leaf);
+    for (const auto reg : {cpuid_register_index_ebx, cpuid_register_index_ecx, cpuid_register_index_edx}) {
+      // There it tells which core this is.
+      if (leaf == CPUID_INDEX_1 && reg == cpuid_register_index_ebx) continue;
+      text += fmt::format(" {:x}/{:x}", found.cpuid_array[reg], found.active_array[reg]);
+    }
   }
-  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) != 0) text += fmt::format(" {:x} {:x} {:x}", b, c, d);
-  if (__get_cpuid(0x80000001, &a, &b, &c, &d) != 0) text += fmt::format(" {:x} {:x}", c, d);
   return text;
 #else
   return fmt::format("{:x} {:x}", ::getauxval(AT_HWCAP), ::getauxval(AT_HWCAP2));
