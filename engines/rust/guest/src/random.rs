@@ -9,13 +9,19 @@ use crate::answer::Failure;
 use crate::host;
 
 thread_local! {
-    /// The template whose numbers are drawn, and whether the host was told.
+    /// The template whose numbers are drawn, and whether the host knows.
     static STREAM: RefCell<(String, bool)> = const { RefCell::new((String::new(), false)) };
 }
 
-/// From here on, what is drawn belongs to this template. The host hears of it when something is drawn.
+/// From here on, what is drawn belongs to this template. The host is told at once: should a limit end the guest, it says
+/// where. A refusal only counts for who draws.
 pub fn use_stream(template: &str) {
-    STREAM.set((template.to_owned(), false));
+    let told = tell(template).is_ok();
+    STREAM.set((template.to_owned(), told));
+}
+
+fn tell(template: &str) -> Result<(), Failure> {
+    host::ask(&json!({ "op": "random.stream", "name": template })).map(|_| ())
 }
 
 /// A number below `bound`, each as likely as the others.
@@ -35,7 +41,7 @@ pub fn below(bound: u64) -> Result<u64, Failure> {
 fn fill(bytes: &mut [u8]) -> Result<(), Failure> {
     STREAM.with_borrow_mut(|(template, told)| {
         if !*told {
-            host::ask(&json!({ "op": "random.stream", "name": template }))?;
+            tell(template)?;
             *told = true;
         }
         draw(bytes)

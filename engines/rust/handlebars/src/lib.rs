@@ -7,7 +7,7 @@ mod helpers;
 use std::sync::Arc;
 
 use guest::templates::{Source, sources};
-use guest::{Engine, Failure, Input, Object, Package, Place, Rendered, Tree, host, json};
+use guest::{Engine, Failure, Input, Object, Package, Place, Rendered, Tree, host, json, random};
 use handlebars::{Context, Handlebars, RenderError, RenderErrorReason, Template, TemplateError, no_escape};
 
 guest::reactor!(HandlebarsEngine);
@@ -72,6 +72,7 @@ impl Engine for HandlebarsEngine {
         for Source { path, is_template } in &loaded.sources {
             let text = if *is_template {
                 guard::reset();
+                random::use_stream(path);
                 let text = loaded.registry.render_with_context(path, &context);
                 text.map_err(|error| loaded.render_failure(&error, path))?
             } else {
