@@ -53,6 +53,14 @@ DeployReport report_of(Look look) {
   return report;
 }
 
+}  // namespace
+
+Error located(const RenderedRelease& rendered, Error failure) {
+  return rendered.locate && failure.where ? rendered.locate(std::move(failure)) : failure;
+}
+
+namespace {
+
 // A deployment that failed may have a revision to undo.
 struct Try {
   Result<DeployReport> report;
@@ -79,7 +87,7 @@ Try try_deploy(const Environment& environment, ReleaseState state, const Intent&
   if (options.dry_run == DryRun::Server) {
     const bool force = seen->options.force_conflicts;
     if (Status checked = dry_run_on_server(environment, seen->plan, force, context); !checked)
-      return {std::move(checked).error()};
+      return {located(seen->rendered, std::move(checked).error())};
   }
   if (options.dry_run != DryRun::No) return {report_of(*std::move(seen))};
   if (seen->namespace_missing) {
@@ -91,7 +99,8 @@ Try try_deploy(const Environment& environment, ReleaseState state, const Intent&
   }
   seen->live.clear();  // thousands of objects are not kept through the run
   Deployment deployment(environment, *seen, intent.action);
-  if (Status done = deployment.run(context); !done) return {std::move(done).error(), deployment.failed()};
+  if (Status done = deployment.run(context); !done)
+    return {located(seen->rendered, std::move(done).error()), deployment.failed()};
   return {report_of(*std::move(seen))};
 }
 

@@ -66,10 +66,15 @@ struct RenderedRelease {
   std::optional<Birth> birth = {};
   release::Drawn drawn = {};                         ///< what it drew; a render leaves `fields` to look()
   std::map<std::string, SecretString> secrets = {};  ///< by name: what it asked its host for
-  RenderAgain again = {};                            ///< empty: recorded, nothing can be rendered
-  std::optional<apply::HookVerb> hooks = {};         ///< whose hooks run; nullopt: those of the intent
-  int hooks_resume = -1;                             ///< apply::PlanRules::resumes
+  /// Where an error about a line of what was rendered has its cause; empty: the lines are the package's own.
+  std::function<Error(Error)> locate = {};
+  RenderAgain again = {};                     ///< empty: recorded, nothing can be rendered
+  std::optional<apply::HookVerb> hooks = {};  ///< whose hooks run; nullopt: those of the intent
+  int hooks_resume = -1;                      ///< apply::PlanRules::resumes
 };
+
+/// The error, at the place of its cause.
+Error located(const RenderedRelease& rendered, Error failure);
 
 /// What is wanted for a release as it is now; called again when the release moved.
 using Render = std::function<Result<RenderedRelease>(const ReleaseState&)>;

@@ -140,19 +140,10 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
   return {};
 }
 
-Result<Look> look_with(const Environment& environment, ReleaseState state, const Intent& intent,
+// Of what is wanted: what is there, and what is to be done.
+Status look_at_cluster(const Environment& environment, Look& result, const Intent& intent,
                        const DeployOptions& options, Unreadable unreadable, const Context& context) {
-  Look result;
-  result.state = std::move(state);
   const release::ReleaseId& id = result.state.id;
-  if (intent.check) MIST_TRY_VOID(intent.check(result.state));
-  MIST_TRY(result.rendered, intent.render(result.state));
-  if (result.rendered.birth) result.state.birth = *result.rendered.birth;
-  result.options = with_recorded(options, result.rendered.recorded_options);
-  // What was being taken over when a run died is still to be taken over; going back to a revision takes
-  // nothing.
-  if (!options.take_over_from && !result.state.unfinished.empty())
-    result.options.take_over_from = recorded_take_over(result.rendered.recorded_options);
   MIST_TRY_VOID(take_parts(environment, result, intent));
   std::optional<Activity> reading(std::in_place, environment.events, "reading the cluster");
   MIST_TRY(apply::WithHooks wanted,
@@ -170,7 +161,23 @@ Result<Look> look_with(const Environment& environment, ReleaseState state, const
   }));
   MIST_TRY_VOID(make_plan(environment, result, std::move(desired), owned, context));
   reading.reset();
-  MIST_TRY_VOID(examine_drawn(environment, result, context));
+  return examine_drawn(environment, result, context);
+}
+
+Result<Look> look_with(const Environment& environment, ReleaseState state, const Intent& intent,
+                       const DeployOptions& options, Unreadable unreadable, const Context& context) {
+  Look result;
+  result.state = std::move(state);
+  if (intent.check) MIST_TRY_VOID(intent.check(result.state));
+  MIST_TRY(result.rendered, intent.render(result.state));
+  if (result.rendered.birth) result.state.birth = *result.rendered.birth;
+  result.options = with_recorded(options, result.rendered.recorded_options);
+  // What was being taken over when a run died is still to be taken over; going back to a revision takes
+  // nothing.
+  if (!options.take_over_from && !result.state.unfinished.empty())
+    result.options.take_over_from = recorded_take_over(result.rendered.recorded_options);
+  if (Status seen = look_at_cluster(environment, result, intent, options, unreadable, context); !seen.ok())
+    return located(result.rendered, std::move(seen).error());
   return result;
 }
 

@@ -39,13 +39,15 @@ Status dry_run_on_server(const Environment& environment, const apply::Plan& plan
     kube::ApplyOptions apply_options;
     apply_options.force = force_conflicts;
     apply_options.dry_run = kube::DryRun::Server;
-    auto checked = environment.client.apply(
-        {action.resource, action.key.ns, action.key.name},
-        apply::with_version(plan.desired[action.desired].rendered, action.revision), apply_options, context);
-    if (!checked.ok())
-      return std::move(checked).error().with_frame(
-          fmt::format("while the server checked {}", action.key.display()));
-    return {};
+    const release::RenderedObject& rendered = plan.desired[action.desired].rendered;
+    auto checked =
+        environment.client.apply({action.resource, action.key.ns, action.key.name},
+                                 apply::with_version(rendered, action.revision), apply_options, context);
+    if (checked.ok()) return {};
+    Error failure = std::move(checked).error().with_frame(
+        fmt::format("while the server checked {}", action.key.display()));
+    if (!failure.where) failure.where = SourceLocation{rendered.file, rendered.line, 0, {}};
+    return failure;
   });
 }
 

@@ -342,6 +342,10 @@ Result<action::RenderedRelease> render_release(package::Renderer& renderer, cons
   for (const package::Exchange& each : rendered.asked)
     result.drawn.asked.push_back({each.operation, each.digest.str()});
   result.secrets = std::move(rendered.secrets);
+  if (package::Origin origin = package::origin_of(source, rendered); origin.by_engine)
+    result.locate = [&renderer, &source, &context, request, origin = std::move(origin)](Error failure) {
+      return renderer.at_template(std::move(failure), source, request, origin, context);
+    };
   result.again = [&renderer, &source, &context, request, birth](const action::RenderVariant& variant) {
     return render_variant(renderer, source, request, birth, variant, context);
   };

@@ -542,30 +542,45 @@ Result<Rendered> Renderer::render(const Source& source, const RenderRequest& req
   // An error shows the line that it is about.
   if (!objects.ok()) {
     Error failure = without_secrets(std::move(objects).error(), rendered.secrets);
-    return of_a_template(std::move(failure), source, request, rendered, context);
+    Origin origin = origin_of(source, rendered);
+    origin.looked_up = false;  // what was answered a moment ago
+    return at_template(std::move(failure), source, request, origin, context);
   }
   rendered.objects = *std::move(objects);
   return rendered;
 }
 
+Origin origin_of(const Source& source, const Rendered& rendered) {
+  Origin origin{
+      .by_engine = !rendered.engine.empty(),
+      .as_written = {},
+      .looked_up = std::ranges::find(rendered.asked, "lookup", &Exchange::operation) != rendered.asked.end()};
+  if (const auto* files = std::get_if<Files>(&source.content); files != nullptr && origin.by_engine) {
+    for (const auto& [path, text] : rendered.files) {
+      if (const auto own = files->find(path); own != files->end() && own->second == text)
+        origin.as_written.insert(path);
+    }
+  }
+  return origin;
+}
+
 // Its author knows the line of a template and not what came of it. An engine that knows it too fails there.
-Error Renderer::of_a_template(Error failure, const Source& source, const RenderRequest& request,
-                              const Rendered& rendered, const Context& context) {
-  if (rendered.engine.empty() || !failure.where || failure.where->line == 0) return failure;
+Error Renderer::at_template(Error failure, const Source& source, const RenderRequest& request,
+                            const Origin& origin, const Context& context) {
+  if (!origin.by_engine || !failure.where || failure.where->line == 0) return failure;
   const std::string& file = failure.where->file;
-  // A file that passed as it is.
-  if (const auto* files = std::get_if<Files>(&source.content);
-      files != nullptr && files->contains(file) && files->at(file) == rendered.files.at(file))
-    return failure;
+  if (origin.as_written.contains(file)) return failure;
   RenderRequest again = request;
   again.quiet = true;
   again.engine_options.set("refused", Value::object({{"file", file}, {"line", failure.where->line}}));
-  const Result<Rendered> refused = render_files(source, again, context);
+  const Result<Rendered> refused = origin.looked_up
+                                       ? Result<Rendered>(error(ErrorKind::Invalid, "it may differ by now"))
+                                       : render_files(source, again, context);
   if (refused.ok() || !refused.error().where) {
     failure.where->file += " (rendered)";
     return failure;
   }
-  if (failure.because.empty())
+  if (failure.because.empty() && !failure.where->excerpt.empty())
     failure.because = fmt::format("line {} of what {} rendered is: {}", failure.where->line, file,
                                   trim(failure.where->excerpt));
   failure.where = refused.error().where;

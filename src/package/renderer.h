@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -76,6 +77,14 @@ struct Rendered {
   Value package;                                ///< of an engine with the option `inspect`: what it sees
 };
 
+/// Where the lines of what was rendered come from.
+struct Origin {
+  bool by_engine = false;                 ///< else they are the package's own
+  std::set<std::string> as_written = {};  ///< files that passed as they are
+  bool looked_up = false;                 ///< something in the cluster, so that another render may differ
+};
+Origin origin_of(const Source& source, const Rendered& rendered);
+
 struct Inspection {
   Metadata metadata;
   std::string format;  ///< "v1alpha1", "v1 command", "Kubernetes YAML", "Helm chart"
@@ -120,14 +129,15 @@ class Renderer {
   /// list, perhaps empty. What else is wrong with it, rendering says. Errors: Trap, NotFound (the engine),
   /// Cancelled.
   Result<Value> missing(const Source& source, const Context& context);
+  /// An error about a line of what was rendered, at the line of the template that it came from; where nobody
+  /// knows that, it says of its line that it is a rendered one. Renders once more.
+  Error at_template(Error failure, const Source& source, const RenderRequest& request, const Origin& origin,
+                    const Context& context);
   /// Makes the engine's code ready, so that nobody waits for it later.
   Status compile_engine(std::string_view name);
 
  private:
   struct Impl;
-
-  Error of_a_template(Error failure, const Source& source, const RenderRequest& request,
-                      const Rendered& rendered, const Context& context);
 
   std::unique_ptr<Impl> impl_;
 };

@@ -43,6 +43,35 @@ def written(t, mark):
             if r.verb in ("patch", "delete") and r.name and not r.name.startswith("mistletoe.")]
 
 
+BAD = """{{- if true }}
+{{- $replicas := -3 }}
+
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: {{ .Release.Name }}}
+spec:
+  replicas: {{ $replicas }}
+  selector: {matchLabels: {app: x}}
+  template:
+    metadata: {labels: {app: x}}
+    spec: {containers: [{name: main, image: i}]}
+{{- end }}
+"""
+
+
+@test
+def what_the_server_refuses_is_shown_in_the_template(t):
+    package = chart(t, config_map("settings"), files={"templates/bad.yaml": BAD})
+    for how in (["--dry-run=server"], []):
+        refused = t.refused("install", "shop", "-p", package, *how, says=["spec.replicas", "at templates/bad.yaml:4"])
+        check("(rendered)" not in refused.err, refused)
+    contains(t.run("status", "shop").out, "spec.replicas")
+    # What is looked up may be another thing by now: the line of the text that was refused, and that it is that.
+    looks = BAD.replace("-3", '(lookup "v1" "ConfigMap" .Release.Namespace "none" | len | add -3)')
+    package = chart(t, config_map("settings"), files={"templates/bad.yaml": looks})
+    t.refused("install", "shop", "-p", package, says=["at chart/templates/bad.yaml (rendered):"])
+
+
 @test
 def what_a_revision_was_given_and_what_it_was_can_be_printed(t):
     package = chart(t, config_map("settings", {"size": "{{ .Values.size }}"}), files={"values.yaml": "# how large\nsize: 1\n"})
