@@ -27,7 +27,7 @@ constexpr Argument kPackageArgument[] = {
 constexpr std::string_view kPartsOfPackages[] = {"values"};
 constexpr Flag kPackageFlags[] = {{.name = "only",
                                    .type = FlagType::Choice,
-                                   .value = "values",
+                                   .value = "PART",
                                    .help = "Only the values that it starts from, as a file for -f",
                                    .choices = kPartsOfPackages},
                                   kEngineFlag};
@@ -166,7 +166,7 @@ constexpr Flag kReleaseFlags[] = {
      .completion = Completion::Revision},
     {.name = "only",
      .type = FlagType::Choice,
-     .value = "values|manifest",
+     .value = "PART",
      .help = "Only the values that the user gave, as a file for -f, or only the objects, as one for kubectl",
      .choices = kPartsOfReleases},
     {.name = "show-secrets", .help = "Print the data of Secrets instead of ***"}};
