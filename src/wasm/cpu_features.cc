@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #if defined(__x86_64__)
+#if defined(__clang__)
+// The header is one of C, and clang's <stdbool.h> doesn't say this to strict C++.
+#define _Bool bool  // NOLINT(bugprone-reserved-identifier,cppcoreguidelines-macro-usage)
+#endif
 #include <sys/platform/x86.h>
 #else
 #include <sys/auxv.h>
