@@ -7,8 +7,19 @@
 
 namespace mist::cli {
 
-PlainProgress::PlainProgress(const ProgressOptions& options, Output& err, Clock& clock, bool color)
-    : options_(options), err_(err), clock_(clock), color_(color) {}
+PlainProgress::PlainProgress(const ProgressOptions& options, Output& err, Clock& clock, bool color,
+                             Pulse* pulse)
+    : options_(options), err_(err), clock_(clock), color_(color), pulse_(pulse) {
+  if (pulse_ == nullptr) return;
+  pulse_->set([this] {
+    const std::scoped_lock lock(mutex_);
+    return look();
+  });
+}
+
+PlainProgress::~PlainProgress() {
+  if (pulse_ != nullptr) pulse_->set({});
+}
 
 void PlainProgress::line(const std::string& text) { err_.write(text + "\n"); }
 
@@ -31,8 +42,7 @@ void PlainProgress::began(const ActivityBegan& event) {
   const bool now = options_.verbosity > 0;
   if (now) line(fmt::format("… {}", escape_controls(event.text)));
   running_.emplace(event.id, Running{escape_controls(event.text), clock_.steady_now(), now});
-  // Most commands end before anything needs watching; a thread is only started for the others.
-  if (now) return;
+  if (now || pulse_ != nullptr) return;
   if (!watcher_.joinable()) watcher_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
   wake_.notify_all();
 }
@@ -64,21 +74,25 @@ void PlainProgress::planned(const PlanAnnounced& event) {
   if (options_.explain) err_.write(explanation(event, color_));
 }
 
+bool PlainProgress::look() {
+  const SteadyTime now = clock_.steady_now();
+  bool pending = false;
+  for (auto& [id, running] : running_) {
+    if (running.shown) continue;
+    if (now - running.since >= kShowActivityAfter) {
+      running.shown = true;
+      line(fmt::format("… {}", running.text));
+    } else {
+      pending = true;
+    }
+  }
+  return pending;
+}
+
 void PlainProgress::watch(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
-    const SteadyTime now = clock_.steady_now();
-    bool pending = false;
-    for (auto& [id, running] : running_) {
-      if (running.shown) continue;
-      if (now - running.since >= kShowActivityAfter) {
-        running.shown = true;
-        line(fmt::format("… {}", running.text));
-      } else {
-        pending = true;
-      }
-    }
-    if (pending)
+    if (look())
       wake_.wait_for(lock, stop, std::chrono::milliseconds(30), [] { return false; });
     else
       wake_.wait(lock, stop, [&] {

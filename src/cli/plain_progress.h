@@ -14,14 +14,17 @@
 #include <string>
 #include <thread>
 
+#include "base/pulse.h"
 #include "cli/progress.h"
 
 namespace mist::cli {
 
 class PlainProgress final : public Progress {
  public:
-  /// `err` and `clock` must live longer than this.
-  PlainProgress(const ProgressOptions& options, Output& err, Clock& clock, bool color);
+  /// `err`, `clock` and `pulse` must live longer than this. Without a pulse it has a thread of its own.
+  PlainProgress(const ProgressOptions& options, Output& err, Clock& clock, bool color,
+                Pulse* pulse = nullptr);
+  ~PlainProgress() override;
 
   void message(const Message& event) override;
   void began(const ActivityBegan& event) override;
@@ -38,11 +41,13 @@ class PlainProgress final : public Progress {
   };
   void line(const std::string& text);
   void watch(const std::stop_token& stop);
+  bool look();  // shows what takes long; whether something may yet; mutex_ is held
 
   const ProgressOptions options_;
   Output& err_;
   Clock& clock_;
   const bool color_;
+  Pulse* const pulse_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::map<std::uint64_t, Running> running_;

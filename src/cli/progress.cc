@@ -12,7 +12,7 @@ std::unique_ptr<Progress> make_progress(const ProgressOptions& options, World& w
   const bool dumb = world.environment("TERM").value_or("dumb") == "dumb";
   if (options.form == ProgressForm::Lines || options.quiet || options.verbosity > 0 ||
       !world.err.is_terminal() || dumb)
-    return std::make_unique<PlainProgress>(options, world.err, world.clock, world.color_err);
+    return std::make_unique<PlainProgress>(options, world.err, world.clock, world.color_err, world.pulse);
   return std::make_unique<LiveProgress>(options, world.err, world.clock, world.color_err);
 }
 

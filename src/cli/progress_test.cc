@@ -285,6 +285,22 @@ TEST_F(Plain, SaysEachThingOnce) {
   EXPECT_EQ(err.take(), "hello\nwarning: careful\\x07\nJob a: waiting (0 of 1)\nJob a: ready\n");
 }
 
+TEST_F(Plain, ShowsWhatTakesLongWhenThePulseBeats) {
+  Pulse pulse;
+  EXPECT_EQ(pulse.beat(), Pulse::kLater);
+  auto plain = std::make_unique<PlainProgress>(ProgressOptions{}, err, clock, false, &pulse);
+  EXPECT_EQ(pulse.beat(), Pulse::kLater);
+  plain->began({1, "compiling"});
+  EXPECT_EQ(pulse.beat(), Pulse::kSoon);
+  EXPECT_EQ(err.take(), "");
+  clock.advance(1s);
+  EXPECT_EQ(pulse.beat(), Pulse::kLater);
+  EXPECT_EQ(err.take(), "… compiling\n");
+  plain->ended({1, true});
+  plain.reset();
+  EXPECT_EQ(pulse.beat(), Pulse::kLater);
+}
+
 TEST_F(Plain, WhatStaysAsItIsIsNoNews) {
   sink({})->object({"Job a", "unchanged", ""});
   EXPECT_EQ(err.take(), "");

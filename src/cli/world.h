@@ -16,6 +16,7 @@
 #include "base/event.h"
 #include "base/fs.h"
 #include "base/process.h"
+#include "base/pulse.h"
 #include "base/random.h"
 #include "base/result.h"
 #include "package/engine.h"
@@ -107,8 +108,9 @@ struct World {
   Clock& clock;
   Random& random;
   std::function<std::optional<std::string>(std::string_view name)> environment;
-  Context context = {};   ///< stops at Ctrl-C and SIGTERM
-  SteadyTime began = {};  ///< when run() began, for "in 4.2s"
+  Pulse* pulse = nullptr;  ///< null: who needs one has a thread of its own
+  Context context = {};    ///< stops at Ctrl-C and SIGTERM
+  SteadyTime began = {};   ///< when run() began, for "in 4.2s"
 
   /// Where progress goes; run() puts the sink that the flags ask for here before a handler starts. Never null
   /// in a handler.

@@ -1,6 +1,7 @@
 #include "main/interrupt.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -55,9 +56,17 @@ Interrupt::Interrupt() {
   write_ = UniqueFd(fds[1]);
   g_pipe = write_.get();
   waiter_ = std::thread([this] {
+    pollfd signals{.fd = read_.get(), .events = POLLIN, .revents = 0};
+    int timeout = static_cast<int>(Pulse::kLater.count());
+    while (::poll(&signals, 1, timeout) <= 0) timeout = static_cast<int>(pulse_.beat().count());
     char what = 0;
     while (::read(read_.get(), &what, 1) < 0 && errno == EINTR) continue;
     if (what == 's') source_.request_stop();
+    // A command that stops may take its time, and says so.
+    while (what == 's') {
+      if (::poll(&signals, 1, timeout) > 0) break;
+      timeout = static_cast<int>(pulse_.beat().count());
+    }
   });
   handle(SIGPIPE, SIG_IGN);
   // nohup and shells that run in the background give SIG_IGN, which stays.

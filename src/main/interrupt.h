@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/handle.h"
+#include "base/pulse.h"
 
 namespace mist {
 
@@ -18,9 +19,12 @@ class Interrupt {
   ~Interrupt();
 
   std::stop_token token() const { return source_.get_token(); }
+  /// Beats as long as this lives and no signal came.
+  Pulse& pulse() { return pulse_; }
 
  private:
   std::stop_source source_;
+  Pulse pulse_;
   UniqueFd read_, write_;
   std::thread waiter_;
 };

@@ -103,6 +103,7 @@ int main(int argc, char** argv) {
       .clock = clock,
       .random = random,
       .environment = environment,
+      .pulse = &interrupt.pulse(),
       .context = mist::Context(interrupt.token()),
       .connect = connect,
   };
