@@ -1,8 +1,13 @@
 #include "http/client.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <latch>
@@ -306,6 +311,28 @@ TEST(Client, ManyThreadsManyRequests) {
   }
   EXPECT_EQ(good, 64 * 20);
   EXPECT_LE(server.connections(), 8u);
+}
+
+// select() knows only the first 1,024 descriptors.
+TEST(Client, AProcessWithManyDescriptors) {
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  constexpr rlim_t kWanted = 1200;
+  if (limit.rlim_max < kWanted) GTEST_SKIP() << "this system allows no more descriptors";
+  const rlimit before = limit;
+  limit.rlim_cur = std::max(limit.rlim_cur, kWanted);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+  std::vector<int> taken;
+  for (int fd = -1; fd < FD_SETSIZE; taken.push_back(fd)) ASSERT_GE(fd = ::open("/dev/null", O_CLOEXEC), 0);
+  {
+    HttpServer server([](const ServerRequest&, ServerReply& reply) { reply.respond(200, "here"); });
+    Client client({});
+    const auto response = client.send(get_request(server.url()), Context());
+    ASSERT_TRUE(response.ok()) << response.error().to_line();
+    EXPECT_EQ(response->body, "here");
+  }
+  for (const int fd : taken) ::close(fd);
+  ::setrlimit(RLIMIT_NOFILE, &before);
 }
 
 TEST(Client, ClosingItEndsRunningRequests) {

@@ -330,10 +330,14 @@ std::size_t Exchange::take_body(std::string_view piece) {
 }
 
 void Exchange::finish(int code) {
-  const std::scoped_lock lock(mutex_);
-  if (done_) return;
-  done_ = true;
-  code_ = code;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (done_) return;
+    done_ = true;
+    code_ = code;
+  }
+  // Who wakes up would wait for the lock first. The exchange is still there: the I/O thread has a share in
+  // it.
   changed_.notify_all();
 }
 

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <utility>
 
@@ -12,6 +13,12 @@ namespace {
 
 // libcurl names its own time to look again; this only bounds it.
 constexpr int kPollMilliseconds = 60'000;
+
+// With this many requests on their way the thread gathers what comes within a millisecond instead of waking
+// up for each answer: libcurl then looks at each of the requests, whoever the answer is for, and the
+// processors are what a server nearby and we share.
+constexpr std::size_t kMany = 16;
+constexpr std::chrono::milliseconds kGathering{1};
 
 /// Signals are for the threads that wait for users. A SIGPIPE of OpenSSL would end the process.
 class BlockedSignals {
@@ -98,7 +105,9 @@ void IoThread::run() {
     int running = 0;
     curl_multi_perform(multi_, &running);
     collect();
-    curl_multi_poll(multi_, nullptr, 0, kPollMilliseconds, nullptr);
+    const CURLMcode polled = curl_multi_poll(multi_, nullptr, 0, kPollMilliseconds, nullptr);
+    // Without the pause, what can't be waited for would be asked about all the time.
+    if (running_.size() >= kMany || polled != CURLM_OK) std::this_thread::sleep_for(kGathering);
   }
   for (const auto& [key, exchange] : std::exchange(running_, {})) {
     curl_multi_remove_handle(multi_, exchange->easy());

@@ -33,8 +33,10 @@ echo "building the Rust runtime library (Wasmtime, libcurl, JSON Schema): some m
 work=$out.build
 mkdir -p "$work"
 # Flags meant for our C++ (sanitizers) or for an outer make would change what cargo builds.
-env -u RUSTFLAGS -u MAKEFLAGS -u CFLAGS -u CXXFLAGS -u LDFLAGS -u CARGO_TARGET_DIR -u CARGO_ENCODED_RUSTFLAGS \
-  OPENSSL_STATIC=1 MIST_RUNTIME_INCLUDE="$work/include" \
+# HAVE_POLL: curl-sys 0.4.91 defines HAVE_POLL_FINE, which curl no longer knows (curl pull request 15096), so libcurl would
+# use select() and fail to connect wherever a descriptor is above 1023.
+env -u RUSTFLAGS -u MAKEFLAGS -u CXXFLAGS -u LDFLAGS -u CARGO_TARGET_DIR -u CARGO_ENCODED_RUSTFLAGS \
+  CFLAGS=-DHAVE_POLL=1 OPENSSL_STATIC=1 MIST_RUNTIME_INCLUDE="$work/include" \
   cargo build --release --locked --target-dir "$work/target" >&2
 cp -R include/. "$work/include/"
 mkdir -p "$work/lib"
