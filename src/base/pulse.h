@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <utility>
 
@@ -14,22 +15,38 @@ class Pulse {
   /// Sooner while somebody waits for something.
   static constexpr std::chrono::milliseconds kSoon{30}, kLater{100};
 
-  /// Calls `work` from now on, never twice at once; it says whether it wants to be called soon. Empty: no
-  /// more, and what goes on has ended when this returns. Not from within `work`.
-  void set(std::function<bool()> work) {
-    const std::scoped_lock lock(mutex_);
-    work_ = std::move(work);
-  }
+  /// Has its work called as long as it lives, which must be shorter than the pulse does.
+  class Beat {
+   public:
+    /// `work` is never called twice at once; it says whether it wants to be called soon.
+    Beat(Pulse& pulse, std::function<bool()> work) : pulse_(pulse) {
+      const std::scoped_lock lock(pulse_.mutex_);
+      place_ = pulse_.works_.insert(pulse_.works_.end(), std::move(work));
+    }
+    Beat(const Beat&) = delete;
+    Beat& operator=(const Beat&) = delete;
+    /// What goes on has ended when this returns. Not from within any work.
+    ~Beat() {
+      const std::scoped_lock lock(pulse_.mutex_);
+      pulse_.works_.erase(place_);
+    }
 
-  /// For the thread: one call; how long until the next.
+   private:
+    Pulse& pulse_;
+    std::list<std::function<bool()>>::iterator place_;
+  };
+
+  /// For the thread: one call of each; how long until the next.
   std::chrono::milliseconds beat() {
     const std::scoped_lock lock(mutex_);
-    return work_ && work_() ? kSoon : kLater;
+    bool soon = false;
+    for (const std::function<bool()>& work : works_) soon = work() || soon;
+    return soon ? kSoon : kLater;
   }
 
  private:
   std::mutex mutex_;
-  std::function<bool()> work_;  // guarded by mutex_
+  std::list<std::function<bool()>> works_;  // guarded by mutex_
 };
 
 }  // namespace mist

@@ -120,6 +120,7 @@ Status fetch_what_it_names(World& world, registry::Registries& registries, bool 
   options.engine_limits.guest_time = kEngineTime;
   options.engine_limits.memory_bytes = kEngineMemory;
   options.engines = package::EngineStore(paths.engines, world.build.engines);
+  options.pulse = world.pulse;
   package::Renderer renderer(std::move(options), *world.events);
   const auto transport = [&] { return std::make_unique<http::Client>(for_remote_files(world)); };
   return action::fetch_remote_bases({registries, renderer, transport, is_local}, source, world.context);
@@ -208,6 +209,7 @@ Result<std::unique_ptr<package::Renderer>> open_renderer(const Invocation& invoc
     options.random = &world.random;
   }
   options.engines = package::EngineStore(paths.engines, world.build.engines);
+  options.pulse = world.pulse;
   return std::make_unique<package::Renderer>(std::move(options), *world.events);
 }
 

@@ -9,16 +9,12 @@ namespace mist::cli {
 
 PlainProgress::PlainProgress(const ProgressOptions& options, Output& err, Clock& clock, bool color,
                              Pulse* pulse)
-    : options_(options), err_(err), clock_(clock), color_(color), pulse_(pulse) {
-  if (pulse_ == nullptr) return;
-  pulse_->set([this] {
+    : options_(options), err_(err), clock_(clock), color_(color) {
+  if (pulse == nullptr) return;
+  beat_.emplace(*pulse, [this] {
     const std::scoped_lock lock(mutex_);
     return look();
   });
-}
-
-PlainProgress::~PlainProgress() {
-  if (pulse_ != nullptr) pulse_->set({});
 }
 
 void PlainProgress::line(const std::string& text) { err_.write(text + "\n"); }
@@ -42,7 +38,7 @@ void PlainProgress::began(const ActivityBegan& event) {
   const bool now = options_.verbosity > 0;
   if (now) line(fmt::format("… {}", escape_controls(event.text)));
   running_.emplace(event.id, Running{escape_controls(event.text), clock_.steady_now(), now});
-  if (now || pulse_ != nullptr) return;
+  if (now || beat_) return;
   if (!watcher_.joinable()) watcher_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
   wake_.notify_all();
 }

@@ -24,7 +24,6 @@ class PlainProgress final : public Progress {
   /// `err`, `clock` and `pulse` must live longer than this. Without a pulse it has a thread of its own.
   PlainProgress(const ProgressOptions& options, Output& err, Clock& clock, bool color,
                 Pulse* pulse = nullptr);
-  ~PlainProgress() override;
 
   void message(const Message& event) override;
   void began(const ActivityBegan& event) override;
@@ -47,12 +46,12 @@ class PlainProgress final : public Progress {
   Output& err_;
   Clock& clock_;
   const bool color_;
-  Pulse* const pulse_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::map<std::uint64_t, Running> running_;
   std::map<std::string, std::string> last_;  // object → its last line
-  std::jthread watcher_;                     // last: it uses all of the above
+  std::jthread watcher_;                     // it and the next use all of the above, so they go first
+  std::optional<Pulse::Beat> beat_;
 };
 
 }  // namespace mist::cli

@@ -104,6 +104,7 @@ struct RendererOptions {
   Path render_cache = {};      ///< directory of renders; empty: none
   std::uint64_t render_cache_bytes = RenderCache::kDefaultBytes;
   Random* random = nullptr;  ///< for sealing renders; outlives the renderer. Null: no render cache
+  Pulse* pulse = nullptr;    ///< for running guests; outlives the renderer. Null: they have a thread
 };
 
 class Renderer {

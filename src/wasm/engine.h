@@ -19,12 +19,12 @@ using StoreHandle = Handle<wasmtime_store_t, &wasmtime_store_delete>;
 using FailureHandle = Handle<wasmtime_error_t, &wasmtime_error_delete>;
 using TrapHandle = Handle<wasm_trap_t, &wasm_trap_delete>;
 
-/// The engine and the thread that makes its time pass.
+/// The engine and what makes its time pass.
 struct Engine {
-  explicit Engine(EngineHandle engine, std::size_t stack)
+  Engine(EngineHandle engine, std::size_t stack, Pulse* pulse)
       : handle(std::move(engine)),
         stack_bytes(stack),
-        ticker([this] { wasmtime_engine_increment_epoch(handle.get()); }) {}
+        ticker([this] { wasmtime_engine_increment_epoch(handle.get()); }, pulse) {}
   EngineHandle handle;
   std::size_t stack_bytes;
   EpochTicker ticker;

@@ -2,7 +2,20 @@
 
 namespace mist::wasm {
 
+EpochTicker::EpochTicker(std::function<void()> tick, Pulse* pulse) : tick_(std::move(tick)) {
+  if (pulse == nullptr) return;
+  beat_.emplace(*pulse, [this] {
+    if (running_ == 0) return false;
+    tick_();
+    return true;
+  });
+}
+
 void EpochTicker::enter() {
+  if (beat_) {
+    ++running_;
+    return;
+  }
   const std::lock_guard lock(mutex_);
   ++running_;
   if (!thread_.joinable())
@@ -11,10 +24,7 @@ void EpochTicker::enter() {
     changed_.notify_one();
 }
 
-void EpochTicker::leave() {
-  const std::lock_guard lock(mutex_);
-  --running_;
-}
+void EpochTicker::leave() { --running_; }
 
 void EpochTicker::run(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);

@@ -1,12 +1,16 @@
 #pragma once
-// Calls a function every few milliseconds while at least one guest runs, on a thread that is started by the
-// first of them. Any thread.
+// Calls a function again and again while at least one guest runs, so that somebody looks whether it may go
+// on: with a pulse by that, else every few milliseconds on a thread that the first guest starts. Any thread.
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
+
+#include "base/pulse.h"
 
 namespace mist::wasm {
 
@@ -14,10 +18,11 @@ class EpochTicker {
  public:
   static constexpr std::chrono::milliseconds kPeriod{10};
 
-  explicit EpochTicker(std::function<void()> tick) : tick_(std::move(tick)) {}
+  /// `pulse` must live longer than this; null: none.
+  explicit EpochTicker(std::function<void()> tick, Pulse* pulse = nullptr);
   EpochTicker(const EpochTicker&) = delete;
   EpochTicker& operator=(const EpochTicker&) = delete;
-  ~EpochTicker() = default;  // the jthread stops and is joined first
+  ~EpochTicker() = default;  // what calls is ended first
 
   void enter();
   void leave();
@@ -30,9 +35,10 @@ class EpochTicker {
   std::function<void()> tick_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  int running_ = 0;    // guests
-  bool idle_ = false;  // the thread waits for one
+  std::atomic<int> running_ = 0;  // guests
+  bool idle_ = false;             // the thread waits for one
   std::jthread thread_;
+  std::optional<Pulse::Beat> beat_;
 };
 
 }  // namespace mist::wasm

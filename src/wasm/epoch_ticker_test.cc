@@ -42,6 +42,26 @@ TEST(EpochTicker, WakesUpAgainAfterALongSilence) {
   }
 }
 
+TEST(EpochTicker, TicksWithThePulseWhileSomeoneRuns) {
+  Pulse pulse;
+  int ticks = 0;
+  {
+    EpochTicker ticker([&] { ++ticks; }, &pulse);
+    EXPECT_EQ(pulse.beat(), Pulse::kLater);
+    EXPECT_EQ(ticks, 0);
+    ticker.enter();
+    ticker.enter();
+    ticker.leave();
+    EXPECT_EQ(pulse.beat(), Pulse::kSoon);
+    EXPECT_EQ(ticks, 1);
+    ticker.leave();
+    EXPECT_EQ(pulse.beat(), Pulse::kLater);
+    ticker.enter();
+  }
+  EXPECT_EQ(pulse.beat(), Pulse::kLater);
+  EXPECT_EQ(ticks, 1);
+}
+
 TEST(EpochTicker, EndsAtOnceInAnyState) {
   {
     EpochTicker unused([] {});

@@ -300,8 +300,8 @@ Result<Runtime> Runtime::create(RuntimeOptions options, EventSink& events) {
                  "the stack limit of this process is {} KiB, but running packages needs {} KiB",
                  limit.rlim_cur >> 10, (options.stack_bytes + kHostStack) >> 10)
         .with_hint("ulimit -s 8192");
-  auto engine =
-      std::make_shared<Engine>(make_engine(options.stack_bytes, options.optimise), options.stack_bytes);
+  auto engine = std::make_shared<Engine>(make_engine(options.stack_bytes, options.optimise),
+                                         options.stack_bytes, options.pulse);
   return Runtime(std::make_unique<Impl>(std::move(engine), std::move(options), events));
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/event.h"
 #include "base/fs.h"
+#include "base/pulse.h"
 #include "base/result.h"
 #include "crypto/digest.h"
 #include "wasm/module_bytes.h"
@@ -30,6 +31,8 @@ struct RuntimeOptions {
   bool optimise = false;
   /// A second directory of compiled code, read only, which root or this user filled; empty: none.
   Path shared_cache_directory = {};
+  /// By which running guests are looked after; outlives what is compiled. Null: a thread does it.
+  Pulse* pulse = nullptr;
 };
 
 /// A function that a module imports or exports. Types are one letter for each value: i is i32, I i64, f f32,

@@ -67,6 +67,7 @@ Result<ExitCode> run_compile(const Invocation& invocation, World& world) {
   MIST_TRY(const config::Paths paths, paths_of(world));
   package::RendererOptions options;
   options.engines = package::EngineStore(paths.engines, world.build.engines);
+  options.pulse = world.pulse;
   options.cache_for_all = invocation.enabled("installed");
   options.code_cache = options.cache_for_all ? options.engines.code() : paths.compiled_code();
   std::vector<std::string> names = invocation.arguments("ENGINE");
