@@ -417,7 +417,7 @@ TEST_F(DeployTest, LargeRecordsAreStoredInChunksAndSweptWhenOrphaned) {
   auto revision = **store.read_revision(id, 0, Context());
   revision.number = 7;
   revision.attempt = "abcd";
-  ASSERT_TRUE(store.create_revision(anchor, revision, Context()).ok());
+  ASSERT_TRUE(store.create_revision(anchor, revision, *release::Store::pack(revision), Context()).ok());
   revision.status = release::RevisionStatus::Deployed;
   ASSERT_TRUE(store.finish_revision(anchor, revision, Context()).ok());
   const auto back = store.read_revision(id, 7, Context());

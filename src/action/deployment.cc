@@ -9,6 +9,7 @@
 #include "apply/wait.h"
 #include "base/diagnosis.h"
 #include "base/one_line.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "release/history.h"
 
@@ -120,16 +121,22 @@ Status Deployment::lock(const Context& context) {
 // Takes the lock and stores the pending revision.
 Status Deployment::begin(const Context& context) {
   const Activity activity(environment_.events, fmt::format("recording revision v{}", revision_.number));
-  MIST_TRY_VOID(lock(context));
-  return journal();
+  // Both only read the revision; who is far away answers when the record is made.
+  std::string packed;
+  MIST_TRY_VOID(parallel_for(2, 2, [&](std::size_t what) -> Status {
+    if (what == 0) return lock(context);
+    MIST_TRY(packed, release::Store::pack(revision_));
+    return {};
+  }));
+  return journal(packed);
 }
 
-Status Deployment::journal() {
+Status Deployment::journal(const std::string& packed) {
   const Context context = lock_->context();
   if (look_.state.anchor) {
     MIST_TRY(kept_, store_.sweep_chunks(look_.state.id, context));
   }
-  MIST_TRY_VOID(store_.create_revision(lock_->anchor(), revision_, context));
+  MIST_TRY_VOID(store_.create_revision(lock_->anchor(), revision_, packed, context));
   stored_ = true;
   revision_.objects.clear();  // recorded by now; the plan has them
   return {};

@@ -35,7 +35,7 @@ class Deployment {
   release::AnchorChange announcement() const;
   Status lock(const Context& context);
   Status begin(const Context& context);
-  Status journal();
+  Status journal(const std::string& packed);
   Context writing_context() const;
   apply::Execution write();
   std::optional<Error> wait(const apply::Execution& execution);

@@ -192,7 +192,7 @@ TEST_F(LockTest, AMachineThatSleptWhileItDeletedRecordsDeletesNoMore) {
     revision.attempt = "abcd";
     revision.user_values = Value::object();
     revision.options = Value::object();
-    ASSERT_TRUE(small.create_revision((*lock)->anchor(), revision, Context()).ok());
+    ASSERT_TRUE(small.create_revision((*lock)->anchor(), revision, *Store::pack(revision), Context()).ok());
   }
   cluster.drop({{"", "Secret"}, "default", revision_name(id, 1)});
   const Context held = (*lock)->context();

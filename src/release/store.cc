@@ -358,11 +358,15 @@ Result<std::string> Store::read_blob(const ReleaseId& id, const Value& secret_va
   return encoding::gunzip(packed, kRecordLimit);
 }
 
-Status Store::create_revision(const Anchor& anchor, const Revision& revision, const Context& context) {
+Result<std::string> Store::pack(const Revision& revision) {
+  return encoding::gzip(encoding::to_json(to_value(revision), encoding::JsonStyle::Exact))
+      .in(fmt::format("while packing revision {}", revision.number));
+}
+
+Status Store::create_revision(const Anchor& anchor, const Revision& revision, const std::string& packed,
+                              const Context& context) {
   const std::string frame =
       fmt::format("while storing revision {} of release {}", revision.number, anchor.id.display());
-  MIST_TRY(const std::string packed,
-           encoding::gzip(encoding::to_json(to_value(revision), encoding::JsonStyle::Exact)).in(frame));
   MIST_TRY(const Value record,
            write_blob(anchor, revision, "record", packed, limits_.inline_bytes, context).in(frame));
   Value metadata = owned_metadata(anchor, revision, revision_name(anchor.id, revision.number), "revision");

@@ -94,7 +94,7 @@ TEST_F(StoreTest, RecordsOfEverySizeAreStoredAndFinished) {
     SCOPED_TRACE(fmt::format("{} + {}", sizes.record, sizes.inventory));
     const Anchor anchor = born();
     Revision stored = revision(sizes.record);
-    const Status created = store.create_revision(anchor, stored, Context());
+    const Status created = store.create_revision(anchor, stored, *Store::pack(stored), Context());
     ASSERT_TRUE(created.ok()) << created.error().to_line();
     finished_with(stored, sizes.inventory);
     const Status finished = store.finish_revision(anchor, stored, Context());
@@ -115,7 +115,7 @@ TEST_F(StoreTest, RecordsOfEarlierVersionsAreReadAndFinished) {
   Store earlier(cluster, {.inline_bytes = 800 * 1024, .chunk_bytes = 800 * 1024});
   const Anchor anchor = born();
   Revision stored = revision(700 * kKilo);
-  ASSERT_TRUE(earlier.create_revision(anchor, stored, Context()).ok());
+  ASSERT_TRUE(earlier.create_revision(anchor, stored, *Store::pack(stored), Context()).ok());
   EXPECT_THAT(chunks(), IsEmpty());
   const auto pending = store.read_revision(id, 0, Context());
   ASSERT_TRUE(pending.ok()) << pending.error().to_line();
@@ -132,7 +132,7 @@ TEST_F(StoreTest, RecordsOfEarlierVersionsAreReadAndFinished) {
 TEST_F(StoreTest, ChunksOfAnInventoryAsEarlierVersionsNamedThemAreReadAndSwept) {
   const Anchor anchor = born();
   Revision stored = revision(1 * kKilo);
-  ASSERT_TRUE(store.create_revision(anchor, stored, Context()).ok());
+  ASSERT_TRUE(store.create_revision(anchor, stored, *Store::pack(stored), Context()).ok());
   finished_with(stored, 1 * kKilo);
   ASSERT_TRUE(small.finish_revision(anchor, stored, Context()).ok());
   // Renamed, and so named by the revision.
@@ -190,7 +190,7 @@ TEST_F(StoreTest, AnInventoryWrittenAnewIsNeverDamaged) {
         anchor.frozen_clock = "2026-01-01T00:00:00Z";
         anchor = *first.create_anchor(std::move(anchor), Context());
         Revision stored = revision(kKilo);
-        ASSERT_TRUE(first.create_revision(anchor, stored, Context()).ok());
+        ASSERT_TRUE(first.create_revision(anchor, stored, *Store::pack(stored), Context()).ok());
         finished_with(stored, kKilo, 2);
         ASSERT_TRUE(first.finish_revision(anchor, stored, Context()).ok());
         const std::string before = stored.inventory[0].key.name;
@@ -239,7 +239,7 @@ TEST_F(StoreTest, AnInventoryWrittenAnewIsNeverDamaged) {
 TEST_F(StoreTest, AnInventoryWhoseChunksNoRevisionNamesYetIsSwept) {
   const Anchor anchor = born();
   Revision stored = revision(kKilo);
-  ASSERT_TRUE(small.create_revision(anchor, stored, Context()).ok());
+  ASSERT_TRUE(small.create_revision(anchor, stored, *Store::pack(stored), Context()).ok());
   const std::set<std::string> record = chunks();
   ASSERT_GE(record.size(), 3u);
   cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
@@ -258,7 +258,7 @@ TEST_F(StoreTest, AnInventoryWhoseChunksNoRevisionNamesYetIsSwept) {
 TEST_F(StoreTest, SweepingAfterChunksOfARecordReadsNoRevision) {
   const Anchor anchor = born();
   Revision stored = revision(kKilo);
-  ASSERT_TRUE(small.create_revision(anchor, stored, Context()).ok());
+  ASSERT_TRUE(small.create_revision(anchor, stored, *Store::pack(stored), Context()).ok());
   finished_with(stored, 10);
   ASSERT_TRUE(small.finish_revision(anchor, stored, Context()).ok());
   ASSERT_THAT(chunks(), ::testing::Contains("abcd.0"));
@@ -270,13 +270,13 @@ TEST_F(StoreTest, SweepingAfterChunksOfARecordReadsNoRevision) {
 TEST_F(StoreTest, AChunkOfOtherBytesIsNotTakenForOurOwn) {
   const Anchor anchor = born();
   Revision stored = revision(kKilo);
-  ASSERT_TRUE(small.create_revision(anchor, stored, Context()).ok());
+  ASSERT_TRUE(small.create_revision(anchor, stored, *Store::pack(stored), Context()).ok());
   cluster.drop({{"", "Secret"}, "default", revision_name(id, 0)});
-  ASSERT_TRUE(small.create_revision(anchor, stored, Context()).ok())
+  ASSERT_TRUE(small.create_revision(anchor, stored, *Store::pack(stored), Context()).ok())
       << "the same bytes are our own first try";
   cluster.drop({{"", "Secret"}, "default", revision_name(id, 0)});
   stored.user_values = Value::object({{"noise", noise(kKilo, 9)}});
-  const Status other = small.create_revision(anchor, stored, Context());
+  const Status other = small.create_revision(anchor, stored, *Store::pack(stored), Context());
   ASSERT_FALSE(other.ok());
   EXPECT_EQ(other.error().kind, ErrorKind::Conflict);
 }
@@ -284,7 +284,7 @@ TEST_F(StoreTest, AChunkOfOtherBytesIsNotTakenForOurOwn) {
 TEST_F(StoreTest, WhoReadsWhileTheInventoryIsWrittenAnewReadsTheNewOne) {
   const Anchor anchor = born();
   Revision stored = revision(10);
-  ASSERT_TRUE(store.create_revision(anchor, stored, Context()).ok());
+  ASSERT_TRUE(store.create_revision(anchor, stored, *Store::pack(stored), Context()).ok());
   finished_with(stored, kKilo, 2);
   ASSERT_TRUE(small.finish_revision(anchor, stored, Context()).ok());
   const auto others = cluster.client_for("bob");
@@ -307,7 +307,7 @@ TEST_F(StoreTest, WhoReadsWhileTheInventoryIsWrittenAnewReadsTheNewOne) {
 TEST_F(StoreTest, AMissingChunkIsDamageThatNamesIt) {
   const Anchor anchor = born();
   const Revision stored = revision(kKilo);
-  ASSERT_TRUE(small.create_revision(anchor, stored, Context()).ok());
+  ASSERT_TRUE(small.create_revision(anchor, stored, *Store::pack(stored), Context()).ok());
   cluster.drop({{"", "Secret"}, "default", revision_name(id, 0) + ".abcd.2"});
   const auto read = store.read_revision(id, 0, Context());
   ASSERT_FALSE(read.ok());
