@@ -154,9 +154,9 @@ TEST_F(TakeOverTest, LeavesTheOtherRecordAloneOnceItsLockRanOut) {
     testing::LaptopClock laptop;
     const Environment here{fresh, laptop, random, events, "tester"};
     ASSERT_TRUE(deploy(here, theirs, install_intent(rendering(kTheirs)), {}, Context()).ok());
-    bool recorded = last != "patch mistletoe.web";  // by which ours ends
+    std::atomic<bool> recorded = last != "patch mistletoe.web";  // by which ours ends
     fresh.set_after([&](const FakeCall& call) -> std::optional<Error> {
-      recorded = recorded || (call.verb == "patch" && call.key.name == "mistletoe.web.v0");
+      if (call.verb == "patch" && call.key.name == "mistletoe.web.v0") recorded = true;
       if (recorded && call.verb + " " + call.key.name == last) laptop.suspend(std::chrono::minutes(20));
       return std::nullopt;
     });
