@@ -25,7 +25,7 @@ func apiserverArgs(dir home.Dir, socket, audit string) []string {
 		// The verifier reads public keys only, the signer PKCS#8.
 		"--service-account-key-file=" + dir.Internal("service-account.pub"),
 		"--service-account-signing-key-file=" + dir.Internal("service-account.key"),
-		"--allow-privileged=true", "--profiling=false",
+		"--allow-privileged=true",
 		"--shutdown-delay-duration=0s",
 	}
 	if audit != auditOff {
