@@ -5,7 +5,7 @@ help:
 	@echo 'make demo       install, upgrade and uninstall packages on a real control plane on this machine'
 	@echo 'make test       every test that CI runs on each change'
 	@echo 'make test-full  the slow sweeps too'
-	@echo 'make bench      measure beside helm and kubectl (12 minutes; BENCH="1000 mix@20": only these)'
+	@echo 'make bench      measure beside helm and kubectl (15 minutes; BENCH="1000 mix@20": only these)'
 	@echo 'make cluster    start the control plane and print its kubeconfig'
 	@echo 'make install    build for release and install below PREFIX (default /usr/local)'
 	@echo 'make build      build for release, into build/release'
