@@ -169,6 +169,68 @@ spec:
   EXPECT_TRUE(cluster.has("Widget.example.com", "default", "w"));
 }
 
+// Discovery is remembered for minutes, by this program and by the server.
+TEST_F(DeployTest, ADefinitionThatIsGoneComesAgainBeforeItsObjects) {
+  const auto forget = [this](const std::string& name) {
+    cluster.freeze_discovery();
+    ASSERT_TRUE(cluster
+                    .remove({{{"apiextensions.k8s.io", "v1", "CustomResourceDefinition"},
+                              "customresourcedefinitions",
+                              false,
+                              {}},
+                             "",
+                             name},
+                            {}, Context())
+                    .ok());
+  };
+  const std::string both = R"(
+apiVersion: example.com/v1
+kind: Widget
+metadata: {name: w}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Widget, plural: widgets, singular: widget, listKind: WidgetList}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
+)";
+  ASSERT_TRUE(install_now(both).ok());
+  forget("widgets.example.com");
+  // The first moment of a new definition, when its kind has no handler yet.
+  int early = 0;
+  cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply" || call.key.group_kind.kind != "Widget" || early++ > 0) return {};
+    return error(ErrorKind::NotFound, "cannot apply").with_because("404 page not found");
+  });
+  id = {"default", "again"};
+  const auto report = install_now(both);
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(early, 2);
+  EXPECT_TRUE(cluster.has("Widget.example.com", "default", "w"));
+
+  // Who brings no definition hears of it before anything is written.
+  forget("widgets.example.com");
+  cluster.clear_calls();
+  id = {"default", "third"};
+  const auto refused = install_now(R"(
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: first}
+---
+apiVersion: example.com/v1
+kind: Widget
+metadata: {name: w}
+)");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::NotFound);
+  ASSERT_TRUE(refused.error().where.has_value());
+  EXPECT_EQ(refused.error().where->line, 6u);
+  EXPECT_EQ(cluster.writes(), 0u);
+}
+
 TEST_F(DeployTest, MissingNamespaceIsNamedAndCanBeCreated) {
   id = {"shop", "web"};
   const auto refused = install_now(std::string(testing::kTwoConfigMaps));

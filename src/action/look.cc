@@ -113,12 +113,14 @@ using Owned = std::vector<release::InventoryItem>;
 enum class Unreadable : std::uint8_t { Fails, IsNamed };
 
 Status observe(const Environment& environment, Look& look, const std::vector<apply::DesiredObject>& desired,
-               const Owned& owned, Unreadable unreadable, const Context& context) {
+               const Owned& owned, Unreadable unreadable, const Context& context,
+               std::set<apimachinery::GroupKind>* vanished = nullptr) {
   MIST_TRY(look.live,
            apply::observe(environment.client, look.state.id, desired, owned, context,
                           {.adopt = look.options.adopt,
                            .take_over_from = look.options.take_over_from,
-                           .forbidden = unreadable == Unreadable::IsNamed ? &look.unreadable : nullptr}));
+                           .forbidden = unreadable == Unreadable::IsNamed ? &look.unreadable : nullptr,
+                           .vanished = vanished}));
   return {};
 }
 
@@ -153,12 +155,17 @@ Status look_at_cluster(const Environment& environment, Look& result, const Inten
   result.waiting = std::move(wanted.waiting);
   MIST_TRY_VOID(apply::check_custom_resources(desired));
   const Owned owned = result.state.owned();
+  std::set<apimachinery::GroupKind> vanished;
   // Neither needs the other's answer: one round trip less to a far server.
   MIST_TRY_VOID(parallel_for(2, 2, [&](std::size_t question) -> Status {
-    if (question == 1) return observe(environment, result, desired, owned, unreadable, context);
+    if (question == 1) return observe(environment, result, desired, owned, unreadable, context, &vanished);
     MIST_TRY(result.namespace_missing, namespace_is_missing(environment, id, options, context));
     return {};
   }));
+  if (!vanished.empty()) {
+    MIST_TRY_VOID(apply::renew_kinds(desired, vanished, environment.client, context));
+    MIST_TRY_VOID(observe(environment, result, desired, owned, unreadable, context));
+  }
   MIST_TRY_VOID(make_plan(environment, result, std::move(desired), owned, context));
   reading.reset();
   return examine_drawn(environment, result, context);

@@ -60,34 +60,41 @@ Error at_source(Error failure, const RenderedObject& rendered, const Value* at =
   return failure;
 }
 
-// What CustomResourceDefinitions among the objects will define.
-std::map<GroupKind, ResourceInfo> defined_kinds(const std::vector<RenderedObject>& objects) {
-  std::map<GroupKind, ResourceInfo> kinds;
-  for (const RenderedObject& rendered : objects) {
-    if (rendered.object.gvk().group_kind() != apimachinery::kCustomResourceDefinition) continue;
-    const Value& crd = rendered.object.value();
-    ResourceInfo info;
-    GroupKind kind = apimachinery::defined_kind(crd);
-    info.gvk = {kind.group, {}, kind.kind};
-    info.resource = crd.string_at({"spec", "names", "plural"});
-    info.namespaced = crd.string_at({"spec", "scope"}) != "Cluster";
-    kinds[std::move(kind)] = std::move(info);
+// What the objects of a release themselves bring.
+class OwnKinds {
+ public:
+  OwnKinds() = default;
+  explicit OwnKinds(const std::vector<RenderedObject>& objects) {
+    for (const RenderedObject& rendered : objects) add(rendered);
   }
-  return kinds;
-}
 
-// Groups and versions that APIServices among the objects will serve. Of what kinds and scope, only their
-// servers know.
-using GroupVersion = std::pair<std::string, std::string>;
-std::set<GroupVersion> served_groups(const std::vector<RenderedObject>& objects) {
-  std::set<GroupVersion> groups;
-  for (const RenderedObject& rendered : objects) {
-    if (rendered.object.gvk().group_kind() != GroupKind{"apiregistration.k8s.io", "APIService"}) continue;
-    const Value& service = rendered.object.value();
-    groups.emplace(service.string_at({"spec", "group"}), service.string_at({"spec", "version"}));
+  void add(const RenderedObject& rendered) {
+    const Value& object = rendered.object.value();
+    const GroupKind kind = rendered.object.gvk().group_kind();
+    if (kind == apimachinery::kCustomResourceDefinition) {
+      ResourceInfo info;
+      GroupKind defined = apimachinery::defined_kind(object);
+      info.gvk = {defined.group, {}, defined.kind};
+      info.resource = object.string_at({"spec", "names", "plural"});
+      info.namespaced = object.string_at({"spec", "scope"}) != "Cluster";
+      defined_[std::move(defined)] = std::move(info);
+    } else if (kind == GroupKind{"apiregistration.k8s.io", "APIService"}) {
+      served_.emplace(object.string_at({"spec", "group"}), object.string_at({"spec", "version"}));
+    }
   }
-  return groups;
-}
+
+  /// As its CustomResourceDefinition says; null if none of them defines it.
+  const ResourceInfo* defined(const GroupKind& kind) const {
+    const auto found = defined_.find(kind);
+    return found == defined_.end() ? nullptr : &found->second;
+  }
+  /// By an APIService. Which kinds, and of what scope, only its server knows.
+  bool serves(const GroupVersionKind& gvk) const { return served_.contains({gvk.group, gvk.version}); }
+
+ private:
+  std::map<GroupKind, ResourceInfo> defined_;
+  std::set<std::pair<std::string, std::string>> served_;  // group and version
+};
 
 // A kind, as far as it is known before anything is written.
 struct KnownKind {
@@ -95,6 +102,27 @@ struct KnownKind {
   bool late = false;
   bool scope_known = true;
 };
+
+Result<KnownKind> known_kind(const GroupVersionKind& gvk, const OwnKinds& own, const Lookup& lookup) {
+  auto served = lookup(gvk);
+  if (served.ok()) return KnownKind{.resource = *std::move(served)};
+  const bool unknown = served.error().kind == ErrorKind::NotFound;
+  if (const ResourceInfo* const defined = own.defined(gvk.group_kind()); unknown && defined != nullptr) {
+    ResourceInfo info = *defined;
+    info.gvk = gvk;
+    return KnownKind{.resource = std::move(info), .late = true};
+  }
+  if ((unknown || kube::is_api_down(served.error())) && own.serves(gvk))
+    return KnownKind{
+        .resource = {.gvk = gvk, .resource = {}, .verbs = {}}, .late = true, .scope_known = false};
+  return std::move(served).error();
+}
+
+// A kind that isn't known is a fault of the object's; a cluster that doesn't answer is none.
+Error unknown_kind(Error failure, const RenderedObject& rendered) {
+  failure.frames.push_back(fmt::format("while preparing {}", rendered.object.key().display()));
+  return failure.kind == ErrorKind::NotFound ? at_source(std::move(failure), rendered) : failure;
+}
 
 Status refuse_own_marks(const RenderedObject& rendered) {
   const auto refuse = [&](std::string_view what, std::string_view name, const Value* at) {
@@ -170,8 +198,7 @@ Place place_of(const std::optional<HookRole>& role) {
 Result<std::vector<DesiredObject>> prepare_with(std::vector<RenderedObject> objects, const ReleaseId& release,
                                                 const Lookup& lookup,
                                                 const std::vector<std::optional<HookRole>>& roles = {}) {
-  const std::map<GroupKind, ResourceInfo> own_kinds = defined_kinds(objects);
-  const std::set<GroupVersion> own_groups = served_groups(objects);
+  const OwnKinds own(objects);
   std::map<GroupVersionKind, KnownKind> resolved;
   std::map<ObjectKey, std::size_t> places, places_before;
   const std::string part_of = release::apply_set_id(release);
@@ -183,24 +210,9 @@ Result<std::vector<DesiredObject>> prepare_with(std::vector<RenderedObject> obje
     const GroupVersionKind gvk = rendered.object.gvk();
     auto known = resolved.find(gvk);
     if (known == resolved.end()) {
-      const auto own = own_kinds.find(gvk.group_kind());
-      if (auto served = lookup(gvk); served.ok()) {
-        known = resolved.emplace(gvk, KnownKind{.resource = *std::move(served)}).first;
-      } else if (served.error().kind == ErrorKind::NotFound && own != own_kinds.end()) {
-        ResourceInfo info = own->second;
-        info.gvk = gvk;
-        known = resolved.emplace(gvk, KnownKind{.resource = std::move(info), .late = true}).first;
-      } else if ((served.error().kind == ErrorKind::NotFound || kube::is_api_down(served.error())) &&
-                 own_groups.contains({gvk.group, gvk.version})) {
-        KnownKind kind{
-            .resource = {.gvk = gvk, .resource = {}, .verbs = {}}, .late = true, .scope_known = false};
-        known = resolved.emplace(gvk, std::move(kind)).first;
-      } else {
-        Error failure = std::move(served).error().with_frame(
-            fmt::format("while preparing {}", rendered.object.key().display()));
-        // A cluster that doesn't answer is no fault of the object's.
-        return failure.kind == ErrorKind::NotFound ? at_source(std::move(failure), rendered) : failure;
-      }
+      auto kind = known_kind(gvk, own, lookup);
+      if (!kind.ok()) return unknown_kind(std::move(kind).error(), rendered);
+      known = resolved.emplace(gvk, *std::move(kind)).first;
     }
     const auto& [resource, late, scope_known] = known->second;
     if (resource.namespaced && rendered.object.ns().empty()) rendered.object.set_namespace(release.ns);
@@ -273,8 +285,8 @@ Lookup served_by(kube::Client& client, const Context& context) {
 
 // What is known without a cluster.
 Lookup built_in_or_defined_by(const std::vector<RenderedObject>& objects) {
-  return [own = defined_kinds(objects)](const GroupVersionKind& gvk) -> Result<ResourceInfo> {
-    if (const auto found = own.find(gvk.group_kind()); found != own.end()) return found->second;
+  return [own = OwnKinds(objects)](const GroupVersionKind& gvk) -> Result<ResourceInfo> {
+    if (const ResourceInfo* const defined = own.defined(gvk.group_kind())) return *defined;
     const bool cluster = std::ranges::find(kClusterScoped, std::pair<std::string_view, std::string_view>(
                                                                gvk.group, gvk.kind)) != kClusterScoped.end();
     return ResourceInfo{gvk, "", !cluster, {}};
@@ -298,6 +310,25 @@ Result<WithHooks> prepare_with_hooks(std::vector<RenderedObject> objects,
                                      const std::vector<RenderedObject>& hooks, HookVerb verb,
                                      const ReleaseId& release, kube::Client& client, const Context& context) {
   return prepare_with_hooks_by(std::move(objects), hooks, verb, release, served_by(client, context));
+}
+
+Status renew_kinds(std::vector<DesiredObject>& desired, const std::set<GroupKind>& kinds,
+                   kube::Client& client, const Context& context) {
+  OwnKinds own;
+  for (const DesiredObject& object : desired) own.add(object.rendered);
+  const Lookup lookup = [&](const GroupVersionKind& gvk) -> Result<ResourceInfo> {
+    if (own.defined(gvk.group_kind()) != nullptr || own.serves(gvk))
+      return error(ErrorKind::NotFound, "it is to be written yet");
+    return client.resource_for(gvk.group_kind(), gvk.version, context);
+  };
+  for (DesiredObject& object : desired) {
+    if (!kinds.contains(object.key.group_kind)) continue;
+    auto kind = known_kind(object.resource.gvk, own, lookup);
+    if (!kind.ok()) return unknown_kind(std::move(kind).error(), object.rendered);
+    object.resource = std::move(kind->resource);
+    object.late = kind->late;
+  }
+  return {};
 }
 
 Result<std::vector<DesiredObject>> prepare_offline(std::vector<RenderedObject> objects,

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -60,8 +61,14 @@ Result<WithHooks> prepare_with_hooks(std::vector<release::RenderedObject> object
                                      const release::ReleaseId& release, kube::Client& client,
                                      const Context& context);
 
-/// The same without a cluster (generate -r): scope is taken from what built-in kinds are known to have,
-/// unknown kinds count as namespaced unless a CRD among the objects says otherwise.
+/// Looks again at `kinds`, of which observe() found that the server doesn't serve them, whatever discovery
+/// said when they were prepared: what the release itself brings is late, the others are asked for anew.
+/// NotFound, with file and line, as prepare().
+Status renew_kinds(std::vector<DesiredObject>& desired, const std::set<apimachinery::GroupKind>& kinds,
+                   kube::Client& client, const Context& context);
+
+/// prepare() and prepare_with_hooks() without a cluster (generate -r): scope is taken from what built-in
+/// kinds are known to have, unknown kinds count as namespaced unless a CRD among the objects says otherwise.
 Result<std::vector<DesiredObject>> prepare_offline(std::vector<release::RenderedObject> objects,
                                                    const release::ReleaseId& release);
 Result<WithHooks> prepare_with_hooks_offline(std::vector<release::RenderedObject> objects,

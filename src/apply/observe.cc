@@ -8,6 +8,7 @@
 #include "apimachinery/built_in_groups.h"
 #include "base/parallel.h"
 #include "kube/api_down.h"
+#include "kube/not_served.h"
 
 namespace mist::apply {
 
@@ -32,9 +33,6 @@ ObjectKey key_in(const ResourcePlace& place, const Value& object) {
 std::string reason(const Error& failure) {
   return failure.because.empty() ? failure.message : fmt::format("{}: {}", failure.message, failure.because);
 }
-
-// A kind that vanished between discovery and now has no objects.
-bool absent(const Error& failure) { return failure.kind == ErrorKind::NotFound; }
 
 class Observer {
  public:
@@ -72,6 +70,15 @@ class Observer {
       if (!state_.contains(key)) unknown.emplace(key, why);
   }
 
+  // A kind that vanished between discovery and now has no objects.
+  bool absent(const Error& failure, const ResourcePlace& place) {
+    if (options_.vanished != nullptr && kube::is_not_served(failure)) {
+      const std::scoped_lock lock(mutex_);
+      options_.vanished->insert(place.resource.gvk.group_kind());
+    }
+    return failure.kind == ErrorKind::NotFound;
+  }
+
   Status see(const ResourcePlace& place) {
     // Where nothing is owned, what is in the way is all there can be: one request less, and one round trip.
     if (!place.has_owned) return look_for_the_rest(place, true);
@@ -87,7 +94,7 @@ class Observer {
       }
     } else if (listed.error().kind == ErrorKind::Forbidden) {
       may_list = false;
-    } else if (!absent(listed.error())) {
+    } else if (!absent(listed.error(), place)) {
       return std::move(listed).error();
     }
     return look_for_the_rest(place, may_list);
@@ -119,7 +126,7 @@ class Observer {
         }
         return look_closely(place, wanted_whole);
       }
-      if (absent(listed.error())) return {};
+      if (absent(listed.error(), place)) return {};
       if (listed.error().kind != ErrorKind::Forbidden) return std::move(listed).error();
     }
     return get(place, missing);
@@ -144,7 +151,7 @@ class Observer {
       auto got = client_.get({place.resource, key.ns, key.name}, context_);
       if (got.ok())
         add(key, {*std::move(got), true});
-      else if (!absent(got.error()))
+      else if (!absent(got.error(), place))
         return std::move(got).error();
     }
     return {};
@@ -169,7 +176,7 @@ class Observer {
 Result<std::optional<ResourceInfo>> resource_of(kube::Client& client, const InventoryItem& item,
                                                 const Context& context) {
   auto found = client.resource_for(item.key.group_kind, item.version, context);
-  if (!found.ok() && absent(found.error())) {
+  if (!found.ok() && found.error().kind == ErrorKind::NotFound) {
     found = client.resource_for(item.key.group_kind, "", context);
   } else if (!found.ok() && kube::is_api_down(found.error())) {
     // Another version of it may be served by somebody else.
@@ -177,7 +184,7 @@ Result<std::optional<ResourceInfo>> resource_of(kube::Client& client, const Inve
       found = std::move(other);
   }
   if (found.ok()) return std::optional<ResourceInfo>(*std::move(found));
-  if (absent(found.error())) return std::optional<ResourceInfo>();
+  if (found.error().kind == ErrorKind::NotFound) return std::optional<ResourceInfo>();
   return std::move(found).error();
 }
 

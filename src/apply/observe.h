@@ -6,6 +6,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "apply/desired.h"
@@ -30,6 +31,8 @@ struct ObserveOptions {
   /// Takes objects that we may neither list nor get, and that in words, in place of an error. For who only
   /// looks; may be the same map.
   std::map<ObjectKey, std::string>* forbidden = nullptr;
+  /// Takes wanted kinds that the server turned out not to serve; their objects count as absent.
+  std::set<apimachinery::GroupKind>* vanished = nullptr;
 };
 
 /// `owned` may name kinds that the cluster no longer knows; those count as absent. Of a kind whose API

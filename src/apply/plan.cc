@@ -353,6 +353,20 @@ std::string_view kept_because(const ObjectKey& key, const Value* live, const Pru
   return {};
 }
 
+namespace {
+
+// Of a definition that is to be created discovery may still have known, as it was before it was deleted.
+void mark_late(Plan& plan) {
+  std::set<apimachinery::GroupKind> arriving;
+  for (const PlannedAction& action : plan.writes) {
+    if (action.kind == ActionKind::Create && action.key.group_kind == apimachinery::kCustomResourceDefinition)
+      arriving.insert(apimachinery::defined_kind(plan.desired[action.desired].rendered.object.value()));
+  }
+  for (PlannedAction& action : plan.writes) action.late |= arriving.contains(action.key.group_kind);
+}
+
+}  // namespace
+
 Result<Plan> make_plan(const ReleaseId& release, std::vector<DesiredObject> desired,
                        const std::vector<InventoryItem>& owned, const LiveState& live, int revision,
                        const PlanRules& rules, std::vector<InventoryItem> waiting) {
@@ -387,6 +401,7 @@ Result<Plan> make_plan(const ReleaseId& release, std::vector<DesiredObject> desi
     if (item.hook && sleeping.contains(item.key)) continue;
     if (auto removal = planner.removal(item, wanted)) plan.removals.push_back(*std::move(removal));
   }
+  mark_late(plan);
   MIST_TRY(plan.order, infer_order(objects));
   return plan;
 }

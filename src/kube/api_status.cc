@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "encoding/json.h"
+#include "kube/not_served.h"
 
 namespace mist::kube {
 namespace {
@@ -102,6 +103,21 @@ bool names_other_uid(const Value& status) {
          });
 }
 
+// Of an answer without a Status.
+Error bare_error(const http::Response& response, const Asked& asked) {
+  const std::string what =
+      response.body.empty() ? std::string() : fmt::format(": {}", excerpt(response.body));
+  Error failure =
+      error(kind_of(response.status, ""), "cannot {} {} on {}", asked.verb, asked.object, asked.server)
+          .with_because(fmt::format("HTTP {}: {}{}", response.status, meaning(response.status), what))
+          .with_hint(hint_for(response.status, "", asked));
+  if (response.status >= 300 && response.status < 400)
+    failure.hint =
+        "is the server address of the context an API server? Redirects are not followed, because "
+        "credentials would go with them";
+  return failure;
+}
+
 }  // namespace
 
 Error status_error(const Value& status, int http_status, const Asked& asked) {
@@ -130,19 +146,12 @@ Error status_error(const Value& status, int http_status, const Asked& asked) {
 }
 
 Error answer_error(const http::Response& response, const Asked& asked) {
-  if (const auto body = encoding::parse_json(response.body); body && body->string_at("kind") == "Status")
-    return status_error(*body, response.status, asked);
-  const std::string what =
-      response.body.empty() ? std::string() : fmt::format(": {}", excerpt(response.body));
-  Error failure =
-      error(kind_of(response.status, ""), "cannot {} {} on {}", asked.verb, asked.object, asked.server)
-          .with_because(fmt::format("HTTP {}: {}{}", response.status, meaning(response.status), what))
-          .with_hint(hint_for(response.status, "", asked));
-  if (response.status >= 300 && response.status < 400)
-    failure.hint =
-        "is the server address of the context an API server? Redirects are not followed, because "
-        "credentials would go with them";
-  return failure;
+  const auto body = encoding::parse_json(response.body);
+  const bool is_status = body && body->string_at("kind") == "Status";
+  const bool unknown_kind = asked.objects && response.status == 404 &&
+                            !(is_status && !body->string_at({"details", "name"}).empty());
+  Error failure = is_status ? status_error(*body, response.status, asked) : bare_error(response, asked);
+  return unknown_kind ? std::move(failure).with_frame(std::string(kNotServedFrame)) : failure;
 }
 
 Result<Value> decode_answer(const http::Response& response, const Asked& asked) {

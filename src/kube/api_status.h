@@ -18,6 +18,8 @@ struct Asked {
   std::string object;  ///< "Deployment shop/api"
   std::string server;  ///< "https://127.0.0.1:6443"
   std::string user;    ///< the kubeconfig's user, for hints
+  /// Objects of a kind: a 404 that names none of them means that the kind isn't served (not_served.h).
+  bool objects = false;
 };
 
 /// The JSON document of a 2xx answer. Other answers are errors: their kind by HTTP status and reason, their

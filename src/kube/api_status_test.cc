@@ -3,13 +3,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kube/not_served.h"
+
 namespace mist::kube {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const Asked kAsked{"apply", "Deployment shop/api", "https://h:6443", "alice"};
+const Asked kAsked{.verb = "apply",
+                   .object = "Deployment shop/api",
+                   .server = "https://h:6443",
+                   .user = "alice",
+                   .objects = true};
 
 http::Response answer(int status, std::string body) {
   return {.status = status, .headers = {{"Content-Type", "application/json"}}, .body = std::move(body)};
@@ -46,6 +52,21 @@ TEST(ApiStatus, KindFollowsFromStatusAndReason) {
     EXPECT_EQ(result.error().message, "cannot apply Deployment shop/api on https://h:6443");
     EXPECT_EQ(result.error().because, "m");
   }
+}
+
+TEST(ApiStatus, NotFoundThatNamesNoObjectIsAKindThatIsNotServed) {
+  const std::string named = status_body(R"("reason":"NotFound","details":{"name":"api"})");
+  const std::string unnamed = status_body(R"("message":"the server could not find the requested resource",
+      "reason":"NotFound","details":{})");
+  EXPECT_FALSE(is_not_served(decode_answer(answer(404, named), kAsked).error()));
+  EXPECT_TRUE(is_not_served(decode_answer(answer(404, unnamed), kAsked).error()));
+  const Error bare = decode_answer(answer(404, "404 page not found\n"), kAsked).error();
+  EXPECT_TRUE(is_not_served(bare));
+  EXPECT_EQ(bare.kind, ErrorKind::NotFound);
+  EXPECT_FALSE(is_not_served(decode_answer(answer(403, ""), kAsked).error()));
+  Asked path = kAsked;
+  path.objects = false;
+  EXPECT_FALSE(is_not_served(decode_answer(answer(404, ""), path).error()));
 }
 
 TEST(ApiStatus, CausesFollowTheMessageOnce) {

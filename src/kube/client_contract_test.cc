@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "encoding/yaml.h"
 #include "kube/connect.h"
+#include "kube/not_served.h"
 #include "testing/fake_cluster.h"
 #include "testing/temp_dir.h"
 
@@ -201,7 +202,10 @@ TEST_P(ClientContract, MissingNamespaceAndBadBodies) {
   ResourceInfo unknown = resource("ConfigMap");
   unknown.resource = "toys";
   unknown.gvk = {"example.com", "v1", "Toy"};
-  EXPECT_EQ(client->get({unknown, ns, "a"}, context).error().kind, ErrorKind::NotFound);
+  EXPECT_TRUE(is_not_served(client->get({unknown, ns, "a"}, context).error()));
+  EXPECT_TRUE(is_not_served(client->list(unknown, {.ns = ns}, context).error()));
+  EXPECT_TRUE(is_not_served(client->apply({unknown, ns, "a"}, object, {}, context).error()));
+  EXPECT_FALSE(is_not_served(client->get(ref("ConfigMap", "no"), context).error()));
 }
 
 TEST_P(ClientContract, NamespacesHaveTheirContents) {

@@ -4,6 +4,7 @@
 #include "http/retry.h"
 #include "http/url.h"
 #include "kube/api_path.h"
+#include "kube/not_served.h"
 #include "kube/secret_mask.h"
 #include "kube/watch.h"
 
@@ -83,7 +84,14 @@ std::optional<Duration> RestClient::clock_skew() const {
 }
 
 Asked RestClient::asked(std::string verb, std::string object) const {
-  return {std::move(verb), std::move(object), options_.server, options_.user};
+  return {
+      .verb = std::move(verb), .object = std::move(object), .server = options_.server, .user = options_.user};
+}
+
+Asked RestClient::asked(std::string verb, const ObjectRef& ref) const {
+  Asked what = asked(std::move(verb), display(ref));
+  what.objects = true;
+  return what;
 }
 
 Asked RestClient::asked_for(std::string verb, const ResourceInfo& resource,
@@ -91,7 +99,9 @@ Asked RestClient::asked_for(std::string verb, const ResourceInfo& resource,
   std::string what = resource.resource;
   if (!resource.gvk.group.empty()) what += "." + resource.gvk.group;
   if (resource.namespaced) what += options.ns.empty() ? " in all namespaces" : " in namespace " + options.ns;
-  return asked(std::move(verb), std::move(what));
+  Asked all = asked(std::move(verb), std::move(what));
+  all.objects = true;
+  return all;
 }
 
 http::Request RestClient::request(std::string method, const std::string& path, const Query& query,
@@ -126,7 +136,9 @@ Result<Value> RestClient::exchange(http::Request request, const Asked& asked, co
   const bool secret = about_secrets(asked.object);
   for (const std::string& text : warnings_of(response->headers))
     world_.events.warn(fmt::format("{}: {}", asked.object, secret ? mask_secret_values(text, sent) : text));
-  return decode_answer(*response, asked);
+  auto answer = decode_answer(*response, asked);
+  if (!answer.ok() && is_not_served(answer.error())) discovery_.invalidate();
+  return answer;
 }
 
 Result<Value> RestClient::exchange_with_body(std::string method, const std::string& path, const Query& query,
@@ -159,8 +171,7 @@ Result<Value> RestClient::server_version(const Context& context) {
 }
 
 Result<Value> RestClient::get(const ObjectRef& ref, const Context& context) {
-  return exchange(request("GET", object_path(ref), {}, std::string(kJson)), asked("read", display(ref)),
-                  context);
+  return exchange(request("GET", object_path(ref), {}, std::string(kJson)), asked("read", ref), context);
 }
 
 Result<ObjectList> RestClient::list(const ResourceInfo& resource, const ListOptions& options,
@@ -218,7 +229,7 @@ Result<Value> RestClient::create(const ResourceInfo& resource, const std::string
   const std::string name(object.string_at({"metadata", "name"}));
   return exchange_with_body("POST", collection_path(resource, ns), {{"fieldManager", "mistctl"}},
                             std::string(kJson), object, Repeat::Unsafe,
-                            asked("create", display({resource, ns, name})), context);
+                            asked("create", ObjectRef{resource, ns, name}), context);
 }
 
 Result<Value> RestClient::update(const ObjectRef& ref, const Value& object, const Context& context) {
@@ -226,7 +237,7 @@ Result<Value> RestClient::update(const ObjectRef& ref, const Value& object, cons
   // write.
   const Repeat repeat = has_precondition(object) ? Repeat::Safe : Repeat::Unsafe;
   return exchange_with_body("PUT", object_path(ref), {{"fieldManager", "mistctl"}}, std::string(kJson),
-                            object, repeat, asked("update", display(ref)), context);
+                            object, repeat, asked("update", ref), context);
 }
 
 Result<Value> RestClient::apply(const ObjectRef& ref, const Value& object, const ApplyOptions& options,
@@ -237,13 +248,13 @@ Result<Value> RestClient::apply(const ObjectRef& ref, const Value& object, const
                  {"fieldValidation", "Ignore"}};
   if (options.dry_run == DryRun::Server) query.emplace_back("dryRun", "All");
   return exchange_with_body("PATCH", object_path(ref), query, std::string(kApplyPatch), object, Repeat::Safe,
-                            asked("apply", display(ref)), context);
+                            asked("apply", ref), context);
 }
 
 Result<Value> RestClient::merge_patch(const ObjectRef& ref, const Value& patch, const Context& context) {
   const Repeat repeat = has_precondition(patch) ? Repeat::Safe : Repeat::Unsafe;
   return exchange_with_body("PATCH", object_path(ref), {{"fieldManager", "mistctl"}},
-                            std::string(kMergePatch), patch, repeat, asked("patch", display(ref)), context);
+                            std::string(kMergePatch), patch, repeat, asked("patch", ref), context);
 }
 
 Result<Value> RestClient::remove(const ObjectRef& ref, const DeleteOptions& options, const Context& context) {
@@ -257,7 +268,7 @@ Result<Value> RestClient::remove(const ObjectRef& ref, const DeleteOptions& opti
   // With a precondition a second try can't hit an object that came later.
   const Repeat repeat = body.find("preconditions") != nullptr ? Repeat::Safe : Repeat::Unsafe;
   return exchange_with_body("DELETE", object_path(ref), {}, std::string(kJson), body, repeat,
-                            asked("delete", display(ref)), context);
+                            asked("delete", ref), context);
 }
 
 Result<http::Response> RestClient::open_watch(const ResourceInfo& resource, const ListOptions& options,

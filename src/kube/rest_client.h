@@ -82,6 +82,7 @@ class RestClient final : public Client, public PodLogs, public ServerClock {
   static constexpr std::int64_t kNoSkew = std::numeric_limits<std::int64_t>::min();
 
   Asked asked(std::string verb, std::string object) const;
+  Asked asked(std::string verb, const ObjectRef& ref) const;
   /// Sends, hands on warnings, decodes; errors say what was asked. `sent`: what the request's body says.
   Result<Value> exchange(http::Request request, const Asked& asked, const Context& context,
                          const Value& sent = {});

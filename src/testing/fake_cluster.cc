@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "kube/api_down.h"
+#include "kube/not_served.h"
 #include "testing/fake_store.h"
 #include "testing/selector_match.h"
 
@@ -24,22 +25,14 @@ struct FakeCluster::State {
   FakeStore store;
   FakeFault before, after;
   std::vector<FakeCall> calls;
-  std::string down;  // a group
+  std::string down;                          // a group
+  std::map<GroupKind, FakeKind> remembered;  // by a discovery that is frozen
 };
 
 namespace {
 
 ObjectKey key_of(const ObjectRef& ref) {
   return {ref.resource.gvk.group_kind(), ref.resource.namespaced ? ref.ns : std::string(), ref.name};
-}
-
-// The kind behind a path: an unknown one has no path, which is the server's bare 404.
-Result<const FakeKind*> served_kind(const FakeStore& store, const ResourceInfo& resource,
-                                    std::string_view verb, const ObjectKey& key) {
-  const FakeKind* kind = store.find_kind(resource.gvk.group_kind());
-  if (kind == nullptr || std::ranges::find(kind->versions, resource.gvk.version) == kind->versions.end())
-    return fake_answer(ErrorKind::NotFound, verb, key, "the server could not find the requested resource");
-  return kind;
 }
 
 Value in_version(Value object, const ResourceInfo& resource) {
@@ -64,6 +57,17 @@ Result<bool> selected(const ObjectKey& key, const Value& object, const ResourceI
 }
 
 }  // namespace
+
+// The kind behind a path: an unknown one has no path, which is the server's bare 404.
+Result<const FakeKind*> FakeCluster::served_kind(const ResourceInfo& resource, std::string_view verb,
+                                                 const ObjectKey& key) {
+  const FakeKind* kind = state_->store.find_kind(resource.gvk.group_kind());
+  if (kind != nullptr && std::ranges::find(kind->versions, resource.gvk.version) != kind->versions.end())
+    return kind;
+  state_->remembered.clear();
+  return fake_answer(ErrorKind::NotFound, verb, key, "the server could not find the requested resource")
+      .with_frame(std::string(kube::kNotServedFrame));
+}
 
 FakeCluster::FakeCluster() : state_(std::make_shared<State>()) {}
 FakeCluster::FakeCluster(std::shared_ptr<State> state, std::string user)
@@ -229,6 +233,10 @@ void FakeCluster::set_api_down(std::string group) {
   const std::lock_guard lock(state_->mutex);
   state_->down = std::move(group);
 }
+void FakeCluster::freeze_discovery() {
+  const std::lock_guard lock(state_->mutex);
+  for (const auto& [name, kind] : state_->store.kinds()) state_->remembered.insert_or_assign(kind.kind, kind);
+}
 void FakeCluster::forget_history() {
   {
     const std::lock_guard lock(state_->mutex);
@@ -248,7 +256,9 @@ Result<ResourceInfo> FakeCluster::resource_for(const GroupKind& kind, const std:
                             "FailedDiscoveryCheck: failing or missing response");
     });
   }
-  const FakeKind* known = state_->store.find_kind(kind);
+  const auto remembered = state_->remembered.find(kind);
+  const FakeKind* known =
+      remembered != state_->remembered.end() ? &remembered->second : state_->store.find_kind(kind);
   if (known == nullptr || known->versions.empty())
     return error(ErrorKind::NotFound, "the cluster has no kind {}", apimachinery::to_string(kind));
   if (!version.empty() && std::ranges::find(known->versions, version) == known->versions.end())
@@ -275,7 +285,7 @@ Result<Value> FakeCluster::server_version(const Context& context) {
 Result<Value> FakeCluster::get(const ObjectRef& ref, const Context& context) {
   const ObjectKey key = key_of(ref);
   return perform({.verb = "get", .key = key}, context, [&]() -> Result<Value> {
-    MIST_TRY(const FakeKind* kind, served_kind(state_->store, ref.resource, "get", key));
+    MIST_TRY(const FakeKind* kind, served_kind(ref.resource, "get", key));
     const Value* object = state_->store.find(key);
     if (object == nullptr)
       return fake_answer(ErrorKind::NotFound, "get", key,
@@ -293,7 +303,7 @@ Result<kube::ObjectList> FakeCluster::list(const ResourceInfo& resource, const L
                   .label_selector = options.label_selector,
                   .metadata_only = options.metadata_only},
                  context, [&]() -> Result<kube::ObjectList> {
-                   MIST_TRY(const FakeKind* kind, served_kind(state_->store, resource, "list", key));
+                   MIST_TRY(const FakeKind* kind, served_kind(resource, "list", key));
                    (void)kind;
                    kube::ObjectList found;
                    found.resource_version = std::to_string(state_->store.version());
@@ -321,7 +331,7 @@ Result<Value> FakeCluster::create(const ResourceInfo& resource, const std::strin
                  Value::object({{"allowed", user_ != "viewer" || (reads && text("subresource").empty())}}));
       return answer;
     }
-    MIST_TRY(const FakeKind* kind, served_kind(state_->store, resource, "create", key));
+    MIST_TRY(const FakeKind* kind, served_kind(resource, "create", key));
     return state_->store.create(*kind, key, object, {.manager = user_});
   });
 }
@@ -329,7 +339,7 @@ Result<Value> FakeCluster::create(const ResourceInfo& resource, const std::strin
 Result<Value> FakeCluster::update(const ObjectRef& ref, const Value& object, const Context& context) {
   const ObjectKey key = key_of(ref);
   return perform({.verb = "update", .key = key}, context, [&]() -> Result<Value> {
-    MIST_TRY(const FakeKind* kind, served_kind(state_->store, ref.resource, "update", key));
+    MIST_TRY(const FakeKind* kind, served_kind(ref.resource, "update", key));
     return state_->store.update(*kind, key, object, {.manager = user_});
   });
 }
@@ -340,7 +350,7 @@ Result<Value> FakeCluster::apply(const ObjectRef& ref, const Value& object, cons
   const bool dry_run = options.dry_run == kube::DryRun::Server;
   return perform({.verb = "apply", .key = key, .field_manager = options.field_manager, .dry_run = dry_run},
                  context, [&]() -> Result<Value> {
-                   MIST_TRY(const FakeKind* kind, served_kind(state_->store, ref.resource, "apply", key));
+                   MIST_TRY(const FakeKind* kind, served_kind(ref.resource, "apply", key));
                    return state_->store.apply(*kind, key, object,
                                               {.manager = options.field_manager,
                                                .operation = "Apply",
@@ -352,7 +362,7 @@ Result<Value> FakeCluster::apply(const ObjectRef& ref, const Value& object, cons
 Result<Value> FakeCluster::merge_patch(const ObjectRef& ref, const Value& patch, const Context& context) {
   const ObjectKey key = key_of(ref);
   return perform({.verb = "patch", .key = key}, context, [&]() -> Result<Value> {
-    MIST_TRY(const FakeKind* kind, served_kind(state_->store, ref.resource, "patch", key));
+    MIST_TRY(const FakeKind* kind, served_kind(ref.resource, "patch", key));
     return state_->store.merge_patch(*kind, key, patch, {.manager = user_});
   });
 }
@@ -362,7 +372,7 @@ Result<Value> FakeCluster::remove(const ObjectRef& ref, const kube::DeleteOption
   const ObjectKey key = key_of(ref);
   return perform({.verb = "delete", .key = key, .dry_run = options.dry_run == kube::DryRun::Server}, context,
                  [&]() -> Result<Value> {
-                   MIST_TRY(const FakeKind* kind, served_kind(state_->store, ref.resource, "delete", key));
+                   MIST_TRY(const FakeKind* kind, served_kind(ref.resource, "delete", key));
                    return state_->store.remove(*kind, key, options);
                  });
 }

@@ -45,6 +45,8 @@ struct FakeCall {
 /// the server did it, the answer was lost).
 using FakeFault = std::function<std::optional<Error>(const FakeCall&)>;
 
+struct FakeKind;
+
 class FakeCluster final : public kube::Client {
  public:
   /// With the namespaces of a new cluster and the built-in kinds.
@@ -90,6 +92,8 @@ class FakeCluster final : public kube::Client {
   void register_kind(const kube::ResourceInfo& resource);
   /// The aggregated API of that group answers no more, and discovery has lost its kinds; empty: it is back.
   void set_api_down(std::string group);
+  /// What discovery says now it goes on saying, until a request shows that a kind isn't served.
+  void freeze_discovery();
   /// Compaction: every watch has to list again (410 Gone).
   void forget_history();
 
@@ -116,6 +120,8 @@ class FakeCluster final : public kube::Client {
 
  private:
   struct State;
+  Result<const FakeKind*> served_kind(const kube::ResourceInfo& resource, std::string_view verb,
+                                      const ObjectKey& key);
   FakeCluster(std::shared_ptr<State> state, std::string user);
   template <typename Work>
   auto perform(FakeCall call, const Context& context, Work&& work) -> decltype(work());

@@ -258,6 +258,14 @@ def a_definition_and_its_objects_in_one_release(t):
     t.run("install", "shop", "-p", package)
     t.run("uninstall", "shop", "--yes", "--delete-crds", "--wait")
     check(t.kube.get("CustomResourceDefinition", None, crd) is None, "--delete-crds removes it")
+    # Discovery, which is kept for ten minutes, still knows the kind.
+    t.run("install", "shop", "-p", package)
+    equal([item["metadata"]["name"] for item in t.kube.list(widgets, t.ns)], ["one"], "after the definition came back")
+    t.run("uninstall", "shop", "--yes", "--delete-crds", "--wait")
+    alone = t.package("alone", config_map("settings"), custom("Widget", "one", size=1))
+    mark = t.mark()
+    t.refused("install", "other", "-p", alone, says=["Widget", "00001.yaml"])
+    equal([r for r in t.requests(mark) if r.writes], [], "writes where a kind is gone")
 
 
 @test

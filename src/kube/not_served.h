@@ -1,0 +1,19 @@
+#pragma once
+// The error of a request for objects of a kind that the server doesn't serve, whatever discovery said: its
+// definition is gone, or isn't served yet. Else than for an object that isn't there, the 404 names no object.
+// The client that met it has forgotten what discovery said. Any thread.
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace mist::kube {
+
+inline constexpr std::string_view kNotServedFrame = "while asking for a kind that the server doesn't serve";
+
+inline bool is_not_served(const Error& failure) {
+  return std::ranges::find(failure.frames, kNotServedFrame) != failure.frames.end();
+}
+
+}  // namespace mist::kube
