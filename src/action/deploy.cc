@@ -8,6 +8,8 @@
 #include "action/recover.h"
 #include "action/rollback.h"
 #include "action/server_dry_run.h"
+#include "apply/readiness.h"
+#include "apply/wait.h"
 #include "base/text.h"
 
 namespace mist::action {
@@ -61,6 +63,21 @@ Error located(const RenderedRelease& rendered, Error failure) {
 
 namespace {
 
+// Nothing is to be written, but what is there may not be ready all the same: its Pods may crash since
+// yesterday. What the look saw as ready isn't asked for again.
+Status wait_for_what_is_there(const Environment& environment, const Look& look, const Context& context) {
+  std::vector<apply::AwaitedObject> objects = apply::awaited_objects(look.plan, {});
+  std::erase_if(objects, [&](const apply::AwaitedObject& object) {
+    const auto live = look.live.find(object.key);
+    return live != look.live.end() && live->second.whole &&
+           apply::readiness(live->second.value).health == apply::Health::Ready;
+  });
+  return apply::wait_until_ready(environment.client, look.state.id, objects,
+                                 {.timeout = look.options.timeout, .jobs_end = look.options.wait_for_jobs},
+                                 environment.events, context)
+      .in("while waiting for the release to become ready; nothing had to be written");
+}
+
 // A deployment that failed may have a revision to undo.
 struct Try {
   Result<DeployReport> report;
@@ -77,6 +94,10 @@ Try try_deploy(const Environment& environment, ReleaseState state, const Intent&
     if (Status agreed = intent.agree(seen->plan); !agreed) return {std::move(agreed).error()};
   }
   if (intent.may_change_nothing && seen->nothing_new) {
+    if (options.wait && options.dry_run == DryRun::No) {
+      if (Status ready = wait_for_what_is_there(environment, *seen, context); !ready)
+        return {located(seen->rendered, std::move(ready).error())};
+    }
     const int deployed = seen->state.deployed->number;
     DeployReport report = report_of(*std::move(seen));
     report.changed = false;
