@@ -23,7 +23,7 @@ class Mistctl(Client):
 
     def commands(self, verb, namespace, package, changed, waiting):
         end = ["-n", namespace]
-        wait = ["--wait"] if waiting else []
+        wait = {"": [], "mix": ["--wait"], "mix-begun": ["--wait", "--no-wait-for-jobs"]}[waiting]
         return [*self.program, *{
             "install": ["install", "bench", "-p", package.directory, *wait],
             "no-op upgrade": ["upgrade", "bench", "-p", package.directory, *wait],
@@ -41,7 +41,7 @@ class Helm(Client):
         self.program = program
 
     def commands(self, verb, namespace, package, changed, waiting):
-        wait = ["--wait", "--wait-for-jobs"] if waiting else []
+        wait = {"": [], "mix": ["--wait", "--wait-for-jobs"], "mix-begun": ["--wait"]}[waiting]
         command = {
             "install": ["install", "bench", package.chart, *wait],
             "no-op upgrade": ["upgrade", "bench", package.chart, *wait],
@@ -70,7 +70,9 @@ class Kubectl(Client):
             steps += [self.apply(package.definitions), ["wait", "--for=condition=Established", "-f", package.definitions]]
         steps.append(self.apply(package.file))
         if waiting:
-            steps += [["rollout", "status", "deployment"], ["wait", "--for=condition=Complete", "job", "--all"]]
+            steps.append(["rollout", "status", "deployment"])
+        if waiting == "mix":
+            steps.append(["wait", "--for=condition=Complete", "job", "--all"])
         return steps
 
     def commands(self, verb, namespace, package, changed, waiting):

@@ -79,7 +79,7 @@ class ReportTest(unittest.TestCase):
         by_what = {each["what"]: each for each in report.targets(report.Table(self.outcome(mistctl=1.0, kubectl=4.0)["scenarios"]))}
         self.assertIs(by_what["1,000 ConfigMaps: install, of the best peer's time"]["met"], True)
         self.assertIs(by_what["… servers' share of the machine meanwhile"]["met"], False)
-        self.assertIsNone(by_what["mix of 60, install and wait, of helm's time"]["met"])
+        self.assertIsNone(by_what["mix of 60, install and wait, of the time of helm --wait"]["met"])
 
     def test_only_the_part_between_the_markers_is_rewritten(self):
         outcome = self.outcome(mistctl=1.0, helm=5.0)
@@ -107,7 +107,7 @@ class WorkloadTest(unittest.TestCase):
     def test_kubectl_deletes_definitions_last(self):
         with tempfile.TemporaryDirectory() as directory:
             package = workloads.mix(pathlib.Path(directory) / "mix", "x")
-            command = list(map(str, clients.Kubectl("kubectl").commands("uninstall", "ns", package, package, True)))
+            command = list(map(str, clients.Kubectl("kubectl").commands("uninstall", "ns", package, package, "mix")))
             self.assertLess(command.index(str(package.file)), command.index(str(package.definitions)))
 
 

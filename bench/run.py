@@ -3,7 +3,7 @@
     run.py --mistctl PROGRAM --tools DIR --peers DIR --devcluster PROGRAM --big-package FILE --out DIR --document FILE
            [--minutes N] [SCENARIO...]
 
-A scenario is `processes`, `yaml`, `engines`, `list`, `mix` or a number of ConfigMaps; `mix@20`, `1000@20`: with a round trip of 20 ms.
+A scenario is `processes`, `yaml`, `engines`, `list`, `mix`, `mix-begun` or a number of ConfigMaps; `mix@20`, `1000@20`: with a round trip of 20 ms.
 Each runs once; then they are repeated, those with targets twice as often, until `--minutes` are used up. The figures are
 medians. Only a run of all scenarios rewrites the results; others print theirs. Nothing here passes or fails: it measures."""
 
@@ -27,10 +27,10 @@ from clients import VERBS, Floor, Helm, Kubectl, KubectlApplySet, Mistctl, list_
 from machine import ControlPlane, Processes, say
 
 HERE = pathlib.Path(__file__).resolve().parent
-DEFAULT = "processes yaml engines 1000 100 1 mix list 100@20 mix@20 list@20 1000@20"
+DEFAULT = "processes yaml engines 1000 100 1 mix mix-begun list 100@20 mix@20 list@20 1000@20"
 RELEASES = 1000
 MOST_ROUNDS = 7
-WITH_TARGETS = ("processes", "engines", "1000", "mix", "100@20")
+WITH_TARGETS = ("processes", "engines", "1000", "mix", "mix-begun", "100@20")
 # Minutes long: once, last, and in a run of everything only what shows the difference.
 SLOW = "1000@20"
 SHORT_VERBS = ("install", "no-op upgrade", "uninstall")
@@ -40,10 +40,10 @@ class Scenario:
     """One thing that is measured, round by round. `samples[what][client]` are its figures, a dictionary for each round."""
 
     def __init__(self, text):
-        found = re.fullmatch(r"(processes|yaml|engines|list|mix|[1-9]\d{0,3})(?:@([1-9]\d?))?", text)
+        found = re.fullmatch(r"(processes|yaml|engines|list|mix|mix-begun|[1-9]\d{0,3})(?:@([1-9]\d?))?", text)
         if not found or (found[2] and found[1] in ("processes", "yaml", "engines")):
-            raise SystemExit(f"bench: '{text}' is no scenario: they are processes, yaml, engines, list, mix and numbers up to 9999 of "
-                             "ConfigMaps; @20 behind one of the last three adds a round trip of 20 ms")
+            raise SystemExit(f"bench: '{text}' is no scenario: they are processes, yaml, engines, list, mix, mix-begun and numbers up to "
+                             "9999 of ConfigMaps; @20 behind one of the last four adds a round trip of 20 ms")
         self.text, self.kind, self.milliseconds = text, found[1], int(found[2] or 0)
         self.rounds, self.seconds, self.short = 0, 0.0, False
         self.samples = collections.defaultdict(lambda: collections.defaultdict(list))
@@ -164,7 +164,7 @@ class Bench:
         return name
 
     def package(self, kind, client, changed):
-        if kind != "mix":
+        if not kind.startswith("mix"):
             key = (kind, changed)
             if key not in self.packages:
                 self.packages[key] = workloads.config_maps(self.work / f"cm-{kind}-{changed}", int(kind), changed)
@@ -216,7 +216,7 @@ class Bench:
         return ("kubectl applyset", "kubectl") if scenario.kind == "100" and scenario.milliseconds else ("kubectl applyset",)
 
     def measure_release(self, scenario):
-        waiting = scenario.kind == "mix"
+        waiting = scenario.kind if scenario.kind.startswith("mix") else ""
         kubeconfig, environment = self.reachable(scenario.milliseconds)
         clients = self.clients(kubeconfig)
         # In turn, and each time another one first, so that a change of the machine's speed meets all.
@@ -241,7 +241,7 @@ class Bench:
             for client in self.clients(None)[:2]:
                 namespace, package = f"list-{client.name}", self.package("1", client, False)
                 self.cluster.kubectl("create", "namespace", namespace)
-                self.processes.run(client.commands("install", namespace, package, package, False),
+                self.processes.run(client.commands("install", namespace, package, package, ""),
                                    extra={"KUBECONFIG": str(self.cluster.kubeconfig)})
                 workloads.copy_records(requests, namespace, "bench", RELEASES)
             self.packages["records"] = True

@@ -24,6 +24,7 @@ enum class DryRun : std::uint8_t {
 struct DeployOptions {
   DryRun dry_run = DryRun::No;
   bool wait = false;
+  bool wait_for_jobs = true;                   ///< until they end; false: until they have begun
   Duration timeout = std::chrono::minutes(5);  ///< of waiting
   bool create_namespace = false;
   bool force_conflicts = false;

@@ -170,7 +170,8 @@ apply::Execution Deployment::write() {
 std::optional<Error> Deployment::wait(const apply::Execution& execution) {
   Status ready = apply::wait_until_ready(
       environment_.client, look_.state.id, apply::awaited_objects(look_.plan, execution),
-      {.timeout = look_.options.timeout}, environment_.events, lock_->context());
+      {.timeout = look_.options.timeout, .jobs_end = look_.options.wait_for_jobs}, environment_.events,
+      lock_->context());
   if (ready.ok()) return std::nullopt;
   return std::move(ready).error().with_frame("while waiting for the release to become ready");
 }

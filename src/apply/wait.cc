@@ -30,11 +30,23 @@ struct Group {
   std::size_t open = 0;  // only its own thread touches it
 };
 
+// kstatus takes a Job that runs for one that is as it should be.
+bool is_begun_job(const Value& object) {
+  return object.string_at("kind") == "Job" && object.string_at("apiVersion") == "batch/v1" &&
+         !object.string_at({"status", "startTime"}).empty();
+}
+
 // What the watching threads and the one that keeps the time share.
 class Waiting {
  public:
-  Waiting(kube::Client& client, const release::ReleaseId& release, EventSink& events, const Context& context)
-      : client_(client), release_(release), events_(events), context_(context), binding_(client) {}
+  Waiting(kube::Client& client, const release::ReleaseId& release, const WaitOptions& options,
+          EventSink& events, const Context& context)
+      : client_(client),
+        release_(release),
+        options_(options),
+        events_(events),
+        context_(context),
+        binding_(client) {}
 
   void add(const AwaitedObject& object, Duration timeout, SteadyTime now) {
     // A time-out of years must not overflow the clock.
@@ -99,8 +111,10 @@ class Waiting {
   /// False: this group needs no more watching.
   bool take(const ObjectKey& key, const kube::WatchEvent& event, Group& group, const Context& context) {
     const bool deleted = event.type == kube::WatchEventType::Deleted;
-    const Readiness state = deleted ? Readiness{Health::Failed, "it was deleted while it was waited for"}
-                                    : readiness(event.object, binding_.as_rule(context));
+    Readiness state = deleted ? Readiness{Health::Failed, "it was deleted while it was waited for"}
+                              : readiness(event.object, binding_.as_rule(context));
+    if (!options_.jobs_end && state.health == Health::InProgress && is_begun_job(event.object))
+      state.health = Health::Ready;
     const std::scoped_lock lock(mutex_);
     const auto found = open_.find(key);
     if (found == open_.end()) return true;
@@ -162,6 +176,7 @@ class Waiting {
 
   kube::Client& client_;
   const release::ReleaseId& release_;
+  const WaitOptions& options_;
   EventSink& events_;
   const Context& context_;
   BindingModes binding_;
@@ -227,7 +242,7 @@ Status wait_until_ready(kube::Client& client, const release::ReleaseId& release,
                         EventSink& events, const Context& context) {
   if (objects.empty()) return {};
   Activity activity(events, fmt::format("waiting for {} to become ready", plural(objects.size(), "object")));
-  Waiting waiting(client, release, events, context);
+  Waiting waiting(client, release, options, events, context);
   const SteadyTime now = std::chrono::steady_clock::now();
   for (const AwaitedObject& object : objects)
     waiting.add(object, object.timeout.value_or(options.timeout), now);

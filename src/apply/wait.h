@@ -26,6 +26,7 @@ std::vector<AwaitedObject> awaited_objects(const Plan& plan, const Execution& ex
 struct WaitOptions {
   Duration timeout = std::chrono::minutes(5);  ///< of objects without one of their own
   bool diagnose = true;                        ///< look for root causes (root_cause.h) when it fails
+  bool jobs_end = true;  ///< false: a Job is ready as soon as it has begun, as for helm --wait
 };
 
 /// Until every object is ready. Errors: Timeout, naming each object whose time is over and why it isn't

@@ -99,6 +99,32 @@ TEST_F(Wait, TimeoutNamesWhatIsNotReadyAndWhy) {
   ASSERT_EQ(diagnosis->children.size(), 1u);
 }
 
+TEST_F(Wait, AJobThatHasBegunIsEnoughIfThatIsSaid) {
+  const auto put = [&](std::string_view name, std::string_view status) {
+    auto job = *encoding::parse_yaml(fmt::format(
+        "{{apiVersion: batch/v1, kind: Job, metadata: {{name: {}, namespace: shop}}, spec: {{}}}}", name));
+    job["metadata"]["labels"].set(release::kPartOfLabel, release::apply_set_id(id));
+    cluster.put(job);
+    const ObjectKey key{{"batch", "Job"}, "shop", std::string(name)};
+    cluster.set_status(key, *encoding::parse_yaml(std::string(status)));
+    return AwaitedObject{key, {{"batch", "v1", "Job"}, "jobs", true, {}}};
+  };
+  const auto begun = put("begun", "{startTime: '2026-01-01T00:00:00Z', active: 1}");
+  const auto pending = put("pending", "{}");
+  const auto failed = put("failed",
+                          "{startTime: '2026-01-01T00:00:00Z', conditions: [{type: Failed, status: "
+                          "'True', reason: BackoffLimitExceeded}]}");
+  const auto of = [&](const AwaitedObject& object, bool jobs_end) {
+    const Status done =
+        wait_until_ready(cluster, id, {object}, {.timeout = 50ms, .jobs_end = jobs_end}, quiet, Context());
+    return done.ok() ? std::string("ready") : std::string(to_string(done.error().kind));
+  };
+  EXPECT_EQ(of(begun, true), "Timeout");
+  EXPECT_EQ(of(begun, false), "ready");
+  EXPECT_EQ(of(pending, false), "Timeout");
+  EXPECT_EQ(of(failed, false), "Invalid");
+}
+
 TEST_F(Wait, AnObjectsOwnTimeoutCountsForItAlone) {
   // One may take longer than --timeout …
   const AwaitedObject patient = widget("patient", "Pending", "shop", 60s);

@@ -207,6 +207,7 @@ action::DeployOptions deploy_options(const Invocation& invocation) {
                  : dry_run == "server" ? action::DryRun::Server
                                        : action::DryRun::No,
       .wait = invocation.enabled("wait"),
+      .wait_for_jobs = !invocation.enabled("no-wait-for-jobs"),
       .timeout = invocation.duration("timeout"),
       .create_namespace = given(invocation, "create-namespace"),
       .force_conflicts = invocation.enabled("force-conflicts"),

@@ -24,6 +24,8 @@ inline constexpr Flag kAllowLookupFlag{
 
 inline constexpr std::string_view kDryRunChoices[] = {"none", "client", "server"};
 inline constexpr Flag kWaitFlag{.name = "wait", .help = "Return only when every object is ready"};
+inline constexpr Flag kNoWaitForJobsFlag{
+    .name = "no-wait-for-jobs", .help = "With --wait: a Job is ready when it has begun, not when it ends"};
 inline constexpr Flag kTimeoutFlag{
     .name = "timeout",
     .type = FlagType::Duration,
@@ -62,6 +64,7 @@ inline constexpr Flag kForceCrdsFlag{
 inline constexpr Flag kDeployFlagList[] = {
     kAllowLookupFlag,
     kWaitFlag,
+    kNoWaitForJobsFlag,
     kTimeoutFlag,
     kDryRunFlag,
     kExplainFlag,
@@ -81,9 +84,9 @@ inline constexpr Flag kDeployFlagList[] = {
 inline constexpr FlagGroup kDeployFlags{"Deployment flags", kDeployFlagList};
 
 /// Of commands that apply what is recorded.
-inline constexpr Flag kRecordedFlagList[] = {kWaitFlag,       kTimeoutFlag,        kDryRunFlag,
-                                             kExplainFlag,    kForceConflictsFlag, kReplaceFlag,
-                                             kHistoryMaxFlag, kNoHooksFlag};
+inline constexpr Flag kRecordedFlagList[] = {kWaitFlag,    kNoWaitForJobsFlag, kTimeoutFlag,
+                                             kDryRunFlag,  kExplainFlag,       kForceConflictsFlag,
+                                             kReplaceFlag, kHistoryMaxFlag,    kNoHooksFlag};
 inline constexpr FlagGroup kRecordedFlags{"Deployment flags", kRecordedFlagList};
 
 /// What a plan may do; of the commands that only look.

@@ -37,6 +37,14 @@ def waits_for_workloads_of_each_kind(t):
 
 
 @test
+def a_job_that_has_begun_is_enough_if_that_is_said(t):
+    package = t.package("p", workload("Job", "import", "run"), workload("Deployment", "web"))
+    t.run("install", "shop", "-p", package, "--wait", "--no-wait-for-jobs", "--timeout", "60s")
+    equal(health(t, "shop"), {"Job/import": "in progress", "Deployment/web": "ready"}, "after the install")
+    t.refused("upgrade", "shop", "-p", package, "--wait", "--timeout", "300ms", says=["Job", "import", "0 of 1 completions"])
+
+
+@test
 def a_deployment_that_is_never_ready_is_named_with_its_reason(t):
     package = t.package("p", config_map("fine"), workload("Deployment", "sick", "never-ready"))
     failed = t.refused("install", "shop", "-p", package, "--wait", "--timeout", "3s",

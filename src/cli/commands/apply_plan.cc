@@ -9,12 +9,9 @@ namespace {
 constexpr Argument kArguments[] = {
     {.name = "FILE", .help = "A plan that mistctl plan NAME -o FILE saved", .completion = Completion::File}};
 constexpr Flag kFlags[] = {
-    {.name = "wait", .help = "Return only when every object is ready"},
-    {.name = "timeout",
-     .type = FlagType::Duration,
-     .value = "TIME",
-     .help = "How long --wait, each hook and each wait for another object may take",
-     .fallback = "5m"},
+    kWaitFlag,
+    kNoWaitForJobsFlag,
+    kTimeoutFlag,
 };
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kLockFlags, kOutputFlags};
 constexpr Example kExamples[] = {{"mistctl apply-plan web.plan --wait", "What was shown, and nothing else"}};
@@ -32,6 +29,7 @@ Result<ExitCode> run_apply_plan(const Invocation& invocation, World& world) {
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   action::DeployOptions options = plan.options;
   options.wait = invocation.enabled("wait");
+  options.wait_for_jobs = !invocation.enabled("no-wait-for-jobs");
   options.timeout = invocation.duration("timeout");
   const action::Intent intent = action::saved_plan_intent(cluster.environment, plan, world.context);
   MIST_TRY(const action::DeployReport report,
