@@ -105,9 +105,13 @@ struct KnownKind {
 
 Result<KnownKind> known_kind(const GroupVersionKind& gvk, const OwnKinds& own, const Lookup& lookup) {
   auto served = lookup(gvk);
-  if (served.ok()) return KnownKind{.resource = *std::move(served)};
-  const bool unknown = served.error().kind == ErrorKind::NotFound;
-  if (const ResourceInfo* const defined = own.defined(gvk.group_kind()); unknown && defined != nullptr) {
+  const ResourceInfo* const defined = own.defined(gvk.group_kind());
+  // What never changes in a definition: either it is replaced, or it was gone and discovery is out of date.
+  const bool other = served.ok() && defined != nullptr &&
+                     (served->namespaced != defined->namespaced || served->resource != defined->resource);
+  if (served.ok() && !other) return KnownKind{.resource = *std::move(served)};
+  const bool unknown = other || served.error().kind == ErrorKind::NotFound;
+  if (unknown && defined != nullptr) {
     ResourceInfo info = *defined;
     info.gvk = gvk;
     return KnownKind{.resource = std::move(info), .late = true};

@@ -355,14 +355,14 @@ std::string_view kept_because(const ObjectKey& key, const Value* live, const Pru
 
 namespace {
 
-// Of a definition that is to be created discovery may still have known, as it was before it was deleted.
-void mark_late(Plan& plan) {
-  std::set<apimachinery::GroupKind> arriving;
+// The kinds of those definitions.
+std::set<apimachinery::GroupKind> defined_by(const Plan& plan, ActionKind planned) {
+  std::set<GroupKind> kinds;
   for (const PlannedAction& action : plan.writes) {
-    if (action.kind == ActionKind::Create && action.key.group_kind == apimachinery::kCustomResourceDefinition)
-      arriving.insert(apimachinery::defined_kind(plan.desired[action.desired].rendered.object.value()));
+    if (action.kind == planned && action.key.group_kind == apimachinery::kCustomResourceDefinition)
+      kinds.insert(apimachinery::defined_kind(plan.desired[action.desired].rendered.object.value()));
   }
-  for (PlannedAction& action : plan.writes) action.late |= arriving.contains(action.key.group_kind);
+  return kinds;
 }
 
 }  // namespace
@@ -401,9 +401,35 @@ Result<Plan> make_plan(const ReleaseId& release, std::vector<DesiredObject> desi
     if (item.hook && sleeping.contains(item.key)) continue;
     if (auto removal = planner.removal(item, wanted)) plan.removals.push_back(*std::move(removal));
   }
-  mark_late(plan);
+  // Discovery may still know what a definition defined before it was deleted.
+  const std::set<GroupKind> arriving = defined_by(plan, ActionKind::Create);
+  for (PlannedAction& action : plan.writes) action.late |= arriving.contains(action.key.group_kind);
   MIST_TRY(plan.order, infer_order(objects));
   return plan;
+}
+
+void follow_replaced_definitions(Plan& plan) {
+  const std::set<GroupKind> replaced = defined_by(plan, ActionKind::Replace);
+  for (PlannedAction& action : plan.writes) {
+    if (!replaced.contains(action.key.group_kind)) continue;
+    action.late = true;
+    if (action.kind != ActionKind::Unchanged && action.kind != ActionKind::Update &&
+        action.kind != ActionKind::Adopt)
+      continue;
+    action.kind = ActionKind::Create;
+    action.reason = "its definition is replaced, which deletes it";
+    action.revision = plan.revision;
+    action.adopting = action.adopted = action.ask = false;
+    action.uid.clear();
+    action.version.clear();
+    action.differences.clear();
+  }
+  for (PlannedAction& action : plan.writes) {
+    if (action.kind != ActionKind::Replace || action.key.group_kind != apimachinery::kCustomResourceDefinition)
+      continue;
+    const GroupKind kind = apimachinery::defined_kind(plan.desired[action.desired].rendered.object.value());
+    action.reason += fmt::format("; with it goes every {} in the cluster", kind.kind);
+  }
 }
 
 kube::ObjectRef place_of(const Plan& plan, const PlannedAction& action, kube::ResourceInfo served) {

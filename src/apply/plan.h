@@ -120,6 +120,10 @@ Result<Plan> make_plan(const release::ReleaseId& release, std::vector<DesiredObj
                        const std::vector<release::InventoryItem>& owned, const LiveState& live, int revision,
                        const PlanRules& rules, std::vector<release::InventoryItem> waiting = {});
 
+/// Who replaces a definition deletes every object of its kind: those of the plan are created anew. For when
+/// it is known what is replaced, after settle().
+void follow_replaced_definitions(Plan& plan);
+
 /// Where a planned object is on a server that serves its kind as `served`. An object of a late kind that
 /// names no namespace and turns out to need one is in the release's.
 kube::ObjectRef place_of(const Plan& plan, const PlannedAction& action, kube::ResourceInfo served);

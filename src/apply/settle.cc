@@ -217,8 +217,11 @@ Status settle(kube::Client& client, Plan& plan, const LiveState& live, const Pla
     if (needs_the_server(action)) open.push_back(&action);
   }
   const Settler settler(client, plan, live, rules, context);
-  return parallel_for(open.size(), 16, [&](std::size_t i) { return settler.settle(*open[i]); })
-      .in("while the server was asked what it would change");
+  MIST_TRY_VOID(parallel_for(open.size(), 16, [&](std::size_t i) {
+                  return settler.settle(*open[i]);
+                }).in("while the server was asked what it would change"));
+  follow_replaced_definitions(plan);
+  return {};
 }
 
 }  // namespace mist::apply

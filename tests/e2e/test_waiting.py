@@ -241,6 +241,26 @@ def custom(kind, name, **spec):
 
 
 @test
+def a_replaced_definition_takes_its_objects_along(t):
+    crd = "movers.e2e.example.com"
+    t.cleanup(lambda: t.kube.delete("CustomResourceDefinition", None, crd))
+    kind = definition("e2e.example.com", "movers", "Mover")
+    kind["spec"]["scope"] = "Cluster"
+    t.run("install", "shop", "-p", t.package("p", kind, custom("Mover", "one", size=1), config_map("settings")))
+    kind["spec"]["scope"] = "Namespaced"
+    package = t.package("p", kind, custom("Mover", "one", size=1), config_map("settings"))
+    t.refused("upgrade", "shop", "-p", package, says=[".spec.scope", "--replace"])
+    t.refused("upgrade", "shop", "-p", package, "--replace", says=[".spec.scope", "--delete-crds"])
+    plan = t.run("upgrade", "shop", "-p", package, "--replace", "--delete-crds", "--dry-run", "-o", "json").json
+    equal(sorted((o["kind"], o["action"]) for o in plan["objects"]),
+          [("ConfigMap", "unchanged"), ("CustomResourceDefinition", "replace"), ("Mover", "create"), ("Mover", "delete")], "plan")
+    t.run("upgrade", "shop", "-p", package, "--replace", "--delete-crds")
+    equal([item["metadata"]["name"] for item in t.kube.list("/apis/e2e.example.com/v1/movers", t.ns)], ["one"])
+    equal(set(health(t, "shop").values()), {"ready"}, "status")
+    t.run("uninstall", "shop", "--yes", "--delete-crds", "--wait")
+
+
+@test
 def a_definition_and_its_objects_in_one_release(t):
     crd = "widgets.e2e.example.com"
     t.cleanup(lambda: t.kube.delete("CustomResourceDefinition", None, crd))
