@@ -98,6 +98,46 @@ bool nothing_new(const Look& look) {
          same_objects(state.deployed->hooks, look.hooks);
 }
 
+// Namespaces beside the release's own of which nothing tells that they are there: nothing of the release was
+// seen in them, and it doesn't bring them.
+std::map<std::string, const apply::PlannedAction*> unproven_namespaces(const Look& look) {
+  std::map<std::string, const apply::PlannedAction*> unproven;
+  std::set<std::string> proven{look.state.id.ns, ""};
+  for (const apply::PlannedAction& action : look.plan.writes) {
+    const apimachinery::ObjectKey& key = action.key;
+    if (key.group_kind == apimachinery::GroupKind{"", "Namespace"}) proven.insert(key.name);
+    if (action.kind != ActionKind::Create) proven.insert(key.ns);
+    unproven.emplace(key.ns, &action);
+  }
+  for (const std::string& each : proven) unproven.erase(each);
+  return unproven;
+}
+
+// Half of a release would be written before the server said so.
+Status check_namespaces(const Environment& environment, const Look& look, const Context& context) {
+  const auto unproven = unproven_namespaces(look);
+  const std::vector<std::pair<std::string, const apply::PlannedAction*>> asked(unproven.begin(),
+                                                                               unproven.end());
+  return parallel_for(asked.size(), 16, [&](std::size_t i) -> Status {
+    const auto& [name, action] = asked[i];
+    auto there = environment.client.get({kNamespaces, "", name}, context);
+    // As with the release's own: who may not look at it may still write into it.
+    if (!there.ok() && there.error().kind == ErrorKind::Forbidden) return {};
+    if (!there.ok() && there.error().kind != ErrorKind::NotFound) return std::move(there).error();
+    if (there.ok() && !apimachinery::is_terminating(*there)) return {};
+    const release::RenderedObject& rendered = look.plan.desired[action->desired].rendered;
+    Error failure =
+        there.ok() ? error(ErrorKind::Conflict, "the namespace of {} is being deleted", action->key.display())
+                         .with_hint("wait until it is gone")
+                   : error(ErrorKind::NotFound, "the namespace of {} does not exist", action->key.display())
+                         .with_hint(fmt::format("put the Namespace into the package, or create it: "
+                                                "kubectl create namespace {}",
+                                                name));
+    failure.where = SourceLocation{.file = rendered.file, .line = rendered.line, .column = 0, .excerpt = {}};
+    return failure;
+  });
+}
+
 // What a recorded revision was allowed to do, it may do when it is applied again.
 DeployOptions with_recorded(DeployOptions options, const encoding::Value& recorded) {
   apply_recorded(recorded, options.prune);
@@ -137,6 +177,7 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
   const bool rendered = look.rendered.restores < 0;
   if (rendered && look.rendered.package.engine == apply::kChartEngine && !look.options.force_crds)
     MIST_TRY_VOID(check_definitions(environment, look.plan, look.live, context));
+  MIST_TRY_VOID(check_namespaces(environment, look, context));
   look.nothing_new = nothing_new(look);
   if (look.nothing_new) rest_hooks(look.plan);
   return {};

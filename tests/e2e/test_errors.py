@@ -34,8 +34,14 @@ def missing_namespaces(t):
     package = t.package("p", config_map("fine"))
     t.refused("install", "shop", "-n", missing, "-p", package, says=["does not exist", "--create-namespace"])
     # An object's own namespace is another matter: --create-namespace is for the release's.
-    t.refused("install", "shop", "-p", t.package("q", config_map("lost", namespace=missing)),
-              says=["ConfigMap", "lost", missing, "not found"])
+    package_of_both = t.package("q", config_map("fine"), config_map("lost", namespace=missing))
+    refused_without_a_write(t, package_of_both, f"the namespace of ConfigMap {missing}/lost does not exist", "00001.yaml:1",
+                            f"kubectl create namespace {missing}")
+    # Which one that the release brings is not.
+    brought = t.package("r", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": missing}},
+                        config_map("lost", namespace=missing))
+    t.run("install", "shop", "-p", brought)
+    t.run("uninstall", "shop", "--yes", "--delete-namespaces", "--wait")
     t.refused("install", "shop", "-n", "Not_A_Name", "-p", package, says=["Not_A_Name"], code=None)
 
 
