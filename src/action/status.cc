@@ -26,7 +26,8 @@ ObjectHealth health_of(apply::Health health) {
 }
 
 ObjectStatus object_status(const release::InventoryItem& item, const apply::LiveState& live,
-                           const std::string& part_of, const apply::BindsLate& binds_late) {
+                           const std::string& part_of, bool uninstalling,
+                           const apply::BindsLate& binds_late) {
   ObjectStatus result{.key = item.key,
                       .detail = {},
                       .revision = item.revision,
@@ -36,7 +37,9 @@ ObjectStatus object_status(const release::InventoryItem& item, const apply::Live
   const auto there = live.find(item.key);
   if (there == live.end()) {
     result.health = ObjectHealth::Missing;
-    result.detail = item.uid.empty() ? "it was never created" : "it was deleted outside of Mistletoe";
+    result.detail = item.uid.empty() ? "it was never created"
+                    : uninstalling   ? "it was deleted"
+                                     : "it was deleted outside of Mistletoe";
     return result;
   }
   const Value& object = there->second.value;
@@ -165,6 +168,7 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
         .with_hint("see mistctl list -A");
   const Activity reading(environment.events, "reading the cluster");
   const std::vector<release::InventoryItem> owned = state.owned();
+  const bool uninstalling = is_uninstalling(state);
   std::map<apimachinery::ObjectKey, std::string> unknown;
   MIST_TRY(const apply::LiveState live, apply::observe(environment.client, id, {}, owned, context,
                                                        {.unreachable = &unknown, .forbidden = &unknown}));
@@ -181,7 +185,7 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
   const std::string part_of = release::apply_set_id(id);
   apply::BindingModes binding(environment.client);
   for (const release::InventoryItem& item : owned) {
-    ObjectStatus object = object_status(item, live, part_of, binding.as_rule(context));
+    ObjectStatus object = object_status(item, live, part_of, uninstalling, binding.as_rule(context));
     if (const auto why = unknown.find(item.key); why != unknown.end()) {
       object.health = ObjectHealth::Unknown;
       object.detail = why->second;

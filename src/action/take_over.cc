@@ -127,10 +127,7 @@ Result<encoding::Value> replace_back(const Environment& environment, const kube:
       .propagation = one_after_another ? kube::Propagation::Foreground : kube::Propagation::Background};
   auto deleted = environment.client.remove(ref, deleting, context);
   if (!deleted.ok() && deleted.error().kind != ErrorKind::NotFound) return std::move(deleted).error();
-  const auto gone = [&](const encoding::Value* live) {
-    return live == nullptr || live->string_at({"metadata", "uid"}) != going.uid;
-  };
-  MIST_TRY_VOID(apply::wait_for(environment.client, ref, gone, context.with_timeout(apply::kGoneLimit))
+  MIST_TRY_VOID(apply::wait_until_gone(environment.client, ref, going.uid, context)
                     .in("while waiting until the object that replaced it is gone"));
   encoding::Value fresh = going.object;
   fresh["metadata"].erase("uid");

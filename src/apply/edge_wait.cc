@@ -55,9 +55,9 @@ Readiness judge(EdgePredicate predicate, bool optional, const Value* live) {
     return live == nullptr
                ? Readiness{}
                : Readiness{Health::InProgress,
-                           apimachinery::is_terminating(*live) ? "it is being deleted" : "it is there"};
+                           apimachinery::is_terminating(*live) ? why_terminating(*live) : "it is there"};
   if (live == nullptr) return optional ? Readiness{} : Readiness{Health::InProgress, "it is not there"};
-  if (apimachinery::is_terminating(*live)) return {Health::InProgress, "it is being deleted"};
+  if (apimachinery::is_terminating(*live)) return {Health::InProgress, why_terminating(*live)};
   switch (predicate) {
     case EdgePredicate::Present:
     case EdgePredicate::Absent:

@@ -103,7 +103,7 @@ class Writer {
     if (!gone.ok() && gone.error().kind != ErrorKind::NotFound && gone.error().kind != ErrorKind::Conflict)
       return std::move(gone).error().with_frame(
           fmt::format("while deleting the hook {}", action.key.display()));
-    MIST_TRY_VOID(until_gone(ref, uids_[node])
+    MIST_TRY_VOID(wait_until_gone(client_, ref, uids_[node], context_)
                       .in(fmt::format("while waiting until the hook {} is gone", action.key.display())));
     deleted_[node] = 1;
     events_.object({action.key.display(), "deleted", "its hook has ended"});
@@ -175,13 +175,6 @@ class Writer {
       if (hook && hook->phase == phase && hook->delete_succeeded) MIST_TRY_VOID(delete_hook(node));
     }
     return {};
-  }
-
-  Status until_gone(const kube::ObjectRef& ref, const std::string& uid) {
-    return wait_for(
-        client_, ref,
-        [&](const Value* live) { return live == nullptr || live->string_at({"metadata", "uid"}) != uid; },
-        context_.with_timeout(kGoneLimit));
   }
 
   // The handler of a new kind appears a moment after its definition is established or its API service
@@ -367,8 +360,8 @@ class Writer {
           .with_hint("run the command again");
     if (!deleted.ok() && deleted.error().kind != ErrorKind::NotFound) return std::move(deleted).error();
     if (deleted.ok()) events_.object({action.key.display(), "deleting", {}});
-    return until_gone(ref, uid).in(
-        fmt::format("while waiting until the old {} is gone", action.key.display()));
+    return wait_until_gone(client_, ref, uid, context_)
+        .in(fmt::format("while waiting until the old {} is gone", action.key.display()));
   }
 
   // The new StatefulSet takes over the Pods of the old one, unless it selects others. The Pods of a Job end

@@ -144,12 +144,13 @@ class Planner {
     const Owner owner = owner_of(there);
     const bool by_uid = item != nullptr && !item->uid.empty() && item->uid == action.uid;
     const bool own_namespace = object.key.group_kind == kNamespaceKind && object.key.name == release_.ns;
-    if (const Value* stamp = there.at_path({"metadata", "deletionTimestamp"});
-        stamp != nullptr && !stamp->is_null())
+    if (apimachinery::is_terminating(there)) {
+      const std::string_view since = there.string_at({"metadata", "deletionTimestamp"});
       return conflict(action, ConflictCause::Deleting,
-                      fmt::format("it is being deleted, since {}",
-                                  stamp->is_string() ? stamp->as_string() : std::string("an unknown time")),
-                      "wait until it is gone (finalizers may hold it), then run the command again");
+                      fmt::format("{}, since {}", why_terminating(there),
+                                  since.empty() ? std::string_view("an unknown time") : since),
+                      "wait until it is gone, then run the command again");
+    }
     if (owner == Owner::Us || (owner == Owner::Nobody && by_uid)) {
       // What no record of ours names was left by an earlier life of the release: its claims, its definitions.
       action.adopted = item == nullptr || item->adopted;
@@ -425,7 +426,8 @@ void follow_replaced_definitions(Plan& plan) {
     action.differences.clear();
   }
   for (PlannedAction& action : plan.writes) {
-    if (action.kind != ActionKind::Replace || action.key.group_kind != apimachinery::kCustomResourceDefinition)
+    if (action.kind != ActionKind::Replace ||
+        action.key.group_kind != apimachinery::kCustomResourceDefinition)
       continue;
     const GroupKind kind = apimachinery::defined_kind(plan.desired[action.desired].rendered.object.value());
     action.reason += fmt::format("; with it goes every {} in the cluster", kind.kind);

@@ -296,10 +296,36 @@ bool is_worth_waiting(const Value& object) {
   return has_readiness_rule(gvk->group_kind());
 }
 
+std::string why_terminating(const Value& live) {
+  std::string words = "it is being deleted";
+  // A namespace tells what is left in it. Its own finalizer is part of how it is deleted.
+  std::vector<std::string> left;
+  for (const std::string_view type :
+       {"NamespaceDeletionDiscoveryFailure", "NamespaceDeletionGroupVersionParsingFailure",
+        "NamespaceDeletionContentFailure", "NamespaceContentRemaining", "NamespaceFinalizersRemaining"}) {
+    if (const Value* entry = condition(live, type); is_true(entry)) left.push_back(say(*entry));
+  }
+  if (!left.empty()) return fmt::format("{}; {}", words, join(left, "; "));
+  std::vector<std::string> finalizers;
+  const Value* all = live.at_path({"metadata", "finalizers"});
+  if (all == nullptr || !all->is_array()) return words;
+  for (const Value& entry : all->as_array()) {
+    if (!entry.is_string()) continue;
+    if (entry.as_string() == "foregroundDeletion")
+      words += ", after what it owns";
+    else
+      finalizers.push_back(entry.as_string());
+  }
+  if (finalizers.empty()) return words;
+  return finalizers.size() == 1
+             ? fmt::format("{}, and its finalizer {} holds it", words, finalizers.front())
+             : fmt::format("{}, and its finalizers {} hold it", words, join(finalizers, ", "));
+}
+
 Readiness readiness(const Value& live) { return readiness(live, BindsLate()); }
 
 Readiness readiness(const Value& live, const BindsLate& binds_late) {
-  if (apimachinery::is_terminating(live)) return progress("it is being deleted");
+  if (apimachinery::is_terminating(live)) return progress(why_terminating(live));
   const auto gvk = GroupVersionKind::parse(live.string_at("apiVersion"), live.string_at("kind"));
   const ReadinessRule* rule = gvk.ok() ? rule_for(gvk->group, gvk->kind) : nullptr;
   // What the controller has not looked at says nothing about what we wrote.

@@ -22,6 +22,10 @@ struct Readiness {
 /// True for kinds whose readiness is more than being there.
 bool has_readiness_rule(const apimachinery::GroupKind& kind);
 
+/// Of an object that is being deleted, why it is still there, as far as it tells: "it is being deleted, and
+/// its finalizer example.com/hold holds it".
+std::string why_terminating(const encoding::Value& live);
+
 /// `live`: the whole object. A kind without a rule is Ready when it isn't being deleted.
 Readiness readiness(const encoding::Value& live);
 

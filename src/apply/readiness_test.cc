@@ -159,6 +159,31 @@ TEST(Readiness, OfAClaimThatBindsLateIsNoMatterOfBinding) {
   EXPECT_EQ(readiness(claim("volume.kubernetes.io/selected-node: n"), late).health, Health::InProgress);
 }
 
+TEST(Readiness, WhatIsBeingDeletedSaysWhatHoldsIt) {
+  const auto why = [](std::string_view text) {
+    return why_terminating(*encoding::parse_yaml(std::string(text)));
+  };
+  EXPECT_EQ(why("{metadata: {deletionTimestamp: x}}"), "it is being deleted");
+  EXPECT_EQ(why("{metadata: {finalizers: [example.com/hold]}}"),
+            "it is being deleted, and its finalizer example.com/hold holds it");
+  EXPECT_EQ(why("{metadata: {finalizers: [foregroundDeletion]}}"), "it is being deleted, after what it owns");
+  EXPECT_EQ(why("{metadata: {finalizers: [foregroundDeletion, a, b, 3]}}"),
+            "it is being deleted, after what it owns, and its finalizers a, b hold it");
+  EXPECT_EQ(why("{metadata: {finalizers: x}}"), "it is being deleted");
+  EXPECT_EQ(
+      why("{kind: Namespace, spec: {finalizers: [kubernetes]}, status: {phase: Terminating, conditions: ["
+          "{type: NamespaceDeletionContentFailure, status: 'False', reason: ContentDeleted},"
+          "{type: NamespaceContentRemaining, status: 'True', reason: SomeResourcesRemain, message: "
+          "'configmaps. "
+          "has 1 resource instances'}]}}"),
+      "it is being deleted; SomeResourcesRemain: configmaps. has 1 resource instances");
+  const Readiness state =
+      readiness(*encoding::parse_yaml("{apiVersion: v1, kind: ConfigMap, metadata: {deletionTimestamp: x, "
+                                      "finalizers: [example.com/hold]}}"));
+  EXPECT_EQ(state.health, Health::InProgress);
+  EXPECT_EQ(state.detail, "it is being deleted, and its finalizer example.com/hold holds it");
+}
+
 TEST(Readiness, IsWorthWaitingForWhereItIsMoreThanBeingThere) {
   for (const auto& [yaml, worth] : std::vector<std::pair<std::string, bool>>{
            {"{apiVersion: v1, kind: ConfigMap}", false},

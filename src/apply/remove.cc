@@ -85,12 +85,8 @@ class Remover {
     if (!terminating) return gone(removal);
     events_.object({removal.key.display(), "deleting", {}});
     if (!until_gone) return {};
-    MIST_TRY_VOID(
-        wait_for(
-            client_, ref,
-            [&](const Value* live) { return live == nullptr || live->string_at({"metadata", "uid"}) != uid; },
-            context_.with_timeout(kGoneLimit))
-            .in(fmt::format("while waiting until {} is gone", removal.key.display())));
+    MIST_TRY_VOID(wait_until_gone(client_, ref, uid, context_)
+                      .in(fmt::format("while waiting until {} is gone", removal.key.display())));
     return gone(removal);
   }
 

@@ -16,9 +16,6 @@
 
 namespace mist::apply {
 
-/// How long something that is being deleted may take to go.
-inline constexpr auto kGoneLimit = std::chrono::minutes(5);
-
 /// One thing to delete.
 struct Removal {
   ObjectKey key;

@@ -211,7 +211,7 @@ Diagnosis pod_head(const Value& pod) {
   Diagnosis node{.kind = "Pod", .name = place_of(pod), .state = {}};
   const std::string phase = text_at(pod, {"status", "phase"});
   if (apimachinery::is_terminating(pod)) {
-    node.state = "it is being deleted";
+    node.state = why_terminating(pod);
   } else if (unschedulable(pod)) {
     const Value& scheduled = *condition_of(pod, "PodScheduled");
     node.reason = scheduled.string_at("reason");

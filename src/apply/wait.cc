@@ -16,6 +16,9 @@
 namespace mist::apply {
 namespace {
 
+// How long something that is being deleted may take to go.
+constexpr auto kGoneLimit = std::chrono::minutes(5);
+
 struct Open {
   kube::ResourceInfo resource;
   Duration timeout{};
@@ -292,6 +295,20 @@ Status wait_for(kube::Client& client, const kube::ObjectRef& ref,
       context);
   if (satisfied) return {};
   return watched;
+}
+
+Status wait_until_gone(kube::Client& client, const kube::ObjectRef& ref, const std::string& uid,
+                       const Context& context) {
+  std::string why;
+  const auto gone = [&](const Value* live) {
+    if (live == nullptr || live->string_at({"metadata", "uid"}) != uid) return true;
+    if (apimachinery::is_terminating(*live)) why = why_terminating(*live);
+    return false;
+  };
+  Status waited = wait_for(client, ref, gone, context.with_timeout(kGoneLimit));
+  if (!waited.ok() && waited.error().because.empty() && !why.empty())
+    return std::move(waited).error().with_because(std::move(why));
+  return waited;
 }
 
 }  // namespace mist::apply

@@ -40,4 +40,9 @@ Status wait_until_ready(kube::Client& client, const release::ReleaseId& release,
 Status wait_for(kube::Client& client, const kube::ObjectRef& ref,
                 const std::function<bool(const Value*)>& done, const Context& context);
 
+/// Until the object with that uid is gone, for at most five minutes. Timeout and Cancelled say what it was
+/// still held by.
+Status wait_until_gone(kube::Client& client, const kube::ObjectRef& ref, const std::string& uid,
+                       const Context& context);
+
 }  // namespace mist::apply

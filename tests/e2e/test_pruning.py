@@ -143,3 +143,20 @@ def what_was_deleted_or_changed_by_hand_is_repaired(t):
     t.refused("upgrade", "shop", "-p", package, says=["ConfigMap", "/a", "belongs to no release"])
     t.run("uninstall", "shop", "--yes")
     equal(t.kube.get("ConfigMap", t.ns, "a")["data"], {"whose": "theirs"}, "somebody else's object")
+
+
+@test
+def what_a_finalizer_holds_is_named_with_it(t):
+    held = config_map("held")
+    held["metadata"]["finalizers"] = ["example.com/hold"]
+    package = t.package("p", held, config_map("free"))
+    t.run("install", "shop", "-p", package)
+    words = "its finalizer example.com/hold holds it"
+    t.refused("uninstall", "shop", "--yes", "--wait", "--timeout", "1s", says=["ConfigMap", "/held is gone", words, "again"])
+    status = t.run("status", "shop", "-o", "json").json
+    details = {o["name"]: o["detail"] for o in status["objects"]}
+    contains(details["held"], words)
+    equal(details["free"], "it was deleted", "what the uninstall itself deleted")
+    t.refused("install", "shop", "-p", package, says=["half uninstalled"])
+    t.kube.patch("ConfigMap", t.ns, "held", {"metadata": {"finalizers": None}})
+    t.run("uninstall", "shop", "--yes", "--wait")
