@@ -10,6 +10,7 @@
 
 #include "action/look.h"
 #include "action/status.h"
+#include "action/uninstall.h"
 #include "base/diagnosis.h"
 #include "encoding/yaml.h"
 #include "testing/laptop_clock.h"
@@ -229,6 +230,49 @@ metadata: {name: w}
   ASSERT_TRUE(refused.error().where.has_value());
   EXPECT_EQ(refused.error().where->line, 6u);
   EXPECT_EQ(cluster.writes(), 0u);
+}
+
+// An object whose version is no longer served is there all the same.
+TEST_F(DeployTest, AnObjectOfAVersionThatIsGoneIsNotForgotten) {
+  const auto definition = [](std::string_view version) {
+    return *encoding::parse_yaml(fmt::format(R"(
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{name: widgets.example.com}}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {{kind: Widget, plural: widgets, singular: widget, listKind: WidgetList}}
+  versions: [{{name: {}, served: true, storage: true, schema: {{openAPIV3Schema: {{type: object, x-kubernetes-preserve-unknown-fields: true}}}}}}]
+)",
+                                             version));
+  };
+  for (const bool pruned : {true, false}) {
+    cluster.put(definition("v1alpha1"));
+    cluster.invalidate_discovery();
+    ASSERT_TRUE(install_now(R"(
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+---
+apiVersion: example.com/v1alpha1
+kind: Widget
+metadata: {name: w}
+)")
+                    .ok());
+    ASSERT_TRUE(cluster.has("Widget.example.com", "default", "w"));
+    cluster.freeze_discovery();
+    cluster.put(definition("v1"));
+    if (pruned) {
+      const auto report = upgrade_now("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}");
+      ASSERT_TRUE(report.ok()) << report.error().to_line();
+      EXPECT_FALSE(cluster.has("Widget.example.com", "default", "w"));
+      cluster.freeze_discovery();
+    }
+    const auto gone = uninstall_now();
+    ASSERT_TRUE(gone.ok()) << gone.error().to_line();
+    EXPECT_FALSE(cluster.has("Widget.example.com", "default", "w"));
+  }
 }
 
 TEST_F(DeployTest, MissingNamespaceIsNamedAndCanBeCreated) {

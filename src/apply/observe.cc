@@ -46,6 +46,7 @@ class Observer {
 
   Status look_at(const ResourcePlace& place) {
     Status seen = see(place);
+    if (!seen.ok() && kube::is_not_served(seen.error())) seen = see_as_served_now(place);
     if (seen.ok()) return seen;
     const Error& failure = seen.error();
     if (failure.kind == ErrorKind::Forbidden && options_.forbidden != nullptr) {
@@ -70,13 +71,29 @@ class Observer {
       if (!state_.contains(key)) unknown.emplace(key, why);
   }
 
-  // A kind that vanished between discovery and now has no objects.
-  bool absent(const Error& failure, const ResourcePlace& place) {
-    if (options_.vanished != nullptr && kube::is_not_served(failure)) {
+  // Discovery was out of date: the kind is gone, and its objects with it, or it is served in other versions,
+  // and its objects are there.
+  Status see_as_served_now(const ResourcePlace& place) {
+    const GroupKind kind = place.resource.gvk.group_kind();
+    if (options_.vanished != nullptr) {
       const std::scoped_lock lock(mutex_);
-      options_.vanished->insert(place.resource.gvk.group_kind());
+      options_.vanished->insert(kind);
     }
-    return failure.kind == ErrorKind::NotFound;
+    const InventoryItem any{.key = place.keys.front(), .version = place.resource.gvk.version, .uid = {}};
+    ResourcePlace now = place;
+    for (int tries = 0;; ++tries) {
+      MIST_TRY(const std::optional<ResourceInfo> resource, resource_of(client_, any, context_));
+      if (!resource) return {};
+      now.resource = *resource;
+      Status seen = see(now);
+      if (seen.ok() || !kube::is_not_served(seen.error()) || tries == kTriesToAgree) return seen;
+      SystemClock().sleep(kPauseToAgree, context_.stop());
+      MIST_TRY_VOID(context_.check());
+    }
+  }
+
+  static bool absent(const Error& failure) {
+    return failure.kind == ErrorKind::NotFound && !kube::is_not_served(failure);
   }
 
   Status see(const ResourcePlace& place) {
@@ -94,7 +111,7 @@ class Observer {
       }
     } else if (listed.error().kind == ErrorKind::Forbidden) {
       may_list = false;
-    } else if (!absent(listed.error(), place)) {
+    } else if (!absent(listed.error())) {
       return std::move(listed).error();
     }
     return look_for_the_rest(place, may_list);
@@ -126,7 +143,7 @@ class Observer {
         }
         return look_closely(place, wanted_whole);
       }
-      if (absent(listed.error(), place)) return {};
+      if (absent(listed.error())) return {};
       if (listed.error().kind != ErrorKind::Forbidden) return std::move(listed).error();
     }
     return get(place, missing);
@@ -151,7 +168,7 @@ class Observer {
       auto got = client_.get({place.resource, key.ns, key.name}, context_);
       if (got.ok())
         add(key, {*std::move(got), true});
-      else if (!absent(got.error(), place))
+      else if (!absent(got.error()))
         return std::move(got).error();
     }
     return {};
@@ -183,6 +200,8 @@ Result<std::optional<ResourceInfo>> resource_of(kube::Client& client, const Inve
     if (auto other = client.resource_for(item.key.group_kind, "", context); other.ok())
       found = std::move(other);
   }
+  // Under a definition of another scope, which took the place of its own, it can't be.
+  if (found.ok() && found->namespaced == item.key.ns.empty()) return std::optional<ResourceInfo>();
   if (found.ok()) return std::optional<ResourceInfo>(*std::move(found));
   if (found.error().kind == ErrorKind::NotFound) return std::optional<ResourceInfo>();
   return std::move(found).error();

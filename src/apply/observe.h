@@ -43,8 +43,13 @@ Result<LiveState> observe(kube::Client& client, const release::ReleaseId& releas
                           const std::vector<release::InventoryItem>& owned, const Context& context,
                           const ObserveOptions& options = {});
 
-/// How the server serves what the inventory names; nullopt: its kind is gone, and with it the object.
-/// kube/api_down.h: that can't be known.
+/// What the server says of a definition that was just changed, and what it serves, agree a moment later: so
+/// often, and with that time between, discovery is asked about a kind that isn't served as it said.
+inline constexpr int kTriesToAgree = 10;
+inline constexpr auto kPauseToAgree = std::chrono::milliseconds(100);
+
+/// How the server serves what the inventory names; nullopt: its kind is gone, or has another scope by now,
+/// and with it the object. kube/api_down.h: that can't be known.
 Result<std::optional<kube::ResourceInfo>> resource_of(kube::Client& client,
                                                       const release::InventoryItem& item,
                                                       const Context& context);

@@ -6,6 +6,7 @@
 #include "apply/order.h"
 #include "apply/run_report.h"
 #include "apply/wait.h"
+#include "kube/not_served.h"
 
 namespace mist::apply {
 
@@ -57,6 +58,16 @@ class Remover {
   }
 
   Status remove(const Removal& removal, bool until_gone) {
+    for (int tries = 0;; ++tries) {
+      Status removed = remove_as_served(removal, until_gone);
+      // Discovery was out of date: the kind is gone, or served in other versions.
+      if (removed.ok() || !kube::is_not_served(removed.error()) || tries == kTriesToAgree) return removed;
+      SystemClock().sleep(kPauseToAgree, context_.stop());
+      MIST_TRY_VOID(context_.check());
+    }
+  }
+
+  Status remove_as_served(const Removal& removal, bool until_gone) {
     const InventoryItem item{.key = removal.key, .version = removal.version, .uid = removal.uid};
     auto found = resource_of(client_, item, context_);
     if (!found.ok() && never_seen(found.error(), item, keys_)) return gone(removal);
@@ -67,8 +78,7 @@ class Remover {
     if (uid.empty()) {
       // Planned to be created by a run that died: ours if it carries our mark.
       auto there = client_.get(ref, context_);
-      if (!there.ok())
-        return there.error().kind == ErrorKind::NotFound ? gone(removal) : Status(std::move(there).error());
+      if (!there.ok()) return is_gone(there.error()) ? gone(removal) : Status(std::move(there).error());
       if (there->string_at({"metadata", "labels", release::kPartOfLabel}) != part_of_) return gone(removal);
       uid = there->string_at({"metadata", "uid"});
     }
@@ -76,7 +86,7 @@ class Remover {
     options.uid = uid;
     auto deleted = client_.remove(ref, options, context_);
     if (!deleted.ok()) {
-      if (deleted.error().kind == ErrorKind::NotFound) return gone(removal);
+      if (is_gone(deleted.error())) return gone(removal);
       // Another uid under that name: ours is gone, and this one isn't ours to delete.
       if (deleted.error().kind == ErrorKind::Conflict) return gone(removal);
       return std::move(deleted).error();
@@ -88,6 +98,10 @@ class Remover {
     MIST_TRY_VOID(wait_until_gone(client_, ref, uid, context_)
                       .in(fmt::format("while waiting until {} is gone", removal.key.display())));
     return gone(removal);
+  }
+
+  static bool is_gone(const Error& failure) {
+    return failure.kind == ErrorKind::NotFound && !kube::is_not_served(failure);
   }
 
   Status gone(const Removal& removal) {

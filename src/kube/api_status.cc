@@ -12,6 +12,8 @@ namespace {
 using encoding::Value;
 
 constexpr std::size_t kExcerpt = 200;
+// The Status of a path that no handler takes; CustomResourceDefinitions' say it without a Status.
+constexpr std::string_view kUnknownPath = "the server could not find the requested resource";
 
 ErrorKind kind_of(int status, std::string_view reason) {
   if (reason == "Expired" || reason == "Gone") return ErrorKind::Gone;
@@ -148,8 +150,9 @@ Error status_error(const Value& status, int http_status, const Asked& asked) {
 Error answer_error(const http::Response& response, const Asked& asked) {
   const auto body = encoding::parse_json(response.body);
   const bool is_status = body && body->string_at("kind") == "Status";
+  // An object that isn't there is named, in `details` or, by aggregated APIs, at least in the message.
   const bool unknown_kind = asked.objects && response.status == 404 &&
-                            !(is_status && !body->string_at({"details", "name"}).empty());
+                            (!is_status || body->string_at("message").starts_with(kUnknownPath));
   Error failure = is_status ? status_error(*body, response.status, asked) : bare_error(response, asked);
   return unknown_kind ? std::move(failure).with_frame(std::string(kNotServedFrame)) : failure;
 }

@@ -54,11 +54,14 @@ TEST(ApiStatus, KindFollowsFromStatusAndReason) {
   }
 }
 
-TEST(ApiStatus, NotFoundThatNamesNoObjectIsAKindThatIsNotServed) {
+TEST(ApiStatus, NotFoundOfThePathIsAKindThatIsNotServed) {
   const std::string named = status_body(R"("reason":"NotFound","details":{"name":"api"})");
   const std::string unnamed = status_body(R"("message":"the server could not find the requested resource",
       "reason":"NotFound","details":{})");
   EXPECT_FALSE(is_not_served(decode_answer(answer(404, named), kAsked).error()));
+  // As an aggregated API may say it.
+  const std::string brief = status_body(R"("reason":"NotFound","message":"tallies \"one\" not found")");
+  EXPECT_FALSE(is_not_served(decode_answer(answer(404, brief), kAsked).error()));
   EXPECT_TRUE(is_not_served(decode_answer(answer(404, unnamed), kAsked).error()));
   const Error bare = decode_answer(answer(404, "404 page not found\n"), kAsked).error();
   EXPECT_TRUE(is_not_served(bare));

@@ -1,6 +1,6 @@
 #pragma once
 // The error of a request for objects of a kind that the server doesn't serve, whatever discovery said: its
-// definition is gone, or isn't served yet. Else than for an object that isn't there, the 404 names no object.
+// definition is gone, or isn't served yet. Else than for an object that isn't there, the 404 is of the path.
 // The client that met it has forgotten what discovery said. Any thread.
 
 #include <algorithm>

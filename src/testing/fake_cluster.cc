@@ -233,6 +233,10 @@ void FakeCluster::set_api_down(std::string group) {
   const std::lock_guard lock(state_->mutex);
   state_->down = std::move(group);
 }
+void FakeCluster::invalidate_discovery() {
+  const std::lock_guard lock(state_->mutex);
+  state_->remembered.clear();
+}
 void FakeCluster::freeze_discovery() {
   const std::lock_guard lock(state_->mutex);
   for (const auto& [name, kind] : state_->store.kinds()) state_->remembered.insert_or_assign(kind.kind, kind);

@@ -99,7 +99,7 @@ class FakeCluster final : public kube::Client {
 
   Result<kube::ResourceInfo> resource_for(const kube::GroupKind& kind, const std::string& version,
                                           const Context& context) override;
-  void invalidate_discovery() override {}
+  void invalidate_discovery() override;
   Result<std::vector<kube::ResourceInfo>> all_resources(const Context& context) override;
   Result<Value> server_version(const Context& context) override;
   Result<Value> get(const kube::ObjectRef& ref, const Context& context) override;

@@ -241,6 +241,29 @@ def custom(kind, name, **spec):
 
 
 @test
+def an_object_of_a_version_that_is_no_longer_served_is_not_forgotten(t):
+    crd = "agers.e2e.example.com"
+    t.cleanup(lambda: t.kube.delete("CustomResourceDefinition", None, crd))
+    kind = definition("e2e.example.com", "agers", "Ager")
+    new, = kind["spec"]["versions"]
+    old = {**new, "name": "v1alpha1", "storage": False}
+    kind["spec"]["versions"] = [old, new]
+    t.kube.create("CustomResourceDefinition", None, kind)
+    first, agers = {**custom("Ager", "one"), "apiVersion": "e2e.example.com/v1alpha1"}, "/apis/e2e.example.com/v1/agers"
+    t.kube.wait("its kind is served", lambda: t.kube.request("GET", "/apis/e2e.example.com/v1alpha1/agers")[0] == 200)
+    t.run("install", "shop", "-p", t.package("p", first, config_map("settings")))
+    # Somebody else upgrades the definition; what was kept of discovery knows the old version only.
+    t.kube.patch("CustomResourceDefinition", None, crd, {"spec": {"versions": [{**old, "served": False}, new]}})
+    t.kube.wait("the old version is gone", lambda: t.kube.request("GET", "/apis/e2e.example.com/v1alpha1/agers")[0] == 404)
+    equal({o["name"]: o["health"] for o in t.run("status", "shop", "-o", "json").json["objects"]},
+          {"one": "ready", "settings": "ready"}, "status")
+    t.refused("upgrade", "shop", "-p", t.package("p", first, config_map("settings", {"key": "new"})), says=["v1alpha1", "v1", "00000.yaml"])
+    t.run("upgrade", "shop", "-p", t.package("p", config_map("settings")))
+    equal(t.kube.list(agers, t.ns), [], "what the upgrade no longer wants")
+    t.run("uninstall", "shop", "--yes")
+
+
+@test
 def a_replaced_definition_takes_its_objects_along(t):
     crd = "movers.e2e.example.com"
     t.cleanup(lambda: t.kube.delete("CustomResourceDefinition", None, crd))
@@ -356,7 +379,10 @@ def annotations_that_cannot_be_read_write_nothing(t):
 @test
 def one_watch_for_each_kind_and_namespace_however_many_objects(t):
     other = t.namespace("b")
-    objects = [workload("Deployment", f"web-{i}") for i in range(12)] + [workload("Job", f"once-{i}") for i in range(6)]
+    # Later than the first look, which would need no watch.
+    later = {"mistletoe.dev/dev-delay": "500ms"}
+    objects = [workload("Deployment", f"web-{i}", annotations=later) for i in range(12)]
+    objects += [workload("Job", f"once-{i}") for i in range(6)]
     for item in objects[:4]:
         item["metadata"]["namespace"] = other
     package = t.package("p", *objects)
