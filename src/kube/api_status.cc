@@ -94,6 +94,45 @@ std::string hint_for(int status, std::string_view reason, const Asked& asked) {
   return {};
 }
 
+// The end of a value that begins with a bracket, behind the bracket that closes it; npos if none does.
+std::size_t end_of_value(std::string_view text, std::size_t at) {
+  int depth = 0;
+  bool quoted = false;
+  for (; at < text.size(); ++at) {
+    const char c = text[at];
+    if (quoted) {
+      if (c == '\\')
+        ++at;
+      else if (c == '"')
+        quoted = false;
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if ((c == '}' || c == ']') && --depth <= 0) {
+      return depth == 0 ? at + 1 : std::string_view::npos;
+    }
+  }
+  return std::string_view::npos;
+}
+
+// Validation repeats the value that it refuses: of a Job's template thousands of characters, between the
+// field's name and what is wrong with it.
+std::string without_long_values(std::string text) {
+  constexpr std::string_view kBefore = "Invalid value: ";
+  constexpr std::size_t kLong = 120;
+  for (std::size_t at = 0; (at = text.find(kBefore, at)) != std::string::npos;) {
+    at += kBefore.size();
+    // "{…}", "[…]", and as Go prints a structure: "core.PodTemplateSpec{…}"
+    const std::size_t begin = text.find_first_of("{[ \"", at);
+    if (begin == std::string::npos || text[begin] == ' ' || text[begin] == '"') continue;
+    const std::size_t end = end_of_value(text, begin);
+    if (end == std::string::npos || end - begin < kLong) continue;
+    text.replace(at, end - at, text[begin] == '{' ? "{…}" : "[…]");
+  }
+  return text;
+}
+
 // A patch with the uid of another object is answered as if it were a change of that field (422); PUT and
 // DELETE answer 409.
 bool names_other_uid(const Value& status) {
@@ -127,10 +166,10 @@ Error status_error(const Value& status, int http_status, const Asked& asked) {
   if (const Value* code = status.find("code"); http_status == 0 && code != nullptr && code->is_int())
     http_status = static_cast<int>(code->as_int());
   const std::string_view reason = status.string_at("reason");
-  std::string because = escape_controls(status.string_at("message"), true);
+  std::string because = without_long_values(escape_controls(status.string_at("message"), true));
   if (const Value* causes = status.at_path({"details", "causes"}); causes != nullptr && causes->is_array()) {
     for (const Value& cause : causes->as_array()) {
-      const std::string text = escape_controls(cause.string_at("message"));
+      const std::string text = without_long_values(escape_controls(cause.string_at("message")));
       // The message of a conflict lists all of them, in other words.
       const bool said =
           because.find(text) != std::string::npos || cause.string_at("reason") == "FieldManagerConflict";

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "encoding/json.h"
 #include "kube/not_served.h"
 
 namespace mist::kube {
@@ -80,6 +81,27 @@ TEST(ApiStatus, CausesFollowTheMessageOnce) {
         {"message":"Required value","field":"spec.a"},{"message":"too\u001b[31m long","field":"spec.b"}]})")),
       kAsked);
   EXPECT_EQ(failed.error().because, "is invalid: spec.a: Required value\nspec.b: too\\x1b[31m long");
+}
+
+TEST(ApiStatus, LongValuesAreLeftOut) {
+  const auto because = [](std::string message) {
+    encoding::Value status = encoding::Value::object({{"kind", "Status"}, {"reason", "Invalid"}});
+    status.set("message", std::move(message));
+    return decode_answer(answer(422, encoding::to_json(status)), kAsked).error().because;
+  };
+  const std::string filler(200, 'x');
+  EXPECT_EQ(
+      because("spec.template: Invalid value: {\"a\":\"}" + filler + "\",\"b\":[{}]}: field is immutable"),
+      "spec.template: Invalid value: {…}: field is immutable");
+  EXPECT_EQ(because("[a: Invalid value: core.Pod{X:\"" + filler + "\"}: no, b: Invalid value: [\"" + filler +
+                    "\"]: never]"),
+            "[a: Invalid value: {…}: no, b: Invalid value: […]: never]");
+  for (const std::string& stays :
+       {std::string("a: Invalid value: {\"b\":1}: no"), std::string("a: Invalid value: \"b\": no"),
+        "a: Invalid value: {" + filler, "a: Invalid value: 3: " + filler + " {x}",
+        "a: Invalid value: }" + filler, "a: Invalid value: \"{" + filler + "}\": no",
+        std::string("a: Invalid value: ")})
+    EXPECT_EQ(because(stays), stays);
 }
 
 TEST(ApiStatus, PatchWithAnotherUidIsAConflict) {
