@@ -181,7 +181,7 @@ class Bench:
             self.far.add(milliseconds)
             for client in self.clients(kubeconfig):
                 self.client_round(client, environment, self.namespace(), self.package("1", client, False),
-                                  self.package("1", client, True), False, None, VERBS)
+                                  self.package("1", client, True), "", None, VERBS)
         return kubeconfig, environment
 
     def client_round(self, client, environment, namespace, package, changed, waiting, add, verbs):
