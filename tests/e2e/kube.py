@@ -213,7 +213,9 @@ class AuditLog:
         """Requests of one user, each once, in the order of their answers."""
         with open(self.path, "rb") as file:
             file.seek(mark)
-            lines = file.read().splitlines()
+            # Behind the last end of a line stands one that is being written, of a request nobody has the answer of: a client was
+            # killed, or another one works meanwhile.
+            lines = file.read().split(b"\n")[:-1]
         seen, requests = set(), []
         for line in lines:
             if user.encode() not in line:
