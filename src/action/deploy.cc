@@ -34,15 +34,6 @@ Result<bool> create_namespace(const Environment& environment, const std::string&
   return true;
 }
 
-// Our marks are added to recorded objects again, as to rendered ones.
-release::RenderedObject without_marks(release::RenderedObject rendered) {
-  encoding::Value& metadata = rendered.object.mutable_value()["metadata"];
-  for (const std::string_view label : {release::kPartOfLabel, release::kNameLabel, release::kVersionLabel})
-    metadata["labels"].erase(label);
-  metadata["annotations"].erase(release::kReleaseAnnotation);
-  return rendered;
-}
-
 DeployReport report_of(Look look) {
   DeployReport report;
   report.id = look.state.id;
@@ -54,14 +45,6 @@ DeployReport report_of(Look look) {
   report.plan = std::move(look.plan);
   return report;
 }
-
-}  // namespace
-
-Error located(const RenderedRelease& rendered, Error failure) {
-  return rendered.locate && failure.where ? rendered.locate(std::move(failure)) : failure;
-}
-
-namespace {
 
 // Nothing is to be written, but what is there may not be ready all the same: its Pods may crash since
 // yesterday. What the look saw as ready isn't asked for again.
@@ -96,7 +79,7 @@ Try try_deploy(const Environment& environment, ReleaseState state, const Intent&
   if (intent.may_change_nothing && seen->nothing_new) {
     if (options.wait && options.dry_run == DryRun::No) {
       if (Status ready = wait_for_what_is_there(environment, *seen, context); !ready)
-        return {located(seen->rendered, std::move(ready).error())};
+        return {located(seen->rendered, std::move(ready).error(), context)};
     }
     const int deployed = seen->state.deployed->number;
     DeployReport report = report_of(*std::move(seen));
@@ -108,7 +91,7 @@ Try try_deploy(const Environment& environment, ReleaseState state, const Intent&
   if (options.dry_run == DryRun::Server) {
     const bool force = seen->options.force_conflicts;
     if (Status checked = dry_run_on_server(environment, seen->plan, force, context); !checked)
-      return {located(seen->rendered, std::move(checked).error())};
+      return {located(seen->rendered, std::move(checked).error(), context)};
   }
   if (options.dry_run != DryRun::No) return {report_of(*std::move(seen))};
   if (seen->namespace_missing) {
@@ -121,7 +104,7 @@ Try try_deploy(const Environment& environment, ReleaseState state, const Intent&
   seen->live.clear();  // thousands of objects are not kept through the run
   Deployment deployment(environment, *seen, intent.action);
   if (Status done = deployment.run(context); !done)
-    return {located(seen->rendered, std::move(done).error()), deployment.failed()};
+    return {located(seen->rendered, std::move(done).error(), context), deployment.failed()};
   return {report_of(*std::move(seen))};
 }
 
@@ -166,43 +149,6 @@ Status refuse_missing(const ReleaseState& state) {
   if (state.anchor) return {};
   return error(ErrorKind::NotFound, "release {} does not exist", state.id.display())
       .with_hint("see mistctl list -A");
-}
-
-RenderedRelease recorded_release(const Revision& revision) {
-  RenderedRelease recorded;
-  recorded.package = revision.package;
-  recorded.user_values = revision.user_values;
-  recorded.recorded_options = revision.options;
-  recorded.drawn = revision.drawn;
-  recorded.message = revision.notes;
-  for (const release::RenderedObject& object : revision.objects)
-    recorded.objects.push_back(without_marks(object));
-  recorded.objects.insert(recorded.objects.end(), revision.hooks.begin(), revision.hooks.end());
-  for (const release::RenderedObject& test : revision.tests) {
-    // What is both is among the hooks already.
-    if (revision.package.engine != apply::kChartEngine || !apply::is_lifecycle_hook(test))
-      recorded.objects.push_back(test);
-  }
-  return recorded;
-}
-
-RenderedRelease kept_release(const Revision& revision, const std::string& ns) {
-  // Of a kind that came with the revision, the object doesn't say in which namespace it is.
-  const auto place = [&](apimachinery::ObjectKey key) {
-    if (key.ns.empty()) key.ns = ns;
-    return key;
-  };
-  std::set<apimachinery::ObjectKey> named;
-  for (const release::InventoryItem& item : revision.inventory) named.insert(place(item.key));
-  RenderedRelease recorded = recorded_release(revision);
-  // What comes behind the objects, hooks and tests, isn't taken over.
-  std::vector<release::RenderedObject> kept;
-  for (std::size_t i = 0; i < recorded.objects.size(); ++i) {
-    if (i >= revision.objects.size() || named.contains(place(recorded.objects[i].object.key())))
-      kept.push_back(std::move(recorded.objects[i]));
-  }
-  recorded.objects = std::move(kept);
-  return recorded;
 }
 
 Intent install_intent(Render render) {

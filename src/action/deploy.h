@@ -9,11 +9,17 @@
 #include <optional>
 #include <vector>
 
-#include "action/drawn.h"
 #include "action/environment.h"
 #include "apply/plan.h"
+#include "render/drawn.h"
+#include "render/rendered_release.h"
 
 namespace mist::action {
+
+using render::kept_release;
+using render::recorded_release;
+using render::RenderedRelease;
+using render::RotateSecrets;
 
 enum class DryRun : std::uint8_t {
   No,
@@ -52,31 +58,6 @@ struct DeployOptions {
   }
 };
 
-/// What a package made of its inputs, or what a revision has recorded of that.
-struct RenderedRelease {
-  release::PackageInfo package;
-  encoding::Value user_values;
-  std::vector<release::RenderedObject> objects;
-  std::string message = {};  ///< of the package to its user
-  /// One sentence for the release's history, where the verb alone doesn't say enough: "back to v1".
-  std::string description = {};
-  int restores = -1;  ///< the revision whose record this is; -1: it was rendered
-  /// Options of a recorded revision that hold beside those given now; null: none.
-  encoding::Value recorded_options = {};
-  /// Seed and clock that it was rendered with, for a release that isn't there yet; nullopt: the state's.
-  std::optional<Birth> birth = {};
-  release::Drawn drawn = {};                         ///< what it drew; a render leaves `fields` to look()
-  std::map<std::string, SecretString> secrets = {};  ///< by name: what it asked its host for
-  /// Where an error about a line of what was rendered has its cause; empty: the lines are the package's own.
-  std::function<Error(Error)> locate = {};
-  RenderAgain again = {};                     ///< empty: recorded, nothing can be rendered
-  std::optional<apply::HookVerb> hooks = {};  ///< whose hooks run; nullopt: those of the intent
-  int hooks_resume = -1;                      ///< apply::PlanRules::resumes
-};
-
-/// The error, at the place of its cause.
-Error located(const RenderedRelease& rendered, Error failure);
-
 /// What is wanted for a release as it is now; called again when the release moved.
 using Render = std::function<Result<RenderedRelease>(const ReleaseState&)>;
 
@@ -104,12 +85,6 @@ Intent preview_intent(Render render);
 /// Applies what the deployed revision has recorded once more, from the record alone. NotFound, or Conflict
 /// when nothing was ever deployed.
 Intent reapply_intent();
-
-/// What a revision has recorded, to be applied again as it is: nothing is rendered or fetched.
-RenderedRelease recorded_release(const release::Revision& revision);
-/// The same of a stored revision of the release in namespace `ns`, without what other releases took over
-/// since: its inventory doesn't name that any more.
-RenderedRelease kept_release(const release::Revision& revision, const std::string& ns);
 
 struct DeployReport {
   release::ReleaseId id;

@@ -1,4 +1,4 @@
-#include "action/drawn.h"
+#include "render/drawn.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ class DrawnTest : public ::testing::Test {
       }
       rendered.secrets = draws.secrets;
       rendered.drawn.unnamed = unnamed;
-      rendered.again = [=](const RenderVariant& variant) {
+      rendered.again = [=](const render::RenderVariant& variant, const Context& /*context*/) {
         crypto::Seed from = seed;
         if (variant.other_seed) from[0] ^= std::byte{1};
         Draws ignored;
@@ -326,7 +326,7 @@ TEST_F(DrawnTest, CertificatesAmongDrawnFieldsAreReportedWhenTheyAge) {
   ASSERT_TRUE(tls.ok()) << tls.error().to_line();
   const std::vector<release::DrawnField> fields{{{{"", "Secret"}, "shop", "tls"}, ".data[\"tls.crt\"]"}};
   const auto aging = [&](std::string_view now) {
-    return aging_certificates(fields, view_of(*tls), *parse_time(now));
+    return render::aging_certificates(fields, render::view_of(*tls), *parse_time(now));
   };
   EXPECT_TRUE(aging("2026-08-01T00:00:00Z").empty());
   const auto found = aging("2026-09-15T00:00:00Z");

@@ -84,6 +84,15 @@ int ReleaseState::next_revision() const {
   return stored ? latest + 1 : std::max(latest, 0);
 }
 
+render::ReleaseFacts ReleaseState::facts() const {
+  const Revision* const tried = unfinished.empty() ? nullptr : &unfinished.back();
+  return {.id = id,
+          .birth = birth,
+          .revision = next_revision(),
+          .deployed = deployed ? &*deployed : nullptr,
+          .stored = deployed ? &*deployed : tried};
+}
+
 bool is_uninstalling(const ReleaseState& state) {
   return state.anchor->head.status == release::RevisionStatus::Uninstalling;
 }

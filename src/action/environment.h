@@ -10,14 +10,11 @@
 #include "kube/client.h"
 #include "release/lock.h"
 #include "release/store.h"
+#include "render/release_facts.h"
 
 namespace mist::action {
 
-/// What a release draws once, when it is born, and keeps: with it, rendering is a function of its inputs.
-struct Birth {
-  SecretString seed;         ///< 32 bytes
-  std::string frozen_clock;  ///< RFC 3339
-};
+using render::Birth;
 
 /// How often a release is looked at anew when somebody else changed it between a look and the lock.
 inline constexpr int kLooks = 4;
@@ -50,6 +47,8 @@ struct ReleaseState {
   std::vector<release::InventoryItem> owned() const;
   /// The number that the next revision gets.
   int next_revision() const;
+  /// For rendering the next revision; they refer to this.
+  render::ReleaseFacts facts() const;
 };
 
 /// Its uninstall began and has not ended. Of a release that there is.

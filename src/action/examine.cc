@@ -9,6 +9,10 @@ namespace mist::action {
 
 using release::Drawn;
 using release::Revision;
+using render::AgingCertificate;
+using render::DrawnRender;
+using render::ObjectView;
+using render::RenderVariant;
 
 namespace {
 
@@ -34,12 +38,12 @@ bool is_as_deployed(const Look& look, const ObjectView& wanted) {
   if (!look.state.deployed) return false;
   Drawn before = look.state.deployed->drawn;
   before.fields.clear();
-  return before == look.rendered.drawn && same_objects(wanted, view_of(look.state.deployed->objects));
+  return before == look.rendered.drawn && same_objects(wanted, render::view_of(look.state.deployed->objects));
 }
 
 Result<Desired> render_again(const Environment& environment, const Look& look, const RenderVariant& variant,
                              const Context& context) {
-  auto objects = look.rendered.again(variant);
+  auto objects = look.rendered.again(variant, context);
   if (!objects.ok())
     return std::move(objects).error().with_frame("while rendering once more to see what is drawn");
   if (look.rendered.package.engine == apply::kChartEngine) apply::take_chart_parts(*objects);
@@ -87,7 +91,7 @@ Status examine_drawn(const Environment& environment, Look& look, const Context& 
       MIST_TRY_VOID(compare_with_deployed(environment, look, render, view_of_desired(other), context));
     }
   }
-  look.aging = aging_certificates(drawn.fields, wanted, environment.clock.now());
+  look.aging = render::aging_certificates(drawn.fields, wanted, environment.clock.now());
   return {};
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "action/drawn.h"
 #include "apply/custom_schema.h"
 #include "apply/desired.h"
 #include "apply/test_objects.h"
@@ -137,8 +136,8 @@ class PackageLint {
       return {};
     }
     const release::Drawn nothing;
-    const std::vector<release::DrawnField> fields =
-        drawn_fields({nothing, rendered.secrets, view_of(rendered.objects)}, view_of(again->objects));
+    const std::vector<release::DrawnField> fields = render::drawn_fields(
+        {nothing, rendered.secrets, render::view_of(rendered.objects)}, render::view_of(again->objects));
     for (std::size_t i = 0; i < std::min(fields.size(), kMostDrawn); ++i)
       found_.push_back(
           finding(rule, {}, 0, fmt::format("{}: {} {}", fields[i].key.display(), fields[i].path, what)));

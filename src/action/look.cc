@@ -225,7 +225,7 @@ Result<Look> look_with(const Environment& environment, ReleaseState state, const
   if (!options.take_over_from && !result.state.unfinished.empty())
     result.options.take_over_from = recorded_take_over(result.rendered.recorded_options);
   if (Status seen = look_at_cluster(environment, result, intent, options, unreadable, context); !seen.ok())
-    return located(result.rendered, std::move(seen).error());
+    return located(result.rendered, std::move(seen).error(), context);
   return result;
 }
 

@@ -20,10 +20,10 @@ struct Look {
   apply::Plan plan;
   /// Of look_at_what_may_be_read(): the others. The plan takes them for missing.
   std::map<apimachinery::ObjectKey, std::string> unreadable = {};
-  std::vector<DrawnChange> drawn_changes = {};  ///< what accept_drawn() refuses; examine.h
-  std::vector<AgingCertificate> aging = {};     ///< drawn certificates that want to be drawn anew
-  bool namespace_missing = false;               ///< of the release: to be created before anything else
-  bool made_namespace = false;                  ///< by this run, and not by somebody else meanwhile
+  std::vector<render::DrawnChange> drawn_changes = {};  ///< what accept_drawn() refuses; examine.h
+  std::vector<render::AgingCertificate> aging = {};     ///< drawn certificates that want to be drawn anew
+  bool namespace_missing = false;  ///< of the release: to be created before anything else
+  bool made_namespace = false;     ///< by this run, and not by somebody else meanwhile
   /// Nothing differs: neither objects nor package nor values, and no revision is unfinished.
   bool nothing_new = false;
 

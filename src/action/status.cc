@@ -178,8 +178,8 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
   result.unfinished = std::move(state.unfinished);
   result.package = newest_package(result);
   if (result.deployed)
-    result.certificates = aging_certificates(result.deployed->drawn.fields, view_of(result.deployed->objects),
-                                             environment.clock.now());
+    result.certificates = render::aging_certificates(
+        result.deployed->drawn.fields, render::view_of(result.deployed->objects), environment.clock.now());
   result.locked = result.anchor.lock.has_value();
   if (result.locked) result.holder = holder_life(*result.anchor.lock, environment.clock.now());
   const std::string part_of = release::apply_set_id(id);

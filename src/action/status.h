@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "action/drawn.h"
 #include "action/environment.h"
 #include "apply/readiness.h"
 #include "base/diagnosis.h"
+#include "render/drawn.h"
 
 namespace mist::action {
 
@@ -53,7 +53,7 @@ struct ReleaseStatus {
   release::PackageInfo package;
   std::vector<release::Revision> unfinished;  ///< pending or failed after the deployed one
   std::vector<ObjectStatus> objects;
-  std::vector<AgingCertificate> certificates;  ///< drawn ones that should be drawn anew
+  std::vector<render::AgingCertificate> certificates;  ///< drawn ones that should be drawn anew
   /// Why objects that are in progress or failed aren't ready, the failed ones first; those that are not
   /// looked into (apply::kObjectsLookedInto) are left out. nullopt: there are none.
   std::optional<Diagnosis> diagnosis;

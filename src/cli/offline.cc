@@ -1,35 +1,34 @@
 #include "cli/offline.h"
 
-#include "action/local_birth.h"
 #include "base/text.h"
 #include "cli/places.h"
-#include "package/capabilities.h"
+#include "render/local_birth.h"
 
 namespace mist::cli {
 
-Result<action::ReleaseState> offline_state(const Invocation& invocation, World& world,
-                                           const std::string& text) {
+Result<render::ReleaseFacts> offline_release(const Invocation& invocation, World& world,
+                                             const std::string& text) {
   MIST_TRY(const release::ReleaseName name, release::ReleaseName::parse(text));
-  action::ReleaseState state;
-  state.id = {invocation.has("namespace") ? invocation.text("namespace") : "default", name.str()};
-  if (!is_dns1123_label(state.id.ns))
-    return error(ErrorKind::Usage, "\"{}\" is no namespace name", escape_controls(state.id.ns));
+  render::ReleaseFacts release;
+  release.id = {invocation.has("namespace") ? invocation.text("namespace") : "default", name.str()};
+  if (!is_dns1123_label(release.id.ns))
+    return error(ErrorKind::Usage, "\"{}\" is no namespace name", escape_controls(release.id.ns));
   MIST_TRY(const config::Paths paths, paths_of(world));
   const Path seed_file = invocation.has("seed-file") ? Path(invocation.text("seed-file")) : paths.seed_file();
-  const action::SeedFile missing =
-      invocation.has("seed-file") ? action::SeedFile::MustExist : action::SeedFile::MayBeMade;
-  MIST_TRY(state.birth, action::local_birth(world.files, world.random, world.clock, *world.events, seed_file,
-                                            missing, state.id));
-  return state;
+  const render::SeedFile missing =
+      invocation.has("seed-file") ? render::SeedFile::MustExist : render::SeedFile::MayBeMade;
+  MIST_TRY(release.birth, render::local_birth(world.files, world.random, world.clock, *world.events,
+                                              seed_file, missing, release.id));
+  return release;
 }
 
-void assume_cluster(const Invocation& invocation, package::RenderRequest& request) {
-  std::vector<std::string> versions;
+render::AssumedCluster assumed_cluster(const Invocation& invocation) {
+  render::AssumedCluster cluster;
+  if (invocation.has("kube-version")) cluster.kube_version = invocation.text("kube-version");
   for (const std::string& given : invocation.texts("api-versions")) {
-    for (const std::string_view each : split(given, ',')) versions.emplace_back(each);
+    for (const std::string_view each : split(given, ',')) cluster.api_versions.emplace_back(each);
   }
-  package::assume_cluster(request, invocation.has("kube-version") ? invocation.text("kube-version") : "",
-                          std::move(versions));
+  return cluster;
 }
 
 }  // namespace mist::cli

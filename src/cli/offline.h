@@ -5,12 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "action/environment.h"
 #include "cli/command.h"
 #include "cli/invocation.h"
 #include "cli/world.h"
 #include "package/capabilities.h"
-#include "package/renderer.h"
+#include "render/release_renderer.h"
 
 namespace mist::cli {
 
@@ -33,11 +32,11 @@ inline constexpr Flag kOfflineFlagList[] = {
 inline constexpr FlagGroup kOfflineFlags{"Flags in place of a cluster", kOfflineFlagList};
 
 /// A release of that name which isn't installed anywhere, with seed and clock kept on this machine.
-Result<action::ReleaseState> offline_state(const Invocation& invocation, World& world,
-                                           const std::string& name);
+Result<render::ReleaseFacts> offline_release(const Invocation& invocation, World& world,
+                                             const std::string& name);
 
 /// What kube-version and api-versions stand for. One of the latter may be several, with commas between them,
 /// as in Helm.
-void assume_cluster(const Invocation& invocation, package::RenderRequest& request);
+render::AssumedCluster assumed_cluster(const Invocation& invocation);
 
 }  // namespace mist::cli

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <tuple>
 #include <utility>
 
-#include "action/remote_bases.h"
 #include "base/text.h"
 #include "cli/places.h"
 #include "encoding/set_path.h"
@@ -84,23 +82,6 @@ bool is_values_flag(const Flag& flag) {
   return std::ranges::any_of(kValuesFlagList, [&](const Flag& known) { return known.name == flag.name; });
 }
 
-// "examples/namespace-example" → "namespace-example"; "./my-dir" → "my-dir".
-std::string last_segment(const Path& path) {
-  const Path clean = path.lexically_normal();
-  const std::string name =
-      clean.has_filename() ? clean.stem().string() : clean.parent_path().filename().string();
-  return name.empty() || name == "." ? "package" : name;
-}
-
-std::pair<std::string, std::string> name_and_version(const registry::PackageRef& reference) {
-  if (const auto* in_registry = std::get_if<registry::RegistryRef>(&reference.form()))
-    return {in_registry->name(), in_registry->version};
-  if (const auto* local = std::get_if<registry::LocalRef>(&reference.form()))
-    return {last_segment(local->path), ""};
-  const auto& git = std::get<registry::GitRef>(reference.form());
-  return {last_segment(git.path.empty() ? Path(git.url) : Path(git.path)), git.ref};
-}
-
 http::ClientOptions for_remote_files(World& world) {
   http::ClientOptions options;
   options.user_agent = fmt::format("mistctl/{}", world.build.version);
@@ -112,18 +93,14 @@ http::ClientOptions for_remote_files(World& world) {
   return options;
 }
 
-Status fetch_what_it_names(World& world, registry::Registries& registries, bool is_local,
-                           package::Source& source) {
-  MIST_TRY(const config::Paths paths, paths_of(world));
+package::RendererOptions renderer_options(const World& world, const config::Paths& paths) {
   package::RendererOptions options;
   options.code_cache = paths.compiled_code();
   options.engine_limits.guest_time = kEngineTime;
   options.engine_limits.memory_bytes = kEngineMemory;
   options.engines = package::EngineStore(paths.engines, world.build.engines);
   options.pulse = world.pulse;
-  package::Renderer renderer(std::move(options), *world.events);
-  const auto transport = [&] { return std::make_unique<http::Client>(for_remote_files(world)); };
-  return action::fetch_remote_bases({registries, renderer, transport, is_local}, source, world.context);
+  return options;
 }
 
 }  // namespace
@@ -154,38 +131,18 @@ Result<std::vector<package::ValuesInput>> read_values(const Invocation& invocati
   return inputs;
 }
 
-Result<encoding::Value> values_for(const package::Source& source,
-                                   std::span<const package::ValuesInput> inputs, EventSink& events) {
-  MIST_TRY(const package::EngineKind* const engine, package::engine_of(source));
-  return package::merge_values(
-      inputs, package::has_chart_values(engine) ? package::Numbers::AsHelm : package::Numbers::AsWritten,
-      &events);
+Result<std::unique_ptr<render::Packages>> open_packages(World& world) {
+  MIST_TRY(config::Paths paths, paths_of(world));
+  package::RendererOptions engines = renderer_options(world, paths);
+  return std::make_unique<render::Packages>(
+      render::Packages::World{{world.files, world.processes, *world.events, std::move(paths), world.clock},
+                              [&world] { return std::make_unique<http::Client>(for_remote_files(world)); },
+                              std::move(engines)});
 }
 
 Result<package::Source> fetch_package(World& world, std::string_view reference, std::string engine) {
-  MIST_TRY(config::Paths paths, paths_of(world));
-  registry::Registries registries(
-      {world.files, world.processes, *world.events, std::move(paths), world.clock});
-  MIST_TRY(const registry::PackageRef parsed, registries.parse(reference));
-  MIST_TRY(registry::Fetched fetched, registries.fetch(parsed, world.context, engine));
-  package::Source source;
-  source.reference = fetched.resolved.recorded();
-  std::tie(source.name, source.version) = name_and_version(fetched.resolved);
-  source.digest = fetched.digest.str();
-  source.engine = std::move(engine);
-  if (const auto* module = std::get_if<registry::PackageModule>(&fetched.content)) {
-    source.content = *module;
-  } else {
-    std::map<std::string, std::string> files;
-    for (registry::PackageFile& file : std::get<registry::PackageTree>(fetched.content).files)
-      files.emplace(std::move(file.path), std::move(file.bytes));
-    source.content = std::move(files);
-  }
-  if (action::may_have_remote_bases(source)) {
-    const bool is_local = std::holds_alternative<registry::LocalRef>(parsed.form());
-    MIST_TRY_VOID(fetch_what_it_names(world, registries, is_local, source));
-  }
-  return source;
+  MIST_TRY(const auto packages, open_packages(world));
+  return packages->fetch(reference, std::move(engine), world.context);
 }
 
 Result<std::unique_ptr<package::Renderer>> open_renderer(const Invocation& invocation, World& world) {
@@ -196,20 +153,17 @@ Result<std::unique_ptr<package::Renderer>> open_renderer(const Invocation& invoc
   limits.output_bytes = static_cast<std::uint64_t>(invocation.number("limit-output")) << 20;
   limits.table_elements = static_cast<std::uint64_t>(invocation.number("limit-table"));
   limits.requests = static_cast<std::uint64_t>(invocation.number("limit-requests"));
-  package::RendererOptions options;
-  options.code_cache = paths.compiled_code();
+  package::RendererOptions options = renderer_options(world, paths);
+  const wasm::Limits engine = std::exchange(options.engine_limits, limits);
+  if (!invocation.has("limit-time")) options.engine_limits.guest_time = engine.guest_time;
+  if (!invocation.has("limit-memory")) options.engine_limits.memory_bytes = engine.memory_bytes;
   options.limits = limits;
-  options.engine_limits = limits;
-  if (!invocation.has("limit-time")) options.engine_limits.guest_time = kEngineTime;
-  if (!invocation.has("limit-memory")) options.engine_limits.memory_bytes = kEngineMemory;
   options.stack_bytes = static_cast<std::size_t>(invocation.number("limit-stack")) << 10;
   if (invocation.has("limit-stack")) options.engine_stack_bytes = options.stack_bytes;
   if (!invocation.enabled("no-render-cache")) {
     options.render_cache = paths.renders();
     options.random = &world.random;
   }
-  options.engines = package::EngineStore(paths.engines, world.build.engines);
-  options.pulse = world.pulse;
   return std::make_unique<package::Renderer>(std::move(options), *world.events);
 }
 

@@ -4,16 +4,13 @@
 // --set become one document. One thread.
 
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "cli/command.h"
 #include "cli/invocation.h"
 #include "cli/world.h"
-#include "package/renderer.h"
-#include "package/values.h"
-#include "registry/registry.h"
+#include "render/packages.h"
 
 namespace mist::cli {
 
@@ -88,9 +85,6 @@ inline constexpr FlagGroup kSandboxFlags{"Sandbox flags", kSandboxFlagList};
 bool has_values(const Invocation& invocation);
 /// Reads what kValuesFlags name. Errors: of the files.
 Result<std::vector<package::ValuesInput>> read_values(const Invocation& invocation, World& world);
-/// Them as the values of that package: those of charts are Helm's. Invalid with line and column.
-Result<encoding::Value> values_for(const package::Source& source,
-                                   std::span<const package::ValuesInput> inputs, EventSink& events);
 
 /// Who renders a directory, for every command that names a package.
 inline constexpr std::string_view kEngineNames[] = {"helm",   "kustomize",  "jinja",
@@ -108,6 +102,8 @@ inline constexpr Flag kSkipSchemaFlag{
     .name = "skip-schema-validation",
     .help = "Take a chart's values as they are, without looking at its values.schema.json"};
 
+/// Where packages come from, as configured here.
+Result<std::unique_ptr<render::Packages>> open_packages(World& world);
 /// The package that `reference` names: from a registry, or a path that begins with ./, ../ or /. `engine`: as
 /// in kEngineFlag, or empty.
 Result<package::Source> fetch_package(World& world, std::string_view reference, std::string engine = {});

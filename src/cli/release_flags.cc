@@ -7,10 +7,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <map>
-#include <set>
-#include <span>
 
-#include "action/cluster_lookup.h"
 #include "action/take_over.h"
 #include "apply/announce.h"
 #include "apply/readiness.h"
@@ -19,8 +16,6 @@
 #include "cli/duration.h"
 #include "cli/explain.h"
 #include "cli/output.h"
-#include "crypto/hkdf.h"
-#include "crypto/random_stream.h"
 
 namespace mist::cli {
 
@@ -34,20 +29,6 @@ std::string holder_name(const World& world) {
   ::gethostname(host.data(), host.size() - 1);
   const auto user = world.environment("USER");
   return fmt::format("{}@{} pid {}", user && !user->empty() ? *user : "somebody", host.data(), ::getpid());
-}
-
-// Kubernetes tells which API versions it serves through what discovery found.
-Result<package::Capabilities> capabilities_of(kube::Client& client, const Context& context) {
-  MIST_TRY(const Value version, client.server_version(context));
-  MIST_TRY(const std::vector<kube::ResourceInfo> resources, client.all_resources(context));
-  std::set<std::string> versions, kinds;
-  for (const kube::ResourceInfo& resource : resources) {
-    versions.insert(resource.gvk.api_version());
-    kinds.insert(resource.gvk.api_version() + "/" + resource.gvk.kind);
-  }
-  return package::Capabilities{.kube_version = std::string(version.string_at("gitVersion")),
-                               .api_versions = {versions.begin(), versions.end()},
-                               .kinds = {kinds.begin(), kinds.end()}};
 }
 
 struct Count {
@@ -105,14 +86,6 @@ double seconds_since_start(const World& world) {
   return static_cast<double>(std::chrono::duration_cast<std::chrono::milliseconds>(elapsed).count()) / 1000;
 }
 
-// What no other thing draws, to see what depends on the seed.
-crypto::Seed other_seed(const crypto::Seed& seed) {
-  constexpr std::string_view kInfo = "mistletoe/second-render/v1";
-  crypto::Seed other{};
-  std::ranges::copy(crypto::hkdf_sha256(seed, {}, crypto::as_bytes(kInfo), other.size()), other.begin());
-  return other;
-}
-
 action::RotateSecrets rotate_secrets(const Invocation& invocation) {
   action::RotateSecrets rotate;
   if (find_flag(invocation.command(), kRotateFlagList[0].name) == nullptr) return rotate;
@@ -123,33 +96,6 @@ action::RotateSecrets rotate_secrets(const Invocation& invocation) {
       rotate.names.push_back(std::move(name));
   }
   return rotate;
-}
-
-Status set_clock(package::RenderRequest& request, const std::string& clock) {
-  if (clock.empty()) return {};
-  const auto time = parse_time(clock);
-  if (!time) return error(ErrorKind::Internal, "the record holds the time \"{}\", which is none", clock);
-  request.clock = *time;
-  return {};
-}
-
-// The same package and values, drawn otherwise; says nothing.
-Result<std::vector<release::RenderedObject>> render_variant(package::Renderer& renderer,
-                                                            const package::Source& source,
-                                                            package::RenderRequest request, WallTime birth,
-                                                            const action::RenderVariant& variant,
-                                                            const Context& context) {
-  request.quiet = true;
-  request.rotations = variant.rotations;
-  request.clock = birth;
-  MIST_TRY_VOID(set_clock(request, variant.clock));
-  if (variant.other_seed) {
-    request.seed = other_seed(request.seed);
-    // A date in every part of which it differs.
-    if (!variant.clock.empty()) request.clock += std::chrono::hours(24 * 400 + 1) + std::chrono::seconds(61);
-  }
-  MIST_TRY(package::Rendered rendered, renderer.render(source, request, context));
-  return std::move(rendered.objects);
 }
 
 }  // namespace
@@ -269,25 +215,8 @@ Result<action::DeployOptions> plan_options(const Invocation& invocation, const r
   return options;
 }
 
-Result<package::RenderRequest> render_request(const action::ReleaseState& state, Value values) {
-  package::RenderRequest request;
-  request.release_name = state.id.name;
-  request.release_namespace = state.id.ns;
-  request.user_values = std::move(values);
-  const std::string& seed = state.birth.seed.reveal();
-  std::ranges::copy(std::as_bytes(std::span(seed)).first(std::min(seed.size(), request.seed.size())),
-                    request.seed.begin());
-  const auto clock = parse_time(state.birth.frozen_clock);
-  if (!clock)
-    return error(ErrorKind::Internal, "the record of release {} has no readable clock", state.id.display());
-  request.clock = *clock;
-  request.revision = state.next_revision();
-  request.is_upgrade = state.deployed.has_value();
-  return request;
-}
-
-Result<RenderChoices> render_choices(const Invocation& invocation, const World& world) {
-  RenderChoices choices;
+Result<render::RenderChoices> render_choices(const Invocation& invocation, const World& world) {
+  render::RenderChoices choices;
   choices.rotate = rotate_secrets(invocation);
   if (find_flag(invocation.command(), kAllowLookupFlag.name) != nullptr)
     choices.allow_lookup = invocation.texts(kAllowLookupFlag.name);
@@ -307,50 +236,6 @@ Result<RenderChoices> render_choices(const Invocation& invocation, const World& 
         .with_hint("now, frozen, or a time in UTC such as 2026-01-02T15:04:05Z");
   }
   return choices;
-}
-
-Result<action::RenderedRelease> render_release(package::Renderer& renderer, const package::Source& source,
-                                               const action::ReleaseState& state, Value values,
-                                               kube::Client& client, const Context& context,
-                                               const RenderChoices& choices) {
-  MIST_TRY(package::RenderRequest request, render_request(state, values));
-  if (choices.skip_schema_validation) request.engine_options.set(package::kSkipSchemaOption, true);
-  const auto known = std::make_shared<std::optional<package::Capabilities>>();
-  request.capabilities = [&client, &context, known]() -> Result<package::Capabilities> {
-    if (!*known) {
-      MIST_TRY(*known, capabilities_of(client, context));
-    }
-    return **known;
-  };
-  request.lookup = [&client, &context,
-                    grant = action::LookupGrant{state.id.ns, choices.allow_lookup}](const Value& question) {
-    return action::cluster_lookup(client, grant, question, context);
-  };
-  const release::Revision* const deployed = state.deployed ? &*state.deployed : nullptr;
-  const WallTime birth = request.clock;
-  action::RenderedRelease result{};
-  result.drawn.rotations = request.rotations = action::next_rotations(deployed, choices.rotate);
-  result.drawn.clock = choices.clock.value_or(deployed != nullptr ? deployed->drawn.clock : std::string());
-  MIST_TRY_VOID(set_clock(request, result.drawn.clock));
-  MIST_TRY(package::Rendered rendered, renderer.render(source, request, context));
-  result.package = {source.reference, rendered.metadata.name, rendered.metadata.version, source.digest,
-                    rendered.engine.empty() ? rendered.metadata.engine : rendered.engine};
-  result.user_values = std::move(values);
-  result.objects = std::move(rendered.objects);
-  result.message = std::move(rendered.message);
-  result.drawn.unnamed = rendered.drawn != 0;
-  for (const auto& [name, secret] : rendered.secrets) result.drawn.secrets.push_back(name);
-  for (const package::Exchange& each : rendered.asked)
-    result.drawn.asked.push_back({each.operation, each.digest.str()});
-  result.secrets = std::move(rendered.secrets);
-  if (package::Origin origin = package::origin_of(source, rendered); origin.by_engine)
-    result.locate = [&renderer, &source, &context, request, origin = std::move(origin)](Error failure) {
-      return renderer.at_template(std::move(failure), source, request, origin, context);
-    };
-  result.again = [&renderer, &source, &context, request, birth](const action::RenderVariant& variant) {
-    return render_variant(renderer, source, request, birth, variant, context);
-  };
-  return result;
 }
 
 Value uninstall_report_value(const action::UninstallPlan& plan, bool dry) {

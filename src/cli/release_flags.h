@@ -7,7 +7,7 @@
 #include "cli/invocation.h"
 #include "cli/package_flags.h"
 #include "cli/world.h"
-#include "package/renderer.h"
+#include "render/release_renderer.h"
 
 namespace mist::cli {
 
@@ -167,24 +167,9 @@ Result<std::optional<release::ReleaseId>> take_over_from(const Invocation& invoc
 /// Of kPlanFlags and kPruneFlags, for commands that only look.
 Result<action::DeployOptions> plan_options(const Invocation& invocation, const release::ReleaseId& ours);
 
-/// What a command says about seed and clock of a render; the default says nothing.
-struct RenderChoices {
-  std::vector<std::string> allow_lookup = {};  ///< namespaces, or "*"
-  /// RFC 3339, or empty: that of the release's birth. Nothing: as the deployed revision has it.
-  std::optional<std::string> clock = {};
-  action::RotateSecrets rotate = {};
-  bool skip_schema_validation = false;  ///< of charts
-};
 /// From kClockFlags, kRotateFlags and those of renders, where the command has them. Usage: a time that is
 /// none.
-Result<RenderChoices> render_choices(const Invocation& invocation, const World& world);
-
-/// What a render starts from: names, seed and clock of the release; without capabilities.
-Result<package::RenderRequest> render_request(const action::ReleaseState& state, encoding::Value values);
-Result<action::RenderedRelease> render_release(package::Renderer& renderer, const package::Source& source,
-                                               const action::ReleaseState& state, encoding::Value values,
-                                               kube::Client& client, const Context& context,
-                                               const RenderChoices& choices = {});
+Result<render::RenderChoices> render_choices(const Invocation& invocation, const World& world);
 
 encoding::Value deploy_report_value(const World& world, const action::DeployReport& report);
 encoding::Value uninstall_report_value(const action::UninstallPlan& plan, bool dry);

@@ -1,17 +1,17 @@
 #pragma once
-// What upgrade, diff and plan want of a release: the package and values of the command line, or else those
-// that the release has. One thread.
-
-#include <memory>
-#include <optional>
+// What install, upgrade, diff and plan want of a release. One thread.
 
 #include "action/look.h"
 #include "cli/package_flags.h"
 #include "cli/release_flags.h"
+#include "render/wanted_release.h"
 
 namespace mist::cli {
 
 /// The package and values from now on; without -p those that the release has.
+inline constexpr Flag kReuseValuesFlag{
+    .name = "reuse-values",
+    .help = "Merge the values given here into those that the release has, instead of replacing them"};
 inline constexpr Flag kWantedFlagList[] = {
     {.name = "package",
      .letter = 'p',
@@ -20,35 +20,16 @@ inline constexpr Flag kWantedFlagList[] = {
      .help = "The package from now on; without it the one that the release has",
      .completion = Completion::Package},
     kEngineFlag,
-    {.name = "reuse-values",
-     .help = "Merge the values given here into those that the release has, instead of replacing them"},
+    kReuseValuesFlag,
 };
 inline constexpr FlagGroup kWantedFlags{"Flags", kWantedFlagList};
 
-class WantedRelease {
- public:
-  /// All must outlive this.
-  WantedRelease(const Invocation& invocation, World& world, kube::Client& client)
-      : invocation_(invocation), world_(world), client_(client) {}
-
-  /// Reads values and fetches the package, as far as the command line names them.
-  Status prepare();
-  /// For a release as it is now. Usage if nobody ever named a package. Conflict when a version's bytes
-  /// changed.
-  Result<action::RenderedRelease> render(const action::ReleaseState& state);
-
- private:
-  Result<encoding::Value> values(const release::Revision* revision) const;
-  Status refuse_changed_bytes(const release::Revision& revision);
-
-  const Invocation& invocation_;
-  World& world_;
-  kube::Client& client_;
-  std::optional<std::vector<package::ValuesInput>> given_;
-  std::optional<package::Source> source_;
-  std::unique_ptr<package::Renderer> renderer_;
-  RenderChoices choices_ = {};
-};
+/// What the flags say about package, values and render, prepared. A command without kReuseValuesFlag makes a
+/// new release: there are no values but those given.
+Result<render::WantedRelease> wanted_release(const Invocation& invocation, World& world,
+                                             const Cluster& cluster);
+/// For an Intent; both outlive it.
+action::Render render_of(render::WantedRelease& wanted, const World& world);
 
 /// What installing or upgrading to the wanted release would do, without a write. A change of drawn fields,
 /// which a deployment would refuse, is a warning here.

@@ -8,6 +8,7 @@
 #include "cli/package_flags.h"
 #include "cli/release_flags.h"
 #include "encoding/yaml.h"
+#include "package/capabilities.h"
 
 namespace mist::cli {
 namespace {
@@ -124,18 +125,20 @@ Result<ExitCode> print_as_peer(World& world, const package::Rendered& rendered, 
 }
 
 Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
-  MIST_TRY(const action::ReleaseState state, offline_state(invocation, world, invocation.argument("NAME")));
+  MIST_TRY(const render::ReleaseFacts release,
+           offline_release(invocation, world, invocation.argument("NAME")));
   MIST_TRY(const auto inputs, read_values(invocation, world));
   MIST_TRY(const package::Source source,
            fetch_package(world, invocation.text("package"), invocation.text("engine")));
-  MIST_TRY(Value values, values_for(source, inputs, *world.events));
+  MIST_TRY(Value values, render::values_for(source, inputs, *world.events));
   MIST_TRY(const auto renderer, open_renderer(invocation, world));
-  MIST_TRY(package::RenderRequest request, render_request(state, std::move(values)));
-  MIST_TRY(const RenderChoices choices, render_choices(invocation, world));
+  MIST_TRY(package::RenderRequest request, render::render_request(release, std::move(values)));
+  MIST_TRY(const render::RenderChoices choices, render_choices(invocation, world));
   if (choices.clock && !choices.clock->empty()) request.clock = *parse_time(*choices.clock);
   const std::string format = invocation.text("output");
   request.engine_options = engine_options(invocation, format);
-  assume_cluster(invocation, request);
+  render::AssumedCluster cluster = assumed_cluster(invocation);
+  package::assume_cluster(request, std::move(cluster.kube_version), std::move(cluster.api_versions));
   if (invocation.enabled("is-upgrade")) request.is_upgrade = true;
   if (invocation.text("random") == "fresh") world.random.fill(request.seed);
   const bool as_release = invocation.enabled("release");
@@ -164,7 +167,7 @@ Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
     MIST_TRY_VOID(apply::take_tests(rendered.objects));
     const apply::HookVerb verb = request.is_upgrade ? apply::HookVerb::Upgrade : apply::HookVerb::Install;
     MIST_TRY(const apply::WithHooks wanted,
-             apply::prepare_with_hooks_offline(std::move(rendered.objects), hooks, verb, state.id));
+             apply::prepare_with_hooks_offline(std::move(rendered.objects), hooks, verb, release.id));
     for (const apply::DesiredObject& object : wanted.desired)
       objects.push_back(apply::with_version(object.rendered, 0));
   } else {

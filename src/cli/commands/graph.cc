@@ -42,26 +42,25 @@ constexpr Example kExamples[] = {
 Result<action::ReleaseGraph> graph_of_package(const Invocation& invocation, World& world) {
   std::string name = invocation.argument("NAME");
   if (name.empty()) name = "release";
-  MIST_TRY(const action::ReleaseState state, offline_state(invocation, world, name));
+  MIST_TRY(const render::ReleaseFacts release, offline_release(invocation, world, name));
   MIST_TRY(const auto inputs, read_values(invocation, world));
-  MIST_TRY(const package::Source source,
+  MIST_TRY(package::Source source,
            fetch_package(world, invocation.text("package"), invocation.text("engine")));
-  MIST_TRY(encoding::Value values, values_for(source, inputs, *world.events));
-  MIST_TRY(const auto renderer, open_renderer(invocation, world));
-  MIST_TRY(package::RenderRequest request, render_request(state, std::move(values)));
-  assume_cluster(invocation, request);
-  MIST_TRY(package::Rendered rendered, renderer->render(source, request, world.context));
+  MIST_TRY(encoding::Value values, render::values_for(source, inputs, *world.events));
+  MIST_TRY(auto renderer, open_renderer(invocation, world));
+  const render::ReleaseRenderer offline(std::move(renderer), assumed_cluster(invocation));
+  MIST_TRY(action::RenderedRelease rendered,
+           offline.render(std::make_shared<const package::Source>(std::move(source)), std::move(values), {},
+                          release, world.context));
   std::vector<release::RenderedObject> hooks;
-  const std::string& engine = rendered.engine.empty() ? rendered.metadata.engine : rendered.engine;
-  if (engine == apply::kChartEngine) hooks = apply::take_chart_parts(rendered.objects).hooks;
+  if (rendered.package.engine == apply::kChartEngine) hooks = apply::take_chart_parts(rendered.objects).hooks;
   MIST_TRY_VOID(apply::take_tests(rendered.objects));
   MIST_TRY(std::vector<apply::DesiredObject> desired,
-           apply::prepare_offline(std::move(rendered.objects), state.id));
+           apply::prepare_offline(std::move(rendered.objects), release.id));
   std::vector<release::RenderedObject> objects;
   objects.reserve(desired.size());
   for (apply::DesiredObject& object : desired) objects.push_back(std::move(object.rendered));
-  return action::graph_of(state.id, -1, std::move(objects), hooks,
-                          request.is_upgrade ? apply::HookVerb::Upgrade : apply::HookVerb::Install);
+  return action::graph_of(release.id, -1, std::move(objects), hooks, apply::HookVerb::Install);
 }
 
 Result<action::ReleaseGraph> find_graph(const Invocation& invocation, World& world) {

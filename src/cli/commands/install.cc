@@ -1,8 +1,7 @@
-#include "action/local_birth.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
-#include "cli/package_flags.h"
-#include "cli/release_flags.h"
+#include "cli/wanted_release.h"
+#include "render/local_birth.h"
 
 namespace mist::cli {
 namespace {
@@ -35,25 +34,18 @@ Result<ExitCode> run_install(const Invocation& invocation, World& world) {
   MIST_TRY(Cluster cluster, open_cluster(invocation, world));
   if (invocation.has(kSeedFileFlag.name)) {
     cluster.environment.birth = [&](const release::ReleaseId& born) {
-      return action::local_birth(world.files, world.random, world.clock, *world.events,
-                                 Path(invocation.text(kSeedFileFlag.name)), action::SeedFile::MustExist,
+      return render::local_birth(world.files, world.random, world.clock, *world.events,
+                                 Path(invocation.text(kSeedFileFlag.name)), render::SeedFile::MustExist,
                                  born);
     };
   }
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
   action::DeployOptions options = deploy_options(invocation);
   MIST_TRY(options.take_over_from, take_over_from(invocation, id));
-  MIST_TRY(const auto inputs, read_values(invocation, world));
-  MIST_TRY(const package::Source source,
-           fetch_package(world, invocation.text("package"), invocation.text("engine")));
-  MIST_TRY(const encoding::Value values, values_for(source, inputs, *world.events));
-  MIST_TRY(const auto renderer, open_renderer(invocation, world));
-  MIST_TRY(const RenderChoices choices, render_choices(invocation, world));
-  const auto render = [&](const action::ReleaseState& state) {
-    return render_release(*renderer, source, state, values, *cluster.client, world.context, choices);
-  };
+  MIST_TRY(render::WantedRelease wanted, wanted_release(invocation, world, cluster));
   MIST_TRY(const action::DeployReport report,
-           action::deploy(cluster.environment, id, action::install_intent(render), options, world.context));
+           action::deploy(cluster.environment, id, action::install_intent(render_of(wanted, world)), options,
+                          world.context));
   print_deploy_report(invocation, world, report, "is installed");
   return ExitCode::Ok;
 }

@@ -46,7 +46,7 @@ Tone tone_of(ObjectHealth health) {
 
 Value certificates_value(const ReleaseStatus& status) {
   Value::Array list;
-  for (const action::AgingCertificate& each : status.certificates)
+  for (const render::AgingCertificate& each : status.certificates)
     list.push_back(identity_value(each.key, {{"path", each.path},
                                              {"subject", each.subject},
                                              {"notAfter", each.not_after},
@@ -171,8 +171,8 @@ void print_head(World& world, const ReleaseStatus& status) {
                              std::ranges::count_if(status.objects, [](const ObjectStatus& object) {
                                return !object.retained && !object.hook;
                              })));
-  for (const action::AgingCertificate& certificate : status.certificates)
-    line("Renew", action::to_string(certificate));
+  for (const render::AgingCertificate& certificate : status.certificates)
+    line("Renew", render::to_string(certificate));
 }
 
 // Releases with more objects than this are shown folded, and no more than this of what is not ready.

@@ -17,11 +17,10 @@ Result<ExitCode> run_upgrade(const Invocation& invocation, World& world) {
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
   action::DeployOptions options = deploy_options(invocation);
   MIST_TRY(options.take_over_from, take_over_from(invocation, id));
-  WantedRelease upgrade(invocation, world, *cluster.client);
-  MIST_TRY_VOID(upgrade.prepare());
-  const auto render = [&](const action::ReleaseState& state) { return upgrade.render(state); };
+  MIST_TRY(render::WantedRelease wanted, wanted_release(invocation, world, cluster));
   MIST_TRY(const action::DeployReport report,
-           action::deploy(cluster.environment, id, action::upgrade_intent(render), options, world.context));
+           action::deploy(cluster.environment, id, action::upgrade_intent(render_of(wanted, world)), options,
+                          world.context));
   print_deploy_report(invocation, world, report, "is upgraded");
   return ExitCode::Ok;
 }

@@ -4,7 +4,6 @@
 // another name or length, say) is refused with the field's name, unless the user wants new secrets. Rules and
 // reasons: docs/secrets.md. No requests of its own; any thread.
 
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -12,17 +11,7 @@
 #include "base/secret.h"
 #include "release/record.h"
 
-namespace mist::action {
-
-/// How a package is rendered once more.
-struct RenderVariant {
-  bool other_seed = false;       ///< and another clock too, where the clock isn't that of the release's birth
-  release::Rotations rotations;  ///< instead of the render's own
-  std::string clock = {};        ///< RFC 3339, instead of the render's own; empty: that of the birth
-};
-
-/// Renders the same package with the same values, without a word to the user.
-using RenderAgain = std::function<Result<std::vector<release::RenderedObject>>(const RenderVariant&)>;
+namespace mist::render {
 
 /// Which secrets are to be new: --rotate-secrets.
 struct RotateSecrets {
@@ -89,4 +78,4 @@ std::string to_string(const AgingCertificate& certificate);
 
 ObjectView view_of(const std::vector<release::RenderedObject>& objects);
 
-}  // namespace mist::action
+}  // namespace mist::render

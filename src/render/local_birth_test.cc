@@ -1,4 +1,4 @@
-#include "action/local_birth.h"
+#include "render/local_birth.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include "testing/recorded_events.h"
 #include "testing/temp_dir.h"
 
-namespace mist::action {
+namespace mist::render {
 namespace {
 
 using ::testing::ElementsAre;
@@ -71,4 +71,4 @@ TEST_F(LocalBirth, DamagedOrReadableByOthersIsRefusedAndKept) {
 }
 
 }  // namespace
-}  // namespace mist::action
+}  // namespace mist::render

@@ -1,4 +1,4 @@
-#include "action/local_birth.h"
+#include "render/local_birth.h"
 
 #include <sys/stat.h>
 
@@ -10,7 +10,7 @@
 #include "crypto/hkdf.h"
 #include "encoding/json.h"
 
-namespace mist::action {
+namespace mist::render {
 
 using encoding::Value;
 
@@ -63,4 +63,4 @@ Result<Birth> local_birth(FileSystem& files, Random& random, const Clock& clock,
   return parse(text, path, release);
 }
 
-}  // namespace mist::action
+}  // namespace mist::render

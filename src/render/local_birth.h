@@ -2,10 +2,13 @@
 // Seed and clock of renders outside a cluster: drawn once and kept in a file that only its owner may read, so
 // that the same command gives the same bytes tomorrow.
 
-#include "action/environment.h"
+#include "base/clock.h"
+#include "base/event.h"
 #include "base/fs.h"
+#include "base/random.h"
+#include "render/release_facts.h"
 
-namespace mist::action {
+namespace mist::render {
 
 /// Whether a missing seed file is made, or is NotFound: one that the user named has to be there, or a slip of
 /// the pen would change every secret.
@@ -18,4 +21,4 @@ enum class SeedFile : std::uint8_t { MayBeMade, MustExist };
 Result<Birth> local_birth(FileSystem& files, Random& random, const Clock& clock, EventSink& events,
                           const Path& path, SeedFile missing, const release::ReleaseId& release);
 
-}  // namespace mist::action
+}  // namespace mist::render

@@ -12,7 +12,7 @@
 #include "package/renderer.h"
 #include "registry/registry.h"
 
-namespace mist::action {
+namespace mist::formats {
 
 struct RemoteWorld {
   registry::Registries& registries;
@@ -31,4 +31,4 @@ bool may_have_remote_bases(const package::Source& source);
 /// kustomization, rendering says.
 Status fetch_remote_bases(const RemoteWorld& world, package::Source& source, const Context& context);
 
-}  // namespace mist::action
+}  // namespace mist::formats

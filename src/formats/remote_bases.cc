@@ -1,4 +1,4 @@
-#include "action/remote_bases.h"
+#include "formats/remote_bases.h"
 
 #include <algorithm>
 #include <chrono>
@@ -14,7 +14,7 @@
 #include "registry/kustomization.h"
 #include "registry/remote_file.h"
 
-namespace mist::action {
+namespace mist::formats {
 namespace {
 
 using encoding::Value;
@@ -195,4 +195,4 @@ Status fetch_remote_bases(const RemoteWorld& world, package::Source& source, con
   return Completion(world, source, context).run();
 }
 
-}  // namespace mist::action
+}  // namespace mist::formats

@@ -1,4 +1,4 @@
-#include "action/drawn.h"
+#include "render/drawn.h"
 
 #include <algorithm>
 #include <optional>
@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "crypto/certificate.h"
 
-namespace mist::action {
+namespace mist::render {
 
 using apimachinery::ObjectKey;
 using encoding::Value;
@@ -317,4 +317,4 @@ ObjectView view_of(const std::vector<release::RenderedObject>& objects) {
   return view;
 }
 
-}  // namespace mist::action
+}  // namespace mist::render

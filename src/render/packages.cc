@@ -1,0 +1,69 @@
+#include "render/packages.h"
+
+#include <tuple>
+#include <utility>
+
+#include "formats/remote_bases.h"
+
+namespace mist::render {
+namespace {
+
+// "examples/namespace-example" → "namespace-example"; "./my-dir" → "my-dir".
+std::string last_segment(const Path& path) {
+  const Path clean = path.lexically_normal();
+  const std::string name =
+      clean.has_filename() ? clean.stem().string() : clean.parent_path().filename().string();
+  return name.empty() || name == "." ? "package" : name;
+}
+
+std::pair<std::string, std::string> name_and_version(const registry::PackageRef& reference) {
+  if (const auto* in_registry = std::get_if<registry::RegistryRef>(&reference.form()))
+    return {in_registry->name(), in_registry->version};
+  if (const auto* local = std::get_if<registry::LocalRef>(&reference.form()))
+    return {last_segment(local->path), ""};
+  const auto& git = std::get<registry::GitRef>(reference.form());
+  return {last_segment(git.path.empty() ? Path(git.url) : Path(git.path)), git.ref};
+}
+
+}  // namespace
+
+Packages::Packages(World world) : world_(std::move(world)), registries_(world_.registries) {}
+
+Result<package::Source> Packages::fetch(std::string_view reference, std::string engine,
+                                        const Context& context) {
+  MIST_TRY(const registry::PackageRef parsed, registries_.parse(reference));
+  MIST_TRY(registry::Fetched fetched, registries_.fetch(parsed, context, engine));
+  package::Source source;
+  source.reference = fetched.resolved.recorded();
+  std::tie(source.name, source.version) = name_and_version(fetched.resolved);
+  source.digest = fetched.digest.str();
+  source.engine = std::move(engine);
+  if (const auto* module = std::get_if<registry::PackageModule>(&fetched.content)) {
+    source.content = *module;
+  } else {
+    std::map<std::string, std::string> files;
+    for (registry::PackageFile& file : std::get<registry::PackageTree>(fetched.content).files)
+      files.emplace(std::move(file.path), std::move(file.bytes));
+    source.content = std::move(files);
+  }
+  if (formats::may_have_remote_bases(source)) {
+    const bool is_local = std::holds_alternative<registry::LocalRef>(parsed.form());
+    MIST_TRY_VOID(complete(source, is_local, context));
+  }
+  return source;
+}
+
+Status Packages::complete(package::Source& source, bool is_local, const Context& context) {
+  package::Renderer renderer(world_.engines, world_.registries.events);
+  return formats::fetch_remote_bases({registries_, renderer, world_.transport, is_local}, source, context);
+}
+
+Result<encoding::Value> values_for(const package::Source& source,
+                                   std::span<const package::ValuesInput> inputs, EventSink& events) {
+  MIST_TRY(const package::EngineKind* const engine, package::engine_of(source));
+  return package::merge_values(
+      inputs, package::has_chart_values(engine) ? package::Numbers::AsHelm : package::Numbers::AsWritten,
+      &events);
+}
+
+}  // namespace mist::render

@@ -1,0 +1,46 @@
+#pragma once
+// From a reference to a package that can be rendered: fetched, pinned, and complete with what it names
+// elsewhere. Whoever needs the dependencies of a package asks for each of them here. One thread.
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "http/transport.h"
+#include "package/renderer.h"
+#include "package/values.h"
+#include "registry/registry.h"
+
+namespace mist::render {
+
+class Packages {
+ public:
+  /// Everything impure; what it refers to outlives the packages.
+  struct World {
+    registry::Registries::World registries;
+    /// Asked for when a kustomization names a file by its URL, or a chart.
+    std::function<std::unique_ptr<http::Transport>()> transport;
+    package::RendererOptions engines;  ///< of the engine that says what a kustomization names
+  };
+  explicit Packages(World world);
+
+  /// `reference`: of a registry, or a path that begins with ./, ../ or /. `engine`: what renders a directory,
+  /// instead of what its files tell; empty: that. Errors: those of Registries and of
+  /// formats::fetch_remote_bases.
+  Result<package::Source> fetch(std::string_view reference, std::string engine, const Context& context);
+
+ private:
+  Status complete(package::Source& source, bool is_local, const Context& context);
+
+  World world_;
+  registry::Registries registries_;
+};
+
+/// The values of that package: those of charts are Helm's. Invalid with line and column; `events` get the
+/// warnings.
+Result<encoding::Value> values_for(const package::Source& source,
+                                   std::span<const package::ValuesInput> inputs, EventSink& events);
+
+}  // namespace mist::render

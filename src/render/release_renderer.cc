@@ -1,0 +1,153 @@
+#include "render/release_renderer.h"
+
+#include <algorithm>
+#include <set>
+#include <span>
+
+#include "base/text.h"
+#include "crypto/hkdf.h"
+#include "crypto/random_stream.h"
+#include "package/capabilities.h"
+
+namespace mist::render {
+
+using encoding::Value;
+using package::RenderRequest;
+
+namespace {
+
+// Kubernetes tells which API versions it serves through what discovery found.
+Result<package::Capabilities> capabilities_of(kube::Client& client, const Context& context) {
+  MIST_TRY(const Value version, client.server_version(context));
+  MIST_TRY(const std::vector<kube::ResourceInfo> resources, client.all_resources(context));
+  std::set<std::string> versions, kinds;
+  for (const kube::ResourceInfo& resource : resources) {
+    versions.insert(resource.gvk.api_version());
+    kinds.insert(resource.gvk.api_version() + "/" + resource.gvk.kind);
+  }
+  return package::Capabilities{.kube_version = std::string(version.string_at("gitVersion")),
+                               .api_versions = {versions.begin(), versions.end()},
+                               .kinds = {kinds.begin(), kinds.end()}};
+}
+
+// What no other thing draws, to see what depends on the seed.
+crypto::Seed other_seed(const crypto::Seed& seed) {
+  constexpr std::string_view kInfo = "mistletoe/second-render/v1";
+  crypto::Seed other{};
+  std::ranges::copy(crypto::hkdf_sha256(seed, {}, crypto::as_bytes(kInfo), other.size()), other.begin());
+  return other;
+}
+
+Status set_clock(RenderRequest& request, const std::string& clock) {
+  if (clock.empty()) return {};
+  const auto time = parse_time(clock);
+  if (!time) return error(ErrorKind::Internal, "the record holds the time \"{}\", which is none", clock);
+  request.clock = *time;
+  return {};
+}
+
+// One package with one set of values, to be rendered as often as somebody asks.
+struct Job {
+  std::shared_ptr<package::Renderer> renderer;
+  std::shared_ptr<const package::Source> source;
+  Cluster cluster;
+  LookupGrant grant;
+  RenderRequest request;
+  WallTime birth;
+  std::optional<package::Capabilities> capabilities = {};  // as the cluster said when it was first asked
+
+  // The request, answered by the cluster for as long as `context` and this live.
+  RenderRequest asking(const Context& context) {
+    RenderRequest asking = request;
+    const auto* const live = std::get_if<LiveCluster>(&cluster);
+    if (live == nullptr) return asking;
+    asking.capabilities = [this, live, &context]() -> Result<package::Capabilities> {
+      if (!capabilities) {
+        MIST_TRY(capabilities, capabilities_of(live->client, context));
+      }
+      return *capabilities;
+    };
+    asking.lookup = [this, live, &context](const Value& question) {
+      return live->lookup(live->client, grant, question, context);
+    };
+    return asking;
+  }
+
+  // Drawn otherwise; says nothing.
+  Result<std::vector<release::RenderedObject>> variant(const RenderVariant& variant, const Context& context) {
+    RenderRequest varied = asking(context);
+    varied.quiet = true;
+    varied.rotations = variant.rotations;
+    varied.clock = birth;
+    MIST_TRY_VOID(set_clock(varied, variant.clock));
+    if (variant.other_seed) {
+      varied.seed = other_seed(varied.seed);
+      // A date in every part of which it differs.
+      if (!variant.clock.empty()) varied.clock += std::chrono::hours(24 * 400 + 1) + std::chrono::seconds(61);
+    }
+    MIST_TRY(package::Rendered rendered, renderer->render(*source, varied, context));
+    return std::move(rendered.objects);
+  }
+};
+
+}  // namespace
+
+Result<RenderRequest> render_request(const ReleaseFacts& release, Value values) {
+  RenderRequest request;
+  request.release_name = release.id.name;
+  request.release_namespace = release.id.ns;
+  request.user_values = std::move(values);
+  const std::string& seed = release.birth.seed.reveal();
+  std::ranges::copy(std::as_bytes(std::span(seed)).first(std::min(seed.size(), request.seed.size())),
+                    request.seed.begin());
+  const auto clock = parse_time(release.birth.frozen_clock);
+  if (!clock)
+    return error(ErrorKind::Internal, "the record of release {} has no readable clock", release.id.display());
+  request.clock = *clock;
+  request.revision = release.revision;
+  request.is_upgrade = release.deployed != nullptr;
+  return request;
+}
+
+Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::Source> source, Value values,
+                                                const RenderChoices& choices, const ReleaseFacts& release,
+                                                const Context& context) const {
+  MIST_TRY(RenderRequest request, render_request(release, values));
+  if (choices.skip_schema_validation) request.engine_options.set(package::kSkipSchemaOption, true);
+  if (const auto* assumed = std::get_if<AssumedCluster>(&cluster_))
+    package::assume_cluster(request, assumed->kube_version, assumed->api_versions);
+  const WallTime birth = request.clock;
+  RenderedRelease result{};
+  result.drawn.rotations = request.rotations = next_rotations(release.deployed, choices.rotate);
+  result.drawn.clock =
+      choices.clock.value_or(release.deployed != nullptr ? release.deployed->drawn.clock : std::string());
+  MIST_TRY_VOID(set_clock(request, result.drawn.clock));
+  const auto job = std::make_shared<Job>(Job{.renderer = renderer_,
+                                             .source = std::move(source),
+                                             .cluster = cluster_,
+                                             .grant = {release.id.ns, choices.allow_lookup},
+                                             .request = std::move(request),
+                                             .birth = birth});
+  MIST_TRY(package::Rendered rendered, renderer_->render(*job->source, job->asking(context), context));
+  result.package = {job->source->reference, rendered.metadata.name, rendered.metadata.version,
+                    job->source->digest,
+                    rendered.engine.empty() ? rendered.metadata.engine : rendered.engine};
+  result.user_values = std::move(values);
+  result.objects = std::move(rendered.objects);
+  result.message = std::move(rendered.message);
+  result.drawn.unnamed = rendered.drawn != 0;
+  for (const auto& [name, secret] : rendered.secrets) result.drawn.secrets.push_back(name);
+  for (const package::Exchange& each : rendered.asked)
+    result.drawn.asked.push_back({each.operation, each.digest.str()});
+  result.secrets = std::move(rendered.secrets);
+  if (package::Origin origin = package::origin_of(*job->source, rendered); origin.by_engine)
+    result.locate = [job, origin = std::move(origin)](Error failure, const Context& now) {
+      return job->renderer->at_template(std::move(failure), *job->source, job->asking(now), origin, now);
+    };
+  result.again = [job](const RenderVariant& variant, const Context& now) {
+    return job->variant(variant, now);
+  };
+  return result;
+}
+
+}  // namespace mist::render

@@ -1,0 +1,69 @@
+#pragma once
+// Renders packages for releases: gives a package the release's names, seed and clock and what the cluster
+// serves, and keeps what it takes to render once more. It needs no command line, and may outlive any number
+// of renders. One thread.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "kube/client.h"
+#include "package/renderer.h"
+#include "render/drawn.h"
+#include "render/rendered_release.h"
+
+namespace mist::render {
+
+/// What charts may look up in a cluster.
+struct LookupGrant {
+  static constexpr std::string_view kEverything = "*";
+
+  std::string ns;                 ///< of the release
+  std::vector<std::string> more;  ///< other namespaces; kEverything: all of them, and what is in none
+};
+
+/// Whom a render asks for what the cluster serves and has. The client outlives all that is rendered with it.
+struct LiveCluster {
+  kube::Client& client;
+  /// Answers what charts look up, within the grant: action/cluster_lookup.h.
+  std::function<Result<encoding::Value>(kube::Client&, const LookupGrant&, const encoding::Value& question,
+                                        const Context&)>
+      lookup;
+};
+/// No cluster is asked; package::assume_cluster.
+struct AssumedCluster {
+  std::string kube_version = {};
+  std::vector<std::string> api_versions = {};
+};
+using Cluster = std::variant<LiveCluster, AssumedCluster>;
+
+/// What its user says about a render; the default says nothing.
+struct RenderChoices {
+  std::vector<std::string> allow_lookup = {};  ///< LookupGrant::more
+  /// RFC 3339, or empty: that of the release's birth. Nothing: as the deployed revision has it.
+  std::optional<std::string> clock = {};
+  RotateSecrets rotate = {};
+  bool skip_schema_validation = false;  ///< of charts
+};
+
+/// What a render starts from: names, seed and clock of the release; without a cluster.
+Result<package::RenderRequest> render_request(const ReleaseFacts& release, encoding::Value values);
+
+class ReleaseRenderer {
+ public:
+  ReleaseRenderer(std::shared_ptr<package::Renderer> renderer, Cluster cluster)
+      : renderer_(std::move(renderer)), cluster_(std::move(cluster)) {}
+
+  /// Errors: those of package::Renderer and of the cluster.
+  Result<RenderedRelease> render(std::shared_ptr<const package::Source> source, encoding::Value values,
+                                 const RenderChoices& choices, const ReleaseFacts& release,
+                                 const Context& context) const;
+
+ private:
+  std::shared_ptr<package::Renderer> renderer_;
+  Cluster cluster_;
+};
+
+}  // namespace mist::render

@@ -1,0 +1,82 @@
+#include "render/release_renderer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "testing/fake_cluster.h"
+
+namespace mist::render {
+namespace {
+
+using encoding::Value;
+
+std::shared_ptr<const package::Source> one_config_map() {
+  package::Source source{
+      .reference = "/pkg", .name = "pkg", .version = "", .digest = "sha256:1", .content = {}};
+  source.content = package::Files{
+      {"all.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\ndata: {a: \"1\"}\n"}};
+  return std::make_shared<const package::Source>(std::move(source));
+}
+
+class ReleaseRenderers : public ::testing::Test {
+ protected:
+  std::shared_ptr<package::Renderer> renderer() {
+    return std::make_shared<package::Renderer>(package::RendererOptions{}, events);
+  }
+  NullEventSink events;
+  testing::FakeCluster cluster;
+  release::Revision deployed;
+  ReleaseFacts facts{.id = {"shop", "web"},
+                     .birth = {SecretString(std::string(32, 's')), "2026-01-02T03:04:05Z"}};
+};
+
+TEST_F(ReleaseRenderers, WhatWasRenderedOutlivesItsRendererAndSource) {
+  std::shared_ptr<const package::Source> source = one_config_map();
+  const std::weak_ptr<const package::Source> watched = source;
+  std::optional<RenderedRelease> rendered;
+  {
+    const ReleaseRenderer once(renderer(), LiveCluster{cluster, {}});
+    auto result = once.render(std::move(source), Value::object(), {}, facts, Context());
+    ASSERT_TRUE(result.ok()) << result.error().to_line();
+    rendered = *std::move(result);
+  }
+  EXPECT_EQ(rendered->package.digest, "sha256:1");
+  ASSERT_FALSE(watched.expired());
+  const auto again = rendered->again({.other_seed = true, .rotations = {}}, Context());
+  ASSERT_TRUE(again.ok()) << again.error().to_line();
+  ASSERT_EQ(again->size(), 1U);
+  EXPECT_EQ(again->front().object.value(), rendered->objects.front().object.value());
+  rendered.reset();
+  EXPECT_TRUE(watched.expired()) << "nothing else keeps it";
+}
+
+TEST_F(ReleaseRenderers, ClockAndRotationsGoOnFromTheDeployedRevision) {
+  deployed.drawn.clock = "2026-05-06T07:08:09Z";
+  deployed.drawn.rotations = {{"db", 1}};
+  facts.deployed = &deployed;
+  const ReleaseRenderer once(renderer(), AssumedCluster{});
+  const auto rendered =
+      once.render(one_config_map(), Value::object(), {.rotate = {.names = {"db"}}}, facts, Context());
+  ASSERT_TRUE(rendered.ok()) << rendered.error().to_line();
+  EXPECT_EQ(rendered->drawn.clock, "2026-05-06T07:08:09Z");
+  EXPECT_EQ(rendered->drawn.rotations.at("db"), 2U);
+  const auto reborn = once.render(one_config_map(), Value::object(), {.clock = ""}, facts, Context());
+  ASSERT_TRUE(reborn.ok()) << reborn.error().to_line();
+  EXPECT_EQ(reborn->drawn.clock, "");
+}
+
+TEST(RenderRequests, SayWhatTheReleaseIs) {
+  ReleaseFacts facts{
+      .id = {"shop", "web"}, .birth = {SecretString(std::string(32, 's')), "never"}, .revision = 3};
+  EXPECT_FALSE(render_request(facts, Value::object()).ok()) << "a damaged record";
+  facts.birth.frozen_clock = "2026-01-02T03:04:05Z";
+  const auto request = render_request(facts, Value::object());
+  ASSERT_TRUE(request.ok());
+  EXPECT_EQ(request->release_namespace, "shop");
+  EXPECT_EQ(request->revision, 3);
+  EXPECT_FALSE(request->is_upgrade);
+  EXPECT_EQ(request->seed.back(), std::byte{'s'});
+}
+
+}  // namespace
+}  // namespace mist::render

@@ -1,0 +1,61 @@
+#include "render/rendered_release.h"
+
+#include <set>
+
+namespace mist::render {
+
+namespace {
+
+// Our marks are added to recorded objects again, as to rendered ones.
+release::RenderedObject without_marks(release::RenderedObject rendered) {
+  encoding::Value& metadata = rendered.object.mutable_value()["metadata"];
+  for (const std::string_view label : {release::kPartOfLabel, release::kNameLabel, release::kVersionLabel})
+    metadata["labels"].erase(label);
+  metadata["annotations"].erase(release::kReleaseAnnotation);
+  return rendered;
+}
+
+}  // namespace
+
+Error located(const RenderedRelease& rendered, Error failure, const Context& context) {
+  return rendered.locate && failure.where ? rendered.locate(std::move(failure), context) : failure;
+}
+
+RenderedRelease recorded_release(const release::Revision& revision) {
+  RenderedRelease recorded;
+  recorded.package = revision.package;
+  recorded.user_values = revision.user_values;
+  recorded.recorded_options = revision.options;
+  recorded.drawn = revision.drawn;
+  recorded.message = revision.notes;
+  for (const release::RenderedObject& object : revision.objects)
+    recorded.objects.push_back(without_marks(object));
+  recorded.objects.insert(recorded.objects.end(), revision.hooks.begin(), revision.hooks.end());
+  for (const release::RenderedObject& test : revision.tests) {
+    // What is both is among the hooks already.
+    if (revision.package.engine != apply::kChartEngine || !apply::is_lifecycle_hook(test))
+      recorded.objects.push_back(test);
+  }
+  return recorded;
+}
+
+RenderedRelease kept_release(const release::Revision& revision, const std::string& ns) {
+  // Of a kind that came with the revision, the object doesn't say in which namespace it is.
+  const auto place = [&](apimachinery::ObjectKey key) {
+    if (key.ns.empty()) key.ns = ns;
+    return key;
+  };
+  std::set<apimachinery::ObjectKey> named;
+  for (const release::InventoryItem& item : revision.inventory) named.insert(place(item.key));
+  RenderedRelease recorded = recorded_release(revision);
+  // What comes behind the objects, hooks and tests, isn't taken over.
+  std::vector<release::RenderedObject> kept;
+  for (std::size_t i = 0; i < recorded.objects.size(); ++i) {
+    if (i >= revision.objects.size() || named.contains(place(recorded.objects[i].object.key())))
+      kept.push_back(std::move(recorded.objects[i]));
+  }
+  recorded.objects = std::move(kept);
+  return recorded;
+}
+
+}  // namespace mist::render

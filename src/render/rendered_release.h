@@ -1,0 +1,60 @@
+#pragma once
+// What a package made of its inputs for one release, or what a revision has recorded of that: what an action
+// plans with. It owns all that it refers to but the cluster, so that it may outlive the command or request
+// that it was rendered for. One thread.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apply/hooks.h"
+#include "base/context.h"
+#include "base/secret.h"
+#include "render/release_facts.h"
+
+namespace mist::render {
+
+/// How a package is rendered once more.
+struct RenderVariant {
+  bool other_seed = false;       ///< and another clock too, where the clock isn't that of the release's birth
+  release::Rotations rotations;  ///< instead of the render's own
+  std::string clock = {};        ///< RFC 3339, instead of the render's own; empty: that of the birth
+};
+
+/// Renders the same package with the same values, without a word to the user.
+using RenderAgain =
+    std::function<Result<std::vector<release::RenderedObject>>(const RenderVariant&, const Context&)>;
+
+struct RenderedRelease {
+  release::PackageInfo package;
+  encoding::Value user_values;
+  std::vector<release::RenderedObject> objects;
+  std::string message = {};  ///< of the package to its user
+  /// One sentence for the release's history, where the verb alone doesn't say enough: "back to v1".
+  std::string description = {};
+  int restores = -1;  ///< the revision whose record this is; -1: it was rendered
+  /// Options of a recorded revision that hold beside those given now; null: none.
+  encoding::Value recorded_options = {};
+  /// Seed and clock that it was rendered with, for a release that isn't there yet; nullopt: the release's.
+  std::optional<Birth> birth = {};
+  release::Drawn drawn = {};                         ///< what it drew; a render leaves `fields` empty
+  std::map<std::string, SecretString> secrets = {};  ///< by name: what it asked its host for
+  /// Where an error about a line of what was rendered has its cause; empty: the lines are the package's own.
+  std::function<Error(Error, const Context&)> locate = {};
+  RenderAgain again = {};                     ///< empty: recorded, nothing can be rendered
+  std::optional<apply::HookVerb> hooks = {};  ///< whose hooks run; nullopt: those of the intent
+  int hooks_resume = -1;                      ///< apply::PlanRules::resumes
+};
+
+/// The error, at the place of its cause.
+Error located(const RenderedRelease& rendered, Error failure, const Context& context);
+
+/// What a revision has recorded, to be applied again as it is: nothing is rendered or fetched.
+RenderedRelease recorded_release(const release::Revision& revision);
+/// The same of a stored revision of the release in namespace `ns`, without what other releases took over
+/// since: its inventory doesn't name that any more.
+RenderedRelease kept_release(const release::Revision& revision, const std::string& ns);
+
+}  // namespace mist::render

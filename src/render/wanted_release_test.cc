@@ -1,0 +1,78 @@
+#include "render/wanted_release.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "testing/temp_dir.h"
+
+namespace mist::render {
+namespace {
+
+using encoding::Value;
+
+class WantedReleases : public ::testing::Test {
+ protected:
+  WantedReleases() {
+    EXPECT_TRUE(
+        files.write(folder / "all.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: one}}\n").ok());
+    stored.package.reference = folder.string();
+  }
+  WantedRelease release(Wanted wanted) {
+    return {std::make_shared<Packages>(Packages::World{{files, processes, events, paths, clock}, {}, {}}),
+            {std::make_shared<package::Renderer>(package::RendererOptions{}, events), AssumedCluster{}},
+            std::move(wanted),
+            events};
+  }
+  Result<RenderedRelease> rendered(Wanted wanted) {
+    WantedRelease one = release(std::move(wanted));
+    MIST_TRY_VOID(one.prepare(Context()));
+    return one.render(facts, Context());
+  }
+
+  testing::TempDir dir;
+  const Path folder = dir.path() / "package";
+  HostFileSystem files;
+  HostProcessRunner processes;
+  SystemClock clock;
+  NullEventSink events;
+  config::Paths paths = *config::Paths::from_environment(
+      [this](std::string_view name) -> std::optional<std::string> {
+        if (name == "MIST_HOME_LOCATION") return dir.path().string();
+        return std::nullopt;
+      },
+      "/usr/bin/mistctl");
+  release::Revision stored;
+  ReleaseFacts facts{.id = {"shop", "web"},
+                     .birth = {SecretString(std::string(32, 's')), "2026-01-02T03:04:05Z"},
+                     .stored = &stored};
+};
+
+TEST(ChosenValues, AreThoseGivenOrThoseOfTheReleaseOrBoth) {
+  release::Revision stored;
+  stored.user_values = Value::object({{"kept", 1}, {"changed", 1}});
+  const Value given = Value::object({{"changed", 2}});
+  EXPECT_EQ(chosen_values({}, false, &stored), stored.user_values);
+  EXPECT_EQ(chosen_values(given, false, &stored), given);
+  EXPECT_EQ(chosen_values(given, true, &stored), Value::object({{"kept", 1}, {"changed", 2}}));
+  EXPECT_EQ(chosen_values(Value::object(), false, &stored), Value::object());
+  EXPECT_EQ(chosen_values({}, true, nullptr), Value::object());
+}
+
+TEST_F(WantedReleases, NeedsAPackageThatSomebodyNamed) {
+  facts.stored = nullptr;
+  const auto missing = rendered({});
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().kind, ErrorKind::Usage);
+  EXPECT_TRUE(rendered({.package = folder.string()}).ok());
+  EXPECT_FALSE(rendered({.package = ""}).ok()) << "an empty name is not the release's own package";
+}
+
+TEST_F(WantedReleases, FetchesItsPackageOnceForAllLooks) {
+  WantedRelease wanted = release({});
+  ASSERT_TRUE(wanted.render(facts, Context()).ok());
+  std::filesystem::remove_all(folder);
+  EXPECT_TRUE(wanted.render(facts, Context()).ok());
+}
+
+}  // namespace
+}  // namespace mist::render
