@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/release_flags.h"
 #include "encoding/json.h"
 #include "encoding/schema.h"
 #include "testing/client_with_logs.h"
@@ -504,36 +503,6 @@ TEST_F(ClusterCommands, RecoverTellsWhatItFoundAndDid) {
   EXPECT_THAT(fake.out.take(), HasSubstr("web is back to v0, at revision 2"));
   ASSERT_EQ(run({"recover", "web"}), ExitCode::Ok);
   EXPECT_THAT(fake.out.take(), HasSubstr("nothing to recover"));
-}
-
-// The clock of this world is no clock for two locks at once, so nothing is taken here.
-TEST_F(ClusterCommands, WhatGoesBackToItsReleaseIsSaidOncePerRelease) {
-  const auto removal = [](std::string name, std::string_view owner, std::string_view reason) {
-    apply::PlannedAction action;
-    action.kind = apply::ActionKind::Retain;
-    action.key = {{"", "ConfigMap"}, "default", std::move(name)};
-    action.owner = owner;
-    action.reason = reason;
-    return action;
-  };
-  action::UninstallReport report;
-  report.plan.id = {"default", "web"};
-  report.plan.removals = {removal("one", "default/theirs", "it goes back"),
-                          removal("two", "default/theirs", "it goes back"),
-                          removal("three", "default/other", "it goes back"),
-                          removal("kept", "", "it carries the annotation mistletoe.dev/keep")};
-  report.given_back = 3;
-  report.retained = 1;
-  print_uninstall_report(fake.world, report, false, "is uninstalled");
-  EXPECT_EQ(fake.out.take(),
-            "web is uninstalled: 0 objects deleted, 3 given back, 1 retained\n"
-            "  ConfigMap default/kept stays: it carries the annotation mistletoe.dev/keep\n"
-            "  ConfigMap default/three went back to release default/other\n"
-            "  2 objects went back to release default/theirs\n");
-  apply::Plan plan;
-  plan.removals = report.plan.removals;
-  EXPECT_EQ(plan_counts(plan, true), "1 to retain, 3 to give back");
-  EXPECT_EQ(plan_counts(plan, false), "1 retained, 3 given back");
 }
 
 TEST_F(ClusterCommands, TakingOverFromOneselfIsAMistake) {

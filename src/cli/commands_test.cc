@@ -6,13 +6,13 @@
 #include <map>
 #include <set>
 
+#include "base/duration.h"
 #include "base/text.h"
-#include "cli/display_width.h"
-#include "cli/duration.h"
 #include "cli/flags.h"
 #include "cli/help.h"
 #include "cli/manual.h"
 #include "testing/fake_world.h"
+#include "view/display_width.h"
 
 namespace mist::cli {
 namespace {
@@ -123,7 +123,7 @@ TEST(Help, FitsTheTerminal) {
     const std::string text = help_text({.command = command, .group = {}}, command_table(), 80, false);
     for (const std::string_view line : split(text, '\n'))
       if (!line.starts_with("  mistctl") && !line.starts_with("  #")) {
-        EXPECT_LE(display_width(line), 80) << line;
+        EXPECT_LE(view::display_width(line), 80) << line;
       }
   }
 }

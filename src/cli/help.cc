@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cli/display_width.h"
 #include "cli/flags.h"
 #include "cli/style.h"
+#include "view/display_width.h"
 
 namespace mist::cli {
 namespace {
@@ -27,12 +27,12 @@ class HelpWriter {
   void entries(const std::vector<Entry>& entries, int most = 30) {
     int width = 0;
     for (const Entry& entry : entries)
-      if (const int w = display_width(entry.label); w <= most) width = std::max(width, w);
+      if (const int w = view::display_width(entry.label); w <= most) width = std::max(width, w);
     const int start = width + 4;
     for (const Entry& entry : entries) {
-      const bool fits = display_width(entry.label) <= width;
+      const bool fits = view::display_width(entry.label) <= width;
       out_ += "  " + paint(color_, Tone::Name, entry.label);
-      out_ += fits ? std::string(static_cast<std::size_t>(start - 2 - display_width(entry.label)), ' ')
+      out_ += fits ? std::string(static_cast<std::size_t>(start - 2 - view::display_width(entry.label)), ' ')
                    : "\n" + std::string(static_cast<std::size_t>(start), ' ');
       out_ += wrap(entry.text, columns_ - start, start) + "\n";
     }
@@ -150,7 +150,7 @@ std::string wrap(std::string_view text, int columns, int indent) {
     if (line.data() != text.data()) out += "\n", used = 0;
     for (const std::string_view word : split(line, ' ')) {
       if (word.empty()) continue;
-      const int width = display_width(word);
+      const int width = view::display_width(word);
       if (used > 0 && used + 1 + width > columns) {
         out += "\n" + margin;
         used = 0;

@@ -87,7 +87,7 @@ Result<std::string> HostInput::read_all(std::uint64_t limit, const Context& cont
 void HostOutput::write(std::string_view text) {
   const std::lock_guard lock(mutex_);
   if (drawing_ == Drawing::Ascii && is_terminal())
-    buffer_ += in_ascii(text);
+    buffer_ += view::in_ascii(text);
   else
     buffer_ += text;
   if (buffering_ == Buffering::None || buffer_.size() >= kBlock) drain_locked();

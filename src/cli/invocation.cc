@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "cli/duration.h"
+#include "base/duration.h"
 #include "cli/flags.h"
 
 namespace mist::cli {

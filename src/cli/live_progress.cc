@@ -4,11 +4,11 @@
 #include <array>
 #include <utility>
 
+#include "base/duration.h"
 #include "base/text.h"
-#include "cli/display_width.h"
-#include "cli/duration.h"
-#include "cli/explain.h"
 #include "cli/style.h"
+#include "view/display_width.h"
+#include "view/explain.h"
 
 namespace mist::cli {
 namespace {
@@ -53,7 +53,7 @@ void LiveProgress::ended(const ActivityEnded& event) {
 void LiveProgress::planned(const PlanAnnounced& event) {
   const std::lock_guard lock(mutex_);
   tree_.planned(event, clock_.steady_now());
-  if (options_.explain) draw_locked(explanation(event, color_));
+  if (options_.explain) draw_locked(view::explanation(event, color_));
   wake_locked();
 }
 
@@ -85,14 +85,14 @@ std::vector<DrawnLine> LiveProgress::lines_locked(int columns, bool last) const 
         static_cast<int>(lines.size()) + 1 >= std::max(2, rows / 2))
       continue;
     const std::string elapsed = "  " + format_elapsed(now - running.since);
-    const int room = columns - 1 - display_width(elapsed) - 2;
+    const int room = columns - 1 - view::display_width(elapsed) - 2;
     LineBuilder line(columns - 1, color_);
     if (room < 4)
       line.add(running.text);
     else
       line.add(spin, Tone::Name)
           .add(" ")
-          .add(fit_width(escape_controls(running.text), room))
+          .add(view::fit_width(escape_controls(running.text), room))
           .add(elapsed, Tone::Faint);
     lines.push_back(std::move(line).take());
   }

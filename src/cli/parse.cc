@@ -14,8 +14,8 @@
 #include <initializer_list>
 #include <optional>
 
+#include "base/duration.h"
 #include "base/text.h"
-#include "cli/duration.h"
 #include "cli/flags.h"
 
 namespace mist::cli {

@@ -1,9 +1,9 @@
 #include "cli/plain_progress.h"
 
+#include "base/duration.h"
 #include "base/text.h"
-#include "cli/duration.h"
-#include "cli/explain.h"
 #include "cli/style.h"
+#include "view/explain.h"
 
 namespace mist::cli {
 
@@ -67,7 +67,7 @@ void PlainProgress::object(const ObjectProgress& event) {
 
 void PlainProgress::planned(const PlanAnnounced& event) {
   // Asked for by its name, whatever else is to be quiet.
-  if (options_.explain) err_.write(explanation(event, color_));
+  if (options_.explain) err_.write(view::explanation(event, color_));
 }
 
 bool PlainProgress::look() {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/duration.h"
 #include "base/text.h"
-#include "cli/display_width.h"
-#include "cli/duration.h"
+#include "view/display_width.h"
 
 namespace mist::cli {
 namespace {
@@ -135,8 +135,8 @@ Stage stage_of(std::string_view state) {
 }
 
 LineBuilder& LineBuilder::add(std::string_view text, Tone tone) {
-  const std::string fitted = fit_width(escape_controls(text), room_ - line_.width);
-  line_.width += display_width(fitted);
+  const std::string fitted = view::fit_width(escape_controls(text), room_ - line_.width);
+  line_.width += view::display_width(fitted);
   line_.text += paint(color_, tone, fitted);
   return *this;
 }
@@ -204,8 +204,8 @@ DrawnLine ProgressTree::header(const View& view) const {
   const std::string elapsed = "  " + format_elapsed(view.now - began_);
   LineBuilder line(view.columns - 1, view.color);
   line.add(view.spinner, Tone::Name).add(" ");
-  const int room = view.columns - 1 - line.width() - display_width(progress + failures + elapsed);
-  line.add(fit_middle(title_, std::max(8, room)), Tone::Strong).add(progress);
+  const int room = view.columns - 1 - line.width() - view::display_width(progress + failures + elapsed);
+  line.add(view::fit_middle(title_, std::max(8, room)), Tone::Strong).add(progress);
   line.add(failures, Tone::Bad).add(elapsed, Tone::Faint);
   return std::move(line).take();
 }
@@ -258,10 +258,10 @@ class ProgressTree::Drawing {
     }
     LineBuilder line(columns_, view_.color);
     const std::string counts = rest.empty() ? "" : "  " + text_of(rest);
-    line.add("  " + cut(title, 2, display_width(counts))).add(counts, Tone::Faint);
+    line.add("  " + cut(title, 2, view::display_width(counts))).add(counts, Tone::Faint);
     push(std::move(line), rest);
     int width = 0;
-    for (const Entry* entry : single) width = std::max(width, display_width(entry->name));
+    for (const Entry* entry : single) width = std::max(width, view::display_width(entry->name));
     width = std::min(width, std::max(8, columns_ / 3));
     for (const Entry* entry : single) object(*entry, entry->name, "  ", width);
   }
@@ -271,7 +271,7 @@ class ProgressTree::Drawing {
     const Look look = look_of(summary, view_.spinner);
     LineBuilder line(columns_, view_.color);
     const std::string text = "  " + text_of(counts);
-    line.add(look.symbol, look.tone).add(" " + cut(title, 2, display_width(text))).add(text, look.tone);
+    line.add(look.symbol, look.tone).add(" " + cut(title, 2, view::display_width(text))).add(text, look.tone);
     push(std::move(line), counts);
   }
 
@@ -283,18 +283,18 @@ class ProgressTree::Drawing {
         entry.detail.empty() ? entry.state : fmt::format("{}: {}", entry.state, entry.detail));
     LineBuilder line(columns_, view_.color);
     line.add(look.symbol, look.tone).add(" ").add(indent);
-    const int needed = display_width(what) + display_width(elapsed);
-    line.add(pad_width(cut(name, line.width() + 2, needed), width)).add("  ");
+    const int needed = view::display_width(what) + view::display_width(elapsed);
+    line.add(view::pad_width(cut(name, line.width() + 2, needed), width)).add("  ");
     // The words give way before the elapsed time does.
-    const int room = columns_ - line.width() - display_width(elapsed);
-    line.add(room > 8 ? fit_width(what, room) : what, look.tone).add(elapsed, Tone::Faint);
+    const int room = columns_ - line.width() - view::display_width(elapsed);
+    line.add(room > 8 ? view::fit_width(what, room) : what, look.tone).add(elapsed, Tone::Faint);
     push(std::move(line), {{entry.state, 1}});
   }
 
   // Some room for what follows the name is worth more than the middle of a long one.
   std::string cut(std::string_view name, int before, int after) const {
     const int state = std::min(after, std::max(20, columns_ / 3));
-    return fit_middle(escape_controls(name), std::max(8, columns_ - before - state));
+    return view::fit_middle(escape_controls(name), std::max(8, columns_ - before - state));
   }
 
   static std::string text_of(const StateCounts& counts) {

@@ -8,8 +8,8 @@
 namespace mist::cli {
 namespace {
 
-constexpr FlagGroup kGroups[] = {kConfirmFlags};
-constexpr Command kDelete{.path = "delete", .flags = kGroups};
+constexpr FlagGroup kPromptGroups[] = {kConfirmFlags};
+constexpr Command kDelete{.path = "delete", .flags = kPromptGroups};
 
 struct Prompt : ::testing::Test {
   void use_terminal() { fake.in.terminal = fake.err.terminal = true; }

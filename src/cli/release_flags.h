@@ -171,15 +171,6 @@ Result<action::DeployOptions> plan_options(const Invocation& invocation, const r
 /// none.
 Result<render::RenderChoices> render_choices(const Invocation& invocation, const World& world);
 
-encoding::Value deploy_report_value(const World& world, const action::DeployReport& report);
-encoding::Value uninstall_report_value(const action::UninstallPlan& plan, bool dry);
-/// As text: what went, or would go, and what stays and why.
-void print_uninstall_report(World& world, const action::UninstallReport& report, bool dry,
-                            std::string_view did);
-
-/// "2 created, 1 unchanged", or what is planned.
-std::string plan_counts(const apply::Plan& plan, bool planned);
-
 /// Prints what a deployment did, or would do.
 void print_deploy_report(const Invocation& invocation, World& world, const action::DeployReport& report,
                          std::string_view did);

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cli/diagnosis_tree.h"
-#include "cli/display_width.h"
 #include "cli/style.h"
+#include "view/diagnosis_tree.h"
+#include "view/display_width.h"
 
 namespace mist::cli {
 namespace {
@@ -39,7 +39,7 @@ class Painter {
     block("because: ", Tone::Strong, error.because, depth + 1);
     const Diagnosis* diagnosis = diagnosis_of(error);
     if (diagnosis != nullptr) {
-      for (const std::string& text : diagnosis_lines(*diagnosis, color_)) line(depth + 1, text);
+      for (const std::string& text : view::diagnosis_lines(*diagnosis, color_)) line(depth + 1, text);
     }
     for (const std::string& frame : error.frames) line(depth + 1, one_line(frame));
     if (error.cause && diagnosis == nullptr) cause(*error.cause, depth + 1);
@@ -89,7 +89,7 @@ class Painter {
     line(depth, paint(color_, Tone::Faint, gutter + " |"));
     line(depth, paint(color_, Tone::Faint, number + " |") + " " + cut.before + cut.after);
     if (where.column == 0) return;
-    const std::string blank(static_cast<std::size_t>(display_width(cut.before)), ' ');
+    const std::string blank(static_cast<std::size_t>(view::display_width(cut.before)), ' ');
     line(depth, paint(color_, Tone::Faint, gutter + " |") + " " + blank + paint(color_, Tone::Bad, "^"));
   }
 
@@ -120,8 +120,8 @@ class Painter {
       return escape_controls(copy);
     };
     return {(cut_front ? "…" : "") + harmless(before),
-            fit_width(harmless(text.substr(split_at).substr(0, kMaxField)),
-                      static_cast<int>(kMaxExcerpt - before.size()))};
+            view::fit_width(harmless(text.substr(split_at).substr(0, kMaxField)),
+                            static_cast<int>(kMaxExcerpt - before.size()))};
   }
 
   void cause(const Error& error, int depth) {
@@ -158,7 +158,7 @@ Value fields(const Error& error, int depth) {
                         {"because", text_or_null(error.because)},
                         {"frames", std::move(frames)},
                         {"hint", text_or_null(error.hint)},
-                        {"diagnosis", diagnosis != nullptr ? diagnosis_to_value(*diagnosis) : Value()},
+                        {"diagnosis", diagnosis != nullptr ? view::diagnosis_to_value(*diagnosis) : Value()},
                         {"cause", more ? fields(*error.cause, depth + 1) : Value()}});
 }
 

@@ -1,45 +1,8 @@
 #include "cli/style.h"
 
-#include <algorithm>
-#include <array>
-#include <utility>
-
 #include "base/text.h"
 
 namespace mist::cli {
-namespace {
-
-constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kDrawn{
-    {{"⠋", "|"},  {"⠙", "/"}, {"⠹", "-"}, {"⠸", "\\"}, {"⠼", "|"}, {"⠴", "/"}, {"⠦", "-"},
-     {"⠧", "\\"}, {"⠇", "|"}, {"⠏", "/"}, {"│", "|"},  {"├", "|"}, {"└", "`"}, {"─", "-"},
-     {"✓", "+"},  {"✗", "x"}, {"·", "."}, {"→", ">"},  {"…", "."}, {"µ", "u"}}};
-
-std::string_view sequence(Tone tone) {
-  switch (tone) {
-    case Tone::Plain:
-      return "";
-    case Tone::Strong:
-      return "\x1b[1m";
-    case Tone::Faint:
-      return "\x1b[2m";
-    case Tone::Good:
-      return "\x1b[32m";
-    case Tone::Warning:
-      return "\x1b[33m";
-    case Tone::Bad:
-      return "\x1b[1;31m";
-    case Tone::Name:
-      return "\x1b[36m";
-  }
-  return "";
-}
-
-}  // namespace
-
-std::string paint(bool color, Tone tone, std::string_view text) {
-  if (!color || tone == Tone::Plain || text.empty()) return std::string(text);
-  return fmt::format("{}{}\x1b[0m", sequence(tone), text);
-}
 
 bool takes_utf8(const std::function<std::optional<std::string>(std::string_view)>& environment) {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
@@ -49,23 +12,6 @@ bool takes_utf8(const std::function<std::optional<std::string>(std::string_view)
     return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
   }
   return true;
-}
-
-std::string in_ascii(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const auto drawn =
-        std::ranges::find_if(kDrawn, [&](const auto& each) { return text.starts_with(each.first); });
-    if (drawn != kDrawn.end()) {
-      out += drawn->second;
-      text.remove_prefix(drawn->first.size());
-    } else {
-      out += text.front();
-      text.remove_prefix(1);
-    }
-  }
-  return out;
 }
 
 bool wants_color(std::string_view when, const Output& output, const World& world) {

@@ -4,8 +4,6 @@
 
 #include <map>
 
-#include "cli/display_width.h"
-
 namespace mist::cli {
 namespace {
 
@@ -25,16 +23,6 @@ TEST(Locale, TheFirstVariableThatIsSetCounts) {
   EXPECT_FALSE(with({{"LANG", "de_DE.UTF-8"}, {"LC_ALL", "POSIX"}}));
   EXPECT_TRUE(with({{"LANG", "C"}, {"LC_CTYPE", "en_US.UTF-8"}}));
   EXPECT_TRUE(with({{"LC_ALL", ""}, {"LANG", "en_US.UTF-8"}}));
-}
-
-TEST(Ascii, PicturesKeepTheirWidth) {
-  for (const std::string_view text : {"└─ ├─ │", "⠋ applying…", "✓ · ✗", "5 µs → end", "plain"}) {
-    const std::string plain = in_ascii(text);
-    EXPECT_EQ(display_width(plain), display_width(text)) << plain;
-    for (const char c : plain) EXPECT_LT(static_cast<unsigned char>(c), 0x80) << plain;
-  }
-  EXPECT_EQ(in_ascii("└─ Pod │"), "`- Pod |");
-  EXPECT_EQ(in_ascii("Grüße\n"), "Grüße\n") << "what isn't ours stays";
 }
 
 }  // namespace

@@ -2,11 +2,11 @@
 #include "apply/desired.h"
 #include "apply/test_objects.h"
 #include "cli/commands.h"
-#include "cli/graph_drawing.h"
 #include "cli/offline.h"
 #include "cli/output.h"
 #include "cli/package_flags.h"
 #include "cli/release_flags.h"
+#include "view/graph_drawing.h"
 
 namespace mist::cli {
 namespace {
@@ -78,13 +78,13 @@ Result<ExitCode> run_graph(const Invocation& invocation, World& world) {
   MIST_TRY(const action::ReleaseGraph graph, find_graph(invocation, world));
   const std::string format = invocation.text("output");
   if (format == "json")
-    print_value(world, OutputFormat::Json, graph_value(graph));
+    print_value(world, OutputFormat::Json, view::graph_value(graph));
   else if (format == "dot")
-    world.out.write(graph_dot(graph));
+    world.out.write(view::graph_dot(graph));
   else if (format == "mermaid")
-    world.out.write(graph_mermaid(graph));
+    world.out.write(view::graph_mermaid(graph));
   else
-    world.out.write(graph_text(graph, world.color_out));
+    world.out.write(view::graph_text(graph, world.color_out));
   return ExitCode::Ok;
 }
 

@@ -1,62 +1,20 @@
 #include "action/history.h"
 
 #include "action/status.h"
-#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/output.h"
 #include "cli/release_flags.h"
+#include "view/releases.h"
 
 namespace mist::cli {
 namespace {
 
-using action::HistoryEntry;
-using encoding::Value;
 using release::RevisionStatus;
-using release::RevisionSummary;
 
 constexpr FlagGroup kGroups[] = {kOutputFlags};
 constexpr Example kExamples[] = {
     {"mistctl history web", "What was done to the release, and which revisions can be rolled back to"}};
-
-Tone tone_of(RevisionStatus status) {
-  switch (status) {
-    case RevisionStatus::Deployed:
-      return Tone::Good;
-    case RevisionStatus::Failed:
-      return Tone::Bad;
-    case RevisionStatus::Pending:
-    case RevisionStatus::Uninstalling:
-      return Tone::Warning;
-    case RevisionStatus::Superseded:
-      return Tone::Plain;
-  }
-  return Tone::Plain;
-}
-
-const std::string& updated(const RevisionSummary& revision) {
-  return revision.finished.empty() ? revision.created : revision.finished;
-}
-
-std::string description(const RevisionSummary& revision) {
-  if (revision.description.empty() || revision.message.empty())
-    return revision.description + revision.message;
-  return fmt::format("{}: {}", revision.description, revision.message);
-}
-
-Value entry_value(const HistoryEntry& entry) {
-  const RevisionSummary& revision = entry.revision;
-  return Value::object({{"revision", revision.number},
-                        {"action", revision.action},
-                        {"status", release::to_string(entry.status)},
-                        {"created", revision.created},
-                        {"updated", updated(revision)},
-                        {"package", revision.package},
-                        {"packageVersion", text_or_null(revision.package_version)},
-                        {"objects", revision.objects},
-                        {"description", text_or_null(revision.description)},
-                        {"message", text_or_null(revision.message)}});
-}
 
 // What somebody is working on needs no advice.
 void warn_of_unfinished(World& world, const release::Anchor& anchor) {
@@ -79,26 +37,10 @@ Result<ExitCode> run_history(const Invocation& invocation, World& world) {
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
   MIST_TRY(const action::History history, action::history(cluster.environment, id, world.context));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
-    Value::Array revisions;
-    for (const HistoryEntry& entry : history.entries) revisions.push_back(entry_value(entry));
-    print_value(world, format,
-                Value::object({{"name", id.name},
-                               {"namespace", id.ns},
-                               {"status", release::to_string(history.anchor.head.status)},
-                               {"deployedRevision", number_or_null(history.anchor.head.deployed)},
-                               {"revisions", Value(std::move(revisions))}}));
+    print_value(world, format, view::history_value(history));
     return ExitCode::Ok;
   }
-  Table table({"REVISION", "UPDATED", "STATUS", "ACTION", "OBJECTS", "VERSION", "PACKAGE", "DESCRIPTION"});
-  for (const HistoryEntry& entry : history.entries)
-    table.add({{fmt::format("v{}", entry.revision.number)},
-               {updated(entry.revision)},
-               {std::string(release::to_string(entry.status)), tone_of(entry.status)},
-               {entry.revision.action},
-               {fmt::format("{}", entry.revision.objects)},
-               {entry.revision.package_version.empty() ? "-" : entry.revision.package_version},
-               {entry.revision.package},
-               {description(entry.revision)}});
+  const Table table = view::history_table(history);
   // Why a revision failed may be long; -o json has all of it.
   if (!table.empty())
     world.out.write(table.render(world.color_out, world.out.is_terminal() ? world.out.columns() : 0));

@@ -3,8 +3,9 @@
 #include "action/saved_plan.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
-#include "cli/plan_output.h"
+#include "cli/output.h"
 #include "cli/wanted_release.h"
+#include "view/differences.h"
 
 namespace mist::cli {
 namespace {
@@ -31,17 +32,6 @@ constexpr Example kExamples[] = {
     {"mistctl apply-plan web.plan", "Then carry out exactly this"},
 };
 
-void print_table(World& world, const action::Look& look) {
-  Table table({"ACTION", "OBJECT", "WHY"});
-  for (const auto* list : {&look.plan.writes, &look.plan.removals}) {
-    for (const apply::PlannedAction& action : *list)
-      table.add({{std::string(apply::to_string(action.kind))}, {action.key.display()}, {action.reason}});
-  }
-  add_tests(table, look);
-  if (!table.empty()) world.out.write(table.render(world.color_out));
-  world.out.write(fmt::format("{}: {}\n", look.state.id.name, look_counts(look)));
-}
-
 // Everywhere else -o is the format.
 Status refuse_format_as_file(const std::string& file) {
   if (std::ranges::find(kOutputChoices, file) == std::end(kOutputChoices)) return {};
@@ -56,9 +46,9 @@ Result<ExitCode> run_plan(const Invocation& invocation, World& world) {
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   MIST_TRY(const action::Look look, preview(invocation, world, cluster));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
-    print_value(world, format, diff_value(look, {.show_secrets = invocation.enabled("show-secrets")}));
+    print_value(world, format, view::diff_value(look, {.show_secrets = invocation.enabled("show-secrets")}));
   else
-    print_table(world, look);
+    world.out.write(view::plan_text(look, world.color_out));
   if (!invocation.has("out")) return ExitCode::Ok;
   MIST_TRY(const action::SavedPlan plan, action::save_plan(cluster.environment, look, world.context));
   MIST_TRY_VOID(world.files.write(invocation.text("out"), action::to_text(plan), {.mode = 0600})

@@ -6,13 +6,13 @@
 #include "cli/output.h"
 #include "cli/prompt.h"
 #include "cli/release_flags.h"
+#include "view/deployments.h"
 
 namespace mist::cli {
 namespace {
 
 using action::Recovered;
 using action::RecoverReport;
-using encoding::Value;
 
 constexpr Flag kFlags[] = {
     {.name = "undo", .help = "Return to what was deployed before, instead of finishing what was begun"},
@@ -24,20 +24,6 @@ constexpr Example kExamples[] = {
     {"mistctl recover web --undo", "Return to the revision before it"},
     {"mistctl recover web --dry-run", "Only show what would happen"},
 };
-
-Value report_value(const World& world, const RecoverReport& report, bool dry) {
-  Value deployment, removal;
-  if (report.deployment) deployment = deploy_report_value(world, *report.deployment);
-  if (report.removal) removal = uninstall_report_value(report.removal->plan, dry);
-  return Value::object({{"release", report.id.name},
-                        {"namespace", report.id.ns},
-                        {"outcome", action::to_string(report.outcome)},
-                        {"found", text_or_null(report.found)},
-                        {"revision", number_or_null(report.revision)},
-                        {"dryRun", dry},
-                        {"deployment", std::move(deployment)},
-                        {"removal", std::move(removal)}});
-}
 
 void print_report(const Invocation& invocation, World& world, const RecoverReport& report, bool dry) {
   const std::string name = report.id.name;
@@ -61,8 +47,9 @@ void print_report(const Invocation& invocation, World& world, const RecoverRepor
       return;
     case Recovered::Removed:
     case Recovered::Uninstalled:
-      print_uninstall_report(world, *report.removal, dry,
-                             report.outcome == Recovered::Removed ? "is removed" : "is uninstalled");
+      world.out.write(view::uninstall_text(
+          *report.removal, dry, report.outcome == Recovered::Removed ? "is removed" : "is uninstalled",
+          world.color_out));
       return;
   }
 }
@@ -79,7 +66,7 @@ Result<ExitCode> run_recover(const Invocation& invocation, World& world) {
   MIST_TRY(const RecoverReport report, action::recover(cluster.environment, id, options, world.context));
   const bool dry = options.deploy.dry_run != action::DryRun::No;
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
-    print_value(world, format, report_value(world, report, dry));
+    print_value(world, format, view::recover_value(report, world.clock.steady_now() - world.began, dry));
   else
     print_report(invocation, world, report, dry);
   return ExitCode::Ok;

@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/prompt.h"
 #include "cli/release_flags.h"
+#include "view/deployments.h"
 
 namespace mist::cli {
 namespace {
@@ -83,9 +84,9 @@ Result<ExitCode> run_uninstall(const Invocation& invocation, World& world) {
     MIST_TRY(report, action::uninstall(cluster.environment, std::move(plan), options, context));
   }
   if (format != OutputFormat::Table)
-    print_value(world, format, uninstall_report_value(report.plan, dry));
+    print_value(world, format, view::uninstall_value(report.plan, dry));
   else
-    print_uninstall_report(world, report, dry, "is uninstalled");
+    world.out.write(view::uninstall_text(report, dry, "is uninstalled", world.color_out));
   return ExitCode::Ok;
 }
 

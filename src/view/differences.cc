@@ -1,9 +1,10 @@
-#include "cli/plan_output.h"
+#include "view/differences.h"
 
 #include "base/text.h"
-#include "cli/release_flags.h"
+#include "view/deployments.h"
+#include "view/values.h"
 
-namespace mist::cli {
+namespace mist::view {
 
 using action::ObjectDiff;
 using apply::ActionKind;
@@ -52,11 +53,14 @@ std::vector<action::TestDiff> test_diffs(const action::Look& look, const action:
   return action::diff_of_tests(look.state.deployed ? look.state.deployed->tests : kNone, look.tests, options);
 }
 
-class Printer {
+class DiffPrinter {
  public:
-  explicit Printer(World& world) : world_(world) {}
+  explicit DiffPrinter(bool color) : color_(color) {}
+
+  std::string take() { return std::move(text_); }
 
   void test(const action::TestDiff& test) {
+    separate();
     line(Tone::Warning, fmt::format("test {} {}{}: only mistctl test applies it", change_word(test.change),
                                     test.key.display(),
                                     test.file.empty() ? "" : fmt::format(" ({}:{})", test.file, test.line)));
@@ -67,6 +71,7 @@ class Printer {
   }
 
   void object(const ObjectDiff& object) {
+    separate();
     const apply::PlannedAction& action = *object.action;
     const std::string where = place(object);
     line(tone_of(action.kind), fmt::format("{} {}{}: {}", apply::to_string(action.kind), action.key.display(),
@@ -83,6 +88,11 @@ class Printer {
     line(Tone::Strong,
          "+++ " + (action.kind == ActionKind::Delete ? "/dev/null" : "wanted/" + action.key.display()));
     for (const action::Hunk& hunk : object.hunks) this->hunk(hunk, object.file);
+  }
+
+  // An empty line behind what is there already.
+  void separate() {
+    if (!text_.empty()) text_ += "\n";
   }
 
  private:
@@ -113,15 +123,13 @@ class Printer {
     }
   }
 
-  void line(Tone tone, const std::string& text) {
-    world_.out.write(paint(world_.color_out, tone, safe(text)) + "\n");
-  }
+  void line(Tone tone, const std::string& text) { text_ += paint(color_, tone, safe(text)) + "\n"; }
   void added(const std::string& text, const std::string& source) {
-    world_.out.write(paint(world_.color_out, Tone::Good, "+" + safe(text)) +
-                     paint(world_.color_out, Tone::Faint, safe(source)) + "\n");
+    text_ += paint(color_, Tone::Good, "+" + safe(text)) + paint(color_, Tone::Faint, safe(source)) + "\n";
   }
 
-  World& world_;
+  const bool color_;
+  std::string text_;
 };
 
 Value field_value(const apply::FieldDifference& field) {
@@ -136,25 +144,12 @@ Value field_value(const apply::FieldDifference& field) {
 
 }  // namespace
 
-action::DiffOptions diff_options(const Invocation& invocation) {
-  return {
-      .show_secrets = invocation.enabled("show-secrets"),
-      .context = static_cast<std::size_t>(std::clamp<std::int64_t>(invocation.number("lines"), 0, 100000))};
-}
-
-void print_diff(World& world, const action::Look& look, const action::DiffOptions& options) {
-  Printer printer(world);
-  bool first = true;
-  for (const ObjectDiff& object : action::diff_of(look.plan, look.live, options)) {
-    if (!std::exchange(first, false)) world.out.write("\n");
-    printer.object(object);
-  }
-  for (const action::TestDiff& test : test_diffs(look, options)) {
-    if (!std::exchange(first, false)) world.out.write("\n");
-    printer.test(test);
-  }
-  if (!first) world.out.write("\n");
-  world.out.write(fmt::format("{}: {}\n", look.state.id.name, look_counts(look)));
+std::string diff_text(const action::Look& look, const action::DiffOptions& options, bool color) {
+  DiffPrinter printer(color);
+  for (const ObjectDiff& object : action::diff_of(look.plan, look.live, options)) printer.object(object);
+  for (const action::TestDiff& test : test_diffs(look, options)) printer.test(test);
+  printer.separate();
+  return fmt::format("{}{}: {}\n", printer.take(), look.state.id.name, look_counts(look));
 }
 
 Value diff_value(const action::Look& look, const action::DiffOptions& options) {
@@ -201,11 +196,14 @@ std::string look_counts(const action::Look& look) {
                      plural(tests, "test"), tests == 1 ? "s" : "");
 }
 
-void add_tests(Table& table, const action::Look& look) {
+std::string plan_text(const action::Look& look, bool color) {
+  Table table = plan_table(look.plan);
   for (const action::TestDiff& test : test_diffs(look, {}))
     table.add({{fmt::format("test {}", change_word(test.change))},
                {test.key.display()},
                {"only mistctl test applies it"}});
+  return fmt::format("{}{}: {}\n", table.empty() ? "" : table.render(color), look.state.id.name,
+                     look_counts(look));
 }
 
-}  // namespace mist::cli
+}  // namespace mist::view

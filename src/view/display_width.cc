@@ -1,9 +1,9 @@
-#include "cli/display_width.h"
+#include "view/display_width.h"
 
 #include <algorithm>
 #include <cstdint>
 
-namespace mist::cli {
+namespace mist::view {
 namespace {
 
 struct Range {
@@ -96,4 +96,4 @@ std::string pad_width(std::string_view text, int columns) {
   return padded;
 }
 
-}  // namespace mist::cli
+}  // namespace mist::view

@@ -1,10 +1,10 @@
-#include "cli/explain.h"
+#include "view/explain.h"
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 
-namespace mist::cli {
+namespace mist::view {
 namespace {
 
 TEST(Explain, NamesFieldsWithTheirPlacesAndWhatIsWaitedFor) {
@@ -43,4 +43,4 @@ TEST(Explain, ManyFieldsAreCounted) {
 }
 
 }  // namespace
-}  // namespace mist::cli
+}  // namespace mist::view

@@ -1,8 +1,8 @@
-#include "cli/duration.h"
+#include "base/duration.h"
 
 #include <gtest/gtest.h>
 
-namespace mist::cli {
+namespace mist {
 namespace {
 
 using namespace std::chrono_literals;
@@ -59,4 +59,4 @@ TEST(Duration, PrintsElapsedTime) {
 }
 
 }  // namespace
-}  // namespace mist::cli
+}  // namespace mist

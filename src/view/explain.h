@@ -5,7 +5,7 @@
 
 #include "base/event.h"
 
-namespace mist::cli {
+namespace mist::view {
 
 /// What would change comes first, object by object:
 ///
@@ -18,4 +18,4 @@ namespace mist::cli {
 /// Without values, for a field may be a Secret's. Ends with a newline.
 std::string explanation(const PlanAnnounced& plan, bool color);
 
-}  // namespace mist::cli
+}  // namespace mist::view

@@ -1,10 +1,10 @@
-#include "cli/output.h"
+#include "view/table.h"
 
 #include <gtest/gtest.h>
 
-#include "cli/display_width.h"
+#include "view/display_width.h"
 
-namespace mist::cli {
+namespace mist::view {
 namespace {
 
 TEST(DisplayWidth, CountsColumns) {
@@ -49,5 +49,15 @@ TEST(Table, ColorDoesNotMoveColumns) {
   EXPECT_EQ(table.render(true), "\x1b[1mA\x1b[0m   \x1b[1mB\x1b[0m\n\x1b[32mx\x1b[0m   y\n");
 }
 
+TEST(Ascii, PicturesKeepTheirWidth) {
+  for (const std::string_view text : {"└─ ├─ │", "⠋ applying…", "✓ · ✗", "5 µs → end", "plain"}) {
+    const std::string plain = in_ascii(text);
+    EXPECT_EQ(display_width(plain), display_width(text)) << plain;
+    for (const char c : plain) EXPECT_LT(static_cast<unsigned char>(c), 0x80) << plain;
+  }
+  EXPECT_EQ(in_ascii("└─ Pod │"), "`- Pod |");
+  EXPECT_EQ(in_ascii("Grüße\n"), "Grüße\n") << "what isn't ours stays";
+}
+
 }  // namespace
-}  // namespace mist::cli
+}  // namespace mist::view

@@ -6,7 +6,7 @@
 #include "action/graph.h"
 #include "encoding/value.h"
 
-namespace mist::cli {
+namespace mist::view {
 
 /// Steps, one object a line, with what each comes after and why; what follows from other edges is left out.
 std::string graph_text(const action::ReleaseGraph& graph, bool color);
@@ -15,4 +15,4 @@ std::string graph_mermaid(const action::ReleaseGraph& graph);
 /// Every edge, also those that follow from others; schemas/cli/graph.schema.json.
 encoding::Value graph_value(const action::ReleaseGraph& graph);
 
-}  // namespace mist::cli
+}  // namespace mist::view

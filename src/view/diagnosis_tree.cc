@@ -1,11 +1,12 @@
-#include "cli/diagnosis_tree.h"
+#include "view/diagnosis_tree.h"
 
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "cli/style.h"
+#include "view/style.h"
+#include "view/values.h"
 
-namespace mist::cli {
+namespace mist::view {
 namespace {
 
 using encoding::Value;
@@ -61,8 +62,6 @@ class Tree {
   std::vector<std::string> lines_;
 };
 
-Value text_or_null(const std::string& text) { return text.empty() ? Value() : Value(text); }
-
 }  // namespace
 
 std::vector<std::string> diagnosis_lines(const Diagnosis& diagnosis, bool color) {
@@ -93,4 +92,4 @@ Value diagnosis_to_value(const Diagnosis& node) {
                         {"children", Value(std::move(children))}});
 }
 
-}  // namespace mist::cli
+}  // namespace mist::view

@@ -18,9 +18,9 @@
 #include "base/diagnosis.h"
 #include "encoding/value.h"
 
-namespace mist::cli {
+namespace mist::view {
 
 std::vector<std::string> diagnosis_lines(const Diagnosis& diagnosis, bool color);
 encoding::Value diagnosis_to_value(const Diagnosis& diagnosis);
 
-}  // namespace mist::cli
+}  // namespace mist::view

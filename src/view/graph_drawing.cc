@@ -1,13 +1,14 @@
-#include "cli/graph_drawing.h"
+#include "view/graph_drawing.h"
 
 #include <algorithm>
 #include <set>
 #include <tuple>
 
 #include "base/text.h"
-#include "cli/output.h"
+#include "view/table.h"
+#include "view/values.h"
 
-namespace mist::cli {
+namespace mist::view {
 
 using action::ReleaseGraph;
 using apply::EdgePredicate;
@@ -247,4 +248,4 @@ Value graph_value(const ReleaseGraph& graph) {
                         {"leftOut", Value(std::move(left_out))}});
 }
 
-}  // namespace mist::cli
+}  // namespace mist::view

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace mist::cli {
+namespace mist::view {
 
 /// Columns of UTF-8 text without control characters (escape_controls makes it so): wide East Asian characters
 /// and emoji take two, combining marks none (Unicode UAX #11, UTS #51).
@@ -19,4 +19,4 @@ std::string fit_middle(std::string_view text, int columns);
 /// `text` and as many spaces as fill `columns`; unchanged if it is wider.
 std::string pad_width(std::string_view text, int columns);
 
-}  // namespace mist::cli
+}  // namespace mist::view

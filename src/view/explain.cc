@@ -1,9 +1,9 @@
-#include "cli/explain.h"
+#include "view/explain.h"
 
 #include "base/text.h"
-#include "cli/style.h"
+#include "view/style.h"
 
-namespace mist::cli {
+namespace mist::view {
 namespace {
 
 constexpr std::size_t kMostFields = 20;
@@ -57,4 +57,4 @@ std::string explanation(const PlanAnnounced& plan, bool color) {
   return out;
 }
 
-}  // namespace mist::cli
+}  // namespace mist::view

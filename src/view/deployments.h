@@ -1,0 +1,30 @@
+#pragma once
+// What a deployment or an uninstall did, or would do. Pure; any thread.
+
+#include <string>
+#include <string_view>
+
+#include "action/recover.h"
+#include "view/table.h"
+
+namespace mist::view {
+
+/// "2 created, 1 unchanged", or what is planned.
+std::string plan_counts(const apply::Plan& plan, bool planned);
+/// A row for each action: which, on what, why.
+Table plan_table(const apply::Plan& plan);
+
+/// schemas/cli/deploy.schema.json.
+encoding::Value deploy_value(const action::DeployReport& report, Duration elapsed);
+/// One line; `did`: "is installed".
+std::string deploy_text(const action::DeployReport& report, std::string_view did, Duration elapsed);
+
+/// schemas/cli/uninstall.schema.json.
+encoding::Value uninstall_value(const action::UninstallPlan& plan, bool dry);
+/// What went, or would go, and what stays and why.
+std::string uninstall_text(const action::UninstallReport& report, bool dry, std::string_view did, bool color);
+
+/// schemas/cli/recover.schema.json.
+encoding::Value recover_value(const action::RecoverReport& report, Duration elapsed, bool dry);
+
+}  // namespace mist::view

@@ -1,0 +1,23 @@
+#pragma once
+// What a look found that would change: as a unified diff, a table or a document. Pure; any thread.
+
+#include "action/diff.h"
+#include "action/look.h"
+
+namespace mist::view {
+
+/// Unified, an object after another, and one line that counts.
+std::string diff_text(const action::Look& look, const action::DiffOptions& options, bool color);
+/// A row for each action and each test that differs, and the same line.
+std::string plan_text(const action::Look& look, bool color);
+
+/// schemas/cli/diff.schema.json.
+encoding::Value diff_value(const action::Look& look, const action::DiffOptions& options);
+
+/// Whether carrying out the plan would write any object, or record other tests.
+bool changes_something(const action::Look& look);
+
+/// "1 to create, 2 unchanged", "no objects change, 1 test differs", "no differences".
+std::string look_counts(const action::Look& look);
+
+}  // namespace mist::view

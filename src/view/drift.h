@@ -1,0 +1,31 @@
+#pragma once
+// How releases differ from what they recorded, and what mending it did. Pure; any thread.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "action/drift.h"
+
+namespace mist::view {
+
+/// One release: what was found, or why it could not be looked at; and what mending it did.
+struct DriftOutcome {
+  release::ReleaseId id;
+  std::optional<action::DriftReport> report = {};
+  std::optional<Error> failure = {};
+  std::optional<int> fixed_by = {};  ///< revision
+};
+
+struct DriftOptions {
+  bool show_secrets = false;
+  bool strict = false;  ///< DriftReport::drifted
+  bool color = false;
+};
+
+/// schemas/cli/drift.schema.json.
+encoding::Value drift_value(const std::vector<DriftOutcome>& outcomes, const DriftOptions& options);
+/// Empty for a release that could not be looked at.
+std::string drift_text(const DriftOutcome& outcome, WallTime now, const DriftOptions& options);
+
+}  // namespace mist::view

@@ -1,0 +1,19 @@
+#pragma once
+// Colors of a terminal, by meaning. Pure; any thread.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace mist::view {
+
+enum class Tone : std::uint8_t { Plain, Strong, Faint, Good, Warning, Bad, Name };
+
+/// `text` between the escape sequences of `tone`; just `text` when `color` is false or the tone is Plain.
+std::string paint(bool color, Tone tone, std::string_view text);
+
+/// The characters that we draw with (spinner, tree, marks, "…") as ASCII of the same width; everything else
+/// stays.
+std::string in_ascii(std::string_view text);
+
+}  // namespace mist::view
