@@ -1,0 +1,67 @@
+#include "view/record.h"
+
+#include "view/values.h"
+
+namespace mist::view {
+
+using encoding::Value;
+
+namespace {
+
+// A Secret's data is for its readers in the cluster, not for a terminal or a log of CI.
+Value masked(Value object, bool show) {
+  if (show || object.string_at("kind") != "Secret" || object.string_at("apiVersion") != "v1") return object;
+  if (Value* data = object.find("data"); data != nullptr && data->is_object()) {
+    for (Value::Member& member : data->as_object()) member.value = Value("***");
+  }
+  return object;
+}
+
+Value revision_value(const release::Revision& revision, bool show) {
+  Value::Array objects;
+  for (const release::RenderedObject& rendered : revision.objects)
+    objects.push_back(Value::object({{"file", rendered.file},
+                                     {"line", rendered.line},
+                                     {"object", masked(rendered.object.value(), show)}}));
+  return Value::object({{"revision", revision.number},
+                        {"action", revision.action},
+                        {"status", release::to_string(revision.status)},
+                        {"created", revision.created},
+                        {"package", Value::object({{"reference", revision.package.reference},
+                                                   {"name", revision.package.name},
+                                                   {"version", revision.package.version},
+                                                   {"digest", revision.package.digest},
+                                                   {"engine", text_or_null(revision.package.engine)}})},
+                        {"values", revision.user_values},
+                        {"drawn", release::to_value(revision.drawn)},
+                        {"inventory", release::to_value(revision.inventory)},
+                        {"objects", Value(std::move(objects))}});
+}
+
+}  // namespace
+
+Value record_value(const release::Anchor& anchor, const std::vector<release::Revision>& revisions,
+                   bool show) {
+  Value::Array shown;
+  for (const release::Revision& revision : revisions) shown.push_back(revision_value(revision, show));
+  return Value::object({{"name", anchor.id.name},
+                        {"namespace", anchor.id.ns},
+                        {"applySet", release::apply_set_id(anchor.id)},
+                        {"head", release::to_value(anchor.head)},
+                        {"lock", anchor.lock ? release::to_value(*anchor.lock) : Value()},
+                        {"frozenClock", anchor.frozen_clock},
+                        {"revisions", Value(std::move(shown))}});
+}
+
+std::vector<Value> manifest(const release::Revision& revision, bool show) {
+  std::vector<Value> objects;
+  for (const release::RenderedObject& rendered : revision.objects)
+    objects.push_back(masked(rendered.object.value(), show));
+  return objects;
+}
+
+Value manifest_value(const release::Revision& revision, bool show) {
+  return Value::object({{"apiVersion", "v1"}, {"kind", "List"}, {"items", Value(manifest(revision, show))}});
+}
+
+}  // namespace mist::view
