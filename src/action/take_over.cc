@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "action/recorded_options.h"
+#include "apply/deletion.h"
 #include "apply/observe.h"
 #include "apply/remove.h"
 #include "apply/settle.h"
@@ -125,8 +126,7 @@ Result<encoding::Value> replace_back(const Environment& environment, const kube:
   const kube::DeleteOptions deleting{
       .uid = going.uid,
       .propagation = one_after_another ? kube::Propagation::Foreground : kube::Propagation::Background};
-  auto deleted = environment.client.remove(ref, deleting, context);
-  if (!deleted.ok() && deleted.error().kind != ErrorKind::NotFound) return std::move(deleted).error();
+  MIST_TRY_VOID(apply::delete_object(environment.client, ref, deleting, context));
   MIST_TRY_VOID(apply::wait_until_gone(environment.client, ref, going.uid, context)
                     .in("while waiting until the object that replaced it is gone"));
   encoding::Value fresh = going.object;

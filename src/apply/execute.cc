@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 
+#include "apply/deletion.h"
 #include "apply/edge_wait.h"
 #include "apply/hooks.h"
 #include "apply/order.h"
@@ -17,6 +18,7 @@
 #include "apply/waiting_rules.h"
 #include "base/text.h"
 #include "kube/api_down.h"
+#include "kube/not_served.h"
 
 namespace mist::apply {
 
@@ -96,13 +98,9 @@ class Writer {
     if (deleted_[node] != 0 || uids_[node].empty() || kept) return {};
 
     const kube::ObjectRef ref = written_at(node);
-    kube::DeleteOptions options;
-    options.uid = uids_[node];
-    auto gone = client_.remove(ref, options, context_);
-    // Another uid under that name: ours is gone.
-    if (!gone.ok() && gone.error().kind != ErrorKind::NotFound && gone.error().kind != ErrorKind::Conflict)
-      return std::move(gone).error().with_frame(
-          fmt::format("while deleting the hook {}", action.key.display()));
+    const auto gone = delete_object(client_, ref, {.uid = uids_[node]}, context_);
+    if (!gone.ok())
+      return Error(gone.error()).with_frame(fmt::format("while deleting the hook {}", action.key.display()));
     MIST_TRY_VOID(wait_until_gone(client_, ref, uids_[node], context_)
                       .in(fmt::format("while waiting until the hook {} is gone", action.key.display())));
     deleted_[node] = 1;
@@ -342,23 +340,28 @@ class Writer {
   // The first half of a replacement. Should we die after it, the object is in the inventory and not there,
   // and the next write creates it.
   Status delete_old(const kube::ObjectRef& ref, const PlannedAction& action, const std::string& uid) {
+    if (options_.before_replacing) MIST_TRY_VOID(options_.before_replacing(action));
     kube::DeleteOptions options;
     options.uid = uid;
     options.resource_version = action.version;
     options.propagation = replacement_propagation(action);
-    auto deleted = client_.remove(ref, options, context_);
+    auto deleted = delete_object(client_, ref, options, context_);
     for (Moment moment(context_); !action.version.empty() && !deleted.ok() &&
                                   deleted.error().kind == ErrorKind::Conflict && moment.pause();) {
       auto there = client_.get(ref, context_);
       if (!there.ok() || there->string_at({"metadata", "uid"}) != uid) break;
       MIST_TRY_VOID(is_still_whose_it_was(action, *there));
-      options.resource_version = there->string_at({"metadata", "resourceVersion"});
-      deleted = client_.remove(ref, options, context_);
+      std::string version(there->string_at({"metadata", "resourceVersion"}));
+      if (version == options.resource_version) break;  // that isn't what it was refused for
+      options.resource_version = std::move(version);
+      deleted = delete_object(client_, ref, options, context_);
     }
-    if (!deleted.ok() && deleted.error().kind == ErrorKind::Conflict)
+    if (deleted.ok() && *deleted == Deletion::Other)
       return error(ErrorKind::Conflict, "{} was replaced by somebody else meanwhile", action.key.display())
           .with_hint("run the command again");
-    if (!deleted.ok() && deleted.error().kind != ErrorKind::NotFound) return std::move(deleted).error();
+    // With its definition, which is replaced too, the kind goes and all objects of it.
+    const bool kind_is_gone = !deleted.ok() && action.late && kube::is_not_served(deleted.error());
+    if (!deleted.ok() && !kind_is_gone) return std::move(deleted).error();
     if (deleted.ok()) events_.object({action.key.display(), "deleting", {}});
     return wait_until_gone(client_, ref, uid, context_)
         .in(fmt::format("while waiting until the old {} is gone", action.key.display()));

@@ -23,6 +23,8 @@ struct ExecuteOptions {
   bool force_conflicts = false;
   std::string field_manager = "mistctl";
   Duration edge_timeout = std::chrono::minutes(5);  ///< of each wait that an edge asks for (edge_wait.h)
+  /// Asked right before the old object of a Replace is deleted; its failure keeps that where it is.
+  std::function<Status(const PlannedAction&)> before_replacing = {};
   bool urgent = false;  ///< somebody waits until all is ready: what takes long to become so begins first
   /// Called once all ordinary objects are written, before the hooks that come after them; not if there are
   /// none. It is given where late kinds were sent. Its failure keeps them from running.

@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "apply/deletion.h"
 #include "apply/observe.h"
 #include "apply/order.h"
 #include "apply/run_report.h"
@@ -82,17 +83,9 @@ class Remover {
       if (there->string_at({"metadata", "labels", release::kPartOfLabel}) != part_of_) return gone(removal);
       uid = there->string_at({"metadata", "uid"});
     }
-    kube::DeleteOptions options;
-    options.uid = uid;
-    auto deleted = client_.remove(ref, options, context_);
-    if (!deleted.ok()) {
-      if (is_gone(deleted.error())) return gone(removal);
-      // Another uid under that name: ours is gone, and this one isn't ours to delete.
-      if (deleted.error().kind == ErrorKind::Conflict) return gone(removal);
-      return std::move(deleted).error();
-    }
-    const bool terminating = apimachinery::is_terminating(*deleted) && deleted->string_at("kind") != "Status";
-    if (!terminating) return gone(removal);
+    MIST_TRY(const Deletion deletion, delete_object(client_, ref, {.uid = uid}, context_));
+    // Another uid under that name: ours is gone, and this one isn't ours to delete.
+    if (deletion != Deletion::Going) return gone(removal);
     events_.object({removal.key.display(), "deleting", {}});
     if (!until_gone) return {};
     MIST_TRY_VOID(wait_until_gone(client_, ref, uid, context_)
