@@ -105,6 +105,12 @@ Try try_deploy(const Environment& environment, ReleaseState state, const Intent&
   Deployment deployment(environment, *seen, intent.action);
   if (Status done = deployment.run(context); !done)
     return {located(seen->rendered, std::move(done).error(), context), deployment.failed()};
+  for (apply::PlannedAction& removal : seen->plan.removals) {
+    const auto stayed = deployment.stayed().find(removal.key);
+    if (stayed == deployment.stayed().end()) continue;
+    removal.kind = apply::ActionKind::Retain;
+    removal.reason = stayed->second;
+  }
   return {report_of(*std::move(seen))};
 }
 

@@ -69,6 +69,7 @@ Status Deployment::run(const Context& context) {
   // What is replaced goes only after what replaces it works.
   if (execution.ok()) prune(execution);
   revision_.inventory = apply::inventory_after(look_.plan, execution);
+  for (InventoryItem& item : revision_.inventory) item.retained |= stayed_.contains(item.key);
   if (execution.failure) return stop(*std::move(execution.failure));
   MIST_TRY_VOID(finish(RevisionStatus::Deployed));
   if (take_over_) take_over_->let_go(environment_, look_.plan.writes);
@@ -150,12 +151,21 @@ Context Deployment::writing_context() const {
 
 apply::Execution Deployment::write() {
   environment_.events.planned(apply::announcement(look_.plan, look_.state.id, revision_.action));
+  for (const auto* actions : {&look_.plan.writes, &look_.plan.removals}) {
+    for (const std::string& words : look_.containers.warnings(*actions)) environment_.events.warn(words);
+  }
   Activity activity(environment_.events,
                     fmt::format("applying {}", plural(look_.plan.writes.size(), "object")));
   apply::ExecuteOptions execute_options;
   execute_options.force_conflicts = look_.options.force_conflicts;
   execute_options.edge_timeout = look_.options.timeout;
   execute_options.urgent = look_.options.wait;
+  execute_options.before_replacing = [this](const apply::PlannedAction& action) -> Status {
+    MIST_TRY(const std::string why, look_.containers.last_look(environment_, action.key, lock_->context()));
+    if (why.empty()) return {};
+    return error(ErrorKind::Conflict, "{} is not replaced: {}", action.key.display(), why)
+        .with_hint("run the command again to see what can be done");
+  };
   if (look_.options.wait)
     execute_options.before_last_hooks = [this](const apply::Execution& execution) -> Status {
       std::optional<Error> failure = wait(execution);
@@ -213,10 +223,15 @@ void Deployment::prune(apply::Execution& execution) {
     places.push_back(i);
   }
   if (removals.empty()) return;
-  const apply::RemovalReport report =
-      apply::execute_removals(environment_.client, removals, release::apply_set_id(look_.state.id), {},
-                              environment_.events, lock_->context());
+  const apply::RemovalReport report = apply::execute_removals(
+      environment_.client, removals, release::apply_set_id(look_.state.id),
+      {.last_look =
+           [this](const apply::Removal& removal) {
+             return look_.containers.last_look(environment_, removal.key, lock_->context());
+           }},
+      environment_.events, lock_->context());
   for (std::size_t i = 0; i < places.size(); ++i) execution.removals[places[i]] = report.outcomes[i];
+  for (const auto& [position, why] : report.stayed) stayed_.emplace(removals[position].key, why);
   execution.failure = report.failure;
 }
 

@@ -29,6 +29,9 @@ class Deployment {
   };
   const std::optional<Recorded>& failed() const { return failed_; }
 
+  /// What was to be deleted and was kept by its last look, and why.
+  const std::map<apimachinery::ObjectKey, std::string>& stayed() const { return stayed_; }
+
  private:
   int deployed_before() const;
   release::Head head(release::RevisionStatus status) const;
@@ -55,6 +58,7 @@ class Deployment {
   std::vector<release::RevisionSummary> kept_;  // revisions that were there before this one
   bool stored_ = false;
   std::optional<Recorded> failed_;
+  std::map<apimachinery::ObjectKey, std::string> stayed_;
 };
 
 }  // namespace mist::action

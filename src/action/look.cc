@@ -173,6 +173,8 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
                                        look.state.next_revision(), rules, look.waiting));
   MIST_TRY_VOID(plan_returns(environment, look.state, look.plan.removals, context));
   MIST_TRY_VOID(apply::settle(environment.client, look.plan, look.live, look.options.plan_rules(), context));
+  MIST_TRY(look.containers,
+           Containers::of_plan(environment, look.plan, look.live, look.options.prune, context));
   // What is recorded was checked when it was made.
   const bool rendered = look.rendered.restores < 0;
   if (rendered && look.rendered.package.engine == apply::kChartEngine && !look.options.force_crds)

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "action/containers.h"
 #include "action/deploy.h"
 
 namespace mist::action {
@@ -18,6 +19,7 @@ struct Look {
   std::vector<release::InventoryItem> waiting = {};  ///< hooks, for the plan
   apply::LiveState live;                             ///< what is there of wanted and owned objects
   apply::Plan plan;
+  Containers containers;  ///< what keeps what the plan removes
   /// Of look_at_what_may_be_read(): the others. The plan takes them for missing.
   std::map<apimachinery::ObjectKey, std::string> unreadable = {};
   std::vector<render::DrawnChange> drawn_changes = {};  ///< what accept_drawn() refuses; examine.h

@@ -29,6 +29,11 @@ std::string digest_of(const PlannedAction& action) {
   }
   Value all =
       Value::array({apply::to_string(action.kind), action.uid, action.owner, Value(std::move(fields))});
+  if (!action.with_it.empty()) {
+    Value::Array along;
+    for (const std::string& name : action.with_it) along.emplace_back(name);
+    all.as_array().emplace_back(std::move(along));
+  }
   all.sort_keys();
   return crypto::sha256(encoding::to_json(all)).str();
 }
@@ -148,6 +153,8 @@ std::string difference_between(const SavedAction& then, const SavedAction* now) 
   if (now->kind != then.kind)
     return fmt::format("{} would be {} now ({}), and was {}", name, apply::to_string(now->kind), now->reason,
                        apply::to_string(then.kind));
+  if (now->reason != then.reason && (then.kind == ActionKind::Delete || then.kind == ActionKind::Replace))
+    return fmt::format("with {} other objects would go now ({})", name, now->reason);
   std::vector<std::string> fields;
   std::ranges::set_symmetric_difference(then.fields, now->fields, std::back_inserter(fields));
   if (fields.empty()) fields = now->fields;

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "action/deploy.h"
-#include "action/namespace_contents.h"
 #include "action/recorded_options.h"
 #include "action/run_tests.h"
 #include "action/take_over.h"
@@ -157,24 +156,8 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseStat
     plan.removals.push_back(std::move(action));
   }
   MIST_TRY_VOID(plan_returns(environment, plan.state, plan.removals, context));
-  for (const PlannedAction& action : plan.removals) {
-    if (action.kind == ActionKind::Delete) plan.going.insert(action.uid);
-  }
-
-  const std::set<std::string> deleted = plan.going;
-  for (PlannedAction& action : plan.removals) {
-    if (action.key.group_kind != kNamespaceKind || action.kind != ActionKind::Delete) continue;
-    MIST_TRY(NamespaceContents contents,
-             look_into_namespace(environment, id, action.key.name, deleted, context));
-    plan.going.merge(contents.tied);
-    if (contents.foreign.empty()) continue;
-    if (!options.rules.delete_namespaces) {
-      action.kind = ActionKind::Retain;
-      action.reason =
-          fmt::format("{}: --delete-namespaces removes it with them", foreign_words(contents.foreign));
-    }
-    plan.foreign[action.key.name] = std::move(contents.foreign);
-  }
+  plan.containers = Containers(id, options.rules, RecordFate::Goes);
+  MIST_TRY_VOID(plan.containers.settle(environment, plan.removals, live, context));
   return plan;
 }
 
@@ -187,8 +170,8 @@ class HookRunner {
              const ReleaseLock& lock)
       : environment_(environment), plan_(plan), options_(options), lock_(lock) {}
 
-  /// `going` gets the uids of what ran.
-  Result<std::vector<apply::Removal>> run(HookPhase phase, std::set<std::string>& going) {
+  /// `containers` learns what ran: that goes too.
+  Result<std::vector<apply::Removal>> run(HookPhase phase, Containers& containers) {
     std::vector<apply::Removal> left;
     std::vector<apply::DesiredObject> hooks;
     for (const apply::DesiredObject& hook : plan_.hooks) {
@@ -218,7 +201,7 @@ class HookRunner {
                                  "--no-hooks to go without them",
                                  plan_.id.name, plan_.id.ns));
     }
-    going.insert(done.uids.begin(), done.uids.end());
+    containers.will_go({done.uids.begin(), done.uids.end()});
     for (std::size_t i = 0; i < plan.writes.size(); ++i) {
       if (done.deleted[i] != 0) continue;
       const apply::PlannedAction& write = plan.writes[i];
@@ -282,12 +265,9 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
     environment.events.object({action.key.display(), "retained", action.reason});
   }
   // A prompt and the deleting of all the rest lie between the plan and the end of a namespace.
-  std::set<std::string> going = plan.going;
-  const auto last_look = [&](const apply::Removal& removal) -> Result<std::string> {
-    if (removal.key.group_kind != kNamespaceKind || options.rules.delete_namespaces) return std::string();
-    MIST_TRY(const NamespaceContents contents,
-             look_into_namespace(environment, plan.id, removal.key.name, going, lock->context()));
-    return contents.foreign.empty() ? std::string() : "since the plan, " + foreign_words(contents.foreign);
+  Containers containers = plan.containers;
+  const auto last_look = [&](const apply::Removal& removal) {
+    return containers.last_look(environment, removal.key, lock->context());
   };
   const auto remove = [&](const std::vector<apply::Removal>& removals, bool until_gone) -> Status {
     if (removals.empty()) return {};
@@ -335,14 +315,14 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
   const auto run = [&]() -> Status {
     MIST_TRY_VOID(remove_test_leftovers(environment, plan.state, lock->context()));
     std::vector<apply::Removal> first = removals_of(plan, false), last = removals_of(plan, true);
-    MIST_TRY(std::vector<apply::Removal> left, hooks.run(HookPhase::Before, going));
+    MIST_TRY(std::vector<apply::Removal> left, hooks.run(HookPhase::Before, containers));
     MIST_TRY_VOID(ended(HookPhase::Before, kBeforeEnded));
     take_in(first, std::move(left));
     const bool more = std::ranges::any_of(
         plan.hooks, [](const apply::DesiredObject& hook) { return hook.hook->phase == HookPhase::After; });
     MIST_TRY_VOID(remove(first, options.wait || more));
     MIST_TRY_VOID(give_back());
-    MIST_TRY(left, hooks.run(HookPhase::After, going));
+    MIST_TRY(left, hooks.run(HookPhase::After, containers));
     MIST_TRY_VOID(ended(HookPhase::After, kAfterEnded));
     MIST_TRY_VOID(remove(left, options.wait));
     MIST_TRY_VOID(remove(last, options.wait));

@@ -2,11 +2,10 @@
 // Removing a release: first a plan that a person can read, then its execution, dependents first, the record
 // last. What is left when it is interrupted, the same command finishes.
 
-#include <map>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "action/containers.h"
 #include "action/environment.h"
 #include "apply/plan.h"
 
@@ -30,9 +29,7 @@ struct UninstallPlan {
   ReleaseState state;
   std::vector<apply::PlannedAction> removals;  ///< deletes and retains, in the order of the inventory
   std::vector<apply::DesiredObject> hooks;     ///< of a chart, to be run before and after
-  /// For each namespace to be deleted: objects in it that aren't the release's ("ConfigMap shop/theirs").
-  std::map<std::string, std::vector<std::string>> foreign;
-  std::set<std::string> going;  ///< uids of what is deleted, and of what owners in its namespaces tie to that
+  Containers containers;                       ///< what goes with what is deleted, and what keeps it
 
   std::size_t deletes() const;
 };

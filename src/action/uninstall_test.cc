@@ -13,6 +13,8 @@ namespace {
 
 using ::testing::Contains;
 
+const apimachinery::ObjectKey kExtra{{"", "Namespace"}, "", "extra"};
+
 class UninstallTest : public testing::ReleaseWorld {};
 
 TEST_F(UninstallTest, UninstallLeavesNothing) {
@@ -58,7 +60,7 @@ TEST_F(UninstallTest, NamespaceWithForeignObjectsStaysUnlessAskedFor) {
        {"metadata", encoding::Value::object({{"name", "theirs"}, {"namespace", "extra"}})}}));
   const auto plan = plan_uninstall(environment(), id, {}, Context());
   ASSERT_TRUE(plan.ok()) << plan.error().to_line();
-  EXPECT_THAT(plan->foreign.at("extra"), Contains("ConfigMap extra/theirs"));
+  EXPECT_THAT(plan->containers.foreign().at(kExtra), Contains("ConfigMap extra/theirs"));
   EXPECT_EQ(plan->removals[0].kind, apply::ActionKind::Retain);
   UninstallOptions options;
   options.rules.delete_namespaces = true;
@@ -136,7 +138,34 @@ TEST_F(UninstallTest, NamespaceWithOnlyWhatIsGoingAnywayGoes) {
   // Somebody whom this namespace can't tell of.
   cluster.put(pod("static", "ownerReferences: [{apiVersion: v1, kind: Node, name: there, uid: '2'}]"));
   plan = plan_uninstall(environment(), id, {}, Context());
-  EXPECT_THAT(plan->foreign.at("extra"), ::testing::ElementsAre("Pod extra/static"));
+  EXPECT_THAT(plan->containers.foreign().at(kExtra), ::testing::ElementsAre("Pod extra/static"));
+}
+
+// Crossplane's Usage answers 409.
+TEST_F(UninstallTest, WhatAWebhookKeepsFromBeingDeletedStaysTheReleases) {
+  ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok());
+  const auto deny = [](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "delete" || call.key.name != "two") return std::nullopt;
+    return error(ErrorKind::Conflict, "cannot delete ConfigMap default/two")
+        .with_because("admission webhook \"usages.example.com\" denied the request: in use");
+  };
+  const auto names_it = [&] {
+    return std::ranges::any_of(now().owned(),
+                               [](const release::InventoryItem& item) { return item.key.name == "two"; });
+  };
+  cluster.set_before(deny);
+  const auto upgrade =
+      upgrade_now("{apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {a: '1'}}");
+  ASSERT_FALSE(upgrade.ok());
+  EXPECT_THAT(upgrade.error().because, ::testing::HasSubstr("denied the request: in use"));
+  EXPECT_TRUE(names_it());
+  const auto removed = uninstall_now();
+  ASSERT_FALSE(removed.ok());
+  EXPECT_THAT(removed.error().because, ::testing::HasSubstr("denied the request: in use"));
+  EXPECT_TRUE(names_it());
+  cluster.set_before({});
+  ASSERT_TRUE(uninstall_now().ok());
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "two"));
 }
 
 }  // namespace

@@ -70,6 +70,8 @@ struct PlannedAction {
   std::string version = {};
   Marks marks = {};
   bool ask = false;         ///< only the server knows whether its fields may change so (settle.h)
+  /// Of deletes and replaces: what goes with it although the release doesn't own it.
+  std::vector<std::string> with_it = {};
   std::size_t desired = 0;  ///< index into Plan::desired; not of deletes and retains
   /// Of hooks that run before and after everything else: the earlier write, whose object this one replaces.
   std::optional<std::size_t> again = {};

@@ -40,6 +40,14 @@ struct ObjectRef {
   std::string name;
 };
 
+/// An API service that may serve kinds, and doesn't answer.
+struct DownApi {
+  std::string group;
+  std::string version;
+  std::string because;  ///< its condition
+  std::string service() const { return version + "." + group; }
+};
+
 enum class DryRun : bool { No, Server };
 
 struct ApplyOptions {
@@ -94,6 +102,8 @@ class Client {
   virtual void invalidate_discovery() = 0;
   /// Every kind that the server serves in its preferred version (for capabilities and for pruning).
   virtual Result<std::vector<ResourceInfo>> all_resources(const Context& context) = 0;
+  /// The aggregated APIs that don't answer now, so that all_resources() may lack kinds of theirs.
+  virtual Result<std::vector<DownApi>> apis_down(const Context& context) = 0;
   /// GET /version: an object with major, minor, gitVersion.
   virtual Result<Value> server_version(const Context& context) = 0;
 

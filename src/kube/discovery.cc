@@ -69,6 +69,18 @@ Result<std::vector<ResourceInfo>> Discovery::all_resources(const Context& contex
   return loaded.catalog->preferred();
 }
 
+Result<std::vector<DownApi>> Discovery::apis_down(const Context& context) {
+  MIST_TRY(const Loaded loaded, load(context));
+  std::vector<DownApi> down;
+  for (const std::string& stale : loaded.catalog->stale) {
+    const auto slash = stale.find('/');
+    DownApi api{stale.substr(0, slash), slash == std::string::npos ? "" : stale.substr(slash + 1), {}};
+    api.because = condition_of(api.service(), context);
+    down.push_back(std::move(api));
+  }
+  return down;
+}
+
 // `outdated`: a catalogue that lacked something; one that another thread has put in its place meanwhile is
 // new enough.
 Result<Discovery::Loaded> Discovery::load(const Context& context, const ApiCatalog* outdated) {

@@ -13,6 +13,7 @@
 #include "base/event.h"
 #include "base/fs.h"
 #include "kube/api_catalog.h"
+#include "kube/client.h"
 
 namespace mist::kube {
 
@@ -41,6 +42,8 @@ class Discovery {
   /// By kind, plural, singular or short name, optionally with .group.
   Result<ResourceInfo> resource_for_alias(std::string_view word, const Context& context);
   Result<std::vector<ResourceInfo>> all_resources(const Context& context);
+  /// Each with its condition, which is a request.
+  Result<std::vector<DownApi>> apis_down(const Context& context);
   /// The next question goes to the server.
   void invalidate();
 

@@ -166,6 +166,10 @@ Result<std::vector<ResourceInfo>> RestClient::all_resources(const Context& conte
   return discovery_.all_resources(context);
 }
 
+Result<std::vector<DownApi>> RestClient::apis_down(const Context& context) {
+  return discovery_.apis_down(context);
+}
+
 Result<Value> RestClient::server_version(const Context& context) {
   return exchange(request("GET", "/version", {}, std::string(kJson)), asked("read", "the version"), context);
 }

@@ -53,6 +53,7 @@ class RestClient final : public Client, public PodLogs, public ServerClock {
   Result<ResourceInfo> resource_for_alias(std::string_view word, const Context& context);
   void invalidate_discovery() override { discovery_.invalidate(); }
   Result<std::vector<ResourceInfo>> all_resources(const Context& context) override;
+  Result<std::vector<DownApi>> apis_down(const Context& context) override;
   Result<Value> server_version(const Context& context) override;
   Result<Value> get(const ObjectRef& ref, const Context& context) override;
   Result<ObjectList> list(const ResourceInfo& resource, const ListOptions& options,

@@ -33,6 +33,8 @@ inline constexpr std::string_view kNameLabel = "mistletoe.dev/tied-to-install-na
 inline constexpr std::string_view kVersionLabel = "mistletoe.dev/tied-to-install-version";
 /// Written by people on objects: pruning and uninstalling leave the object where it is.
 inline constexpr std::string_view kKeepAnnotation = "mistletoe.dev/keep";
+/// On the Secrets of a record: the name of its release.
+inline constexpr std::string_view kRecordOfLabel = "mistletoe.dev/release-name";
 
 /// A release name: a DNS-1123 label of at most 63 characters, so that it can be the value of a
 /// label too.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kRecordLabel = "mistletoe.dev/record";  // anchor, revision, chunk, tests
 constexpr std::string_view kTestsRecord = "tests";
-constexpr std::string_view kReleaseLabel = "mistletoe.dev/release-name";
+constexpr std::string_view kReleaseLabel = kRecordOfLabel;
 constexpr std::string_view kRevisionLabel = "mistletoe.dev/revision";
 constexpr std::string_view kApplySetIdLabel = "applyset.kubernetes.io/id";
 constexpr std::string_view kToolingAnnotation = "applyset.kubernetes.io/tooling";

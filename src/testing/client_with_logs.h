@@ -51,6 +51,9 @@ class ClientWithLogs final : public kube::Client, public kube::PodLogs {
   Result<std::vector<kube::ResourceInfo>> all_resources(const Context& context) override {
     return inner_.all_resources(context);
   }
+  Result<std::vector<kube::DownApi>> apis_down(const Context& context) override {
+    return inner_.apis_down(context);
+  }
   Result<kube::Value> server_version(const Context& context) override {
     return inner_.server_version(context);
   }

@@ -276,8 +276,17 @@ Result<std::vector<ResourceInfo>> FakeCluster::all_resources(const Context& cont
   const std::lock_guard lock(state_->mutex);
   std::vector<ResourceInfo> all;
   for (const auto& [name, kind] : state_->store.kinds())
-    if (!kind.versions.empty()) all.push_back(kind.info(kind.versions.front()));
+    if (!kind.versions.empty() && (state_->down.empty() || kind.kind.group != state_->down))
+      all.push_back(kind.info(kind.versions.front()));
   return all;
+}
+
+Result<std::vector<kube::DownApi>> FakeCluster::apis_down(const Context& context) {
+  MIST_TRY_VOID(context.check());
+  const std::lock_guard lock(state_->mutex);
+  if (state_->down.empty()) return std::vector<kube::DownApi>();
+  return std::vector<kube::DownApi>{
+      {state_->down, "v1", "FailedDiscoveryCheck: failing or missing response"}};
 }
 
 Result<Value> FakeCluster::server_version(const Context& context) {

@@ -101,6 +101,7 @@ class FakeCluster final : public kube::Client {
                                           const Context& context) override;
   void invalidate_discovery() override;
   Result<std::vector<kube::ResourceInfo>> all_resources(const Context& context) override;
+  Result<std::vector<kube::DownApi>> apis_down(const Context& context) override;
   Result<Value> server_version(const Context& context) override;
   Result<Value> get(const kube::ObjectRef& ref, const Context& context) override;
   Result<kube::ObjectList> list(const kube::ResourceInfo& resource, const kube::ListOptions& options,

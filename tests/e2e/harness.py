@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 import signal
+import ssl
 import subprocess
 import tempfile
 import threading
@@ -253,6 +254,17 @@ def config_map(name, data=None, **metadata):
 def secret(name, value="hidden-value", **metadata):
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, **metadata},
             "data": {"password": base64.b64encode(value.encode()).decode()}}
+
+
+def certificate(t):
+    """For a server on 127.0.0.1 that the cluster calls: (its TLS context, what verifies it, in PEM)."""
+    done = subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                           "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost",
+                           "-keyout", "server.key", "-out", "server.crt"], cwd=t.dir, capture_output=True, text=True)
+    check(done.returncode == 0, done.stderr)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(t.dir / "server.crt", t.dir / "server.key")
+    return tls, (t.dir / "server.crt").read_bytes()
 
 
 def definition(group, plural, kind, schema=None, **metadata):

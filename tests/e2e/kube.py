@@ -29,6 +29,8 @@ RESOURCES = {
     "ClusterRoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "clusterrolebindings", False),
     "APIService": ("/apis/apiregistration.k8s.io/v1", "apiservices", False),
     "CustomResourceDefinition": ("/apis/apiextensions.k8s.io/v1", "customresourcedefinitions", False),
+    "ValidatingWebhookConfiguration": (
+        "/apis/admissionregistration.k8s.io/v1", "validatingwebhookconfigurations", False),
     "ValidatingAdmissionPolicy": ("/apis/admissionregistration.k8s.io/v1", "validatingadmissionpolicies", False),
     "ValidatingAdmissionPolicyBinding": (
         "/apis/admissionregistration.k8s.io/v1", "validatingadmissionpolicybindings", False),

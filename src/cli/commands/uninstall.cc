@@ -40,19 +40,7 @@ constexpr Example kExamples[] = {
 
 // What would go with a namespace although it isn't the release's is listed before anybody is asked.
 void warn_of_foreign(World& world, const action::UninstallPlan& plan) {
-  for (const apply::PlannedAction& action : plan.removals) {
-    const auto foreign = plan.foreign.find(action.key.name);
-    if (action.kind != ActionKind::Delete || action.key.group_kind.kind != "Namespace" ||
-        foreign == plan.foreign.end())
-      continue;
-    constexpr std::size_t kShown = 20;
-    std::vector<std::string> names = foreign->second;
-    const std::size_t all = names.size();
-    if (all > kShown) names.resize(kShown);
-    world.events->warn(fmt::format("with the namespace {} go {} that the release does not own: {}{}",
-                                   action.key.name, plural(all, "object"), join(names, ", "),
-                                   all > kShown ? ", …" : ""));
-  }
+  for (const std::string& words : plan.containers.warnings(plan.removals)) world.events->warn(words);
 }
 
 Result<ExitCode> run_uninstall(const Invocation& invocation, World& world) {

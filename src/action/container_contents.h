@@ -1,0 +1,84 @@
+#pragma once
+// What the cluster holds in a container: all that goes when the container is deleted. A Namespace takes along
+// everything in it, a CustomResourceDefinition every object of its kind in the cluster. containers.h decides
+// by it. Reads only, metadata only; a LIST for each kind. Blocking; any thread.
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "action/environment.h"
+
+namespace mist::action {
+
+/// What a container holds, seen by who knows what goes anyway.
+struct Contents {
+  struct Foreign {
+    std::string display;  ///< "ConfigMap shop/theirs"
+    std::string uid;
+  };
+  /// Other releases' objects, and what carries the annotation mistletoe.dev/keep; in words, sorted.
+  std::vector<std::string> staying;
+  std::vector<Foreign> foreign;         ///< the rest that isn't the release's; sorted by `display`
+  std::vector<std::string> unreadable;  ///< what couldn't be looked at, and why; sorted
+  std::set<std::string> tied;           ///< uids of what owners tie to what goes, directly or not
+};
+
+/// What goes anyway.
+struct Going {
+  std::set<std::string> uids;
+  std::set<std::string> api_services;  ///< names; what only these serve is nobody's loss
+};
+
+/// One look into a container, which may be judged again and again.
+class ContainerView {
+ public:
+  /// Discovery is asked anew: kinds may have come since it was.
+  static Result<ContainerView> of_namespace(const Environment& environment, const release::ReleaseId& id,
+                                            const std::string& ns, const Context& context);
+  /// Empty if there is no such definition. Of several served versions the first one counts in which its
+  /// objects can be read: a conversion webhook that is down doesn't concern what is stored in that version.
+  static Result<ContainerView> of_definition(const Environment& environment, const release::ReleaseId& id,
+                                             const std::string& name, const Context& context);
+
+  /// The kind of a definition; empty if there is none.
+  const apimachinery::GroupKind& defined() const { return defined_; }
+
+  /// Neither foreign nor tied: what each namespace has by itself, the release's record, what is being
+  /// deleted, and what the garbage collector is about to delete because all its owners are gone.
+  Contents judge(const Going& going) const;
+
+ private:
+  struct Owner {
+    std::string uid;
+    apimachinery::GroupKind kind;
+  };
+  struct Item {
+    std::string display;
+    std::string stays = {};  // why it does, whatever else goes: "belongs to release a/b"
+    bool record = false;     // of the release itself
+    bool harmless = false;   // nobody misses it
+    bool terminating = false;
+    std::vector<Owner> owners = {};
+  };
+  struct Unreadable {
+    std::string words;
+    std::string api_service;  // that should serve it
+  };
+
+  void add(const release::ReleaseId& id, const kube::ResourceInfo& resource, const encoding::Value& object);
+  bool is_tied(const std::string& uid, const std::set<std::string>& going, int depth) const;
+  bool is_garbage(const Item& item) const;
+
+  std::map<std::string, Item> items_;        // by uid
+  std::set<apimachinery::GroupKind> kinds_;  // all there are of these were added
+  std::vector<Unreadable> unreadable_;
+  apimachinery::GroupKind defined_;
+};
+
+/// "2 objects in it are not the release's (ConfigMap shop/theirs, …)".
+std::string foreign_words(const std::vector<Contents::Foreign>& foreign);
+
+}  // namespace mist::action
