@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 
+#include "action/containers.h"
 #include "action/recorded_options.h"
 #include "apply/deletion.h"
 #include "apply/observe.h"
@@ -121,6 +122,13 @@ Result<encoding::Value> replace_back(const Environment& environment, const kube:
                                      const Return& going, const kube::ApplyOptions& options,
                                      const Context& context) {
   const apimachinery::GroupKind& kind = going.item.key.group_kind;
+  // Nobody agreed to losing what is in it.
+  MIST_TRY(const std::string held,
+           Containers({}, {}, RecordFate::Stays).last_look(environment, going.item.key, context));
+  if (!held.empty())
+    return error(ErrorKind::Conflict, "{} can't be changed back in place, and it is not replaced: {}",
+                 going.item.key.display(), held)
+        .with_hint("remove what would go with it, or change it back by hand");
   // The Pods of the one end before those of the other begin.
   const bool one_after_another = kind.kind == "Job" || kind.kind == "StatefulSet";
   const kube::DeleteOptions deleting{
