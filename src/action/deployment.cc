@@ -219,13 +219,14 @@ void Deployment::prune(apply::Execution& execution) {
     }
     const auto known = earlier.find(action.key);
     removals.push_back({action.key, action.resource.gvk.version, action.uid,
-                        known == earlier.end() ? nullptr : known->second});
+                        known == earlier.end() ? nullptr : known->second, action.unreadable});
     places.push_back(i);
   }
   if (removals.empty()) return;
   const apply::RemovalReport report = apply::execute_removals(
       environment_.client, removals, release::apply_set_id(look_.state.id),
-      {.last_look =
+      {.unreadable_limit = look_.options.timeout,
+       .last_look =
            [this](const apply::Removal& removal) {
              return look_.containers.last_look(environment_, removal.key, lock_->context());
            }},

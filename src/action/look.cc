@@ -155,11 +155,13 @@ enum class Unreadable : std::uint8_t { Fails, IsNamed };
 Status observe(const Environment& environment, Look& look, const std::vector<apply::DesiredObject>& desired,
                const Owned& owned, Unreadable unreadable, const Context& context,
                std::set<apimachinery::GroupKind>* vanished = nullptr) {
+  look.unconverted.clear();
   MIST_TRY(look.live,
            apply::observe(environment.client, look.state.id, desired, owned, context,
                           {.adopt = look.options.adopt,
                            .take_over_from = look.options.take_over_from,
                            .forbidden = unreadable == Unreadable::IsNamed ? &look.unreadable : nullptr,
+                           .unconverted = &look.unconverted,
                            .vanished = vanished}));
   return {};
 }
@@ -169,6 +171,7 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
   apply::PlanRules rules = look.options.plan_rules();
   rules.resumes = look.rendered.hooks_resume;
   rules.made_namespace = look.made_namespace;
+  rules.unreadable = look.unconverted;
   MIST_TRY(look.plan, apply::make_plan(look.state.id, std::move(desired), owned, look.live,
                                        look.state.next_revision(), rules, look.waiting));
   MIST_TRY_VOID(plan_returns(environment, look.state, look.plan.removals, context));

@@ -22,6 +22,8 @@ struct Look {
   Containers containers;  ///< what keeps what the plan removes
   /// Of look_at_what_may_be_read(): the others. The plan takes them for missing.
   std::map<apimachinery::ObjectKey, std::string> unreadable = {};
+  /// What can't be read because of its conversion webhook. The plan writes it last, and tries for long.
+  std::map<apimachinery::ObjectKey, apply::Unconverted> unconverted = {};
   std::vector<render::DrawnChange> drawn_changes = {};  ///< what accept_drawn() refuses; examine.h
   std::vector<render::AgingCertificate> aging = {};     ///< drawn certificates that want to be drawn anew
   bool namespace_missing = false;  ///< of the release: to be created before anything else

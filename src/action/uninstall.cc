@@ -58,7 +58,7 @@ std::vector<apply::Removal> removals_of(const UninstallPlan& plan, bool last) {
     if (action.kind != ActionKind::Delete || goes_last(plan, action.key) != last) continue;
     const auto known = recorded.find(action.key);
     removals.push_back({action.key, action.resource.gvk.version, action.uid,
-                        known == recorded.end() ? nullptr : known->second});
+                        known == recorded.end() ? nullptr : known->second, action.unreadable});
   }
   return removals;
 }
@@ -103,6 +103,40 @@ bool was_before(const InventoryItem& item, const Value& live) {
   return item.adopted || (item.hook && item.uid.empty() && may_hold_data);
 }
 
+// An object that can neither be read nor deleted as long as its conversion webhook is down. Where its
+// definition goes too, that needs no conversion any more; anything else is for somebody to repair.
+Result<PlannedAction> unread_removal(const ReleaseId& id, const InventoryItem& item,
+                                     const apply::Unconverted& why, const apply::LiveState& live,
+                                     const UninstallOptions& options) {
+  const auto definition = live.find({apimachinery::kCustomResourceDefinition, "", why.definition});
+  const bool ours = definition != live.end() &&
+                    definition->second.value.string_at({"metadata", "labels", release::kPartOfLabel}) ==
+                        release::apply_set_id(id);
+  const bool goes =
+      ours && apply::kept_because(definition->first, &definition->second.value, options.rules).empty();
+  if (!goes)
+    return error(ErrorKind::Conflict, "{} can be neither read nor deleted", item.key.display())
+        .with_because(why.words)
+        .with_hint(ours ? fmt::format("{}; or delete CustomResourceDefinition {} with all its objects: add "
+                                      "--delete-crds",
+                                      why.hint, why.definition)
+                        : why.hint);
+  PlannedAction action;
+  action.kind = options.keep_adopted && item.adopted ? ActionKind::Retain : ActionKind::Delete;
+  action.key = item.key;
+  action.resource.gvk = {item.key.group_kind.group, item.version, item.key.group_kind.kind};
+  action.uid = item.uid;
+  action.revision = item.revision;
+  action.adopted = item.adopted;
+  action.taken_from = item.taken_from;
+  action.unreadable = true;
+  action.reason = fmt::format(
+      "the release is uninstalled; it can't be read before its definition, which goes too, converts nothing "
+      "any more: {}",
+      why.words);
+  return action;
+}
+
 }  // namespace
 
 std::size_t UninstallPlan::deletes() const {
@@ -127,11 +161,20 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseStat
   const ReleaseId& id = plan.id;
   std::vector<InventoryItem> owned = plan.state.owned();
   MIST_TRY(plan.hooks, hooks_to_run(environment, plan.state, options, owned, context));
-  MIST_TRY(const apply::LiveState live, apply::observe(environment.client, id, {}, owned, context));
+  std::map<ObjectKey, apply::Unconverted> unconverted;
+  MIST_TRY(const apply::LiveState live,
+           apply::observe(environment.client, id, {}, owned, context, {.unconverted = &unconverted}));
   const std::string part_of = release::apply_set_id(id);
 
   for (const InventoryItem& item : owned) {
     const auto there = live.find(item.key);
+    const auto unread = unconverted.find(item.key);
+    if (there == live.end() && unread != unconverted.end()) {
+      MIST_TRY(PlannedAction action, unread_removal(id, item, unread->second, live, options));
+      plan.unconverted.insert(unread->second.definition);
+      plan.removals.push_back(std::move(action));
+      continue;
+    }
     if (there == live.end()) continue;
     const Value& object = there->second.value;
     if (!apply::is_owned(item, object, part_of)) continue;
@@ -139,6 +182,12 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseStat
     PlannedAction action;
     action.key = item.key;
     action.resource.gvk = {item.key.group_kind.group, item.version, item.key.group_kind.kind};
+    // What can only be read in another version can only be deleted there.
+    if (unread != unconverted.end()) {
+      if (const auto read =
+              kube::GroupVersionKind::parse(object.string_at("apiVersion"), item.key.group_kind.kind))
+        action.resource.gvk.version = read->version;
+    }
     action.uid = uid;
     action.revision = item.revision;
     action.adopted = item.adopted;
@@ -233,6 +282,28 @@ void retain(UninstallReport& report, const ObjectKey& key, std::string why) {
   planned->reason = std::move(why);
 }
 
+// Then the objects of definitions that are about to go can be read, and what must stay can be told.
+Status convert_nothing(const Environment& environment, const UninstallPlan& plan, const Context& context) {
+  const kube::ResourceInfo definitions{
+      {"apiextensions.k8s.io", "v1", "CustomResourceDefinition"}, "customresourcedefinitions", false, {}};
+  for (const PlannedAction& action : plan.removals) {
+    if (action.key.group_kind != apimachinery::kCustomResourceDefinition ||
+        action.kind != ActionKind::Delete || !plan.unconverted.contains(action.key.name))
+      continue;
+    const Value patch = Value::object(
+        {{"metadata", Value::object({{"uid", action.uid}})},
+         {"spec",
+          Value::object({{"conversion", Value::object({{"strategy", "None"}, {"webhook", Value()}})}})}});
+    auto patched = environment.client.merge_patch({definitions, "", action.key.name}, patch, context);
+    if (!patched.ok())
+      return std::move(patched).error().with_frame(
+          fmt::format("while taking its conversion webhook from {}", action.key.display()));
+    environment.events.warn(fmt::format(
+        "{} converts nothing any more, so that its objects can be read and deleted", action.key.display()));
+  }
+  return {};
+}
+
 // One run under the lock. `report` holds the plan, and gets what was done.
 Status uninstall_once(const Environment& environment, const UninstallOptions& options,
                       UninstallReport& report, const Context& context) {
@@ -318,6 +389,7 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
     MIST_TRY(std::vector<apply::Removal> left, hooks.run(HookPhase::Before, containers));
     MIST_TRY_VOID(ended(HookPhase::Before, kBeforeEnded));
     take_in(first, std::move(left));
+    MIST_TRY_VOID(convert_nothing(environment, plan, lock->context()));
     const bool more = std::ranges::any_of(
         plan.hooks, [](const apply::DesiredObject& hook) { return hook.hook->phase == HookPhase::After; });
     MIST_TRY_VOID(remove(first, options.wait || more));

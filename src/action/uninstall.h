@@ -2,6 +2,7 @@
 // Removing a release: first a plan that a person can read, then its execution, dependents first, the record
 // last. What is left when it is interrupted, the same command finishes.
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,9 @@ struct UninstallPlan {
   ReleaseState state;
   std::vector<apply::PlannedAction> removals;  ///< deletes and retains, in the order of the inventory
   std::vector<apply::DesiredObject> hooks;     ///< of a chart, to be run before and after
-  Containers containers;                       ///< what goes with what is deleted, and what keeps it
+  /// Definitions that go, and whose conversion webhook keeps their objects from being read: they get none.
+  std::set<std::string> unconverted = {};
+  Containers containers;  ///< what goes with what is deleted, and what keeps it
 
   std::size_t deletes() const;
 };

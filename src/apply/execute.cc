@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 
+#include "apply/conversion.h"
 #include "apply/deletion.h"
 #include "apply/edge_wait.h"
 #include "apply/hooks.h"
@@ -262,7 +263,8 @@ class Writer {
     apply.force = options_.force_conflicts;
     const bool guarded = !create && !action.version.empty();
     if (guarded) object["metadata"].set("resourceVersion", action.version);
-    auto applied = client_.apply(ref, object, apply, context_);
+    auto applied = action.unreadable ? apply_when_converted(ref, action, object, apply)
+                                     : client_.apply(ref, object, apply, context_);
     while (!applied.ok()) {
       const bool outdated = guarded && is_outdated(applied.error());
       if (!outdated && !is_too_early(action, applied.error())) break;
@@ -295,6 +297,31 @@ class Writer {
     uids_[node] = applied->string_at({"metadata", "uid"});
     versions_[node] = applied->string_at({"metadata", "resourceVersion"});
     return {};
+  }
+
+  // Until the conversion webhook of its kind answers, the server can't write it either. What repairs the
+  // webhook was just written, and takes its time.
+  Result<Value> apply_when_converted(const kube::ObjectRef& ref, const PlannedAction& action,
+                                     const Value& object, const kube::ApplyOptions& apply) {
+    const Context limited = context_.with_timeout(options_.edge_timeout);
+    std::string last;
+    for (;;) {
+      auto applied = client_.apply(ref, object, apply, limited);
+      if (applied.ok() || !context_.check().ok()) return applied;
+      const Error& failure = applied.error();
+      if (failure.kind != ErrorKind::Retryable && failure.kind != ErrorKind::Timeout) return applied;
+      if (failure.kind == ErrorKind::Retryable) last = failure.because;
+      const bool more = limited.check().ok() && SystemClock().sleep(kPauseToConvert, limited.stop());
+      if (more && limited.check().ok()) continue;
+      Error late = error(ErrorKind::Timeout, "{} could not be written within {} s", action.key.display(),
+                         std::chrono::duration_cast<std::chrono::seconds>(options_.edge_timeout).count())
+                       .with_because(last);
+      if (const auto webhook = conversion_webhook(client_, ref.resource, context_))
+        return std::move(late)
+            .with_frame(conversion_words(*webhook, failure))
+            .with_hint(conversion_hint(*webhook));
+      return late;
+    }
   }
 
   // A 409 that is about neither fields nor the uid: the object changed since it was looked at.

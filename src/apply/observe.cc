@@ -6,6 +6,7 @@
 #include <set>
 
 #include "apimachinery/built_in_groups.h"
+#include "apply/conversion.h"
 #include "base/parallel.h"
 #include "kube/api_down.h"
 #include "kube/not_served.h"
@@ -34,6 +35,8 @@ std::string reason(const Error& failure) {
   return failure.because.empty() ? failure.message : fmt::format("{}: {}", failure.message, failure.because);
 }
 
+constexpr auto kUntilConversion = std::chrono::seconds(8);
+
 class Observer {
  public:
   Observer(kube::Client& client, std::string part_of, std::string selector, const ObserveOptions& options,
@@ -45,7 +48,8 @@ class Observer {
         context_(context) {}
 
   Status look_at(const ResourcePlace& place) {
-    Status seen = see(place);
+    const bool custom = !apimachinery::is_built_in_group(place.resource.gvk.group);
+    Status seen = custom ? see_custom(place) : see(place, context_);
     if (!seen.ok() && kube::is_not_served(seen.error())) seen = see_as_served_now(place);
     if (seen.ok()) return seen;
     const Error& failure = seen.error();
@@ -85,24 +89,72 @@ class Observer {
       MIST_TRY(const std::optional<ResourceInfo> resource, resource_of(client_, any, context_));
       if (!resource) return {};
       now.resource = *resource;
-      Status seen = see(now);
+      Status seen = see(now, context_);
       if (seen.ok() || !kube::is_not_served(seen.error()) || tries == kTriesToAgree) return seen;
       SystemClock().sleep(kPauseToAgree, context_.stop());
       MIST_TRY_VOID(context_.check());
     }
   }
 
+  // Without its conversion webhook a kind answers "later", for ever. That isn't waited for as long as for
+  // what may pass.
+  Status see_custom(const ResourcePlace& place) {
+    if (options_.unreachable != nullptr) return see(place, context_);
+    Status seen = see(place, context_.with_timeout(kUntilConversion));
+    if (seen.ok()) return seen;
+    const ErrorKind kind = seen.error().kind;
+    if (kind != ErrorKind::Retryable && kind != ErrorKind::Timeout) return seen;
+    MIST_TRY_VOID(context_.check());
+    if (const auto webhook = conversion_webhook(client_, place.resource, context_))
+      return see_unconverted(place, *webhook, std::move(seen).error());
+    return kind == ErrorKind::Timeout ? see(place, context_) : seen;
+  }
+
+  // What is stored in another version needs no conversion there. Its fields can't be compared with those of
+  // the wanted version, but whose it is can be seen.
+  Status see_unconverted(const ResourcePlace& place, const ConversionWebhook& webhook, Error failure) {
+    const Unconverted unconverted{webhook.definition, conversion_words(webhook, failure),
+                                  conversion_hint(webhook)};
+    for (const std::string& version : webhook.versions) {
+      if (version == place.resource.gvk.version) continue;
+      ResourceInfo other = place.resource;
+      other.gvk.version = version;
+      const auto listed = client_.list(other, {.ns = place.ns, .metadata_only = true},
+                                       context_.with_timeout(kUntilConversion));
+      if (!listed.ok()) continue;
+      const std::set<ObjectKey> asked(place.keys.begin(), place.keys.end());
+      for (const Value& item : listed->items) {
+        ObjectKey key = key_in(place, item);
+        if (!asked.contains(key)) continue;
+        note(key, unconverted);
+        add(std::move(key), {item, false});
+      }
+      return {};
+    }
+    MIST_TRY_VOID(context_.check());
+    if (options_.unconverted == nullptr)
+      return std::move(failure).with_hint(unconverted.hint).with_frame(unconverted.words);
+    for (const ObjectKey& key : place.keys) note(key, unconverted);
+    return {};
+  }
+
+  void note(const ObjectKey& key, const Unconverted& why) {
+    if (options_.unconverted == nullptr) return;
+    const std::scoped_lock lock(mutex_);
+    options_.unconverted->emplace(key, why);
+  }
+
   static bool absent(const Error& failure) {
     return failure.kind == ErrorKind::NotFound && !kube::is_not_served(failure);
   }
 
-  Status see(const ResourcePlace& place) {
+  Status see(const ResourcePlace& place, const Context& context) {
     // Where nothing is owned, what is in the way is all there can be: one request less, and one round trip.
-    if (!place.has_owned) return look_for_the_rest(place, true);
+    if (!place.has_owned) return look_for_the_rest(place, true, context);
     kube::ListOptions ours;
     ours.ns = place.ns;
     ours.label_selector = selector_;
-    auto listed = client_.list(place.resource, ours, context_);
+    auto listed = client_.list(place.resource, ours, context);
     bool may_list = true;
     if (listed.ok()) {
       for (Value& item : listed->items) {
@@ -114,10 +166,10 @@ class Observer {
     } else if (!absent(listed.error())) {
       return std::move(listed).error();
     }
-    return look_for_the_rest(place, may_list);
+    return look_for_the_rest(place, may_list, context);
   }
 
-  Status look_for_the_rest(const ResourcePlace& place, bool may_list) {
+  Status look_for_the_rest(const ResourcePlace& place, bool may_list, const Context& context) {
     std::set<ObjectKey> missing;
     {
       const std::scoped_lock lock(mutex_);
@@ -130,7 +182,7 @@ class Observer {
       kube::ListOptions all;
       all.ns = place.ns;
       all.metadata_only = true;
-      auto listed = client_.list(place.resource, all, context_);
+      auto listed = client_.list(place.resource, all, context);
       if (listed.ok()) {
         std::set<ObjectKey> wanted_whole;
         for (Value& item : listed->items) {
@@ -141,21 +193,21 @@ class Observer {
           if (part_of == part_of_ || (options_.adopt && part_of.empty())) wanted_whole.insert(key);
           add(std::move(key), {std::move(item), false});
         }
-        return look_closely(place, wanted_whole);
+        return look_closely(place, wanted_whole, context);
       }
       if (absent(listed.error())) return {};
       if (listed.error().kind != ErrorKind::Forbidden) return std::move(listed).error();
     }
-    return get(place, missing);
+    return get(place, missing, context);
   }
 
   // What is ours or is to be adopted is needed whole: its fields are compared.
-  Status look_closely(const ResourcePlace& place, const std::set<ObjectKey>& keys) {
+  Status look_closely(const ResourcePlace& place, const std::set<ObjectKey>& keys, const Context& context) {
     constexpr std::size_t kFew = 8;
-    if (keys.size() <= kFew) return get(place, keys);
+    if (keys.size() <= kFew) return get(place, keys, context);
     kube::ListOptions all;
     all.ns = place.ns;
-    MIST_TRY(kube::ObjectList listed, client_.list(place.resource, all, context_));
+    MIST_TRY(kube::ObjectList listed, client_.list(place.resource, all, context));
     for (Value& item : listed.items) {
       if (ObjectKey key = key_in(place, item); keys.contains(key))
         add(std::move(key), {std::move(item), true});
@@ -163,9 +215,9 @@ class Observer {
     return {};
   }
 
-  Status get(const ResourcePlace& place, const std::set<ObjectKey>& keys) {
+  Status get(const ResourcePlace& place, const std::set<ObjectKey>& keys, const Context& context) {
     for (const ObjectKey& key : keys) {
-      auto got = client_.get({place.resource, key.ns, key.name}, context_);
+      auto got = client_.get({place.resource, key.ns, key.name}, context);
       if (got.ok())
         add(key, {*std::move(got), true});
       else if (!absent(got.error()))

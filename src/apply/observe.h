@@ -21,6 +21,13 @@ struct LiveObject {
 };
 using LiveState = std::map<ObjectKey, LiveObject>;
 
+/// Why an object can't be read in the wanted version.
+struct Unconverted {
+  std::string definition;  ///< name of the CustomResourceDefinition whose webhook fails
+  std::string words;       ///< conversion_words()
+  std::string hint;        ///< conversion_hint()
+};
+
 /// Whose objects are needed whole beside the release's own.
 struct ObserveOptions {
   bool adopt = false;                                     ///< what is wanted and belongs to nobody
@@ -31,6 +38,9 @@ struct ObserveOptions {
   /// Takes objects that we may neither list nor get, and that in words, in place of an error. For who only
   /// looks; may be the same map.
   std::map<ObjectKey, std::string>* forbidden = nullptr;
+  /// Takes objects that can't be read because the conversion webhook of their kind fails (conversion.h), and
+  /// that in words, in place of an error. What can be read in another version is in the state, as metadata.
+  std::map<ObjectKey, Unconverted>* unconverted = nullptr;
   /// Takes wanted kinds that the server turned out not to serve; their objects count as absent.
   std::set<apimachinery::GroupKind>* vanished = nullptr;
 };

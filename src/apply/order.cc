@@ -74,6 +74,7 @@ class Inference {
       declared(node, kBeforeAnnotation);
     }
     for (const LastClass& last : kLast) put_last(last);
+    put_unreadable();
     hooks();
     outside_nodes();
   }
@@ -262,6 +263,22 @@ class Inference {
       if (std::any_of(&last, std::end(kLast), [&](const LastClass& each) { return each.contains(kind); }))
         stack.push_back(node);
     }
+    put_behind(members, std::move(stack), last.reason);
+  }
+
+  // What can't be read is written when all is that could make it readable: a new server of its conversion
+  // webhook, or a definition without one.
+  void put_unreadable() {
+    std::vector<Node> members, stack;
+    for (Node node = 0; node < objects_.size(); ++node) {
+      if (objects_[node].unreadable && !is_hook(node)) members.push_back(node);
+      if (objects_[node].unreadable || is_hook(node)) stack.push_back(node);
+    }
+    put_behind(members, std::move(stack), "it can't be read before");
+  }
+
+  // All but what comes after something on the `stack` comes before the members.
+  void put_behind(const std::vector<Node>& members, std::vector<Node> stack, std::string_view reason) {
     if (members.empty()) return;
     std::vector<char> behind(graph_.size(), 0);
     for (const Node node : stack) behind[node] = 1;
@@ -279,9 +296,9 @@ class Inference {
     if (std::ranges::find(behind, 0) == behind.end()) return;
     const Node barrier = add_barrier();
     for (Node node = 0; node < objects_.size(); ++node) {
-      if (!behind[node]) edge(node, barrier, last.reason, Strength::Soft);
+      if (!behind[node]) edge(node, barrier, reason, Strength::Soft);
     }
-    for (const Node node : members) edge(barrier, node, last.reason, Strength::Soft);
+    for (const Node node : members) edge(barrier, node, reason, Strength::Soft);
   }
 
   // -- hooks

@@ -50,6 +50,7 @@ struct OrderedObject {
   std::string_view file = {};  ///< for errors
   std::uint32_t line = 0;
   const HookRole* hook = nullptr;  ///< null: an ordinary object
+  bool unreadable = false;         ///< it comes after all that may make it readable (conversion.h)
 };
 
 enum class NodeRole : std::uint8_t { Object, Barrier, Outside };

@@ -48,6 +48,12 @@ class Planner {
     const auto live = live_.find(object.key);
     const auto known = owned_.find(object.key);
     const InventoryItem* item = known == owned_.end() ? nullptr : known->second;
+    const auto unread = rules_.unreadable.find(object.key);
+    action.unreadable = unread != rules_.unreadable.end();
+    if (action.unreadable && live == live_.end()) {
+      write_unread(action, item, unread->second.words);
+      return action;
+    }
     if (live == live_.end() && object.hook) {
       action.kind = ActionKind::Create;
       action.reason = object.hook->words;
@@ -89,12 +95,21 @@ class Planner {
   std::optional<PlannedAction> removal(const InventoryItem& item, const std::set<ObjectKey>& wanted) const {
     if (wanted.contains(item.key)) return std::nullopt;
     const auto live = live_.find(item.key);
+    const auto unread = rules_.unreadable.find(item.key);
+    if (live == live_.end() && unread != rules_.unreadable.end())
+      return remove_unread(item, unread->second.words);
     if (live == live_.end()) return std::nullopt;  // gone already: it leaves the inventory
     const Value& there = live->second.value;
     if (!is_owned(item, there, part_of_)) return std::nullopt;  // somebody else's by now
     PlannedAction action;
     action.key = item.key;
     action.resource.gvk = {item.key.group_kind.group, item.version, item.key.group_kind.kind};
+    // What can only be read in another version can only be deleted there.
+    if (unread != rules_.unreadable.end()) {
+      if (const auto read =
+              kube::GroupVersionKind::parse(there.string_at("apiVersion"), item.key.group_kind.kind))
+        action.resource.gvk.version = read->version;
+    }
     action.uid = there.string_at({"metadata", "uid"});
     action.revision = item.revision;
     action.adopted = item.adopted;
@@ -108,6 +123,35 @@ class Planner {
   }
 
  private:
+  // Guarded by the recorded uid, or as a create: what is there of somebody else's is refused by the server.
+  static void write_unread(PlannedAction& action, const InventoryItem* item, const std::string& why) {
+    action.reason = fmt::format("it can't be read: {}", why);
+    if (item == nullptr || item->uid.empty() || item->hook) return;
+    action.kind = ActionKind::Update;
+    action.uid = item->uid;
+    action.adopted = item->adopted;
+    action.taken_from = item->taken_from;
+    action.previous_revision = item->revision;
+  }
+
+  PlannedAction remove_unread(const InventoryItem& item, const std::string& why) const {
+    PlannedAction action;
+    action.kind = ActionKind::Delete;
+    action.key = item.key;
+    action.resource.gvk = {item.key.group_kind.group, item.version, item.key.group_kind.kind};
+    action.uid = item.uid;
+    action.revision = item.revision;
+    action.adopted = item.adopted;
+    action.taken_from = item.taken_from;
+    action.was_retained = item.retained;
+    action.unreadable = true;
+    action.reason = fmt::format("it is no longer wanted; it can't be read: {}", why);
+    if (!item.retained && !(item.adopted && rules_.keep_adopted)) return action;
+    action.kind = ActionKind::Retain;
+    action.reason = fmt::format("it stays; it can't be read: {}", why);
+    return action;
+  }
+
   // A hook runs by being created, whatever is there of an earlier run.
   void run_hook(PlannedAction& action, const DesiredObject& object, const LiveObject& live,
                 const InventoryItem* item) const {
@@ -384,7 +428,7 @@ Result<Plan> make_plan(const ReleaseId& release, std::vector<DesiredObject> desi
     plan.writes.push_back(planner.write(object, i));
     wanted.insert(object.key);
     objects.push_back({&object.rendered.object, object.rendered.file, object.rendered.line,
-                       object.hook ? &*object.hook : nullptr});
+                       object.hook ? &*object.hook : nullptr, plan.writes.back().unreadable});
     if (!object.hook) continue;
     const auto [first, fresh] = first_runs.emplace(object.key, i);
     if (!fresh && plan.writes[i].kind != ActionKind::Conflict) {

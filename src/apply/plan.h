@@ -2,6 +2,7 @@
 // The Plan: what will happen to each object, and why, as data. Made by a pure function from what is wanted,
 // what is owned and what is there; execute.h does exactly what it says. Any thread.
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -69,6 +70,7 @@ struct PlannedAction {
   /// too.
   std::string version = {};
   Marks marks = {};
+  bool unreadable = false;  ///< it can't be read now: what is there of it is as recorded
   bool ask = false;         ///< only the server knows whether its fields may change so (settle.h)
   /// Of deletes and replaces: what goes with it although the release doesn't own it.
   std::vector<std::string> with_it = {};
@@ -98,6 +100,8 @@ struct PlanRules {
   bool made_namespace = false;  ///< the Namespace of the record is there only since this run made it
   /// Hooks that this revision or a later one began, and that did not fail, are not run again; -1: all are.
   int resumes = -1;
+  /// Objects that nobody can read now, and why (ObserveOptions::unconverted).
+  std::map<ObjectKey, Unconverted> unreadable = {};
 };
 
 struct Plan {

@@ -2,9 +2,11 @@
 
 #include <mutex>
 
+#include "apply/conversion.h"
 #include "apply/deletion.h"
 #include "apply/observe.h"
 #include "apply/order.h"
+#include "apply/plan.h"
 #include "apply/run_report.h"
 #include "apply/wait.h"
 #include "kube/not_served.h"
@@ -48,14 +50,43 @@ class Remover {
   Status look_and_remove(Node node, const Removal& removal) {
     if (options_.last_look) {
       MIST_TRY(std::string why, options_.last_look(removal));
-      if (!why.empty()) {
-        events_.object({removal.key.display(), "retained", why});
-        const std::scoped_lock lock(mutex_);
-        stayed_.emplace(node, std::move(why));
-        return {};
-      }
+      if (!why.empty()) return stays(node, removal, std::move(why));
+    }
+    if (removal.unreadable) {
+      MIST_TRY(std::string why, look_when_converted(removal));
+      if (!why.empty()) return stays(node, removal, std::move(why));
     }
     return remove(removal, options_.wait || !order_.edges_out(node).empty());
+  }
+
+  Status stays(Node node, const Removal& removal, std::string why) {
+    events_.object({removal.key.display(), "retained", why});
+    const std::scoped_lock lock(mutex_);
+    stayed_.emplace(node, std::move(why));
+    return {};
+  }
+
+  // Nobody could say before whether it is marked to be kept.
+  Result<std::string> look_when_converted(const Removal& removal) {
+    const Context limited = context_.with_timeout(options_.unreadable_limit);
+    const InventoryItem item{.key = removal.key, .version = removal.version, .uid = removal.uid};
+    for (;;) {
+      MIST_TRY(const std::optional<kube::ResourceInfo> resource, resource_of(client_, item, context_));
+      if (!resource) return std::string();
+      const auto live = client_.get({*resource, removal.key.ns, removal.key.name}, limited);
+      if (live.ok()) return std::string(kept_because(removal.key, &*live, {}));
+      if (is_gone(live.error())) return std::string();
+      MIST_TRY_VOID(context_.check());
+      const bool passes =
+          live.error().kind == ErrorKind::Retryable || live.error().kind == ErrorKind::Timeout;
+      if (passes && SystemClock().sleep(kPauseToConvert, limited.stop()) && limited.check().ok()) continue;
+      Error failure = live.error();
+      if (const auto webhook = conversion_webhook(client_, *resource, context_))
+        failure = std::move(failure)
+                      .with_frame(conversion_words(*webhook, live.error()))
+                      .with_hint(conversion_hint(*webhook));
+      return failure;
+    }
   }
 
   Status remove(const Removal& removal, bool until_gone) {

@@ -22,11 +22,15 @@ struct Removal {
   std::string version;                           ///< API version it was written with
   std::string uid;                               ///< empty: whatever is live and carries `part_of`
   const apimachinery::Object* object = nullptr;  ///< as it was rendered, for the order; may be null
+  bool unreadable = false;                       ///< when it was planned: it goes once it can be read
+                                                 ///< (conversion.h)
 };
 
 struct RemovalOptions {
   bool wait = false;  ///< also until the last ones are gone
-  /// Asked right before each removal, by any thread: why it stays after all, in one sentence; empty: it goes.
+  Duration unreadable_limit = std::chrono::minutes(5);
+  /// Asked right before each removal, by any thread: why it stays after all, in
+  /// one sentence; empty: it goes.
   std::function<Result<std::string>(const Removal&)> last_look = {};
 };
 

@@ -31,8 +31,10 @@ void print_report(const Invocation& invocation, World& world, const RecoverRepor
     world.out.write(fmt::format("{}: {}\n", name, escape_controls(report.found)));
   switch (report.outcome) {
     case Recovered::Nothing:
-      world.out.write(
-          fmt::format("{} is whole, at revision {}: there is nothing to recover\n", name, report.revision));
+      world.out.write(fmt::format(
+          "{} has nothing unfinished, at revision {}: there is nothing to recover (its objects were "
+          "not looked at: mistctl status {} -n {} does that)\n",
+          name, report.revision, name, report.id.ns));
       return;
     case Recovered::Settled:
       world.out.write(fmt::format("{} {} at revision {}\n", name, dry ? "would be settled" : "is settled",
@@ -59,6 +61,7 @@ Result<ExitCode> run_recover(const Invocation& invocation, World& world) {
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
   action::RecoverOptions options{.undo = invocation.enabled("undo"), .deploy = deploy_options(invocation)};
   options.approve = [&](const action::UninstallPlan& plan) {
+    for (const std::string& words : plan.containers.warnings(plan.removals)) world.events->warn(words);
     return confirm(world, invocation,
                    fmt::format("Delete {} that the first install of {} made?",
                                plural(plan.deletes(), "object"), id.display()));

@@ -1,0 +1,133 @@
+// A release whose own conversion webhook is down: the upgrade that repairs it
+// goes through, and nothing of its custom resources is forgotten.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "action/uninstall.h"
+#include "testing/release_world.h"
+
+namespace mist::action {
+namespace {
+
+using apply::ActionKind;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string release_with(std::string_view server, std::string_view things) {
+  return fmt::format(R"(
+{{apiVersion: v1, kind: ConfigMap, metadata: {{name: server}}, data: {{image: {}}}}}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{name: things.example.com}}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {{kind: Thing, plural: things}}
+  conversion: {{strategy: Webhook, webhook: {{clientConfig: {{service: {{namespace: shop, name: converter}}}}, conversionReviewVersions: [v1]}}}}
+  versions:
+  - {{name: v1, served: true, storage: true, schema: {{openAPIV3Schema: {{type: object, x-kubernetes-preserve-unknown-fields: true}}}}}}
+  - {{name: v2, served: true, storage: false, schema: {{openAPIV3Schema: {{type: object, x-kubernetes-preserve-unknown-fields: true}}}}}}
+{})",
+                     server, things);
+}
+constexpr std::string_view kOne =
+    "---\n{apiVersion: example.com/v2, kind: Thing, metadata: {name: one, "
+    "namespace: default}, spec: {a: '1'}}\n";
+constexpr std::string_view kOneChanged =
+    "---\n{apiVersion: example.com/v2, kind: Thing, metadata: {name: one, "
+    "namespace: default}, spec: {a: '2'}}\n";
+
+class ConversionDownTest : public testing::ReleaseWorld {
+ protected:
+  ConversionDownTest() {
+    cluster.set_before([this](const testing::FakeCall& call) -> std::optional<Error> {
+      // What repairs it: another server, or a definition that needs none.
+      const bool server = call.verb == "apply" && call.key.name == "server" && !call.dry_run && repairs;
+      if (server || (call.verb == "patch" && call.key.name == "things.example.com")) down = false;
+      if (!down || call.key.group_kind.kind != "Thing") return std::nullopt;
+      return error(ErrorKind::Retryable, "cannot {} Thing", call.verb)
+          .with_because(
+              "conversion webhook for example.com/v1, Kind=Thing "
+              "failed: connection refused");
+    });
+  }
+  bool knows_thing() {
+    return std::ranges::any_of(now().owned(), [](const release::InventoryItem& item) {
+      return item.key.group_kind.kind == "Thing" && !item.uid.empty();
+    });
+  }
+  std::atomic<bool> down{false}, repairs{true};
+  DeployOptions brief{.timeout = std::chrono::milliseconds(50)};
+};
+
+TEST_F(ConversionDownTest, TheUpgradeThatRepairsItGoesThrough) {
+  const auto installed = install_now(release_with("a", kOne));
+  ASSERT_TRUE(installed.ok()) << installed.error().to_line();
+  down = true;
+  const auto report = upgrade_now(release_with("b", kOneChanged));
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(cluster.find("Thing.example.com", "default", "one")->string_at({"spec", "a"}), "2");
+  EXPECT_EQ(report->plan.writes.back().kind, ActionKind::Update);
+  EXPECT_THAT(report->plan.writes.back().reason,
+              HasSubstr("the conversion webhook of things.example.com (Service "
+                        "shop/converter)"));
+  // So does one that no longer wants it; what was marked to be kept meanwhile
+  // stays.
+  down = true;
+  ASSERT_TRUE(upgrade_now(release_with("c", "")).ok());
+  EXPECT_FALSE(cluster.has("Thing.example.com", "default", "one"));
+  EXPECT_FALSE(knows_thing());
+}
+
+TEST_F(ConversionDownTest, WhatWasMarkedToBeKeptMeanwhileStays) {
+  const auto installed = install_now(release_with("a", kOne));
+  ASSERT_TRUE(installed.ok()) << installed.error().to_line();
+  encoding::Value kept = *cluster.find("Thing.example.com", "default", "one");
+  kept["metadata"]["annotations"].set("mistletoe.dev/keep", "true");
+  cluster.put(std::move(kept));
+  down = true;
+  const auto report = upgrade_now(release_with("b", ""));
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_TRUE(cluster.has("Thing.example.com", "default", "one"));
+  EXPECT_TRUE(knows_thing());
+}
+
+TEST_F(ConversionDownTest, IsNamedWhenNothingRepairsIt) {
+  const auto installed = install_now(release_with("a", kOne));
+  ASSERT_TRUE(installed.ok()) << installed.error().to_line();
+  down = true;
+  repairs = false;
+  const auto failed = upgrade_now(release_with("b", kOneChanged), brief);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().kind, ErrorKind::Timeout);
+  EXPECT_THAT(failed.error().because, HasSubstr("connection refused"));
+  EXPECT_THAT(failed.error().hint,
+              AllOf(HasSubstr("Service shop/converter"), HasSubstr("kubectl patch crd")));
+  EXPECT_EQ(cluster.find("ConfigMap", "default", "server")->string_at({"data", "image"}), "b")
+      << "the rest was written";
+  EXPECT_TRUE(knows_thing());
+}
+
+TEST_F(ConversionDownTest, AnUninstallSaysWhatKeepsItAndWhichFlagGoesOn) {
+  const auto installed = install_now(release_with("a", kOne));
+  ASSERT_TRUE(installed.ok()) << installed.error().to_line();
+  down = true;
+  cluster.clear_calls();
+  const auto refused = uninstall_now();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message, "Thing default/one can be neither read nor deleted");
+  EXPECT_THAT(refused.error().because, HasSubstr("(Service shop/converter)"));
+  EXPECT_THAT(refused.error().hint, AllOf(HasSubstr("--delete-crds"), HasSubstr("strategy")));
+  EXPECT_EQ(cluster.writes(), 0u);
+  const auto removed = uninstall_now({.rules = {.delete_crds = true}});
+  ASSERT_TRUE(removed.ok()) << removed.error().to_line();
+  EXPECT_FALSE(cluster.has("CustomResourceDefinition.apiextensions.k8s.io", "", "things.example.com"));
+  EXPECT_FALSE(cluster.has("Secret", "default", "mistletoe.web"));
+}
+
+}  // namespace
+}  // namespace mist::action

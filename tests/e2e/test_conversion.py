@@ -1,0 +1,65 @@
+"""A release whose own conversion webhook is down isn't locked in."""
+import json
+
+from harness import check, config_map, contains, definition, equal, test
+
+
+def converting(t, group, strategy):
+    """Two versions; with "Webhook", a Service converts that nobody answers for."""
+    crd = definition(group, "pairs", "Pair")
+    crd["spec"]["versions"].append(json.loads(json.dumps(crd["spec"]["versions"][0])) | {"name": "v2", "storage": False})
+    crd["spec"]["conversion"] = {"strategy": strategy}
+    if strategy == "Webhook":
+        crd["spec"]["conversion"]["webhook"] = {
+            "conversionReviewVersions": ["v1"],
+            "clientConfig": {"service": {"namespace": t.ns, "name": "converter"}}}
+    return crd
+
+
+def pair(group, version, name, text):
+    return {"apiVersion": f"{group}/{version}", "kind": "Pair", "metadata": {"name": name}, "spec": {"text": text}}
+
+
+@test(waits=True)
+def the_upgrade_that_repairs_a_conversion_webhook_goes_through(t):
+    group = f"{t.ns}.example.com"
+    crd_name = f"pairs.{group}"
+    t.cleanup(lambda: t.kube.delete("CustomResourceDefinition", None, crd_name))
+
+    def without_webhook():
+        if t.kube.get("CustomResourceDefinition", None, crd_name):
+            t.kube.patch("CustomResourceDefinition", None, crd_name,
+                         {"spec": {"conversion": {"strategy": "None", "webhook": None}}})
+    t.cleanup(without_webhook)
+
+    def package(name, strategy, text):
+        return t.package(name, config_map("plain", {"text": text}), converting(t, group, strategy),
+                         pair(group, "v1", "one", text))
+
+    def lock_in():
+        """One is stored in v1, the other in v2: neither version can be listed."""
+        versions = converting(t, group, "None")["spec"]["versions"]
+        versions[0]["storage"], versions[1]["storage"] = False, True
+        broken = converting(t, group, "Webhook")["spec"]["conversion"]
+        t.kube.patch("CustomResourceDefinition", None, crd_name, {"spec": {"versions": versions, "conversion": broken}})
+        t.kube.wait("a second one is there", lambda: t.kube.request(
+            "POST", f"/apis/{group}/v2/namespaces/{t.ns}/pairs", pair(group, "v2", "two", "theirs"))[0] in (201, 409))
+        t.kube.wait("nothing can be listed", lambda: all(
+            t.kube.request("GET", f"/apis/{group}/{version}/namespaces/{t.ns}/pairs")[0] >= 400
+            for version in ("v1", "v2")))
+
+    t.run("install", "shop", "-p", package("working", "None", "1"))
+    lock_in()
+    # The package goes on bringing the definition as it was: that repairs it.
+    equal(t.run("recover", "shop").out.count("whole"), 0, "nobody looked")
+    t.run("upgrade", "shop", "-p", package("repaired", "None", "2"), "--force-conflicts", "--timeout", "60s")
+    one = t.kube.get(f"/apis/{group}/v1/pairs", t.ns, "one")
+    equal(one["spec"]["text"], "2", "what couldn't be read")
+
+    lock_in()
+    refused = t.refused("uninstall", "shop", "--yes", says=["can be neither read nor deleted", f"Service {t.ns}/converter",
+                                                            "--delete-crds"])
+    check(t.record("shop"), refused)
+    t.run("uninstall", "shop", "--yes", "--delete-crds", "--wait")
+    check(t.kube.get("CustomResourceDefinition", None, crd_name) is None, "the definition and all of its objects")
+    equal(t.record("shop"), [], "record")
