@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <optional>
+#include <tuple>
 
 #include "base/text.h"
 
@@ -72,7 +74,7 @@ std::optional<Partial> read_partial(std::string_view text) {
     *slots[i] = *number;
     ++out.given;
   }
-  if (has_prerelease && (out.given != 3 || !read_prerelease(prerelease, out.version))) return std::nullopt;
+  if (has_prerelease && !read_prerelease(prerelease, out.version)) return std::nullopt;
   return out;
 }
 
@@ -81,7 +83,7 @@ std::string_view without_v(std::string_view text) {
 }
 
 Error not_a_version(std::string_view text) {
-  return error(ErrorKind::Invalid, "\"{}\" is no version", escape_controls(text.substr(0, 80)))
+  return error(ErrorKind::Invalid, "\"{}\" is not a version", escape_controls(text.substr(0, 80)))
       .with_hint("a version looks like 1.2.3 or 1.2.3-rc.1");
 }
 
@@ -93,18 +95,27 @@ std::strong_ordering compare_parts(const std::string& a, const std::string& b) {
   return a <=> b;
 }
 
-SemVer next_major(const SemVer& v) {
-  return {.major = v.major + 1, .minor = 0, .patch = 0, .prerelease = {}, .build = {}};
+constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+
+SemVer make(std::uint64_t major, std::uint64_t minor, std::uint64_t patch) {
+  return {.major = major, .minor = minor, .patch = patch, .prerelease = {}, .build = {}};
 }
-SemVer next_minor(const SemVer& v) {
-  return {.major = v.major, .minor = v.minor + 1, .patch = 0, .prerelease = {}, .build = {}};
+// The first version with a larger number there; nullopt: there is none.
+std::optional<SemVer> next_major(const SemVer& v) {
+  if (v.major == kMost) return std::nullopt;
+  return make(v.major + 1, 0, 0);
 }
-SemVer next_patch(const SemVer& v) {
-  return {.major = v.major, .minor = v.minor, .patch = v.patch + 1, .prerelease = {}, .build = {}};
+std::optional<SemVer> next_minor(const SemVer& v) {
+  if (v.minor == kMost) return next_major(v);
+  return make(v.major, v.minor + 1, 0);
+}
+std::optional<SemVer> next_patch(const SemVer& v) {
+  if (v.patch == kMost) return next_minor(v);
+  return make(v.major, v.minor, v.patch + 1);
 }
 
-/// The first version after all that `partial` stands for.
-SemVer after(const Partial& partial) {
+/// The first version after all that `partial` stands for; nullopt: there is none.
+std::optional<SemVer> after(const Partial& partial) {
   return partial.given == 1   ? next_major(partial.version)
          : partial.given == 2 ? next_minor(partial.version)
                               : next_patch(partial.version);
@@ -121,7 +132,8 @@ Result<SemVer> SemVer::parse(std::string_view text) {
 Result<SemVer> SemVer::parse_lenient(std::string_view text) {
   const auto partial = read_partial(without_v(text));
   const std::string_view numbers = text.substr(0, text.find_first_of("-+"));
-  if (!partial || partial->given == 0 || numbers.find_first_of("xX*") != std::string_view::npos)
+  if (!partial || partial->given == 0 || numbers.find_first_of("xX*") != std::string_view::npos ||
+      (partial->given != 3 && !partial->version.prerelease.empty()))
     return not_a_version(text);
   return partial->version;
 }
@@ -132,6 +144,8 @@ std::string SemVer::to_string() const {
   if (!build.empty()) out += "+" + build;
   return out;
 }
+
+std::optional<SemVer> SemVer::next_release() const { return next_patch(*this); }
 
 std::strong_ordering operator<=>(const SemVer& a, const SemVer& b) {
   if (const auto order = a.major <=> b.major; order != 0) return order;
@@ -147,7 +161,8 @@ std::strong_ordering operator<=>(const SemVer& a, const SemVer& b) {
 /// Reads one alternative: words, operators, hyphens and KPM's form.
 class SemVerRange::Reader {
  public:
-  explicit Reader(std::string_view text) : rest_(trim(text)) {}
+  /// `text` is a part of `whole`, which errors quote.
+  Reader(std::string_view text, std::string_view whole) : whole_(whole), rest_(trim(text)) {}
 
   Result<Alternative> read() {
     if (rest_.empty()) return std::move(out_);  // any version, as "*"
@@ -158,20 +173,16 @@ class SemVerRange::Reader {
  private:
   Status condition() {
     const std::string_view op = take_operator();
-    const std::string_view word = take_word();
-    const auto partial = read_partial(without_v(word));
-    if (!partial) {
-      if (word.empty()) return error(ErrorKind::Invalid, "a version must follow \"{}\"", op);
-      return not_a_version(word);
-    }
-    if (op.empty() && peek_hyphen()) return hyphen(*partial);
-    if (op.empty() && peek_kpm()) return kpm(*partial);
-    add(op, *partial);
+    MIST_TRY(const Partial partial, version_after(op));
+    if (op.empty() && peek_hyphen()) return hyphen(partial);
+    if (op.empty() && peek_kpm()) return kpm(partial);
+    add(op, partial);
     return {};
   }
 
   void add(std::string_view op, const Partial& partial) {
     const SemVer& low = partial.version;
+    name_prerelease(low);
     if (partial.given == 0) {
       // "*", ">=*": any. "<*" and ">*": none.
       if (op == "<" || op == ">" || op == "!=") push(Compare::Less, SemVer{}, true);
@@ -179,38 +190,42 @@ class SemVerRange::Reader {
     }
     if (op == ">") {
       if (partial.given == 3) return push(Compare::Greater, low);
-      return push(Compare::GreaterEqual, after(partial));
+      return from(after(partial));
     }
     if (op == ">=" || op == "=>") return push(Compare::GreaterEqual, low);
     if (op == "<") return push(Compare::Less, low);
     if (op == "<=" || op == "=<") {
       if (partial.given == 3) return push(Compare::LessEqual, low);
-      return push(Compare::Less, after(partial), true);
+      return before(after(partial));
     }
-    if (op == "!=") return push(Compare::NotEqual, low);
+    if (op == "!=") {
+      push(Compare::NotEqual, low);
+      if (partial.given == 3) return;
+      out_.conditions.back().end = after(partial);
+      if (!out_.conditions.back().end) out_.conditions.back() = {Compare::Less, low, true, {}};
+      return;
+    }
     if (op == "~" || op == "~>") {
       push(Compare::GreaterEqual, low);
-      return push(Compare::Less, partial.given == 1 ? next_major(low) : next_minor(low), true);
+      return before(partial.given == 1 ? next_major(low) : next_minor(low));
     }
     if (op == "^") {
       push(Compare::GreaterEqual, low);
-      if (low.major > 0 || partial.given == 1) return push(Compare::Less, next_major(low), true);
-      if (low.minor > 0 || partial.given == 2) return push(Compare::Less, next_minor(low), true);
-      return push(Compare::Less, next_patch(low), true);
+      if (low.major > 0 || partial.given == 1) return before(next_major(low));
+      if (low.minor > 0 || partial.given == 2) return before(next_minor(low));
+      return before(next_patch(low));
     }
     // "=" or nothing
     if (partial.given == 3) return push(Compare::Equal, low);
     push(Compare::GreaterEqual, low);
-    return push(Compare::Less, after(partial), true);
+    return before(after(partial));
   }
 
   Status hyphen(const Partial& low) {
     rest_ = trim(rest_.substr(1));
-    const std::string_view word = take_word();
-    const auto high = read_partial(without_v(word));
-    if (!high) return not_a_version(word);
+    MIST_TRY(const Partial high, version_after("-"));
     add(">=", low);
-    add("<=", *high);
+    add("<=", high);
     return {};
   }
 
@@ -218,33 +233,68 @@ class SemVerRange::Reader {
   Status kpm(const Partial& low) {
     const std::string_view first = take_operator();
     take_word();  // x
+    const std::string_view between = rest_;
     const std::string_view second = take_operator();
     if (!second.empty() && second[0] != first[0])
-      return error(ErrorKind::Invalid, "the comparisons \"{}\" and \"{}\" point in two directions", first,
-                   second);
+      return wrong(between, fmt::format("\"{}\" and \"{}\" point in opposite directions", first, second),
+                   "write both the same way, as in 1.9 < x <= 1.10");
     const auto mirrored = [](std::string_view op) {
       return op == "<"    ? Compare::Greater
              : op == "<=" ? Compare::GreaterEqual
              : op == ">"  ? Compare::Less
                           : Compare::LessEqual;
     };
+    name_prerelease(low.version);
     push(mirrored(first), low.version);
     if (second.empty()) return {};
-    const std::string_view word = take_word();
-    const auto high = read_partial(without_v(word));
-    if (!high) return not_a_version(word);
+    MIST_TRY(const Partial high, version_after(second));
     const auto straight = [](std::string_view op) {
       return op == "<"    ? Compare::Less
              : op == "<=" ? Compare::LessEqual
              : op == ">"  ? Compare::Greater
                           : Compare::GreaterEqual;
     };
-    push(straight(second), high->version);
+    name_prerelease(high.version);
+    push(straight(second), high.version);
     return {};
   }
 
-  void push(Compare compare, SemVer version, bool hidden = false) {
-    out_.push_back({compare, std::move(version), hidden});
+  void push(Compare compare, SemVer version, bool implied = false) {
+    out_.conditions.push_back({compare, std::move(version), implied, {}});
+  }
+  /// Up to the end that the range implies; nullopt: there is no version beyond it.
+  void before(std::optional<SemVer> end) {
+    if (end) push(Compare::Less, *std::move(end), true);
+  }
+  /// From its first prerelease on: whether prereleases count at all is not said here.
+  void from(std::optional<SemVer> first) {
+    if (!first) return push(Compare::Less, SemVer{}, true);
+    first->prerelease = {"0"};
+    push(Compare::GreaterEqual, *std::move(first), true);
+  }
+  void name_prerelease(const SemVer& version) {
+    if (!version.prerelease.empty()) out_.prereleases.push_back(version);
+  }
+
+  Result<Partial> version_after(std::string_view op) {
+    const std::string_view at = rest_;
+    const std::string_view word = take_word();
+    if (word.empty()) {
+      if (op.empty())
+        return wrong(at, fmt::format("\"{}\" is not a comparison", escape_controls(at.substr(0, 1))), kHint);
+      return wrong(at, fmt::format("a version must follow \"{}\"", op), kHint);
+    }
+    if (auto partial = read_partial(without_v(word))) return *std::move(partial);
+    return wrong(at, fmt::format("\"{}\" is not a version", escape_controls(word.substr(0, 80))), kHint);
+  }
+
+  /// `at` is the rest of the text from the place that is wrong.
+  Error wrong(std::string_view at, std::string_view what, std::string hint) const {
+    const std::size_t place =
+        at.empty() ? whole_.size() : static_cast<std::size_t>(at.data() - whole_.data());
+    return error(ErrorKind::Invalid, "{}, at character {} of the version range \"{}\"", what, place + 1,
+                 escape_controls(whole_.substr(0, 120)))
+        .with_hint(std::move(hint));
   }
 
   static bool is_separator(char c) { return c == ' ' || c == '\t' || c == ','; }
@@ -270,7 +320,7 @@ class SemVerRange::Reader {
     skip_separators();
     return word;
   }
-  bool peek_hyphen() const { return rest_.starts_with("- ") || rest_.starts_with("-\t"); }
+  bool peek_hyphen() const { return rest_.starts_with("- ") || rest_.starts_with("-\t") || rest_ == "-"; }
   bool peek_kpm() const {
     if (!rest_.starts_with('<') && !rest_.starts_with('>')) return false;
     const std::string_view after_op = trim(rest_.substr(rest_.substr(1).starts_with('=') ? 2 : 1));
@@ -278,6 +328,9 @@ class SemVerRange::Reader {
            after_op.starts_with("x>");
   }
 
+  static constexpr const char* kHint = "ranges look like ^1.2, ~1.2.3, >=1.2 <2, 1.2.x or 1.9 < x <= 1.10";
+
+  std::string_view whole_;
   std::string_view rest_;
   Alternative out_;
 };
@@ -288,10 +341,13 @@ Result<SemVerRange> SemVerRange::parse(std::string_view text) {
   std::string_view rest = text;
   while (true) {
     const std::size_t bar = rest.find("||");
-    MIST_TRY(auto alternative, Reader(rest.substr(0, bar))
-                                   .read()
-                                   .in(fmt::format("while reading the version range \"{}\"",
-                                                   escape_controls(text.substr(0, 120)))));
+    const std::string_view part = rest.substr(0, bar);
+    if (trim(part).empty() && part.size() < text.size())
+      return error(ErrorKind::Invalid,
+                   "a version is missing beside \"||\", at character {} of the version range \"{}\"",
+                   part.data() - text.data() + 1, escape_controls(text.substr(0, 120)))
+          .with_hint("write both alternatives, as in ^1.2 || ^2.0, or * for any version");
+    MIST_TRY(auto alternative, Reader(part, text).read());
     range.alternatives_.push_back(std::move(alternative));
     if (bar == std::string_view::npos) return range;
     rest.remove_prefix(bar + 2);
@@ -299,6 +355,11 @@ Result<SemVerRange> SemVerRange::parse(std::string_view text) {
 }
 
 bool SemVerRange::holds(const Condition& condition, const SemVer& version) {
+  const auto numbers = [](const SemVer& v) { return std::tie(v.major, v.minor, v.patch); };
+  if (condition.implied && condition.compare == Compare::Less)
+    return numbers(version) < numbers(condition.version);
+  if (condition.end)
+    return numbers(version) < numbers(condition.version) || numbers(version) >= numbers(*condition.end);
   const auto order = version <=> condition.version;
   switch (condition.compare) {
     case Compare::Less:
@@ -318,34 +379,25 @@ bool SemVerRange::holds(const Condition& condition, const SemVer& version) {
 }
 
 bool SemVerRange::contains(const SemVer& version) const {
-  const auto names_prerelease = [&](const Condition& condition) {
-    const SemVer& named = condition.version;
-    return !condition.hidden && !named.prerelease.empty() && named.major == version.major &&
-           named.minor == version.minor && named.patch == version.patch;
+  const auto same_numbers = [&](const SemVer& named) {
+    return named.major == version.major && named.minor == version.minor && named.patch == version.patch;
   };
   return std::ranges::any_of(alternatives_, [&](const Alternative& all) {
-    return std::ranges::all_of(all, [&](const Condition& each) { return holds(each, version); }) &&
-           (version.prerelease.empty() || std::ranges::any_of(all, names_prerelease));
+    return std::ranges::all_of(all.conditions, [&](const Condition& each) { return holds(each, version); }) &&
+           (version.prerelease.empty() || std::ranges::any_of(all.prereleases, same_numbers));
   });
 }
 
 bool SemVerRange::contains_as_helm(const SemVer& version) const {
-  SemVer release = version;
-  release.prerelease.clear();
-  const auto names_prerelease = [](const Condition& condition) {
-    return !condition.hidden && !condition.version.prerelease.empty();
-  };
   return std::ranges::any_of(alternatives_, [&](const Alternative& all) {
-    // What stands before an end of ours by being unfinished only, is beyond it.
-    return std::ranges::all_of(
-               all, [&](const Condition& each) { return holds(each, each.hidden ? release : version); }) &&
-           (version.prerelease.empty() || std::ranges::any_of(all, names_prerelease));
+    return std::ranges::all_of(all.conditions, [&](const Condition& each) { return holds(each, version); }) &&
+           (version.prerelease.empty() || !all.prereleases.empty());
   });
 }
 
 bool SemVerRange::is_exact() const {
-  return alternatives_.size() == 1 && alternatives_[0].size() == 1 &&
-         alternatives_[0][0].compare == Compare::Equal;
+  return alternatives_.size() == 1 && alternatives_[0].conditions.size() == 1 &&
+         alternatives_[0].conditions[0].compare == Compare::Equal;
 }
 
 }  // namespace mist::encoding

@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,9 @@ struct SemVer {
 
   std::string to_string() const;
 
+  /// The first release with larger numbers: 1.2.4 of 1.2.3 and of 1.2.3-rc.1; nullopt: there is none.
+  std::optional<SemVer> next_release() const;
+
   /// Precedence (semver.org 11): a prerelease comes before its release; build metadata doesn't count.
   friend std::strong_ordering operator<=>(const SemVer& a, const SemVer& b);
   friend bool operator==(const SemVer& a, const SemVer& b) { return (a <=> b) == 0; }
@@ -38,10 +42,25 @@ struct SemVer {
 ///   1.2.x 1.* *   any in place of the wildcard
 ///   1.2 - 2.3    both ends included, 2.3 meaning any 2.3
 ///   1.9 < x <= 1.10    KPM's form; numbers that are missing are 0
+///   >=1.19-0     a prerelease of the version whose missing numbers are 0, as charts write it
 /// A prerelease is in the set only if a condition of the alternative names a prerelease of the same numbers.
 class SemVerRange {
  public:
-  /// Errors: Invalid, saying which part isn't understood.
+  enum class Compare : std::uint8_t { Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual };
+  struct Condition {
+    Compare compare = Compare::Equal;
+    SemVer version;
+    /// An end that the range implies, as the 2.0.0 of ^1.2.3: a prerelease of 2.0.0 is beyond it.
+    bool implied = false;
+    /// Of a NotEqual with missing numbers: != 1.2 takes out everything from 1.2.0 to before 1.3.0.
+    std::optional<SemVer> end = {};
+  };
+  struct Alternative {
+    std::vector<Condition> conditions;  ///< all must hold
+    std::vector<SemVer> prereleases;    ///< those that its author named
+  };
+
+  /// Errors: Invalid, with the part that isn't understood and where in the range it stands.
   static Result<SemVerRange> parse(std::string_view text);
 
   bool contains(const SemVer& version) const;
@@ -52,15 +71,10 @@ class SemVerRange {
   bool is_exact() const;
   /// As it was written.
   const std::string& text() const { return text_; }
+  /// One of them must hold; never empty. For those who compute with ranges (resolve/range.h).
+  const std::vector<Alternative>& alternatives() const { return alternatives_; }
 
  private:
-  enum class Compare : std::uint8_t { Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual };
-  struct Condition {
-    Compare compare = Compare::Equal;
-    SemVer version;
-    bool hidden = false;  // an upper end that we made ourselves: its prereleases were never named
-  };
-  using Alternative = std::vector<Condition>;
   class Reader;
 
   static bool holds(const Condition& condition, const SemVer& version);
