@@ -139,6 +139,7 @@ installation() {
   rm -rf "$prefix"
   return $status
 }
+version_solver() { RC_PARAMS=max_success=100000 build/dev/src/resolve_test --gtest_filter='SolverProperty*'; }
 rust_sdk() { cargo test --locked --quiet --manifest-path sdk/rust/Cargo.toml; }
 go_format() { local files; files=$(gofmt -l devcluster tests/conformance engines) && [[ -z $files ]] || { echo "gofmt these: $files"; return 1; }; }
 
@@ -152,6 +153,7 @@ step "unit tests and transcripts" unit_tests
 if $full; then step "clang-tidy" tools/tidy.sh --all; else step "clang-tidy on changed files" tools/tidy.sh; fi
 step "address and behaviour sanitizers" sanitized
 $full && step "thread sanitizer" threads
+$full && step "version solver" version_solver
 step "documents" python3 tests/docs/check_docs.py build/dev/bin/mistctl .
 step "Rust SDK" rust_sdk
 $full && step "installation" installation
