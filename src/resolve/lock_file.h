@@ -1,0 +1,68 @@
+#pragma once
+// mistletoe.lock as data: which version of each package was resolved, from where, with which bytes, so that
+// tomorrow's resolution gives the same. docs/formats/lock.md describes the file. Pure; any thread.
+//
+// Made for merging: a block of lines for each package, sorted, and nothing that counts or sums up, so that
+// two people who add packages touch different lines.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "resolve/solver.h"
+
+namespace mist::resolve {
+
+/// Beside what asks for the packages.
+inline constexpr std::string_view kLockFileName = "mistletoe.lock";
+
+/// What a locked package asked for, and what it got.
+struct LockedDependency {
+  std::string range;  ///< as its author wrote it
+  Version version;
+};
+
+/// Where a package's bytes come from.
+struct Origin {
+  std::string source;  ///< for people and for fetching it again: a URL or a reference
+  std::string digest;  ///< sha256:… of its bytes
+};
+
+struct LockedPackage {
+  std::string name;  ///< the id that the solver knows it by
+  Version version;
+  Origin origin;
+  std::map<std::string, LockedDependency> dependencies;  ///< by name
+};
+
+class LockFile {
+ public:
+  LockFile() = default;
+  static LockFile of(const Solution& solution,
+                     const std::function<Origin(const std::string&, const Version&)>& origin);
+
+  /// Reads the text of `file`. Unknown members are ignored: a newer mistctl wrote them. Errors: Invalid, with
+  /// file and line; another apiVersion is refused.
+  static Result<LockFile> parse(std::string_view text, const std::string& file);
+
+  /// The same bytes for the same packages. parse() reads it back.
+  std::string to_text() const;
+
+  /// Sorted by name, each name once.
+  const std::vector<LockedPackage>& packages() const { return packages_; }
+  const LockedPackage* find(std::string_view name) const;
+  /// For Request::locked.
+  std::map<std::string, Version> versions() const;
+
+  /// Whether each dependency is here, in the version that it names and in its range: after a merge of two
+  /// changes it may not be, and then the versions are only wishes. Errors: Invalid, naming the packages.
+  Status check_consistent() const;
+
+ private:
+  std::vector<LockedPackage> packages_;
+};
+
+}  // namespace mist::resolve
