@@ -69,6 +69,8 @@ class FileLint {
       version(kPackageFile, nullptr, (*declared)->version);
       if ((*declared)->description.empty())
         add("description", kPackageFile, nullptr, "spec.description is missing: nobody sees what it is");
+      for (const std::string& unknown : (*declared)->ignored)
+        add("metadata", kPackageFile, nullptr, fmt::format("{} is unknown, and ignored", unknown));
       inputs_ = (*declared)->inputs;
       inputs_file_ = kPackageFile;
     }

@@ -108,8 +108,10 @@ TEST(Lint, ReadsMistletoeYaml) {
       plain(head + "spec: {version: '1'}\n"),
       ElementsAre("mistletoe.yaml:0: version: the version \"1\" is no SemVer such as 1.2.3",
                   "mistletoe.yaml:0: description: spec.description is missing: nobody sees what it is"));
-  EXPECT_THAT(plain(head + "spec: {versoin: 1.0.0}\n"),
-              ElementsAre(HasSubstr("mistletoe.yaml:0: metadata: ")));
+  EXPECT_THAT(
+      plain(head + "spec: {versoin: 1.0.0, version: 1.0.0, description: d}\n"),
+      ElementsAre(
+          "mistletoe.yaml:0: metadata: spec.versoin (did you mean version?) is unknown, and ignored"));
   EXPECT_THAT(
       lines_of(lint_files({{"a.yaml", ""}}, nullptr)),
       ElementsAre(":0: no-metadata: there is no mistletoe.yaml, so it has no version and no description"));

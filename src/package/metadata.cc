@@ -11,26 +11,37 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kTopMembers{"apiVersion", "kind", "metadata", "spec"};
 constexpr std::array<std::string_view, 3> kMetadataMembers{"name", "labels", "annotations"};
-constexpr std::array<std::string_view, 12> kSpecMembers{
-    "version",      "description", "home",   "maintainers",   "inputs",   "exports",
-    "dependencies", "needs",       "engine", "engineOptions", "defaults", "valuesFile"};
+constexpr std::array<std::string_view, 14> kSpecMembers{
+    "version", "description", "home",          "maintainers", "inputs",     "exports",   "dependencies",
+    "needs",   "engine",      "engineOptions", "defaults",    "valuesFile", "functions", "requires"};
 constexpr std::array<std::string_view, 3> kDependencyMembers{"name", "package", "version"};
 constexpr std::array<std::string_view, 2> kNeedsMembers{"clusterRead", "release"};
-constexpr std::array<std::string_view, 2> kVersions{"mistletoe.dev/v1alpha1", "mistletoe.dev/v1"};
+constexpr std::string_view kOriginalVersion = "mistletoe.dev/v1alpha1";
+constexpr std::array<std::string_view, 2> kVersions{kOriginalVersion, "mistletoe.dev/v1"};
+constexpr std::size_t kMostIgnored = 20;
 
 class MetadataReader {
  public:
-  explicit MetadataReader(std::string_view where) : where_(where) {}
+  /// `ignored` takes members that are unknown; null: they are errors.
+  MetadataReader(std::string_view where, std::vector<std::string>* ignored)
+      : where_(where), ignored_(ignored) {}
 
+  const std::string& where() const { return where_; }
   Error wrong(std::string message) const {
     return error(ErrorKind::Invalid, "the metadata of {} is wrong: {}", where_, message);
   }
-  Status only(const Value& object, std::span<const std::string_view> known, std::string_view path) const {
+  Status only(const Value& object, std::span<const std::string_view> known, const std::string& path) const {
     for (const Value::Member& member : object.as_object()) {
       if (std::ranges::find(known, member.key) != known.end()) continue;
-      Error failure = wrong(fmt::format("{}{} is unknown", path, escape_controls(member.key)));
-      if (const auto near = nearest(member.key, known); !near.empty())
-        failure.hint = fmt::format("did you mean {}?", near);
+      const std::string name = path + escape_controls(member.key.substr(0, kLongestName));
+      const std::string_view near = nearest(member.key.substr(0, kLongestName), known);
+      if (ignored_ != nullptr) {
+        if (ignored_->size() < kMostIgnored)
+          ignored_->push_back(near.empty() ? name : fmt::format("{} (did you mean {}?)", name, near));
+        continue;
+      }
+      Error failure = wrong(fmt::format("{} is unknown", name));
+      if (!near.empty()) failure.hint = fmt::format("did you mean {}?", near);
       return failure;
     }
     return {};
@@ -61,12 +72,31 @@ class MetadataReader {
   }
 
  private:
+  static constexpr std::size_t kLongestName = 100;
+
   std::string where_;
+  std::vector<std::string>* ignored_;
 };
+
+// What is left out of a package that requires it would be missed in the cluster.
+Status check_features(const MetadataReader& reader, const std::vector<std::string>& required) {
+  std::vector<std::string> missing;
+  for (const std::string& feature : required) {
+    if (std::ranges::find(kFeatures, feature) == kFeatures.end())
+      missing.push_back(escape_controls(feature.substr(0, 100)));
+  }
+  if (missing.empty()) return {};
+  return error(ErrorKind::Invalid, "{} needs a newer mistctl", reader.where())
+      .with_because(fmt::format("it requires {}, which this mistctl does not have", join(missing, ", ")))
+      .with_hint("update mistctl, or use an older version of the package");
+}
 
 Status read_spec(const MetadataReader& reader, const Value& spec, Metadata& metadata) {
   constexpr std::string_view kPath = "spec.";
-  MIST_TRY_VOID(reader.only(spec, kSpecMembers, kPath));
+  // First: what else stands there may be of a form that isn't known here.
+  MIST_TRY_VOID(reader.texts(spec, "requires", kPath, metadata.required_features));
+  MIST_TRY_VOID(check_features(reader, metadata.required_features));
+  MIST_TRY_VOID(reader.only(spec, kSpecMembers, std::string(kPath)));
   MIST_TRY_VOID(reader.text(spec, "version", kPath, metadata.version));
   MIST_TRY_VOID(reader.text(spec, "description", kPath, metadata.description));
   MIST_TRY_VOID(reader.text(spec, "home", kPath, metadata.home));
@@ -77,6 +107,8 @@ Status read_spec(const MetadataReader& reader, const Value& spec, Metadata& meta
   if (engine_options != nullptr) metadata.engine_options = *engine_options;
   MIST_TRY(const Value* const defaults, reader.object(spec, "defaults", kPath));
   if (defaults != nullptr) metadata.defaults = *defaults;
+  MIST_TRY(const Value* const functions, reader.object(spec, "functions", kPath));
+  if (functions != nullptr) metadata.functions = *functions;
   MIST_TRY_VOID(reader.texts(spec, "maintainers", kPath, metadata.maintainers));
   // A schema may be `true` or `false` too.
   if (const Value* inputs = spec.find("inputs")) metadata.inputs = *inputs;
@@ -105,10 +137,7 @@ Status read_spec(const MetadataReader& reader, const Value& spec, Metadata& meta
   return {};
 }
 
-}  // namespace
-
-Result<Metadata> Metadata::parse(const Value& document, std::string_view where) {
-  const MetadataReader reader(where);
+Result<Metadata> read_document(const MetadataReader& reader, const Value& document) {
   if (!document.is_object()) return reader.wrong("it must be a mapping");
   if (document.string_at("kind") != "MistPackage")
     return reader.wrong(
@@ -137,7 +166,21 @@ Result<Metadata> Metadata::parse(const Value& document, std::string_view where) 
   }
   MIST_TRY(const Value* spec, reader.object(document, "spec", ""));
   if (spec != nullptr) MIST_TRY_VOID(read_spec(reader, *spec, metadata));
+  metadata.original = document.string_at("apiVersion") == kOriginalVersion;
   return metadata;
+}
+
+}  // namespace
+
+Result<Metadata> Metadata::parse(const Value& document, std::string_view where) {
+  std::vector<std::string> ignored;
+  MIST_TRY(Metadata metadata, read_document(MetadataReader(where, &ignored), document));
+  metadata.ignored = std::move(ignored);
+  return metadata;
+}
+
+Result<Metadata> Metadata::parse_strictly(const Value& document, std::string_view where) {
+  return read_document(MetadataReader(where, nullptr), document);
 }
 
 Value Metadata::to_value() const {
@@ -149,7 +192,7 @@ Value Metadata::to_value() const {
   for (const Dependency& dependency : dependencies)
     needed.push_back(Value::object(
         {{"name", dependency.name}, {"package", dependency.package}, {"version", dependency.version}}));
-  return Value::object(
+  Value document = Value::object(
       {{"apiVersion", "mistletoe.dev/v1"},
        {"kind", "MistPackage"},
        {"metadata", Value::object({{"name", name}, {"labels", std::move(label_map)}})},
@@ -166,6 +209,11 @@ Value Metadata::to_value() const {
                                {"dependencies", Value(std::move(needed))},
                                {"needs", Value::object({{"clusterRead", Value(std::move(reads))},
                                                         {"release", needs_release}})}})}});
+  // Most packages have neither.
+  if (!functions.is_null()) document["spec"].set("functions", functions);
+  if (!required_features.empty())
+    document["spec"].set("requires", Value(Value::Array(required_features.begin(), required_features.end())));
+  return document;
 }
 
 }  // namespace mist::package

@@ -1,9 +1,11 @@
 #pragma once
 // What a package says of itself (`kind: MistPackage`), read without running it. Plain values; any thread.
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -18,6 +20,10 @@ struct Dependency {
   std::string package;  ///< a reference without version
   std::string version;  ///< a range
 };
+
+/// What a package may require by name (`spec.requires`).
+inline constexpr std::array<std::string_view, 6> kFeatures{"chart.render", "log",           "lookup",
+                                                           "order",        "random.stream", "secret.get"};
 
 struct Metadata {
   std::string name;  ///< the package's own name
@@ -34,11 +40,20 @@ struct Metadata {
   std::string engine;       ///< of a directory: what renders it; empty: seen from its files
   Value engine_options;     ///< an object for the engine, as its README says; null: none
   std::string values_file;  ///< values.yaml as its author wrote it, comments and all; empty: none
-  Value defaults;  ///< of a directory: those that its engine lays under the values (values.yaml); else null
+  Value defaults;   ///< of a directory: those that its engine lays under the values (values.yaml); else null
+  Value functions;  ///< v1alpha1: which exports are called (abi/v1alpha1/library.h); an object, else null
+  std::vector<std::string> required_features;  ///< all of them are in kFeatures
+  /// Members that this mistctl does not know, by their paths: "spec.colour", "spec.inpts (did you mean
+  /// inputs?)".
+  std::vector<std::string> ignored;
+  bool original = false;  ///< the document is of v1alpha1
 
-  /// From the document. Strict: an unknown member is Invalid, naming it, as are wrong types. `where` is what
-  /// the package is called in messages.
+  /// From the document. Unknown members are ignored: others write documents of v1alpha1, and newer packages
+  /// may say more in v1. Invalid: wrong types; a feature in `spec.requires` that this mistctl doesn't have.
+  /// `where` is what the package is called in messages.
   static Result<Metadata> parse(const Value& document, std::string_view where);
+  /// For authors, who are there to correct it: an unknown member is Invalid, naming it.
+  static Result<Metadata> parse_strictly(const Value& document, std::string_view where);
   Value to_value() const;
 };
 

@@ -16,7 +16,8 @@ Result<std::string> with_metadata(std::string_view module, std::string_view meta
   options.strict = true;
   options.file = metadata_file;
   MIST_TRY(const encoding::Value document, encoding::parse_yaml(metadata, options));
-  if (auto parsed = Metadata::parse(document, metadata_file); !parsed.ok()) return std::move(parsed).error();
+  if (auto parsed = Metadata::parse_strictly(document, metadata_file); !parsed.ok())
+    return std::move(parsed).error();
   return wasm::with_custom_section(std::as_bytes(std::span(module)), "the module", wasm::kPackageSection,
                                    encoding::to_json(document));
 }

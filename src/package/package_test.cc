@@ -15,6 +15,8 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 using testing::yaml;
 
 TEST(Values, FilesComeBeforeSetsAndLaterOnesWin) {
@@ -106,17 +108,96 @@ TEST(Values, WrongOnesNameTheirPlace) {
   EXPECT_EQ(merge_values(twice).error().where->line, 2u);
 }
 
-TEST(Metadata, IsStrictAndSuggests) {
-  const auto good = Metadata::parse(yaml("apiVersion: mistletoe.dev/v1\nkind: MistPackage\nmetadata: {name: "
-                                         "a}\nspec: {version: 1.0.0, needs: {release: true}}\n"),
-                                    "a");
+constexpr std::string_view kPackageHead =
+    "apiVersion: mistletoe.dev/v1\nkind: MistPackage\nmetadata: {name: a}\n";
+constexpr std::string_view kOriginalHead =
+    "apiVersion: mistletoe.dev/v1alpha1\nkind: MistPackage\nmetadata: {name: a}\n";
+
+Value document_of(std::string_view head, std::string_view spec) {
+  return yaml(std::string(head) + "spec: " + std::string(spec) + "\n");
+}
+
+TEST(Metadata, SaysTheSameAgain) {
+  const auto good = Metadata::parse(
+      document_of(kPackageHead, "{version: 1.0.0, needs: {release: true}, requires: [secret.get]}"), "a");
   ASSERT_TRUE(good.ok()) << good.error().to_line();
   EXPECT_TRUE(good->needs_release);
-  EXPECT_EQ(Metadata::parse(good->to_value(), "a")->version, "1.0.0");
-  const auto typo = Metadata::parse(
-      yaml("apiVersion: mistletoe.dev/v1\nkind: MistPackage\nmetadata: {name: a}\nspec: {inpts: {}}\n"), "a");
-  EXPECT_THAT(typo.error().hint, HasSubstr("inputs"));
+  const auto again = Metadata::parse_strictly(good->to_value(), "a");
+  ASSERT_TRUE(again.ok()) << again.error().to_line();
+  EXPECT_EQ(again->version, "1.0.0");
+  EXPECT_THAT(again->required_features, ElementsAre("secret.get"));
   EXPECT_FALSE(Metadata::parse(yaml("kind: MistResult"), "a").ok());
+}
+
+TEST(Metadata, IgnoresWhatItDoesNotKnowAndNamesIt) {
+  for (const std::string_view head : {kPackageHead, kOriginalHead}) {
+    const auto metadata = Metadata::parse(
+        document_of(head, "{inpts: {}, needs: {moon: true}, later: [1], description: d}"), "a");
+    ASSERT_TRUE(metadata.ok()) << metadata.error().to_line();
+    EXPECT_EQ(metadata->description, "d");
+    EXPECT_THAT(metadata->ignored,
+                ElementsAre("spec.inpts (did you mean inputs?)", "spec.later", "spec.needs.moon"));
+    EXPECT_EQ(metadata->original, head == kOriginalHead);
+  }
+}
+
+TEST(Metadata, IsStrictWithAuthors) {
+  const auto typo = Metadata::parse_strictly(document_of(kPackageHead, "{inpts: {}}"), "a");
+  ASSERT_FALSE(typo.ok());
+  EXPECT_THAT(typo.error().message, HasSubstr("spec.inpts is unknown"));
+  EXPECT_THAT(typo.error().hint, HasSubstr("inputs"));
+}
+
+TEST(Metadata, KnowsTheFunctionsOfTheOriginalAbi) {
+  const auto metadata = Metadata::parse(document_of(kOriginalHead, "{functions: {generate: make}}"), "a");
+  ASSERT_TRUE(metadata.ok()) << metadata.error().to_line();
+  EXPECT_THAT(metadata->ignored, IsEmpty());
+  EXPECT_EQ(metadata->to_value().string_at({"spec", "functions", "generate"}), "make");
+}
+
+// What it requires may give other members another meaning, so that nothing else is looked at.
+TEST(Metadata, AFeatureThatIsMissingNeedsANewerMistctl) {
+  for (const std::string_view head : {kPackageHead, kOriginalHead}) {
+    const auto metadata = Metadata::parse(
+        document_of(head, "{requires: [secret.get, tide.tables, moon], inputs: 5, version: {major: 1}}"),
+        "shop/tides:2.0.0");
+    ASSERT_FALSE(metadata.ok());
+    EXPECT_EQ(metadata.error().message, "shop/tides:2.0.0 needs a newer mistctl");
+    EXPECT_THAT(metadata.error().because, HasSubstr("tide.tables, moon"));
+    EXPECT_THAT(metadata.error().because, Not(HasSubstr("secret.get")));
+  }
+}
+
+struct Warnings final : EventSink {
+  void message(const Message& event) override {
+    if (event.level == EventLevel::Warning) texts.push_back(event.text);
+  }
+  void began(const ActivityBegan&) override {}
+  void ended(const ActivityEnded&) override {}
+  void object(const ObjectProgress&) override {}
+  std::vector<std::string> texts;
+};
+
+TEST(Render, WarnsOfWhatItIgnoresButNotInTheOriginalFormat) {
+  for (const bool original : {false, true}) {
+    Warnings events;
+    Renderer renderer({}, events);
+    Source source{.reference = "./a",
+                  .name = "a",
+                  .version = {},
+                  .digest = "sha256:0",
+                  .content = Files{{"mistletoe.yaml", std::string(original ? kOriginalHead : kPackageHead) +
+                                                          "spec: {later: 1}\n"},
+                                   {"cm.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: z}}"}}};
+    RenderRequest request;
+    request.release_name = "web";
+    request.user_values = Value::object();
+    const auto rendered = renderer.render(source, request, {});
+    ASSERT_TRUE(rendered.ok()) << rendered.error().to_line();
+    EXPECT_EQ(events.texts.size(), original ? 0u : 1u);
+    for (const std::string& text : events.texts) EXPECT_THAT(text, HasSubstr("spec.later"));
+    EXPECT_THAT(rendered->metadata.ignored, ElementsAre("spec.later"));
+  }
 }
 
 TEST(InputData, HasDefaultsNameAndNamespace) {

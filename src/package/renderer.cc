@@ -98,6 +98,19 @@ Status refuse_unmet_needs(const Metadata& metadata, const std::string& reference
   return {};
 }
 
+// What of its metadata isn't known here. The original format belongs to others, who may add to it as they
+// like.
+void report_ignored(const Metadata& metadata, std::string_view reference, EventSink& events) {
+  if (metadata.ignored.empty()) return;
+  const std::string words =
+      fmt::format("the metadata of {} has {} that this mistctl does not know and ignores: {}", reference,
+                  plural(metadata.ignored.size(), "member"), join(metadata.ignored, ", "));
+  if (metadata.original)
+    events.debug(words);
+  else
+    events.warn(words);
+}
+
 // A runtime that starts when it is first needed.
 class LazyRuntime {
  public:
@@ -256,6 +269,7 @@ struct Renderer::Impl {
     const RenderParts parts{request.seed, job.code, job.files, job.input, settings};
     NullEventSink nobody;
     EventSink& audience = request.quiet ? nobody : events;
+    report_ignored(job.metadata, job.source.reference, audience);
     std::optional<Host> answering;
     const auto new_host = [&] {
       answering.emplace(scope, audience);
@@ -337,6 +351,11 @@ struct Renderer::Impl {
               "Kubernetes YAML is a package as it is; a program is one when its compiler has made the "
               "module");
     MIST_TRY(Metadata metadata, metadata_of_tree(source, tree, true, context));
+    // Its author is here to correct it.
+    if (!metadata.ignored.empty())
+      return error(ErrorKind::Invalid, "the metadata of {} has {} that mistctl does not know: {}",
+                   source.reference, plural(metadata.ignored.size(), "member"), join(metadata.ignored, ", "))
+          .with_hint(fmt::format("correct {}", kPackageFile));
     metadata.engine = tree.engine->name;
     metadata.needs_release = metadata.needs_release || sees_the_revision(*tree.engine);
     MIST_TRY_VOID(options.engines.digest(metadata.engine));
@@ -529,6 +548,7 @@ Result<Rendered> Renderer::render_files(const Source& source, const RenderReques
   MIST_TRY_VOID(refuse_values(source, request.user_values));
   Rendered rendered;
   rendered.metadata = tree.declared ? *std::move(tree.declared) : plain_metadata(source);
+  if (!request.quiet) report_ignored(rendered.metadata, source.reference, impl_->events);
   MIST_TRY(rendered.files, kubernetes_files(source, tree.files, tree.declared.has_value()));
   return rendered;
 }

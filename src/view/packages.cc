@@ -72,7 +72,9 @@ Value package_value(const package::Source& source, const package::Inspection& in
                       ? Value()
                       : Value::object({{"name", inspection.engine}, {"digest", inspection.engine_digest}})},
        {"bytes", inspection.bytes},
-       {"metadata", std::move(value)}});
+       {"metadata", std::move(value)},
+       {"ignored",
+        Value(Value::Array(inspection.metadata.ignored.begin(), inspection.metadata.ignored.end()))}});
 }
 
 std::string package_text(const package::Source& source, const package::Inspection& inspection, bool color) {
@@ -95,6 +97,8 @@ std::string package_text(const package::Source& source, const package::Inspectio
   for (const package::Dependency& dependency : metadata.dependencies)
     line("Depends on", fmt::format("{} {} as {}", dependency.package, dependency.version, dependency.name));
   line("Reads", join(metadata.needs_cluster_read, ", "));
+  line("Requires", join(metadata.required_features, ", "));
+  line("Ignored", join(metadata.ignored, ", "));
   if (metadata.inputs.is_null()) {
     line("Inputs", "the package does not say");
     return out;

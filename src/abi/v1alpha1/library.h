@@ -6,7 +6,9 @@
 
 namespace mist::abi::v1alpha1 {
 
-/// True if the module exports all four functions, whatever their types are.
+/// True if the module exports all four functions, whatever their types are, or __mistletoe_info and, under
+/// names that its document may give (`spec.functions`), functions of the types of the other three, but no
+/// entry of a later ABI.
 bool recognises(const wasm::Module& module);
 /// The names of those functions that a module lacks which exports only some of them; empty if it has none or
 /// all.

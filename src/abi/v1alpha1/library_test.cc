@@ -96,5 +96,87 @@ TEST(Library, IsBrokenIfAFunctionHasAnotherType) {
               HasSubstr("__mistletoe_dealloc has the type (i32, i64) → (), but must have (i32, i32) → ()"));
 }
 
+// The package of the original registry: its document names the functions that are called.
+std::string named(std::string_view functions, std::string_view alloc, std::string_view dealloc,
+                  std::string_view generate, std::string_view more = "") {
+  const std::string document = fmt::format(
+      "{{apiVersion: mistletoe.dev/v1alpha1, kind: MistPackage, metadata: {{name: s, labels: {{a: b}}}}, "
+      "spec: {{functions: {}}}}}",
+      functions);
+  const std::string result =
+      "{apiVersion: mistletoe.dev/v1alpha1, kind: MistResult, later: 1, data: {result: Ok, exports: null, "
+      "later: {a: 1}, files: {a.yaml: 'kind: Pod'}}}";
+  const auto bytes = [](std::size_t number) {
+    return fmt::format("\\{:02x}\\{:02x}\\00\\00", number & 0xff, number >> 8);
+  };
+  return fmt::format(R"((module (memory (export "memory") 1)
+    (data (i32.const 8) "\00\04\00\00{}") (data (i32.const 16) "\00\08\00\00{}")
+    (data (i32.const 1024) "{}") (data (i32.const 2048) "{}")
+    (func (export "__mistletoe_info") (result i32) (i32.const 16))
+    (func (export "{}") (param i32) (result i32) (i32.const 4096))
+    (func (export "{}") (param i32 i32))
+    (func (export "{}") (param i32 i32) (result i32) (i32.const 8)) {}))",
+                     bytes(result.size()), bytes(document.size()), result, document, alloc, dealloc, generate,
+                     more);
+}
+
+TEST(Library, RunsThePackagesOfTheOriginalRegistry) {
+  const auto guest = abi::open(module_of(
+      named("{generate: __mistletoe_generate, alloc: __mistletoe_alloc, dealloc: __mistletoe_dealloc}",
+            "__mistletoe_alloc", "__mistletoe_dealloc", "__mistletoe_generate")));
+  ASSERT_TRUE(guest.ok()) << guest.error().to_line();
+  const auto output = (*guest)->generate(input_text(kInput), {});
+  ASSERT_TRUE(output.ok()) << output.error().to_line();
+  EXPECT_EQ(output->files.front().text, "kind: Pod");
+}
+
+TEST(Library, CallsTheFunctionsThatItsDocumentNames) {
+  const std::string wat = named("{generate: make, alloc: take, dealloc: give}", "take", "give", "make");
+  const auto guest = abi::open(module_of(wat));
+  ASSERT_TRUE(guest.ok()) << guest.error().to_line();
+  EXPECT_EQ((*guest)->abi(), "v1alpha1");
+  const auto output = (*guest)->generate(input_text(kInput), {});
+  ASSERT_TRUE(output.ok()) << output.error().to_line();
+  EXPECT_EQ(output->files.front().text, "kind: Pod");
+}
+
+TEST(Library, FunctionsThatItsDocumentDoesNotNameHaveTheirUsualNames) {
+  const auto guest =
+      abi::open(module_of(named("{generate: make}", "__mistletoe_alloc", "__mistletoe_dealloc", "make")));
+  ASSERT_TRUE(guest.ok()) << guest.error().to_line();
+  EXPECT_TRUE((*guest)->generate(input_text(kInput), {}).ok());
+}
+
+TEST(Library, NamedFunctionsComeBeforeThoseWithTheUsualNames) {
+  const auto guest = abi::open(
+      module_of(named("{generate: make}", "__mistletoe_alloc", "__mistletoe_dealloc", "make",
+                      R"((func (export "__mistletoe_generate") (param i32 i32) (result i32) unreachable))")));
+  ASSERT_TRUE(guest.ok()) << guest.error().to_line();
+  EXPECT_TRUE((*guest)->generate(input_text(kInput), {}).ok());
+}
+
+TEST(Library, SaysWhichNamedFunctionIsMissingOrOfAnotherType) {
+  for (const auto& [functions, because] : std::vector<std::pair<std::string, std::string>>{
+           {"{alloc: take, generate: made}", "function made, which spec.functions.generate names"},
+           {"{alloc: take, generate: take}", "take has the type (i32) → i32, but must have (i32, i32) → i32"},
+           {"{alloc: take, generate: 1}", "spec.functions.generate is"},
+           {"{}", "it does not export the function __mistletoe_alloc"}}) {
+    const auto guest =
+        abi::open(module_of(named(functions, "take", "__mistletoe_dealloc", "__mistletoe_generate")));
+    ASSERT_TRUE(guest.ok()) << guest.error().to_line();
+    const auto output = (*guest)->generate(input_text(kInput), {});
+    ASSERT_FALSE(output.ok()) << functions;
+    EXPECT_EQ(output.error().kind, ErrorKind::Invalid);
+    EXPECT_THAT(output.error().because, HasSubstr(because));
+  }
+}
+
+TEST(Library, AModuleOfALaterAbiStaysOne) {
+  const auto guest =
+      abi::open(module_of(named("{generate: make}", "take", "give", "make", R"((func (export "_start")))")));
+  ASSERT_TRUE(guest.ok()) << guest.error().to_line();
+  EXPECT_EQ((*guest)->abi(), "v1 command");
+}
+
 }  // namespace
 }  // namespace mist::abi::v1alpha1
