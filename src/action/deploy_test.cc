@@ -72,6 +72,57 @@ TEST_F(DeployTest, UnchangedUpgradeWritesNothing) {
   EXPECT_EQ(cluster.writes(), 0u);
 }
 
+std::string job_that_removes_itself(std::string_view spec = "") {
+  return fmt::format(
+      "---\n{{apiVersion: batch/v1, kind: Job, metadata: {{name: once}}, spec: "
+      "{{ttlSecondsAfterFinished: 0{}}}}}\n",
+      spec);
+}
+
+TEST_F(DeployTest, AJobThatRemovedItselfIsNotRunAgainUntilItChanges) {
+  const auto there = [&] { return cluster.has("Job.batch", "default", "once"); };
+  ASSERT_TRUE(install_now(job_that_removes_itself()).ok());
+  cluster.drop({{"batch", "Job"}, "default", "once"});
+  cluster.clear_calls();
+  const auto same = upgrade_now(job_that_removes_itself(), {.wait = true});
+  ASSERT_TRUE(same.ok()) << same.error().to_line();
+  EXPECT_FALSE(same->changed);
+  EXPECT_EQ(cluster.writes(), 0u);
+  // Nor when something else changes, however often.
+  for (int i = 0; i < 2; ++i) {
+    const std::string more =
+        fmt::format("---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: c{}}}}}\n", i);
+    const auto other = upgrade_now(job_that_removes_itself() + more, {.wait = true});
+    ASSERT_TRUE(other.ok()) << other.error().to_line();
+    EXPECT_TRUE(other->changed);
+    EXPECT_FALSE(there());
+  }
+  ASSERT_TRUE(upgrade_now(job_that_removes_itself(", backoffLimit: 2")).ok());
+  EXPECT_TRUE(there());
+}
+
+// It may have failed: nobody saw it complete.
+TEST_F(DeployTest, AJobThatRemovedItselfRunsAgainAfterARevisionThatFailed) {
+  const std::string bad = "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: b}}\n";
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "apply" && call.key.name == "c") return error(ErrorKind::Invalid, "cannot apply it");
+    return std::nullopt;
+  });
+  ASSERT_FALSE(install_now(job_that_removes_itself() + bad).ok());
+  cluster.drop({{"batch", "Job"}, "default", "once"});
+  cluster.set_before(nullptr);
+  ASSERT_TRUE(upgrade_now(job_that_removes_itself() + bad).ok());
+  EXPECT_TRUE(cluster.has("Job.batch", "default", "once"));
+}
+
+TEST_F(DeployTest, AJobWithoutATtlThatIsGoneRunsAgain) {
+  const std::string job = "{apiVersion: batch/v1, kind: Job, metadata: {name: once}, spec: {}}\n";
+  ASSERT_TRUE(install_now(job).ok());
+  cluster.drop({{"batch", "Job"}, "default", "once"});
+  ASSERT_TRUE(upgrade_now(job).ok());
+  EXPECT_TRUE(cluster.has("Job.batch", "default", "once"));
+}
+
 TEST_F(DeployTest, UpgradeTouchesOnlyWhatChangedAndPrunesTheRest) {
   ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps) + R"(
 ---
@@ -140,7 +191,8 @@ TEST_F(DeployTest, BadDocumentsWriteNothingAndNameTheirLine) {
            {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {applyset.kubernetes.io/part-of: "
             "x}}\n",
             "belongs to Mistletoe"},
-           {"apiVersion: v1\nkind: Namespace\nmetadata: {name: a, namespace: b}\n", "not namespaced"},
+           {"apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [{port: 80}, {port: 80}]}\n",
+            "spec.ports has port=80, protocol=TCP twice"},
            {"apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: a}\n", "Widget"}}) {
     cluster.clear_calls();
     const auto report = install_now(yaml);

@@ -191,10 +191,11 @@ Status Deployment::give_back(apply::Execution& execution) {
   const std::vector<apply::PlannedAction>& removals = look_.plan.removals;
   if (!take_over_ || std::ranges::none_of(removals, is_return)) return {};
   MIST_TRY(const std::set<apply::ObjectKey> given,
-           take_over_->give_back(
-               environment_, look_.state, removals,
-               {.force_conflicts = look_.options.force_conflicts, .replace = look_.options.replace},
-               lock_->context()));
+           take_over_->give_back(environment_, look_.state, removals,
+                                 {.force_conflicts = look_.options.force_conflicts,
+                                  .timeout = look_.options.timeout,
+                                  .replace = look_.options.replace},
+                                 lock_->context()));
   for (std::size_t i = 0; i < removals.size(); ++i) {
     if (given.contains(removals[i].key)) execution.removals[i] = apply::Outcome::Done;
   }
@@ -225,7 +226,7 @@ void Deployment::prune(apply::Execution& execution) {
   if (removals.empty()) return;
   const apply::RemovalReport report = apply::execute_removals(
       environment_.client, removals, release::apply_set_id(look_.state.id),
-      {.unreadable_limit = look_.options.timeout,
+      {.timeout = look_.options.timeout,
        .last_look =
            [this](const apply::Removal& removal) {
              return look_.containers.last_look(environment_, removal.key, lock_->context());

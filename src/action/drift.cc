@@ -35,12 +35,6 @@ FieldDrift field_drift(const apply::FieldDifference& difference, const std::vect
   return drift;
 }
 
-// A Job that removes itself when it is done is not missing.
-bool cleans_itself_up(const apply::DesiredObject& desired) {
-  return desired.key.group_kind == apimachinery::GroupKind{"batch", "Job"} &&
-         desired.rendered.object.value().at_path({"spec", "ttlSecondsAfterFinished"}) != nullptr;
-}
-
 DriftKind kind_of(const PlannedAction& action) {
   switch (action.kind) {
     case ActionKind::Create:
@@ -49,7 +43,7 @@ DriftKind kind_of(const PlannedAction& action) {
     case ActionKind::Conflict:
       return action.owner.empty() && !action.differences.empty() ? DriftKind::Changed : DriftKind::NotOurs;
     case ActionKind::Unchanged:
-      return DriftKind::Foreign;
+      return action.finished ? DriftKind::Finished : DriftKind::Foreign;
     case ActionKind::Update:
     case ActionKind::Replace:
     case ActionKind::Delete:
@@ -61,13 +55,14 @@ DriftKind kind_of(const PlannedAction& action) {
 
 ObjectDrift object_drift(const Look& look, const PlannedAction& action) {
   const apply::DesiredObject& desired = look.plan.desired[action.desired];
-  ObjectDrift drift{.key = action.key,
-                    .kind = kind_of(action),
-                    .reason = action.kind == ActionKind::Unchanged ? "as recorded" : action.reason,
-                    .file = desired.rendered.file,
-                    .line = desired.rendered.line,
-                    .fields = {},
-                    .foreign = {}};
+  ObjectDrift drift{
+      .key = action.key,
+      .kind = kind_of(action),
+      .reason = action.kind == ActionKind::Unchanged && !action.finished ? "as recorded" : action.reason,
+      .file = desired.rendered.file,
+      .line = desired.rendered.line,
+      .fields = {},
+      .foreign = {}};
   const auto live = look.live.find(action.key);
   if (live == look.live.end()) return drift;
   const std::vector<ForeignField> foreign =
@@ -109,6 +104,8 @@ std::string_view to_string(DriftKind kind) {
       return "left over";
     case DriftKind::Foreign:
       return "foreign";
+    case DriftKind::Finished:
+      return "finished";
     case DriftKind::Unknown:
       return "unknown";
   }
@@ -117,6 +114,7 @@ std::string_view to_string(DriftKind kind) {
 
 bool DriftReport::drifted(bool strict) const {
   return std::ranges::any_of(found, [&](const ObjectDrift& each) {
+    if (each.kind == DriftKind::Finished) return false;
     return strict || (each.kind != DriftKind::Foreign && each.kind != DriftKind::Unknown);
   });
 }
@@ -142,7 +140,6 @@ Result<DriftReport> drift(const Environment& environment, const release::Release
       report.found.push_back(unknown_drift(action.key, unread.mapped(), recorded.file, recorded.line));
       continue;
     }
-    if (action.kind == ActionKind::Create && cleans_itself_up(seen.plan.desired[action.desired])) continue;
     ObjectDrift drift = object_drift(seen, action);
     if (drift.kind != DriftKind::Foreign || !drift.foreign.empty()) report.found.push_back(std::move(drift));
   }

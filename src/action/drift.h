@@ -17,6 +17,7 @@ enum class DriftKind : std::uint8_t {
   NotOurs,   ///< another object has its name, or its ownership marks were removed
   LeftOver,  ///< a later revision that didn't end left it
   Foreign,   ///< as recorded, but others set fields on it: no drift by itself
+  Finished,  ///< a Job that has ended and removed itself: no drift
   Unknown,   ///< we may not read it: no drift that anybody could see
 };
 /// "changed", "missing", "not ours", "left over", "foreign", "unknown"

@@ -110,13 +110,25 @@ TEST_F(DriftTest, WhatControllersSetIsNotTold) {
   EXPECT_THAT(drifted().found, IsEmpty());
 }
 
-TEST_F(DriftTest, DeletedObjectsAreMissingButJobsThatCleanThemselvesUp) {
+TEST_F(DriftTest, DeletedObjectsAreMissingButJobsThatRemovedThemselves) {
   cluster.drop({{"", "ConfigMap"}, "default", "settings"});
   cluster.drop({{"batch", "Job"}, "default", "once"});
   const DriftReport report = drifted();
-  ASSERT_EQ(report.found.size(), 1u);
+  ASSERT_EQ(report.found.size(), 2u);
   EXPECT_EQ(report.found[0].kind, DriftKind::Missing);
   EXPECT_EQ(report.found[0].key.display(), "ConfigMap default/settings");
+  EXPECT_EQ(report.found[1].kind, DriftKind::Finished);
+  EXPECT_EQ(report.found[1].reason, "finished; removed by its ttlSecondsAfterFinished");
+  EXPECT_EQ(report.count(DriftKind::Finished), 1u);
+}
+
+TEST_F(DriftTest, AJobThatRemovedItselfIsNoDrift) {
+  cluster.drop({{"batch", "Job"}, "default", "once"});
+  EXPECT_FALSE(drifted().drifted(false));
+  EXPECT_FALSE(drifted().drifted(true));
+  const auto mended = mend_drift(environment(), id, false, Context());
+  ASSERT_TRUE(mended.ok()) << mended.error().to_line();
+  EXPECT_FALSE(mended->changed);
 }
 
 TEST_F(DriftTest, AnotherObjectOfTheSameNameIsNotOurs) {

@@ -99,7 +99,7 @@ class PackageLint {
       auto objects = verb == Uninstall ? std::vector<apimachinery::RenderedObject>() : rendered.objects;
       MIST_TRY(const apply::WithHooks wanted,
                apply::prepare_with_hooks_offline(std::move(objects), hooks, verb, id));
-      MIST_TRY_VOID(apply::check_custom_resources(wanted.desired));
+      MIST_TRY_VOID(apply::check_custom_resources(wanted.desired, apply::changes_by(wanted.desired)));
       if (hooks.empty()) break;
     }
     return {};

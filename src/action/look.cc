@@ -7,6 +7,7 @@
 #include "action/recorded_options.h"
 #include "action/take_over.h"
 #include "apply/custom_schema.h"
+#include "apply/finished_job.h"
 #include "apply/observe.h"
 #include "apply/settle.h"
 #include "apply/test_objects.h"
@@ -150,6 +151,33 @@ DeployOptions with_recorded(DeployOptions options, const encoding::Value& record
 
 using Owned = std::vector<release::InventoryItem>;
 
+// Jobs of the deployed revision that are gone because they had ended, and that are wanted as they were. Those
+// of a revision that did not end may have failed: they run again.
+std::set<apimachinery::ObjectKey> finished_jobs(const Look& look,
+                                                const std::vector<apply::DesiredObject>& desired,
+                                                const Owned& owned) {
+  std::set<apimachinery::ObjectKey> finished;
+  if (!look.state.deployed) return finished;
+  const release::Revision& deployed = *look.state.deployed;
+  for (const apply::DesiredObject& object : desired) {
+    const encoding::Value& wanted = object.rendered.object.value();
+    if (object.hook || look.live.contains(object.key) || !apply::removes_itself(wanted)) continue;
+    const auto is_it = [&](const auto& item) { return item.key == object.key; };
+    const auto then = std::ranges::find_if(deployed.inventory, is_it);
+    const auto now = std::ranges::find_if(owned, is_it);
+    if (then == deployed.inventory.end() || now == owned.end()) continue;
+    if (then->uid.empty() || then->uid != now->uid || now->replacing) continue;
+    const auto recorded = std::ranges::find_if(deployed.objects, [&](const release::RenderedObject& each) {
+      return each.object.key() == object.key;
+    });
+    if (recorded == deployed.objects.end()) continue;
+    apimachinery::Object before = recorded->object;
+    apply::take_server_fields(before, true);  // a record of an older mistctl has them
+    if (before.value() == wanted) finished.insert(object.key);
+  }
+  return finished;
+}
+
 enum class Unreadable : std::uint8_t { Fails, IsNamed };
 
 Status observe(const Environment& environment, Look& look, const std::vector<apply::DesiredObject>& desired,
@@ -172,6 +200,7 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
   rules.resumes = look.rendered.hooks_resume;
   rules.made_namespace = look.made_namespace;
   rules.unreadable = look.unconverted;
+  rules.finished_jobs = finished_jobs(look, desired, owned);
   MIST_TRY(look.plan, apply::make_plan(look.state.id, std::move(desired), owned, look.live,
                                        look.state.next_revision(), rules, look.waiting));
   MIST_TRY_VOID(plan_returns(environment, look.state, look.plan.removals, context));
@@ -199,7 +228,10 @@ Status look_at_cluster(const Environment& environment, Look& result, const Inten
                                      environment.client, context));
   std::vector<apply::DesiredObject> desired = std::move(wanted.desired);
   result.waiting = std::move(wanted.waiting);
-  MIST_TRY_VOID(apply::check_custom_resources(desired));
+  // What is recorded was warned of when it was rendered.
+  if (result.rendered.restores < 0) apply::warn_of_left_out(desired, environment.events);
+  MIST_TRY_VOID(
+      apply::check_custom_resources(desired, apply::changes_by(desired, environment.client, context)));
   const Owned owned = result.state.owned();
   std::set<apimachinery::GroupKind> vanished;
   // Neither needs the other's answer: one round trip less to a far server.

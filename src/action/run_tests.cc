@@ -6,6 +6,7 @@
 #include <set>
 
 #include "action/deploy.h"
+#include "apply/finished_job.h"
 #include "apply/observe.h"
 #include "apply/pod_logs.h"
 #include "apply/remove.h"
@@ -315,6 +316,13 @@ class TestRun {
     const Duration limit = timeout_of(test).value_or(options_.timeout);
     Value last;
     const auto over = [&](const Value* live) {
+      if (live == nullptr && apply::removes_itself(test.rendered.object.value())) {
+        const apply::Readiness ended =
+            apply::gone_job(client_, test.key.ns, uid, context.with_timeout(limit));
+        result.outcome = ended.health == apply::Health::Failed ? TestOutcome::Failed : TestOutcome::Passed;
+        result.message = ended.detail;
+        return true;
+      }
       if (live == nullptr || live->string_at({"metadata", "uid"}) != uid) {
         result.outcome = TestOutcome::Failed;
         result.message =

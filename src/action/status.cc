@@ -1,8 +1,10 @@
 #include "action/status.h"
 
 #include <algorithm>
+#include <set>
 
 #include "apply/binding_modes.h"
+#include "apply/finished_job.h"
 #include "apply/observe.h"
 #include "apply/plan.h"
 #include "apply/root_cause.h"
@@ -26,7 +28,7 @@ ObjectHealth health_of(apply::Health health) {
 }
 
 ObjectStatus object_status(const release::InventoryItem& item, const apply::LiveState& live,
-                           const std::string& part_of, bool uninstalling,
+                           const std::string& part_of, bool uninstalling, bool removes_itself,
                            const apply::BindsLate& binds_late) {
   ObjectStatus result{.key = item.key,
                       .detail = {},
@@ -35,6 +37,10 @@ ObjectStatus object_status(const release::InventoryItem& item, const apply::Live
                       .hook = item.hook,
                       .created = {}};
   const auto there = live.find(item.key);
+  if (there == live.end() && removes_itself && !item.uid.empty() && !uninstalling) {
+    result.detail = apply::kRemovedByItsTtl;
+    return result;
+  }
   if (there == live.end()) {
     result.health = ObjectHealth::Missing;
     result.detail = item.uid.empty() ? "it was never created"
@@ -65,6 +71,19 @@ ObjectStatus object_status(const release::InventoryItem& item, const apply::Live
   result.health = health_of(readiness.health);
   result.detail = readiness.detail;
   return result;
+}
+
+// The Jobs that the deployed revision has and that remove themselves when they have ended, by their uids.
+std::set<std::string> jobs_that_remove_themselves(const release::Revision& deployed) {
+  std::set<apimachinery::ObjectKey> keys;
+  for (const release::RenderedObject& rendered : deployed.objects) {
+    if (apply::removes_itself(rendered.object.value())) keys.insert(rendered.object.key());
+  }
+  std::set<std::string> uids;
+  for (const release::InventoryItem& item : deployed.inventory) {
+    if (keys.contains(item.key)) uids.insert(item.uid);
+  }
+  return uids;
 }
 
 // Whether its state is worth an explanation: a hook's and that of what was left behind is nobody's business.
@@ -184,8 +203,11 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
   if (result.locked) result.holder = holder_life(*result.anchor.lock, environment.clock.now());
   const std::string part_of = release::apply_set_id(id);
   apply::BindingModes binding(environment.client);
+  std::set<std::string> removing_themselves;
+  if (result.deployed) removing_themselves = jobs_that_remove_themselves(*result.deployed);
   for (const release::InventoryItem& item : owned) {
-    ObjectStatus object = object_status(item, live, part_of, uninstalling, binding.as_rule(context));
+    ObjectStatus object = object_status(item, live, part_of, uninstalling,
+                                        removing_themselves.contains(item.uid), binding.as_rule(context));
     if (const auto why = unknown.find(item.key); why != unknown.end()) {
       object.health = ObjectHealth::Unknown;
       object.detail = why->second;

@@ -63,6 +63,23 @@ TEST_F(StatusTest, OfWhatIsNotReadyTellsTheCause) {
   EXPECT_EQ(part->state, "ImagePullBackOff: no such tag");
 }
 
+TEST_F(StatusTest, AJobThatRemovedItselfIsNotMissing) {
+  ASSERT_TRUE(
+      install_now(
+          "{apiVersion: batch/v1, kind: Job, metadata: {name: once}, spec: {ttlSecondsAfterFinished: 0}}\n"
+          "---\n{apiVersion: batch/v1, kind: Job, metadata: {name: kept}, spec: {}}\n")
+          .ok());
+  for (const char* name : {"once", "kept"}) cluster.drop({{"batch", "Job"}, "default", name});
+  const ReleaseStatus state = seen();
+  ASSERT_EQ(state.objects.size(), 2u);
+  for (const ObjectStatus& object : state.objects) {
+    const bool once = object.key.name == "once";
+    EXPECT_EQ(object.health, once ? ObjectHealth::Ready : ObjectHealth::Missing);
+    EXPECT_EQ(object.detail, once ? "finished; removed by its ttlSecondsAfterFinished"
+                                  : "it was deleted outside of Mistletoe");
+  }
+}
+
 TEST_F(StatusTest, NothingMoreIsAskedForAReleaseThatIsReady) {
   cluster.set_instant_controllers(true);
   ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps) + deployment_yaml("api")).ok());

@@ -114,6 +114,7 @@ struct Return {
   std::string uid;        ///< of the live object
   encoding::Value object;
   bool force_conflicts = false;
+  Duration timeout{};    ///< until what is replaced is gone
   bool replace = false;  ///< it may be deleted and created anew
 };
 
@@ -135,7 +136,7 @@ Result<encoding::Value> replace_back(const Environment& environment, const kube:
       .uid = going.uid,
       .propagation = one_after_another ? kube::Propagation::Foreground : kube::Propagation::Background};
   MIST_TRY_VOID(apply::delete_object(environment.client, ref, deleting, context));
-  MIST_TRY_VOID(apply::wait_until_gone(environment.client, ref, going.uid, context)
+  MIST_TRY_VOID(apply::wait_until_gone(environment.client, ref, going.uid, going.timeout, context)
                     .in("while waiting until the object that replaced it is gone"));
   encoding::Value fresh = going.object;
   fresh["metadata"].erase("uid");
@@ -376,7 +377,7 @@ Result<std::set<ObjectKey>> TakeOver::give_back(const Environment& environment, 
       object["metadata"].set("uid", removal.uid);
       const bool replace =
           (options.replace || !same) && apply::kept_because(removal.key, nullptr, {}).empty();
-      work.push_back({i, known->second, removal.uid, std::move(object), force, replace});
+      work.push_back({i, known->second, removal.uid, std::move(object), force, options.timeout, replace});
     }
   }
   std::mutex mutex;

@@ -343,9 +343,10 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
   const auto remove = [&](const std::vector<apply::Removal>& removals, bool until_gone) -> Status {
     if (removals.empty()) return {};
     Activity activity(environment.events, fmt::format("deleting {}", plural(removals.size(), "object")));
-    apply::RemovalReport done = apply::execute_removals(
-        environment.client, removals, release::apply_set_id(plan.id),
-        {.wait = until_gone, .last_look = last_look}, environment.events, lock->context());
+    apply::RemovalReport done =
+        apply::execute_removals(environment.client, removals, release::apply_set_id(plan.id),
+                                {.wait = until_gone, .timeout = options.timeout, .last_look = last_look},
+                                environment.events, lock->context());
     report.deleted += static_cast<std::size_t>(std::ranges::count(done.outcomes, apply::Outcome::Done));
     for (auto& [position, why] : done.stayed) retain(report, removals[position].key, std::move(why));
     if (!done.failure) return {};
@@ -366,7 +367,9 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
     std::set<ObjectKey> given;
     if (others) {
       auto done = others->give_back(environment, plan.state, plan.removals,
-                                    {.force_conflicts = options.force_conflicts, .replace = options.replace},
+                                    {.force_conflicts = options.force_conflicts,
+                                     .timeout = options.timeout,
+                                     .replace = options.replace},
                                     lock->context());
       if (!done.ok() && apply::is_field_conflict(done.error()))
         done.error().hint = fmt::format("take these fields with mistctl recover {} -n {} --force-conflicts",

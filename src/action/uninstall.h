@@ -16,7 +16,7 @@ struct UninstallOptions {
   apply::PruneRules rules;  ///< delete_namespaces: also those with objects that aren't the release's
   bool wait = false;        ///< until everything is gone
   bool no_hooks = false;    ///< no hook of a chart runs
-  Duration timeout = std::chrono::minutes(5);  ///< of each hook
+  Duration timeout = std::chrono::minutes(5);  ///< of each hook, and until something is gone
   bool dry_run = false;                        ///< plan only, also while somebody holds the lock
   bool plan_again = false;       ///< when the release changed since the plan: nobody was shown it
   bool keep_adopted = false;     ///< what was there before the release stays

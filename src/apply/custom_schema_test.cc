@@ -8,6 +8,7 @@
 namespace mist::apply {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr std::string_view kDefinition = R"(apiVersion: apiextensions.k8s.io/v1
@@ -39,6 +40,7 @@ spec:
               map: {type: object, additionalProperties: {type: string}}
               free: {type: object, x-kubernetes-preserve-unknown-fields: true}
               maybe: {type: string, nullable: true}
+              keyed: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [key], items: {type: object, required: [key], properties: {key: {type: string}}}}
               template: {type: object, x-kubernetes-embedded-resource: true, properties: {spec: {type: object}}}
 )";
 
@@ -54,11 +56,13 @@ DesiredObject object(std::string_view text, std::string file) {
 
 // "ok", or what is wrong with a Widget of that spec, which begins in line 4.
 std::string check(std::string_view spec, std::string_view version = "v1") {
-  const Status status = check_custom_resources(
-      {object(kDefinition, "crd.yaml"),
-       object(fmt::format("apiVersion: example.com/{}\nkind: Widget\nmetadata: {{name: w}}\n{}\n", version,
-                          spec),
-              "w.yaml")});
+  std::vector<DesiredObject> objects{
+      object(kDefinition, "crd.yaml"),
+      object(
+          fmt::format("apiVersion: example.com/{}\nkind: Widget\nmetadata: {{name: w}}\n{}\n", version, spec),
+          "w.yaml")};
+  take_nulls_of_custom_resources(objects);
+  const Status status = check_custom_resources(objects, changes_by(objects));
   return status.ok() ? "ok" : status.error().to_line();
 }
 
@@ -108,9 +112,76 @@ TEST(CustomSchema, AVersionThatTheDefinitionDoesNotHave) {
 }
 
 TEST(CustomSchema, KindsOfOthersAreNotLookedAt) {
-  EXPECT_TRUE(check_custom_resources(
-                  {object("{apiVersion: other.dev/v1, kind: Thing, metadata: {name: a}, x: 1}", "a")})
-                  .ok());
+  const std::vector<DesiredObject> objects{
+      object("{apiVersion: other.dev/v1, kind: Thing, metadata: {name: a}, x: 1}", "a")};
+  EXPECT_TRUE(check_custom_resources(objects, changes_by(objects)).ok());
+}
+
+TEST(CustomSchema, ANullThatIsNotAllowedIsAsIfItWereNotThere) {
+  EXPECT_EQ(check("spec: {size: 1, name: null, port: null, map: null, list: [{key: a}]}"), "ok");
+  EXPECT_EQ(check("spec: {size: 1, map: {a: null}}"), "ok");
+  EXPECT_EQ(check("spec: {size: 1, free: {any: null}}"), "ok");
+  std::vector<DesiredObject> objects{
+      object(kDefinition, "crd.yaml"),
+      object("{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, spec: {size: 1, name: null, "
+             "maybe: "
+             "null, mode: null, free: {a: null}, map: {a: null, b: c}, list: [{key: null}]}}",
+             "w.yaml")};
+  take_nulls_of_custom_resources(objects);
+  EXPECT_EQ(
+      *objects[1].rendered.object.value().find("spec"),
+      *encoding::parse_yaml("{size: 1, maybe: null, mode: null, free: {a: null}, map: {b: c}, list: [{}]}"));
+  // What is required is missing then, and an item of a list stays.
+  EXPECT_THAT(check("spec: {size: 1, list: [{key: null}]}"), HasSubstr("key"));
+  EXPECT_THAT(check("spec: {size: 1, list: [null]}"), HasSubstr("list"));
+}
+
+TEST(CustomSchema, ItemsOfOneKeyAreFound) {
+  EXPECT_THAT(check("spec:\n  size: 1\n  keyed:\n  - {key: a}\n  - {key: b}\n  - {key: a}"),
+              AllOf(HasSubstr("w.yaml:9"), HasSubstr("spec.keyed has key=a twice")));
+  EXPECT_EQ(check("spec: {size: 1, keyed: [{key: a}, {key: b}]}"), "ok");
+}
+
+// The server calls mutating webhooks before it compares an object with its schema.
+TEST(CustomSchema, WhatAWebhookMayFillInIsNotMissed) {
+  const auto with = [](std::string_view configuration, std::string_view spec) {
+    std::vector<DesiredObject> objects{
+        object(kDefinition, "crd.yaml"),
+        object(fmt::format("apiVersion: example.com/v1\nkind: Widget\nmetadata: {{name: w}}\n{}\n", spec),
+               "w.yaml"),
+        object(configuration, "webhook.yaml")};
+    objects[1].resource.resource = "widgets";
+    const Status status = check_custom_resources(objects, changes_by(objects));
+    return status.ok() ? "ok" : status.error().to_line();
+  };
+  const auto webhook = [](std::string_view kind, std::string_view rule) {
+    return fmt::format(
+        "{{apiVersion: admissionregistration.k8s.io/v1, kind: {}, metadata: {{name: h}}, webhooks: [{{name: "
+        "a.example.com, rules: [{}]}}]}}",
+        kind, rule);
+  };
+  const std::string all = "{apiGroups: ['*'], apiVersions: ['*'], resources: ['*'], operations: ['*']}";
+  const std::string ours =
+      "{apiGroups: [example.com], apiVersions: [v1], resources: [widgets], operations: [CREATE]}";
+  const std::string others =
+      "{apiGroups: [example.com], apiVersions: [v1], resources: [gadgets], operations: [CREATE]}";
+  const std::string policy = fmt::format(
+      "{{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicy, metadata: {{name: p}}, "
+      "spec: "
+      "{{matchConstraints: {{resourceRules: [{}]}}}}}}",
+      ours);
+  for (const std::string_view spec :
+       {"spec: {mode: slow}", "spec: {size: 1, mode: quick}", "spec: {size: 99}"}) {
+    EXPECT_EQ(with(webhook("MutatingWebhookConfiguration", all), spec), "ok");
+    EXPECT_EQ(with(webhook("MutatingWebhookConfiguration", ours), spec), "ok");
+    EXPECT_EQ(with(policy, spec), "ok");
+    EXPECT_NE(with(webhook("MutatingWebhookConfiguration", others), spec), "ok");
+    EXPECT_NE(with(webhook("ValidatingWebhookConfiguration", all), spec), "ok");
+  }
+  // What the server finds before it calls anybody.
+  EXPECT_THAT(with(webhook("MutatingWebhookConfiguration", all), "spec: {size: 1, naem: a}"),
+              HasSubstr("spec.naem"));
+  EXPECT_THAT(with(webhook("MutatingWebhookConfiguration", all), "spec: {size: many}"), HasSubstr("size"));
 }
 
 }  // namespace

@@ -5,6 +5,9 @@
 #include <functional>
 #include <set>
 
+#include "apimachinery/built_in_groups.h"
+#include "apply/custom_schema.h"
+#include "apply/keyed_lists.h"
 #include "apply/waiting_rules.h"
 #include "base/text.h"
 #include "kube/api_down.h"
@@ -77,6 +80,13 @@ class OwnKinds {
       info.gvk = {defined.group, {}, defined.kind};
       info.resource = object.string_at({"spec", "names", "plural"});
       info.namespaced = object.string_at({"spec", "scope"}) != "Cluster";
+      const Value* const versions = object.at_path({"spec", "versions"});
+      if (versions != nullptr && versions->is_array()) {
+        for (const Value& version : versions->as_array()) {
+          if (version.at_path({"subresources", "status"}) != nullptr)
+            with_status_.insert({defined.group, std::string(version.string_at("name")), defined.kind});
+        }
+      }
       defined_[std::move(defined)] = std::move(info);
     } else if (kind == GroupKind{"apiregistration.k8s.io", "APIService"}) {
       served_.emplace(object.string_at({"spec", "group"}), object.string_at({"spec", "version"}));
@@ -88,11 +98,14 @@ class OwnKinds {
     const auto found = defined_.find(kind);
     return found == defined_.end() ? nullptr : &found->second;
   }
+  /// Whether a version of what it defines has a status subresource.
+  bool has_status(const GroupVersionKind& gvk) const { return with_status_.contains(gvk); }
   /// By an APIService. Which kinds, and of what scope, only its server knows.
   bool serves(const GroupVersionKind& gvk) const { return served_.contains({gvk.group, gvk.version}); }
 
  private:
   std::map<GroupKind, ResourceInfo> defined_;
+  std::set<GroupVersionKind> with_status_;
   std::set<std::pair<std::string, std::string>> served_;  // group and version
 };
 
@@ -109,11 +122,16 @@ Result<KnownKind> known_kind(const GroupVersionKind& gvk, const OwnKinds& own, c
   // What never changes in a definition: either it is replaced, or it was gone and discovery is out of date.
   const bool other = served.ok() && defined != nullptr &&
                      (served->namespaced != defined->namespaced || served->resource != defined->resource);
-  if (served.ok() && !other) return KnownKind{.resource = *std::move(served)};
+  if (served.ok() && !other) {
+    // Written before its objects, so it is what counts for them.
+    if (defined != nullptr) served->has_status = own.has_status(gvk);
+    return KnownKind{.resource = *std::move(served)};
+  }
   const bool unknown = other || served.error().kind == ErrorKind::NotFound;
   if (unknown && defined != nullptr) {
     ResourceInfo info = *defined;
     info.gvk = gvk;
+    info.has_status = own.has_status(gvk);
     return KnownKind{.resource = std::move(info), .late = true};
   }
   if ((unknown || kube::is_api_down(served.error())) && own.serves(gvk))
@@ -179,6 +197,27 @@ Status check_string_data(const RenderedObject& rendered) {
   return {};
 }
 
+// Server-side apply refuses such a list, and would do so when half of the release is written.
+Status check_keyed_lists(const RenderedObject& rendered) {
+  constexpr std::size_t kShown = 20;
+  const std::vector<DuplicateItem> found = duplicate_items(rendered.object);
+  if (found.empty()) return {};
+  const auto words = [&](const DuplicateItem& item) {
+    const bool known = rendered.line != 0 && item.first_line != 0;
+    return fmt::format("{} has {} twice{}", item.list, escape_controls(item.key),
+                       known ? fmt::format(" (first in line {})", item.first_line) : "");
+  };
+  Error failure =
+      at_source(error(ErrorKind::Invalid, "{}: {}", rendered.object.key().display(), words(found.front()))
+                    .with_hint("keep one of them: Kubernetes merges this list by key"),
+                rendered, found.front().item);
+  for (std::size_t i = 1; i < std::min(found.size(), kShown); ++i)
+    failure.frames.push_back(fmt::format("also: {} ({}:{})", words(found[i]), rendered.file,
+                                         found[i].line == 0 ? rendered.line : found[i].line));
+  if (found.size() > kShown) failure.frames.push_back(fmt::format("and {} more", found.size() - kShown));
+  return failure;
+}
+
 // Before anything is written, and at its line.
 Status check_waiting_rules(const RenderedObject& rendered) {
   auto rules = waiting_rules(rendered.object.value());
@@ -189,6 +228,17 @@ Status check_waiting_rules(const RenderedObject& rendered) {
   failure = at_source(std::move(failure), rendered);
   if (place && rendered.line != 0) failure.where->line = place->line, failure.where->column = place->column;
   return failure;
+}
+
+void take_namespace(Object& object, std::vector<LeftOut>& left_out) {
+  Value& metadata = object.mutable_value()["metadata"];
+  const Value* const ns = metadata.find("namespace");
+  if (ns == nullptr) return;
+  if (!object.ns().empty())
+    left_out.push_back({.because = LeftOutBecause::ItsKindHasNoNamespace,
+                        .path = "metadata.namespace",
+                        .line = ns->position().line});
+  metadata.erase("namespace");
 }
 
 // What may share an identity: a hook that is over when the ordinary objects come, and one that runs twice.
@@ -220,17 +270,17 @@ Result<std::vector<DesiredObject>> prepare_with(std::vector<RenderedObject> obje
     }
     const auto& [resource, late, scope_known] = known->second;
     if (resource.namespaced && rendered.object.ns().empty()) rendered.object.set_namespace(release.ns);
-    if (scope_known && !resource.namespaced && !rendered.object.ns().empty())
-      return at_source(error(ErrorKind::Invalid, "{} has a namespace, but {} is not namespaced",
-                             rendered.object.key().display(), gvk.kind)
-                           .with_hint("remove metadata.namespace"),
-                       rendered, rendered.object.value().at_path({"metadata", "namespace"}));
+    std::vector<LeftOut> left_out = take_server_fields(
+        rendered.object, resource.has_status || apimachinery::is_built_in_group(gvk.group));
+    // As kubectl does.
+    if (scope_known && !resource.namespaced) take_namespace(rendered.object, left_out);
     fold_string_data(rendered.object);
     rendered.object.set_label(release::kPartOfLabel, part_of);
     rendered.object.set_label(release::kNameLabel, release.name);
     rendered.object.set_annotation(release::kReleaseAnnotation, release.display());
 
     DesiredObject object{std::move(rendered), resource, late, {}};
+    object.left_out = std::move(left_out);
     object.key = object.rendered.object.key();
     if (!roles.empty()) object.hook = roles[desired.size()];
     auto& taken = place_of(object.hook) == Place::Before ? places_before : places;
@@ -244,6 +294,7 @@ Result<std::vector<DesiredObject>> prepare_with(std::vector<RenderedObject> obje
     }
     desired.push_back(std::move(object));
   }
+  take_nulls_of_custom_resources(desired);
   return desired;
 }
 
@@ -302,6 +353,7 @@ Lookup built_in_or_defined_by(const std::vector<RenderedObject>& objects) {
 Status check_rendered(const RenderedObject& rendered) {
   MIST_TRY_VOID(refuse_own_marks(rendered));
   MIST_TRY_VOID(check_string_data(rendered));
+  MIST_TRY_VOID(check_keyed_lists(rendered));
   return check_waiting_rules(rendered);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apply/hooks.h"
+#include "apply/server_fields.h"
 #include "base/context.h"
 #include "kube/client.h"
 #include "release/record.h"
@@ -31,17 +32,20 @@ struct DesiredObject {
   /// (execute.h).
   bool late = false;
   ObjectKey key;
-  std::optional<HookRole> hook = {};  ///< nullopt: an ordinary object
+  std::optional<HookRole> hook = {};   ///< nullopt: an ordinary object
+  std::vector<LeftOut> left_out = {};  ///< what was rendered and isn't applied
 };
 
 /// What a rendered object may not say, without a look at the cluster. Invalid, with file and line: one of our
-/// marks, stringData that is none, waiting annotations that can't be read.
+/// marks, stringData that is none, waiting annotations that can't be read, two items of one key in a list
+/// that is merged by key.
 Status check_rendered(const release::RenderedObject& rendered);
 
 /// Adds kPartOfLabel, kReleaseAnnotation and kNameLabel, fills in `release.ns` for namespaced objects, and
-/// puts a Secret's stringData into its data (the server does the same, but can't compare it). Sorted by
+/// puts a Secret's stringData into its data (the server does the same, but can't compare it). Leaves out what
+/// only servers write, and the namespace of a cluster-scoped object (DesiredObject::left_out). Sorted by
 /// nothing: the order of the package stays. Invalid, with file and line: one of our marks set by the package;
-/// two objects with one identity (both places are named); a namespace on a cluster-scoped object. NotFound: a
+/// two objects with one identity (both places are named). NotFound: a
 /// kind that neither the cluster nor the release defines. What an APIService of the release will serve keeps
 /// the namespace that the package wrote, or none: place_of() fills it in.
 Result<std::vector<DesiredObject>> prepare(std::vector<release::RenderedObject> objects,

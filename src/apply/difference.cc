@@ -491,9 +491,9 @@ void carry_out(Value& object, const FieldDifference& difference) {
 }
 
 // What is no part of the object's meaning.
-Value comparable(const Value& object, std::string_view ignored_label) {
+Value comparable(const Value& object, std::string_view ignored_label, StatusOf status) {
   Value copy = object;
-  copy.erase("status");
+  if (status == StatusOf::Controllers) copy.erase("status");
   Value* metadata = copy.find("metadata");
   if (metadata == nullptr) return copy;
   metadata->erase("resourceVersion");
@@ -512,7 +512,8 @@ std::vector<FieldDifference> differences(const Value& desired, const Value& live
   Comparison comparison(typed, live.string_at("kind") == "Secret");
   // Identity isn't a difference: the live object was found by it, possibly in another API version.
   Value wanted = desired;
-  for (const std::string_view identity : {"apiVersion", "kind", "status"}) wanted.erase(identity);
+  // A status that is written through a subresource isn't wanted (desired.h); any other is a field like any.
+  for (const std::string_view identity : {"apiVersion", "kind"}) wanted.erase(identity);
   if (Value* metadata = wanted.find("metadata")) {
     for (const std::string_view identity :
          {"name", "namespace", "creationTimestamp", "uid", "resourceVersion", "generation", "managedFields"})
@@ -530,8 +531,8 @@ Value with_differences(Value live, const std::vector<FieldDifference>& differenc
   return live;
 }
 
-bool same_object(const Value& a, const Value& b, std::string_view ignored_label) {
-  return comparable(a, ignored_label) == comparable(b, ignored_label);
+bool same_object(const Value& a, const Value& b, std::string_view ignored_label, StatusOf status) {
+  return comparable(a, ignored_label, status) == comparable(b, ignored_label, status);
 }
 
 }  // namespace mist::apply

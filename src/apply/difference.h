@@ -52,8 +52,10 @@ std::vector<FieldDifference> differences(const Value& desired, const Value& live
 /// `live` with the differences carried out: what the object will look like.
 Value with_differences(Value live, const std::vector<FieldDifference>& differences);
 
-/// Whether two answers of the server hold the same object: all but status, resourceVersion, generation, the
-/// times in managedFields and `ignored_label`.
-bool same_object(const Value& a, const Value& b, std::string_view ignored_label);
+enum class StatusOf : std::uint8_t { Controllers, Applied };
+/// Whether two answers of the server hold the same object: all but resourceVersion, generation, the times in
+/// managedFields and `ignored_label`, and but a status that isn't applied.
+bool same_object(const Value& a, const Value& b, std::string_view ignored_label,
+                 StatusOf status = StatusOf::Controllers);
 
 }  // namespace mist::apply

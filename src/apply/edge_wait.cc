@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "apply/finished_job.h"
 #include "apply/hooks.h"
 #include "apply/readiness.h"
 #include "apply/root_cause.h"
@@ -57,7 +58,8 @@ Readiness judge(EdgePredicate predicate, bool optional, const Value* live) {
                : Readiness{Health::InProgress,
                            apimachinery::is_terminating(*live) ? why_terminating(*live) : "it is there"};
   if (live == nullptr) return optional ? Readiness{} : Readiness{Health::InProgress, "it is not there"};
-  if (apimachinery::is_terminating(*live)) return {Health::InProgress, why_terminating(*live)};
+  if (apimachinery::is_terminating(*live) && !ended_job(*live))
+    return {Health::InProgress, why_terminating(*live)};
   switch (predicate) {
     case EdgePredicate::Present:
     case EdgePredicate::Absent:
@@ -107,7 +109,8 @@ RunOrder run_order(const Plan& plan) {
     const bool served = (predicate == EdgePredicate::Established || predicate == EdgePredicate::Available) &&
                         after != nullptr && !after->late;
     const bool unchanged = after != nullptr && after->kind == ActionKind::Unchanged;
-    if (predicate != EdgePredicate::Done && (unchanged || served)) {
+    const bool finished = !outside && edge.before < plan.writes.size() && plan.writes[edge.before].finished;
+    if (finished || (predicate != EdgePredicate::Done && (unchanged || served))) {
       run.graph.add(
           {edge.before, edge.after, static_cast<int>(EdgePredicate::Present), edge.reason, edge.strength});
       continue;
@@ -142,7 +145,7 @@ class EdgeWaiter::Impl {
     }
   }
 
-  void begin(std::size_t index, std::string version, Done done) {
+  void begin(std::size_t index, std::string version, std::string uid, Done done) {
     const EdgeWait& wait = waits_[index];
     auto ref = reference(wait);
     if (!ref.ok()) return done(std::move(ref).error().with_frame(fmt::format("while {}", purpose(wait))));
@@ -153,6 +156,10 @@ class EdgeWaiter::Impl {
         .wait = &wait,
         .key = {ref->resource.gvk.group_kind(), ref->resource.namespaced ? ref->ns : "", ref->name},
         .version = std::move(version),
+        .uid = std::move(uid),
+        .removes_itself =
+            wait.write &&
+            removes_itself(plan_.desired[plan_.writes[*wait.write].desired].rendered.object.value()),
         .deadline = context_.with_timeout(limit).deadline().value_or(SteadyTime::max()),
         .limit = limit,
         .detail = "nothing was seen of it",
@@ -169,8 +176,10 @@ class EdgeWaiter::Impl {
         group.thread = std::jthread([this, &group] { watch(group); });
       } else {
         const ObjectKey key = group.pending.back().key;
+        const bool may_be_gone = group.pending.back().removes_itself;
         look(group, key, ended);
-        if (!group.only.empty() && group.only != key.name) group.stop.request_stop();  // look at more
+        // Look at more, or again: what was deleted before this is listed no more.
+        if (may_be_gone || (!group.only.empty() && group.only != key.name)) group.stop.request_stop();
       }
     }
     tell(ended);
@@ -186,6 +195,8 @@ class EdgeWaiter::Impl {
     const EdgeWait* wait = nullptr;
     ObjectKey key;
     std::string version;
+    std::string uid;
+    bool removes_itself = false;
     SteadyTime deadline;
     Duration limit{};
     std::string detail;  // what it was like when it was last seen
@@ -300,6 +311,7 @@ class EdgeWaiter::Impl {
 
   bool handle(Group& group, const kube::WatchEvent& event) {
     std::vector<Ended> ended;
+    std::vector<std::pair<ObjectKey, std::string>> gone;
     bool more = false;
     {
       const std::scoped_lock lock(mutex_);
@@ -309,13 +321,25 @@ class EdgeWaiter::Impl {
         keys.reserve(group.pending.size());
         for (const Pending& pending : group.pending) keys.push_back(pending.key);
         for (const ObjectKey& key : keys) look(group, key, ended);
+        for (const Pending& pending : group.pending) {
+          if (is_gone(group, pending)) gone.emplace_back(pending.key, pending.uid);
+        }
       } else {
         const ObjectKey key{group.resource.gvk.group_kind(),
                             std::string(event.object.string_at({"metadata", "namespace"})),
                             std::string(event.object.string_at({"metadata", "name"}))};
         if (event.type == kube::WatchEventType::Deleted) {
+          // As it was when it ended; after a break of the watch no more is known than that it is gone.
+          if (ended_job(event.object)) {
+            group.seen.insert_or_assign(key, event.object);
+            look(group, key, ended);
+          }
           group.seen.erase(key);
-          deleted(group, key, ended);
+          for (const Pending& pending : group.pending) {
+            if (pending.key == key && event.object.find("status") == nullptr && is_gone(group, pending))
+              gone.emplace_back(key, pending.uid);
+          }
+          if (gone.empty()) deleted(group, key, ended);
         } else {
           group.seen.insert_or_assign(key, event.object);
         }
@@ -323,8 +347,39 @@ class EdgeWaiter::Impl {
       }
       more = !group.pending.empty();
     }
+    for (const auto& [key, uid] : gone) more = end_gone(group, key, uid, ended);
     tell(ended);
     return more;
+  }
+
+  // A Job that is waited for and that removed itself before it was seen. Under the lock.
+  static bool is_gone(const Group& group, const Pending& pending) {
+    const bool asks_for_its_end =
+        pending.wait->predicate == EdgePredicate::Ready || pending.wait->predicate == EdgePredicate::Done;
+    return pending.removes_itself && asks_for_its_end && group.listed && !group.seen.contains(pending.key);
+  }
+
+  // False: nobody waits any more.
+  bool end_gone(Group& group, const ObjectKey& key, const std::string& uid, std::vector<Ended>& ended) {
+    const Readiness state = gone_job(client_, key.ns, uid, context_);
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(group.pending, [&](Pending& pending) {
+      if (pending.key != key || pending.uid != uid || !is_gone(group, pending)) return false;
+      ended.push_back(end_of(pending, group, state, nullptr));
+      return true;
+    });
+    return !group.pending.empty();
+  }
+
+  // Of a source that is as it is asked for, or never will be.
+  Ended end_of(Pending& pending, const Group& group, Readiness state, const Value* live) const {
+    Ended result{.done = std::move(pending.done), .status = {}};
+    if (state.health != Health::Failed) return result;
+    if (live != nullptr) result.source = Unready{pending.key, group.resource, *live, state.detail};
+    result.status = error(ErrorKind::Invalid, "{} failed", source_name(*pending.wait))
+                        .with_because(std::move(state.detail))
+                        .with_frame(fmt::format("while {}", purpose(*pending.wait)));
+    return result;
   }
 
   // Ends what waits for `key` and needs to wait no more. Under the lock.
@@ -347,14 +402,7 @@ class EdgeWaiter::Impl {
         pending.detail = std::move(state.detail);
         return false;
       }
-      Ended result{.done = std::move(pending.done), .status = {}};
-      if (state.health == Health::Failed) {
-        result.source = Unready{key, group.resource, *live, state.detail};
-        result.status = error(ErrorKind::Invalid, "{} failed", source_name(*pending.wait))
-                            .with_because(std::move(state.detail))
-                            .with_frame(fmt::format("while {}", purpose(*pending.wait)));
-      }
-      ended.push_back(std::move(result));
+      ended.push_back(end_of(pending, group, std::move(state), live));
       return true;
     });
   }
@@ -446,8 +494,8 @@ EdgeWaiter::EdgeWaiter(kube::Client& client, const Plan& plan, const std::vector
 
 EdgeWaiter::~EdgeWaiter() = default;
 
-void EdgeWaiter::begin(std::size_t wait, std::string version, Done done) {
-  impl_->begin(wait, std::move(version), std::move(done));
+void EdgeWaiter::begin(std::size_t wait, std::string version, std::string uid, Done done) {
+  impl_->begin(wait, std::move(version), std::move(uid), std::move(done));
 }
 
 std::string EdgeWaiter::source_name(std::size_t wait) const { return impl_->source_name(wait); }

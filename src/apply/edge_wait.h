@@ -55,9 +55,10 @@ class EdgeWaiter {
 
   /// Begins to wait; `done` is called once, from any thread, perhaps before this returns. `version`: the
   /// resourceVersion that the source was written with just now, empty if it wasn't: an older state doesn't
-  /// count. Errors: Timeout, naming who waited for what and what it was like at last; Invalid when the source
-  /// failed for good or was deleted; Cancelled; those of looking.
-  void begin(std::size_t wait, std::string version, Done done);
+  /// count; `uid`: its uid. A Job that removed itself is what it was when it ended (finished_job.h). Errors:
+  /// Timeout, naming who waited for what and what it was like at last; Invalid when the source failed for
+  /// good or was deleted; Cancelled; those of looking.
+  void begin(std::size_t wait, std::string version, std::string uid, Done done);
 
   /// "Deployment shop/db".
   std::string source_name(std::size_t wait) const;

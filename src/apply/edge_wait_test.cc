@@ -86,6 +86,60 @@ TEST_F(EdgeWaitTest, ATimeOutNamesWhoWaitedForWhatAndWhatItWasLike) {
               Contains("1 object was not begun: Job default/migrate comes after Deployment default/db"));
 }
 
+constexpr std::string_view kJobAndWhatComesAfterIt = R"(
+{apiVersion: batch/v1, kind: Job, metadata: {name: once}, spec: {ttlSecondsAfterFinished: 0}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: c, annotations: {mistletoe.dev/after: Job/once@ready}}}
+)";
+
+class EdgeOfAJobTest : public EdgeWaitTest {
+ protected:
+  // Ends, and goes, whether or not the watch has begun.
+  void end(std::string_view condition, std::string_view reason) {
+    until([&] { return cluster.has("Job.batch", "default", "once"); });
+    const ObjectKey key{{"batch", "Job"}, "default", "once"};
+    const std::string uid(cluster.find(key)->string_at({"metadata", "uid"}));
+    cluster.put(*encoding::parse_yaml(fmt::format(
+        "{{apiVersion: v1, kind: Event, metadata: {{name: e, namespace: default}}, involvedObject: "
+        "{{uid: {}}}, reason: {}, message: m}}",
+        uid, reason)));
+    cluster.set_status(
+        key, *encoding::parse_yaml(fmt::format("{{conditions: [{{type: {}, status: 'True', reason: {}}}]}}",
+                                               condition, reason)));
+    cluster.drop(key);
+  }
+};
+
+TEST_F(EdgeOfAJobTest, OneThatRemovedItselfWasDone) {
+  const Plan made = plan(kJobAndWhatComesAfterIt);
+  auto run = start(made);
+  end("Complete", "Completed");
+  const Execution execution = run.get();
+  EXPECT_TRUE(execution.ok()) << execution.failure->to_line();
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "c"));
+}
+
+TEST_F(EdgeOfAJobTest, OneThatFailedAndRemovedItselfFailed) {
+  const Plan made = plan(kJobAndWhatComesAfterIt);
+  auto run = start(made);
+  end("Failed", "BackoffLimitExceeded");
+  const Execution execution = run.get();
+  ASSERT_FALSE(execution.ok());
+  EXPECT_EQ(execution.failure->message, "Job default/once failed");
+  EXPECT_THAT(execution.failure->because, HasSubstr("BackoffLimitExceeded"));
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "c"));
+}
+
+TEST_F(EdgeOfAJobTest, NothingWaitsForOneThatIsGoneSinceAnEarlierRevision) {
+  Plan made = plan(kJobAndWhatComesAfterIt);
+  made.writes[0].kind = ActionKind::Unchanged;
+  made.writes[0].finished = true;
+  const Execution execution = start(made).get();
+  EXPECT_TRUE(execution.ok()) << execution.failure->to_line();
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "c"));
+  EXPECT_EQ(watches(), 0u);
+}
+
 TEST_F(EdgeWaitTest, AStateFromBeforeTheWriteDoesNotCount) {
   // Ready in the cluster, but as it was before this plan changes it.
   const Plan first =

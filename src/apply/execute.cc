@@ -68,6 +68,8 @@ class Writer {
   std::vector<char> take_deleted() { return std::move(deleted_); }
   /// The resourceVersion that this run wrote; empty: it wrote nothing.
   const std::string& version(Node node) const { return versions_[node]; }
+  /// Of what is there now, after its write.
+  const std::string& uid(Node node) const { return uids_[node]; }
 
   Status write(Node node) {
     if (node >= plan_.writes.size()) return pass(node);
@@ -102,7 +104,7 @@ class Writer {
     const auto gone = delete_object(client_, ref, {.uid = uids_[node]}, context_);
     if (!gone.ok())
       return Error(gone.error()).with_frame(fmt::format("while deleting the hook {}", action.key.display()));
-    MIST_TRY_VOID(wait_until_gone(client_, ref, uids_[node], context_)
+    MIST_TRY_VOID(wait_until_gone(client_, ref, uids_[node], options_.edge_timeout, context_)
                       .in(fmt::format("while waiting until the hook {} is gone", action.key.display())));
     deleted_[node] = 1;
     events_.object({action.key.display(), "deleted", "its hook has ended"});
@@ -211,9 +213,8 @@ class Writer {
       }
     }
     if (!resource.namespaced && !action.key.ns.empty())
-      return error(ErrorKind::Invalid, "{} has a namespace, but {} is not namespaced", action.key.display(),
-                   action.key.group_kind.kind)
-          .with_hint("remove metadata.namespace");
+      events_.warn(fmt::format("{} is applied without metadata.namespace (its kind has no namespace)",
+                               action.key.display()));
     return place_of(plan_, action, std::move(resource));
   }
 
@@ -253,6 +254,7 @@ class Writer {
     Moment moment(context_);
     MIST_TRY(kube::ObjectRef ref, reference(action, moment));
     if (action.late && ref.resource.namespaced) object["metadata"].set("namespace", ref.ns);
+    if (!ref.resource.namespaced) object["metadata"].erase("namespace");
     if (action.kind == ActionKind::Replace) {
       const std::string uid = action.again ? uids_[*action.again] : action.uid;
       if (!uid.empty() && !(action.again && deleted_[*action.again] != 0))
@@ -390,7 +392,7 @@ class Writer {
     const bool kind_is_gone = !deleted.ok() && action.late && kube::is_not_served(deleted.error());
     if (!deleted.ok() && !kind_is_gone) return std::move(deleted).error();
     if (deleted.ok()) events_.object({action.key.display(), "deleting", {}});
-    return wait_until_gone(client_, ref, uid, context_)
+    return wait_until_gone(client_, ref, uid, options_.edge_timeout, context_)
         .in(fmt::format("while waiting until the old {} is gone", action.key.display()));
   }
 
@@ -489,6 +491,7 @@ Execution execute_writes(kube::Client& client, const Plan& plan, const ExecuteOp
                       const EdgeWait& wait = order.waits[node - order.first_wait];
                       waiter.begin(node - order.first_wait,
                                    wait.write ? writer.version(*wait.write) : std::string(),
+                                   wait.write ? writer.uid(*wait.write) : std::string(),
                                    [&client, &writer, &wait, done = std::move(done)](Status status) {
                                      if (wait.predicate == EdgePredicate::Done && wait.write)
                                        writer.show_logs(*wait.write, status);

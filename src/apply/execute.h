@@ -22,7 +22,8 @@ struct ExecuteOptions {
   std::size_t parallel = kMostAtOnce;
   bool force_conflicts = false;
   std::string field_manager = "mistctl";
-  Duration edge_timeout = std::chrono::minutes(5);  ///< of each wait that an edge asks for (edge_wait.h)
+  /// Of each wait that an edge asks for (edge_wait.h), and until something is gone.
+  Duration edge_timeout = std::chrono::minutes(5);
   /// Asked right before the old object of a Replace is deleted; its failure keeps that where it is.
   std::function<Status(const PlannedAction&)> before_replacing = {};
   bool urgent = false;  ///< somebody waits until all is ready: what takes long to become so begins first

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "apply/finished_job.h"
 #include "apply/immutable.h"
 #include "apply/order.h"
 #include "base/text.h"
@@ -57,6 +58,10 @@ class Planner {
     if (live == live_.end() && object.hook) {
       action.kind = ActionKind::Create;
       action.reason = object.hook->words;
+      return action;
+    }
+    if (live == live_.end() && item != nullptr && rules_.finished_jobs.contains(object.key)) {
+      finished(action, *item);
       return action;
     }
     if (live == live_.end()) {
@@ -152,6 +157,16 @@ class Planner {
     return action;
   }
 
+  static void finished(PlannedAction& action, const InventoryItem& item) {
+    action.kind = ActionKind::Unchanged;
+    action.finished = true;
+    action.uid = item.uid;
+    action.revision = action.previous_revision = item.revision;
+    action.adopted = item.adopted;
+    action.taken_from = item.taken_from;
+    action.reason = kRemovedByItsTtl;
+  }
+
   // A hook runs by being created, whatever is there of an earlier run.
   void run_hook(PlannedAction& action, const DesiredObject& object, const LiveObject& live,
                 const InventoryItem* item) const {
@@ -188,6 +203,13 @@ class Planner {
     const Owner owner = owner_of(there);
     const bool by_uid = item != nullptr && !item->uid.empty() && item->uid == action.uid;
     const bool own_namespace = object.key.group_kind == kNamespaceKind && object.key.name == release_.ns;
+    const bool is_ours = owner == Owner::Us || (owner == Owner::Nobody && by_uid);
+    if (is_ours && item != nullptr && live.whole && apimachinery::is_terminating(there) && ended_job(there) &&
+        std::ranges::all_of(real_differences(object, there), &FieldDifference::uncertain)) {
+      finished(action, *item);
+      action.uid = there.string_at({"metadata", "uid"});
+      return;
+    }
     if (apimachinery::is_terminating(there)) {
       const std::string_view since = there.string_at({"metadata", "deletionTimestamp"});
       return conflict(action, ConflictCause::Deleting,
@@ -195,7 +217,7 @@ class Planner {
                                   since.empty() ? std::string_view("an unknown time") : since),
                       "wait until it is gone, then run the command again");
     }
-    if (owner == Owner::Us || (owner == Owner::Nobody && by_uid)) {
+    if (is_ours) {
       // What no record of ours names was left by an earlier life of the release: its claims, its definitions.
       action.adopted = item == nullptr || item->adopted;
       if (item != nullptr) action.taken_from = item->taken_from;

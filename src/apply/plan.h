@@ -71,6 +71,7 @@ struct PlannedAction {
   std::string version = {};
   Marks marks = {};
   bool unreadable = false;  ///< it can't be read now: what is there of it is as recorded
+  bool finished = false;    ///< of unchanged Jobs: they have ended and are gone (finished_job.h)
   bool ask = false;         ///< only the server knows whether its fields may change so (settle.h)
   /// Of deletes and replaces: what goes with it although the release doesn't own it.
   std::vector<std::string> with_it = {};
@@ -98,6 +99,8 @@ struct PlanRules {
   std::optional<release::ReleaseId> take_over_from = {};  ///< that release's objects become ours
   bool keep_adopted = false;    ///< what was there before the release stays: for going back
   bool made_namespace = false;  ///< the Namespace of the record is there only since this run made it
+  /// Jobs that removed themselves when they had ended, and are wanted as they were (finished_job.h).
+  std::set<ObjectKey> finished_jobs = {};
   /// Hooks that this revision or a later one began, and that did not fail, are not run again; -1: all are.
   int resumes = -1;
   /// Objects that nobody can read now, and why (ObserveOptions::unconverted).

@@ -5,6 +5,7 @@
 
 #include "apimachinery/built_in_groups.h"
 #include "apply/binding_modes.h"
+#include "apply/finished_job.h"
 #include "apply/waiting_rules.h"
 #include "base/text.h"
 
@@ -325,7 +326,10 @@ std::string why_terminating(const Value& live) {
 Readiness readiness(const Value& live) { return readiness(live, BindsLate()); }
 
 Readiness readiness(const Value& live, const BindsLate& binds_late) {
-  if (apimachinery::is_terminating(live)) return progress(why_terminating(live));
+  if (apimachinery::is_terminating(live)) {
+    if (auto ended = ended_job(live)) return *std::move(ended);
+    return progress(why_terminating(live));
+  }
   const auto gvk = GroupVersionKind::parse(live.string_at("apiVersion"), live.string_at("kind"));
   const ReadinessRule* rule = gvk.ok() ? rule_for(gvk->group, gvk->kind) : nullptr;
   // What the controller has not looked at says nothing about what we wrote.

@@ -68,7 +68,7 @@ class Remover {
 
   // Nobody could say before whether it is marked to be kept.
   Result<std::string> look_when_converted(const Removal& removal) {
-    const Context limited = context_.with_timeout(options_.unreadable_limit);
+    const Context limited = context_.with_timeout(options_.timeout);
     const InventoryItem item{.key = removal.key, .version = removal.version, .uid = removal.uid};
     for (;;) {
       MIST_TRY(const std::optional<kube::ResourceInfo> resource, resource_of(client_, item, context_));
@@ -119,7 +119,7 @@ class Remover {
     if (deletion != Deletion::Going) return gone(removal);
     events_.object({removal.key.display(), "deleting", {}});
     if (!until_gone) return {};
-    MIST_TRY_VOID(wait_until_gone(client_, ref, uid, context_)
+    MIST_TRY_VOID(wait_until_gone(client_, ref, uid, options_.timeout, context_)
                       .in(fmt::format("while waiting until {} is gone", removal.key.display())));
     return gone(removal);
   }

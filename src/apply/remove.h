@@ -28,7 +28,8 @@ struct Removal {
 
 struct RemovalOptions {
   bool wait = false;  ///< also until the last ones are gone
-  Duration unreadable_limit = std::chrono::minutes(5);
+  /// Of each wait until something is gone, and of trying again what can't be read or deleted for now.
+  Duration timeout = std::chrono::minutes(5);
   /// Asked right before each removal, by any thread: why it stays after all, in
   /// one sentence; empty: it goes.
   std::function<Result<std::string>(const Removal&)> last_look = {};

@@ -78,7 +78,11 @@ class Settler {
 
  private:
   void accepted(PlannedAction& action, const LiveObject& live, const Value& after) const {
-    if (!action.adopting && live.whole && same_object(live.value, after, release::kVersionLabel)) {
+    const bool applies_status =
+        plan_.desired[action.desired].rendered.object.value().find("status") != nullptr;
+    if (!action.adopting && live.whole &&
+        same_object(live.value, after, release::kVersionLabel,
+                    applies_status ? StatusOf::Applied : StatusOf::Controllers)) {
       action.kind = ActionKind::Unchanged;
       action.revision = action.previous_revision;
       action.differences.clear();

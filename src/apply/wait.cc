@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "apply/binding_modes.h"
+#include "apply/finished_job.h"
 #include "apply/root_cause.h"
 #include "apply/waiting_rules.h"
 #include "base/duration.h"
@@ -16,21 +17,22 @@
 namespace mist::apply {
 namespace {
 
-// How long something that is being deleted may take to go.
-constexpr auto kGoneLimit = std::chrono::minutes(5);
-
 struct Open {
   kube::ResourceInfo resource;
   Duration timeout{};
   SteadyTime deadline;
   std::string why = "it is not there yet";
   Value live = {};  // as it was last seen
+  bool removes_itself = false;
+  std::string uid = {};
 };
 
 struct Group {
   kube::ResourceInfo resource;
   std::string ns;
-  std::size_t open = 0;  // only its own thread touches it
+  // Only its own thread touches them.
+  std::size_t open = 0;
+  std::set<ObjectKey> seen = {};  // of what is awaited, as long as it is there
 };
 
 // kstatus takes a Job that runs for one that is as it should be.
@@ -55,8 +57,11 @@ class Waiting {
     // A time-out of years must not overflow the clock.
     const Duration bounded = std::min<Duration>(timeout, std::chrono::hours(24 * 365));
     const auto deadline = now + std::chrono::duration_cast<SteadyTime::duration>(bounded);
-    const auto [place, fresh] = open_.emplace(
-        object.key, Open{.resource = object.resource, .timeout = timeout, .deadline = deadline});
+    const auto [place, fresh] = open_.emplace(object.key, Open{.resource = object.resource,
+                                                               .timeout = timeout,
+                                                               .deadline = deadline,
+                                                               .removes_itself = object.removes_itself,
+                                                               .uid = object.uid});
     if (!fresh) return;
     Group& group = groups_[{object.key.group_kind, object.key.ns}];
     group.resource = object.resource;
@@ -103,7 +108,8 @@ class Waiting {
     return client_.watch(
         group.resource, options,
         [&](const kube::WatchEvent& event) {
-          if (event.type == kube::WatchEventType::Bookmark) return true;
+          // A Bookmark ends a listing: what was not in it is not there.
+          if (event.type == kube::WatchEventType::Bookmark) return look_for_gone(group, context);
           const ObjectKey key{kind, std::string(event.object.string_at({"metadata", "namespace"})),
                               std::string(event.object.string_at({"metadata", "name"}))};
           return take(key, event, group, context);
@@ -111,13 +117,67 @@ class Waiting {
         context);
   }
 
+  // Jobs of this group that removed themselves before they were seen. False: as take().
+  bool look_for_gone(Group& group, const Context& context) {
+    std::map<ObjectKey, std::string> gone;
+    {
+      const std::scoped_lock lock(mutex_);
+      for (const auto& [key, object] : open_) {
+        const bool here = key.ns == group.ns && key.group_kind == group.resource.gvk.group_kind();
+        if (here && object.removes_itself && !group.seen.contains(key)) gone.emplace(key, object.uid);
+      }
+    }
+    for (const auto& [key, uid] : gone) {
+      if (!settle(key, gone_job(client_, key.ns, uid, context), nullptr, group)) return false;
+    }
+    return true;
+  }
+
   /// False: this group needs no more watching.
   bool take(const ObjectKey& key, const kube::WatchEvent& event, Group& group, const Context& context) {
     const bool deleted = event.type == kube::WatchEventType::Deleted;
-    Readiness state = deleted ? Readiness{Health::Failed, "it was deleted while it was waited for"}
-                              : readiness(event.object, binding_.as_rule(context));
+    Readiness state;
+    if (!deleted) {
+      group.seen.insert(key);
+      state = readiness(event.object, binding_.as_rule(context));
+    } else {
+      group.seen.erase(key);
+      // After a break of the watch no more is known than that it is gone.
+      const std::optional<std::string> uid =
+          event.object.find("status") == nullptr ? uid_of_what_removes_itself(key) : std::nullopt;
+      if (auto ended = ended_job(event.object))
+        state = *std::move(ended);
+      else if (uid)
+        state = gone_job(client_, key.ns, *uid, context);
+      else
+        return lose(key);
+    }
     if (!options_.jobs_end && state.health == Health::InProgress && is_begun_job(event.object))
       state.health = Health::Ready;
+    return settle(key, state, &event.object, group);
+  }
+
+  std::optional<std::string> uid_of_what_removes_itself(const ObjectKey& key) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = open_.find(key);
+    return found != open_.end() && found->second.removes_itself ? std::optional(found->second.uid)
+                                                                : std::nullopt;
+  }
+
+  // Somebody deleted it.
+  bool lose(const ObjectKey& key) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = open_.find(key);
+    if (found == open_.end()) return true;
+    found->second.why = "it was deleted while it was waited for";
+    events_.object({key.display(), "failed", found->second.why});
+    blamed_.insert(key);
+    fail(error(ErrorKind::Invalid, "{} was deleted while it was waited for", key.display()));
+    return false;
+  }
+
+  // `live`: as it was seen; null: it is gone.
+  bool settle(const ObjectKey& key, const Readiness& state, const Value* live, Group& group) {
     const std::scoped_lock lock(mutex_);
     const auto found = open_.find(key);
     if (found == open_.end()) return true;
@@ -128,13 +188,12 @@ class Waiting {
       if (open_.empty()) changed_.notify_all();
       return --group.open > 0;
     }
-    object.live = event.object;
+    if (live != nullptr) object.live = *live;
     if (state.health == Health::Failed) {
       events_.object({key.display(), "failed", state.detail});
       object.why = state.detail;
       blamed_.insert(key);
-      fail(deleted ? error(ErrorKind::Invalid, "{} was deleted while it was waited for", key.display())
-                   : error(ErrorKind::Invalid, "{} failed", key.display()).with_because(state.detail));
+      fail(error(ErrorKind::Invalid, "{} failed", key.display()).with_because(state.detail));
       return false;
     }
     if (object.why != state.detail) events_.object({key.display(), "waiting", state.detail});
@@ -229,9 +288,13 @@ std::vector<AwaitedObject> awaited_objects(const Plan& plan, const Execution& ex
   for (std::size_t i = 0; i < plan.writes.size(); ++i) {
     const PlannedAction& action = plan.writes[i];
     const Value& wanted = plan.desired[action.desired].rendered.object.value();
-    if (!is_worth_waiting(wanted) || plan.is_hook(action)) continue;
+    if (!is_worth_waiting(wanted) || plan.is_hook(action) || action.finished) continue;
     const auto rules = waiting_rules(wanted);  // a bad one was refused when the objects were prepared
-    objects.push_back({action.key, action.resource, rules.ok() ? rules->timeout : std::nullopt});
+    objects.push_back({.key = action.key,
+                       .resource = action.resource,
+                       .timeout = rules.ok() ? rules->timeout : std::nullopt,
+                       .removes_itself = removes_itself(wanted),
+                       .uid = i < execution.uids.size() ? execution.uids[i] : action.uid});
     if (const auto sent = execution.late.find(i); sent != execution.late.end()) {
       objects.back().resource = sent->second.resource;
       objects.back().key.ns = sent->second.ns;
@@ -298,14 +361,14 @@ Status wait_for(kube::Client& client, const kube::ObjectRef& ref,
 }
 
 Status wait_until_gone(kube::Client& client, const kube::ObjectRef& ref, const std::string& uid,
-                       const Context& context) {
+                       Duration limit, const Context& context) {
   std::string why;
   const auto gone = [&](const Value* live) {
     if (live == nullptr || live->string_at({"metadata", "uid"}) != uid) return true;
     if (apimachinery::is_terminating(*live)) why = why_terminating(*live);
     return false;
   };
-  Status waited = wait_for(client, ref, gone, context.with_timeout(kGoneLimit));
+  Status waited = wait_for(client, ref, gone, context.with_timeout(limit));
   if (!waited.ok() && waited.error().because.empty() && !why.empty())
     return std::move(waited).error().with_because(std::move(why));
   return waited;

@@ -18,9 +18,12 @@ struct AwaitedObject {
   ObjectKey key;
   kube::ResourceInfo resource;
   std::optional<Duration> timeout = {};  ///< its own (mistletoe.dev/timeout)
+  bool removes_itself = false;           ///< finished_job.h
+  std::string uid = {};                  ///< of what removes itself, where it is known
 };
 
-/// What a plan's objects need waiting for once they are written: those that is_worth_waiting().
+/// What a plan's objects need waiting for once they are written: those that is_worth_waiting(), without Jobs
+/// that have finished and are gone.
 std::vector<AwaitedObject> awaited_objects(const Plan& plan, const Execution& execution);
 
 struct WaitOptions {
@@ -40,9 +43,12 @@ Status wait_until_ready(kube::Client& client, const release::ReleaseId& release,
 Status wait_for(kube::Client& client, const kube::ObjectRef& ref,
                 const std::function<bool(const Value*)>& done, const Context& context);
 
-/// Until the object with that uid is gone, for at most five minutes. Timeout and Cancelled say what it was
-/// still held by.
+/// How long something that is being deleted may take to go, unless somebody says another time.
+inline constexpr Duration kGoneLimit = std::chrono::minutes(5);
+
+/// Until the object with that uid is gone, for at most `limit`. Timeout and Cancelled say what it was still
+/// held by.
 Status wait_until_gone(kube::Client& client, const kube::ObjectRef& ref, const std::string& uid,
-                       const Context& context);
+                       Duration limit, const Context& context);
 
 }  // namespace mist::apply

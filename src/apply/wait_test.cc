@@ -125,6 +125,95 @@ TEST_F(Wait, AJobThatHasBegunIsEnoughIfThatIsSaid) {
   EXPECT_EQ(of(failed, false), "Invalid");
 }
 
+struct WaitForJobs : Wait {
+  // A Job that removes itself; it carries the release's mark.
+  AwaitedObject job(std::string_view name, std::string_view status) {
+    auto object = *encoding::parse_yaml(
+        fmt::format("{{apiVersion: batch/v1, kind: Job, metadata: {{name: {}, namespace: shop}}, spec: "
+                    "{{ttlSecondsAfterFinished: 0}}}}",
+                    name));
+    object["metadata"]["labels"].set(release::kPartOfLabel, release::apply_set_id(id));
+    const ObjectKey key{{"batch", "Job"}, "shop", std::string(name)};
+    const std::string uid(cluster.put(object).string_at({"metadata", "uid"}));
+    cluster.set_status(key, *encoding::parse_yaml(std::string(status)));
+    return {.key = key,
+            .resource = {{"batch", "v1", "Job"}, "jobs", true, {}},
+            .removes_itself = true,
+            .uid = uid};
+  }
+  void event(const AwaitedObject& object, std::string_view reason) {
+    cluster.put(*encoding::parse_yaml(fmt::format(
+        "{{apiVersion: v1, kind: Event, metadata: {{name: e-{}, namespace: shop}}, involvedObject: "
+        "{{uid: {}}}, reason: {}, message: m}}",
+        object.key.name, object.uid, reason)));
+  }
+  static constexpr std::string_view kComplete = "{conditions: [{type: Complete, status: 'True'}]}";
+  static constexpr std::string_view kFailed =
+      "{conditions: [{type: Failed, status: 'True', reason: BackoffLimitExceeded, message: too often}]}";
+};
+
+TEST_F(WaitForJobs, OneThatIsGoneWhenTheWaitBeginsIsWhatItsEventsSay) {
+  const AwaitedObject good = job("good", kComplete), bad = job("bad", kFailed);
+  event(good, "Completed");
+  event(bad, "BackoffLimitExceeded");
+  cluster.drop(good.key);
+  cluster.drop(bad.key);
+  EXPECT_TRUE(wait({good}, 60min, quiet).ok());
+  const Status failed = wait({bad}, 60min, quiet);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().message, "Job shop/bad failed");
+  EXPECT_THAT(failed.error().because, HasSubstr("BackoffLimitExceeded"));
+}
+
+TEST_F(WaitForJobs, OneThatIsBeingRemovedIsWhatItWasWhenItEnded) {
+  for (const auto& [name, status, ready] :
+       {std::tuple("good", kComplete, true), std::tuple("bad", kFailed, false)}) {
+    const AwaitedObject object = job(name, status);
+    auto live = *cluster.find(object.key);
+    live["metadata"].set("finalizers", *encoding::parse_yaml("[foregroundDeletion]"));
+    cluster.put(live);
+    ASSERT_TRUE(cluster.remove({object.resource, "shop", name}, {}, Context()).ok());
+    EXPECT_EQ(wait({object}, 60min, quiet).ok(), ready) << name;
+  }
+}
+
+TEST_F(WaitForJobs, OneThatIsRemovedMeanwhileIsWhatItsLastStateSays) {
+  const AwaitedObject object = job("late", "{}");
+  std::jthread later;
+  Seen ends([&](const ObjectProgress& progress) {
+    if (progress.state != "waiting") return;
+    later = std::jthread([&] {
+      cluster.set_status(object.key, *encoding::parse_yaml(std::string(kComplete)));
+      cluster.drop(object.key);
+    });
+  });
+  EXPECT_TRUE(wait({object}, 60min, ends).ok());
+}
+
+TEST_F(WaitForJobs, OneThatSomebodyDeletesBeforeItsEndIsMissed) {
+  const AwaitedObject object = job("early", "{active: 1}");
+  std::jthread later;
+  Seen deletes([&](const ObjectProgress& progress) {
+    if (progress.state == "waiting") later = std::jthread([&] { cluster.drop(object.key); });
+  });
+  const Status done = wait({object}, 60min, deletes);
+  ASSERT_FALSE(done.ok());
+  EXPECT_THAT(done.error().message, HasSubstr("was deleted while it was waited for"));
+}
+
+TEST_F(Wait, HowLongSomethingMayTakeToGoIsSaid) {
+  const AwaitedObject object = widget("held", "Running");
+  auto live = *cluster.find(object.key);
+  live["metadata"].set("finalizers", *encoding::parse_yaml("[example.com/hold]"));
+  const std::string uid(cluster.put(live).string_at({"metadata", "uid"}));
+  const kube::ObjectRef ref{kind, "shop", "held"};
+  ASSERT_TRUE(cluster.remove(ref, {}, Context()).ok());
+  const Status waited = wait_until_gone(cluster, ref, uid, 20ms, Context());
+  ASSERT_FALSE(waited.ok());
+  EXPECT_EQ(waited.error().kind, ErrorKind::Timeout);
+  EXPECT_THAT(waited.error().because, HasSubstr("example.com/hold"));
+}
+
 TEST_F(Wait, AnObjectsOwnTimeoutCountsForItAlone) {
   // One may take longer than --timeout …
   const AwaitedObject patient = widget("patient", "Pending", "shop", 60s);

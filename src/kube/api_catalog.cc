@@ -8,7 +8,8 @@
 namespace mist::kube {
 namespace {
 
-constexpr std::string_view kHeading = "mistletoe-discovery-1";
+constexpr std::string_view kHeading = "mistletoe-discovery-2";
+constexpr std::string_view kStatus = "status";
 constexpr std::string_view kEnd = "end";
 
 std::vector<std::string> strings_at(const Value& map, std::string_view field) {
@@ -18,6 +19,13 @@ std::vector<std::string> strings_at(const Value& map, std::string_view field) {
   for (const Value& item : list->as_array())
     if (item.is_string()) result.push_back(item.as_string());
   return result;
+}
+
+bool has_status(const Value& resource) {
+  const Value* const subresources = resource.find("subresources");
+  return subresources != nullptr && subresources->is_array() &&
+         std::ranges::any_of(subresources->as_array(),
+                             [](const Value& each) { return each.string_at("subresource") == kStatus; });
 }
 
 // A field that would break the file's format is no name of Kubernetes either.
@@ -100,6 +108,7 @@ Status ApiCatalog::add_aggregated(const Value& list) {
         entry.info.resource = resource.string_at("resource");
         entry.info.namespaced = resource.string_at("scope") == "Namespaced";
         entry.info.verbs = strings_at(resource, "verbs");
+        entry.info.has_status = has_status(resource);
         entry.singular = resource.string_at("singularResource");
         entry.short_names = strings_at(resource, "shortNames");
         if (plain(entry)) resources.push_back(std::move(entry));
@@ -114,9 +123,12 @@ Status ApiCatalog::add_group_version(const Value& list) {
   const auto gv = apimachinery::GroupVersionKind::parse(list.string_at("groupVersion"), "APIResourceList");
   if (list.string_at("kind") != "APIResourceList" || served == nullptr || !served->is_array() || !gv)
     return error(ErrorKind::Invalid, "the server's answer is no APIResourceList");
+  std::set<std::string_view> names;
+  for (const Value& resource : served->as_array()) names.insert(resource.string_at("name"));
   for (const Value& resource : served->as_array()) {
     ApiResource entry;
     entry.info.resource = resource.string_at("name");
+    entry.info.has_status = names.contains(fmt::format("{}/{}", entry.info.resource, kStatus));
     if (entry.info.resource.find('/') != std::string::npos) continue;  // a subresource
     entry.info.gvk = {gv->group, gv->version, std::string(resource.string_at("kind"))};
     const Value* namespaced = resource.find("namespaced");
@@ -135,10 +147,11 @@ std::string ApiCatalog::to_text() const {
   for (const std::string& name : stale)
     if (plain(name)) text += fmt::format("stale\t{}\n", name);
   for (const ApiResource& entry : resources)
-    text += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", entry.info.gvk.group, entry.info.gvk.version,
+    text += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", entry.info.gvk.group, entry.info.gvk.version,
                         entry.info.gvk.kind, entry.info.resource,
                         entry.info.namespaced ? "namespaced" : "cluster", join(entry.info.verbs, ","),
-                        entry.singular, join(entry.short_names, ","));
+                        entry.singular, join(entry.short_names, ","),
+                        entry.info.has_status ? kStatus : std::string_view());
   text += kEnd;
   text += '\n';
   return text;
@@ -157,7 +170,7 @@ std::optional<ApiCatalog> ApiCatalog::parse(std::string_view text) {
       catalog.stale.emplace_back(fields[1]);
       continue;
     }
-    if (fields.size() != 8) return std::nullopt;
+    if (fields.size() != 9) return std::nullopt;
     ApiResource entry;
     entry.info.gvk = {std::string(fields[0]), std::string(fields[1]), std::string(fields[2])};
     entry.info.resource = fields[3];
@@ -165,6 +178,7 @@ std::optional<ApiCatalog> ApiCatalog::parse(std::string_view text) {
     entry.info.verbs = list_of(fields[5]);
     entry.singular = fields[6];
     entry.short_names = list_of(fields[7]);
+    entry.info.has_status = fields[8] == kStatus;
     catalog.resources.push_back(std::move(entry));
   }
   return catalog;

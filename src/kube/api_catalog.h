@@ -20,7 +20,8 @@ struct ApiResource {
   friend bool operator==(const ApiResource& a, const ApiResource& b) {
     return a.info.gvk == b.info.gvk && a.info.resource == b.info.resource &&
            a.info.namespaced == b.info.namespaced && a.info.verbs == b.info.verbs &&
-           a.singular == b.singular && a.short_names == b.short_names;
+           a.info.has_status == b.info.has_status && a.singular == b.singular &&
+           a.short_names == b.short_names;
   }
 };
 

@@ -29,6 +29,7 @@ struct ResourceInfo {
   std::string resource;  ///< plural
   bool namespaced = false;
   std::vector<std::string> verbs;  ///< "get", "list", "patch", …
+  bool has_status = false;         ///< its status is written through a subresource, and by nothing else
 
   GroupVersionResource gvr() const { return {gvk.group, gvk.version, resource}; }
 };

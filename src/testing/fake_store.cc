@@ -86,6 +86,7 @@ ResourceInfo FakeKind::info(const std::string& version) const {
   info.resource = resource;
   info.namespaced = namespaced;
   info.verbs = {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
+  info.has_status = status_subresource;
   return info;
 }
 

@@ -50,7 +50,8 @@ class DriftPrinter {
     const DriftReport& report = *outcome.report;
     for (const ObjectDrift& object : report.found) print(object);
     const std::size_t unknown = report.count(DriftKind::Unknown);
-    const std::size_t drifted = report.found.size() - report.count(DriftKind::Foreign) - unknown;
+    const std::size_t drifted =
+        report.found.size() - report.count(DriftKind::Foreign) - report.count(DriftKind::Finished) - unknown;
     const std::size_t seen = report.objects - std::min(report.objects, unknown);
     if (drifted == 0)
       text_ += fmt::format("{}: {} as v{} recorded {}\n", name,
@@ -89,6 +90,11 @@ class DriftPrinter {
   }
 
   void print(const ObjectDrift& object) {
+    if (object.kind == DriftKind::Finished) {
+      text_ += fmt::format("{}  {}\n", escape_controls(object.key.display()),
+                           paint(options_.color, Tone::Faint, escape_controls(object.reason)));
+      return;
+    }
     const Tone tone = object.kind == DriftKind::Foreign ? Tone::Faint : Tone::Warning;
     text_ += fmt::format("{}  {}{}\n", escape_controls(object.key.display()),
                          paint(options_.color, tone, action::to_string(object.kind)),

@@ -330,3 +330,17 @@ def notes_of_a_package_can_be_read_again(t):
     contains(none.err, "left no notes")
     t.run("rollback", "shop", "v0")
     equal(t.run("status", "shop", "--notes").out, "Open http://shop.\nRevision one.\n")
+
+
+@test(waits=True)
+def a_hook_that_removes_itself_has_ended(t):
+    before = hook("migrate", "pre-install,pre-upgrade")
+    before["spec"]["ttlSecondsAfterFinished"] = 0
+    after = hook("notify", "post-install,post-upgrade")
+    after["spec"]["ttlSecondsAfterFinished"] = 0
+    package = chart(t, config_map("settings"), before, after)
+    t.run("install", "shop", "-p", package, "--timeout", "60s")
+    t.run("upgrade", "shop", "-p", chart(t, config_map("settings", {"new": "x"}), before, after), "--wait", "--timeout", "60s")
+    before["spec"]["template"]["metadata"]["annotations"] = {"mistletoe.dev/dev-state": "fail"}
+    t.refused("upgrade", "shop", "-p", chart(t, config_map("settings"), before, after), "--timeout", "60s",
+              says=["migrate", "BackoffLimitExceeded"])

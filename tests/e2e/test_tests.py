@@ -171,3 +171,12 @@ def diff_shows_tests_that_only_mistctl_test_applies(t):
     contains(t.run("plan", "shop", "-p", changed).out, "test added", "Pod new")
     t.run("upgrade", "shop", "-p", changed)
     equal(t.run("diff", "shop").out, "shop: no differences\n")
+
+
+@test(waits=True)
+def a_test_job_that_removes_itself_passes_or_fails_as_it_ended(t):
+    package = t.package("p", config_map("settings"), job_test("good", ttlSecondsAfterFinished=0),
+                        job_test("bad", "fail", ttlSecondsAfterFinished=0, backoffLimit=0))
+    t.run("install", "shop", "-p", package)
+    done = t.run("test", "shop", code=1)
+    contains(done.out, f"passed  Job {t.ns}/good", f"failed  Job {t.ns}/bad")

@@ -409,3 +409,77 @@ def a_claim_that_binds_late_is_ready_and_an_own_timeout_counts(t):
     slow["metadata"]["annotations"] = {"mistletoe.dev/timeout": "2s"}
     t.refused("install", "web", "-p", t.package("q", slow), "--wait", "--timeout", "10m",
               says=["1 object is not ready after 2.0s", "slow"])
+
+
+# -- Jobs that remove themselves
+
+FINISHED = "finished; removed by its ttlSecondsAfterFinished"
+
+
+def job_uids(t, name):
+    """Of every Job of that name that ever was, by its Events."""
+    return {e["involvedObject"]["uid"] for e in t.kube.list("Event", t.ns)
+            if e["involvedObject"]["kind"] == "Job" and e["involvedObject"]["name"] == name}
+
+
+def writes_of(t, mark):
+    return [r for r in t.requests(mark) if r.verb not in ("get", "list", "watch")]
+
+
+@test(waits=True)
+def a_job_that_removes_itself_is_ready_and_is_not_run_again(t):
+    for ttl in (0, 1):
+        release = f"ttl{ttl}"
+        job = workload("Job", f"once-{ttl}", ttlSecondsAfterFinished=ttl)
+        after = config_map(f"after-{ttl}", annotations={"mistletoe.dev/after": f"Job/once-{ttl}@ready"})
+        t.run("install", release, "-p", t.package("p", job, after), "--wait", "--rollback-on-failure", "--timeout", "60s")
+        t.kube.wait("it is gone", lambda: not t.kube.get("Job", t.ns, f"once-{ttl}"))
+        mark = t.mark()
+        t.run("upgrade", release, "-p", t.package("p", job, after), "--wait", "--timeout", "60s")
+        equal(writes_of(t, mark), [], "an upgrade with nothing new")
+        t.run("upgrade", release, "-p", t.package("p", job, after, config_map("more")), "--wait", "--timeout", "60s")
+        t.run("rollback", release, "0", "--wait", "--timeout", "60s")
+        equal(len(job_uids(t, f"once-{ttl}")), 1, "runs")
+        contains(t.run("status", release).out, FINISHED)
+        equal(health(t, release)[f"Job/once-{ttl}"], "ready")
+        drift = t.run("drift", release, "--exit-code")
+        contains(drift.out, f"Job {t.ns}/once-{ttl}  {FINISHED}")
+        # Another one runs.
+        other = workload("Job", f"once-{ttl}", ttlSecondsAfterFinished=ttl, backoffLimit=2)
+        t.run("upgrade", release, "-p", t.package("p", other, after), "--wait", "--timeout", "60s")
+        t.kube.wait("the other ran", lambda: len(job_uids(t, f"once-{ttl}")) == 2)
+        t.run("uninstall", release, "--yes")
+
+
+@test(waits=True)
+def a_job_that_fails_and_removes_itself_has_failed(t):
+    job = workload("Job", "once", "fail", ttlSecondsAfterFinished=0, backoffLimit=0)
+    t.refused("install", "shop", "-p", t.package("p", job), "--wait", "--timeout", "60s",
+              says=["Job", "once", "failed", "BackoffLimitExceeded"])
+    t.kube.wait("it is gone", lambda: not t.kube.get("Job", t.ns, "once"))
+    # It did not do what it is for, so it runs again.
+    t.run("install", "shop", "-p", t.package("p", workload("Job", "once", ttlSecondsAfterFinished=0, backoffLimit=0)), "--wait",
+          "--timeout", "60s")
+    check(len(job_uids(t, "once")) == 2, "it did not run again")
+
+
+@test(waits=True)
+def a_job_that_somebody_deletes_is_missed(t):
+    package = t.package("p", workload("Job", "once", "run", ttlSecondsAfterFinished=600))
+    waiting = t.start("install", "shop", "-p", package, "--wait", "--timeout", "60s")
+    t.kube.wait("it runs", lambda: (t.kube.get("Job", t.ns, "once") or {}).get("status", {}).get("active"))
+    t.kube.delete("Job", t.ns, "once")
+    contains(t.finish(waiting, code=1).err, "once was deleted while it was waited for")
+
+
+@test(waits=True)
+def how_long_something_may_take_to_go_is_what_the_user_says(t):
+    held = config_map("held", finalizers=["example.com/hold"])
+    t.run("install", "shop", "-p", t.package("p", held))
+    t.cleanup(lambda: t.kube.patch("ConfigMap", t.ns, "held", {"metadata": {"finalizers": None}}))
+    changed = config_map("held", finalizers=["example.com/hold"])
+    changed["immutable"] = True
+    t.run("upgrade", "shop", "-p", t.package("p", changed))
+    changed = dict(changed, data={"key": "other"})
+    t.refused("upgrade", "shop", "-p", t.package("p", changed), "--replace", "--timeout", "1s",
+              says=["while waiting until the old ConfigMap", "example.com/hold"], seconds=30)

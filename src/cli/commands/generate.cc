@@ -168,6 +168,7 @@ Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
     const apply::HookVerb verb = request.is_upgrade ? apply::HookVerb::Upgrade : apply::HookVerb::Install;
     MIST_TRY(const apply::WithHooks wanted,
              apply::prepare_with_hooks_offline(std::move(rendered.objects), hooks, verb, release.id));
+    apply::warn_of_left_out(wanted.desired, *world.events);
     for (const apply::DesiredObject& object : wanted.desired)
       objects.push_back(apply::with_version(object.rendered, 0));
   } else {

@@ -1,0 +1,70 @@
+#include "apply/finished_job.h"
+
+#include <algorithm>
+#include <array>
+
+namespace mist::apply {
+namespace {
+
+using encoding::Value;
+
+constexpr auto kEventLimit = std::chrono::seconds(3);
+
+// Reasons of the condition Failed, which is told as an Event of the same reason (k8s.io/api/batch/v1).
+constexpr std::array<std::string_view, 5> kFailures{"BackoffLimitExceeded", "DeadlineExceeded",
+                                                    "PodFailurePolicy", "FailedIndexes",
+                                                    "MaxFailedIndexesExceeded"};
+constexpr std::string_view kCompleted = "Completed";
+
+const Value* true_condition(const Value& job, std::string_view type) {
+  const Value* const conditions = job.at_path({"status", "conditions"});
+  if (conditions == nullptr || !conditions->is_array()) return nullptr;
+  const auto found = std::ranges::find_if(conditions->as_array(), [&](const Value& condition) {
+    return condition.string_at("type") == type && condition.string_at("status") == "True";
+  });
+  return found == conditions->as_array().end() ? nullptr : &*found;
+}
+
+std::string words_of(const Value& told) {
+  return fmt::format("{}: {}", told.string_at("reason"), told.string_at("message"));
+}
+
+}  // namespace
+
+bool removes_itself(const Value& object) {
+  if (object.string_at("kind") != "Job" || !object.string_at("apiVersion").starts_with("batch/"))
+    return false;
+  const Value* const ttl = object.at_path({"spec", "ttlSecondsAfterFinished"});
+  return ttl != nullptr && ttl->is_int();
+}
+
+std::optional<Readiness> ended_job(const Value& last) {
+  if (!removes_itself(last)) return std::nullopt;
+  if (const Value* const failed = true_condition(last, "Failed"))
+    return Readiness{Health::Failed, words_of(*failed)};
+  if (true_condition(last, "Complete") != nullptr) return Readiness{Health::Ready, {}};
+  return std::nullopt;
+}
+
+Readiness gone_job(kube::Client& client, const std::string& ns, const std::string& uid,
+                   const Context& context) {
+  Readiness result{Health::Ready, std::string(kRemovedByItsTtl)};
+  if (uid.empty()) return result;
+  kube::ListOptions options;
+  options.ns = ns;
+  options.field_selector = "involvedObject.uid=" + uid;
+  const kube::ResourceInfo events{{"", "v1", "Event"}, "events", true, {}};
+  // Without the right to read Events nothing is known, as without Events.
+  (void)client.watch(
+      events, options,
+      [&](const kube::WatchEvent& seen) {
+        const std::string_view reason = seen.object.string_at("reason");
+        if (std::ranges::find(kFailures, reason) != kFailures.end())
+          result = {Health::Failed, words_of(seen.object)};
+        return result.health == Health::Ready && reason != kCompleted;
+      },
+      context.with_timeout(kEventLimit));
+  return result;
+}
+
+}  // namespace mist::apply

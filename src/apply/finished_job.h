@@ -1,0 +1,31 @@
+#pragma once
+// Jobs with spec.ttlSecondsAfterFinished: once such a Job has ended, a controller deletes it, perhaps before
+// anybody saw that it had. Its absence is no loss, and no reason to run it again. Blocking only where said;
+// any thread.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "apimachinery/object.h"
+#include "apply/readiness.h"
+#include "base/context.h"
+#include "kube/client.h"
+
+namespace mist::apply {
+
+inline constexpr std::string_view kRemovedByItsTtl = "finished; removed by its ttlSecondsAfterFinished";
+
+/// Whether the object is such a Job.
+bool removes_itself(const encoding::Value& object);
+
+/// How such a Job ended, by what was last seen of it, which may be its deletion: Ready or Failed. nullopt: it
+/// had not ended, or is no such Job.
+std::optional<Readiness> ended_job(const encoding::Value& last);
+
+/// How such a Job ended that is gone, by what its controller said in Events. They come a moment later, so
+/// this waits for one, a few seconds at most. Ready if there is none: only what has ended is removed.
+Readiness gone_job(kube::Client& client, const std::string& ns, const std::string& uid,
+                   const Context& context);
+
+}  // namespace mist::apply
