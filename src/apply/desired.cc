@@ -8,6 +8,7 @@
 #include "apimachinery/built_in_groups.h"
 #include "apply/custom_schema.h"
 #include "apply/keyed_lists.h"
+#include "apply/stored_forms.h"
 #include "apply/waiting_rules.h"
 #include "base/text.h"
 #include "kube/api_down.h"
@@ -275,6 +276,7 @@ Result<std::vector<DesiredObject>> prepare_with(std::vector<RenderedObject> obje
     // As kubectl does.
     if (scope_known && !resource.namespaced) take_namespace(rendered.object, left_out);
     fold_string_data(rendered.object);
+    drop_nulls(rendered.object.mutable_value());
     rendered.object.set_label(release::kPartOfLabel, part_of);
     rendered.object.set_label(release::kNameLabel, release.name);
     rendered.object.set_annotation(release::kReleaseAnnotation, release.display());

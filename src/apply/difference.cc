@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
+#include <set>
 
 #include "apimachinery/built_in_groups.h"
-#include "apimachinery/gvk.h"
-#include "apimachinery/quantity.h"
-#include "base/clock.h"
-#include "base/text.h"
+#include "apply/stored_forms.h"
 #include "encoding/json.h"
 
 namespace mist::apply {
@@ -21,12 +18,12 @@ using Owned = const Value*;
 
 // Whether the type is compiled into the server, which then normalises its values. Everything else is a custom
 // resource, which is stored as it is written.
-bool built_in(const Value& object) {
+std::string_view group_of(const Value& object) {
   const std::string_view version = object.string_at("apiVersion");
   const auto slash = version.find('/');
-  return apimachinery::is_built_in_group(slash == std::string_view::npos ? std::string_view()
-                                                                         : version.substr(0, slash));
+  return slash == std::string_view::npos ? std::string_view() : version.substr(0, slash);
 }
+bool built_in(const Value& object) { return apimachinery::is_built_in_group(group_of(object)); }
 
 Owned owned_field(Owned owned, std::string_view name) {
   return owned == nullptr ? nullptr : owned->find("f:" + std::string(name));
@@ -34,10 +31,6 @@ Owned owned_field(Owned owned, std::string_view name) {
 
 // A leaf owns everything below it.
 bool leaf(Owned owned) { return owned != nullptr && owned->empty(); }
-
-bool nothing(const Value* value) {
-  return value == nullptr || value->is_null() || (value->empty() && !value->is_string());
-}
 
 // What omitempty leaves out.
 bool zero(const Value& value) {
@@ -48,77 +41,30 @@ std::string number_text(const Value& value) {
   return value.is_string() ? value.as_string() : encoding::to_json(value);
 }
 
-// Fields that hold quantities somewhere in the built-in types; a text equal by amount is no change there.
-constexpr std::array<std::string_view, 14> kQuantityFields{"limits",
-                                                           "requests",
-                                                           "hard",
-                                                           "capacity",
-                                                           "min",
-                                                           "max",
-                                                           "default",
-                                                           "defaultRequest",
-                                                           "maxLimitRequestRatio",
-                                                           "sizeLimit",
-                                                           "divisor",
-                                                           "averageValue",
-                                                           "value",
-                                                           "overhead"};
-
-// Fields of the built-in types that hold bytes: any spelling of base64 is stored in the one with padding and
-// without line breaks.
-constexpr std::array<std::string_view, 4> kByteFields{"binaryData", "caBundle", "request", "certificate"};
-
-bool same_bytes(const std::string& a, const std::string& b) {
-  std::string compact = a, first, second;
-  std::erase_if(compact, [](char c) { return c == '\n' || c == '\r'; });
-  return base64_decode(compact, first) && base64_decode(b, second) && first == second;
-}
-
-// Defaults of built-in types inside of what is owned as a whole, where the live object tells no default from
-// what was applied before.
-struct KnownDefault {
-  std::string_view parent;  // the nearest named member above; empty: any
-  std::string_view name;
-  std::string_view value;  // as JSON; empty: any
-};
-constexpr std::array kKnownDefaults{
-    KnownDefault{"fieldRef", "apiVersion", R"("v1")"},
-    KnownDefault{"resourceFieldRef", "divisor", R"("0")"},
-    KnownDefault{"ports", "protocol", R"("TCP")"},
-    KnownDefault{"rules", "scope", R"("*")"},
-    KnownDefault{"serviceAccountToken", "expirationSeconds", "3600"},
-    KnownDefault{"volumeClaimTemplates", "apiVersion", R"("v1")"},
-    KnownDefault{"volumeClaimTemplates", "kind", R"("PersistentVolumeClaim")"},
-    KnownDefault{"volumeClaimTemplates", "status", ""},
-    KnownDefault{"spec", "volumeMode", R"("Filesystem")"},
-    KnownDefault{"roleRef", "apiGroup", R"("rbac.authorization.k8s.io")"},
-    KnownDefault{"metadata", "creationTimestamp", "null"},
-    KnownDefault{"exactly", "allocationMode", R"("ExactCount")"},
-    KnownDefault{"exactly", "count", "1"},
-    KnownDefault{"firstAvailable", "allocationMode", R"("ExactCount")"},
-    KnownDefault{"firstAvailable", "count", "1"},
-};
-
-bool known_default(std::string_view parent, const Value::Member& member) {
-  return std::ranges::any_of(kKnownDefaults, [&](const KnownDefault& known) {
-    return known.parent == parent && known.name == member.key &&
-           (known.value.empty() || encoding::to_json(member.value) == known.value);
-  });
-}
-
 // What is known of a place while walking down.
 struct FieldPlace {
   Owned owned = nullptr;
   std::vector<std::pair<std::string_view, Owned>> others = {};  // who else owns something here
   bool whole = false;                                           // inside of what is owned as a whole
-  bool quantities = false;                                      // a quantity may stand here
-  bool bytes = false;                                           // base64 may stand here
-  std::string_view member = {};                                 // the nearest named member
+  TypedPlace typed = {};                                        // how values are stored here
 };
+
+// Whether what is here belongs to its owner as a whole: ours, or another's, who took it.
+bool owned_as_a_whole(const FieldPlace& place) {
+  if (place.whole) return true;
+  bool whole = leaf(place.owned);
+  // A map that somebody owns parts of isn't one, though it was empty when another claimed it.
+  if (place.owned != nullptr && !whole) return false;
+  for (const auto& [manager, owned] : place.others) {
+    if (!leaf(owned)) return false;
+    whole = true;
+  }
+  return whole;
+}
 
 class Comparison {
  public:
-  Comparison(bool typed, bool secret) : typed_(typed), secret_(secret) {}
+  explicit Comparison(bool typed) : typed_(typed) {}
 
   std::vector<FieldDifference> found;
 
@@ -149,16 +95,12 @@ class Comparison {
     next.whole = place.whole;
     next.owned = place.whole ? nullptr : owned_field(place.owned, name);
     for (const auto& [manager, owned] : place.others) {
-      if (leaf(owned))
+      if (leaf(owned) && place.whole)
         next.others.emplace_back(manager, owned);
       else if (const Owned inner = owned_field(owned, name); inner != nullptr)
         next.others.emplace_back(manager, inner);
     }
-    next.quantities =
-        typed_ && (place.quantities || std::ranges::find(kQuantityFields, name) != kQuantityFields.end());
-    next.bytes = typed_ && (place.bytes || std::ranges::find(kByteFields, name) != kByteFields.end() ||
-                            (secret_ && steps_.size() == 1 && name == "data"));
-    next.member = name;
+    next.typed = place.typed.member(name);
     return next;
   }
 
@@ -175,23 +117,10 @@ class Comparison {
     return next;
   }
 
-  bool scalar_equal(const Value& wanted, const Value& live, const FieldPlace& place) const {
+  static bool scalar_equal(const Value& wanted, const Value& live, const FieldPlace& place) {
     if (wanted == live) return true;
-    if (wanted.is_number() && live.is_number()) return wanted.as_double() == live.as_double();
-    if (place.bytes && wanted.is_string() && live.is_string())
-      return same_bytes(wanted.as_string(), live.as_string());
-    const bool texts = (wanted.is_string() || wanted.is_number()) && live.is_string();
-    if (place.quantities && texts && apimachinery::same_quantity(number_text(wanted), live.as_string()))
-      return true;
-    return typed_ && same_time(wanted, live, place);
-  }
-
-  // metav1.Time is stored in UTC.
-  static bool same_time(const Value& wanted, const Value& live, const FieldPlace& place) {
-    if (!wanted.is_string() || !live.is_string()) return false;
-    if (!place.member.ends_with("Time") && !place.member.ends_with("Timestamp")) return false;
-    const auto a = parse_time(wanted.as_string()), b = parse_time(live.as_string());
-    return a && b && *a == *b;
+    if (wanted.is_number() && live.is_number()) return same_number(wanted, live);
+    return stored_as(place.typed.form(), wanted, live);
   }
 
   std::string path() const {
@@ -230,6 +159,7 @@ class Comparison {
     difference.after = desired == nullptr ? Value() : *desired;
     difference.steps = steps_;
     difference.uncertain = uncertain;
+    difference.in_whole = place.whole;
     if (desired != nullptr) difference.line = desired->position().line;
     for (const auto& [manager, owned] : place.others) {
       if (std::ranges::find(difference.managers, manager) == difference.managers.end())
@@ -245,44 +175,33 @@ class Comparison {
   }
 
   void compare(const Value* desired, const Value* live, const FieldPlace& place) {
-    if (nothing(desired)) {
-      // An empty map or list, or null: wanted is that we own nothing inside it.
-      if (desired->is_object() && live != nullptr && live->is_object())
-        compare_object(*desired, *live, place);
-      else if ((place.owned != nullptr || place.whole) && !nothing(live))
-        differ(desired, live, place, place.whole);
-      return;
-    }
+    if (typed_ && live != nullptr && live->is_null()) live = nullptr;
     if (live == nullptr) {
-      // Applied before and not stored: the built-in types leave out what is false, zero or empty.
-      if (typed_ && zero(*desired) && (place.owned != nullptr || place.whole)) return;
-      return differ(desired, live, place, !plain_map(place));
+      // We own it, so it was applied, and still it isn't stored: the built-in types left out what is false,
+      // zero or empty. Had it been there and somebody removed it, it wouldn't be ours.
+      if (typed_ && zero(*desired) && !desired->is_null() && leaf(place.owned)) return;
+      return differ(desired, live, place, desired->empty() || !stored_as_written());
     }
-    if (desired->is_object() && live->is_object()) {
-      FieldPlace inner = place;
-      inner.whole = place.whole || leaf(place.owned);
-      return compare_object(*desired, *live, inner);
-    }
+    FieldPlace inner = place;
+    inner.whole = owned_as_a_whole(place);
+    if (desired->is_object() && live->is_object()) return compare_object(*desired, *live, inner);
     if (desired->is_array() && live->is_array()) return compare_list(*desired, *live, place);
-    if (!scalar_equal(*desired, *live, place)) {
-      const bool scalars = !desired->is_object() && !desired->is_array() && desired->kind() == live->kind();
-      differ(desired, live, place, !scalars);
-    }
+    if (scalar_equal(*desired, *live, place)) return;
+    const bool same_kind = !desired->is_object() && !desired->is_array() && desired->kind() == live->kind();
+    differ(desired, live, place, !same_kind || place.typed.form() != StoredForm::Json);
   }
 
-  // Maps from anything to text: what is written there is stored.
-  bool plain_map(const FieldPlace&) const {
-    if (steps_.size() < 2) return false;
-    const std::string& parent = steps_[steps_.size() - 2].name;
-    return parent == "labels" || parent == "annotations" || parent == "data" || parent == "matchLabels" ||
-           parent == "nodeSelector";
+  // Every kind has these maps of text, and nothing is left out of them.
+  bool stored_as_written() const {
+    if (typed_ && steps_.size() == 2 && steps_[0].name == "data") return true;
+    return steps_.size() == 3 && steps_[0].name == "metadata" &&
+           (steps_[1].name == "labels" || steps_[1].name == "annotations");
   }
 
-  // Inside of what is owned as a whole, a live member that isn't wanted is a default, or it goes.
+  // Inside of what is owned as a whole, a live member that isn't wanted goes, or the server filled it in.
   void compare_leftovers(const Value& desired, const Value& live, const FieldPlace& place) {
     for (const Value::Member& member : live.as_object()) {
-      if (desired.find(member.key) != nullptr || nothing(&member.value)) continue;
-      if (typed_ && known_default(place.member, member)) continue;
+      if (desired.find(member.key) != nullptr) continue;
       push({.kind = PathStep::Kind::Field, .name = member.key});
       differ(nullptr, &member.value, below(place, member.key), true);
       pop();
@@ -294,12 +213,19 @@ class Comparison {
            std::ranges::any_of(owned->as_object(), [&](const auto& m) { return m.key.starts_with(prefix); });
   }
 
+  // An entry of that kind in anybody's ownership says what kind of a list it is.
+  static bool is_list_of(const FieldPlace& place, std::string_view prefix) {
+    return has_entries(place.owned, prefix) || std::ranges::any_of(place.others, [&](const auto& other) {
+             return has_entries(other.second, prefix);
+           });
+  }
+
   void compare_list(const Value& desired, const Value& live, const FieldPlace& place) {
-    if (has_entries(place.owned, "k:")) return compare_keyed(desired, live, place);
-    if (has_entries(place.owned, "v:")) return compare_set(desired, live, place);
+    if (!place.whole && is_list_of(place, "k:")) return compare_keyed(desired, live, place);
+    if (!place.whole && is_list_of(place, "v:")) return compare_set(desired, live, place);
     if (desired.size() != live.size()) return differ(&desired, &live, place, true);
     FieldPlace inner = place;
-    inner.whole = place.whole || leaf(place.owned);
+    inner.whole = true;
     inner.owned = nullptr;
     for (std::size_t i = 0; i < desired.size(); ++i) {
       push({.kind = PathStep::Kind::Index, .index = i});
@@ -308,13 +234,31 @@ class Comparison {
     }
   }
 
-  static bool matches(const Value& item, const Value& key) {
+  // The one key of lists that the built-in types fill in: the protocol of ports.
+  static bool matches(const Value& item, const Value& key, bool typed) {
     return item.is_object() && std::ranges::all_of(key.as_object(), [&](const Value::Member& part) {
              const Value* value = item.find(part.key);
              if (value != nullptr) return *value == part.value;
-             return part.key == "protocol" &&
-                    part.value == Value("TCP");  // the one key that the built-in types default
+             return typed && part.key == "protocol" && part.value == Value("TCP");
            });
+  }
+
+  // The keys by which managers own items of this list: as managedFields spells them, and read. False: one of
+  // them can't be read.
+  static bool keys_of(const FieldPlace& place, std::vector<std::pair<std::string, Value>>& keys) {
+    std::vector<Owned> owners{place.owned};
+    for (const auto& [manager, owned] : place.others) owners.push_back(owned);
+    std::set<std::string_view> seen;
+    for (const Owned owned : owners) {
+      if (owned == nullptr || !owned->is_object()) continue;
+      for (const Value::Member& entry : owned->as_object()) {
+        if (!entry.key.starts_with("k:") || !seen.insert(entry.key).second) continue;
+        auto key = encoding::parse_json(std::string_view(entry.key).substr(2));
+        if (!key.ok() || !key->is_object()) return false;
+        keys.emplace_back(entry.key, *std::move(key));
+      }
+    }
+    return true;
   }
 
   void compare_keyed(const Value& desired, const Value& live, const FieldPlace& place) {
@@ -322,25 +266,26 @@ class Comparison {
     std::vector<char> known(desired.size(), 0);
     // Where each wanted item stands in the live list: the order of ours counts.
     std::vector<std::optional<std::ptrdiff_t>> places(desired.size());
-    for (const Value::Member& entry : place.owned->as_object()) {
-      if (!entry.key.starts_with("k:")) continue;
-      auto key = encoding::parse_json(std::string_view(entry.key).substr(2));
-      if (!key.ok() || !key->is_object()) return differ(&desired, &live, place, true);
+    std::vector<std::pair<std::string, Value>> keys;
+    if (!keys_of(place, keys)) return differ(&desired, &live, place, true);
+    for (const auto& [entry, key] : keys) {
+      const Owned owned = place.owned == nullptr ? nullptr : place.owned->find(entry);
       const auto find_in = [&](const Value& list) {
-        return std::ranges::find_if(list.as_array(), [&](const Value& item) { return matches(item, *key); });
+        return std::ranges::find_if(list.as_array(),
+                                    [&](const Value& item) { return matches(item, key, typed_); });
       };
       const auto wanted = find_in(desired);
+      if (wanted == desired.as_array().end() && owned == nullptr) continue;  // theirs
       const auto there = find_in(live);
       const Value* live_item = there == live.as_array().end() ? nullptr : &*there;
-      push({.kind = PathStep::Kind::Key, .key = *key});
+      push({.kind = PathStep::Kind::Key, .key = key});
       if (wanted == desired.as_array().end()) {
-        removed(live_item, item_of(place, entry.key, &entry.value));
+        removed(live_item, item_of(place, entry, owned));
       } else {
         const auto index = static_cast<std::size_t>(wanted - desired.as_array().begin());
         known[index] = 1;
         if (live_item != nullptr) places[index] = there - live.as_array().begin();
-        FieldPlace inner = item_of(place, entry.key, &entry.value);
-        compare(&*wanted, live_item, inner);
+        compare(&*wanted, live_item, item_of(place, entry, owned));
       }
       pop();
     }
@@ -402,7 +347,8 @@ class Comparison {
       else
         places.emplace_back(there - live.as_array().begin());
     }
-    for (const Value::Member& entry : place.owned->as_object()) {
+    const Value none = Value::object();
+    for (const Value::Member& entry : (place.owned == nullptr ? none : *place.owned).as_object()) {
       if (!entry.key.starts_with("v:")) continue;
       const auto item = encoding::parse_json(std::string_view(entry.key).substr(2));
       if (item.ok() && contains(live, *item) && !contains(desired, *item)) one(*item, nullptr, &*item);
@@ -411,7 +357,6 @@ class Comparison {
   }
 
   const bool typed_;
-  const bool secret_;
   std::vector<PathStep> steps_;
 };
 
@@ -509,9 +454,10 @@ Value comparable(const Value& object, std::string_view ignored_label, StatusOf s
 
 std::vector<FieldDifference> differences(const Value& desired, const Value& live, std::string_view manager) {
   const bool typed = built_in(desired.string_at("apiVersion").empty() ? live : desired);
-  Comparison comparison(typed, live.string_at("kind") == "Secret");
+  Comparison comparison(typed);
   // Identity isn't a difference: the live object was found by it, possibly in another API version.
   Value wanted = desired;
+  drop_nulls(wanted);
   // A status that is written through a subresource isn't wanted (desired.h); any other is a field like any.
   for (const std::string_view identity : {"apiVersion", "kind"}) wanted.erase(identity);
   if (Value* metadata = wanted.find("metadata")) {
@@ -519,13 +465,15 @@ std::vector<FieldDifference> differences(const Value& desired, const Value& live
          {"name", "namespace", "creationTimestamp", "uid", "resourceVersion", "generation", "managedFields"})
       metadata->erase(identity);
   }
-  comparison.compare_object(wanted, live, ownership(live, manager));
+  FieldPlace place = ownership(live, manager);
+  if (typed) place.typed = TypedPlace::object(group_of(live), live.string_at("kind"));
+  comparison.compare_object(wanted, live, place);
   return std::move(comparison.found);
 }
 
 Value with_differences(Value live, const std::vector<FieldDifference>& differences) {
   for (const FieldDifference& difference : differences) {
-    const bool stays = difference.removal() && !difference.managers.empty();
+    const bool stays = difference.stays_with_others();
     if (!stays) carry_out(live, difference);
   }
   return live;

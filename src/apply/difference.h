@@ -1,9 +1,12 @@
 #pragma once
 // What applying an object would change, computed from the live object and its managed fields, so that an
 // unchanged object costs no request: a field differs when the live value isn't what we want, or when we own
-// it and no longer want it. Lists follow the ownership that the server recorded: by key, by value, or as a
-// whole. What built-in types normalise (quantities, empty fields that aren't stored, defaults inside of
-// lists that are owned as a whole) is no difference. Pure; any thread.
+// it and no longer want it. Values compare as JSON, but for the places where a schema of the server says that
+// it stores them in another spelling (stored_forms.h). Lists and maps follow the ownership that the server
+// recorded, ours or another manager's: by key, by value, by member, or as a whole. As a whole means that a
+// member which isn't wanted goes, and that an empty list or map is wanted empty; in what is owned by parts,
+// others keep theirs. What the server does beyond that (defaults inside of a whole, conversion, admission)
+// is a difference here, and server_made.h remembers it. Pure; any thread.
 
 #include <string>
 #include <string_view>
@@ -35,13 +38,17 @@ struct FieldDifference {
   Value after = {};                  ///< null: absent
   std::uint32_t line = 0;            ///< of the wanted value in its file; 0: unknown, or a removal
   std::vector<PathStep> steps = {};  ///< the same way as `path`
-  /// Other managers that own the field. Of a change: the server refuses it, unless it is forced. Of a
-  /// removal: the field stays, and is theirs alone.
+  /// Other managers that own the field. Of a change, and inside of a whole: the server refuses it, unless it
+  /// is forced. Of another removal: the field stays, and is theirs alone.
   std::vector<std::string> managers = {};
   /// The server may find that nothing changes: a default or a normal form that isn't known here.
   bool uncertain = false;
+  /// Inside of what is written as a whole: what isn't wanted there goes, whoever owns it.
+  bool in_whole = false;
 
   bool removal() const { return after.is_null(); }
+  /// A removal that only ends our part in the field.
+  bool stays_with_others() const { return removal() && !in_whole && !managers.empty(); }
 };
 
 /// `desired` as it would be applied; `live` with metadata.managedFields. Empty: applying changes no value.

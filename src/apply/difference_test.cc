@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include "testing/yaml.h"
 
 namespace mist::apply {
@@ -68,7 +70,6 @@ kind: Deployment
 metadata: {name: web, creationTimestamp: null}
 spec:
   replicas: 2
-  strategy: {}
   template: {spec: {containers: [{name: web, image: "nginx:1", resources: {limits: {cpu: 0.5}}, ports: [{containerPort: 80}]}]}}
 )",
                     kLive),
@@ -124,11 +125,94 @@ TEST(Differences, EmptiedMapRemovesWhatWeOwned) {
   EXPECT_THAT(paths("metadata: {}", kData), ElementsAre(".data"));
 }
 
-TEST(Differences, QuantitiesCountOnlyWhereQuantitiesStand) {
-  EXPECT_THAT(paths("data: {memory: 1024Mi}", "data: {memory: 1Gi}"), ElementsAre(".data.memory"));
-  EXPECT_THAT(paths("spec: {resources: {requests: {memory: 1024Mi}}}",
-                    "spec: {resources: {requests: {memory: 1Gi}}}"),
+TEST(Differences, QuantitiesCountOnlyWhereTheSchemaHasThem) {
+  const auto in = [](std::string_view kind, std::string_view value) {
+    return fmt::format("{{{}, {}}}", kind, value);
+  };
+  const auto found = [&](std::string_view kind, std::string_view wanted, std::string_view live) {
+    return paths(in(kind, wanted), in(kind, live));
+  };
+  constexpr std::string_view kMap = "apiVersion: v1, kind: ConfigMap", kPod = "apiVersion: v1, kind: Pod";
+  EXPECT_THAT(found(kMap, "data: {max: '1.1'}", "data: {max: '1.10'}"), ElementsAre(".data.max"));
+  EXPECT_THAT(found(kMap, "data: {value: '007', default: 1Gi}", "data: {value: '7', default: 1024Mi}"),
+              ElementsAre(".data.value", ".data.default"));
+  EXPECT_THAT(found(kPod, "spec: {containers: [{env: [{name: V, value: '1.10'}]}]}",
+                    "spec: {containers: [{env: [{name: V, value: '1.1'}]}]}"),
+              ElementsAre(".spec.containers[0].env[0].value"));
+  EXPECT_THAT(found(kPod, "metadata: {labels: {limits: '1'}}", "metadata: {labels: {limits: '1.0'}}"),
+              ElementsAre(".metadata.labels.limits"));
+  EXPECT_THAT(found(kPod, "spec: {containers: [{resources: {requests: {memory: 1024Mi, cpu: 0.5}}}]}",
+                    "spec: {containers: [{resources: {requests: {memory: 1Gi, cpu: 500m}}}]}"),
               IsEmpty());
+  // The same amount in other units is stored as it is written.
+  EXPECT_THAT(found(kPod, "spec: {overhead: {memory: 1Gi}}", "spec: {overhead: {memory: '1073741824'}}"),
+              ElementsAre(".spec.overhead.memory"));
+  EXPECT_THAT(found("apiVersion: x.dev/v1, kind: Pod", "spec: {overhead: {cpu: 0.5}}",
+                    "spec: {overhead: {cpu: 500m}}"),
+              ElementsAre(".spec.overhead.cpu"));
+}
+
+TEST(Differences, NumbersCompareToTheLastDigitAndNotWithTexts) {
+  const auto found = [](std::string_view wanted, std::string_view live) {
+    return paths(fmt::format("{{apiVersion: x.dev/v1, spec: {{v: {}}}}}", wanted),
+                 fmt::format("{{apiVersion: x.dev/v1, spec: {{v: {}}}}}", live));
+  };
+  EXPECT_THAT(found("9007199254740993", "9007199254740992"), ElementsAre(".spec.v"));
+  EXPECT_THAT(found("9007199254740993", "9007199254740992.0"), ElementsAre(".spec.v"));
+  EXPECT_THAT(found("18446744073709551615", "18446744073709551614"), ElementsAre(".spec.v"));
+  EXPECT_THAT(found("1.0", "1"), IsEmpty());
+  EXPECT_THAT(found("1.5", "1"), ElementsAre(".spec.v"));
+  EXPECT_THAT(found("'80'", "80"), ElementsAre(".spec.v"));
+  EXPECT_THAT(found("80", "'80'"), ElementsAre(".spec.v"));
+}
+
+// What another manager did to what we want empty, or as a whole.
+std::vector<std::string> tampered(std::string_view wanted, std::string_view live, std::string_view theirs) {
+  return paths(fmt::format("{{apiVersion: x.dev/v1, spec: {}}}", wanted),
+               fmt::format("{{apiVersion: x.dev/v1, spec: {}, metadata: {{managedFields: [{{manager: eve, "
+                           "operation: Update, fieldsV1: {{'f:spec': {}}}}}]}}}}",
+                           live, theirs));
+}
+
+TEST(Differences, WhatIsWantedEmptyAndIsOwnedAsAWholeByAnotherIsOne) {
+  EXPECT_THAT(tampered("{ingress: []}", "{ingress: [{}]}", "{'f:ingress': {}}"),
+              ElementsAre(".spec.ingress"));
+  EXPECT_THAT(tampered("{sel: {}}", "{sel: {matchLabels: {a: b}}}", "{'f:sel': {}}"),
+              ElementsAre(".spec.sel.matchLabels"));
+  EXPECT_THAT(tampered("{sel: {m: {a: b}}}", "{sel: {m: {a: b, c: d}}}", "{'f:sel': {}}"),
+              ElementsAre(".spec.sel.m.c"));
+  EXPECT_THAT(tampered("{rules: [{a: '1'}]}", "{rules: [{a: '1', verbs: [x]}]}", "{'f:rules': {}}"),
+              ElementsAre(".spec.rules[0].verbs"));
+}
+
+TEST(Differences, WhatOthersHaveInMapsAndListsThatAreOwnedByPartsIsTheirs) {
+  EXPECT_THAT(tampered("{labels: {}}", "{labels: {x: y}}", "{'f:labels': {.: {}, 'f:x': {}}}"), IsEmpty());
+  EXPECT_THAT(tampered("{ports: []}", "{ports: [{port: 1}]}", "{'f:ports': {'k:{\"port\":1}': {.: {}}}}"),
+              IsEmpty());
+  EXPECT_THAT(tampered("{ports: [{port: 2}]}", "{ports: [{port: 1}]}",
+                       "{'f:ports': {'k:{\"port\":1}': {.: {}, 'f:port': {}}}}"),
+              ElementsAre(".spec.ports[0]"));
+  EXPECT_THAT(tampered("{ports: [{port: 1, v: a}]}", "{ports: [{port: 1, v: b, x: z}]}",
+                       "{'f:ports': {'k:{\"port\":1}': {.: {}, 'f:port': {}, 'f:v': {}, 'f:x': {}}}}"),
+              ElementsAre(".spec.ports[port=1].v"));
+  EXPECT_THAT(tampered("{set: []}", "{set: [a]}", "{'f:set': {'v:\"a\"': {}}}"), IsEmpty());
+}
+
+TEST(Differences, InsideOfAWholeARemovalIsOneWhoeverOwnsIt) {
+  const Value live = yaml(
+      "{apiVersion: x.dev/v1, spec: {sel: {a: b}}, metadata: {managedFields: [{manager: eve, operation: "
+      "Update, fieldsV1: {'f:spec': {'f:sel': {}}}}]}}");
+  const auto found = differences(yaml("{apiVersion: x.dev/v1, spec: {sel: {}}}"), live, "mistctl");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].managers, ElementsAre("eve"));
+  EXPECT_FALSE(found[0].stays_with_others());
+  EXPECT_TRUE(with_differences(live, found).at_path({"spec", "sel"})->empty());
+}
+
+TEST(Differences, EmptyMapsAndListsThatAreNotThereAre) {
+  EXPECT_THAT(paths("{apiVersion: networking.k8s.io/v1, spec: {from: [{podSelector: {}}]}}",
+                    "{apiVersion: networking.k8s.io/v1, spec: {from: [{}]}}"),
+              ElementsAre(".spec.from[0].podSelector"));
 }
 
 TEST(Differences, FalseZeroAndEmptyAreNotStoredByBuiltInTypes) {
@@ -154,10 +238,15 @@ constexpr std::string_view kWhole =
     "{apiVersion: v1, kind: Pod, metadata: {managedFields: [{manager: mistctl, operation: Apply, fieldsV1: "
     "{f:spec: {f:fieldRef: {}}}}]}, spec: {fieldRef: {apiVersion: v1, fieldPath: a, extra: b}}}";
 
-TEST(Differences, InsideOfWhatIsOwnedAsAWholeLeftoversGoAndDefaultsStay) {
-  EXPECT_THAT(paths("{apiVersion: v1, spec: {fieldRef: {fieldPath: a}}}", kWhole),
-              ElementsAre(".spec.fieldRef.extra"));
-  EXPECT_THAT(paths("{apiVersion: v1, spec: {fieldRef: {fieldPath: a, extra: b}}}", kWhole), IsEmpty());
+TEST(Differences, InsideOfWhatIsOwnedAsAWholeTheServerSaysWhetherALeftoverGoes) {
+  const auto found =
+      differences(yaml("{apiVersion: v1, spec: {fieldRef: {fieldPath: a}}}"), yaml(kWhole), "mistctl");
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].path, ".spec.fieldRef.apiVersion");
+  EXPECT_EQ(found[1].path, ".spec.fieldRef.extra");
+  for (const FieldDifference& difference : found) EXPECT_TRUE(difference.uncertain);
+  EXPECT_THAT(paths("{apiVersion: v1, spec: {fieldRef: {apiVersion: v1, fieldPath: a, extra: b}}}", kWhole),
+              IsEmpty());
 }
 
 TEST(Differences, BytesAreComparedDecoded) {

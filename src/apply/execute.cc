@@ -14,6 +14,7 @@
 #include "apply/remove.h"
 #include "apply/run_graph.h"
 #include "apply/run_report.h"
+#include "apply/server_made.h"
 #include "apply/settle.h"
 #include "apply/wait.h"
 #include "apply/waiting_rules.h"
@@ -59,11 +60,13 @@ class Writer {
         context_(context),
         uids_(plan.writes.size()),
         versions_(plan.writes.size()),
+        server_made_(plan.writes.size()),
         part_of_(release::apply_set_id(plan.release)),
         redefined_(redefined_kinds(plan)),
         deleted_(plan.writes.size(), 0) {}
 
   std::vector<std::string> take_uids() { return std::move(uids_); }
+  std::vector<std::vector<release::ServerMade>> take_server_made() { return std::move(server_made_); }
   std::map<std::size_t, kube::ObjectRef> take_late() { return std::move(late_); }
   std::vector<char> take_deleted() { return std::move(deleted_); }
   /// The resourceVersion that this run wrote; empty: it wrote nothing.
@@ -75,6 +78,7 @@ class Writer {
     if (node >= plan_.writes.size()) return pass(node);
     const PlannedAction& action = plan_.writes[node];
     uids_[node] = action.uid;
+    server_made_[node] = action.server_made;
     if (action.kind == ActionKind::Unchanged) {
       events_.object({action.key.display(), "unchanged", {}});
     } else {
@@ -298,6 +302,7 @@ class Writer {
     if (!applied.ok()) return explain(std::move(applied).error());
     uids_[node] = applied->string_at({"metadata", "uid"});
     versions_[node] = applied->string_at({"metadata", "resourceVersion"});
+    server_made_[node] = server_made(differences_of(desired, *applied));
     return {};
   }
 
@@ -426,6 +431,7 @@ class Writer {
   const Context& context_;
   std::vector<std::string> uids_;  // each element has one writer, like those of versions_
   std::vector<std::string> versions_;
+  std::vector<std::vector<release::ServerMade>> server_made_;
   std::mutex late_mutex_;
   std::map<std::size_t, kube::ObjectRef> late_;  // guarded by late_mutex_
   const std::string part_of_;
@@ -505,6 +511,7 @@ Execution execute_writes(kube::Client& client, const Plan& plan, const ExecuteOp
   delete_after_failure(plan, order, run, writer, events);
   execution.deleted = writer.take_deleted();
   execution.uids = writer.take_uids();
+  execution.server_made = writer.take_server_made();
   execution.late = writer.take_late();
   execution.removals.assign(plan.removals.size(), Outcome::NotStarted);
   const auto name_of = [&](Node node) -> std::string {
@@ -527,6 +534,7 @@ std::vector<InventoryItem> inventory_after(const Plan& plan, const Execution& ex
       if (const auto sent = execution.late.find(i); sent != execution.late.end())
         inventory[i].key.ns = sent->second.ns;
       if (done) inventory[i].replacing = false;
+      if (done && i < execution.server_made.size()) inventory[i].server_made = execution.server_made[i];
       if (deleted) inventory[i].uid.clear();
       // What was refused or never sent was last changed when it was before.
       if (execution.writes[i] != Outcome::Done) inventory[i].revision = plan.writes[i].previous_revision;

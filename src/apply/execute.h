@@ -35,6 +35,8 @@ struct ExecuteOptions {
 struct Execution {
   std::vector<Outcome> writes;    ///< beside Plan::writes
   std::vector<std::string> uids;  ///< of written objects, beside Plan::writes
+  /// Beside Plan::writes: what the server made of each object; of those that weren't written, earlier.
+  std::vector<std::vector<release::ServerMade>> server_made = {};
   std::vector<Outcome> removals;  ///< beside Plan::removals; retained ones are NotStarted
   std::optional<Error> failure;   ///< the first by position; nullopt: everything was done
   /// Where objects of late kinds were sent, by position in Plan::writes.

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "apimachinery/built_in_groups.h"
 #include "apply/conversion.h"
@@ -18,12 +19,13 @@ using release::InventoryItem;
 
 namespace {
 
-// One resource in one namespace, and whose presence there is asked.
+// One resource in one version and namespace, and whose presence there is asked.
 struct ResourcePlace {
   ResourceInfo resource;
   std::string ns;
   std::vector<ObjectKey> keys;
-  bool has_owned = false;  // we may have objects there already
+  bool has_owned = false;    // we may have objects there already
+  std::string version = {};  // in which its objects are wanted; empty: none is
 };
 
 ObjectKey key_in(const ResourcePlace& place, const Value& object) {
@@ -39,9 +41,11 @@ constexpr auto kUntilConversion = std::chrono::seconds(8);
 
 class Observer {
  public:
-  Observer(kube::Client& client, std::string part_of, std::string selector, const ObserveOptions& options,
-           const Context& context)
+  /// `versions`: in which version each object is wanted.
+  Observer(kube::Client& client, std::string part_of, std::string selector,
+           std::map<ObjectKey, std::string> versions, const ObserveOptions& options, const Context& context)
       : client_(client),
+        versions_(std::move(versions)),
         part_of_(std::move(part_of)),
         selector_(std::move(selector)),
         options_(options),
@@ -159,6 +163,9 @@ class Observer {
     if (listed.ok()) {
       for (Value& item : listed->items) {
         ObjectKey key = key_in(place, item);
+        // Another place reads it in the version in which it is wanted.
+        const auto wanted = versions_.find(key);
+        if (wanted != versions_.end() && wanted->second != place.version) continue;
         add(std::move(key), {std::move(item), true});
       }
     } else if (listed.error().kind == ErrorKind::Forbidden) {
@@ -232,6 +239,7 @@ class Observer {
   }
 
   kube::Client& client_;
+  const std::map<ObjectKey, std::string> versions_;
   const std::string part_of_;
   const std::string selector_;
   const ObserveOptions& options_;  // its maps are guarded by mutex_
@@ -283,11 +291,16 @@ bool is_late(const std::vector<DesiredObject>& desired, const ObjectKey& key) {
 Result<LiveState> observe(kube::Client& client, const release::ReleaseId& release,
                           const std::vector<DesiredObject>& desired, const std::vector<InventoryItem>& owned,
                           const Context& context, const ObserveOptions& options) {
-  std::map<std::pair<GroupKind, std::string>, ResourcePlace> places;
+  // By version too: fields have other names in another one.
+  std::map<std::tuple<GroupKind, std::string, std::string>, ResourcePlace> places;
+  std::map<ObjectKey, std::string> versions;
   for (const DesiredObject& object : desired) {
     if (object.late) continue;
-    ResourcePlace& place = places[{object.key.group_kind, object.key.ns}];
+    const std::string& version = object.resource.gvk.version;
+    versions.insert_or_assign(object.key, version);
+    ResourcePlace& place = places[{object.key.group_kind, object.key.ns, version}];
     place.resource = object.resource;
+    place.version = version;
     place.ns = object.key.ns;
     place.keys.push_back(object.key);
     place.has_owned = options.take_over_from.has_value();
@@ -298,12 +311,17 @@ Result<LiveState> observe(kube::Client& client, const release::ReleaseId& releas
   // Each kind is asked for once: of an API that doesn't answer, asking takes several requests.
   std::map<std::pair<GroupKind, std::string>, Result<std::optional<ResourceInfo>>> resources;
   for (const InventoryItem& item : owned) {
-    const std::pair where{item.key.group_kind, item.key.ns};
-    if (auto known = places.find(where); known != places.end()) {
-      known->second.keys.push_back(item.key);
+    bool known_place = false;
+    for (auto known = places.lower_bound({item.key.group_kind, item.key.ns, ""});
+         known != places.end() && std::get<0>(known->first) == item.key.group_kind &&
+         std::get<1>(known->first) == item.key.ns;
+         ++known) {
       known->second.has_owned = true;
-      continue;
+      // One that is wanted stands at its place already.
+      if (!known_place && !versions.contains(item.key)) known->second.keys.push_back(item.key);
+      known_place = true;
     }
+    if (known_place) continue;
     const std::pair kind{item.key.group_kind, item.version};
     auto found = resources.find(kind);
     if (found == resources.end()) found = resources.emplace(kind, resource_of(client, item, context)).first;
@@ -316,7 +334,7 @@ Result<LiveState> observe(kube::Client& client, const release::ReleaseId& releas
         return std::move(failure).with_frame(fmt::format("while looking for {}", item.key.display()));
       options.unreachable->emplace(item.key, reason(failure));
     } else if (*resource) {
-      places[where] = {**resource, item.key.ns, {item.key}, true};
+      places[{item.key.group_kind, item.key.ns, ""}] = {**resource, item.key.ns, {item.key}, true};
     }
   }
 
@@ -327,7 +345,7 @@ Result<LiveState> observe(kube::Client& client, const release::ReleaseId& releas
   if (options.take_over_from)
     selector = fmt::format("{} in ({},{})", release::kPartOfLabel, part_of,
                            release::apply_set_id(*options.take_over_from));
-  Observer observer(client, part_of, std::move(selector), options, context);
+  Observer observer(client, part_of, std::move(selector), std::move(versions), options, context);
   MIST_TRY_VOID(parallel_for(work.size(), 16, [&](std::size_t i) {
                   return observer.look_at(*work[i]);
                 }).in("while reading the cluster's state"));

@@ -7,6 +7,7 @@
 #include "apply/finished_job.h"
 #include "apply/immutable.h"
 #include "apply/order.h"
+#include "apply/server_made.h"
 #include "base/text.h"
 
 namespace mist::apply {
@@ -17,6 +18,9 @@ using release::ReleaseId;
 namespace {
 
 const GroupKind kNamespaceKind{"", "Namespace"};
+constexpr std::string_view kManager = "mistctl";
+
+std::string version_label_path() { return fmt::format(".metadata.labels[\"{}\"]", release::kVersionLabel); }
 
 std::string_view mark_of(const Value& live) {
   return live.string_at({"metadata", "labels", release::kPartOfLabel});
@@ -49,6 +53,7 @@ class Planner {
     const auto live = live_.find(object.key);
     const auto known = owned_.find(object.key);
     const InventoryItem* item = known == owned_.end() ? nullptr : known->second;
+    if (item != nullptr) action.server_made = item->server_made;
     const auto unread = rules_.unreadable.find(object.key);
     action.unreadable = unread != rules_.unreadable.end();
     if (action.unreadable && live == live_.end()) {
@@ -119,6 +124,7 @@ class Planner {
     action.revision = item.revision;
     action.adopted = item.adopted;
     action.taken_from = item.taken_from;
+    action.server_made = item.server_made;
     action.was_retained = item.retained;
     std::string_view kept = kept_because(item.key, &there, rules_.prune);
     if (kept.empty() && item.adopted && rules_.keep_adopted) kept = "it was there before the release";
@@ -178,7 +184,7 @@ class Planner {
     const bool terminating = apimachinery::is_terminating(there);
     action.adopting = !is_ours;
     action.previous_revision = item != nullptr ? item->revision : revision_from_label(there);
-    if (live.whole) action.differences = real_differences(object, there);
+    if (live.whole) action.differences = real_differences(action, object, there);
     const bool same =
         std::ranges::all_of(action.differences, [](const FieldDifference& each) { return each.uncertain; });
     if (is_ours && rules_.resumes >= 0 && revision_from_label(there) >= rules_.resumes && !terminating &&
@@ -242,7 +248,7 @@ class Planner {
     action.kind = ActionKind::Adopt;
     action.adopting = true;
     if (!live.whole) return;
-    action.differences = real_differences(object, there);
+    action.differences = real_differences(action, object, there);
     judge(action, object, there);
   }
 
@@ -257,7 +263,7 @@ class Planner {
           owner == Owner::Us ? "only its metadata could be read" : "its ownership label was removed";
       return;
     }
-    action.differences = real_differences(object, live.value);
+    action.differences = real_differences(action, object, live.value);
     if (owner != Owner::Us) {
       action.reason = "its ownership label was removed";
       return judge(action, object, live.value);
@@ -267,6 +273,11 @@ class Planner {
     if (anew || !action.differences.empty()) {
       action.reason = anew ? "it was made anew outside of Mistletoe" : difference_words(action.differences);
       return judge(action, object, live.value);
+    }
+    if (!has_our_fields(object, live.value)) {
+      action.reason = difference_words({});
+      action.ask = true;
+      return;
     }
     action.kind = ActionKind::Unchanged;
     action.reason = "equal";
@@ -290,7 +301,7 @@ class Planner {
     if (rules_.force_conflicts) return;
     std::string others;
     for (const FieldDifference& difference : action.differences) {
-      if (difference.removal() || difference.managers.empty()) continue;
+      if (difference.managers.empty() || difference.stays_with_others()) continue;
       others += fmt::format("{}{} ({})", others.empty() ? "" : ", ", difference.path,
                             join(difference.managers, ", "));
     }
@@ -299,11 +310,24 @@ class Planner {
              std::string(kForceHint));
   }
 
-  // The version label says when the object last changed, so it is no change by itself; but it must be there.
-  static std::vector<FieldDifference> real_differences(const DesiredObject& object, const Value& live) {
-    std::vector<FieldDifference> found = differences(object.rendered.object.value(), live, "mistctl");
-    std::erase_if(found, [](const FieldDifference& d) { return d.path == version_label_path(); });
+  // But for what the server made of the same values before.
+  static std::vector<FieldDifference> real_differences(const PlannedAction& action,
+                                                       const DesiredObject& object, const Value& live) {
+    std::vector<FieldDifference> found = differences_of(object, live);
+    leave_out(found, action.server_made);
     return found;
+  }
+
+  // Whether our field manager wrote it, in the version that is wanted now: else who owns what isn't known,
+  // or is told in the fields of another version.
+  static bool has_our_fields(const DesiredObject& object, const Value& live) {
+    const Value* entries = live.at_path({"metadata", "managedFields"});
+    return entries != nullptr && entries->is_array() &&
+           std::ranges::any_of(entries->as_array(), [&](const Value& entry) {
+             return entry.string_at("manager") == kManager && entry.string_at("operation") == "Apply" &&
+                    entry.string_at("subresource").empty() &&
+                    entry.string_at("apiVersion") == object.rendered.object.value().string_at("apiVersion");
+           });
   }
 
   Owner owner_of(const Value& live) const {
@@ -339,9 +363,6 @@ class Planner {
              "rename the object, or remove it from that set");
   }
 
-  static std::string version_label_path() {
-    return fmt::format(".metadata.labels[\"{}\"]", release::kVersionLabel);
-  }
   static int revision_from_label(const Value& live) {
     const std::string_view text = live.string_at({"metadata", "labels", release::kVersionLabel});
     int number = 0;
@@ -524,6 +545,12 @@ void plan_replacement(PlannedAction& action, const DesiredObject& desired, const
                               kReplaceAnnotation);
 }
 
+std::vector<FieldDifference> differences_of(const DesiredObject& desired, const Value& live) {
+  std::vector<FieldDifference> found = differences(desired.rendered.object.value(), live, kManager);
+  std::erase_if(found, [](const FieldDifference& d) { return d.path == version_label_path(); });
+  return found;
+}
+
 std::string difference_words(const std::vector<FieldDifference>& differences) {
   if (differences.empty()) return "its marks differ";
   return differences.size() == 1 ? differences[0].path + " differs"
@@ -578,7 +605,8 @@ std::vector<InventoryItem> inventory_of(const Plan& plan) {
                            .adopted = action.adopted,
                            .replacing = replaced,
                            .hook = actions == &plan.writes && plan.is_hook(action),
-                           .taken_from = action.taken_from});
+                           .taken_from = action.taken_from,
+                           .server_made = action.server_made});
     }
   }
   inventory.insert(inventory.end(), plan.waiting.begin(), plan.waiting.end());

@@ -76,6 +76,7 @@ struct PlannedAction {
   /// Of deletes and replaces: what goes with it although the release doesn't own it.
   std::vector<std::string> with_it = {};
   std::size_t desired = 0;  ///< index into Plan::desired; not of deletes and retains
+  std::vector<release::ServerMade> server_made = {};  ///< when it was last applied, or asked about
   /// Of hooks that run before and after everything else: the earlier write, whose object this one replaces.
   std::optional<std::size_t> again = {};
 };
@@ -141,6 +142,10 @@ kube::ObjectRef place_of(const Plan& plan, const PlannedAction& action, kube::Re
 /// fields that can't be changed; `reason` begins with "it".
 void plan_replacement(PlannedAction& action, const DesiredObject& desired, const Value& live,
                       const PlanRules& rules, std::string reason);
+
+/// What applying this would change on the live object, or has not made so. Without the version label: that
+/// says when the object last changed, so it is no change by itself.
+std::vector<FieldDifference> differences_of(const DesiredObject& desired, const Value& live);
 
 /// ".spec.replicas differs", "3 fields differ".
 std::string difference_words(const std::vector<FieldDifference>& differences);

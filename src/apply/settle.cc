@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "apply/server_made.h"
 #include "base/parallel.h"
 
 namespace mist::apply {
@@ -68,7 +69,7 @@ class Settler {
       answer = client_.apply(ref, object, options, context_);
     }
     if (answer.ok()) {
-      accepted(action, there->second, *answer);
+      accepted(action, desired, there->second, *answer);
       return {};
     }
     if (Status alive = context_.check(); !alive.ok()) return alive;
@@ -77,15 +78,16 @@ class Settler {
   }
 
  private:
-  void accepted(PlannedAction& action, const LiveObject& live, const Value& after) const {
-    const bool applies_status =
-        plan_.desired[action.desired].rendered.object.value().find("status") != nullptr;
+  void accepted(PlannedAction& action, const DesiredObject& desired, const LiveObject& live,
+                const Value& after) const {
+    const bool applies_status = desired.rendered.object.value().find("status") != nullptr;
     if (!action.adopting && live.whole &&
         same_object(live.value, after, release::kVersionLabel,
                     applies_status ? StatusOf::Applied : StatusOf::Controllers)) {
       action.kind = ActionKind::Unchanged;
       action.revision = action.previous_revision;
       action.differences.clear();
+      action.server_made = server_made(differences_of(desired, after));
       action.reason = "equal";
     } else {
       action.kind = action.adopting ? ActionKind::Adopt : ActionKind::Update;

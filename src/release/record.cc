@@ -92,6 +92,18 @@ std::string apply_set_id(const ReleaseId& id) {
   return "applyset-" + encoded + "-v1";
 }
 
+namespace {
+
+Value to_value(const std::vector<ServerMade>& made) {
+  Value::Array fields;
+  fields.reserve(made.size());
+  for (const ServerMade& each : made)
+    fields.push_back(Value::object({{"path", each.path}, {"digest", each.digest}}));
+  return Value(std::move(fields));
+}
+
+}  // namespace
+
 Value to_value(const std::vector<InventoryItem>& inventory) {
   Value::Array items;
   items.reserve(inventory.size());
@@ -108,6 +120,7 @@ Value to_value(const std::vector<InventoryItem>& inventory) {
     if (item.replacing) value.set("replacing", true);
     if (item.hook) value.set("hook", true);
     if (!item.taken_from.empty()) value.set("takenFrom", item.taken_from);
+    if (!item.server_made.empty()) value.set("serverMade", to_value(item.server_made));
     items.push_back(std::move(value));
   }
   return Value(std::move(items));
@@ -132,6 +145,11 @@ Result<std::vector<InventoryItem>> inventory_from_value(const Value& value) {
     item.replacing = flag_at(entry, "replacing");
     item.hook = flag_at(entry, "hook");
     item.taken_from = entry.string_at("takenFrom");
+    if (const Value* made = entry.find("serverMade"); made != nullptr && made->is_array()) {
+      for (const Value& each : made->as_array())
+        item.server_made.push_back(
+            {std::string(each.string_at("path")), std::string(each.string_at("digest"))});
+    }
     if (item.key.group_kind.kind.empty() || item.key.name.empty())
       return error(ErrorKind::Internal, "the inventory of the release's record is damaged");
     inventory.push_back(std::move(item));

@@ -72,6 +72,13 @@ struct PackageInfo {
   std::string engine = {};  ///< what rendered them, if they are a directory: "helm"; empty: themselves
 };
 
+/// A field that the server stored otherwise than it was applied (apply/server_made.h).
+struct ServerMade {
+  std::string path = {};
+  std::string digest = {};  ///< of the wanted and the stored value
+  friend bool operator==(const ServerMade&, const ServerMade&) = default;
+};
+
 /// One object that the release owns.
 struct InventoryItem {
   ObjectKey key;
@@ -84,6 +91,7 @@ struct InventoryItem {
   bool hook = false;       ///< of a chart: it comes and goes, and its absence says nothing
   /// ReleaseId::display() of the release that it was taken over from, as long as that one names it too.
   std::string taken_from = {};
+  std::vector<ServerMade> server_made = {};  ///< when it was last applied
 };
 
 struct Revision {

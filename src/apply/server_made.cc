@@ -1,0 +1,43 @@
+#include "apply/server_made.h"
+
+#include <algorithm>
+
+#include "crypto/digest.h"
+#include "encoding/json.h"
+
+namespace mist::apply {
+namespace {
+
+// Values are kept as a digest: they may be large, or secret.
+std::string digest_of(const FieldDifference& difference) {
+  Value pair = Value::array({difference.after, difference.before});
+  pair.sort_keys();
+  return crypto::sha256(crypto::as_bytes(encoding::to_json(pair))).hex().substr(0, 32);
+}
+
+}  // namespace
+
+std::vector<release::ServerMade> server_made(const std::vector<FieldDifference>& differences) {
+  // More than these are asked for again each time.
+  constexpr std::size_t kMost = 1000;
+  std::vector<release::ServerMade> made;
+  if (differences.size() > kMost) return made;
+  made.reserve(differences.size());
+  for (const FieldDifference& difference : differences)
+    made.push_back({difference.path, digest_of(difference)});
+  return made;
+}
+
+void leave_out(std::vector<FieldDifference>& differences, const std::vector<release::ServerMade>& made) {
+  if (made.empty()) return;
+  std::erase_if(differences, [&](const FieldDifference& difference) {
+    std::string digest;
+    return std::ranges::any_of(made, [&](const release::ServerMade& each) {
+      if (each.path != difference.path) return false;
+      if (digest.empty()) digest = digest_of(difference);
+      return each.digest == digest;
+    });
+  });
+}
+
+}  // namespace mist::apply

@@ -1,0 +1,21 @@
+#pragma once
+// What the server made of an object when we applied it: its defaults, the forms in which it stores values,
+// what admission changed. Each is a difference between what was sent and what came back. It is kept with the
+// object in the inventory, so that the same difference, with the same wanted and the same live value, is
+// none at the next plan; a value that somebody changed later still is one, and so is a new wanted value.
+// Pure; any thread.
+
+#include <vector>
+
+#include "apply/difference.h"
+#include "release/record.h"
+
+namespace mist::apply {
+
+/// `differences` between what was applied and the server's answer to that.
+std::vector<release::ServerMade> server_made(const std::vector<FieldDifference>& differences);
+
+/// Removes the differences that are `made`.
+void leave_out(std::vector<FieldDifference>& differences, const std::vector<release::ServerMade>& made);
+
+}  // namespace mist::apply

@@ -1,0 +1,245 @@
+"""The plan is exact: real changes are written, what others emptied or filled is put back, and what the server makes of
+our own objects is no change."""
+import pathlib
+import re
+
+from harness import check, config_map, contains, equal, test
+
+TABLE = pathlib.Path(__file__).parents[2] / "src/apply/stored_forms.cc"
+
+
+def writes(t, *command, **options):
+    mark = t.mark()
+    t.run(*command, **options)
+    return [r for r in t.requests(mark) if r.writes]
+
+
+def deployment(name="web", **container):
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": {
+        "replicas": 1, "selector": {"matchLabels": {"app": name}},
+        "template": {"metadata": {"labels": {"app": name}},
+                     "spec": {"containers": [{"name": "main", "image": "nginx:1", **container}]}}}}
+
+
+@test
+def texts_that_mean_the_same_number_are_changes(t):
+    def package(env, data):
+        return t.package("p", deployment(env=[{"name": "APP_VERSION", "value": env}]),
+                         config_map("settings", {"max": data, "value": data, "default": data}))
+    t.run("install", "shop", "-p", package("1.1", "007"))
+    changed = package("1.10", "7")
+    contains(t.run("diff", "shop", "-p", changed).out, "1.10", ".data.max", ".data.value", ".data.default")
+    t.run("upgrade", "shop", "-p", changed)
+    equal(t.kube.get("ConfigMap", t.ns, "settings")["data"], {"max": "7", "value": "7", "default": "7"})
+    container = t.kube.get("Deployment", t.ns, "web")["spec"]["template"]["spec"]["containers"][0]
+    equal(container["env"], [{"name": "APP_VERSION", "value": "1.10"}])
+    equal(writes(t, "upgrade", "shop", "-p", changed), [], "writes without a change")
+
+
+@test
+def what_is_wanted_empty_and_was_filled_is_put_back(t):
+    policy = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "deny"},
+              "spec": {"podSelector": {}, "ingress": [], "policyTypes": ["Ingress"]}}
+    chosen = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "some"},
+              "spec": {"podSelector": {"matchLabels": {"a": "b"}}, "policyTypes": ["Ingress"]}}
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "none"}, "rules": []}
+    null = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "null"}, "rules": None}
+    labels = config_map("labels", {})
+    labels["metadata"]["labels"] = {}
+    package = t.package("p", policy, chosen, role, null, labels)
+    t.run("install", "shop", "-p", package)
+    equal(writes(t, "upgrade", "shop", "-p", package), [], "writes without a change")
+    everything = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
+    t.kube.patch("NetworkPolicy", t.ns, "deny", {"spec": {"ingress": [{}]}})
+    t.kube.patch("NetworkPolicy", t.ns, "some", {"spec": {"podSelector": {"matchLabels": {"c": "d"}}}})
+    t.kube.patch("Role", t.ns, "none", {"rules": everything})
+    t.kube.patch("Role", t.ns, "null", {"rules": everything})
+    t.kube.patch("ConfigMap", t.ns, "labels", {"metadata": {"labels": {"theirs": "x"}}, "data": {"theirs": "x"}})
+    release, = t.run("drift", "shop", "-o", "json", "--exit-code", code=3).json["releases"]
+    equal({f"{o['kind']}/{o['name']}": o["drift"] for o in release["objects"]},
+          {"NetworkPolicy/deny": "changed", "NetworkPolicy/some": "changed", "Role/none": "changed",
+           "Role/null": "changed", "ConfigMap/labels": "foreign"})
+    t.refused("upgrade", "shop", "-p", package, says=["ingress", "rules"])
+    t.run("drift", "shop", "--fix")
+    check(not t.kube.get("NetworkPolicy", t.ns, "deny")["spec"].get("ingress"), "ingress is still open")
+    equal(t.kube.get("NetworkPolicy", t.ns, "some")["spec"]["podSelector"], {"matchLabels": {"a": "b"}})
+    check(not t.kube.get("Role", t.ns, "none")["rules"], "the role still allows everything")
+    check(not t.kube.get("Role", t.ns, "null")["rules"], "the role still allows everything")
+    equal(t.kube.get("ConfigMap", t.ns, "labels")["metadata"]["labels"]["theirs"], "x")
+    equal(writes(t, "upgrade", "shop", "-p", package), [], "writes without a change")
+
+
+def rewrite_images(t):
+    """Admission that gives each Deployment of the namespace another image."""
+    name = f"mirror-{t.ns}"
+    t.kube.create("MutatingAdmissionPolicy", None, {
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicy",
+        "metadata": {"name": name},
+        "spec": {"failurePolicy": "Fail", "reinvocationPolicy": "Never",
+                 "matchConstraints": {
+                     "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": t.ns}},
+                     "resourceRules": [{"apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments"],
+                                        "operations": ["CREATE", "UPDATE"]}]},
+                 "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression":
+                     '[JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/image", '
+                     'value: "mirror.local/" + object.spec.template.spec.containers[0].image'
+                     '.replace("mirror.local/", "")}]'}}]}})
+    t.cleanup(lambda: t.kube.delete("MutatingAdmissionPolicy", None, name))
+    t.kube.create("MutatingAdmissionPolicyBinding", None, {
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicyBinding",
+        "metadata": {"name": name}, "spec": {"policyName": name}})
+    t.cleanup(lambda: t.kube.delete("MutatingAdmissionPolicyBinding", None, name))
+
+    def works():
+        answer = t.kube.checked("POST", t.kube.path("Deployment", t.ns) + "?dryRun=All",
+                                deployment("probe"))
+        return answer["spec"]["template"]["spec"]["containers"][0]["image"].startswith("mirror.local/")
+    t.kube.wait("admission rewrites images", works)
+
+
+def image(t):
+    return t.kube.get("Deployment", t.ns, "web")["spec"]["template"]["spec"]["containers"][0]["image"]
+
+
+@test
+def what_admission_makes_of_our_own_values_is_no_change(t):
+    rewrite_images(t)
+    package = t.package("p", deployment())
+    t.run("install", "shop", "-p", package)
+    equal(image(t), "mirror.local/nginx:1")
+    equal(writes(t, "upgrade", "shop", "-p", package), [], "writes without a change")
+    t.run("drift", "shop", "--exit-code")
+    t.run("diff", "shop", "-p", package, "--exit-code")
+    # Another live value is a difference, and so is another wanted one.
+    t.kube.patch("Deployment", t.ns, "web", {"metadata": {"labels": {"x": "y"}}, "spec": {"template": {"spec": {
+        "containers": [{"name": "main", "image": "evil:1"}]}}}})
+    t.run("drift", "shop", "--exit-code", code=3)
+    t.run("drift", "shop", "--fix")
+    equal(image(t), "mirror.local/nginx:1")
+    other = t.package("p", deployment(image="nginx:2"))
+    t.run("upgrade", "shop", "-p", other)
+    equal(image(t), "mirror.local/nginx:2")
+    t.run("rollback", "shop")
+    equal(image(t), "mirror.local/nginx:1")
+    t.run("drift", "shop", "--exit-code")
+
+
+@test
+def nulls_and_two_versions_of_a_kind_settle(t):
+    web = deployment(resources={"limits": {"cpu": None, "memory": "64Mi"}},
+                     ports=[{"containerPort": 80, "protocol": None}])
+    web["spec"]["replicas"] = None
+
+    def scaler(version, name, spec):
+        return {"apiVersion": f"autoscaling/{version}", "kind": "HorizontalPodAutoscaler", "metadata": {"name": name},
+                "spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+                         "maxReplicas": 3, **spec}}
+    metric = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization",
+                                                                       "averageUtilization": 50}}}
+    package = t.package("p", web, scaler("v1", "one", {"targetCPUUtilizationPercentage": 60}),
+                        scaler("v2", "two", {"metrics": [metric]}))
+    t.run("install", "shop", "-p", package)
+    equal(writes(t, "upgrade", "shop", "-p", package), [], "writes without a change")
+    changed = t.package("p", web, scaler("v1", "one", {"targetCPUUtilizationPercentage": 70}),
+                        scaler("v2", "two", {"metrics": [metric]}))
+    t.run("upgrade", "shop", "-p", changed)
+    equal(writes(t, "upgrade", "shop", "-p", changed), [], "writes without a change")
+    container = t.kube.get("Deployment", t.ns, "web")["spec"]["template"]["spec"]["containers"][0]
+    equal(len(container["ports"]), 1)
+
+
+# -- the table of stored forms
+
+QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
+
+
+def reference(schema):
+    if "$ref" in schema:
+        return schema["$ref"].split("/")[-1]
+    return reference(schema["allOf"][0]) if len(schema.get("allOf", [])) == 1 else None
+
+
+def shape(schema, types):
+    """(the form or the type that a schema is about, whether it is a map of those); lists don't count."""
+    name = reference(schema)
+    if name == QUANTITY:
+        return "Quantity", False
+    if name in types:
+        return (name, False) if "properties" in types[name] else shape(types[name], types)
+    form = {"byte": "Bytes", "date-time": "Time"}.get(schema.get("format"))
+    if form:
+        return form, False
+    if schema.get("type") == "array":
+        return shape(schema.get("items", {}), types)
+    if isinstance(schema.get("additionalProperties"), dict):
+        return shape(schema["additionalProperties"], types)[0], True
+    return None, False
+
+
+def places(types, name, leads, seen, found):
+    if name in seen:
+        return
+    seen.add(name)
+    for member, schema in types[name]["properties"].items():
+        target, is_map = shape(schema, types)
+        if member in ("status", "managedFields") or target not in leads:
+            continue
+        short = target.split(".")[-1]
+        found.setdefault((name.split(".")[-1], member), set()).add((short, is_map))
+        if target in types:
+            places(types, target, leads, seen, found)
+
+
+@test
+def the_table_of_stored_forms_is_that_of_the_servers_schemas(t):
+    paths = t.kube.checked("GET", "/openapi/v3")["paths"]
+    source = TABLE.read_text()
+    rows = {(a, b): (c, bool(d)) for a, b, c, d in
+            re.findall(r'Row\{"(\w+)",\s*"(\w+)",\s*"(\w+)"(,\s*Row::kMap)?\}', source)}
+    kinds = set(re.findall(r'Kind\{"([\w.]*)",\s*"(\w+)"\}', source))
+    groups = set(re.findall(r'"([\w.]*)"', (TABLE.parents[1] / "apimachinery/built_in_groups.cc").read_text()))
+    wanted, wanted_kinds = {}, set()
+    for path in paths:
+        group = "" if path.startswith("api/") else path.removeprefix("apis/").split("/")[0]
+        if path.count("/") != (1 if path.startswith("api/") else 2) or group not in groups:
+            continue
+        types = {name: schema for name, schema in
+                 t.kube.checked("GET", paths[path]["serverRelativeURL"])["components"]["schemas"].items()}
+        leads = {"Quantity", "Bytes", "Time"}
+        grown = True
+        while grown:
+            more = {name for name, schema in types.items() if name not in leads and any(
+                shape(each, types)[0] in leads for member, each in schema.get("properties", {}).items()
+                if member not in ("status", "managedFields"))}
+            grown = bool(more)
+            leads |= more
+        for name, schema in types.items():
+            for kind in schema.get("x-kubernetes-group-version-kind", []):
+                own = {m for m, each in schema.get("properties", {}).items()
+                       if m not in ("status", "metadata") and shape(each, types)[0] in leads}
+                if "metadata" not in schema.get("properties", {}) or kind["group"] != group or "items" in schema[
+                        "properties"] or not own:
+                    continue
+                wanted_kinds.add((group, kind["kind"]))
+                places(types, name, leads, set(), wanted)
+        # The one key of lists that is filled in where it isn't given.
+        for name, schema in types.items():
+            for member, each in schema.get("properties", {}).items():
+                for key in each.get("x-kubernetes-list-map-keys", []):
+                    item = types[reference(each["items"])]
+                    value = item["properties"][key].get("default")
+                    if value and key not in item.get("required", []):
+                        equal((key, value), ("protocol", "TCP"), f"a key with a default in {name}.{member}")
+    # The marks of an object are compared without its server's times.
+    roots = {kind for _, kind in wanted_kinds} - {"PersistentVolumeClaim"}
+    wanted = {place: forms for place, forms in wanted.items() if not (place[0] in roots and place[1] == "metadata")}
+    missing = {place: forms for place, forms in wanted.items() if forms != {rows.get(place)}}
+    equal(missing, {}, "the server's schemas say, and the table doesn't")
+    lists = {place for place, (form, _) in rows.items() if form == "List"} | {("NetworkPolicy", "spec")}
+    served = {place for place in rows if place in wanted or place in lists}
+    t.note(f"{len(wanted)} places of {len(wanted_kinds)} kinds")
+    equal(wanted_kinds - kinds, set(), "kinds that the table lacks")
+    # Other versions of a server serve other alpha and beta types.
+    extra = {place for place in set(rows) - served if place[0] in {p[0] for p in wanted}}
+    equal({p for p in extra if not re.search("Device|Capacity|Resource|Counter|Certificate", p[0])}, set(),
+          "the table says, and no schema does")
