@@ -48,7 +48,8 @@ TEST(Revision, SurvivesItsJsonForm) {
                                 .revision = 2,
                                 .retained = true,
                                 .adopted = true,
-                                .taken_from = "n/theirs"});
+                                .taken_from = "n/theirs",
+                                .server_made = {{".spec.image", "0123"}}});
   const auto back = revision_from_value(to_value(revision));
   ASSERT_TRUE(back.ok()) << back.error().to_line();
   EXPECT_EQ(back->number, 3);
@@ -60,6 +61,7 @@ TEST(Revision, SurvivesItsJsonForm) {
   EXPECT_TRUE(back->inventory[0].retained && back->inventory[0].adopted);
   EXPECT_EQ(back->inventory[0].revision, 2);
   EXPECT_EQ(back->inventory[0].taken_from, "n/theirs");
+  EXPECT_EQ(back->inventory[0].server_made, (std::vector<ServerMade>{{".spec.image", "0123"}}));
 }
 
 TEST(Revision, NewerOrDamagedRecordsAreRefused) {
