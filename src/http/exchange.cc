@@ -13,6 +13,7 @@
 #include <cstdlib>
 
 #include "base/text.h"
+#include "http/over_limit.h"
 
 namespace mist::http {
 namespace {
@@ -415,7 +416,8 @@ Result<Response> Exchange::result() {
     return error(ErrorKind::Cancelled, "the connections were closed while {} was asked", server);
   if (over_limit_)
     return error(ErrorKind::Invalid, "the answer of {} is larger than the {} bytes allowed", server,
-                 request_.response_limit);
+                 request_.response_limit)
+        .with_frame(std::string(kOverLimitFrame));
   if (would_repeat_)
     return error(ErrorKind::Retryable, "the connection to {} broke before an answer came{}", server,
                  kMaybeSent);

@@ -1,9 +1,11 @@
 #include "kube/api_status.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "encoding/json.h"
+#include "kube/invalid_fields.h"
 #include "kube/not_served.h"
 
 namespace mist::kube {
@@ -144,6 +146,19 @@ bool names_other_uid(const Value& status) {
          });
 }
 
+// Whether all that it names are fields of the object that was sent (field.ErrorType in apimachinery).
+bool names_invalid_fields(const Value& status, int http_status) {
+  constexpr std::array<std::string_view, 8> kReasons{
+      "FieldValueRequired", "FieldValueInvalid", "FieldValueNotSupported", "FieldValueDuplicate",
+      "FieldValueTooLong",  "FieldValueTooMany", "FieldValueTypeInvalid",  "FieldValueForbidden"};
+  const Value* causes = status.at_path({"details", "causes"});
+  return http_status == 422 && causes != nullptr && causes->is_array() && causes->size() > 0 &&
+         std::ranges::all_of(causes->as_array(), [&](const Value& cause) {
+           return !cause.string_at("field").empty() &&
+                  std::ranges::find(kReasons, cause.string_at("reason")) != kReasons.end();
+         });
+}
+
 // Of an answer without a Status.
 Error bare_error(const http::Response& response, const Asked& asked) {
   const std::string what =
@@ -181,9 +196,12 @@ Error status_error(const Value& status, int http_status, const Asked& asked) {
   ErrorKind kind = kind_of(http_status, reason);
   if (names_other_uid(status)) kind = ErrorKind::Conflict;
   if (because.empty()) because = fmt::format("HTTP {}: {}", http_status, meaning(http_status));
-  return error(kind, "cannot {} {} on {}", asked.verb, asked.object, asked.server)
-      .with_because(std::move(because))
-      .with_hint(hint_for(http_status, reason, asked));
+  Error failure = error(kind, "cannot {} {} on {}", asked.verb, asked.object, asked.server)
+                      .with_because(std::move(because))
+                      .with_hint(hint_for(http_status, reason, asked));
+  if (kind == ErrorKind::Invalid && names_invalid_fields(status, http_status))
+    failure.frames.emplace_back(kInvalidFieldsFrame);
+  return failure;
 }
 
 Error answer_error(const http::Response& response, const Asked& asked) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "encoding/json.h"
+#include "kube/invalid_fields.h"
 #include "kube/not_served.h"
 
 namespace mist::kube {
@@ -159,5 +160,21 @@ TEST(ApiStatus, ReadsWarningHeaders) {
               ElementsAre("unknown field \"spec.x\"", "one", "two", "open"));
 }
 
+TEST(InvalidFields, AreToldByTheCausesOfTheStatus) {
+  const auto answer_with = [](std::string_view causes) {
+    return status_error(*encoding::parse_json(fmt::format(
+                            R"({{"kind":"Status","code":422,"reason":"Invalid","message":"x is invalid",)"
+                            R"("details":{{"causes":[{}]}}}})",
+                            causes)),
+                        422, {});
+  };
+  constexpr std::string_view kField = R"({"reason":"FieldValueInvalid","message":"no","field":"spec.x"})";
+  EXPECT_TRUE(names_invalid_fields(answer_with(kField)));
+  // As a ValidatingAdmissionPolicy answers.
+  constexpr std::string_view kPolicy = R"({"message":"failed expression: false"})";
+  EXPECT_FALSE(names_invalid_fields(answer_with(kPolicy)));
+  EXPECT_FALSE(names_invalid_fields(answer_with(fmt::format("{},{}", kField, kPolicy))));
+  EXPECT_FALSE(names_invalid_fields(answer_with("")));
+}
 }  // namespace
 }  // namespace mist::kube

@@ -71,8 +71,11 @@ struct ListOptions {
   std::string label_selector = {};
   std::string field_selector = {};
   bool metadata_only = false;  ///< PartialObjectMetadata: items have apiVersion, kind, metadata only
-  /// A page is held in memory twice for a moment; a further page is a round trip more.
-  int page_size = 5000;
+  /// Of the first page; 0: all at once. Further ones have as many items as make a page of some megabytes, by
+  /// what the items before weighed, and at most `largest_page`: a page is held in memory twice for a moment,
+  /// and a further page is a round trip more.
+  int page_size = 500;
+  int largest_page = 5000;
 };
 
 struct ObjectList {
@@ -109,7 +112,8 @@ class Client {
   virtual Result<Value> server_version(const Context& context) = 0;
 
   virtual Result<Value> get(const ObjectRef& ref, const Context& context) = 0;
-  /// All pages. A Gone in the middle begins again.
+  /// All pages. A Gone in the middle begins again, and a page that is too large, or takes too long, is asked
+  /// for again with fewer items. Invalid: a server whose list doesn't end.
   virtual Result<ObjectList> list(const ResourceInfo& resource, const ListOptions& options,
                                   const Context& context) = 0;
   /// POST. Not repeated after a broken connection.
@@ -121,7 +125,8 @@ class Client {
   virtual Result<Value> apply(const ObjectRef& ref, const Value& object, const ApplyOptions& options,
                               const Context& context) = 0;
   /// PATCH application/merge-patch+json.
-  virtual Result<Value> merge_patch(const ObjectRef& ref, const Value& patch, const Context& context) = 0;
+  virtual Result<Value> merge_patch(const ObjectRef& ref, const Value& patch, const Context& context,
+                                    DryRun dry_run = DryRun::No) = 0;
   virtual Result<Value> remove(const ObjectRef& ref, const DeleteOptions& options,
                                const Context& context) = 0;
 

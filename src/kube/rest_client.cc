@@ -1,6 +1,9 @@
 #include "kube/rest_client.h"
 
+#include <algorithm>
+
 #include "encoding/json.h"
+#include "http/over_limit.h"
 #include "http/retry.h"
 #include "http/url.h"
 #include "kube/api_path.h"
@@ -52,6 +55,47 @@ std::string_view propagation_policy(Propagation propagation) {
   }
   return "Background";
 }
+
+constexpr std::size_t kPageBytes = std::size_t{32} << 20;              // that a page of a list is to have
+constexpr std::uint64_t kLargestPageBytes = std::uint64_t{128} << 20;  // that one of several items may have
+constexpr std::uint64_t kLargestList = std::uint64_t{8} << 30;         // bytes
+constexpr std::size_t kMostPages = 20'000;
+
+// How many items the next page of a list has.
+class PageSize {
+ public:
+  explicit PageSize(const ListOptions& options)
+      : limit_(options.page_size), largest_(std::max(options.page_size, options.largest_page)) {}
+
+  int limit() const { return limit_; }  // 0: all at once
+  std::size_t pages() const { return pages_; }
+  std::uint64_t bytes() const { return bytes_; }
+
+  // After a page that did not come: whether a smaller one is worth asking for. Of a server that needs too
+  // long only once: it may be one that hangs.
+  bool shrink(const RestClient::Transfer& transfer) {
+    const bool slow = transfer.too_slow && !slow_;
+    if (limit_ <= 1 || !(transfer.too_large || slow)) return false;
+    slow_ = slow_ || transfer.too_slow;
+    limit_ = largest_ = std::max(1, limit_ / 16);
+    return true;
+  }
+
+  void seen(std::size_t bytes, std::size_t items) {
+    ++pages_;
+    bytes_ += bytes;
+    if (limit_ == 0 || items == 0 || bytes == 0) return;
+    const std::size_t fit = kPageBytes / std::max<std::size_t>(1, bytes / items);
+    limit_ = static_cast<int>(std::clamp<std::size_t>(fit, 1, static_cast<std::size_t>(largest_)));
+  }
+
+ private:
+  int limit_;
+  int largest_;
+  bool slow_ = false;
+  std::size_t pages_ = 0;
+  std::uint64_t bytes_ = 0;
+};
 
 bool has_precondition(const Value& object) {
   return !object.string_at({"metadata", "resourceVersion"}).empty();
@@ -116,13 +160,22 @@ http::Request RestClient::request(std::string method, const std::string& path, c
 }
 
 Result<Value> RestClient::exchange(http::Request request, const Asked& asked, const Context& context,
-                                   const Value& sent) {
+                                   const Value& sent, Transfer* transfer) {
   request.time_limit = options_.request_timeout;
   auto response = transport_->send(request, context);
+  if (transfer != nullptr && response) {
+    transfer->bytes = response->body.size();
+    transfer->too_slow = response->status == 504;
+  }
   if (!response) {
     Error failure = std::move(response).error();
     // Our own limit for one request isn't the end of the caller's time.
-    if (failure.kind == ErrorKind::Timeout && context.check().ok())
+    const bool too_slow = failure.kind == ErrorKind::Timeout && context.check().ok();
+    if (transfer != nullptr) {
+      transfer->too_slow = too_slow;
+      transfer->too_large = http::is_over_limit(failure);
+    }
+    if (too_slow)
       failure =
           error(ErrorKind::Retryable, "{} did not answer within {} s{}", asked.server,
                 std::chrono::duration_cast<std::chrono::seconds>(options_.request_timeout).count(),
@@ -193,17 +246,32 @@ Result<ObjectList> RestClient::list(const ResourceInfo& resource, const ListOpti
 
 Result<ObjectList> RestClient::list_once(const ResourceInfo& resource, const ListOptions& options,
                                          const Asked& what, const Context& context) {
+  const auto endless = [&](std::string_view because) {
+    return error(ErrorKind::Invalid, "cannot list {}: the list of {} does not end", what.object, what.server)
+        .with_because(std::string(because))
+        .with_hint("check what answers at that address: an aggregated API server, or a proxy on the way");
+  };
   ObjectList all;
   std::string next;
-  do {
+  PageSize size(options);
+  bool more = true;
+  while (more) {
     Query query;
     if (!options.label_selector.empty()) query.emplace_back("labelSelector", options.label_selector);
     if (!options.field_selector.empty()) query.emplace_back("fieldSelector", options.field_selector);
-    if (options.page_size > 0) query.emplace_back("limit", std::to_string(options.page_size));
+    if (size.limit() > 0) query.emplace_back("limit", std::to_string(size.limit()));
     if (!next.empty()) query.emplace_back("continue", next);
-    MIST_TRY(Value page, exchange(request("GET", collection_path(resource, options.ns), query,
-                                          accept_of(options, "PartialObjectMetadataList")),
-                                  what, context));
+    http::Request asking = request("GET", collection_path(resource, options.ns), query,
+                                   accept_of(options, "PartialObjectMetadataList"));
+    if (size.limit() > 1) asking.response_limit = kLargestPageBytes;
+    Transfer transfer;
+    auto answer = exchange(std::move(asking), what, context, {}, &transfer);
+    if (!answer.ok() && size.shrink(transfer)) {
+      world_.events.debug(fmt::format("listing {} again with {} items a page: {}", what.object, size.limit(),
+                                      answer.error().message));
+      continue;
+    }
+    MIST_TRY(Value page, std::move(answer));
     Value* items = page.find("items");
     if (items == nullptr || (!items->is_array() && !items->is_null()))
       return error(ErrorKind::Invalid, "cannot list {}: {} answered something that is no list", what.object,
@@ -223,8 +291,17 @@ Result<ObjectList> RestClient::list_once(const ResourceInfo& resource, const Lis
       }
     }
     if (all.resource_version.empty()) all.resource_version = page.string_at({"metadata", "resourceVersion"});
-    next = page.string_at({"metadata", "continue"});
-  } while (!next.empty());
+    std::string token(page.string_at({"metadata", "continue"}));
+    if (!token.empty() && token == next)
+      return endless("it answered the continue token that it was asked with");
+    next = std::move(token);
+    more = !next.empty();
+    size.seen(transfer.bytes, items->is_array() ? items->size() : 0);
+    if (more && size.pages() >= kMostPages)
+      return endless(fmt::format("after {} pages there was still a continue token", size.pages()));
+    if (size.bytes() > kLargestList)
+      return endless(fmt::format("it has more than {} GiB", kLargestList >> 30));
+  }
   return all;
 }
 
@@ -255,10 +332,14 @@ Result<Value> RestClient::apply(const ObjectRef& ref, const Value& object, const
                             asked("apply", ref), context);
 }
 
-Result<Value> RestClient::merge_patch(const ObjectRef& ref, const Value& patch, const Context& context) {
-  const Repeat repeat = has_precondition(patch) ? Repeat::Safe : Repeat::Unsafe;
-  return exchange_with_body("PATCH", object_path(ref), {{"fieldManager", "mistctl"}},
-                            std::string(kMergePatch), patch, repeat, asked("patch", ref), context);
+Result<Value> RestClient::merge_patch(const ObjectRef& ref, const Value& patch, const Context& context,
+                                      DryRun dry_run) {
+  const bool dry = dry_run == DryRun::Server;
+  const Repeat repeat = dry || has_precondition(patch) ? Repeat::Safe : Repeat::Unsafe;
+  Query query = {{"fieldManager", "mistctl"}};
+  if (dry) query.emplace_back("dryRun", "All");
+  return exchange_with_body("PATCH", object_path(ref), query, std::string(kMergePatch), patch, repeat,
+                            asked("patch", ref), context);
 }
 
 Result<Value> RestClient::remove(const ObjectRef& ref, const DeleteOptions& options, const Context& context) {

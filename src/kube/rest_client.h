@@ -65,12 +65,20 @@ class RestClient final : public Client, public PodLogs, public ServerClock {
   /// would drop in silence is a mistake of the package.
   Result<Value> apply(const ObjectRef& ref, const Value& object, const ApplyOptions& options,
                       const Context& context) override;
-  Result<Value> merge_patch(const ObjectRef& ref, const Value& patch, const Context& context) override;
+  Result<Value> merge_patch(const ObjectRef& ref, const Value& patch, const Context& context,
+                            DryRun dry_run = DryRun::No) override;
   Result<Value> remove(const ObjectRef& ref, const DeleteOptions& options, const Context& context) override;
   Status watch(const ResourceInfo& resource, const ListOptions& options, const WatchHandler& handler,
                const Context& context) override;
   Status pod_log(const std::string& ns, const std::string& pod, const PodLogOptions& options,
                  const LogPiece& piece, const Context& context) override;
+
+  /// How an answer came, or why it did not.
+  struct Transfer {
+    std::size_t bytes = 0;
+    bool too_slow = false;   ///< request_timeout was over, or the server's own limit
+    bool too_large = false;  ///< http::is_over_limit
+  };
   const std::string& default_namespace() const override { return options_.default_namespace; }
   std::optional<Duration> clock_skew() const override;
   std::string describe() const override;
@@ -86,7 +94,7 @@ class RestClient final : public Client, public PodLogs, public ServerClock {
   Asked asked(std::string verb, const ObjectRef& ref) const;
   /// Sends, hands on warnings, decodes; errors say what was asked. `sent`: what the request's body says.
   Result<Value> exchange(http::Request request, const Asked& asked, const Context& context,
-                         const Value& sent = {});
+                         const Value& sent = {}, Transfer* transfer = nullptr);
   Result<Value> exchange_with_body(std::string method, const std::string& path, const Query& query,
                                    std::string content_type, const Value& body, http::Repeat repeat,
                                    const Asked& asked, const Context& context);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "encoding/json.h"
+#include "http/over_limit.h"
 #include "testing/fake_clock.h"
 #include "testing/fake_transport.h"
 #include "testing/recorded_events.h"
@@ -165,8 +166,8 @@ TEST_F(RestClientTest, ListFollowsPagesAndNamesTheKind) {
   web->reply(200,
              R"({"metadata":{"resourceVersion":"9","continue":"t/=&"},"items":[{"metadata":{"name":"a"}}]})");
   web->reply(200, R"({"metadata":{"resourceVersion":"9"},"items":[{"metadata":{"name":"b"}}]})");
-  const auto all =
-      client.list(deployments, {.ns = "shop", .label_selector = "a in (b,c)", .page_size = 1}, {});
+  const auto all = client.list(
+      deployments, {.ns = "shop", .label_selector = "a in (b,c)", .page_size = 1, .largest_page = 1}, {});
   ASSERT_TRUE(all.ok()) << all.error().to_line();
   EXPECT_EQ(all->resource_version, "9");
   ASSERT_EQ(all->items.size(), 2u);
@@ -175,6 +176,81 @@ TEST_F(RestClientTest, ListFollowsPagesAndNamesTheKind) {
   EXPECT_EQ(last().url,
             "https://h:6443/base/apis/apps/v1/namespaces/shop/"
             "deployments?labelSelector=a%20in%20%28b%2Cc%29&limit=1&continue=t%2F%3D%26");
+}
+
+std::string limit_of(const http::Request& request) {
+  const auto at = request.url.find("limit=");
+  return at == std::string::npos ? "none" : request.url.substr(at + 6, request.url.find('&', at) - at - 6);
+}
+
+// 5,000 objects of a megabyte each don't fit into one answer, nor into the time of one.
+TEST_F(RestClientTest, APageThatIsTooLargeIsAskedForAgainWithFewerItems) {
+  constexpr std::size_t kItem = 1 << 20;
+  int left = 700;
+  web->otherwise([&](const http::Request& request, const Context&) -> Result<http::Response> {
+    const int limit = std::min(left, std::stoi(limit_of(request)));
+    if (static_cast<std::uint64_t>(limit) * kItem > request.response_limit)
+      return error(ErrorKind::Invalid, "too large").with_frame(std::string(http::kOverLimitFrame));
+    left -= limit;
+    std::string items;
+    for (int i = 0; i < limit; ++i)
+      items += fmt::format(R"({}{{"metadata":{{"name":"x"}},"data":{{"a":"{}"}}}})", i == 0 ? "" : ",",
+                           "as if it had a megabyte");
+    return http::Response{.status = 200,
+                          .headers = {},
+                          .body = fmt::format(R"({{"metadata":{{"continue":"{}"}},"items":[{}]}})",
+                                              left > 0 ? fmt::format("t{}", left) : "", items)};
+  });
+  const auto all = client.list(deployments, {}, {});
+  ASSERT_TRUE(all.ok()) << all.error().to_line();
+  EXPECT_EQ(all->items.size(), 700u);
+  EXPECT_EQ(limit_of(web->requests().front()), "500");
+}
+
+TEST_F(RestClientTest, PagesGrowWithSmallItemsAndShrinkWithLargeOnes) {
+  const auto page = [&](std::string_view token, std::size_t items, std::size_t bytes) {
+    std::string list;
+    for (std::size_t i = 0; i < items; ++i)
+      list += fmt::format(R"({}{{"metadata":{{"name":"x"}},"a":"{}"}})", i == 0 ? "" : ",",
+                          std::string(bytes, 'x'));
+    web->reply(200, fmt::format(R"({{"metadata":{{"continue":"{}"}},"items":[{}]}})", token, list));
+  };
+  page("1", 500, 10);
+  page("2", 5, 4 << 20);
+  page("", 1, 10);
+  ASSERT_TRUE(client.list(deployments, {}, {}).ok());
+  std::vector<std::string> limits;
+  for (const http::Request& each : web->requests()) limits.push_back(limit_of(each));
+  EXPECT_THAT(limits, ElementsAre("500", "5000", "7"));
+}
+
+TEST_F(RestClientTest, AServerThatNeedsTooLongForAPageIsAskedForLessOnce) {
+  web->fail(error(ErrorKind::Timeout, "the time allowed is over"));
+  web->reply(200, R"({"metadata":{},"items":[{"metadata":{"name":"a"}}]})");
+  ASSERT_TRUE(client.list(deployments, {}, {}).ok());
+  EXPECT_EQ(limit_of(last()), "31");
+  web->fail(error(ErrorKind::Timeout, "over")).fail(error(ErrorKind::Timeout, "over"));
+  EXPECT_EQ(client.list(deployments, {}, {}).error().kind, ErrorKind::Retryable);
+}
+
+TEST_F(RestClientTest, AListThatDoesNotEndIsAnError) {
+  int page = 0;
+  web->otherwise([&](const http::Request&, const Context&) {
+    return http::Response{.status = 200,
+                          .headers = {},
+                          .body = fmt::format(R"({{"metadata":{{"continue":"t{}"}},"items":[]}})", ++page)};
+  });
+  const auto endless = client.list(deployments, {}, {});
+  ASSERT_FALSE(endless.ok());
+  EXPECT_EQ(endless.error().kind, ErrorKind::Invalid);
+  EXPECT_THAT(endless.error().to_line(), HasSubstr("does not end"));
+  web->otherwise([](const http::Request&, const Context&) {
+    return http::Response{
+        .status = 200, .headers = {}, .body = R"({"metadata":{"continue":"same"},"items":[]})"};
+  });
+  const std::size_t before = web->count();
+  EXPECT_FALSE(client.list(deployments, {}, {}).ok());
+  EXPECT_EQ(web->count() - before, 2u);
 }
 
 TEST_F(RestClientTest, ListBeginsAgainWhenItsPlaceIsForgotten) {

@@ -77,8 +77,8 @@ class ClientWithLogs final : public kube::Client, public kube::PodLogs {
     return inner_.apply(ref, object, options, context);
   }
   Result<kube::Value> merge_patch(const kube::ObjectRef& ref, const kube::Value& patch,
-                                  const Context& context) override {
-    return inner_.merge_patch(ref, patch, context);
+                                  const Context& context, kube::DryRun dry_run = kube::DryRun::No) override {
+    return inner_.merge_patch(ref, patch, context, dry_run);
   }
   Result<kube::Value> remove(const kube::ObjectRef& ref, const kube::DeleteOptions& options,
                              const Context& context) override {

@@ -27,6 +27,24 @@ struct FakeCluster::State {
   std::vector<FakeCall> calls;
   std::string down;                          // a group
   std::map<GroupKind, FakeKind> remembered;  // by a discovery that is frozen
+  std::map<GroupKind, GroupKind> twins;      // served under another group: under which it is stored
+
+  ObjectKey stored(ObjectKey key) const {
+    const auto twin = twins.find(key.group_kind);
+    if (twin != twins.end()) key.group_kind = twin->second;
+    return key;
+  }
+  const FakeKind& storage(const FakeKind& kind) const {
+    const auto twin = twins.find(kind.kind);
+    return twin == twins.end() ? kind : *store.find_kind(twin->second);
+  }
+  // As it is stored.
+  Value body(Value object, const FakeKind& kind) const {
+    const FakeKind& under = storage(kind);
+    if (under.kind != kind.kind)
+      object.set("apiVersion", under.info(under.versions.front()).gvk.api_version());
+    return object;
+  }
 };
 
 namespace {
@@ -229,6 +247,11 @@ void FakeCluster::register_kind(const ResourceInfo& resource) {
                                .status_subresource = false,
                                .generation = true});
 }
+void FakeCluster::serve_also(const GroupKind& known, const ResourceInfo& other) {
+  register_kind(other);
+  const std::lock_guard lock(state_->mutex);
+  state_->twins.insert_or_assign(other.gvk.group_kind(), known);
+}
 void FakeCluster::set_api_down(std::string group) {
   const std::lock_guard lock(state_->mutex);
   state_->down = std::move(group);
@@ -299,7 +322,7 @@ Result<Value> FakeCluster::get(const ObjectRef& ref, const Context& context) {
   const ObjectKey key = key_of(ref);
   return perform({.verb = "get", .key = key}, context, [&]() -> Result<Value> {
     MIST_TRY(const FakeKind* kind, served_kind(ref.resource, "get", key));
-    const Value* object = state_->store.find(key);
+    const Value* object = state_->store.find(state_->stored(key));
     if (object == nullptr)
       return fake_answer(ErrorKind::NotFound, "get", key,
                          fmt::format("{}{}{} \"{}\" not found", kind->resource,
@@ -317,11 +340,12 @@ Result<kube::ObjectList> FakeCluster::list(const ResourceInfo& resource, const L
                   .metadata_only = options.metadata_only},
                  context, [&]() -> Result<kube::ObjectList> {
                    MIST_TRY(const FakeKind* kind, served_kind(resource, "list", key));
-                   (void)kind;
                    kube::ObjectList found;
                    found.resource_version = std::to_string(state_->store.version());
+                   ResourceInfo stored = resource;
+                   stored.gvk.group = state_->storage(*kind).kind.group;
                    for (const auto& [at, object] : state_->store.objects()) {
-                     MIST_TRY(const bool wanted, selected(at, object, resource, options));
+                     MIST_TRY(const bool wanted, selected(at, object, stored, options));
                      if (wanted) found.items.push_back(shaped(object, resource, options));
                    }
                    return found;
@@ -345,7 +369,9 @@ Result<Value> FakeCluster::create(const ResourceInfo& resource, const std::strin
       return answer;
     }
     MIST_TRY(const FakeKind* kind, served_kind(resource, "create", key));
-    return state_->store.create(*kind, key, object, {.manager = user_});
+    MIST_TRY(Value stored, state_->store.create(state_->storage(*kind), state_->stored(key),
+                                                state_->body(object, *kind), {.manager = user_}));
+    return in_version(std::move(stored), resource);
   });
 }
 
@@ -353,7 +379,9 @@ Result<Value> FakeCluster::update(const ObjectRef& ref, const Value& object, con
   const ObjectKey key = key_of(ref);
   return perform({.verb = "update", .key = key}, context, [&]() -> Result<Value> {
     MIST_TRY(const FakeKind* kind, served_kind(ref.resource, "update", key));
-    return state_->store.update(*kind, key, object, {.manager = user_});
+    MIST_TRY(Value stored, state_->store.update(state_->storage(*kind), state_->stored(key),
+                                                state_->body(object, *kind), {.manager = user_}));
+    return in_version(std::move(stored), ref.resource);
   });
 }
 
@@ -364,19 +392,24 @@ Result<Value> FakeCluster::apply(const ObjectRef& ref, const Value& object, cons
   return perform({.verb = "apply", .key = key, .field_manager = options.field_manager, .dry_run = dry_run},
                  context, [&]() -> Result<Value> {
                    MIST_TRY(const FakeKind* kind, served_kind(ref.resource, "apply", key));
-                   return state_->store.apply(*kind, key, object,
-                                              {.manager = options.field_manager,
-                                               .operation = "Apply",
-                                               .force = options.force,
-                                               .dry_run = dry_run});
+                   MIST_TRY(Value stored, state_->store.apply(state_->storage(*kind), state_->stored(key),
+                                                              state_->body(object, *kind),
+                                                              {.manager = options.field_manager,
+                                                               .operation = "Apply",
+                                                               .force = options.force,
+                                                               .dry_run = dry_run}));
+                   return state_->twins.empty() ? stored : in_version(std::move(stored), ref.resource);
                  });
 }
 
-Result<Value> FakeCluster::merge_patch(const ObjectRef& ref, const Value& patch, const Context& context) {
+Result<Value> FakeCluster::merge_patch(const ObjectRef& ref, const Value& patch, const Context& context,
+                                       kube::DryRun dry_run) {
   const ObjectKey key = key_of(ref);
-  return perform({.verb = "patch", .key = key}, context, [&]() -> Result<Value> {
+  const bool dry = dry_run == kube::DryRun::Server;
+  return perform({.verb = "patch", .key = key, .dry_run = dry}, context, [&]() -> Result<Value> {
     MIST_TRY(const FakeKind* kind, served_kind(ref.resource, "patch", key));
-    return state_->store.merge_patch(*kind, key, patch, {.manager = user_});
+    return state_->store.merge_patch(state_->storage(*kind), state_->stored(key), patch,
+                                     {.manager = user_, .dry_run = dry});
   });
 }
 
@@ -386,7 +419,7 @@ Result<Value> FakeCluster::remove(const ObjectRef& ref, const kube::DeleteOption
   return perform({.verb = "delete", .key = key, .dry_run = options.dry_run == kube::DryRun::Server}, context,
                  [&]() -> Result<Value> {
                    MIST_TRY(const FakeKind* kind, served_kind(ref.resource, "delete", key));
-                   return state_->store.remove(*kind, key, options);
+                   return state_->store.remove(state_->storage(*kind), state_->stored(key), options);
                  });
 }
 

@@ -90,6 +90,8 @@ class FakeCluster final : public kube::Client {
   void establish(const std::string& crd_name);
   void finish_namespaces();
   void register_kind(const kube::ResourceInfo& resource);
+  /// The objects of `known`, a kind that is served, are also served under another group, as Events are.
+  void serve_also(const kube::GroupKind& known, const kube::ResourceInfo& other);
   /// The aggregated API of that group answers no more, and discovery has lost its kinds; empty: it is back.
   void set_api_down(std::string group);
   /// What discovery says now it goes on saying, until a request shows that a kind isn't served.
@@ -111,7 +113,8 @@ class FakeCluster final : public kube::Client {
   Result<Value> update(const kube::ObjectRef& ref, const Value& object, const Context& context) override;
   Result<Value> apply(const kube::ObjectRef& ref, const Value& object, const kube::ApplyOptions& options,
                       const Context& context) override;
-  Result<Value> merge_patch(const kube::ObjectRef& ref, const Value& patch, const Context& context) override;
+  Result<Value> merge_patch(const kube::ObjectRef& ref, const Value& patch, const Context& context,
+                            kube::DryRun dry_run = kube::DryRun::No) override;
   Result<Value> remove(const kube::ObjectRef& ref, const kube::DeleteOptions& options,
                        const Context& context) override;
   Status watch(const kube::ResourceInfo& resource, const kube::ListOptions& options,

@@ -244,7 +244,10 @@ Result<Value> FakeStore::update(const FakeKind& kind, const ObjectKey& key, Valu
     object.erase("status");
     if (const Value* status = live->find("status")) object.set("status", *status);
   }
-  take_ownership(*live, object, writer.manager, "", timestamp());
+  // Who writes managedFields says who owned what before this write; who writes none leaves them as they are.
+  Value before = *live;
+  if (const auto given = managers_of(object); !given.empty()) set_managers(before, given);
+  take_ownership(before, object, writer.manager, "", timestamp());
   return commit_change(kind, key, std::move(object), writer.dry_run);
 }
 
