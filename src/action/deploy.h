@@ -36,6 +36,8 @@ struct DeployOptions {
   bool force_conflicts = false;
   apply::PruneRules prune = {};
   bool adopt = false;  ///< see apply::PlanRules, also for what follows
+  std::set<std::string> adopt_from = {};
+  bool leave_fields = false;
   bool replace = false;
   std::optional<release::ReleaseId> take_over_from = {};
   bool keep_adopted = false;
@@ -51,6 +53,8 @@ struct DeployOptions {
   apply::PlanRules plan_rules() const {
     return {.prune = prune,
             .adopt = adopt,
+            .adopt_from = adopt_from,
+            .leave_fields = leave_fields,
             .replace = replace,
             .force_conflicts = force_conflicts,
             .take_over_from = take_over_from,

@@ -1,6 +1,7 @@
 #include "action/deployment.h"
 
 #include <algorithm>
+#include <set>
 
 #include "action/record_head.h"
 #include "action/recorded_options.h"
@@ -208,12 +209,18 @@ void Deployment::prune(apply::Execution& execution) {
     return;
   }
   if (look_.plan.removals.empty()) return;
+  // Created under one API group, an object may turn out to be what was to go under another.
+  const std::set<std::string> written(execution.uids.begin(), execution.uids.end());
   const auto earlier = recorded();
   std::vector<apply::Removal> removals;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < look_.plan.removals.size(); ++i) {
     const apply::PlannedAction& action = look_.plan.removals[i];
     if (execution.removals[i] == apply::Outcome::Done) continue;
+    if (!action.uid.empty() && written.contains(action.uid)) {
+      execution.removals[i] = apply::Outcome::Done;
+      continue;
+    }
     if (action.kind != apply::ActionKind::Delete) {
       environment_.events.object({action.key.display(), "retained", action.reason});
       continue;

@@ -127,6 +127,7 @@ Result<DriftReport> drift(const Environment& environment, const release::Release
                           const Context& context) {
   DeployOptions options;
   options.force_conflicts = true;  // what others took is a difference, and no reason to stop looking
+  options.leave_fields = true;
   MIST_TRY(const Look seen, look_at_what_may_be_read(environment, id, reapply_intent(), options, context));
   DriftReport report;
   report.id = id;
@@ -166,6 +167,7 @@ Result<DeployReport> mend_drift(const Environment& environment, const release::R
   DeployOptions options;
   options.force_conflicts = true;
   options.adopt = adopt;
+  options.leave_fields = !adopt;
   return deploy(environment, id, reapply_intent(), options, context);
 }
 

@@ -58,11 +58,24 @@ Status add_namespaces(const Environment& environment, std::vector<Revision>& rev
 
 std::vector<InventoryItem> ReleaseState::owned() const {
   std::map<apimachinery::ObjectKey, InventoryItem> items;
+  std::map<std::string, apimachinery::ObjectKey> keys;  // by uid
   const auto add = [&](const Revision& revision) {
+    std::map<std::string, const InventoryItem*> named;  // in this revision, by uid
     for (const InventoryItem& item : revision.inventory) {
       const auto known = items.find(item.key);
       // A create whose outcome nobody recorded doesn't forget the uid that an earlier revision knew.
       if (known != items.end() && item.uid.empty() && !item.replacing) continue;
+      if (!item.uid.empty()) {
+        // An object that the server serves under two API groups has two keys and one uid. The last revision
+        // that wrote it says which key it has; what a revision writes stands before what it removes.
+        const auto [first, once] = named.emplace(item.uid, &item);
+        if (!once && first->second->key != item.key) continue;
+        const auto [before, fresh] = keys.try_emplace(item.uid, item.key);
+        if (!fresh && before->second != item.key) {
+          items.erase(before->second);
+          before->second = item.key;
+        }
+      }
       items.insert_or_assign(item.key, item);
     }
   };

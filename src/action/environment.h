@@ -42,8 +42,8 @@ struct ReleaseState {
   Birth birth;                 ///< of the anchor, or freshly drawn
   std::string silent_version;  ///< release::LockOptions
 
-  /// The union of the inventories of the deployed and every later revision; later entries win. What is
-  /// deployed is the release's for good, whoever had it before.
+  /// The union of the inventories of the deployed and every later revision; later entries win, by key and by
+  /// uid: no object is named twice. What is deployed is the release's for good, whoever had it before.
   std::vector<release::InventoryItem> owned() const;
   /// The number that the next revision gets.
   int next_revision() const;

@@ -144,6 +144,7 @@ DeployOptions with_recorded(DeployOptions options, const encoding::Value& record
   apply_recorded(recorded, options.prune);
   options.force_conflicts = options.force_conflicts || recorded_flag(recorded, "forceConflicts");
   options.adopt = options.adopt || recorded_flag(recorded, "adopt");
+  options.adopt_from.merge(recorded_names(recorded, kAdoptFrom));
   options.replace = options.replace || recorded_flag(recorded, "replace");
   options.force_crds = options.force_crds || recorded_flag(recorded, kForceCrds);
   return options;

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "action/drift.h"
+#include "action/recover.h"
 #include "action/status.h"
+#include "encoding/yaml.h"
 #include "testing/release_world.h"
 
 namespace mist::action {
@@ -151,5 +153,178 @@ TEST_F(OwnershipTest, AnotherReleasesObjectNamesItsOwner) {
   EXPECT_THAT(other.error().message, HasSubstr("belongs to release default/web"));
 }
 
+// What `kubectl apply` or Helm made, with a container that the package doesn't have.
+constexpr std::string_view kDeployment = R"(
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  template:
+    spec:
+      containers:
+      - {name: web, image: web:2}
+)";
+
+class AdoptTest : public OwnershipTest {
+ protected:
+  void put(std::string_view manager, std::string_view more = {}) {
+    auto object = encoding::parse_yaml(fmt::format(R"(
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  namespace: default
+  annotations: {{kubectl.kubernetes.io/last-applied-configuration: "{{}}"}}
+spec:
+  template:
+    spec:
+      containers:
+      - {{name: web, image: "web:1"}}
+      - {{name: evil, image: evil, securityContext: {{privileged: true}}}}
+{})",
+                                                   more));
+    ASSERT_TRUE(object.ok()) << object.error().to_line();
+    cluster.put(*object, manager);
+  }
+  std::vector<std::string> containers() {
+    std::vector<std::string> names;
+    const auto object = cluster.find("Deployment.apps", "default", "web");
+    for (const encoding::Value& each :
+         object->at_path({"spec", "template", "spec", "containers"})->as_array())
+      names.emplace_back(each.string_at("name"));
+    return names;
+  }
+  std::vector<std::string> managers() {
+    std::vector<std::string> names;
+    const auto object = cluster.find("Deployment.apps", "default", "web");
+    for (const encoding::Value& entry : object->at_path({"metadata", "managedFields"})->as_array())
+      names.push_back(fmt::format("{} {}", entry.string_at("manager"), entry.string_at("operation")));
+    return names;
+  }
+  std::string last_applied() {
+    return std::string(
+        cluster.find("Deployment.apps", "default", "web")
+            ->string_at({"metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"}));
+  }
+  const std::string package{kDeployment};
+};
+
+TEST_F(AdoptTest, WhatHelmAndKubectlOwnedBecomesOursAndGoesIfItIsNotWanted) {
+  for (const std::string_view manager :
+       {"helm", "kubectl-client-side-apply", "kubectl-create", "some-tool-that-applies-as-kubectl"}) {
+    cluster.drop({{"apps", "Deployment"}, "default", "web"});
+    put(manager);
+    const release::ReleaseId other{"default", fmt::format("by-{}", manager.size())};
+    const auto report =
+        deploy(environment(), other, install_intent(rendering(package)), {.adopt = true}, Context());
+    ASSERT_TRUE(report.ok()) << report.error().to_line();
+    const apply::PlannedAction& adopted = report->plan.writes[0];
+    EXPECT_EQ(adopted.kind, apply::ActionKind::Adopt);
+    EXPECT_THAT(adopted.reason, HasSubstr(fmt::format("with the fields of {}", manager)));
+    EXPECT_THAT(adopted.reason, HasSubstr(".spec.template.spec.containers[name=evil]"));
+    EXPECT_THAT(containers(), ::testing::ElementsAre("web"));
+    EXPECT_THAT(managers(), ::testing::ElementsAre("mistctl Apply"));
+    EXPECT_EQ(last_applied(), "");
+    const auto same = deploy(environment(), other, upgrade_intent(rendering(package)), {}, Context());
+    ASSERT_TRUE(same.ok());
+    EXPECT_FALSE(same->changed);
+    const auto state = read_release(environment(), other, Context());
+    EXPECT_TRUE(state->deployed->inventory[0].adopted);
+    EXPECT_TRUE(state->deployed->inventory[0].fields_taken);
+  }
+}
+
+TEST_F(AdoptTest, WhatOthersOwnStaysUnlessItIsNamed) {
+  put("deployer");
+  auto edited = *cluster.find("Deployment.apps", "default", "web");
+  edited["metadata"]["annotations"].erase("kubectl.kubernetes.io/last-applied-configuration");
+  cluster.put(edited, "deployer");
+  const auto refused = install_now(package, {.adopt = true});
+  ASSERT_FALSE(refused.ok()) << "its image differs";
+  EXPECT_THAT(refused.error().message, HasSubstr("deployer"));
+  const auto report = install_now(package, {.adopt = true, .adopt_from = {"deployer"}});
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_THAT(containers(), ::testing::ElementsAre("web"));
+}
+
+TEST_F(AdoptTest, WhatControllersAndSubresourcesWroteIsNeverTaken) {
+  put("helm", "  replicas: 2\n");
+  auto scaled = *cluster.find("Deployment.apps", "default", "web");
+  scaled["spec"].set("replicas", 7);
+  cluster.put(scaled, "kube-controller-manager");
+  const auto report = install_now(package, {.adopt = true, .adopt_from = {"kube-controller-manager"}});
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(cluster.find("Deployment.apps", "default", "web")->at_path({"spec", "replicas"})->as_int(), 7);
+}
+
+// As a Mistletoe recorded it that left their fields to the managers before it.
+TEST_F(AdoptTest, WhatWasAdoptedWithoutItsFieldsCatchesUpOnce) {
+  put("helm");
+  ASSERT_TRUE(install_now(package, {.force_conflicts = true, .adopt = true, .leave_fields = true}).ok());
+  auto state = now();
+  state.deployed->inventory[0].fields_taken = false;
+  release::Store store(cluster);
+  ASSERT_TRUE(store.finish_revision(*state.anchor, *state.deployed, Context()).ok());
+  auto object = *cluster.find("Deployment.apps", "default", "web");
+  object["spec"]["template"]["spec"]["containers"].push_back(
+      encoding::Value::object({{"name", "evil"}, {"image", "evil"}}));
+  cluster.put(object, "helm");
+  const auto drifted = drift(environment(), id, Context());
+  ASSERT_TRUE(drifted.ok());
+  EXPECT_EQ(drifted->count(DriftKind::Changed), 0u) << "nobody changed anything";
+  const auto caught_up = upgrade_now(package);
+  ASSERT_TRUE(caught_up.ok()) << caught_up.error().to_line();
+  EXPECT_THAT(caught_up->plan.writes[0].reason, HasSubstr("with the fields of helm"));
+  EXPECT_THAT(containers(), ::testing::ElementsAre("web"));
+  // What somebody does later is theirs.
+  object = *cluster.find("Deployment.apps", "default", "web");
+  object["spec"].set("paused", true);
+  cluster.put(object, "helm");
+  const auto later = upgrade_now(package);
+  ASSERT_TRUE(later.ok());
+  EXPECT_FALSE(later->changed);
+}
+
+TEST_F(AdoptTest, ARunThatDiesBetweenTakingAndApplyingIsFinishedByTheNext) {
+  for (const bool before : {true, false}) {
+    for (const std::string_view verb : {"patch", "apply"}) {
+      testing::FakeCluster fresh;
+      const Environment here{fresh, clock, random, events, "tester", std::chrono::milliseconds(100)};
+      cluster.drop({{"apps", "Deployment"}, "default", "web"});
+      put("helm");
+      fresh.put(*cluster.find("Deployment.apps", "default", "web"), "helm");
+      const auto dies = [&](const testing::FakeCall& call) -> std::optional<Error> {
+        if (call.verb == verb && call.key.name == "web" && !call.dry_run)
+          return error(ErrorKind::Forbidden, "dead");
+        return std::nullopt;
+      };
+      before ? fresh.set_before(dies) : fresh.set_after(dies);
+      EXPECT_FALSE(deploy(here, id, install_intent(rendering(package)), {.adopt = true}, Context()).ok());
+      fresh.set_before({});
+      fresh.set_after({});
+      const auto finished = recover(here, id, {}, Context());
+      ASSERT_TRUE(finished.ok()) << finished.error().to_line();
+      const auto object = fresh.find("Deployment.apps", "default", "web");
+      EXPECT_EQ(object->at_path({"spec", "template", "spec", "containers"})->size(), 1u) << verb << before;
+      EXPECT_EQ(object->at_path({"metadata", "managedFields"})->size(), 1u);
+    }
+  }
+}
+
+TEST_F(AdoptTest, WhatTheEarlierManagerWroteSinceThePlanIsNotTaken) {
+  put("helm");
+  cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "create" && call.key.name == "mistletoe.web.v0") {
+      auto object = *cluster.find("Deployment.apps", "default", "web");
+      object["spec"].set("minReadySeconds", 5);
+      cluster.put(object, "helm");
+    }
+    return std::nullopt;
+  });
+  const auto refused = install_now(package, {.adopt = true});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("written by helm since"));
+  EXPECT_EQ(containers().size(), 2u);
+}
 }  // namespace
 }  // namespace mist::action

@@ -12,6 +12,9 @@ encoding::Value recorded_options(const apply::PlanRules& rules) {
   if (!rules.prune.left_crds.empty())
     recorded.set(kLeftCrds, encoding::Value(encoding::Value::Array(rules.prune.left_crds.begin(),
                                                                    rules.prune.left_crds.end())));
+  if (!rules.adopt_from.empty())
+    recorded.set(kAdoptFrom,
+                 encoding::Value(encoding::Value::Array(rules.adopt_from.begin(), rules.adopt_from.end())));
   if (rules.take_over_from)
     recorded.set("takeOverFrom", encoding::Value::object({{"namespace", rules.take_over_from->ns},
                                                           {"name", rules.take_over_from->name}}));
@@ -28,8 +31,12 @@ apply::HookVerb recorded_hooks(const encoding::Value& recorded) {
 }
 
 std::set<std::string> recorded_left_crds(const encoding::Value& recorded) {
+  return recorded_names(recorded, kLeftCrds);
+}
+
+std::set<std::string> recorded_names(const encoding::Value& recorded, std::string_view option) {
   std::set<std::string> names;
-  const encoding::Value* const left = recorded.is_object() ? recorded.find(kLeftCrds) : nullptr;
+  const encoding::Value* const left = recorded.is_object() ? recorded.find(option) : nullptr;
   if (left == nullptr || !left->is_array()) return names;
   for (const encoding::Value& name : left->as_array()) {
     if (name.is_string()) names.insert(name.as_string());

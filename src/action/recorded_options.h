@@ -22,6 +22,10 @@ inline constexpr std::string_view kHooks = "hooks";
 inline constexpr std::string_view kForceCrds = "forceCrds";
 /// The names of a chart's definitions that --skip-crds left as they were: they outlive deleteCrds.
 inline constexpr std::string_view kLeftCrds = "leftCrds";
+/// Managers whose fields were taken by name (--adopt-from).
+inline constexpr std::string_view kAdoptFrom = "adoptFrom";
+/// Empty if it isn't there.
+std::set<std::string> recorded_names(const encoding::Value& recorded, std::string_view name);
 std::set<std::string> recorded_left_crds(const encoding::Value& recorded);
 apply::HookVerb recorded_hooks(const encoding::Value& recorded);
 /// Of an uninstall under way: none of its hooks run; which of its hooks have ended.

@@ -34,6 +34,10 @@ std::string digest_of(const PlannedAction& action) {
     for (const std::string& name : action.with_it) along.emplace_back(name);
     all.as_array().emplace_back(std::move(along));
   }
+  if (action.transfer) {
+    all.push_back(apply::managers_words(*action.transfer));
+    all.push_back(action.transfer->fields);
+  }
   all.sort_keys();
   return crypto::sha256(encoding::to_json(all)).str();
 }

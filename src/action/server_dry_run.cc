@@ -2,10 +2,37 @@
 
 #include <set>
 
+#include "apply/refusal.h"
 #include "apply/settle.h"
+#include "base/one_line.h"
 #include "base/parallel.h"
+#include "kube/access.h"
+#include "kube/invalid_fields.h"
 
 namespace mist::action {
+
+namespace {
+
+// Why the server may judge otherwise when the plan is carried out; empty: it will not. Fields stay as wrong
+// as they are, and so do permissions.
+Result<std::string> why_not_final(kube::Client& client, const apply::Plan& plan, std::size_t write,
+                                  const Error& refused, const Context& context) {
+  const bool forbidden = refused.kind == ErrorKind::Forbidden;
+  if (!forbidden && (refused.kind != ErrorKind::Invalid || kube::names_invalid_fields(refused)))
+    return std::string();
+  std::string why = apply::may_be_judged_otherwise(plan, write);
+  if (why.empty() || !forbidden) return why;
+  const apply::PlannedAction& action = plan.writes[write];
+  const kube::ObjectRef ref{action.resource, action.key.ns, action.key.name};
+  for (const std::string_view verb : {"patch", "create"}) {
+    if (verb == "create" && action.kind != apply::ActionKind::Create) continue;
+    MIST_TRY(const bool allowed, kube::may(client, verb, ref, context));
+    if (!allowed) return std::string();
+  }
+  return why;
+}
+
+}  // namespace
 
 Status dry_run_on_server(const Environment& environment, const apply::Plan& plan, bool force_conflicts,
                          const Context& context) {
@@ -44,6 +71,13 @@ Status dry_run_on_server(const Environment& environment, const apply::Plan& plan
         environment.client.apply({action.resource, action.key.ns, action.key.name},
                                  apply::with_version(rendered, action.revision), apply_options, context);
     if (checked.ok()) return {};
+    MIST_TRY(const std::string why, why_not_final(environment.client, plan, i, checked.error(), context));
+    if (!why.empty()) {
+      environment.events.warn(fmt::format(
+          "{} is refused by the server as things are ({}); {}, so the server decides when its turn comes",
+          action.key.display(), one_line(checked.error().because), why));
+      return {};
+    }
     Error failure = std::move(checked).error().with_frame(
         fmt::format("while the server checked {}", action.key.display()));
     if (!failure.where) failure.where = SourceLocation{rendered.file, rendered.line, 0, {}};

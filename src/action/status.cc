@@ -205,7 +205,14 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
   apply::BindingModes binding(environment.client);
   std::set<std::string> removing_themselves;
   if (result.deployed) removing_themselves = jobs_that_remove_themselves(*result.deployed);
+  std::set<std::string_view> known;
+  for (const release::InventoryItem& item : owned) known.insert(item.uid);
   for (const release::InventoryItem& item : owned) {
+    // What nobody saw being created may be what is known under another API group.
+    if (const auto there = live.find(item.key);
+        item.uid.empty() && there != live.end() &&
+        known.contains(there->second.value.string_at({"metadata", "uid"})))
+      continue;
     ObjectStatus object = object_status(item, live, part_of, uninstalling,
                                         removing_themselves.contains(item.uid), binding.as_rule(context));
     if (const auto why = unknown.find(item.key); why != unknown.end()) {

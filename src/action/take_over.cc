@@ -43,14 +43,31 @@ std::string still_names(const ReleaseId& id) {
       id.display());
 }
 
-std::map<ObjectKey, InventoryItem> owned_by_key(const ReleaseState& state) {
-  std::map<ObjectKey, InventoryItem> items;
-  for (InventoryItem& item : state.owned()) {
-    ObjectKey key = item.key;
-    items.emplace(std::move(key), std::move(item));
+// What a release has in its record: found by key or, as a server may serve a kind under two API groups, by
+// uid.
+class OwnedItems {
+ public:
+  explicit OwnedItems(const ReleaseState& state) : items_(state.owned()) {
+    for (const InventoryItem& item : items_) {
+      by_key_.emplace(item.key, &item);
+      if (!item.uid.empty()) by_uid_.emplace(item.uid, &item);
+    }
   }
-  return items;
-}
+  OwnedItems(const OwnedItems&) = delete;
+  OwnedItems& operator=(const OwnedItems&) = delete;
+
+  /// Null: it doesn't name it.
+  const InventoryItem* find(const PlannedAction& action) const {
+    if (const auto known = by_key_.find(action.key); known != by_key_.end()) return known->second;
+    const auto known = by_uid_.find(action.uid);
+    return known == by_uid_.end() ? nullptr : known->second;
+  }
+
+ private:
+  const std::vector<InventoryItem> items_;
+  std::map<ObjectKey, const InventoryItem*> by_key_;
+  std::map<std::string, const InventoryItem*> by_uid_;
+};
 
 using ObjectsByKey = std::map<ObjectKey, const RenderedObject*>;
 
@@ -110,6 +127,7 @@ class RecordedObjects {
 // One object on its way back.
 struct Return {
   std::size_t other = 0;  ///< its place in others_
+  ObjectKey key;          ///< in our release
   InventoryItem item;     ///< of the release that it goes to
   std::string uid;        ///< of the live object
   encoding::Value object;
@@ -179,12 +197,12 @@ namespace {
 // earlier life of that release left it.
 Status check_plan(const Environment& environment, const ReleaseState& other,
                   const std::vector<PlannedAction>& writes, const Context& context) {
-  const std::map<ObjectKey, InventoryItem> theirs = owned_by_key(other);
+  const OwnedItems theirs(other);
   std::vector<const PlannedAction*> open;
   for (const PlannedAction& write : writes) {
     if (!is_taken(write) || write.owner != other.id.display()) continue;
-    const auto known = theirs.find(write.key);
-    if (known == theirs.end() || known->second.uid != write.uid) open.push_back(&write);
+    const InventoryItem* const known = theirs.find(write);
+    if (known == nullptr || known->uid != write.uid) open.push_back(&write);
   }
   return parallel_for(open.size(), 16, [&](std::size_t i) -> Status {
     const PlannedAction& write = *open[i];
@@ -206,11 +224,16 @@ Status plan_returns(const Environment& environment, const ReleaseState& state,
   // Records of earlier versions don't tell item by item: there it is what was there before an unfinished
   // revision that took something over, and is the very object that the other one names.
   std::set<ObjectKey> deployed;
+  std::set<std::string> deployed_uids;
   if (state.deployed) {
-    for (const InventoryItem& item : state.deployed->inventory) deployed.insert(item.key);
+    for (const InventoryItem& item : state.deployed->inventory) {
+      deployed.insert(item.key);
+      deployed_uids.insert(item.uid);
+    }
   }
   const auto says_nothing = [&](const PlannedAction& removal) {
-    return removal.taken_from.empty() && removal.adopted && !deployed.contains(removal.key);
+    return removal.taken_from.empty() && removal.adopted && !deployed.contains(removal.key) &&
+           !deployed_uids.contains(removal.uid);
   };
   std::set<ReleaseId> ids;
   for (const PlannedAction& removal : removals) {
@@ -224,11 +247,11 @@ Status plan_returns(const Environment& environment, const ReleaseState& state,
       return std::move(other).error().with_frame(
           fmt::format("while looking what goes back to release {}", id.display()));
     if (!other->anchor || is_uninstalling(*other)) continue;
-    const std::map<ObjectKey, InventoryItem> theirs = owned_by_key(*other);
+    const OwnedItems theirs(*other);
     for (PlannedAction& removal : removals) {
-      const auto known = theirs.find(removal.key);
-      if (known == theirs.end() || removal.uid.empty()) continue;
-      if (removal.taken_from != id.display() && !(says_nothing(removal) && known->second.uid == removal.uid))
+      const InventoryItem* const known = theirs.find(removal);
+      if (known == nullptr || removal.uid.empty()) continue;
+      if (removal.taken_from != id.display() && !(says_nothing(removal) && known->uid == removal.uid))
         continue;
       removal.kind = ActionKind::Retain;
       removal.owner = id.display();
@@ -283,9 +306,9 @@ Result<std::optional<TakeOver>> TakeOver::begin(const Environment& environment, 
 }
 
 void TakeOver::note_named(const ReleaseState& other, const std::vector<PlannedAction>& writes) {
-  const std::map<ObjectKey, InventoryItem> theirs = owned_by_key(other);
+  const OwnedItems theirs(other);
   for (const PlannedAction& write : writes) {
-    if (theirs.contains(write.key)) named_.insert_or_assign(write.key, other.id.display());
+    if (theirs.find(write) != nullptr) named_.insert_or_assign(write.key, other.id.display());
   }
 }
 
@@ -361,23 +384,24 @@ Result<std::set<ObjectKey>> TakeOver::give_back(const Environment& environment, 
   for (std::size_t i = 0; i < others_.size(); ++i) {
     const Other& other = others_[i];
     if (is_uninstalling(other.state)) continue;
-    const std::map<ObjectKey, InventoryItem> theirs = owned_by_key(other.state);
+    const OwnedItems theirs(other.state);
     const RecordedObjects recorded(other.state, state);
     const bool force =
         options.force_conflicts ||
         (other.state.deployed && recorded_flag(other.state.deployed->options, "forceConflicts"));
     for (const PlannedAction& removal : removals) {
       if (!is_return(removal) || removal.owner != other.state.id.display()) continue;
-      const auto known = theirs.find(removal.key);
-      const bool same = known != theirs.end() && known->second.uid == removal.uid;
-      if (known == theirs.end() || (!same && removal.taken_from.empty())) continue;
-      const std::optional<RenderedObject> rendered = recorded.find(known->second);
+      const InventoryItem* const known = theirs.find(removal);
+      const bool same = known != nullptr && known->uid == removal.uid;
+      if (known == nullptr || (!same && removal.taken_from.empty())) continue;
+      const std::optional<RenderedObject> rendered = recorded.find(*known);
       if (!rendered) continue;
-      encoding::Value object = apply::with_version(*rendered, known->second.revision);
+      encoding::Value object = apply::with_version(*rendered, known->revision);
       object["metadata"].set("uid", removal.uid);
       const bool replace =
           (options.replace || !same) && apply::kept_because(removal.key, nullptr, {}).empty();
-      work.push_back({i, known->second, removal.uid, std::move(object), force, options.timeout, replace});
+      work.push_back(
+          {i, removal.key, *known, removal.uid, std::move(object), force, options.timeout, replace});
     }
   }
   std::mutex mutex;
@@ -394,7 +418,7 @@ Result<std::set<ObjectKey>> TakeOver::give_back(const Environment& environment, 
     if (!*written) return {};
     environment.events.object({name, "given back", "to release " + owner});
     const std::scoped_lock lock(mutex);
-    given.insert(work[i].item.key);
+    given.insert(work[i].key);
     if (**written != work[i].item.uid) fresh[work[i].other].emplace(work[i].item.key, **written);
     return {};
   });
@@ -439,9 +463,15 @@ Status TakeOver::change_inventories(Other& other,
 
 void TakeOver::let_go(const Environment& environment, const std::vector<PlannedAction>& writes) {
   std::set<ObjectKey> moved;
-  for (const PlannedAction& write : writes) moved.insert(write.key);
+  std::set<std::string> uids;
+  for (const PlannedAction& write : writes) {
+    moved.insert(write.key);
+    if (!write.uid.empty()) uids.insert(write.uid);
+  }
   const auto forget = [&](std::vector<InventoryItem>& inventory) {
-    return std::erase_if(inventory, [&](const InventoryItem& item) { return moved.contains(item.key); }) > 0;
+    return std::erase_if(inventory, [&](const InventoryItem& item) {
+             return moved.contains(item.key) || uids.contains(item.uid);
+           }) > 0;
   };
   for (Other& other : others_) {
     Status done = change_inventories(other, forget);

@@ -166,6 +166,7 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseStat
            apply::observe(environment.client, id, {}, owned, context, {.unconverted = &unconverted}));
   const std::string part_of = release::apply_set_id(id);
 
+  std::set<std::string> uids;  // an object may be named twice, under two API groups
   for (const InventoryItem& item : owned) {
     const auto there = live.find(item.key);
     const auto unread = unconverted.find(item.key);
@@ -179,6 +180,7 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseStat
     const Value& object = there->second.value;
     if (!apply::is_owned(item, object, part_of)) continue;
     const std::string uid(object.string_at({"metadata", "uid"}));
+    if (!uids.insert(uid).second) continue;
     PlannedAction action;
     action.key = item.key;
     action.resource.gvk = {item.key.group_kind.group, item.version, item.key.group_kind.kind};
@@ -269,7 +271,9 @@ class HookRunner {
 // What a hook left takes the place of what the plan knew under its name.
 void take_in(std::vector<apply::Removal>& removals, std::vector<apply::Removal> left) {
   for (apply::Removal& each : left) {
-    std::erase_if(removals, [&](const apply::Removal& known) { return known.key == each.key; });
+    std::erase_if(removals, [&](const apply::Removal& known) {
+      return known.key == each.key || (!each.uid.empty() && known.uid == each.uid);
+    });
     removals.push_back(std::move(each));
   }
 }

@@ -64,6 +64,28 @@ Error at_source(Error failure, const RenderedObject& rendered, const Value* at =
   return failure;
 }
 
+// Kinds that API servers serve under two groups from one storage: an object written under one is there under
+// the other. Others are found by their uids once they are there (plan.h).
+struct TwoGroups {
+  std::string_view kind, other, group;
+};
+constexpr std::array kTwoGroups{TwoGroups{"Event", "events.k8s.io", ""},
+                                TwoGroups{"Deployment", "extensions", "apps"},
+                                TwoGroups{"DaemonSet", "extensions", "apps"},
+                                TwoGroups{"ReplicaSet", "extensions", "apps"},
+                                TwoGroups{"Ingress", "extensions", "networking.k8s.io"},
+                                TwoGroups{"NetworkPolicy", "extensions", "networking.k8s.io"},
+                                TwoGroups{"PodSecurityPolicy", "extensions", "policy"}};
+
+// The key under one group for all that name the same object.
+ObjectKey one_group(ObjectKey key) {
+  const auto known = std::ranges::find_if(kTwoGroups, [&](const TwoGroups& each) {
+    return each.kind == key.group_kind.kind && each.other == key.group_kind.group;
+  });
+  if (known != kTwoGroups.end()) key.group_kind.group = known->group;
+  return key;
+}
+
 // What the objects of a release themselves bring.
 class OwnKinds {
  public:
@@ -286,11 +308,15 @@ Result<std::vector<DesiredObject>> prepare_with(std::vector<RenderedObject> obje
     object.key = object.rendered.object.key();
     if (!roles.empty()) object.hook = roles[desired.size()];
     auto& taken = place_of(object.hook) == Place::Before ? places_before : places;
-    const auto [place, fresh] = taken.emplace(object.key, desired.size());
+    const auto [place, fresh] = taken.emplace(one_group(object.key), desired.size());
     if (!fresh) {
       const RenderedObject& first = desired[place->second].rendered;
-      return at_source(error(ErrorKind::Invalid, "{} is there twice: first at {}:{}", object.key.display(),
-                             first.file, first.line)
+      const std::string other = desired[place->second].key == object.key
+                                    ? std::string()
+                                    : fmt::format(", under two API groups of one kind ({} and {})",
+                                                  first.object.gvk().api_version(), gvk.api_version());
+      return at_source(error(ErrorKind::Invalid, "{} is there twice{}: first at {}:{}", object.key.display(),
+                             other, first.file, first.line)
                            .with_hint("keep one of them"),
                        object.rendered, object.rendered.object.value().at_path({"metadata", "name"}));
     }

@@ -267,8 +267,13 @@ class Writer {
     kube::ApplyOptions apply;
     apply.field_manager = options_.field_manager;
     apply.force = options_.force_conflicts;
-    const bool guarded = !create && !action.version.empty();
+    bool guarded = !create && !action.version.empty();
     if (guarded) object["metadata"].set("resourceVersion", action.version);
+    if (action.transfer && !create) {
+      MIST_TRY(const std::string version, take_fields(ref, action, object));
+      guarded = guarded || !version.empty();
+      if (!version.empty()) object["metadata"].set("resourceVersion", version);
+    }
     auto applied = action.unreadable ? apply_when_converted(ref, action, object, apply)
                                      : client_.apply(ref, object, apply, context_);
     while (!applied.ok()) {
@@ -289,6 +294,7 @@ class Writer {
       const bool ours = there.ok() && there->string_at({"metadata", "labels", release::kPartOfLabel}) ==
                                           desired.rendered.object.label(release::kPartOfLabel);
       if (ours) {
+        MIST_TRY_VOID(is_no_other(node, std::string(there->string_at({"metadata", "uid"}))));
         object["metadata"].erase("resourceVersion");
         object["metadata"].set("uid", there->string_at({"metadata", "uid"}));
         applied = client_.apply(ref, object, apply, context_);
@@ -303,6 +309,16 @@ class Writer {
     uids_[node] = applied->string_at({"metadata", "uid"});
     versions_[node] = applied->string_at({"metadata", "resourceVersion"});
     server_made_[node] = server_made(differences_of(desired, *applied));
+    return is_no_other(node, uids_[node], true);
+  }
+
+  // What this run wrote under another API group is not to be written over.
+  Status is_no_other(Node node, const std::string& uid, bool written = false) {
+    const std::scoped_lock lock(written_mutex_);
+    const auto known = written_.find(uid);
+    if (known != written_.end() && plan_.writes[known->second].key != plan_.writes[node].key)
+      return same_object_error(plan_, plan_.writes[known->second], plan_.writes[node]);
+    if (written) written_.insert_or_assign(uid, node);
     return {};
   }
 
@@ -357,6 +373,31 @@ class Writer {
     MIST_TRY_VOID(is_still_whose_it_was(action, there));
     object["metadata"].set("resourceVersion", there.string_at({"metadata", "resourceVersion"}));
     return {};
+  }
+
+  // What the earlier managers of an adopted object own becomes ours, as it was planned. Returns the version
+  // that has it; empty: there is nothing to take any more, by a run that died or a lost answer. Should we die
+  // here, the journal names the object, and what we own and don't want goes with the next apply.
+  Result<std::string> take_fields(const kube::ObjectRef& ref, const PlannedAction& action,
+                                  const Value& object) {
+    const ChosenManagers chosen = managers_of(*action.transfer);
+    for (Moment moment(context_);;) {
+      MIST_TRY(const Value there, client_.get(ref, context_));
+      // The apply, which names the uid, says that it is another object.
+      if (there.string_at({"metadata", "uid"}) != action.uid) return std::string();
+      MIST_TRY_VOID(is_still_whose_it_was(action, there));
+      const auto transfer = field_transfer(object, there, chosen, options_.field_manager);
+      if (!transfer) return std::string();
+      if (transfer->fields != action.transfer->fields)
+        return error(ErrorKind::Conflict, "{} was written by {} since it was looked at", action.key.display(),
+                     managers_words(*transfer))
+            .with_hint("run the command again to see what changes now");
+      auto patched = client_.merge_patch(ref, transfer_patch(there, *transfer), context_);
+      if (patched.ok()) return std::string(patched->string_at({"metadata", "resourceVersion"}));
+      if (patched.error().kind != ErrorKind::Conflict || !moment.pause())
+        return std::move(patched).error().with_frame(
+            fmt::format("while taking over the fields of {}", managers_words(*transfer)));
+    }
   }
 
   // Forced at exactly the version at which nothing else is in conflict.
@@ -434,6 +475,8 @@ class Writer {
   std::vector<std::vector<release::ServerMade>> server_made_;
   std::mutex late_mutex_;
   std::map<std::size_t, kube::ObjectRef> late_;  // guarded by late_mutex_
+  std::mutex written_mutex_;
+  std::map<std::string, Node> written_;  // by uid; guarded by written_mutex_
   const std::string part_of_;
   const std::set<GroupKind> redefined_;
   std::vector<char> deleted_;
@@ -535,6 +578,7 @@ std::vector<InventoryItem> inventory_after(const Plan& plan, const Execution& ex
         inventory[i].key.ns = sent->second.ns;
       if (done) inventory[i].replacing = false;
       if (done && i < execution.server_made.size()) inventory[i].server_made = execution.server_made[i];
+      if (done) inventory[i].fields_taken = plan.writes[i].fields_taken;
       if (deleted) inventory[i].uid.clear();
       // What was refused or never sent was last changed when it was before.
       if (execution.writes[i] != Outcome::Done) inventory[i].revision = plan.writes[i].previous_revision;

@@ -38,7 +38,15 @@ class Planner {
         revision_(revision),
         rules_(rules),
         part_of_(release::apply_set_id(release)) {
-    for (const InventoryItem& item : owned) owned_.insert_or_assign(item.key, &item);
+    for (const InventoryItem& item : owned) {
+      owned_.insert_or_assign(item.key, &item);
+      if (!item.uid.empty()) owned_by_uid_.emplace(item.uid, &item);
+    }
+    for (const InventoryItem& item : owned) {
+      const auto there = live.find(item.key);
+      if (there != live.end())
+        owned_by_uid_.emplace(there->second.value.string_at({"metadata", "uid"}), &item);
+    }
     if (rules.take_over_from) taken_part_of_ = release::apply_set_id(*rules.take_over_from);
   }
 
@@ -77,6 +85,8 @@ class Planner {
     }
     const Value& there = live->second.value;
     action.uid = there.string_at({"metadata", "uid"});
+    // The same object, which an earlier revision wanted under another API group.
+    if (item == nullptr) item = owned_under_another_group(action.uid);
     if (mark_of(there) != part_of_) {
       action.version = there.string_at({"metadata", "resourceVersion"});
       action.marks = marks_of(there);
@@ -123,6 +133,7 @@ class Planner {
     action.uid = there.string_at({"metadata", "uid"});
     action.revision = item.revision;
     action.adopted = item.adopted;
+    action.fields_taken = item.fields_taken;
     action.taken_from = item.taken_from;
     action.server_made = item.server_made;
     action.was_retained = item.retained;
@@ -173,6 +184,11 @@ class Planner {
     action.reason = kRemovedByItsTtl;
   }
 
+  const InventoryItem* owned_under_another_group(const std::string& uid) const {
+    const auto found = owned_by_uid_.find(uid);
+    return found == owned_by_uid_.end() ? nullptr : found->second;
+  }
+
   // A hook runs by being created, whatever is there of an earlier run.
   void run_hook(PlannedAction& action, const DesiredObject& object, const LiveObject& live,
                 const InventoryItem* item) const {
@@ -211,7 +227,7 @@ class Planner {
     const bool own_namespace = object.key.group_kind == kNamespaceKind && object.key.name == release_.ns;
     const bool is_ours = owner == Owner::Us || (owner == Owner::Nobody && by_uid);
     if (is_ours && item != nullptr && live.whole && apimachinery::is_terminating(there) && ended_job(there) &&
-        std::ranges::all_of(real_differences(object, there), &FieldDifference::uncertain)) {
+        std::ranges::all_of(real_differences(action, object, there), &FieldDifference::uncertain)) {
       finished(action, *item);
       action.uid = there.string_at({"metadata", "uid"});
       return;
@@ -226,6 +242,7 @@ class Planner {
     if (is_ours) {
       // What no record of ours names was left by an earlier life of the release: its claims, its definitions.
       action.adopted = item == nullptr || item->adopted;
+      action.fields_taken = action.adopted && (item == nullptr || item->fields_taken || own_namespace);
       if (item != nullptr) action.taken_from = item->taken_from;
       action.previous_revision = item != nullptr ? item->revision : revision_from_label(there);
       const bool anew = owner == Owner::Us && item != nullptr && !item->uid.empty() && !by_uid;
@@ -235,6 +252,7 @@ class Planner {
       action.owner = there.string_at({"metadata", "annotations", release::kReleaseAnnotation});
       if (!taken(there)) return refuse_foreign(action, there);
       action.adopted = true;
+      action.fields_taken = true;  // they were that release's
       action.taken_from = rules_.take_over_from->display();
       action.reason = fmt::format("it is taken over from release {}", action.taken_from);
     } else {
@@ -247,9 +265,48 @@ class Planner {
     }
     action.kind = ActionKind::Adopt;
     action.adopting = true;
+    if (own_namespace)
+      action.fields_taken = action.adopted;  // taken without being asked for: its fields stay
     if (!live.whole) return;
-    action.differences = real_differences(action, object, there);
+    if (!own_namespace && owner == Owner::Nobody &&
+        plan_transfer(action, object, there, predecessors_and(rules_.adopt_from))) {
+      action.reason += fmt::format(", with the fields of {}", managers_words(*action.transfer));
+    } else {
+      action.differences = real_differences(action, object, there);
+    }
     judge(action, object, there);
+  }
+
+  // What its earlier managers own becomes ours. The server fills in defaults again that one of them owned
+  // because it made the object: which removals are real is for settle() to ask. False: nothing is to be
+  // taken.
+  bool plan_transfer(PlannedAction& action, const DesiredObject& object, const Value& there,
+                     const ChosenManagers& chosen) const {
+    action.transfer = field_transfer(object.rendered.object.value(), there, chosen, "mistctl");
+    action.fields_taken = action.adopted;
+    if (!action.transfer) return false;
+    action.differences = real_differences(action, object, with_transfer(there, *action.transfer));
+    for (FieldDifference& difference : action.differences) difference.uncertain |= difference.removal();
+    action.transfer->managed_fields = Value();
+    return true;
+  }
+
+  // Of an object that was adopted without the fields of its earlier managers, by an earlier Mistletoe or by a
+  // run that died; or of one of which a manager is named now. What others changed since stays a conflict.
+  void catch_up(PlannedAction& action, const DesiredObject& object, const Value& there, Owner owner) const {
+    const bool late = !action.fields_taken;
+    if (!action.adopted || rules_.leave_fields || (!late && rules_.adopt_from.empty())) return;
+    std::vector<FieldDifference> now = std::move(action.differences);
+    const bool adopting = late && owner == Owner::Nobody && rules_.adopt;
+    const ChosenManagers chosen = late ? predecessors_and(rules_.adopt_from) : only_named(rules_.adopt_from);
+    if (!plan_transfer(action, object, there, chosen)) {
+      action.differences = std::move(now);
+      return;
+    }
+    if (adopting) return;
+    std::erase_if(now, [](const FieldDifference& each) { return each.removal(); });
+    std::erase_if(action.differences, [](const FieldDifference& each) { return !each.removal(); });
+    action.differences.insert(action.differences.begin(), now.begin(), now.end());
   }
 
   // An object of ours: is there anything to write? One that was made `anew` from a copy has to become our
@@ -264,12 +321,18 @@ class Planner {
       return;
     }
     action.differences = real_differences(action, object, live.value);
+    catch_up(action, object, live.value, owner);
     if (owner != Owner::Us) {
       action.reason = "its ownership label was removed";
       return judge(action, object, live.value);
     }
     if (live.value.string_at({"metadata", "labels", release::kVersionLabel}).empty())
       action.differences.push_back({version_label_path(), Value(), Value(fmt::format("v{}", revision_)), 0});
+    if (action.transfer) {
+      action.reason = fmt::format("it was adopted, and the fields of {} are taken over",
+                                  managers_words(*action.transfer));
+      return judge(action, object, live.value);
+    }
     if (anew || !action.differences.empty()) {
       action.reason = anew ? "it was made anew outside of Mistletoe" : difference_words(action.differences);
       return judge(action, object, live.value);
@@ -299,12 +362,7 @@ class Planner {
                                               : ""));
     }
     if (rules_.force_conflicts) return;
-    std::string others;
-    for (const FieldDifference& difference : action.differences) {
-      if (difference.managers.empty() || difference.stays_with_others()) continue;
-      others += fmt::format("{}{} ({})", others.empty() ? "" : ", ", difference.path,
-                            join(difference.managers, ", "));
-    }
+    const std::string others = fields_of_others(action.differences);
     if (others.empty()) return;
     conflict(action, ConflictCause::Fields, fmt::format("it has fields that other managers own: {}", others),
              std::string(kForceHint));
@@ -380,7 +438,20 @@ class Planner {
   const std::string part_of_;
   std::string taken_part_of_;
   std::map<ObjectKey, const InventoryItem*> owned_;
+  std::map<std::string, const InventoryItem*> owned_by_uid_;  // recorded and live ones
 };
+
+// Two wanted objects that turn out to be one, which the server serves under two API groups: each write would
+// undo the other.
+Status refuse_same_objects(const Plan& plan) {
+  std::map<std::string, const PlannedAction*> written;
+  for (const PlannedAction& action : plan.writes) {
+    if (action.uid.empty()) continue;
+    const auto [first, fresh] = written.emplace(action.uid, &action);
+    if (!fresh && first->second->key != action.key) return same_object_error(plan, *first->second, action);
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -480,20 +551,39 @@ Result<Plan> make_plan(const ReleaseId& release, std::vector<DesiredObject> desi
       plan.writes[i].reason = fmt::format("{}; it runs a second time", object.hook->words);
     }
   }
+  MIST_TRY_VOID(refuse_same_objects(plan));
+  // A key that is no longer wanted may be another name of what is: the uid says which object it is.
+  std::set<std::string> uids;
+  for (const PlannedAction& action : plan.writes) uids.insert(action.uid);
   for (InventoryItem& hook : waiting) {
     if (wanted.contains(hook.key)) continue;
     sleeping.insert(hook.key);
     plan.waiting.push_back(planner.waiting(std::move(hook)));
+    uids.insert(plan.waiting.back().uid);
   }
   for (const InventoryItem& item : owned) {
     if (item.hook && sleeping.contains(item.key)) continue;
-    if (auto removal = planner.removal(item, wanted)) plan.removals.push_back(*std::move(removal));
+    auto removal = planner.removal(item, wanted);
+    if (removal && uids.insert(removal->uid).second) plan.removals.push_back(*std::move(removal));
   }
   // Discovery may still know what a definition defined before it was deleted.
   const std::set<GroupKind> arriving = defined_by(plan, ActionKind::Create);
   for (PlannedAction& action : plan.writes) action.late |= arriving.contains(action.key.group_kind);
   MIST_TRY(plan.order, infer_order(objects));
   return plan;
+}
+
+Error same_object_error(const Plan& plan, const PlannedAction& first, const PlannedAction& second) {
+  const release::RenderedObject& one = plan.desired[first.desired].rendered;
+  const release::RenderedObject& other = plan.desired[second.desired].rendered;
+  Error failure = error(ErrorKind::Invalid,
+                        "{} of {} and {} of {} are one object, which the server serves under both "
+                        "API groups: first at {}:{}",
+                        second.key.display(), other.object.gvk().api_version(), first.key.display(),
+                        one.object.gvk().api_version(), one.file, one.line)
+                      .with_hint("keep one of them");
+  failure.where = SourceLocation{.file = other.file, .line = other.line, .column = 0, .excerpt = {}};
+  return failure;
 }
 
 void follow_replaced_definitions(Plan& plan) {
@@ -551,6 +641,16 @@ std::vector<FieldDifference> differences_of(const DesiredObject& desired, const 
   return found;
 }
 
+std::string fields_of_others(const std::vector<FieldDifference>& differences) {
+  std::string others;
+  for (const FieldDifference& difference : differences) {
+    if (difference.managers.empty() || difference.stays_with_others()) continue;
+    others += fmt::format("{}{} ({})", others.empty() ? "" : ", ", difference.path,
+                          join(difference.managers, ", "));
+  }
+  return others;
+}
+
 std::string difference_words(const std::vector<FieldDifference>& differences) {
   if (differences.empty()) return "its marks differ";
   return differences.size() == 1 ? differences[0].path + " differs"
@@ -605,6 +705,7 @@ std::vector<InventoryItem> inventory_of(const Plan& plan) {
                            .adopted = action.adopted,
                            .replacing = replaced,
                            .hook = actions == &plan.writes && plan.is_hook(action),
+                           .fields_taken = action.fields_taken && !action.transfer,
                            .taken_from = action.taken_from,
                            .server_made = action.server_made});
     }

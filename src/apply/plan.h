@@ -10,6 +10,7 @@
 
 #include "apply/desired.h"
 #include "apply/difference.h"
+#include "apply/field_transfer.h"
 #include "apply/observe.h"
 #include "apply/order.h"
 #include "release/record.h"
@@ -56,7 +57,11 @@ struct PlannedAction {
   int revision = 0;  ///< that last changed it, after this plan
   int previous_revision = 0;  ///< that last changed it, before this plan
   bool adopted = false;       ///< it was there before this life of the release: not all of it may be ours
-  bool was_retained = false;  ///< of retains: an earlier revision left it already
+  bool fields_taken = false;  ///< release::InventoryItem::fields_taken, after this plan
+  /// Of adopts, and updates of what was adopted without it: whose fields become ours before the apply.
+  /// Without its managed_fields: execute.h computes those from the object as it is then.
+  std::optional<FieldTransfer> transfer = {};
+  bool was_retained = false;                      ///< of retains: an earlier revision left it already
   std::vector<FieldDifference> differences = {};  ///< of updates, replaces, adopts; of conflicts where known
   std::string reason = {};                        ///< one sentence
   /// Of adopts and conflicts: the release whose it is, "namespace/name"; empty: nobody's. Of retains: the
@@ -75,6 +80,7 @@ struct PlannedAction {
   bool ask = false;         ///< only the server knows whether its fields may change so (settle.h)
   /// Of deletes and replaces: what goes with it although the release doesn't own it.
   std::vector<std::string> with_it = {};
+  bool arguable = false;    ///< of refusals: not of its own fields, so the order may answer it (refusal.h)
   std::size_t desired = 0;  ///< index into Plan::desired; not of deletes and retains
   std::vector<release::ServerMade> server_made = {};  ///< when it was last applied, or asked about
   /// Of hooks that run before and after everything else: the earlier write, whose object this one replaces.
@@ -94,9 +100,12 @@ struct PruneRules {
 /// What the user allows a plan to do beyond the ordinary.
 struct PlanRules {
   PruneRules prune = {};
-  bool adopt = false;            ///< objects that belong to nobody become ours
-  bool replace = false;          ///< what can't be changed is deleted and created anew
-  bool force_conflicts = false;  ///< fields that other managers own are taken
+  bool adopt = false;  ///< objects that belong to nobody become ours
+  std::set<std::string> adopt_from =
+      {};                     ///< managers whose fields are taken beside those of Helm and kubectl
+  bool leave_fields = false;  ///< what was adopted without its earlier managers' fields stays so: for drift
+  bool replace = false;       ///< what can't be changed is deleted and created anew
+  bool force_conflicts = false;                           ///< fields that other managers own are taken
   std::optional<release::ReleaseId> take_over_from = {};  ///< that release's objects become ours
   bool keep_adopted = false;    ///< what was there before the release stays: for going back
   bool made_namespace = false;  ///< the Namespace of the record is there only since this run made it
@@ -125,10 +134,15 @@ struct Plan {
 
 /// Pure. `owned` is the union of the inventories of the deployed and of every later revision. What can't be
 /// written is in the plan as a Conflict; the label of a live object says whose it is. The Namespace of the
-/// record itself is adopted without asking. Errors: a cycle in the order.
+/// record itself is adopted without asking. An object that the server serves under two API groups has two
+/// keys and one uid: it is never removed under one while it is wanted under the other. Errors: a cycle in the
+/// order; same_object_error().
 Result<Plan> make_plan(const release::ReleaseId& release, std::vector<DesiredObject> desired,
                        const std::vector<release::InventoryItem>& owned, const LiveState& live, int revision,
                        const PlanRules& rules, std::vector<release::InventoryItem> waiting = {});
+
+/// Invalid: two wanted objects turn out to be one, by their uid.
+Error same_object_error(const Plan& plan, const PlannedAction& first, const PlannedAction& second);
 
 /// Who replaces a definition deletes every object of its kind: those of the plan are created anew. For when
 /// it is known what is replaced, after settle().
@@ -137,6 +151,9 @@ void follow_replaced_definitions(Plan& plan);
 /// Where a planned object is on a server that serves its kind as `served`. An object of a late kind that
 /// names no namespace and turns out to need one is in the release's.
 kube::ObjectRef place_of(const Plan& plan, const PlannedAction& action, kube::ResourceInfo served);
+
+/// The fields that others own and that this would change, with their owners: ".data.a (helm)"; empty: none.
+std::string fields_of_others(const std::vector<FieldDifference>& differences);
 
 /// Makes a Replace of it, or where that isn't allowed a Conflict that says how to allow it. For changes of
 /// fields that can't be changed; `reason` begins with "it".

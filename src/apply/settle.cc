@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "apply/refusal.h"
 #include "apply/server_made.h"
 #include "base/parallel.h"
+#include "kube/invalid_fields.h"
 
 namespace mist::apply {
 namespace {
@@ -60,13 +62,18 @@ class Settler {
     Value object = with_version(desired.rendered, plan_.revision);
     object["metadata"].set("uid", action.uid);
     kube::ApplyOptions options;
-    options.force = rules_.force_conflicts;
+    // What is taken over first is no conflict then; what else is, the plan knows (fields_of_others).
+    options.force = rules_.force_conflicts || action.transfer.has_value();
     options.dry_run = kube::DryRun::Server;
     const kube::ObjectRef ref{action.resource, action.key.ns, action.key.name};
     auto answer = client_.apply(ref, object, options, context_);
     if (!answer.ok() && is_about_our_label(answer.error())) {
       options.force = true;
       answer = client_.apply(ref, object, options, context_);
+    }
+    if (answer.ok() && action.transfer) {
+      settle_transfer(action, ref, desired.rendered.object.value(), there->second.value, *answer);
+      return context_.check();
     }
     if (answer.ok()) {
       accepted(action, desired, there->second, *answer);
@@ -78,6 +85,48 @@ class Settler {
   }
 
  private:
+  // No dry run does both, taking fields over and applying. So the server is asked what it makes of the object
+  // as it would be: of what was removed it fills in the defaults again.
+  void settle_transfer(PlannedAction& action, const kube::ObjectRef& ref, const Value& desired,
+                       const Value& live, const Value& applied) const {
+    std::vector<FieldDifference> removed, written;
+    for (FieldDifference& each : action.differences) (each.removal() ? removed : written).push_back(each);
+    keep_real(written, live, applied);
+    const auto transfer = field_transfer(desired, live, managers_of(*action.transfer), "mistctl");
+    if (!removed.empty() && transfer) {
+      // Its managers are no part of the question.
+      Value before = with_transfer(live, *transfer);
+      before["metadata"].erase("managedFields");
+      Value patch = merge_patch_between(before, with_differences(before, action.differences));
+      patch["metadata"].set("uid", action.uid);
+      const auto after = client_.merge_patch(ref, patch, context_, kube::DryRun::Server);
+      if (after.ok()) keep_removed(removed, live, *after);
+    }
+    action.differences = std::move(written);
+    action.differences.insert(action.differences.end(), removed.begin(), removed.end());
+    action.kind = action.adopting ? ActionKind::Adopt : ActionKind::Update;
+    action.cause = ConflictCause::None;
+    action.hint.clear();
+    if (const std::string others = fields_of_others(action.differences);
+        !others.empty() && !rules_.force_conflicts) {
+      action.kind = ActionKind::Conflict;
+      action.cause = ConflictCause::Fields;
+      action.reason = fmt::format("it has fields that other managers own: {}", others);
+      action.hint = std::string(kForceHint);
+      return;
+    }
+    action.reason =
+        fmt::format("{}, with the fields of {}",
+                    action.adopting ? "it belongs to no release and is adopted" : "it was adopted",
+                    managers_words(*action.transfer));
+    constexpr std::size_t kShown = 3;
+    std::string going;
+    for (std::size_t i = 0; i < std::min(removed.size(), kShown); ++i)
+      going += fmt::format("{}{}", i == 0 ? "" : ", ", removed[i].path);
+    if (removed.size() > kShown) going += fmt::format(" and {} more", removed.size() - kShown);
+    if (!going.empty()) action.reason += fmt::format("; what the package does not have goes: {}", going);
+  }
+
   void accepted(PlannedAction& action, const DesiredObject& desired, const LiveObject& live,
                 const Value& after) const {
     const bool applies_status = desired.rendered.object.value().find("status") != nullptr;
@@ -125,6 +174,7 @@ class Settler {
     action.cause = ConflictCause::Refused;
     action.reason = fmt::format("it is refused by the server ({})", first_line(failure.because));
     action.hint = "change what the package makes of it";
+    action.arguable = !kube::names_invalid_fields(failure);
   }
 
   // "Apply failed with 2 conflicts: conflicts with "kubectl" using v1:\n- .data.a\n- .data.b", in one line
@@ -202,7 +252,7 @@ bool needs_the_server(const PlannedAction& action) {
     case ActionKind::Adopt:
       return true;
     case ActionKind::Update:
-      return action.ask ||
+      return action.ask || action.transfer.has_value() ||
              (!action.differences.empty() &&
               std::ranges::all_of(action.differences, [](const FieldDifference& d) { return d.uncertain; }));
     case ActionKind::Create:
@@ -226,6 +276,7 @@ Status settle(kube::Client& client, Plan& plan, const LiveState& live, const Pla
   MIST_TRY_VOID(parallel_for(open.size(), 16, [&](std::size_t i) {
                   return settler.settle(*open[i]);
                 }).in("while the server was asked what it would change"));
+  leave_to_the_order(plan);
   follow_replaced_definitions(plan);
   return {};
 }

@@ -31,8 +31,8 @@ bool is_other_object(const Error& failure);
 bool is_immutable(const Error& failure);
 
 /// Turns what the server would not do into Conflicts or Replaces, and what it would find equal into
-/// Unchanged; then follow_replaced_definitions(). What the server can't say (a webhook without dry runs, no
-/// permission) stays as planned. Errors: of the context.
+/// Unchanged; then leave_to_the_order() and follow_replaced_definitions(). What the server can't say (a
+/// webhook without dry runs, no permission) stays as planned. Errors: of the context.
 Status settle(kube::Client& client, Plan& plan, const LiveState& live, const PlanRules& rules,
               const Context& context);
 

@@ -6,8 +6,10 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <set>
 
 #include "apply/announce.h"
+#include "apply/field_owners.h"
 #include "apply/readiness.h"
 #include "base/text.h"
 #include "cli/cluster.h"
@@ -123,6 +125,17 @@ apply::PruneRules prune_rules(const Invocation& invocation) {
           .delete_namespaces = invocation.enabled("delete-namespaces")};
 }
 
+Result<std::set<std::string>> adopt_from(const Invocation& invocation) {
+  std::set<std::string> managers;
+  for (std::string& name : invocation.texts(kAdoptFromFlag.name)) {
+    if (apply::is_cluster_manager(name))
+      return error(ErrorKind::Usage,
+                   "--adopt-from {} is a controller of the cluster, whose fields stay its own", name);
+    managers.insert(std::move(name));
+  }
+  return managers;
+}
+
 Result<std::optional<release::ReleaseId>> take_over_from(const Invocation& invocation,
                                                          const release::ReleaseId& ours) {
   const std::string other = invocation.text("take-over-from");
@@ -147,6 +160,7 @@ Result<action::DeployOptions> plan_options(const Invocation& invocation, const r
   options.skip_crds = invocation.enabled("skip-crds");
   options.force_crds = invocation.enabled("force-crds");
   options.prune = prune_rules(invocation);
+  MIST_TRY(options.adopt_from, adopt_from(invocation));
   MIST_TRY(options.take_over_from, take_over_from(invocation, ours));
   return options;
 }

@@ -1,6 +1,9 @@
 #pragma once
 // Flags that the commands on releases share, and what they mean. One thread.
 
+#include <set>
+#include <string>
+
 #include "action/deploy.h"
 #include "action/uninstall.h"
 #include "cli/command.h"
@@ -51,6 +54,12 @@ inline constexpr Flag kHistoryMaxFlag{
     .value = "N",
     .help = "How many revisions are kept; the deployed one and the last two always are; 0: all",
     .fallback = "10"};
+inline constexpr Flag kAdoptFromFlag{.name = "adopt-from",
+                                     .type = FlagType::Texts,
+                                     .value = "MANAGER",
+                                     .help =
+                                         "Of adopted objects, also take the fields of this field manager; "
+                                         "those of Helm and kubectl are taken anyway"};
 inline constexpr Flag kTakeOverFlag{.name = "take-over-from",
                                     .type = FlagType::Text,
                                     .value = "NAMESPACE/NAME",
@@ -76,6 +85,7 @@ inline constexpr Flag kDeployFlagList[] = {
     kForceConflictsFlag,
     kReplaceFlag,
     {.name = "adopt", .help = "Take objects into the release that exist already and belong to nobody"},
+    kAdoptFromFlag,
     kTakeOverFlag,
     {.name = "rollback-on-failure",
      .help = "Should it fail, return to the deployed revision, or remove what a first install made"},
@@ -100,6 +110,7 @@ inline constexpr Flag kPlanFlagList[] = {
     kForceConflictsFlag,
     kReplaceFlag,
     {.name = "adopt", .help = "Take objects into the release that exist already and belong to nobody"},
+    kAdoptFromFlag,
     kTakeOverFlag,
 };
 inline constexpr FlagGroup kPlanFlags{"Planning flags", kPlanFlagList};
@@ -161,6 +172,8 @@ Result<std::optional<int>> revision_number(const std::string& text);
 
 action::DeployOptions deploy_options(const Invocation& invocation);
 apply::PruneRules prune_rules(const Invocation& invocation);
+/// What --adopt-from names. Usage: a controller of the cluster.
+Result<std::set<std::string>> adopt_from(const Invocation& invocation);
 /// What --take-over-from names. Usage: it is no NAMESPACE/NAME, or `ours`.
 Result<std::optional<release::ReleaseId>> take_over_from(const Invocation& invocation,
                                                          const release::ReleaseId& ours);

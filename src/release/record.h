@@ -89,6 +89,9 @@ struct InventoryItem {
   bool adopted = false;    ///< existed before the release
   bool replacing = false;  ///< being deleted and created anew: what carries our mark is it, whatever its uid
   bool hook = false;       ///< of a chart: it comes and goes, and its absence says nothing
+  /// Of adopted ones: what its earlier managers owned became ours (apply/field_transfer.h). False in records
+  /// of a Mistletoe that left it to them.
+  bool fields_taken = false;
   /// ReleaseId::display() of the release that it was taken over from, as long as that one names it too.
   std::string taken_from = {};
   std::vector<ServerMade> server_made = {};  ///< when it was last applied

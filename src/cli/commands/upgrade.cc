@@ -16,6 +16,7 @@ Result<ExitCode> run_upgrade(const Invocation& invocation, World& world) {
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
   action::DeployOptions options = deploy_options(invocation);
+  MIST_TRY(options.adopt_from, adopt_from(invocation));
   MIST_TRY(options.take_over_from, take_over_from(invocation, id));
   MIST_TRY(render::WantedRelease wanted, wanted_release(invocation, world, cluster));
   MIST_TRY(const action::DeployReport report,

@@ -1,0 +1,210 @@
+#include "apply/field_transfer.h"
+
+#include <algorithm>
+#include <array>
+
+#include "apply/field_owners.h"
+#include "base/text.h"
+
+namespace mist::apply {
+namespace {
+
+struct Manager {
+  std::string_view name, operation;
+};
+// Managers that describe whole objects, as we do.
+constexpr std::array kPredecessors{
+    Manager{"helm", "Update"},           Manager{"helm", "Apply"},
+    Manager{"kubectl", "Apply"},         Manager{"kubectl-client-side-apply", "Update"},
+    Manager{"kubectl-create", "Update"}, Manager{"kubectl-replace", "Update"}};
+
+bool owns_last_applied(const Value& fields) {
+  return fields.at_path({"f:metadata", "f:annotations", fmt::format("f:{}", kLastAppliedAnnotation)}) !=
+         nullptr;
+}
+
+bool is_ours(const Value& entry, std::string_view manager) {
+  return entry.string_at("manager") == manager && entry.string_at("operation") == "Apply" &&
+         entry.string_at("subresource").empty();
+}
+
+// Of nobody: controllers, and what was written through a subresource.
+bool may_be_taken(const Value& entry) {
+  const Value* fields = entry.find("fieldsV1");
+  return fields != nullptr && fields->is_object() && entry.string_at("subresource").empty() &&
+         !is_cluster_manager(entry.string_at("manager"));
+}
+
+bool is_predecessor(const Value& entry) {
+  const std::string_view name = entry.string_at("manager"), operation = entry.string_at("operation");
+  // Whoever wrote that annotation applied the object as kubectl does, under whatever name.
+  if (operation == "Update" && owns_last_applied(*entry.find("fieldsV1"))) return true;
+  return std::ranges::any_of(
+      kPredecessors, [&](const Manager& each) { return each.name == name && each.operation == operation; });
+}
+
+// Both are fieldsV1 of one place. A leaf owns the place; beside children that is spelled as the member ".".
+void add_fields(Value& to, const Value& more) {
+  if (!to.is_object()) to = Value::object();
+  const bool to_leaf = to.empty(), more_leaf = more.empty();
+  if (more_leaf) {
+    if (!to_leaf) to.set(".", Value::object());
+    return;
+  }
+  for (const Value::Member& member : more.as_object()) {
+    if (Value* known = to.find(member.key))
+      add_fields(*known, member.value);
+    else
+      to.set(member.key, member.value);
+  }
+  if (to_leaf) to.set(".", Value::object());
+}
+
+// The whole sets: nothing owns the object itself.
+void add_sets(Value& to, const Value& more) {
+  if (!to.is_object() || to.empty())
+    to = more;
+  else if (!more.empty())
+    add_fields(to, more);
+}
+
+// The place that a path leads to, exactly; null: it isn't there. Items by their position can't be followed:
+// the list as a whole stands for them.
+const Value* place_at(const Value& object, const std::vector<PathStep>& steps) {
+  const Value* at = &object;
+  for (const PathStep& step : steps) {
+    if (at == nullptr) return nullptr;
+    if (step.kind == PathStep::Kind::Index) return at;
+    if (step.kind == PathStep::Kind::Field) {
+      at = at->is_object() ? at->find(step.name) : nullptr;
+      continue;
+    }
+    if (!at->is_array()) return nullptr;
+    const auto found = std::ranges::find_if(at->as_array(), [&](const Value& item) {
+      if (step.kind == PathStep::Kind::Item) return item == step.key;
+      return item.is_object() && std::ranges::all_of(step.key.as_object(), [&](const Value::Member& part) {
+               const Value* value = item.find(part.key);
+               return value == nullptr ? part.key == "protocol" : *value == part.value;
+             });
+    });
+    at = found == at->as_array().end() ? nullptr : &*found;
+  }
+  return at;
+}
+
+}  // namespace
+
+ChosenManagers predecessors_and(std::set<std::string> named) {
+  return [named = only_named(std::move(named))](const Value& entry) {
+    return is_predecessor(entry) || named(entry);
+  };
+}
+
+ChosenManagers only_named(std::set<std::string> named) {
+  return [named = std::move(named)](const Value& entry) {
+    return named.contains(std::string(entry.string_at("manager")));
+  };
+}
+
+ChosenManagers managers_of(const FieldTransfer& transfer) {
+  return [managers = transfer.managers](const Value& entry) {
+    return std::ranges::find(managers, std::pair(std::string(entry.string_at("manager")),
+                                                 std::string(entry.string_at("operation")))) !=
+           managers.end();
+  };
+}
+
+std::optional<FieldTransfer> field_transfer(const Value& desired, const Value& live,
+                                            const ChosenManagers& chosen, std::string_view manager) {
+  FieldTransfer transfer;
+  const Value* entries = live.at_path({"metadata", "managedFields"});
+  if (entries == nullptr || !entries->is_array()) return std::nullopt;
+  Value ours;
+  std::set<std::pair<std::string, std::string>> managers;
+  Value::Array others;
+  for (const Value& entry : entries->as_array()) {
+    const bool mine = is_ours(entry, manager);
+    if (!mine && !(may_be_taken(entry) && chosen(entry))) {
+      others.push_back(entry);
+      continue;
+    }
+    const Value* fields = entry.find("fieldsV1");
+    if (!mine) {
+      managers.emplace(entry.string_at("manager"), entry.string_at("operation"));
+      add_sets(transfer.fields, *fields);
+    }
+    // The latest version that the fields were written in, our own if we have one: the server converts from
+    // it.
+    if (ours.is_null() || mine) {
+      const Value known = ours.is_null() ? Value::object() : *ours.find("fieldsV1");
+      ours = entry;
+      if (fields != nullptr && fields->is_object() && !known.empty()) add_sets(ours["fieldsV1"], known);
+    } else {
+      add_sets(ours["fieldsV1"], *fields);
+    }
+  }
+  transfer.last_applied = live.at_path({"metadata", "annotations", kLastAppliedAnnotation}) != nullptr &&
+                          desired.at_path({"metadata", "annotations", kLastAppliedAnnotation}) == nullptr;
+  if (managers.empty()) return std::nullopt;
+  ours.set("manager", std::string(manager));
+  ours.set("operation", "Apply");
+  others.push_back(std::move(ours));
+  transfer.managers.assign(managers.begin(), managers.end());
+  transfer.managed_fields = Value(std::move(others));
+  return transfer;
+}
+
+Value with_transfer(Value live, const FieldTransfer& transfer) {
+  Value& metadata = live["metadata"];
+  metadata.set("managedFields", transfer.managed_fields);
+  if (!transfer.last_applied) return live;
+  Value* annotations = metadata.find("annotations");
+  if (annotations != nullptr) annotations->erase(kLastAppliedAnnotation);
+  return live;
+}
+
+Value transfer_patch(const Value& live, const FieldTransfer& transfer) {
+  Value patch = Value::object();
+  Value& metadata = patch["metadata"];
+  metadata.set("uid", live.string_at({"metadata", "uid"}));
+  metadata.set("resourceVersion", live.string_at({"metadata", "resourceVersion"}));
+  metadata.set("managedFields", transfer.managed_fields);
+  if (transfer.last_applied) metadata["annotations"].set(kLastAppliedAnnotation, Value());
+  return patch;
+}
+
+Value merge_patch_between(const Value& before, const Value& after) {
+  if (!before.is_object() || !after.is_object()) return after;
+  Value patch = Value::object();
+  for (const Value::Member& member : before.as_object()) {
+    if (after.find(member.key) == nullptr) patch.set(member.key, Value());
+  }
+  for (const Value::Member& member : after.as_object()) {
+    const Value* old = before.find(member.key);
+    if (old == nullptr)
+      patch.set(member.key, member.value);
+    else if (*old != member.value)
+      patch.set(member.key, merge_patch_between(*old, member.value));
+  }
+  return patch;
+}
+
+void keep_removed(std::vector<FieldDifference>& differences, const Value& live, const Value& after) {
+  std::erase_if(differences, [&](FieldDifference& difference) {
+    if (!difference.removal()) return false;
+    const Value* before = place_at(live, difference.steps);
+    const Value* now = place_at(after, difference.steps);
+    difference.uncertain = false;
+    return before == nullptr || (now != nullptr && *before == *now);
+  });
+}
+
+std::string managers_words(const FieldTransfer& transfer) {
+  std::vector<std::string> names;
+  for (const auto& [name, operation] : transfer.managers) {
+    if (names.empty() || names.back() != name) names.push_back(name);
+  }
+  return join(names, ", ");
+}
+
+}  // namespace mist::apply

@@ -1,0 +1,125 @@
+"""Objects that had another manager, or have another name: adopting them, and one object under two API groups."""
+from harness import check, config_map, contains, equal, test, workload
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def made_by(t, manager, body, query=""):
+    """As `manager` makes it."""
+    kind = body["kind"]
+    t.kube.checked("POST", t.kube.path(kind, t.ns) + f"?fieldManager={manager}{query}", body)
+
+
+def with_sidecar(name):
+    body = workload("Deployment", name)
+    body["spec"]["template"]["spec"]["containers"].append(
+        {"name": "evil", "image": "example.com/evil:1", "securityContext": {"privileged": True}})
+    return body
+
+
+def managers(t, kind, name):
+    entries = t.kube.get(kind, t.ns, name)["metadata"]["managedFields"]
+    return sorted(f"{e['manager']} {e['operation']}" for e in entries if not e.get("subresource"))
+
+
+def containers(t, name):
+    return [c["name"] for c in t.kube.get("Deployment", t.ns, name)["spec"]["template"]["spec"]["containers"]]
+
+
+@test
+def adopting_takes_the_fields_of_helm_and_kubectl(t):
+    for manager in ("helm", "kubectl-client-side-apply", "kubectl-create"):
+        name = f"by-{manager}"
+        body = with_sidecar(name)
+        body["metadata"]["annotations"] = {LAST_APPLIED: "{}"}
+        made_by(t, manager, body)
+        package = t.package("p", workload("Deployment", name))
+        plan = t.run("install", name, "-p", package, "--adopt", "--dry-run", "--explain")
+        contains(plan.err + plan.out, f"with the fields of {manager}",
+                 ".spec.template.spec.containers[name=evil]")
+        check("terminationMessagePath" not in plan.err + plan.out, "defaults are no removals:", plan)
+        t.run("install", name, "-p", package, "--adopt")
+        equal(containers(t, name), ["main"])
+        check(LAST_APPLIED not in t.kube.get("Deployment", t.ns, name)["metadata"].get("annotations", {}), "it stays")
+        check(not any(m.startswith(manager) for m in managers(t, "Deployment", name)), managers(t, "Deployment", name))
+        mark = t.mark()
+        contains(t.run("upgrade", name, "-p", package).out, "as wanted")
+        equal([r for r in t.requests(mark) if r.writes], [], "writes")
+
+
+@test
+def adopting_the_same_restarts_nothing(t):
+    made_by(t, "helm", workload("Deployment", "web"))
+    t.kube.wait("it is observed", lambda: t.kube.get("Deployment", t.ns, "web").get("status", {}).get("observedGeneration"))
+    before = t.kube.get("Deployment", t.ns, "web")
+    t.kube.checked("PATCH", t.kube.path("Deployment", t.ns, "web") + "/scale?fieldManager=scaler",
+                   {"spec": {"replicas": 3}}, "application/merge-patch+json")
+    body = workload("Deployment", "web")
+    del body["spec"]["replicas"]
+    t.run("install", "shop", "-p", t.package("p", body), "--adopt")
+    after = t.kube.get("Deployment", t.ns, "web")
+    equal(after["spec"]["template"], before["spec"]["template"])
+    equal(after["spec"]["replicas"], 3, "what was scaled is the scaler's")
+
+
+@test
+def an_event_that_moves_to_the_other_group_stays(t):
+    def event(version, **more):
+        return {"apiVersion": version, "kind": "Event", "metadata": {"name": "started"}, **more}
+    shared = {"eventTime": "2026-01-02T03:04:05.000000Z", "reportingInstance": "i", "action": "Start",
+              "reason": "Started", "type": "Normal"}
+    regarding = {"kind": "ConfigMap", "name": "x", "namespace": t.ns}
+    old = event("v1", involvedObject=regarding, message="m", reportingComponent="example.com/c", **shared)
+    new = event("events.k8s.io/v1", regarding=regarding, note="m", reportingController="example.com/c", **shared)
+    t.run("install", "shop", "-p", t.package("p", old))
+    uid = t.kube.get("Event", t.ns, "started")["metadata"]["uid"]
+    for package in (new, old, new):
+        package["metadata"]["labels"] = {"turn": str(id(package))[-5:]}
+        plan = t.run("upgrade", "shop", "-p", t.package("p", package, config_map("more")), "--dry-run", "-o", "json").json
+        equal([o["action"] for o in plan["objects"] if o["action"] == "delete"], [])
+        t.run("upgrade", "shop", "-p", t.package("p", package, config_map("more")))
+        equal((t.kube.get("Event", t.ns, "started") or {"metadata": {"uid": "gone"}})["metadata"]["uid"], uid)
+    t.refused("install", "twice", "-p", t.package("q", {**old, "metadata": {"name": "e"}}, {**new, "metadata": {"name": "e"}}),
+              says=["twice", "two API groups"])
+    t.run("uninstall", "shop", "--yes")
+    check(not t.kube.get("Event", t.ns, "started"), "left behind")
+
+
+@test
+def a_policy_that_looks_at_the_release_decides_when_the_turn_comes(t):
+    name = f"{t.ns}-limit"
+    policy = {"metadata": {"name": name}, "spec": {
+        "failurePolicy": "Fail", "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
+        "matchConstraints": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": t.ns}},
+                             "resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"],
+                                                "resources": ["configmaps"]}]},
+        "validations": [{"expression": "!has(object.data.size) || int(object.data.size) <= int(params.data.most)",
+                         "message": "it is larger than the limit"}]}}
+    binding = {"metadata": {"name": name}, "spec": {
+        "policyName": name, "validationActions": ["Deny"],
+        "paramRef": {"name": "limits", "namespace": t.ns, "parameterNotFoundAction": "Allow"}}}
+    t.kube.create("ValidatingAdmissionPolicy", None, policy)
+    t.cleanup(lambda: t.kube.delete("ValidatingAdmissionPolicy", None, name))
+    t.kube.create("ValidatingAdmissionPolicyBinding", None, binding)
+    t.cleanup(lambda: t.kube.delete("ValidatingAdmissionPolicyBinding", None, name))
+
+    def package(most, size, ordered=True):
+        after = {"annotations": {"mistletoe.dev/after": "ConfigMap/limits"}} if ordered else {}
+        return t.package("p", config_map("limits", {"most": str(most)}), config_map("judged", {"size": str(size)}, **after))
+    made_by(t, "kubectl-create", config_map("judged", {"size": "1"}))
+    made_by(t, "kubectl-create", config_map("limits", {"most": "1"}))
+
+    def is_enforced():
+        status, _ = t.kube.request("PATCH", t.kube.path("ConfigMap", t.ns, "judged") + "?dryRun=All",
+                                   {"data": {"size": "99"}}, "application/merge-patch+json")
+        return status == 422
+    t.kube.wait("the policy is enforced", is_enforced)
+    for mode in ("client", "server"):
+        plan = t.run("install", "shop", "-p", package(5, 3), "--adopt", f"--dry-run={mode}", "--explain")
+        contains(plan.out + plan.err, "larger than the limit", "written after ConfigMap")
+    # Nothing before it changes the answer: that is known before anything is written.
+    mark = t.mark()
+    t.refused("install", "shop", "-p", package(1, 3, ordered=False), "--adopt", says=["larger than the limit"])
+    equal([r for r in t.requests(mark) if r.writes and "dryRun" not in r.uri], [], "writes")
+    t.run("install", "shop", "-p", package(5, 3), "--adopt")
+    equal(t.kube.get("ConfigMap", t.ns, "judged")["data"], {"size": "3"})
