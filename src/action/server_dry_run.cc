@@ -64,7 +64,8 @@ Status dry_run_on_server(const Environment& environment, const apply::Plan& plan
       return {};
     }
     kube::ApplyOptions apply_options;
-    apply_options.force = force_conflicts;
+    // What is taken over first is no conflict then.
+    apply_options.force = force_conflicts || action.transfer.has_value();
     apply_options.dry_run = kube::DryRun::Server;
     const release::RenderedObject& rendered = plan.desired[action.desired].rendered;
     auto checked =
