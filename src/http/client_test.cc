@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/select.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <thread>
 
 #include "testing/http_server.h"
+#include "testing/server_socket.h"
 
 namespace mist::http {
 namespace {
@@ -65,6 +67,69 @@ TEST(Client, SendsMethodPathHeadersAndBody) {
   EXPECT_EQ(seen.header("authorization"), "Bearer abc");
   EXPECT_EQ(seen.header("user-agent"), "test/1");
   EXPECT_EQ(seen.header("expect"), "");
+}
+
+// The right to send may end while a request waits for its connection, or while the whole process is stopped.
+TEST(Client, ARequestThatMayNoLongerBeSentWhenItsTurnComesIsNot) {
+  std::latch held(1);
+  std::atomic<bool> over = false;
+  HttpServer server([&](const ServerRequest& request, ServerReply& reply) {
+    if (request.target == "/first") held.wait();
+    reply.respond(200, "done");
+  });
+  Client client({.max_connections = 1});
+  auto first =
+      std::async(std::launch::async, [&] { return client.send(post(server.url("/first"), "1"), Context()); });
+  while (server.requests().empty()) std::this_thread::yield();
+  const auto guard = [&]() -> Status {
+    return over ? Status(error(ErrorKind::Conflict, "the lock ran out")) : Status();
+  };
+  Request guarded = post(server.url("/second"), "2");
+  guarded.may_be_sent = guard;
+  auto second = std::async(std::launch::async, [&] { return client.send(guarded, Context()); });
+  // Until it waits for the connection; should it come later, it is refused as well.
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  over = true;
+  held.count_down();
+  EXPECT_TRUE(first.get().ok());
+  const auto refused = second.get();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
+  EXPECT_EQ(refused.error().message, "the lock ran out");
+  EXPECT_EQ(server.requests().size(), 1u);
+}
+
+// A server that doesn't read leaves most of a large body with us; who slept meanwhile must not send the rest.
+TEST(Client, WhatIsLeftOfARequestIsNotSentOnceItsRightIsOver) {
+  std::uint16_t port = 0;
+  const UniqueFd listener = testing::bound_socket(port);
+  ASSERT_EQ(::listen(listener.get(), 8), 0);
+  Client client({});
+  std::atomic<bool> over = false;
+  const auto guard = [&]() -> Status {
+    return over ? Status(error(ErrorKind::Conflict, "the lock ran out")) : Status();
+  };
+  constexpr std::size_t kBody = std::size_t{64} << 20;
+  Request guarded = post(fmt::format("http://127.0.0.1:{}/", port), std::string(kBody, 'x'));
+  guarded.may_be_sent = guard;
+  auto sending = std::async(std::launch::async, [&] { return client.send(guarded, Context()); });
+  const UniqueFd peer(::accept(listener.get(), nullptr, nullptr));
+  char byte = 0;
+  ASSERT_EQ(::recv(peer.get(), &byte, 1, 0), 1);
+  // As long as the I/O thread may take for a stop.
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  over = true;
+  std::size_t received = 1;
+  std::string buffer(std::size_t{1} << 20, '\0');
+  while (true) {
+    const auto got = ::recv(peer.get(), buffer.data(), buffer.size(), 0);
+    if (got <= 0) break;
+    received += static_cast<std::size_t>(got);
+  }
+  EXPECT_LT(received, kBody);
+  const auto refused = sending.get();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message, "the lock ran out");
 }
 
 TEST(Client, EveryStatusIsAnAnswer) {

@@ -100,6 +100,9 @@ struct Exchange::Callbacks {
     exchange->would_repeat_ = exchange->sendings_ > 0 && exchange->request_.repeat == Repeat::Unsafe;
     if (exchange->would_repeat_ || exchange->abandoned_.load(std::memory_order_relaxed))
       return CURL_PREREQFUNC_ABORT;
+    // It may have waited for its connection for long, or the process was stopped meanwhile.
+    if (!exchange->may_go_on()) return CURL_PREREQFUNC_ABORT;
+    exchange->sent_now_ = true;
     ++exchange->sendings_;
     exchange->touch();
     return CURL_PREREQFUNC_OK;
@@ -279,7 +282,35 @@ void Exchange::prepare_callbacks() {
   curl_easy_setopt(easy_, CURLOPT_XFERINFODATA, this);
 }
 
+void Exchange::abandon() {
+  abandoned_.store(true, std::memory_order_relaxed);
+  const std::scoped_lock lock(asking_);
+  may_be_sent_ = {};
+}
+
 // --- the I/O thread
+
+bool Exchange::may_go_on() {
+  const std::scoped_lock lock(asking_);
+  if (ended_) return false;
+  if (!may_be_sent_) return true;
+  Status says = may_be_sent_();
+  if (!says.ok()) ended_ = std::move(says).error();
+  return !ended_;
+}
+
+void Exchange::reset_connection() {
+  {
+    const std::scoped_lock lock(asking_);
+    if (!ended_ || ended_->kind == ErrorKind::Timeout || ended_->kind == ErrorKind::Cancelled) return;
+  }
+  curl_socket_t fd = CURL_SOCKET_BAD;
+  if (curl_easy_getinfo(easy_, CURLINFO_ACTIVESOCKET, &fd) != CURLE_OK || fd == CURL_SOCKET_BAD) return;
+  // To nowhere: the kernel forgets what it holds of the stream, and tells the other side that it is over.
+  sockaddr nowhere{};
+  nowhere.sa_family = AF_UNSPEC;
+  ::connect(fd, &nowhere, sizeof nowhere);
+}
 
 void Exchange::touch() { last_activity_.store(steady_nanoseconds(), std::memory_order_relaxed); }
 
@@ -411,6 +442,10 @@ Failure Exchange::failure() const {
 
 Result<Response> Exchange::result() {
   if (code_ == CURLE_OK) return std::move(response_);
+  {
+    const std::scoped_lock lock(asking_);
+    if (ended_) return *std::move(ended_);
+  }
   const std::string server = url_.authority();
   if (code_ == kClosed)
     return error(ErrorKind::Cancelled, "the connections were closed while {} was asked", server);

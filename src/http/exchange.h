@@ -8,7 +8,9 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "http/client.h"
 #include "http/failure.h"
@@ -55,8 +57,9 @@ class Exchange {
   Result<Response> result();
   /// After Data: status and headers.
   Response head() const;
-  /// The caller leaves: callbacks end the transfer at the next chance. Any thread.
-  void abandon() { abandoned_.store(true, std::memory_order_relaxed); }
+  /// The caller leaves: callbacks end the transfer at the next chance, and nothing is asked any more. Any
+  /// thread.
+  void abandon();
 
   Error idle_error() const;
   Error unstarted_error() const;
@@ -68,10 +71,20 @@ class Exchange {
   /// The transfer ended with `code` (a CURLcode); kClosed: the client went away.
   void finish(int code);
   static constexpr int kClosed = -1;
+  /// Request::may_be_sent says no: the exchange ends with that.
+  static constexpr int kForbidden = -2;
+  /// Asks that, and keeps the answer. A request that was queued may be sent only if it still may be, and one
+  /// that was sent by who slept meanwhile may have been sent too late.
+  bool may_go_on();
+  /// Since the last call: libcurl was told to send it.
+  bool take_sent() { return std::exchange(sent_now_, false); }
+  /// Unless only the caller's time is over: ends its connection so that nothing of what the kernel still
+  /// holds is sent, if it has one.
+  void reset_connection();
 
  private:
   Exchange(const Request& request, Delivery delivery, const ExchangeSettings& settings)
-      : request_(request), delivery_(delivery), settings_(settings) {}
+      : request_(request), delivery_(delivery), settings_(settings), may_be_sent_(request.may_be_sent) {}
 
   Status prepare();
   Status prepare_headers();
@@ -105,10 +118,16 @@ class Exchange {
   bool over_limit_ = false;
   bool would_repeat_ = false;
   int sendings_ = 0;
+  bool sent_now_ = false;
   long long uploaded_ = 0;
 
   std::atomic<bool> abandoned_{false};
   std::atomic<std::int64_t> last_activity_{0};  // steady nanoseconds; 0: not yet on a connection
+
+  // What it looks at lives as long as somebody waits here.
+  std::mutex asking_;
+  std::function<Status()> may_be_sent_;  // guarded by asking_
+  std::optional<Error> ended_;           // guarded by asking_
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -20,6 +20,9 @@ constexpr int kPollMilliseconds = 60'000;
 constexpr std::size_t kMany = 16;
 constexpr std::chrono::milliseconds kGathering{1};
 
+// Less than what a lock leaves to who takes it over (release/lock.h), also where its term is a short one.
+constexpr std::chrono::milliseconds kSleep{100};
+
 /// Signals are for the threads that wait for users. A SIGPIPE of OpenSSL would end the process.
 class BlockedSignals {
  public:
@@ -100,10 +103,13 @@ void IoThread::run() {
       if (stopping_) break;
       commands.swap(commands_);
     }
+    if (slept()) end_forbidden([](Exchange&) { return true; });
     for (const Command& command : commands) execute(command);
     commands.clear();
     int running = 0;
     curl_multi_perform(multi_, &running);
+    // Between the question and the bytes this process may have been stopped.
+    end_forbidden([](Exchange& exchange) { return exchange.take_sent(); });
     collect();
     const CURLMcode polled = curl_multi_poll(multi_, nullptr, 0, kPollMilliseconds, nullptr);
     // Without the pause, what can't be waited for would be asked about all the time.
@@ -116,6 +122,23 @@ void IoThread::run() {
   const std::scoped_lock lock(mutex_);
   for (const Command& command : commands_) command.exchange->finish(Exchange::kClosed);
   commands_.clear();
+}
+
+// Whether nothing ran here for so long that what libcurl still holds of requests may be too old to be sent.
+bool IoThread::slept() {
+  const BootTime now = SystemClock().boot_now();
+  return now - std::exchange(looked_, now) > kSleep;
+}
+
+void IoThread::end_forbidden(const std::function<bool(Exchange&)>& which) {
+  std::vector<Exchange*> over;
+  for (const auto& [key, exchange] : running_) {
+    if (which(*exchange) && !exchange->may_go_on()) over.push_back(key);
+  }
+  for (Exchange* each : over) each->reset_connection();
+  for (Exchange* each : over) {
+    if (const std::shared_ptr<Exchange> owner = remove(each)) owner->finish(Exchange::kForbidden);
+  }
 }
 
 void IoThread::execute(const Command& command) {

@@ -2,12 +2,14 @@
 // The one thread that runs libcurl's multi interface. It begins with the object and ends with it. Any thread
 // may call the methods; none of them blocks.
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.h"
 #include "http/exchange.h"
 
 namespace mist::http {
@@ -41,6 +43,9 @@ class IoThread {
   void run();
   void execute(const Command& command);
   void collect();
+  bool slept();
+  /// Ends those of `which` whose caller's context says no by now, and their connections.
+  void end_forbidden(const std::function<bool(Exchange&)>& which);
   /// Takes it out of libcurl; null if it isn't running.
   std::shared_ptr<Exchange> remove(Exchange* exchange);
 
@@ -49,6 +54,7 @@ class IoThread {
   std::vector<Command> commands_;                                     // guarded by mutex_
   bool stopping_ = false;                                             // guarded by mutex_
   std::unordered_map<Exchange*, std::shared_ptr<Exchange>> running_;  // the I/O thread's own
+  BootTime looked_{};                                                 // the I/O thread's own
   std::thread thread_;
 };
 

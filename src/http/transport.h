@@ -51,6 +51,10 @@ struct Request {
   /// For the whole exchange with its repeats, but without getting the credentials, which may ask a person:
   /// kube::AuthTransport keeps it, other transports only know their Context.
   std::optional<Duration> time_limit = {};
+  /// Asked before it is sent, after it, and when this process or its machine was stopped meanwhile: an error
+  /// ends the exchange, and if it says more than that nobody waits any more (Timeout, Cancelled), its
+  /// connection. Any thread may ask as long as somebody waits for the exchange. Empty: it may always be sent.
+  std::function<Status()> may_be_sent = {};
 };
 
 struct Response {
