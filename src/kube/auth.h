@@ -3,10 +3,12 @@
 // may be used from any thread; get() may block (a file, a plugin), and threads that ask meanwhile share its
 // answer.
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/context.h"
@@ -66,6 +68,31 @@ class TokenFileCredentials final : public CredentialSource {
   std::mutex mutex_;
   Credential current_;
   std::optional<SteadyTime> read_at_;
+};
+
+/// Another source's credentials, with a client certificate and key from files that somebody rotates. Read
+/// again when a minute has passed and after a 401; what can't be read, or changes while it is read, leaves
+/// the last good pair.
+class CertificateFileCredentials final : public CredentialSource {
+ public:
+  /// Certificate and key, checked. Any thread.
+  using Read = std::function<Result<std::pair<std::string, SecretString>>()>;
+  /// `first` is the pair with which `inner` was made. `clock` must outlive this.
+  CertificateFileCredentials(std::unique_ptr<CredentialSource> inner, Read read,
+                             std::pair<std::string, SecretString> first, const Clock& clock);
+  Result<Credential> get(const Context& context) override;
+  bool refresh(const Credential& rejected) override;
+
+ private:
+  void look();  // mutex_ is held
+
+  const std::unique_ptr<CredentialSource> inner_;
+  const Read read_;
+  const std::pair<std::string, SecretString> first_;
+  const Clock& clock_;
+  std::mutex mutex_;
+  std::pair<std::string, SecretString> current_;  // guarded by mutex_
+  SteadyTime read_at_;                            // guarded by mutex_
 };
 
 /// "Bearer <token>". Forbidden if the token holds characters that can't stand in a header (RFC 9110, 5.5);

@@ -62,5 +62,60 @@ TEST_F(TokenFileTest, BadFilesAreErrorsWithoutTheirContent) {
   EXPECT_THAT(current(), ::testing::Not(::testing::HasSubstr("s3cret")));
 }
 
+class CertificateFileTest : public ::testing::Test {
+ protected:
+  using Pair = std::pair<std::string, SecretString>;
+  std::unique_ptr<CertificateFileCredentials> around(Credential inner) {
+    return std::make_unique<CertificateFileCredentials>(
+        std::make_unique<StaticCredentials>(std::move(inner)),
+        [this]() -> Result<Pair> {
+          if (now.first.empty()) return error(ErrorKind::NotFound, "cannot read it");
+          const Pair read = now;
+          if (next) now = *std::exchange(next, {});
+          return read;
+        },
+        Pair{"one", SecretString("1")}, clock);
+  }
+  static std::string of(CredentialSource& source) {
+    const auto credential = source.get({});
+    return credential->client_certificate_pem + credential->client_key_pem.reveal();
+  }
+  testing::FakeClock clock;
+  Pair now{"one", SecretString("1")};
+  std::optional<Pair> next;
+  Credential base{{}, "one", SecretString("1")};
+};
+
+TEST_F(CertificateFileTest, FollowsRotationWithinAMinuteAndAfterARefusal) {
+  const auto source = around(base);
+  now = {"two", SecretString("2")};
+  EXPECT_EQ(of(*source), "one1");
+  clock.advance(1min);
+  EXPECT_EQ(of(*source), "two2");
+  const auto rejected = source->get({});
+  EXPECT_FALSE(source->refresh(*rejected)) << "nothing else is there";
+  now = {"three", SecretString("3")};
+  EXPECT_TRUE(source->refresh(*rejected));
+  EXPECT_EQ(of(*source), "three3");
+}
+
+TEST_F(CertificateFileTest, KeepsTheLastGoodPairWhileTheFilesChangeOrCannotBeRead) {
+  const auto source = around(base);
+  now = {"two", SecretString("1")};
+  next = {"two", SecretString("2")};
+  clock.advance(1min);
+  EXPECT_EQ(of(*source), "one1") << "the certificate was new, its key was not yet";
+  now.first.clear();
+  clock.advance(1min);
+  EXPECT_EQ(of(*source), "one1");
+}
+
+TEST_F(CertificateFileTest, ThatOfAPluginCounts) {
+  const auto source = around({{}, "plugin", SecretString("p")});
+  now = {"two", SecretString("2")};
+  clock.advance(1min);
+  EXPECT_EQ(of(*source), "pluginp");
+}
+
 }  // namespace
 }  // namespace mist::kube

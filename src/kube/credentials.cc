@@ -44,18 +44,21 @@ Result<std::string> read_ca(const ClusterEntry& cluster, const FileSystem& fs) {
                   fmt::format("the cluster \"{}\"", cluster.name), "CERTIFICATE", fs, cluster.where);
 }
 
-Result<std::unique_ptr<CredentialSource>> make_credentials(const ResolvedContext& context,
-                                                           const CredentialWorld& world) {
+namespace {
+
+Result<std::pair<std::string, SecretString>> read_pair(const UserEntry& user, const FileSystem& fs) {
+  const std::string owner = fmt::format("the user \"{}\"", user.name);
+  MIST_TRY(std::string certificate, read_pem(user.client_certificate_pem, user.client_certificate,
+                                             "client-certificate", owner, "CERTIFICATE", fs, user.where));
+  MIST_TRY(std::string key, read_pem(user.client_key_pem.reveal(), user.client_key, "client-key", owner,
+                                     "PRIVATE KEY", fs, user.where));
+  return std::pair{std::move(certificate), SecretString(std::move(key))};
+}
+
+Result<std::unique_ptr<CredentialSource>> source_of(const ResolvedContext& context, Credential base,
+                                                    const CredentialWorld& world) {
   const UserEntry& user = context.user;
   const std::string owner = fmt::format("the user \"{}\"", user.name);
-  Credential base;
-  MIST_TRY(base.client_certificate_pem,
-           read_pem(user.client_certificate_pem, user.client_certificate, "client-certificate", owner,
-                    "CERTIFICATE", world.fs, user.where));
-  MIST_TRY(std::string key, read_pem(user.client_key_pem.reveal(), user.client_key, "client-key", owner,
-                                     "PRIVATE KEY", world.fs, user.where));
-  base.client_key_pem = SecretString(std::move(key));
-
   std::unique_ptr<CredentialSource> source;
   if (!user.token_file.empty()) {
     source = std::make_unique<TokenFileCredentials>(user.token_file, std::move(base), world.fs, world.clock);
@@ -78,6 +81,24 @@ Result<std::unique_ptr<CredentialSource>> make_credentials(const ResolvedContext
     return source;
   }
   source = std::make_unique<StaticCredentials>(std::move(base));
+  return source;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CredentialSource>> make_credentials(const ResolvedContext& context,
+                                                           const CredentialWorld& world) {
+  const UserEntry& user = context.user;
+  MIST_TRY(auto pair, read_pair(user, world.fs));
+  Credential base;
+  base.client_certificate_pem = pair.first;
+  base.client_key_pem = pair.second;
+  MIST_TRY(auto source, source_of(context, std::move(base), world));
+  const bool rotates = user.client_certificate_pem.empty() && !user.client_certificate.empty();
+  if (!rotates) return source;
+  source = std::make_unique<CertificateFileCredentials>(
+      std::move(source), [user, &fs = world.fs] { return read_pair(user, fs); }, std::move(pair),
+      world.clock);
   return source;
 }
 
