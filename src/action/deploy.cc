@@ -219,9 +219,10 @@ Result<DeployReport> deploy_once(const Environment& environment, ReleaseState st
 Result<DeployReport> deploy(const Environment& environment, const release::ReleaseId& id,
                             const Intent& intent, const DeployOptions& options, const Context& context) {
   for (int look = 1;; ++look) {
-    MIST_TRY(ReleaseState state, options.dry_run == DryRun::No
-                                     ? read_release_to_write(environment, id, intent.action, context)
-                                     : read_release(environment, id, context));
+    MIST_TRY(ReleaseState state,
+             options.dry_run == DryRun::No
+                 ? read_release_to_write(environment, id, intent.action, context, intent.lost)
+                 : read_release(environment, id, context, intent.lost));
     Try result = try_deploy(environment, std::move(state), intent, options, context);
     if (result.report.ok()) return std::move(result.report);
     if (result.failed && options.rollback_on_failure)

@@ -75,6 +75,8 @@ struct Intent {
   bool may_change_nothing = true;
   /// Whose hooks a chart's release runs; of an upgrade where nothing was deployed yet: those of an install.
   apply::HookVerb hooks = apply::HookVerb::None;
+  /// Of the deployed revision it needs nothing but what the release owns.
+  LostRevision lost = LostRevision::Refused;
   /// The last word on the plan before anything is written; empty: agrees with all.
   std::function<Status(const apply::Plan&)> agree = {};
 };

@@ -1,8 +1,10 @@
 #include "action/environment.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 
+#include "action/labelled.h"
 #include "kube/api_down.h"
 
 namespace mist::action {
@@ -82,6 +84,7 @@ std::vector<InventoryItem> ReleaseState::owned() const {
   if (deployed) add(*deployed);
   for (auto& [key, item] : items) item.taken_from.clear();
   for (const Revision& revision : unfinished) add(revision);
+  for (const InventoryItem& item : labelled) items.emplace(item.key, item);
   std::vector<InventoryItem> result;
   result.reserve(items.size());
   for (auto& [key, item] : items) result.push_back(std::move(item));
@@ -92,8 +95,9 @@ int ReleaseState::next_revision() const {
   if (!anchor) return 0;
   const int latest = anchor->head.latest;
   // A run that died between locking and storing its revision left a number that nobody used.
-  const bool stored =
-      (deployed && deployed->number == latest) || (!unfinished.empty() && unfinished.back().number == latest);
+  const bool stored = (deployed && deployed->number == latest) ||
+                      (!unfinished.empty() && unfinished.back().number == latest) ||
+                      std::ranges::find(damaged, latest, &DamagedRevision::number) != damaged.end();
   return stored ? latest + 1 : std::max(latest, 0);
 }
 
@@ -106,12 +110,58 @@ render::ReleaseFacts ReleaseState::facts() const {
           .stored = deployed ? &*deployed : tried};
 }
 
+Birth draw_birth(const Environment& environment) {
+  std::array<std::byte, 32> seed;
+  environment.random.fill(seed);
+  return {.seed = SecretString(std::string(reinterpret_cast<const char*>(seed.data()), seed.size())),
+          .frozen_clock = format_time(environment.clock.now())};
+}
+
 bool is_uninstalling(const ReleaseState& state) {
   return state.anchor->head.status == release::RevisionStatus::Uninstalling;
 }
 
+namespace {
+
+// Says what is damaged, and looks for what no revision can name.
+Status make_up_for_damage(const Environment& environment, ReleaseState& state, LostRevision lost,
+                          const Context& context) {
+  const release::Anchor& anchor = *state.anchor;
+  for (const std::string& damage : anchor.damage)
+    environment.events.warn(
+        fmt::format("the record {}/{} is damaged: {}", state.id.ns, release::anchor_name(state.id), damage));
+  state.deployed_lost = state.deployed_lost || anchor.head_lost;
+  const std::string way_out =
+      fmt::format("mistctl recover {} -n {} --from-labels", state.id.name, state.id.ns);
+  if (state.deployed_lost && lost == LostRevision::Refused) {
+    Error failure = error(ErrorKind::Internal, "the record of release {} does not tell what is deployed",
+                          state.id.display());
+    if (!state.damaged.empty())
+      failure.because = state.damaged.front().why.to_line();
+    else if (!anchor.damage.empty())
+      failure.because = anchor.damage.back();
+    failure.hint = fmt::format(
+        "restore its Secrets from a backup; or let {} record anew what carries its labels; mistctl rollback "
+        "{} "
+        "-n {} goes back to an earlier revision",
+        way_out, state.id.name, state.id.ns);
+    return failure;
+  }
+  for (const DamagedRevision& damaged : state.damaged)
+    environment.events.warn(
+        fmt::format("revision v{} of release {} can't be read: {}; what it has is taken from the "
+                    "labels of the objects, and {} records that",
+                    damaged.number, state.id.display(), damaged.why.to_line(), way_out));
+  if (!state.deployed_lost && state.damaged.empty()) return {};
+  MIST_TRY(Labelled found, labelled_objects(environment, state.id, &anchor, context));
+  state.labelled = std::move(found.items);
+  return {};
+}
+
+}  // namespace
+
 Result<ReleaseState> read_release(const Environment& environment, const release::ReleaseId& id,
-                                  const Context& context) {
+                                  const Context& context, LostRevision lost) {
   const Activity activity(environment.events, fmt::format("reading release {}", id.display()));
   release::Store store(environment.client);
   ReleaseState state;
@@ -122,40 +172,45 @@ Result<ReleaseState> read_release(const Environment& environment, const release:
     return state;
   }
   if (!state.anchor) {
-    std::array<std::byte, 32> seed;
-    environment.random.fill(seed);
-    state.birth.seed = SecretString(std::string(reinterpret_cast<const char*>(seed.data()), seed.size()));
-    state.birth.frozen_clock = format_time(environment.clock.now());
+    state.birth = draw_birth(environment);
     return state;
   }
   state.birth = {state.anchor->seed, state.anchor->frozen_clock};
   const release::Head& head = state.anchor->head;
   if (head.deployed >= 0) {
-    MIST_TRY(state.deployed, store.read_revision(id, head.deployed, context));
+    auto deployed = store.read_revision(id, head.deployed, context);
+    if (!deployed.ok() && deployed.error().kind != ErrorKind::Internal) return std::move(deployed).error();
+    if (!deployed.ok())
+      state.damaged.push_back({head.deployed, std::move(deployed).error()});
+    else
+      state.deployed = *std::move(deployed);
     // Uninstalling deletes the revisions once all that they own is gone, and the anchor last.
-    if (!state.deployed && head.status != release::RevisionStatus::Uninstalling) {
-      Error failure = error(ErrorKind::Internal, "revision {} of release {} is missing from its record",
-                            head.deployed, id.display());
-      failure.hint = fmt::format("restore the Secret {}/{} from a backup", id.ns,
-                                 release::revision_name(id, head.deployed));
-      return failure;
-    }
+    if (state.damaged.empty() && !state.deployed && head.status != release::RevisionStatus::Uninstalling)
+      state.damaged.push_back({head.deployed, error(ErrorKind::Internal, "the Secret {}/{} is missing", id.ns,
+                                                    release::revision_name(id, head.deployed))});
+    state.deployed_lost = !state.damaged.empty();
   }
   MIST_TRY(const std::vector<int> later, later_revisions(store, id, head, context));
   for (const int number : later) {
-    MIST_TRY(std::optional<Revision> revision, store.read_revision(id, number, context));
-    if (revision) state.unfinished.push_back(*std::move(revision));
+    auto revision = store.read_revision(id, number, context);
+    if (!revision.ok() && revision.error().kind != ErrorKind::Internal) return std::move(revision).error();
+    if (!revision.ok())
+      state.damaged.push_back({number, std::move(revision).error()});
+    else if (*revision)
+      state.unfinished.push_back(**std::move(revision));
   }
+  MIST_TRY_VOID(make_up_for_damage(environment, state, lost, context));
   MIST_TRY_VOID(add_namespaces(environment, state.unfinished, id, context));
   return state;
 }
 
 Result<ReleaseState> read_release_to_write(const Environment& environment, const release::ReleaseId& id,
-                                           std::string_view operation, const Context& context) {
+                                           std::string_view operation, const Context& context,
+                                           LostRevision lost) {
   release::Store store(environment.client);
   std::string silent_version;
   while (true) {
-    MIST_TRY(ReleaseState state, read_release(environment, id, context));
+    MIST_TRY(ReleaseState state, read_release(environment, id, context, lost));
     if (!state.anchor || !state.anchor->lock) return state;
     // Nothing was written since its holder was found silent, so all that was read is how it left it.
     if (state.anchor->resource_version == silent_version) {

@@ -31,6 +31,12 @@ struct Environment {
   std::function<Result<Birth>(const release::ReleaseId&)> birth = {};
 };
 
+/// A revision that is kept and can't be read.
+struct DamagedRevision {
+  int number = -1;
+  Error why;
+};
+
 /// The owner's part of a release as it is now: read once, then planned on, then locked under the same
 /// version.
 struct ReleaseState {
@@ -41,6 +47,12 @@ struct ReleaseState {
       unfinished;              ///< every later pending or failed revision that was stored, ascending
   Birth birth;                 ///< of the anchor, or freshly drawn
   std::string silent_version;  ///< release::LockOptions
+  /// Of the deployed revision and those after it. What the release has is then also taken from `labelled`.
+  std::vector<DamagedRevision> damaged = {};
+  /// Something is deployed, and no revision tells what: `deployed` is empty all the same.
+  bool deployed_lost = false;
+  /// What carries the release's marks, where a revision can't be read that would name it.
+  std::vector<release::InventoryItem> labelled = {};
 
   /// The union of the inventories of the deployed and every later revision; later entries win, by key and by
   /// uid: no object is named twice. What is deployed is the release's for good, whoever had it before.
@@ -51,18 +63,27 @@ struct ReleaseState {
   render::ReleaseFacts facts() const;
 };
 
+/// Seed and clock for a release that is born now.
+Birth draw_birth(const Environment& environment);
+
 /// Its uninstall began and has not ended. Of a release that there is.
 bool is_uninstalling(const ReleaseState& state);
 
+/// For verbs that need nothing of the deployed revision but what the release owns.
+enum class LostRevision : std::uint8_t { Refused, Allowed };
+
+/// A record that is damaged is read as far as it goes, with a warning for each piece. Internal, naming the
+/// Secret and the way out, where the deployed revision can't be read and that isn't allowed.
 Result<ReleaseState> read_release(const Environment& environment, const release::ReleaseId& id,
-                                  const Context& context);
+                                  const Context& context, LostRevision lost = LostRevision::Refused);
 
 /// The same for who is about to write: while somebody holds the lock, it waits for the end of their work, or
 /// until they are silent for a whole term, and reads after that: a plan made of what a dying process was
 /// still changing would be wrong. Conflict with the holder's name when it lives on (see
 /// Environment::lock_wait).
 Result<ReleaseState> read_release_to_write(const Environment& environment, const release::ReleaseId& id,
-                                           std::string_view operation, const Context& context);
+                                           std::string_view operation, const Context& context,
+                                           LostRevision lost = LostRevision::Refused);
 
 /// For ReleaseLock.
 release::LockWorld lock_world(const Environment& environment, release::Store& store);

@@ -4,6 +4,7 @@
 
 #include "action/definitions.h"
 #include "action/examine.h"
+#include "action/labelled.h"
 #include "action/recorded_options.h"
 #include "action/take_over.h"
 #include "apply/custom_schema.h"
@@ -245,6 +246,7 @@ Status look_at_cluster(const Environment& environment, Look& result, const Inten
     MIST_TRY_VOID(apply::renew_kinds(desired, vanished, environment.client, context));
     MIST_TRY_VOID(observe(environment, result, desired, owned, unreadable, context));
   }
+  warn_of_strays(environment, id, result.live, desired, owned);
   MIST_TRY_VOID(make_plan(environment, result, std::move(desired), owned, context));
   reading.reset();
   return examine_drawn(environment, result, context);

@@ -56,6 +56,16 @@ Finding left_lock(const ReleaseState& state) {
 
 Result<Finding> find_unfinished(const ReleaseState& state, bool undo) {
   MIST_TRY_VOID(refuse_missing(state));
+  // What it was about to do can't be known, so it can be neither ended nor taken back as it was meant.
+  if (!state.damaged.empty())
+    return error(ErrorKind::Internal,
+                 "revision v{} of release {} can't be read, so it can't be finished or undone",
+                 state.damaged.back().number, state.id.display())
+        .with_because(state.damaged.back().why.to_line())
+        .with_hint(
+            fmt::format("record what is there with mistctl recover {0} -n {1} --from-labels, or write the "
+                        "release anew with mistctl upgrade or mistctl rollback",
+                        state.id.name, state.id.ns));
   const release::Head& head = state.anchor->head;
   if (is_uninstalling(state)) return half_uninstalled(state, undo);
   if (state.unfinished.empty()) {
@@ -114,6 +124,7 @@ class Recovery {
     report.revision = state.deployed ? state.deployed->number : -1;
     switch (finding.todo) {
       case Recovered::Nothing:
+      case Recovered::Rebuilt:
         return report;
       case Recovered::Settled: {
         MIST_TRY(report.revision, settle(state));
@@ -207,18 +218,51 @@ std::string_view to_string(Recovered outcome) {
       return "removed";
     case Recovered::Uninstalled:
       return "uninstalled";
+    case Recovered::Rebuilt:
+      return "rebuilt";
   }
   return "nothing";
 }
 
+namespace {
+
+Result<RecoverReport> recover_from_labels(const Environment& environment, ReleaseState state,
+                                          const RecoverOptions& options, const Context& context) {
+  RecoverReport report;
+  report.id = state.id;
+  MIST_TRY(RebuildPlan plan, plan_rebuild(environment, std::move(state), context));
+  if (!plan.needed) {
+    report.revision = plan.state.deployed ? plan.state.deployed->number : -1;
+    return report;
+  }
+  report.outcome = Recovered::Rebuilt;
+  if (options.deploy.dry_run == DryRun::No) {
+    if (options.agree) {
+      MIST_TRY(const bool yes, options.agree(plan));
+      if (!yes) return error(ErrorKind::Forbidden, "nothing was written, because the answer was no");
+    }
+    MIST_TRY_VOID(rebuild(environment, plan, context));
+  }
+  report.revision = plan.revision.number;
+  report.rebuilt = std::move(plan);
+  return report;
+}
+
+}  // namespace
+
 Result<RecoverReport> recover(const Environment& environment, const ReleaseId& id,
                               const RecoverOptions& options, const Context& context) {
+  const LostRevision lost = options.from_labels ? LostRevision::Allowed : LostRevision::Refused;
   for (int look = 1;; ++look) {
     MIST_TRY(ReleaseState state, options.deploy.dry_run == DryRun::No
-                                     ? read_release_to_write(environment, id, "recover", context)
-                                     : read_release(environment, id, context));
-    MIST_TRY(const Finding finding, find_unfinished(state, options.undo));
-    auto report = Recovery(environment, options, context).run(std::move(state), finding);
+                                     ? read_release_to_write(environment, id, "recover", context, lost)
+                                     : read_release(environment, id, context, lost));
+    const auto work = [&]() -> Result<RecoverReport> {
+      if (options.from_labels) return recover_from_labels(environment, std::move(state), options, context);
+      MIST_TRY(const Finding finding, find_unfinished(state, options.undo));
+      return Recovery(environment, options, context).run(std::move(state), finding);
+    };
+    auto report = work();
     if (report.ok() || !release::anchor_moved(report.error()) || look == kLooks) return report;
     environment.events.debug(fmt::format("release {} changed meanwhile, looking again", id.display()));
   }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "action/deploy.h"
+#include "action/rebuild.h"
 #include "action/uninstall.h"
 
 namespace mist::action {
@@ -16,6 +17,10 @@ struct RecoverOptions {
   DeployOptions deploy;  ///< its dry run: only say what would be done
   /// Asked before objects of a first install that never ended are deleted; empty: yes.
   std::function<Result<bool>(const UninstallPlan&)> approve = {};
+  /// Instead: record what carries the release's marks. `agree` is asked before anything is written; empty:
+  /// yes.
+  bool from_labels = false;
+  std::function<Result<bool>(const RebuildPlan&)> agree = {};
 };
 
 enum class Recovered : std::uint8_t {
@@ -25,6 +30,7 @@ enum class Recovered : std::uint8_t {
   Undone,       ///< back to the deployed revision, as a new one
   Removed,      ///< a first install that never ended is gone
   Uninstalled,  ///< the uninstall is done
+  Rebuilt,      ///< the record was made anew from the labels of objects
 };
 std::string_view to_string(Recovered outcome);  ///< "nothing", "settled", …
 
@@ -34,6 +40,7 @@ struct RecoverReport {
   std::string found;                       ///< "v3 (upgrade) failed: …"; empty: nothing unfinished
   std::optional<DeployReport> deployment;  ///< of Finished and Undone
   std::optional<UninstallReport> removal;  ///< of Removed and Uninstalled
+  std::optional<RebuildPlan> rebuilt;      ///< of Rebuilt
   int revision = -1;                       ///< deployed afterwards; -1: none
 };
 

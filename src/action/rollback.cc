@@ -96,7 +96,11 @@ Intent rollback_intent(const Environment& environment, std::optional<int> to, co
     restored.description = fmt::format("back to v{}", number);
     return restored;
   };
-  return {.action = "rollback", .check = check, .render = render, .hooks = apply::HookVerb::Rollback};
+  return {.action = "rollback",
+          .check = check,
+          .render = render,
+          .hooks = apply::HookVerb::Rollback,
+          .lost = LostRevision::Allowed};
 }
 
 }  // namespace mist::action

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "action/labelled.h"
 #include "apply/binding_modes.h"
 #include "apply/finished_job.h"
 #include "apply/observe.h"
@@ -181,7 +182,7 @@ std::size_t ReleaseStatus::count(ObjectHealth health) const {
 
 Result<ReleaseStatus> status(const Environment& environment, const release::ReleaseId& id,
                              const Context& context) {
-  MIST_TRY(ReleaseState state, read_release(environment, id, context));
+  MIST_TRY(ReleaseState state, read_release(environment, id, context, LostRevision::Allowed));
   if (!state.anchor)
     return error(ErrorKind::NotFound, "release {} does not exist", id.display())
         .with_hint("see mistctl list -A");
@@ -191,6 +192,7 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
   std::map<apimachinery::ObjectKey, std::string> unknown;
   MIST_TRY(const apply::LiveState live, apply::observe(environment.client, id, {}, owned, context,
                                                        {.unreachable = &unknown, .forbidden = &unknown}));
+  warn_of_strays(environment, id, live, {}, owned);
   ReleaseStatus result;
   result.anchor = *std::move(state.anchor);
   result.deployed = std::move(state.deployed);

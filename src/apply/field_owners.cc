@@ -117,6 +117,71 @@ std::vector<ForeignField> foreign_fields(const Value& desired, const Value& live
   return found;
 }
 
+namespace {
+
+// What of `live` the fieldsV1 of its place name.
+Value named_part(const Value& fields, const Value& live) {
+  const bool whole = !fields.is_object() || fields.as_object().empty();
+  if (whole) return live;
+  if (live.is_array()) {
+    Value::Array items;
+    for (const Value& item : live.as_array()) {
+      for (const Value::Member& child : fields.as_object()) {
+        if (child.key.size() < 3 || child.key == ".") continue;
+        auto key = encoding::parse_json(std::string_view(child.key).substr(2));
+        if (!key.ok()) continue;
+        const Value one = Value::array({item});
+        const bool same = child.key.starts_with("v:") ? item == *key
+                                                      : child.key.starts_with("k:") && key->is_object() &&
+                                                            item_with(&one, *key) != nullptr;
+        if (!same) continue;
+        items.push_back(child.key.starts_with("v:") ? item : named_part(child.value, item));
+        break;
+      }
+    }
+    return Value(std::move(items));
+  }
+  if (!live.is_object()) return live;
+  Value part = Value::object();
+  for (const Value::Member& child : fields.as_object()) {
+    if (!child.key.starts_with("f:")) continue;
+    const std::string_view name = std::string_view(child.key).substr(2);
+    if (const Value* there = live.find(name); there != nullptr)
+      part.set(name, named_part(child.value, *there));
+  }
+  return part;
+}
+
+}  // namespace
+
+Value applied_fields(const Value& live, std::string_view manager) {
+  const Value* entries = live.at_path({"metadata", "managedFields"});
+  if (entries == nullptr || !entries->is_array()) return {};
+  for (const Value& entry : entries->as_array()) {
+    if (entry.string_at("manager") != manager || entry.string_at("operation") != "Apply" ||
+        !entry.string_at("subresource").empty())
+      continue;
+    const Value* fields = entry.find("fieldsV1");
+    if (fields == nullptr || !fields->is_object()) return {};
+    const Value part = named_part(*fields, live);
+    Value object =
+        Value::object({{"apiVersion", live.string_at("apiVersion")}, {"kind", live.string_at("kind")}});
+    Value metadata = Value::object({{"name", live.string_at({"metadata", "name"})}});
+    if (const auto ns = live.string_at({"metadata", "namespace"}); !ns.empty()) metadata.set("namespace", ns);
+    if (const Value* owned = part.find("metadata"); owned != nullptr && owned->is_object()) {
+      for (const Value::Member& member : owned->as_object()) metadata.set(member.key, member.value);
+    }
+    object.set("metadata", std::move(metadata));
+    if (part.is_object()) {
+      for (const Value::Member& member : part.as_object()) {
+        if (member.key != "metadata") object.set(member.key, member.value);
+      }
+    }
+    return object;
+  }
+  return {};
+}
+
 bool paths_touch(std::string_view a, std::string_view b) {
   if (a.size() > b.size()) std::swap(a, b);
   if (!b.starts_with(a)) return false;

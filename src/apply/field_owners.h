@@ -27,6 +27,10 @@ struct ForeignField {
 /// Of all managers but `manager`'s Apply; without status. In the order of managedFields.
 std::vector<ForeignField> foreign_fields(const Value& desired, const Value& live, std::string_view manager);
 
+/// What `manager` applied of a live object, with its identity; null if it applied nothing. A field that
+/// others set since has their value.
+Value applied_fields(const Value& live, std::string_view manager);
+
 /// Whether one of two paths is the other, or lies inside of it.
 bool paths_touch(std::string_view a, std::string_view b);
 

@@ -175,6 +175,11 @@ struct Anchor {
   std::string tests_of_uid = {};
   std::vector<std::string> group_kinds;            ///< KEP-3659 contains-group-kinds
   std::vector<std::string> additional_namespaces;  ///< KEP-3659
+  /// What of the Secret can't be read, in words, and how it was made up for; empty: it is whole. A head that
+  /// is missing was read from the metadata of the revisions; a seed that is missing is empty.
+  std::vector<std::string> damage = {};
+  bool cut = false;  ///< group_kinds and additional_namespaces are too long for annotations, and not complete
+  bool head_lost = false;  ///< and no revision is kept that would tell it
 };
 
 /// KEP-3659: the value of kPartOfLabel, "applyset-<base64url(sha256(name.namespace.kind.group))>-v1" of the

@@ -20,6 +20,7 @@ constexpr std::string_view kApplySetIdLabel = "applyset.kubernetes.io/id";
 constexpr std::string_view kToolingAnnotation = "applyset.kubernetes.io/tooling";
 constexpr std::string_view kGroupKindsAnnotation = "applyset.kubernetes.io/contains-group-kinds";
 constexpr std::string_view kNamespacesAnnotation = "applyset.kubernetes.io/additional-namespaces";
+constexpr std::string_view kCutAnnotation = "mistletoe.dev/applyset-cut";
 constexpr std::string_view kHeadAnnotation = "mistletoe.dev/head";
 constexpr std::string_view kLockAnnotation = "mistletoe.dev/lock";
 constexpr std::string_view kStatusAnnotation = "mistletoe.dev/status";
@@ -38,7 +39,24 @@ static_assert(StoreLimits().chunk_bytes < kSecretLimit);
 // Chunks are numbered in sets of this many, more than a blob has: the record's are set 0.
 constexpr std::int64_t kSet = 1000;
 
-std::string comma_joined(const std::vector<std::string>& parts) { return join(parts, ","); }
+// A server takes 256 KiB of annotations, keys and values of an object together. Head, lock and what others
+// add need a part of it.
+constexpr std::size_t kKindsLimit = std::size_t{32} << 10;
+constexpr std::size_t kNamespacesLimit = std::size_t{160} << 10;
+
+// As many as fit.
+std::string comma_joined(const std::vector<std::string>& parts, std::size_t limit, bool& cut) {
+  std::string text;
+  for (const std::string& part : parts) {
+    if (text.size() + part.size() + 1 > limit) {
+      cut = true;
+      break;
+    }
+    if (!text.empty()) text += ',';
+    text += part;
+  }
+  return text;
+}
 std::vector<std::string> comma_split(std::string_view text) {
   std::vector<std::string> parts;
   for (const std::string_view part : split(text, ',')) {
@@ -65,8 +83,11 @@ Anchor anchor_from_metadata(const Value& object) {
   anchor.uid = metadata->string_at("uid");
   anchor.resource_version = metadata->string_at("resourceVersion");
   anchor.created = metadata->string_at("creationTimestamp");
-  anchor.head = head_from_value(json_annotation(*metadata, kHeadAnnotation));
+  const Value head = json_annotation(*metadata, kHeadAnnotation);
+  anchor.head = head_from_value(head);
+  anchor.head_lost = !head.is_object() || head.find("latest") == nullptr;
   anchor.lock = lock_from_value(json_annotation(*metadata, kLockAnnotation));
+  anchor.cut = metadata->string_at({"annotations", kCutAnnotation}) == "true";
   anchor.group_kinds = comma_split(metadata->string_at({"annotations", kGroupKindsAnnotation}));
   anchor.additional_namespaces = comma_split(metadata->string_at({"annotations", kNamespacesAnnotation}));
   return anchor;
@@ -80,12 +101,9 @@ Result<Anchor> anchor_from_secret(const Value& secret) {
   if (secret.string_at({"metadata", "labels", kRecordLabel}) == kTestsRecord) return anchor;
   std::string seed, clock;
   if (!base64_decode(secret.string_at({"data", "seed"}), seed) || seed.size() != 32 ||
-      !base64_decode(secret.string_at({"data", "clock"}), clock) || anchor.id.name.empty()) {
-    Error failure =
-        error(ErrorKind::Internal, "the record {}/{} is damaged", secret.string_at({"metadata", "namespace"}),
-              secret.string_at({"metadata", "name"}));
-    failure.hint = "restore that Secret from a backup; its seed and revisions can't be made anew";
-    return failure;
+      !base64_decode(secret.string_at({"data", "clock"}), clock) || !parse_time(clock)) {
+    anchor.damage.emplace_back("its seed or its clock is missing");
+    return anchor;
   }
   anchor.seed = SecretString(std::move(seed));
   anchor.frozen_clock = std::move(clock);
@@ -98,9 +116,14 @@ Value change_annotations(const AnchorChange& change) {
   if (change.lock)
     annotations.set(kLockAnnotation,
                     *change.lock ? Value(encoding::to_json(to_value(**change.lock))) : Value());
-  if (change.group_kinds) annotations.set(kGroupKindsAnnotation, comma_joined(*change.group_kinds));
+  bool cut = false;
+  if (change.group_kinds)
+    annotations.set(kGroupKindsAnnotation, comma_joined(*change.group_kinds, kKindsLimit, cut));
   if (change.additional_namespaces)
-    annotations.set(kNamespacesAnnotation, comma_joined(*change.additional_namespaces));
+    annotations.set(kNamespacesAnnotation,
+                    comma_joined(*change.additional_namespaces, kNamespacesLimit, cut));
+  if (change.group_kinds && change.additional_namespaces)
+    annotations.set(kCutAnnotation, cut ? Value("true") : Value());
   return annotations;
 }
 
@@ -110,14 +133,12 @@ Value owner_reference(const std::string& name, const std::string& uid) {
 
 Value owned_metadata(const Anchor& anchor, const Revision& revision, std::string name,
                      std::string_view record) {
-  return Value::object(
-      {{"name", std::move(name)},
-       {"namespace", anchor.id.ns},
-       {"labels", Value::object({{kRecordLabel, record},
-                                 {kReleaseLabel, anchor.id.name},
-                                 {kRevisionLabel, fmt::format("v{}", revision.number)}})},
-       {"annotations", Value::object({{kAttemptAnnotation, revision.attempt}})},
-       {"ownerReferences", Value::array({owner_reference(anchor_name(anchor.id), anchor.uid)})}});
+  return Value::object({{"name", std::move(name)},
+                        {"namespace", anchor.id.ns},
+                        {"labels", Value::object({{kRecordLabel, record},
+                                                  {kReleaseLabel, anchor.id.name},
+                                                  {kRevisionLabel, fmt::format("v{}", revision.number)}})},
+                        {"annotations", Value::object({{kAttemptAnnotation, revision.attempt}})}});
 }
 
 // What never changes of a revision and is worth a look without its bytes; bounded, since annotations are.
@@ -205,7 +226,38 @@ Result<std::optional<Anchor>> Store::read_anchor(const ReleaseId& id, const Cont
         .with_frame(fmt::format("while reading the record of release {}", id.display()));
   }
   MIST_TRY(Anchor anchor, anchor_from_secret(*secret_value));
+  // It was asked for by its name, so that is what it is, whatever became of its labels.
+  anchor.id = id;
+  if (secret_value->string_at({"metadata", "labels", kRecordLabel}) == kTestsRecord)
+    anchor.head_lost = false;
+  else if (anchor.head_lost)
+    MIST_TRY_VOID(find_head(anchor, context));
   return std::optional<Anchor>(std::move(anchor));
+}
+
+// The head as the revisions tell it: only one that was finished says that it is deployed, and the newest of
+// these counts.
+Status Store::find_head(Anchor& anchor, const Context& context) {
+  MIST_TRY(const std::vector<RevisionSummary> revisions, list_revisions(anchor.id, context));
+  Head head;
+  for (const RevisionSummary& revision : revisions) {
+    if (revision.number < 0) continue;
+    if (revision.status == RevisionStatus::Deployed) head.deployed = revision.number;
+    head.latest = revision.number;
+    head.status = revision.status;
+    head.action = revision.action;
+    head.updated = revision.finished.empty() ? revision.created : revision.finished;
+    head.package = revision.package;
+    head.package_version = revision.package_version;
+    head.objects = revision.objects;
+  }
+  anchor.head = std::move(head);
+  anchor.head_lost = anchor.head.latest < 0;
+  anchor.damage.push_back(fmt::format(
+      "its annotation {} is missing; {}", kHeadAnnotation,
+      anchor.head_lost ? std::string("no revision is kept that would tell it")
+                       : fmt::format("its revisions say that the newest is v{}", anchor.head.latest)));
+  return {};
 }
 
 Result<std::vector<Anchor>> Store::list_anchors(const std::string& ns, const Context& context) {
@@ -216,7 +268,12 @@ Result<std::vector<Anchor>> Store::list_anchors(const std::string& ns, const Con
   MIST_TRY(const kube::ObjectList list,
            client_.list(secrets(), options, context).in("while listing releases"));
   std::vector<Anchor> anchors;
-  for (const Value& item : list.items) anchors.push_back(anchor_from_metadata(item));
+  for (const Value& item : list.items) {
+    Anchor anchor = anchor_from_metadata(item);
+    if (anchor.id.name.empty()) continue;
+    if (anchor.head_lost) MIST_TRY_VOID(find_head(anchor, context));
+    anchors.push_back(std::move(anchor));
+  }
   std::ranges::sort(anchors, {}, &Anchor::id);
   return anchors;
 }
@@ -226,7 +283,10 @@ Result<Anchor> Store::create_anchor(Anchor anchor, const Context& context) {
                                           .lock = anchor.lock,
                                           .group_kinds = anchor.group_kinds,
                                           .additional_namespaces = anchor.additional_namespaces});
-  if (!anchor.lock) annotations.erase(kLockAnnotation);
+  for (const std::string_view name : {kLockAnnotation, kCutAnnotation}) {
+    if (const Value* value = annotations.find(name); value != nullptr && value->is_null())
+      annotations.erase(name);
+  }
   annotations.set(kToolingAnnotation, "mistctl/v1");
   const bool of_tests = !anchor.tests_of.empty();
   Value metadata =
@@ -262,6 +322,16 @@ Status Store::change_anchor(Anchor& anchor, const AnchorChange& change, const Co
   if (change.lock) anchor.lock = *change.lock;
   if (change.group_kinds) anchor.group_kinds = *change.group_kinds;
   if (change.additional_namespaces) anchor.additional_namespaces = *change.additional_namespaces;
+  return {};
+}
+
+Status Store::put_birth(const Anchor& anchor, const SecretString& seed, const std::string& clock,
+                        const Context& context) {
+  const Value patch = Value::object(
+      {{"metadata", Value::object({{"uid", anchor.uid}})},
+       {"data", Value::object({{"seed", base64_encode(seed.reveal())}, {"clock", base64_encode(clock)}})}});
+  MIST_TRY_VOID(client_.merge_patch(secret(anchor.id, anchor_name(anchor.id)), patch, context)
+                    .in(fmt::format("while writing the record of release {}", anchor.id.display())));
   return {};
 }
 
@@ -326,7 +396,7 @@ Result<Value> Store::write_blob(const Anchor& anchor, const Revision& revision, 
   return ref;
 }
 
-// NotFound: a chunk is missing.
+// Still packed. NotFound: a chunk is missing.
 Result<std::string> Store::read_blob(const ReleaseId& id, const Value& secret_value, std::string_view what,
                                      const Context& context) {
   MIST_TRY(const Value ref, blob_ref(id, secret_value, what));
@@ -355,7 +425,17 @@ Result<std::string> Store::read_blob(const ReleaseId& id, const Value& secret_va
   }
   if (crypto::sha256(packed).str() != ref.string_at("digest"))
     return damaged_record(id, secret_value, "its digest doesn't match its bytes");
-  return encoding::gunzip(packed, kRecordLimit);
+  return packed;
+}
+
+Result<Value> Store::read_json(const ReleaseId& id, const Value& secret_value, std::string_view what,
+                               const Context& context) {
+  MIST_TRY(const std::string packed, read_blob(id, secret_value, what, context));
+  auto text = encoding::gunzip(packed, kRecordLimit);
+  if (!text.ok()) return damaged_record(id, secret_value, text.error().to_line());
+  auto value = encoding::parse_json(*text);
+  if (!value.ok()) return damaged_record(id, secret_value, value.error().to_line());
+  return value;
 }
 
 Result<std::string> Store::pack(const Revision& revision) {
@@ -384,12 +464,10 @@ Status Store::create_revision(const Anchor& anchor, const Revision& revision, co
 
 Result<Revision> Store::revision_from_secret(const ReleaseId& id, const Value& secret_value,
                                              const Context& context) {
-  MIST_TRY(const std::string text, read_blob(id, secret_value, "record", context));
-  MIST_TRY(const Value record, encoding::parse_json(text));
+  MIST_TRY(const Value record, read_json(id, secret_value, "record", context));
   MIST_TRY(Revision revision, revision_from_value(record));
   if (secret_value.at_path({"data", "inventory"}) != nullptr) {
-    MIST_TRY(const std::string inventory_text, read_blob(id, secret_value, "inventory", context));
-    MIST_TRY(const Value inventory, encoding::parse_json(inventory_text));
+    MIST_TRY(const Value inventory, read_json(id, secret_value, "inventory", context));
     MIST_TRY(revision.inventory, inventory_from_value(inventory));
   }
   const auto annotation = [&](std::string_view name) {
@@ -479,6 +557,30 @@ Status Store::delete_listed(const ReleaseId& id, const Value& item, const Contex
   return {};
 }
 
+// Earlier versions tied revisions and chunks to their anchor. Restored from a backup, where all uids are
+// others, the garbage collector would delete them again.
+Status Store::disown(const ReleaseId& id, const Value& item, const Context& context) {
+  const Value* owners = item.at_path({"metadata", "ownerReferences"});
+  if (owners == nullptr || !owners->is_array()) return {};
+  Value::Array others;
+  for (const Value& owner : owners->as_array()) {
+    if (owner.string_at("kind") != "Secret" || owner.string_at("name") != anchor_name(id))
+      others.push_back(owner);
+  }
+  if (others.size() == owners->size()) return {};
+  const Value patch = Value::object(
+      {{"metadata", Value::object({{"uid", item.string_at({"metadata", "uid"})},
+                                   {"resourceVersion", item.string_at({"metadata", "resourceVersion"})},
+                                   {"ownerReferences", Value(std::move(others))}})}});
+  auto patched =
+      client_.merge_patch(secret(id, std::string(item.string_at({"metadata", "name"}))), patch, context);
+  // Gone, or changed by somebody: the next write looks again.
+  const bool later = !patched.ok() && (patched.error().kind == ErrorKind::NotFound ||
+                                       patched.error().kind == ErrorKind::Conflict);
+  if (!patched.ok() && !later) return std::move(patched).error();
+  return {};
+}
+
 // Of one revision, or of all when `number` is negative.
 Status Store::delete_records(const ReleaseId& id, std::string_view record, int number,
                              const Context& context) {
@@ -531,6 +633,8 @@ Result<std::vector<RevisionSummary>> Store::sweep_chunks(const ReleaseId& id, co
   };
   std::vector<Chunks> living;
   std::vector<RevisionSummary> revisions;
+  MIST_TRY_VOID(
+      parallel_for(list.items.size(), 8, [&](std::size_t i) { return disown(id, list.items[i], context); }));
   const auto is = [](const Value& item, std::string_view record) {
     return item.string_at({"metadata", "labels", kRecordLabel}) == record;
   };

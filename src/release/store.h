@@ -3,8 +3,9 @@
 //
 //   mistletoe.<name>                     the anchor; its head and lock are annotations, so that a list
 //                                        needs metadata only
-//   mistletoe.<name>.v<N>                a revision, gzip of JSON; owned by the anchor, so that it can't
-//                                        outlive it for long
+//   mistletoe.<name>.v<N>                a revision, gzip of JSON. Nothing ties it to the anchor but its
+//                                        name and labels: what is restored from a backup has other uids, and
+//                                        the garbage collector deletes what an older uid owns
 //   mistletoe.<name>.v<N>.<attempt>.<i>  chunks of one that is too large for that
 //
 // Chunks are written before the Secret that names them, and deleted after none does. Blocking; any thread.
@@ -44,7 +45,7 @@ class Store {
   /// Other limits than these are a test's handle.
   explicit Store(kube::Client& client, StoreLimits limits = {}) : client_(client), limits_(limits) {}
 
-  /// nullopt: there is no such release.
+  /// nullopt: there is no such release. Of a damaged one what can be read, see Anchor::damage.
   Result<std::optional<Anchor>> read_anchor(const ReleaseId& id, const Context& context);
   /// Anchors of one namespace, or of all when `ns` is empty, by namespace and name; from metadata only (no
   /// seeds).
@@ -53,6 +54,9 @@ class Store {
   Result<Anchor> create_anchor(Anchor anchor, const Context& context);
   /// Guarded by anchor.resource_version: Conflict when somebody else changed it since. Updates `anchor`.
   Status change_anchor(Anchor& anchor, const AnchorChange& change, const Context& context);
+  /// Seed and clock, for an anchor that lost them. Under the lock.
+  Status put_birth(const Anchor& anchor, const SecretString& seed, const std::string& clock,
+                   const Context& context);
   /// Guarded by uid.
   Status delete_anchor(const Anchor& anchor, const Context& context);
 
@@ -78,7 +82,8 @@ class Store {
   /// Deletes every revision and chunk of the release.
   Status delete_revisions(const ReleaseId& id, const Context& context);
   /// Deletes the chunks that no revision names: what a killed writer left, and inventories that were written
-  /// anew. Returns the revisions that there are, ascending.
+  /// anew. Removes the ownerReferences that earlier versions gave to revisions and chunks. Returns the
+  /// revisions that there are, ascending.
   Result<std::vector<RevisionSummary>> sweep_chunks(const ReleaseId& id, const Context& context);
 
   /// How the server serves Secrets; needs no discovery.
@@ -88,6 +93,8 @@ class Store {
   kube::ObjectRef secret(const ReleaseId& id, std::string name) const {
     return {secrets(), id.ns, std::move(name)};
   }
+  Status find_head(Anchor& anchor, const Context& context);
+  Status disown(const ReleaseId& id, const Value& item, const Context& context);
   Status delete_records(const ReleaseId& id, std::string_view record, int number, const Context& context);
   Status delete_listed(const ReleaseId& id, const Value& item, const Context& context);
   Status create_own(const ReleaseId& id, const Value& object, const Context& context);
@@ -95,6 +102,8 @@ class Store {
                            const std::string& packed, std::size_t inline_bytes, const Context& context);
   Result<std::string> read_blob(const ReleaseId& id, const Value& secret, std::string_view what,
                                 const Context& context);
+  Result<Value> read_json(const ReleaseId& id, const Value& secret, std::string_view what,
+                          const Context& context);
   Result<Revision> revision_from_secret(const ReleaseId& id, const Value& secret, const Context& context);
   Status put_inventory(const Anchor& anchor, const Revision& revision, const std::string& packed,
                        std::size_t inline_bytes, const Context& context);

@@ -110,6 +110,37 @@ TEST_F(StoreTest, RecordsOfEverySizeAreStoredAndFinished) {
   }
 }
 
+// ValidateAnnotations of Kubernetes: 256 KiB, keys and values together.
+TEST_F(StoreTest, NamespacesBeyondWhatAnnotationsHoldAreLeftOutOfThem) {
+  Anchor anchor = born();
+  std::vector<std::string> namespaces;
+  for (int i = 0; i < 4200; ++i) namespaces.push_back(fmt::format("{:04}-{}", i, std::string(58, 'n')));
+  const auto size = [&] {
+    std::size_t total = 0;
+    const auto secret = cluster.find("Secret", "default", "mistletoe.web");
+    for (const auto& each : secret->at_path({"metadata", "annotations"})->as_object())
+      total += each.key.size() + each.value.as_string().size();
+    return total;
+  };
+  const std::vector<std::string> kinds{"ConfigMap"};
+  ASSERT_TRUE(
+      store
+          .change_anchor(anchor,
+                         {.head = {}, .lock = {}, .group_kinds = kinds, .additional_namespaces = namespaces},
+                         Context())
+          .ok());
+  EXPECT_LT(size(), std::size_t{256} << 10);
+  EXPECT_TRUE((*store.read_anchor(id, Context()))->cut);
+  namespaces.resize(10);
+  ASSERT_TRUE(
+      store
+          .change_anchor(anchor,
+                         {.head = {}, .lock = {}, .group_kinds = kinds, .additional_namespaces = namespaces},
+                         Context())
+          .ok());
+  EXPECT_FALSE((*store.read_anchor(id, Context()))->cut);
+}
+
 // Earlier versions kept up to 800 KiB inline, and numbered the chunks of every inventory from 1000.
 TEST_F(StoreTest, RecordsOfEarlierVersionsAreReadAndFinished) {
   Store earlier(cluster, {.inline_bytes = 800 * 1024, .chunk_bytes = 800 * 1024});

@@ -102,7 +102,14 @@ Result<RenderRequest> render_request(const ReleaseFacts& release, Value values) 
                     request.seed.begin());
   const auto clock = parse_time(release.birth.frozen_clock);
   if (!clock)
-    return error(ErrorKind::Internal, "the record of release {} has no readable clock", release.id.display());
+    return error(ErrorKind::Internal,
+                 "the record of release {} has lost its seed and clock, so nothing can be "
+                 "rendered as before",
+                 release.id.display())
+        .with_hint(fmt::format(
+            "restore the Secret {0}/mistletoe.{1} from a backup; or draw a new seed, and with it new "
+            "random values, by mistctl recover {1} -n {0} --from-labels",
+            release.id.ns, release.id.name));
   request.clock = *clock;
   request.revision = release.revision;
   request.is_upgrade = release.deployed != nullptr;

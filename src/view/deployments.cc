@@ -156,6 +156,16 @@ Value recover_value(const action::RecoverReport& report, Duration elapsed, bool 
   Value deployment, removal;
   if (report.deployment) deployment = deploy_value(*report.deployment, elapsed);
   if (report.removal) removal = uninstall_value(report.removal->plan, dry);
+  Value record;
+  if (report.rebuilt) {
+    Value::Array discovered;
+    for (const apimachinery::ObjectKey& key : report.rebuilt->discovered)
+      discovered.push_back(identity_value(key, {}));
+    record = Value::object({{"objects", report.rebuilt->revision.inventory.size()},
+                            {"discovered", Value(std::move(discovered))},
+                            {"newSeed", report.rebuilt->new_seed},
+                            {"valuesLost", report.rebuilt->values_lost}});
+  }
   return Value::object({{"release", report.id.name},
                         {"namespace", report.id.ns},
                         {"outcome", action::to_string(report.outcome)},
@@ -163,7 +173,8 @@ Value recover_value(const action::RecoverReport& report, Duration elapsed, bool 
                         {"revision", number_or_null(report.revision)},
                         {"dryRun", dry},
                         {"deployment", std::move(deployment)},
-                        {"removal", std::move(removal)}});
+                        {"removal", std::move(removal)},
+                        {"record", std::move(record)}});
 }
 
 }  // namespace mist::view

@@ -16,6 +16,7 @@ using action::RecoverReport;
 
 constexpr Flag kFlags[] = {
     {.name = "undo", .help = "Return to what was deployed before, instead of finishing what was begun"},
+    {.name = "from-labels", .help = "Make the record anew from the objects that carry the release's labels"},
 };
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kRecordedFlags, kPruneFlags,
                                  kConfirmFlags,     kLockFlags,     kOutputFlags};
@@ -23,7 +24,22 @@ constexpr Example kExamples[] = {
     {"mistctl recover web", "Finish what a killed or failed command left"},
     {"mistctl recover web --undo", "Return to the revision before it"},
     {"mistctl recover web --dry-run", "Only show what would happen"},
+    {"mistctl recover web --from-labels", "Record what is there, after the record was damaged or lost"},
 };
+
+// What will be recorded; for people who are asked, and for those who aren't.
+std::string rebuild_words(const action::RebuildPlan& plan) {
+  std::string words = fmt::format("{}: {} to record as v{}\n", plan.state.id.name,
+                                  plural(plan.revision.inventory.size(), "object"), plan.revision.number);
+  for (const apimachinery::ObjectKey& key : plan.discovered)
+    words += fmt::format("  no readable record names {}\n", escape_controls(key.display()));
+  if (plan.values_lost)
+    words += "  the values of the deployed revision are lost: give them again with the next upgrade\n";
+  if (plan.new_seed)
+    words +=
+        "  the seed is lost: what the package draws at random will be different from the next upgrade on\n";
+  return words;
+}
 
 void print_report(const Invocation& invocation, World& world, const RecoverReport& report, bool dry) {
   const std::string name = report.id.name;
@@ -47,6 +63,11 @@ void print_report(const Invocation& invocation, World& world, const RecoverRepor
       print_deploy_report(invocation, world, *report.deployment,
                           fmt::format("is back to v{},", report.deployment->restores));
       return;
+    case Recovered::Rebuilt:
+      world.out.write(fmt::format("{}{} {} at revision {}, with {}\n", rebuild_words(*report.rebuilt), name,
+                                  dry ? "would be recorded" : "is recorded", report.revision,
+                                  plural(report.rebuilt->revision.inventory.size(), "object")));
+      return;
     case Recovered::Removed:
     case Recovered::Uninstalled:
       world.out.write(view::uninstall_text(
@@ -60,6 +81,17 @@ Result<ExitCode> run_recover(const Invocation& invocation, World& world) {
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
   action::RecoverOptions options{.undo = invocation.enabled("undo"), .deploy = deploy_options(invocation)};
+  options.from_labels = invocation.enabled("from-labels");
+  if (options.undo && options.from_labels)
+    return error(ErrorKind::Usage, "--undo and --from-labels can't be given together")
+        .with_hint("record what is there first; then it can be changed");
+  options.agree = [&](const action::RebuildPlan& plan) {
+    if (!invocation.enabled("yes") && world.in.is_terminal()) world.err.write(rebuild_words(plan));
+    return confirm(
+        world, invocation,
+        fmt::format("Record {} as revision v{} of {}?", plural(plan.revision.inventory.size(), "object"),
+                    plan.revision.number, id.display()));
+  };
   options.approve = [&](const action::UninstallPlan& plan) {
     for (const std::string& words : plan.containers.warnings(plan.removals)) world.events->warn(words);
     return confirm(world, invocation,

@@ -1,0 +1,169 @@
+#include "action/labelled.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "base/parallel.h"
+#include "base/text.h"
+#include "kube/not_served.h"
+
+namespace mist::action {
+
+using apimachinery::ObjectKey;
+using encoding::Value;
+using release::InventoryItem;
+using release::ReleaseId;
+
+namespace {
+
+// One LIST. Empty namespace: all, or a kind without.
+struct Place {
+  kube::ResourceInfo resource;
+  std::string ns;
+};
+
+bool can_list(const kube::ResourceInfo& resource) {
+  return std::ranges::find(resource.verbs, "list") != resource.verbs.end();
+}
+
+Result<std::vector<Place>> places_of(const Environment& environment, const ReleaseId& id,
+                                     const release::Anchor* anchor, const Context& context) {
+  std::vector<Place> places;
+  if (anchor == nullptr || anchor->group_kinds.empty() || anchor->cut) {
+    MIST_TRY(const std::vector<kube::ResourceInfo> all, environment.client.all_resources(context));
+    for (const kube::ResourceInfo& resource : all) {
+      if (can_list(resource)) places.push_back({resource, ""});
+    }
+    return places;
+  }
+  std::vector<std::string> namespaces = anchor->additional_namespaces;
+  namespaces.push_back(id.ns);
+  for (const std::string& name : anchor->group_kinds) {
+    auto resource = environment.client.resource_for(apimachinery::parse_group_kind(name), "", context);
+    // Its definition is gone, and its objects with it.
+    if (!resource.ok() && resource.error().kind == ErrorKind::NotFound) continue;
+    if (!resource.ok()) return std::move(resource).error();
+    if (!resource->namespaced) {
+      places.push_back({*resource, ""});
+      continue;
+    }
+    for (const std::string& ns : namespaces) places.push_back({*resource, ns});
+  }
+  return places;
+}
+
+int revision_of(const Value& object) {
+  const std::string_view label = object.string_at({"metadata", "labels", release::kVersionLabel});
+  int number = 0;
+  if (label.size() > 1) std::from_chars(label.data() + 1, label.data() + label.size(), number);
+  return std::max(number, 0);
+}
+
+}  // namespace
+
+bool carries_marks(const ReleaseId& id, const Value& object) {
+  if (object.string_at({"metadata", "labels", release::kPartOfLabel}) != release::apply_set_id(id) ||
+      object.string_at({"metadata", "annotations", release::kReleaseAnnotation}) != id.display())
+    return false;
+  const Value* owners = object.at_path({"metadata", "ownerReferences"});
+  if (owners == nullptr || !owners->is_array()) return true;
+  return std::ranges::none_of(owners->as_array(), [](const Value& owner) {
+    const Value* controller = owner.find("controller");
+    return controller != nullptr && controller->is_bool() && controller->as_bool();
+  });
+}
+
+Result<Labelled> labelled_objects(const Environment& environment, const ReleaseId& id,
+                                  const release::Anchor* anchor, const Context& context) {
+  const Activity looking(environment.events,
+                         fmt::format("looking for what carries the labels of {}", id.display()));
+  MIST_TRY(const std::vector<Place> places, places_of(environment, id, anchor, context));
+  std::mutex mutex;
+  std::map<ObjectKey, std::pair<InventoryItem, Value>> found;  // guarded by mutex
+  std::set<std::string> forbidden;                             // guarded by mutex
+  MIST_TRY_VOID(parallel_for(places.size(), 16, [&](std::size_t i) -> Status {
+    const Place& place = places[i];
+    kube::ListOptions ours;
+    ours.ns = place.ns;
+    ours.label_selector = fmt::format("{}={}", release::kPartOfLabel, release::apply_set_id(id));
+    auto listed = environment.client.list(place.resource, ours, context);
+    if (!listed.ok() && listed.error().kind == ErrorKind::Forbidden && place.resource.namespaced &&
+        ours.ns.empty()) {
+      ours.ns = id.ns;
+      listed = environment.client.list(place.resource, ours, context);
+    }
+    const std::scoped_lock lock(mutex);
+    if (!listed.ok()) {
+      const ErrorKind kind = listed.error().kind;
+      if (kind != ErrorKind::Forbidden && kind != ErrorKind::NotFound && kind != ErrorKind::Invalid)
+        return std::move(listed).error();
+      if (kind == ErrorKind::Forbidden) forbidden.insert(place.resource.resource);
+      return {};
+    }
+    for (Value& object : listed->items) {
+      if (!carries_marks(id, object)) continue;
+      InventoryItem item;
+      item.key = {place.resource.gvk.group_kind(), std::string(object.string_at({"metadata", "namespace"})),
+                  std::string(object.string_at({"metadata", "name"}))};
+      item.version = place.resource.gvk.version;
+      item.uid = object.string_at({"metadata", "uid"});
+      item.revision = revision_of(object);
+      ObjectKey key = item.key;
+      found.insert_or_assign(std::move(key), std::pair{std::move(item), std::move(object)});
+    }
+    return {};
+  }));
+  if (!forbidden.empty())
+    environment.events.warn(
+        fmt::format("you may not list {}: what the release has of that isn't seen",
+                    join(std::vector<std::string>(forbidden.begin(), forbidden.end()), ", ")));
+  Labelled result;
+  for (auto& [key, each] : found) {
+    result.items.push_back(std::move(each.first));
+    result.objects.push_back(std::move(each.second));
+  }
+  return result;
+}
+
+Result<std::vector<apply::Removal>> late_arrivals(const Environment& environment, const ReleaseId& id,
+                                                  const std::vector<InventoryItem>& owned,
+                                                  const std::set<std::string>& seen, const Context& context) {
+  MIST_TRY(const apply::LiveState live, apply::observe(environment.client, id, {}, owned, context));
+  std::vector<apply::Removal> late;
+  for (const InventoryItem& item : owned) {
+    const auto there = live.find(item.key);
+    if (there == live.end() || !carries_marks(id, there->second.value)) continue;
+    const std::string uid(there->second.value.string_at({"metadata", "uid"}));
+    if (!seen.contains(uid)) late.push_back({item.key, item.version, uid, nullptr});
+  }
+  return late;
+}
+
+void warn_of_strays(const Environment& environment, const ReleaseId& id, const apply::LiveState& live,
+                    const std::vector<apply::DesiredObject>& desired,
+                    const std::vector<InventoryItem>& owned) {
+  std::set<ObjectKey> known;
+  for (const apply::DesiredObject& object : desired) known.insert(object.key);
+  for (const InventoryItem& item : owned) known.insert(item.key);
+  std::vector<std::string> strays;
+  for (const auto& [key, object] : live) {
+    if (known.contains(key) || !carries_marks(id, object.value)) continue;
+    if (!apimachinery::is_terminating(object.value)) strays.push_back(key.display());
+  }
+  if (strays.empty()) return;
+  constexpr std::size_t kShown = 5;
+  const std::size_t count = strays.size();
+  if (count > kShown) {
+    strays.resize(kShown);
+    strays.push_back(fmt::format("{} more", count - kShown));
+  }
+  environment.events.warn(fmt::format(
+      "no record names {}, though the marks of release {} are on {}: mistctl recover {} -n {} --from-labels "
+      "records what is there",
+      join(strays, ", "), id.display(), count == 1 ? "it" : "them", id.name, id.ns));
+}
+
+}  // namespace mist::action

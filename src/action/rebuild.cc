@@ -1,0 +1,173 @@
+#include "action/rebuild.h"
+
+#include <algorithm>
+#include <ranges>
+#include <set>
+
+#include "action/deploy.h"
+#include "action/labelled.h"
+#include "action/record_head.h"
+#include "apply/field_owners.h"
+#include "base/text.h"
+
+namespace mist::action {
+
+using release::InventoryItem;
+using release::ReleaseLock;
+using release::Revision;
+using release::RevisionStatus;
+using release::RevisionSummary;
+
+namespace {
+
+Status refuse_unfinished(const ReleaseState& state) {
+  MIST_TRY_VOID(refuse_uninstalling(state));
+  if (state.unfinished.empty() || state.deployed_lost || !state.damaged.empty()) return {};
+  return error(ErrorKind::Conflict, "revision v{} of release {} did not end, and its record is whole",
+               state.unfinished.back().number, state.id.display())
+      .with_hint(fmt::format("first finish it with mistctl recover {0} -n {1}, or undo it with --undo",
+                             state.id.name, state.id.ns));
+}
+
+// What the deployed revision was, as far as that can be known: it itself, or where only the anchor is lost,
+// the newest that was finished.
+Result<std::optional<Revision>> last_good(const Environment& environment, const ReleaseState& state,
+                                          const std::vector<RevisionSummary>& kept, const Context& context) {
+  if (state.deployed) return std::optional<Revision>(*state.deployed);
+  if (state.anchor) return std::optional<Revision>();
+  release::Store store(environment.client);
+  for (const RevisionSummary& summary : kept | std::views::reverse) {
+    if (summary.status != RevisionStatus::Deployed) continue;
+    auto revision = store.read_revision(state.id, summary.number, context);
+    if (revision.ok()) return revision;
+    if (revision.error().kind != ErrorKind::Internal) return std::move(revision).error();
+    environment.events.warn(revision.error().to_line());
+    break;
+  }
+  return std::optional<Revision>();
+}
+
+// As we applied them; without the label of the version, which the inventory gives.
+std::vector<release::RenderedObject> applied_objects(const Labelled& labelled) {
+  std::vector<release::RenderedObject> objects;
+  for (const encoding::Value& live : labelled.objects) {
+    auto object = apimachinery::Object::from_value(apply::applied_fields(live, "mistctl"));
+    if (!object.ok()) continue;
+    object->mutable_value()["metadata"]["labels"].erase(release::kVersionLabel);
+    objects.push_back({*std::move(object), "the cluster", 0});
+  }
+  return objects;
+}
+
+}  // namespace
+
+Result<RebuildPlan> plan_rebuild(const Environment& environment, ReleaseState state, const Context& context) {
+  RebuildPlan plan;
+  plan.state = std::move(state);
+  const ReleaseState& seen = plan.state;
+  MIST_TRY_VOID(refuse_unfinished(seen));
+  release::Store store(environment.client);
+  MIST_TRY(const std::vector<RevisionSummary> kept, store.list_revisions(seen.id, context));
+  MIST_TRY(const Labelled labelled,
+           labelled_objects(environment, seen.id, seen.anchor ? &*seen.anchor : nullptr, context));
+  if (!seen.anchor && kept.empty() && labelled.items.empty())
+    return error(ErrorKind::NotFound,
+                 "neither a record of release {} is there, nor an object that carries its marks",
+                 seen.id.display())
+        .with_hint("see mistctl list -A");
+  MIST_TRY(const std::optional<Revision> good, last_good(environment, seen, kept, context));
+
+  std::map<apimachinery::ObjectKey, InventoryItem> items;
+  if (good) {
+    plan.revision = *good;
+    for (const InventoryItem& item : good->inventory) items.emplace(item.key, item);
+  } else {
+    plan.revision.objects = applied_objects(labelled);
+    plan.revision.options = encoding::Value::object();
+    plan.revision.user_values = encoding::Value::object();
+    plan.values_lost = true;
+    const release::Head head = seen.anchor ? seen.anchor->head : release::Head();
+    plan.revision.package = {
+        .reference = head.package, .name = {}, .version = head.package_version, .digest = {}};
+  }
+  std::set<apimachinery::ObjectKey> by_label;
+  for (const InventoryItem& item : seen.labelled) by_label.insert(item.key);
+  for (const InventoryItem& item : seen.owned()) {
+    if (!by_label.contains(item.key)) items.insert_or_assign(item.key, item);
+  }
+  for (const InventoryItem& item : labelled.items) {
+    if (items.emplace(item.key, item).second) plan.discovered.push_back(item.key);
+  }
+  plan.revision.inventory.clear();
+  for (auto& [key, item] : items) plan.revision.inventory.push_back(std::move(item));
+
+  int number = seen.anchor ? seen.anchor->head.latest : -1;
+  for (const RevisionSummary& summary : kept) number = std::max(number, summary.number);
+  plan.revision.number = number + 1;
+  plan.revision.action = "recover";
+  plan.revision.status = RevisionStatus::Pending;
+  plan.revision.created = format_time(environment.clock.now());
+  plan.revision.finished.clear();
+  plan.revision.message.clear();
+  plan.revision.restores = -1;
+  plan.revision.attempt = environment.random.token(4);
+  plan.revision.description =
+      fmt::format("recorded from the labels of {}", plural(labelled.items.size(), "object"));
+  plan.new_seed = !seen.anchor || seen.anchor->seed.reveal().empty();
+  plan.needed = plan.new_seed || seen.deployed_lost || !seen.damaged.empty() || !plan.discovered.empty() ||
+                !seen.anchor->damage.empty();
+  return plan;
+}
+
+Status rebuild(const Environment& environment, RebuildPlan& plan, const Context& context) {
+  ReleaseState& state = plan.state;
+  Revision& revision = plan.revision;
+  const Activity activity(environment.events, fmt::format("recording revision v{}", revision.number));
+  release::Store store(environment.client);
+  const auto group_kinds = group_kinds_of(revision.inventory);
+  const auto namespaces = namespaces_of(revision.inventory, state.id.ns);
+  release::Head head = head_of(revision, revision.created);
+  head.latest = revision.number;
+  head.deployed = state.anchor ? state.anchor->head.deployed : -1;
+  head.status = RevisionStatus::Pending;
+  if (plan.new_seed && state.birth.seed.reveal().empty()) state.birth = draw_birth(environment);
+  const release::LockWorld world = lock_world(environment, store);
+  const release::LockOptions options = lock_options(environment, "recover", state);
+  std::unique_ptr<ReleaseLock> lock;
+  if (state.anchor) {
+    MIST_TRY(lock,
+             ReleaseLock::acquire(
+                 world, *state.anchor,
+                 {.head = head, .lock = {}, .group_kinds = group_kinds, .additional_namespaces = namespaces},
+                 options, context));
+    if (plan.new_seed)
+      MIST_TRY_VOID(
+          store.put_birth(lock->anchor(), state.birth.seed, state.birth.frozen_clock, lock->context()));
+  } else {
+    release::Anchor anchor;
+    anchor.id = state.id;
+    anchor.seed = state.birth.seed;
+    anchor.frozen_clock = state.birth.frozen_clock;
+    anchor.head = head;
+    anchor.group_kinds = group_kinds;
+    anchor.additional_namespaces = namespaces;
+    MIST_TRY(lock, ReleaseLock::create(world, std::move(anchor), options, context));
+  }
+  const auto write = [&]() -> Status {
+    MIST_TRY_VOID(store.sweep_chunks(state.id, lock->context()));
+    MIST_TRY(const std::string packed, release::Store::pack(revision));
+    MIST_TRY_VOID(store.create_revision(lock->anchor(), revision, packed, lock->context()));
+    revision.status = RevisionStatus::Deployed;
+    revision.finished = format_time(environment.clock.now());
+    return store.finish_revision(lock->anchor(), revision, lock->context());
+  };
+  if (Status written = write(); !written.ok())
+    return lock->lost() ? lock->loss() : std::move(written).error();
+  head.deployed = revision.number;
+  head.status = RevisionStatus::Deployed;
+  head.updated = revision.finished;
+  return lock->finish(
+      {.head = head, .lock = {}, .group_kinds = group_kinds, .additional_namespaces = namespaces});
+}
+
+}  // namespace mist::action
