@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "action/labelled.h"
 #include "action/record_head.h"
 #include "action/recorded_options.h"
 #include "apply/announce.h"
@@ -18,6 +19,7 @@ namespace mist::action {
 
 using release::AnchorChange;
 using release::InventoryItem;
+using release::ReleaseId;
 using release::ReleaseLock;
 using release::Revision;
 using release::RevisionStatus;
@@ -69,6 +71,7 @@ Status Deployment::run(const Context& context) {
   if (execution.ok() && look_.options.wait && !look_.plan.order.written) execution.failure = wait(execution);
   // What is replaced goes only after what replaces it works.
   if (execution.ok()) prune(execution);
+  if (execution.ok()) prune_late_arrivals(execution);
   revision_.inventory = apply::inventory_after(look_.plan, execution);
   for (InventoryItem& item : revision_.inventory) item.retained |= stayed_.contains(item.key);
   if (execution.failure) return stop(*std::move(execution.failure));
@@ -138,7 +141,19 @@ Status Deployment::journal(const std::string& packed) {
   if (look_.state.anchor) {
     MIST_TRY(kept_, store_.sweep_chunks(look_.state.id, context));
   }
-  MIST_TRY_VOID(store_.create_revision(lock_->anchor(), revision_, packed, context));
+  Status stored = store_.create_revision(lock_->anchor(), revision_, packed, context);
+  if (!stored.ok() && stored.error().kind == ErrorKind::Conflict && !look_.state.anchor) {
+    // Nothing of us is left but the anchor, which would stand for what isn't ours.
+    if (store_.delete_anchor(lock_->anchor(), context).ok()) lock_->drop();
+    return std::move(stored)
+        .error()
+        .with_because("revisions of an earlier record of that release are there, and its anchor is not")
+        .with_hint(fmt::format(
+            "restore the Secret {0}/{1} from a backup, or record what is there with mistctl recover {2} "
+            "-n {0} --from-labels",
+            look_.state.id.ns, release::anchor_name(look_.state.id), look_.state.id.name));
+  }
+  MIST_TRY_VOID(std::move(stored));
   stored_ = true;
   revision_.objects.clear();  // recorded by now; the plan has them
   return {};
@@ -244,6 +259,28 @@ void Deployment::prune(apply::Execution& execution) {
   execution.failure = report.failure;
 }
 
+// What a holder that was stopped wanted, had sent, and nobody wants any more: it was not there when the plan
+// was made.
+void Deployment::prune_late_arrivals(apply::Execution& execution) {
+  if (look_.state.silent_version.empty()) return;
+  std::set<apimachinery::ObjectKey> wanted;
+  for (const apply::PlannedAction& write : look_.plan.writes) wanted.insert(write.key);
+  std::set<std::string> seen;
+  for (const auto& [key, live] : look_.live) seen.emplace(live.value.string_at({"metadata", "uid"}));
+  std::vector<InventoryItem> others = look_.state.owned();
+  std::erase_if(others, [&](const InventoryItem& item) { return wanted.contains(item.key); });
+  auto late = late_arrivals(environment_, look_.state.id, others, seen, lock_->context());
+  if (!late.ok()) {
+    execution.failure = std::move(late).error();
+    return;
+  }
+  if (late->empty()) return;
+  apply::RemovalReport report =
+      apply::execute_removals(environment_.client, *late, release::apply_set_id(look_.state.id), {},
+                              environment_.events, lock_->context());
+  if (report.failure) execution.failure = std::move(report.failure);
+}
+
 // The objects as earlier revisions rendered them: they know what they referred to.
 std::map<apimachinery::ObjectKey, const apimachinery::Object*> Deployment::recorded() const {
   std::map<apimachinery::ObjectKey, const apimachinery::Object*> found;
@@ -294,8 +331,70 @@ void Deployment::trim(const Context& context) {
   }
 }
 
+// What was on its way when the lock ran out may have arrived after its taker had looked. Where a record is
+// left, its next writer finds it; where the taker undid the release, nobody else ever would.
+void Deployment::clean_up_after_loss() {
+  std::vector<InventoryItem> created;
+  const std::vector<InventoryItem> planned = apply::inventory_of(look_.plan);
+  for (std::size_t i = 0; i < look_.plan.writes.size(); ++i) {
+    if (look_.plan.writes[i].kind == apply::ActionKind::Create) created.push_back(planned[i]);
+  }
+  if (!stored_ || created.empty()) return;
+  const ReleaseId& id = look_.state.id;
+  const Context brief = Context().with_timeout(std::chrono::seconds(30));
+  const auto work = [&]() -> Status {
+    MIST_TRY(const ReleaseState now, read_release(environment_, id, brief, LostRevision::Allowed));
+    std::set<apimachinery::ObjectKey> named;
+    for (const InventoryItem& item : now.owned()) named.insert(item.key);
+    std::erase_if(created, [&](const InventoryItem& item) { return named.contains(item.key); });
+    MIST_TRY(const std::vector<apply::Removal> late, late_arrivals(environment_, id, created, {}, brief));
+    if (late.empty()) return {};
+    if (now.anchor) {
+      std::vector<std::string> names;
+      for (const apply::Removal& each : late) names.push_back(each.key.display());
+      environment_.events.warn(fmt::format(
+          "{} arrived after the lock had run out, and no record names {}: mistctl recover {} -n {} "
+          "--from-labels records what is there",
+          join(names, ", "), names.size() == 1 ? "it" : "them", id.name, id.ns));
+      return {};
+    }
+    return remove_nobodys(late, brief);
+  };
+  if (const Status done = work(); !done.ok())
+    environment_.events.warn(
+        fmt::format("what arrived after the lock of {} had run out may be left: {}; mistctl recover {} -n {} "
+                    "--from-labels looks for it",
+                    id.display(), done.error().to_line(), id.name, id.ns));
+}
+
+// Under a lock of its own, so that nobody takes them up meanwhile: whoever installs looks again after it.
+Status Deployment::remove_nobodys(const std::vector<apply::Removal>& removals, const Context& context) {
+  release::Anchor anchor;
+  anchor.id = look_.state.id;
+  anchor.seed = look_.state.birth.seed;
+  anchor.frozen_clock = look_.state.birth.frozen_clock;
+  anchor.head = head(RevisionStatus::Uninstalling);
+  anchor.head.latest = anchor.head.deployed = -1;
+  anchor.head.action = "undo";
+  anchor.group_kinds = group_kinds_of(revision_.inventory);
+  anchor.additional_namespaces = namespaces_of(revision_.inventory, look_.state.id.ns);
+  MIST_TRY(const std::unique_ptr<ReleaseLock> lock,
+           ReleaseLock::create(lock_world(environment_, store_), std::move(anchor),
+                               lock_options(environment_, "undo", {}), context));
+  apply::RemovalReport report =
+      apply::execute_removals(environment_.client, removals, release::apply_set_id(look_.state.id), {},
+                              environment_.events, lock->context());
+  if (report.failure) return *std::move(report.failure);
+  MIST_TRY_VOID(store_.delete_anchor(lock->anchor(), lock->context()));
+  lock->drop();
+  environment_.events.warn(fmt::format("deleted {} that arrived after release {} had been undone",
+                                       plural(removals.size(), "object"), look_.state.id.display()));
+  return {};
+}
+
 // Records the failure, if we may still write, and returns it.
 Status Deployment::stop(Error failure) {
+  if (lock_->lost() || !lock_->check().ok()) clean_up_after_loss();
   if (lock_->lost()) return lock_->loss();
   // What failed before its revision was stored has nothing to finish: the lock goes with us, and the
   // announced number is taken again or, should it have been stored after all, seen as unfinished.

@@ -10,6 +10,7 @@
 #include "action/look.h"
 #include "action/take_over.h"
 #include "apply/execute.h"
+#include "apply/remove.h"
 
 namespace mist::action {
 
@@ -47,7 +48,10 @@ class Deployment {
   std::map<apimachinery::ObjectKey, const apimachinery::Object*> recorded() const;
   Status finish(release::RevisionStatus status);
   void trim(const Context& context);
+  void prune_late_arrivals(apply::Execution& execution);
   Status stop(Error failure);
+  void clean_up_after_loss();
+  Status remove_nobodys(const std::vector<apply::Removal>& removals, const Context& context);
 
   const Environment& environment_;
   const Look& look_;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "action/deploy.h"
+#include "action/labelled.h"
 #include "action/recorded_options.h"
 #include "action/run_tests.h"
 #include "action/take_over.h"
@@ -145,9 +146,9 @@ std::size_t UninstallPlan::deletes() const {
 
 Result<UninstallPlan> plan_uninstall(const Environment& environment, const ReleaseId& id,
                                      const UninstallOptions& options, const Context& context) {
-  MIST_TRY(ReleaseState state, options.dry_run
-                                   ? read_release(environment, id, context)
-                                   : read_release_to_write(environment, id, options.action, context));
+  MIST_TRY(ReleaseState state, options.dry_run ? read_release(environment, id, context, LostRevision::Allowed)
+                                               : read_release_to_write(environment, id, options.action,
+                                                                       context, LostRevision::Allowed));
   MIST_TRY_VOID(refuse_missing(state));
   return plan_uninstall(environment, std::move(state), options, context);
 }
@@ -164,6 +165,7 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseStat
   std::map<ObjectKey, apply::Unconverted> unconverted;
   MIST_TRY(const apply::LiveState live,
            apply::observe(environment.client, id, {}, owned, context, {.unconverted = &unconverted}));
+  warn_of_strays(environment, id, live, {}, owned);
   const std::string part_of = release::apply_set_id(id);
 
   std::set<std::string> uids;  // an object may be named twice, under two API groups
@@ -390,6 +392,14 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
     }
     return {};
   };
+  // The record is about to go, and with it what would name them.
+  const auto remove_late_arrivals = [&](std::set<std::string> seen) -> Status {
+    if (plan.state.silent_version.empty()) return {};
+    for (const PlannedAction& action : plan.removals) seen.insert(action.uid);
+    MIST_TRY(const std::vector<apply::Removal> late,
+             late_arrivals(environment, plan.id, plan.state.owned(), seen, lock->context()));
+    return remove(late, options.wait);
+  };
   const auto run = [&]() -> Status {
     MIST_TRY_VOID(remove_test_leftovers(environment, plan.state, lock->context()));
     std::vector<apply::Removal> first = removals_of(plan, false), last = removals_of(plan, true);
@@ -405,6 +415,7 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
     MIST_TRY_VOID(ended(HookPhase::After, kAfterEnded));
     MIST_TRY_VOID(remove(left, options.wait));
     MIST_TRY_VOID(remove(last, options.wait));
+    MIST_TRY_VOID(remove_late_arrivals(going));
     // The record goes with its namespace: while it is there, the release is not uninstalled.
     const auto own_goes = [&](const PlannedAction& each) {
       return each.kind == ActionKind::Delete && is_own_namespace(plan.id, each.key);

@@ -1,0 +1,115 @@
+"""SIGSTOP in the middle of an install, undone by somebody else, then SIGCONT: nothing is left that no record names.
+
+What mistctl had queued it must not send. What was sent in time may still arrive late, by a proxy that holds it: then
+whoever comes next finds it.
+"""
+import os
+import random
+import signal
+import threading
+import time
+
+from harness import check, config_map, contains, equal, kubeconfig_text, test
+from proxy import Proxy
+
+TERM_MS = 1000
+OBJECTS = 30
+
+
+class Holder:
+    """A proxy that holds applies of ConfigMaps until it is told to let them go."""
+
+    def __init__(self, t):
+        self.waiting, self.go, self.passed, self._lock = threading.Event(), threading.Event(), 0, threading.Lock()
+        self._proxy = Proxy(t.kube, t.token, before=self._before, after=self._after)
+        self.kubeconfig = t.file("kubeconfig-held", kubeconfig_text(self._proxy.url, {}, namespace=t.ns))
+        t.cleanup(self._proxy.stop)
+        t.cleanup(self.go.set)
+        self.held = 0
+
+    def _before(self, number, method, path):
+        if method == "PATCH" and "/configmaps/" in path:
+            with self._lock:
+                self.held += 1
+            self.waiting.set()
+            self.go.wait()
+
+    def _after(self, number, method, path):
+        if method == "PATCH" and "/configmaps/" in path:
+            with self._lock:
+                self.passed += 1
+
+    def let_go(self, t):
+        self.go.set()
+        t.kube.wait("what was held has arrived", lambda: self.passed >= self.held)
+
+
+def stopped_install(t, release, kubeconfig=None, when=lambda: None):
+    package = t.package(release, *[config_map(f"{release}-{i}") for i in range(OBJECTS)])
+    process = t.start("install", release, "-p", package, kubeconfig=kubeconfig, term_ms=TERM_MS)
+    when()
+    os.kill(process.pid, signal.SIGSTOP)
+    t.cleanup(lambda: process.poll() is None and os.kill(process.pid, signal.SIGCONT))
+    return process, package
+
+
+def undo(t, release):
+    undone = t.run("recover", release, "--undo", "--yes", "--lock-wait", "20s", code=None)
+    if undone.code != 0:
+        contains(undone.err, "does not exist")
+    equal((t.owned(release), t.record(release)), (set(), []), "after it was undone")
+
+
+@test(waits=True)
+def what_arrives_late_is_deleted_by_who_sent_it(t):
+    holder = Holder(t)
+    process, _ = stopped_install(t, "web", holder.kubeconfig, lambda: check(holder.waiting.wait(30), "nothing came"))
+    undo(t, "web")
+    holder.let_go(t)
+    check(t.owned("web"), "they came after it was undone")
+    os.kill(process.pid, signal.SIGCONT)
+    outcome = t.finish(process, 1)
+    contains(outcome.err, "the lock of release", "arrived after")
+    equal((t.owned("web"), t.record("web")), (set(), []), f"after it went on: {outcome}")
+
+
+@test(waits=True)
+def what_arrives_when_nobody_is_left_is_found_by_its_labels(t):
+    holder = Holder(t)
+    process, package = stopped_install(t, "web", holder.kubeconfig, lambda: check(holder.waiting.wait(30), "nothing came"))
+    undo(t, "web")
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    holder.let_go(t)
+    late = t.owned("web")
+    check(late, "they came after it was undone")
+    found = t.run("recover", "web", "--from-labels", "--yes", "-o", "json").json
+    equal({f"{o['kind']}/{o['name']}" for o in found["record"]["discovered"]}, late, "what was found")
+    t.run("uninstall", "web", "--yes")
+    equal((t.owned("web"), t.record("web")), (set(), []))
+
+
+def rounds(t, count):
+    ends = {"stopped": 0, "done": 0}
+    for number in range(count):
+        release = f"r{number}"
+        process, _ = stopped_install(t, release, when=lambda: time.sleep(random.uniform(0.02, 0.5)))
+        undo(t, release)
+        os.kill(process.pid, signal.SIGCONT)
+        outcome = t.finish(process)
+        ends["done" if outcome.code == 0 else "stopped"] += 1
+        if outcome.code == 0:  # it had not begun to write, and begins now
+            equal(len(t.owned(release)), OBJECTS, outcome)
+            t.run("uninstall", release, "--yes")
+        equal((t.owned(release), t.record(release)), (set(), []), f"of {release}, after it went on: {outcome}")
+    t.note(str(ends))
+
+
+@test(waits=True)
+def who_was_stopped_writes_nothing_that_no_record_names(t):
+    rounds(t, 3)
+
+
+@test(full=True)
+def who_was_stopped_at_many_points_writes_nothing_that_no_record_names(t):
+    rounds(t, 40)
