@@ -13,9 +13,7 @@ struct HostOperations {
   static Result<Value> log(Host& host, const Value& request) { return host.log(request); }
   static Result<Value> random_stream(Host& host, const Value& request) { return host.random_stream(request); }
   static Result<Value> chart_render(Host& host, const Value& request) { return host.chart_render(request); }
-  static Result<Value> package_call(Host&, const Value&) {
-    return error(ErrorKind::Invalid, "package.call: this mistctl can't let a package call others yet");
-  }
+  static Result<Value> package_call(Host& host, const Value& request) { return host.package_call(request); }
   static Result<Value> lookup(Host& host, const Value& request) {
     if (!host.lookup_) return error(ErrorKind::Invalid, "lookup: there is no cluster that could answer here");
     return host.lookup_(request);
@@ -33,7 +31,7 @@ constexpr std::array kOperations{
     Operation{"secret.get", true, &HostOperations::secret_get},
     Operation{"log", false, &HostOperations::log},
     Operation{"random.stream", false, &HostOperations::random_stream},
-    Operation{"package.call", false, &HostOperations::package_call},
+    Operation{"package.call", true, &HostOperations::package_call},
     Operation{"lookup", true, &HostOperations::lookup},
     Operation{"chart.render", true, &HostOperations::chart_render},
 };
@@ -88,7 +86,7 @@ Result<Value> Host::secret_get(const Value& request) {
     return error(ErrorKind::Invalid, "secret.get: \"{}\" was asked for in another form before", wanted.name)
         .with_hint("give each secret a name of its own");
   MIST_TRY(const Secret secret, derive_secret(scope_, wanted));
-  secrets_.try_emplace(wanted.name, secret.value);
+  secrets_.try_emplace(scope_.prefix + wanted.name, secret.value);
   Value answer = Value::object({{"value", secret.value.reveal()}});
   if (!secret.public_key.empty()) answer.set("publicKey", secret.public_key);
   return answer;
@@ -134,6 +132,23 @@ Result<Value> Host::chart_render(const Value& request) {
   if (const Value* const drawn = answer.find("drawn"); drawn != nullptr && drawn->is_int())
     drawn_ += static_cast<std::uint64_t>(drawn->as_int());
   return answer;
+}
+
+Result<Value> Host::package_call(const Value& request) {
+  if (!calls_) return error(ErrorKind::Invalid, "package.call: packages can't be called here");
+  MIST_TRY(CallAnswer answer, calls_(request));
+  secrets_.merge(answer.secrets);
+  drawn_ += answer.drawn;
+  for (Exchange& each : answer.asked) {
+    if (known_.insert(each.digest).second) nested_.push_back(std::move(each));
+  }
+  return std::move(answer.value);
+}
+
+std::vector<Exchange> Host::take_exchanges() {
+  std::vector<Exchange> all = std::move(exchanges_);
+  std::ranges::move(nested_, std::back_inserter(all));
+  return all;
 }
 
 Result<Value> Host::random_stream(const Value& request) {

@@ -1,6 +1,6 @@
 #pragma once
-// What a package's guest may ask while it renders: secrets, log lines, charts of a kustomization; what this
-// mistctl can't give yet is refused in a sentence. Keeps what it answered, because answers are part of what
+// What a package's guest may ask while it renders: secrets, other packages, log lines, charts of a
+// kustomization. Keeps what it answered, because answers are part of what
 // the render was made from. One render, one thread.
 
 #include <functional>
@@ -25,6 +25,14 @@ struct Exchange {
   crypto::Digest digest;
 };
 
+/// What a called package gave its caller (package/calls.h).
+struct CallAnswer {
+  Value value;
+  std::map<std::string, SecretString> secrets = {};  ///< its own and those of the packages that it called
+  std::vector<Exchange> asked = {};
+  std::uint64_t drawn = 0;
+};
+
 class Host final : public abi::HostServices {
  public:
   static constexpr std::size_t kMostLines = 200;     ///< of the log of one render
@@ -41,6 +49,10 @@ class Host final : public abi::HostServices {
   using Charts = std::function<Result<Value>(const Value& request)>;
   /// Who answers `chart.render` (package/chart_answers.h); without it that is refused.
   void answer_charts(Charts charts) { charts_ = std::move(charts); }
+
+  using Calls = std::function<Result<CallAnswer>(const Value& request)>;
+  /// Who answers `package.call` (package/calls.h); without it that is refused.
+  void answer_calls(Calls calls) { calls_ = std::move(calls); }
 
   /// The recorded questions, in the order of their first time: whoever asks them again and gets the same
   /// answers may take the same render.
@@ -59,11 +71,11 @@ class Host final : public abi::HostServices {
 
   Result<Value> answer(std::string_view operation, const Value& request) override;
 
-  /// Random bytes that charts drew.
+  /// Random bytes that charts and called packages drew.
   std::uint64_t drawn() const { return drawn_; }
   const std::map<std::string, SecretString>& secrets() const { return secrets_; }
-  /// Each question once, in the order of its first time.
-  std::vector<Exchange> take_exchanges() { return std::move(exchanges_); }
+  /// Each question once, in the order of its first time, then those of called packages.
+  std::vector<Exchange> take_exchanges();
 
  private:
   friend struct HostOperations;
@@ -72,6 +84,7 @@ class Host final : public abi::HostServices {
   Result<Value> log(const Value& request);
   Result<Value> random_stream(const Value& request);
   Result<Value> chart_render(const Value& request);
+  Result<Value> package_call(const Value& request);
 
   SecretScope scope_;
   EventSink& events_;
@@ -82,9 +95,11 @@ class Host final : public abi::HostServices {
   std::vector<LoggedLine> shown_;
   Lookup lookup_;
   Charts charts_;
+  Calls calls_;
+  std::vector<Exchange> nested_;  // of called packages
   std::uint64_t drawn_ = 0;
   bool repeatable_ = true;
-  std::set<crypto::Digest> known_;  // of exchanges_
+  std::set<crypto::Digest> known_;  // of exchanges_ and nested_
   std::size_t lines_ = 0;
   std::shared_ptr<std::string> stream_ = std::make_shared<std::string>();
   std::set<std::string> streams_;  // that were asked for

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "package/guests_for_tests.h"
 #include "package/renderer.h"
 #include "testing/yaml.h"
 #include "wasm/test_support.h"
@@ -86,7 +87,7 @@ TEST(Host, RecordsEachQuestionOnceAndOnlyAsDigest) {
 TEST(Host, SaysWhatItCanNotGive) {
   NullEventSink events;
   Host host(scope(), events);
-  EXPECT_THAT(ask(host, "{op: package.call}").error().message, HasSubstr("call others"));
+  EXPECT_THAT(ask(host, "{op: package.call}").error().message, HasSubstr("can't be called here"));
   EXPECT_THAT(ask(host, "{op: lookup}").error().message, HasSubstr("no cluster"));
   EXPECT_FALSE(host.repeatable()) << "a render that lived on without it isn't kept";
   host.answer_lookup([](const Value&) -> Result<Value> { return Value::object({{"kind", "Secret"}}); });
@@ -122,47 +123,6 @@ TEST(Host, LogLinesAreEscapedBoundedAndWithoutSecrets) {
         "{op: log, level: info, message: 5}", "{op: log, level: info, message: a, to: b}"}) {
     EXPECT_EQ(ask(host, wrong).error().kind, ErrorKind::Invalid) << wrong;
   }
-}
-
-// A command that makes each request and prints a ConfigMap with the answer, then does `then`.
-Source asking(std::initializer_list<std::string_view> requests, std::string_view then = "") {
-  const auto escaped = [](std::string_view text) {
-    std::string all;
-    for (const char c : text) all += fmt::format("\\{:02x}", static_cast<unsigned char>(c));
-    return all;
-  };
-  std::string data;
-  std::string calls;
-  std::size_t at = 1024;
-  int number = 0;
-  for (const std::string_view request : requests) {
-    const std::string head = fmt::format(
-        "---\n{{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{{\"name\":\"a{}\"}},\"data\":",
-        ++number);
-    data += fmt::format("(data (i32.const {}) \"{}{}}}\\0a\")", at, escaped(head), escaped(request));
-    calls += fmt::format("(call $ask (i32.const {}) (i32.const {}) (i32.const {}) (i32.const {}))", at,
-                         head.size(), at + head.size(), request.size());
-    at += head.size() + request.size() + 2;
-  }
-  return {"./asking.wasm", "asking", "", "sha256:0",
-          wasm::assemble(fmt::format(R"((module
-    (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
-    (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
-    (import "mistletoe_v1" "request" (func $request (param i32 i32) (result i32)))
-    (import "mistletoe_v1" "response" (func $response (param i32)))
-    (memory (export "memory") 1) {}
-    (data (i32.const 32) "}}\0a")
-    (func $say (param $fd i32) (param $from i32) (param $length i32)
-      (i32.store (i32.const 0) (local.get $from)) (i32.store (i32.const 4) (local.get $length))
-      (drop (call $write (local.get $fd) (i32.const 0) (i32.const 1) (i32.const 8))))
-    (func $ask (param $head i32) (param $head_length i32) (param $at i32) (param $length i32)
-      (local.set $length (call $request (local.get $at) (local.get $length)))
-      (call $response (i32.const 32768))
-      (call $say (i32.const 1) (local.get $head) (local.get $head_length))
-      (call $say (i32.const 1) (i32.const 32768) (local.get $length))
-      (call $say (i32.const 1) (i32.const 32) (i32.const 2)))
-    (func (export "_start") {} {})))",
-                                     data, calls, then))};
 }
 
 Result<Rendered> render(const Source& source, const RenderRequest& request, EventSink& events) {

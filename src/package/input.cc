@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "encoding/json.h"
 #include "encoding/schema.h"
+#include "package/calls.h"
 
 namespace mist::package {
 namespace {
@@ -36,8 +37,8 @@ void lay_over(Value& value, const Value& other) {
 }
 
 // Who is rendered. What changes from one revision to the next only packages see that say so.
-Value release_value(const Metadata& metadata, const RenderRequest& request) {
-  Value release = Value::object({{"name", request.release_name}, {"namespace", request.release_namespace}});
+Value release_value(const Metadata& metadata, const RenderRequest& request, std::string_view name) {
+  Value release = Value::object({{"name", name}, {"namespace", request.release_namespace}});
   if (metadata.needs_release) {
     release.set("revision", request.revision);
     release.set("isUpgrade", request.is_upgrade);
@@ -62,7 +63,7 @@ Result<std::string> package_input(std::string_view version, const Metadata& meta
   MIST_TRY(Value data, input_data(metadata, request));
   Value document = document_of(version, std::move(data));
   if (version != abi::kVersion1Alpha1) {
-    document.set("release", release_value(metadata, request));
+    document.set("release", release_value(metadata, request, request.release_name));
     MIST_TRY(const Capabilities capabilities, request.capabilities());
     document.set("capabilities", capabilities_value(capabilities));
   }
@@ -77,16 +78,18 @@ Result<std::string> engine_input(const EngineKind& engine, const Metadata& metad
     data = engine_data(metadata, request, checked);
   }
   Value document = document_of(abi::kVersion1, std::move(data));
-  Value release = release_value(metadata, request);
+  // A called chart is a release of its own to itself: its objects are named after .Release.Name.
+  const bool chart = engine.values == EngineValues::Chart;
+  Value release = release_value(metadata, request,
+                                chart ? install_name(request) : std::string_view(request.release_name));
   // Helm counts revisions from 1.
-  if (engine.values == EngineValues::Chart && release.find("revision") != nullptr)
-    release.set("revision", request.revision + 1);
+  if (chart && release.find("revision") != nullptr) release.set("revision", request.revision + 1);
   document.set("release", std::move(release));
   MIST_TRY(const Capabilities capabilities, request.capabilities());
   if (!capabilities.assumed) {
     Value known = capabilities_value(capabilities);
     // As Helm's GetVersionSet has them: `.Capabilities.APIVersions.Has "batch/v1/CronJob"`.
-    if (engine.values == EngineValues::Chart) {
+    if (chart) {
       for (const std::string& kind : capabilities.kinds) known["apiVersions"].push_back(kind);
     }
     document.set("capabilities", std::move(known));
@@ -107,13 +110,12 @@ Value engine_data(const Metadata& metadata, const RenderRequest& request, const 
 }
 
 Result<Value> input_data(const Metadata& metadata, const RenderRequest& request) {
+  const std::string_view install = install_name(request);
   Value data = metadata.inputs.is_object() ? encoding::schema_defaults(metadata.inputs) : Value::object();
   if (metadata.defaults.is_object()) encoding::merge_into(data, metadata.defaults);
-  if (const Value* name = request.user_values.find("name");
-      name != nullptr && *name != Value(request.release_name)) {
-    Error failure =
-        error(ErrorKind::Invalid, "the values set name, but that is always the release's name, \"{}\"",
-              request.release_name);
+  if (const Value* name = request.user_values.find("name"); name != nullptr && *name != Value(install)) {
+    Error failure = error(ErrorKind::Invalid,
+                          "the values set name, but that is always the release's name, \"{}\"", install);
     failure.hint = "remove name from the values";
     return failure;
   }
@@ -122,17 +124,17 @@ Result<Value> input_data(const Metadata& metadata, const RenderRequest& request)
       request.user_values.find("namespace") == nullptr)
     data.set("namespace", request.release_namespace);
   if (metadata.inputs.is_null()) {
-    data.set("name", request.release_name);
+    data.set("name", install);
     return data;
   }
   // The name is always given, whether or not the author thought of it.
   const bool name_declared = declares(metadata.inputs, "name");
-  if (name_declared) data.set("name", request.release_name);
+  if (name_declared) data.set("name", install);
   MIST_TRY(const encoding::Schema schema,
            encoding::Schema::compile(metadata.inputs)
                .in(fmt::format("while reading the input schema of package {}", metadata.name)));
   const std::vector<encoding::SchemaIssue> issues = schema.validate(data);
-  data.set("name", request.release_name);
+  data.set("name", install);
   if (issues.empty()) return data;
   std::vector<std::string> lines;
   for (const encoding::SchemaIssue& issue : issues) lines.push_back(issue.message);

@@ -1,5 +1,7 @@
 #include "package/renderer.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <span>
@@ -7,6 +9,7 @@
 #include "abi/abi.h"
 #include "base/text.h"
 #include "encoding/json.h"
+#include "package/calls.h"
 #include "package/chart_answers.h"
 #include "package/input.h"
 #include "package/module_section.h"
@@ -88,10 +91,9 @@ Error without_functions(Error failure, const std::string& file) {
 }
 
 // Half of what a package was written for is worse than nothing.
-Status refuse_unmet_needs(const Metadata& metadata, const std::string& reference) {
-  if (!metadata.dependencies.empty())
-    return error(ErrorKind::Invalid, "{} calls other packages ({}), and this mistctl can't do that yet",
-                 reference, metadata.dependencies.front().package);
+Status refuse_unmet_needs(const Metadata& metadata, const RenderRequest& request,
+                          const std::string& reference) {
+  MIST_TRY_VOID(refuse_unresolved(metadata, request, reference));
   if (!metadata.needs_cluster_read.empty())
     return error(ErrorKind::Invalid, "{} reads from the cluster ({}), and this mistctl can't let it yet",
                  reference, join(metadata.needs_cluster_read, ", "));
@@ -109,6 +111,13 @@ void report_ignored(const Metadata& metadata, std::string_view reference, EventS
     events.debug(words);
   else
     events.warn(words);
+}
+
+// Processor time of this thread.
+Duration thread_time() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
 // A runtime that starts when it is first needed.
@@ -252,7 +261,12 @@ struct Renderer::Impl {
                         job.context,
                         &host,
                         job.source.reference};
-    MIST_TRY(abi::Output output, started.guest->generate(job.input, run));
+    CallTree* const tree = job.request.called ? job.request.called->tree.get() : nullptr;
+    if (tree != nullptr) run.limits.guest_time = std::min(run.limits.guest_time, tree->guest_time_left());
+    const Duration began = thread_time();
+    auto generated = started.guest->generate(job.input, run);
+    if (tree != nullptr) tree->spend(thread_time() - began);
+    MIST_TRY(abi::Output output, std::move(generated));
     if (renders && host.repeatable()) {
       CachedRender render{output, host.lines()};
       render.output.log.clear();
@@ -261,20 +275,32 @@ struct Renderer::Impl {
     return output;
   }
 
+  // Charts may be called too, so what an engine may use is what the tree may use.
+  std::shared_ptr<CallTree> new_call_tree() const {
+    return std::make_shared<CallTree>(
+        std::max(options.limits.guest_time, options.engine_limits.guest_time),
+        std::max(options.limits.output_bytes, options.engine_limits.output_bytes));
+  }
+
   // Gives a guest what it needs for one render, and makes a result of what it gave.
   Result<Rendered> generate(Job job) {
     const RenderRequest& request = job.request;
-    const SecretScope scope{request.seed, job.metadata.name, request.release_name, request.rotations};
+    const SecretScope scope = secret_scope(job.metadata, request);
     const std::string settings = settings_of(job, scope);
     const RenderParts parts{request.seed, job.code, job.files, job.input, settings};
     NullEventSink nobody;
     EventSink& audience = request.quiet ? nobody : events;
     report_ignored(job.metadata, job.source.reference, audience);
+    PackageCalls calls(job.metadata, request, request.called ? request.called->tree : new_call_tree(),
+                       [&](const Source& source, const RenderRequest& wanted) {
+                         return render_files(source, wanted, job.context);
+                       });
     std::optional<Host> answering;
     const auto new_host = [&] {
       answering.emplace(scope, audience);
       answering->answer_lookup(request.lookup);
       answering->answer_charts(job.charts);
+      answering->answer_calls([&](const Value& wanted) { return calls.answer(wanted); });
     };
     new_host();
     std::optional<abi::Output> output = known_output(parts, *answering);
@@ -385,7 +411,7 @@ struct Renderer::Impl {
     MIST_TRY(std::unique_ptr<abi::Guest> guest, open(packages, source, module));
     MIST_TRY(Metadata metadata,
              metadata_of(source, *guest, {{request.clock, request.seed, nullptr}, options.limits, context}));
-    MIST_TRY_VOID(refuse_unmet_needs(metadata, source.reference));
+    MIST_TRY_VOID(refuse_unmet_needs(metadata, request, source.reference));
     MIST_TRY(std::string input, package_input(guest->input_version(), metadata, request));
     return generate({source, request, options.limits, context, std::move(metadata), source.digest, "",
                      std::move(input), [&]() -> Result<Started> { return Started{std::move(guest)}; }});
@@ -394,7 +420,7 @@ struct Renderer::Impl {
   // It is an engine of its own.
   Result<Rendered> run_built(const Source& source, const wasm::ModuleBytes& module, Built built,
                              const RenderRequest& request, const Context& context) {
-    MIST_TRY_VOID(refuse_unmet_needs(built.metadata, source.reference));
+    MIST_TRY_VOID(refuse_unmet_needs(built.metadata, request, source.reference));
     MIST_TRY(std::string input, engine_input(built.engine, built.metadata, request));
     Job job{source,
             request,
@@ -486,7 +512,7 @@ struct Renderer::Impl {
   Result<Rendered> run_engine(const Source& source, const Tree& tree, Metadata metadata,
                               const RenderRequest& request, const Context& context, Host::Charts charts) {
     MIST_TRY(const crypto::Digest code, options.engines.digest(tree.engine->name));
-    MIST_TRY_VOID(refuse_unmet_needs(metadata, source.reference));
+    MIST_TRY_VOID(refuse_unmet_needs(metadata, request, source.reference));
     metadata.needs_release = metadata.needs_release || sees_the_revision(*tree.engine);
     MIST_TRY(std::string input, engine_input(*tree.engine, metadata, request));
     Job job{
@@ -519,6 +545,25 @@ struct Renderer::Impl {
     return inspection;
   }
 
+  Result<Rendered> render_files(const Source& source, const RenderRequest& request, const Context& context) {
+    if (const auto* module = std::get_if<wasm::ModuleBytes>(&source.content))
+      return run(source, *module, request, context);
+    MIST_TRY(Tree tree, look_at(source));
+    if (tree.engine != nullptr) {
+      MIST_TRY(Rendered rendered, run_engine(source, tree, request, context));
+      if (rendered.missing.empty()) return rendered;
+      return error(ErrorKind::Invalid, "{} needs what is elsewhere: {}", source.reference,
+                   escape_controls(encoding::to_json(rendered.missing)))
+          .with_hint("copy it into the package, and name it by its path");
+    }
+    MIST_TRY_VOID(refuse_values(source, request.user_values));
+    Rendered rendered;
+    rendered.metadata = tree.declared ? *std::move(tree.declared) : plain_metadata(source);
+    if (!request.quiet) report_ignored(rendered.metadata, source.reference, events);
+    MIST_TRY(rendered.files, kubernetes_files(source, tree.files, tree.declared.has_value()));
+    return rendered;
+  }
+
   // What the guest said while it worked helps its author, not its user.
   void report_log(const std::string& log) {
     std::size_t shown = 0;
@@ -535,22 +580,7 @@ Renderer::~Renderer() = default;
 
 Result<Rendered> Renderer::render_files(const Source& source, const RenderRequest& request,
                                         const Context& context) {
-  if (const auto* module = std::get_if<wasm::ModuleBytes>(&source.content))
-    return impl_->run(source, *module, request, context);
-  MIST_TRY(Tree tree, look_at(source));
-  if (tree.engine != nullptr) {
-    MIST_TRY(Rendered rendered, impl_->run_engine(source, tree, request, context));
-    if (rendered.missing.empty()) return rendered;
-    return error(ErrorKind::Invalid, "{} needs what is elsewhere: {}", source.reference,
-                 escape_controls(encoding::to_json(rendered.missing)))
-        .with_hint("copy it into the package, and name it by its path");
-  }
-  MIST_TRY_VOID(refuse_values(source, request.user_values));
-  Rendered rendered;
-  rendered.metadata = tree.declared ? *std::move(tree.declared) : plain_metadata(source);
-  if (!request.quiet) report_ignored(rendered.metadata, source.reference, impl_->events);
-  MIST_TRY(rendered.files, kubernetes_files(source, tree.files, tree.declared.has_value()));
-  return rendered;
+  return impl_->render_files(source, request, context);
 }
 
 Result<Rendered> Renderer::render(const Source& source, const RenderRequest& request,

@@ -44,6 +44,26 @@ struct Capabilities {
   std::vector<std::string> kinds = {};    ///< "v1/Pod", "apps/v1/Deployment", …; only charts are told
 };
 
+struct ResolvedPackage;
+class CallTree;
+/// By the name that the caller has for them.
+using Dependencies = std::map<std::string, std::shared_ptr<const ResolvedPackage>>;
+
+/// A package, ready to be called by others. Immutable and shared; what they call forms no cycle.
+struct ResolvedPackage {
+  std::string id;  ///< names it in every version: "mistletoe/databases/mariadb"
+  Source source;
+  Dependencies dependencies;
+};
+
+/// How a package came to be rendered that isn't the release's own.
+struct CalledAs {
+  std::string id;
+  std::string install;            ///< its data.name
+  std::vector<std::string> path;  ///< names, from the release's package to this one
+  std::shared_ptr<CallTree> tree;
+};
+
 struct RenderRequest {
   std::string release_name;
   std::string release_namespace;
@@ -58,6 +78,8 @@ struct RenderRequest {
   Value engine_options = Value::object();
   /// Answers what a chart looks up in the cluster; null: that is an error.
   Host::Lookup lookup = nullptr;
+  Dependencies dependencies = {};       ///< all that the package declares
+  std::optional<CalledAs> called = {};  ///< nullopt: the release's own package
   /// Asked only for packages whose ABI is given it.
   std::function<Result<Capabilities>()> capabilities;
 };

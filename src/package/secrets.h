@@ -28,6 +28,8 @@ struct SecretScope {
   std::string package;  ///< the package's own name (metadata.name)
   std::string install;  ///< its data.name
   Rotations rotations;
+  /// Stands before the names of its secrets where several packages' are told apart; "mariadb/shop-db/".
+  std::string prefix = {};
 };
 
 enum class SecretKind : std::uint8_t { Password, Alphanumeric, Hex, Base64, Bytes, Uuid, Ed25519, Ecdsa };

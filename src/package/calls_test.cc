@@ -1,0 +1,218 @@
+#include "package/calls.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "package/guests_for_tests.h"
+#include "testing/yaml.h"
+
+namespace mist::package {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::yaml;
+using wasm::RecordingEvents;
+
+constexpr std::string_view kUsers = R"({
+  inputs: {type: object, properties: {name: {type: string}, users: {type: array, items: {type: object,
+    properties: {username: {type: string}}, required: [username]}}}, additionalProperties: false},
+  exports: {type: object, properties: {port: {type: integer}}, required: [port]}})";
+
+std::shared_ptr<const ResolvedPackage> resolved(std::string id, Source source,
+                                                Dependencies dependencies = {}) {
+  return std::make_shared<const ResolvedPackage>(
+      ResolvedPackage{std::move(id), std::move(source), std::move(dependencies)});
+}
+
+// A database that exports its port.
+std::shared_ptr<const ResolvedPackage> database(std::string_view exports = R"({"port":3306})") {
+  const std::string result =
+      fmt::format(R"({{"apiVersion":"mistletoe.dev/v1","kind":"MistResult","data":{{"result":"Ok",)"
+                  R"("files":{{"db.yaml":"kind: Secret"}},"exports":{}}}}})",
+                  exports);
+  return resolved("test/databases/mariadb", described(saying(result), "mariadb", kUsers));
+}
+
+// One whose answers hold a secret of its own.
+std::shared_ptr<const ResolvedPackage> vault(std::string id = "test/vault") {
+  return resolved(std::move(id), described(asking({R"({"op":"secret.get","name":"root","kind":"password"})"}),
+                                           "vault", "{}"));
+}
+
+RenderRequest request_with(Dependencies dependencies) {
+  RenderRequest request;
+  request.release_name = "shop";
+  request.release_namespace = "web";
+  request.user_values = Value::object();
+  request.dependencies = std::move(dependencies);
+  request.capabilities = [] { return Result<Capabilities>(Capabilities{"v1.36.0", {"v1"}}); };
+  return request;
+}
+
+Source platform(std::initializer_list<std::string_view> requests, std::string_view dependencies) {
+  return described(asking(requests), "platform", fmt::format("{{dependencies: {}}}", dependencies));
+}
+constexpr std::string_view kOnDatabase = "[{name: mariadb, package: test/databases/mariadb}]";
+constexpr std::string_view kOnVault = "[{name: vault, package: test/vault}]";
+
+Result<Rendered> render_calling(const Source& source, const RenderRequest& request) {
+  NullEventSink events;
+  Renderer renderer({}, events);
+  return renderer.render(source, request, {});
+}
+
+Value data_of(const Rendered& rendered, std::size_t object) {
+  const Value* const data = rendered.objects.at(object).object.value().find("data");
+  return data == nullptr ? Value() : *data;
+}
+
+std::string refusal(const Result<Rendered>& rendered, std::size_t object = 0) {
+  EXPECT_TRUE(rendered.ok()) << rendered.error().to_line();
+  return rendered.ok() ? std::string(data_of(*rendered, object).string_at({"error", "message"})) : "";
+}
+
+TEST(Calls, GiveFilesAndExportsOfTheCalledPackage) {
+  const auto rendered = render_calling(
+      platform({R"({"op":"package.call","package":"mariadb","input":{"users":[{"username":"a"}]}})"},
+               kOnDatabase),
+      request_with({{"mariadb", database()}}));
+  ASSERT_TRUE(rendered.ok()) << rendered.error().to_line();
+  const Value answer = data_of(*rendered, 0);
+  EXPECT_EQ(*answer.at_path({"ok", "exports"}), yaml("{port: 3306}"));
+  EXPECT_EQ(*answer.at_path({"ok", "files"}), yaml("{db.yaml: 'kind: Secret'}"));
+  EXPECT_EQ(rendered->asked.size(), 1U);
+}
+
+TEST(Calls, ErrorsNameThePathThroughThePackages) {
+  const auto rendered = render_calling(
+      platform(
+          {R"({"op":"package.call","package":"mariadb","input":{"users":[{"username":"a"},{"username":7}]}})"},
+          kOnDatabase),
+      request_with({{"mariadb", database()}}));
+  EXPECT_THAT(refusal(rendered), HasSubstr("platform → mariadb: "));
+  EXPECT_THAT(refusal(rendered), HasSubstr("users[1].username"));
+}
+
+TEST(Calls, OfUndeclaredPackagesAreRefused) {
+  const auto rendered =
+      render_calling(platform({R"({"op":"package.call","package":"mariadbb"})"}, kOnDatabase),
+                     request_with({{"mariadb", database()}, {"mariadbb", database()}}));
+  EXPECT_THAT(refusal(rendered), HasSubstr("platform declares no dependency \"mariadbb\""));
+}
+
+TEST(Calls, ExportsMustFitTheirSchema) {
+  const auto rendered =
+      render_calling(platform({R"({"op":"package.call","package":"mariadb"})"}, kOnDatabase),
+                     request_with({{"mariadb", database(R"({"port":"many"})")}}));
+  EXPECT_THAT(refusal(rendered), HasSubstr("the exports of mariadb don't fit its own schema"));
+}
+
+TEST(Calls, InputsOfTheRequestAreChecked) {
+  for (const std::string_view wrong :
+       {R"({"op":"package.call"})", R"({"op":"package.call","package":7})",
+        R"({"op":"package.call","package":"mariadb","input":[]})",
+        R"({"op":"package.call","package":"mariadb","input":{"name":"Not A Label"}})",
+        R"({"op":"package.call","package":"mariadb","version":"1"})"}) {
+    const auto rendered =
+        render_calling(platform({wrong}, kOnDatabase), request_with({{"mariadb", database()}}));
+    EXPECT_THAT(refusal(rendered), HasSubstr("package.call: ")) << wrong;
+  }
+}
+
+TEST(Calls, AMissingResolutionIsAnError) {
+  const auto rendered = render_calling(
+      platform({R"({"op":"package.call","package":"mariadb"})"}, kOnDatabase), request_with({}));
+  ASSERT_FALSE(rendered.ok());
+  EXPECT_THAT(rendered.error().message, HasSubstr("test/databases/mariadb"));
+}
+
+// The text in which the vault printed what it was answered.
+std::string files_text(const Rendered& rendered, std::size_t object) {
+  return std::string(data_of(rendered, object).string_at({"ok", "files", "stdout.yaml"}));
+}
+
+constexpr std::string_view kCallVault = R"({"op":"package.call","package":"vault","input":{"name":"safe"}})";
+constexpr std::string_view kCallOther = R"({"op":"package.call","package":"vault","input":{"name":"other"}})";
+
+TEST(Calls, SecretsBelongToThePackageAndItsInstallName) {
+  const auto one = render_calling(platform({kCallVault}, kOnVault), request_with({{"vault", vault()}}));
+  const auto two =
+      render_calling(platform({kCallOther, kCallVault}, kOnVault), request_with({{"vault", vault()}}));
+  const auto elsewhere = render_calling(platform({kCallVault}, kOnVault),
+                                        request_with({{"vault", vault("test/copy-of-vault")}}));
+  ASSERT_TRUE(one.ok() && two.ok() && elsewhere.ok());
+  EXPECT_EQ(files_text(*one, 0), files_text(*two, 1)) << "another call before it changes nothing";
+  EXPECT_NE(files_text(*two, 0), files_text(*two, 1));
+  EXPECT_NE(files_text(*one, 0), files_text(*elsewhere, 0)) << "a package of another id has other secrets";
+  ASSERT_TRUE(one->secrets.contains("vault/safe/root"));
+  EXPECT_THAT(files_text(*one, 0), HasSubstr(one->secrets.at("vault/safe/root").reveal()));
+}
+
+TEST(Calls, RotationOfOneSecretLeavesTheOthers) {
+  const Source source = platform({kCallVault, kCallOther}, kOnVault);
+  RenderRequest request = request_with({{"vault", vault()}});
+  const auto before = render_calling(source, request);
+  request.rotations = {{"vault/safe/root", 1}};
+  const auto after = render_calling(source, request);
+  ASSERT_TRUE(before.ok() && after.ok());
+  EXPECT_NE(files_text(*before, 0), files_text(*after, 0));
+  EXPECT_EQ(files_text(*before, 1), files_text(*after, 1));
+}
+
+// A package that calls itself cannot be resolved; one that is deep can.
+TEST(Calls, DepthIsBounded) {
+  std::shared_ptr<const ResolvedPackage> below = database();
+  const std::string_view spec = "{dependencies: [{name: next, package: test/next}]}";
+  for (std::size_t i = 0; i < CallTree::kMostDepth; ++i)
+    below = resolved(fmt::format("test/{}", i),
+                     described(asking({R"({"op":"package.call","package":"next","input":{"name":"link"}})"}),
+                               "link", spec),
+                     {{"next", below}});
+  const auto rendered = render_calling(below->source, request_with(below->dependencies));
+  ASSERT_FALSE(rendered.ok());
+  EXPECT_EQ(rendered.error().kind, ErrorKind::Trap);
+  EXPECT_THAT(rendered.error().message, HasSubstr("more than 16 deep"));
+}
+
+TEST(Calls, EqualOnesAreRenderedOnce) {
+  const auto noisy =
+      resolved("test/vault",
+               described(asking({R"({"op":"log","level":"info","message":"rendered"})"}), "vault", "{}"));
+  RecordingEvents events;
+  Renderer renderer({}, events);
+  const Source source = platform({kCallVault, kCallVault, kCallOther}, kOnVault);
+  ASSERT_TRUE(renderer.render(source, request_with({{"vault", noisy}}), {}).ok());
+  EXPECT_EQ(events.take_messages().size(), 2U);
+}
+
+TEST(Calls, ErrorsOfTheCallerHoldNoSecretOfTheCalled) {
+  NullEventSink events;
+  Renderer renderer({}, events);
+  // What it was answered, on stderr; then it fails.
+  const Source source = described(asking({kCallVault},
+                                         "(call $say (i32.const 2) (i32.const 32768) (i32.const 250))"
+                                         "(call $exit (i32.const 1))"),
+                                  "platform", fmt::format("{{dependencies: {}}}", kOnVault));
+  const auto failed = renderer.render(source, request_with({{"vault", vault()}}), {});
+  const auto rendered = render_calling(platform({kCallVault}, kOnVault), request_with({{"vault", vault()}}));
+  ASSERT_FALSE(failed.ok());
+  ASSERT_TRUE(rendered.ok());
+  EXPECT_THAT(failed.error().because, HasSubstr("***"));
+  EXPECT_THAT(failed.error().because, Not(HasSubstr(rendered->secrets.at("vault/safe/root").reveal())));
+}
+
+TEST(Calls, ATrapOfTheCalledPackageEndsTheCaller) {
+  const auto broken =
+      resolved("test/vault", described(Source{"./broken.wasm", "broken", "", "sha256:2",
+                                              wasm::assemble(R"((module (memory (export "memory") 1)
+                                       (func (export "_start") unreachable)))")},
+                                       "vault", "{}"));
+  const auto rendered = render_calling(platform({kCallVault}, kOnVault), request_with({{"vault", broken}}));
+  ASSERT_FALSE(rendered.ok());
+  EXPECT_EQ(rendered.error().kind, ErrorKind::Trap);
+  EXPECT_THAT(rendered.error().message, HasSubstr("platform → vault"));
+}
+
+}  // namespace
+}  // namespace mist::package
