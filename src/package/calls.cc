@@ -53,10 +53,11 @@ SecretScope secret_scope(const Metadata& metadata, const RenderRequest& request)
   return scope;
 }
 
-Status refuse_unresolved(const Metadata& metadata, const RenderRequest& request, std::string_view reference) {
+Status refuse_unresolved(const Metadata& metadata, const Source& source) {
   for (const Dependency& each : metadata.dependencies) {
-    if (!request.dependencies.contains(each.name))
-      return error(ErrorKind::Invalid, "{} calls {}, which was not resolved", reference, each.package);
+    if (!source.dependencies.contains(each.name))
+      return error(ErrorKind::Invalid, "{} calls {}, which is not resolved here", source.reference,
+                   each.package);
   }
   return {};
 }
@@ -121,8 +122,8 @@ Result<PackageCalls::Call> PackageCalls::read(const Value& request) const {
 Result<std::shared_ptr<const ResolvedPackage>> PackageCalls::callee(const std::string& name) const {
   std::vector<std::string_view> declared;
   for (const Dependency& each : caller_.dependencies) declared.emplace_back(each.name);
-  const auto resolved = request_.dependencies.find(name);
-  if (std::ranges::find(declared, name) != declared.end() && resolved != request_.dependencies.end())
+  const auto resolved = dependencies_.find(name);
+  if (std::ranges::find(declared, name) != declared.end() && resolved != dependencies_.end())
     return resolved->second;
   Error failure = error(ErrorKind::Invalid, "package.call: {} declares no dependency \"{}\"", caller_.name,
                         escape_controls(name.substr(0, 100)));
@@ -136,7 +137,6 @@ Result<std::shared_ptr<const ResolvedPackage>> PackageCalls::callee(const std::s
 RenderRequest PackageCalls::request_for(const Call& call) const {
   RenderRequest request = request_;
   request.user_values = call.input;
-  request.dependencies = call.package->dependencies;
   request.called = CalledAs{call.package->id, call.install, call.path, tree_};
   // Options of an engine are the user's word on the release's own package; this one holds for charts below it
   // too.

@@ -50,10 +50,15 @@ class PackageCalls {
  public:
   using Render = std::function<Result<Rendered>(const Source& source, const RenderRequest& request)>;
 
-  /// `caller` is what the package says of itself, `request` what it is rendered by; both outlive this.
-  PackageCalls(const Metadata& caller, const RenderRequest& request, std::shared_ptr<CallTree> tree,
-               Render render)
-      : caller_(caller), request_(request), tree_(std::move(tree)), render_(std::move(render)) {}
+  /// `caller` is what the package says of itself, `dependencies` what it may call, `request` what it is
+  /// rendered by; all outlive this.
+  PackageCalls(const Metadata& caller, const Dependencies& dependencies, const RenderRequest& request,
+               std::shared_ptr<CallTree> tree, Render render)
+      : caller_(caller),
+        dependencies_(dependencies),
+        request_(request),
+        tree_(std::move(tree)),
+        render_(std::move(render)) {}
 
   /// To {"package": a name of spec.dependencies, "input": the `data` of the called package}: {"files": {path:
   /// text}, "exports", "message"}. Errors name the path of calls. Invalid: a wrong form, an undeclared
@@ -70,6 +75,7 @@ class PackageCalls {
   RenderRequest request_for(const Call& call) const;
 
   const Metadata& caller_;
+  const Dependencies& dependencies_;
   const RenderRequest& request_;
   std::shared_ptr<CallTree> tree_;
   Render render_;
@@ -82,6 +88,6 @@ std::string_view install_name(const RenderRequest& request);
 SecretScope secret_scope(const Metadata& metadata, const RenderRequest& request);
 
 /// Invalid: a declared dependency isn't among the resolved ones.
-Status refuse_unresolved(const Metadata& metadata, const RenderRequest& request, std::string_view reference);
+Status refuse_unresolved(const Metadata& metadata, const Source& source);
 
 }  // namespace mist::package

@@ -21,8 +21,8 @@ constexpr std::string_view kUsers = R"({
 
 std::shared_ptr<const ResolvedPackage> resolved(std::string id, Source source,
                                                 Dependencies dependencies = {}) {
-  return std::make_shared<const ResolvedPackage>(
-      ResolvedPackage{std::move(id), std::move(source), std::move(dependencies)});
+  source.dependencies = std::move(dependencies);
+  return std::make_shared<const ResolvedPackage>(ResolvedPackage{std::move(id), std::move(source)});
 }
 
 // A database that exports its port.
@@ -40,21 +40,28 @@ std::shared_ptr<const ResolvedPackage> vault(std::string id = "test/vault") {
                                            "vault", "{}"));
 }
 
-RenderRequest request_with(Dependencies dependencies) {
+RenderRequest calling_request() {
   RenderRequest request;
   request.release_name = "shop";
   request.release_namespace = "web";
   request.user_values = Value::object();
-  request.dependencies = std::move(dependencies);
   request.capabilities = [] { return Result<Capabilities>(Capabilities{"v1.36.0", {"v1"}}); };
   return request;
 }
 
-Source platform(std::initializer_list<std::string_view> requests, std::string_view dependencies) {
-  return described(asking(requests), "platform", fmt::format("{{dependencies: {}}}", dependencies));
+// With `dependencies` resolved, and declared under their names.
+Source calling(Source source, Dependencies dependencies) {
+  std::string declared;
+  for (const auto& [name, package] : dependencies)
+    declared += fmt::format("{}{{name: {}, package: {}}}", declared.empty() ? "" : ", ", name, package->id);
+  source = described(std::move(source), "platform", fmt::format("{{dependencies: [{}]}}", declared));
+  source.dependencies = std::move(dependencies);
+  return source;
 }
-constexpr std::string_view kOnDatabase = "[{name: mariadb, package: test/databases/mariadb}]";
-constexpr std::string_view kOnVault = "[{name: vault, package: test/vault}]";
+
+Source platform(std::initializer_list<std::string_view> requests, Dependencies dependencies) {
+  return calling(asking(requests), std::move(dependencies));
+}
 
 Result<Rendered> render_calling(const Source& source, const RenderRequest& request) {
   NullEventSink events;
@@ -75,8 +82,8 @@ std::string refusal(const Result<Rendered>& rendered, std::size_t object = 0) {
 TEST(Calls, GiveFilesAndExportsOfTheCalledPackage) {
   const auto rendered = render_calling(
       platform({R"({"op":"package.call","package":"mariadb","input":{"users":[{"username":"a"}]}})"},
-               kOnDatabase),
-      request_with({{"mariadb", database()}}));
+               {{"mariadb", database()}}),
+      calling_request());
   ASSERT_TRUE(rendered.ok()) << rendered.error().to_line();
   const Value answer = data_of(*rendered, 0);
   EXPECT_EQ(*answer.at_path({"ok", "exports"}), yaml("{port: 3306}"));
@@ -88,23 +95,23 @@ TEST(Calls, ErrorsNameThePathThroughThePackages) {
   const auto rendered = render_calling(
       platform(
           {R"({"op":"package.call","package":"mariadb","input":{"users":[{"username":"a"},{"username":7}]}})"},
-          kOnDatabase),
-      request_with({{"mariadb", database()}}));
+          {{"mariadb", database()}}),
+      calling_request());
   EXPECT_THAT(refusal(rendered), HasSubstr("platform → mariadb: "));
   EXPECT_THAT(refusal(rendered), HasSubstr("users[1].username"));
 }
 
 TEST(Calls, OfUndeclaredPackagesAreRefused) {
   const auto rendered =
-      render_calling(platform({R"({"op":"package.call","package":"mariadbb"})"}, kOnDatabase),
-                     request_with({{"mariadb", database()}, {"mariadbb", database()}}));
+      render_calling(platform({R"({"op":"package.call","package":"mariadbb"})"}, {{"mariadb", database()}}),
+                     calling_request());
   EXPECT_THAT(refusal(rendered), HasSubstr("platform declares no dependency \"mariadbb\""));
 }
 
 TEST(Calls, ExportsMustFitTheirSchema) {
-  const auto rendered =
-      render_calling(platform({R"({"op":"package.call","package":"mariadb"})"}, kOnDatabase),
-                     request_with({{"mariadb", database(R"({"port":"many"})")}}));
+  const auto rendered = render_calling(platform({R"({"op":"package.call","package":"mariadb"})"},
+                                                {{"mariadb", database(R"({"port":"many"})")}}),
+                                       calling_request());
   EXPECT_THAT(refusal(rendered), HasSubstr("the exports of mariadb don't fit its own schema"));
 }
 
@@ -114,15 +121,15 @@ TEST(Calls, InputsOfTheRequestAreChecked) {
         R"({"op":"package.call","package":"mariadb","input":[]})",
         R"({"op":"package.call","package":"mariadb","input":{"name":"Not A Label"}})",
         R"({"op":"package.call","package":"mariadb","version":"1"})"}) {
-    const auto rendered =
-        render_calling(platform({wrong}, kOnDatabase), request_with({{"mariadb", database()}}));
+    const auto rendered = render_calling(platform({wrong}, {{"mariadb", database()}}), calling_request());
     EXPECT_THAT(refusal(rendered), HasSubstr("package.call: ")) << wrong;
   }
 }
 
 TEST(Calls, AMissingResolutionIsAnError) {
-  const auto rendered = render_calling(
-      platform({R"({"op":"package.call","package":"mariadb"})"}, kOnDatabase), request_with({}));
+  Source source = platform({R"({"op":"package.call","package":"mariadb"})"}, {{"mariadb", database()}});
+  source.dependencies.clear();
+  const auto rendered = render_calling(source, calling_request());
   ASSERT_FALSE(rendered.ok());
   EXPECT_THAT(rendered.error().message, HasSubstr("test/databases/mariadb"));
 }
@@ -136,11 +143,11 @@ constexpr std::string_view kCallVault = R"({"op":"package.call","package":"vault
 constexpr std::string_view kCallOther = R"({"op":"package.call","package":"vault","input":{"name":"other"}})";
 
 TEST(Calls, SecretsBelongToThePackageAndItsInstallName) {
-  const auto one = render_calling(platform({kCallVault}, kOnVault), request_with({{"vault", vault()}}));
+  const auto one = render_calling(platform({kCallVault}, {{"vault", vault()}}), calling_request());
   const auto two =
-      render_calling(platform({kCallOther, kCallVault}, kOnVault), request_with({{"vault", vault()}}));
-  const auto elsewhere = render_calling(platform({kCallVault}, kOnVault),
-                                        request_with({{"vault", vault("test/copy-of-vault")}}));
+      render_calling(platform({kCallOther, kCallVault}, {{"vault", vault()}}), calling_request());
+  const auto elsewhere =
+      render_calling(platform({kCallVault}, {{"vault", vault("test/copy-of-vault")}}), calling_request());
   ASSERT_TRUE(one.ok() && two.ok() && elsewhere.ok());
   EXPECT_EQ(files_text(*one, 0), files_text(*two, 1)) << "another call before it changes nothing";
   EXPECT_NE(files_text(*two, 0), files_text(*two, 1));
@@ -150,8 +157,8 @@ TEST(Calls, SecretsBelongToThePackageAndItsInstallName) {
 }
 
 TEST(Calls, RotationOfOneSecretLeavesTheOthers) {
-  const Source source = platform({kCallVault, kCallOther}, kOnVault);
-  RenderRequest request = request_with({{"vault", vault()}});
+  const Source source = platform({kCallVault, kCallOther}, {{"vault", vault()}});
+  RenderRequest request = calling_request();
   const auto before = render_calling(source, request);
   request.rotations = {{"vault/safe/root", 1}};
   const auto after = render_calling(source, request);
@@ -169,7 +176,7 @@ TEST(Calls, DepthIsBounded) {
                      described(asking({R"({"op":"package.call","package":"next","input":{"name":"link"}})"}),
                                "link", spec),
                      {{"next", below}});
-  const auto rendered = render_calling(below->source, request_with(below->dependencies));
+  const auto rendered = render_calling(below->source, calling_request());
   ASSERT_FALSE(rendered.ok());
   EXPECT_EQ(rendered.error().kind, ErrorKind::Trap);
   EXPECT_THAT(rendered.error().message, HasSubstr("more than 16 deep"));
@@ -181,8 +188,8 @@ TEST(Calls, EqualOnesAreRenderedOnce) {
                described(asking({R"({"op":"log","level":"info","message":"rendered"})"}), "vault", "{}"));
   RecordingEvents events;
   Renderer renderer({}, events);
-  const Source source = platform({kCallVault, kCallVault, kCallOther}, kOnVault);
-  ASSERT_TRUE(renderer.render(source, request_with({{"vault", noisy}}), {}).ok());
+  const Source source = platform({kCallVault, kCallVault, kCallOther}, {{"vault", noisy}});
+  ASSERT_TRUE(renderer.render(source, calling_request(), {}).ok());
   EXPECT_EQ(events.take_messages().size(), 2U);
 }
 
@@ -190,12 +197,12 @@ TEST(Calls, ErrorsOfTheCallerHoldNoSecretOfTheCalled) {
   NullEventSink events;
   Renderer renderer({}, events);
   // What it was answered, on stderr; then it fails.
-  const Source source = described(asking({kCallVault},
-                                         "(call $say (i32.const 2) (i32.const 32768) (i32.const 250))"
-                                         "(call $exit (i32.const 1))"),
-                                  "platform", fmt::format("{{dependencies: {}}}", kOnVault));
-  const auto failed = renderer.render(source, request_with({{"vault", vault()}}), {});
-  const auto rendered = render_calling(platform({kCallVault}, kOnVault), request_with({{"vault", vault()}}));
+  const Source source = calling(asking({kCallVault},
+                                       "(call $say (i32.const 2) (i32.const 32768) (i32.const 250))"
+                                       "(call $exit (i32.const 1))"),
+                                {{"vault", vault()}});
+  const auto failed = renderer.render(source, calling_request(), {});
+  const auto rendered = render_calling(platform({kCallVault}, {{"vault", vault()}}), calling_request());
   ASSERT_FALSE(failed.ok());
   ASSERT_TRUE(rendered.ok());
   EXPECT_THAT(failed.error().because, HasSubstr("***"));
@@ -208,7 +215,7 @@ TEST(Calls, ATrapOfTheCalledPackageEndsTheCaller) {
                                               wasm::assemble(R"((module (memory (export "memory") 1)
                                        (func (export "_start") unreachable)))")},
                                        "vault", "{}"));
-  const auto rendered = render_calling(platform({kCallVault}, kOnVault), request_with({{"vault", broken}}));
+  const auto rendered = render_calling(platform({kCallVault}, {{"vault", broken}}), calling_request());
   ASSERT_FALSE(rendered.ok());
   EXPECT_EQ(rendered.error().kind, ErrorKind::Trap);
   EXPECT_THAT(rendered.error().message, HasSubstr("platform → vault"));

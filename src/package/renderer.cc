@@ -91,12 +91,11 @@ Error without_functions(Error failure, const std::string& file) {
 }
 
 // Half of what a package was written for is worse than nothing.
-Status refuse_unmet_needs(const Metadata& metadata, const RenderRequest& request,
-                          const std::string& reference) {
-  MIST_TRY_VOID(refuse_unresolved(metadata, request, reference));
+Status refuse_unmet_needs(const Metadata& metadata, const Source& source) {
+  MIST_TRY_VOID(refuse_unresolved(metadata, source));
   if (!metadata.needs_cluster_read.empty())
     return error(ErrorKind::Invalid, "{} reads from the cluster ({}), and this mistctl can't let it yet",
-                 reference, join(metadata.needs_cluster_read, ", "));
+                 source.reference, join(metadata.needs_cluster_read, ", "));
   return {};
 }
 
@@ -291,7 +290,8 @@ struct Renderer::Impl {
     NullEventSink nobody;
     EventSink& audience = request.quiet ? nobody : events;
     report_ignored(job.metadata, job.source.reference, audience);
-    PackageCalls calls(job.metadata, request, request.called ? request.called->tree : new_call_tree(),
+    PackageCalls calls(job.metadata, job.source.dependencies, request,
+                       request.called ? request.called->tree : new_call_tree(),
                        [&](const Source& source, const RenderRequest& wanted) {
                          return render_files(source, wanted, job.context);
                        });
@@ -411,7 +411,7 @@ struct Renderer::Impl {
     MIST_TRY(std::unique_ptr<abi::Guest> guest, open(packages, source, module));
     MIST_TRY(Metadata metadata,
              metadata_of(source, *guest, {{request.clock, request.seed, nullptr}, options.limits, context}));
-    MIST_TRY_VOID(refuse_unmet_needs(metadata, request, source.reference));
+    MIST_TRY_VOID(refuse_unmet_needs(metadata, source));
     MIST_TRY(std::string input, package_input(guest->input_version(), metadata, request));
     return generate({source, request, options.limits, context, std::move(metadata), source.digest, "",
                      std::move(input), [&]() -> Result<Started> { return Started{std::move(guest)}; }});
@@ -420,7 +420,7 @@ struct Renderer::Impl {
   // It is an engine of its own.
   Result<Rendered> run_built(const Source& source, const wasm::ModuleBytes& module, Built built,
                              const RenderRequest& request, const Context& context) {
-    MIST_TRY_VOID(refuse_unmet_needs(built.metadata, request, source.reference));
+    MIST_TRY_VOID(refuse_unmet_needs(built.metadata, source));
     MIST_TRY(std::string input, engine_input(built.engine, built.metadata, request));
     Job job{source,
             request,
@@ -512,7 +512,7 @@ struct Renderer::Impl {
   Result<Rendered> run_engine(const Source& source, const Tree& tree, Metadata metadata,
                               const RenderRequest& request, const Context& context, Host::Charts charts) {
     MIST_TRY(const crypto::Digest code, options.engines.digest(tree.engine->name));
-    MIST_TRY_VOID(refuse_unmet_needs(metadata, request, source.reference));
+    MIST_TRY_VOID(refuse_unmet_needs(metadata, source));
     metadata.needs_release = metadata.needs_release || sees_the_revision(*tree.engine);
     MIST_TRY(std::string input, engine_input(*tree.engine, metadata, request));
     Job job{
@@ -663,6 +663,20 @@ Result<Inspection> Renderer::inspect(const Source& source, const Context& contex
   inspection.metadata = tree.declared ? *std::move(tree.declared) : plain_metadata(source);
   inspection.format = "Kubernetes YAML";
   return inspection;
+}
+
+Result<std::vector<Dependency>> declared_dependencies(const Source& source) {
+  std::optional<Metadata> metadata;
+  if (const auto* module = std::get_if<wasm::ModuleBytes>(&source.content)) {
+    MIST_TRY(const std::optional<Value> document, abi::read_metadata(*module, source.reference));
+    if (document) {
+      MIST_TRY(metadata, metadata_from(*document, source));
+    }
+  } else {
+    MIST_TRY(metadata, declared_metadata(std::get<Files>(source.content))
+                           .in(fmt::format("while reading {}", source.reference)));
+  }
+  return metadata ? std::move(metadata->dependencies) : std::vector<Dependency>();
 }
 
 Result<const EngineKind*> engine_of(const Source& source) {

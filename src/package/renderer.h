@@ -26,6 +26,10 @@
 
 namespace mist::package {
 
+struct ResolvedPackage;
+/// By the name that the caller has for them.
+using Dependencies = std::map<std::string, std::shared_ptr<const ResolvedPackage>>;
+
 /// What a package consists of, and what it is called.
 struct Source {
   std::string reference;  ///< exact, for people and for the record
@@ -34,7 +38,14 @@ struct Source {
   std::string digest;     ///< "sha256:…"
   /// A module, or files by relative path.
   std::variant<wasm::ModuleBytes, Files> content;
-  std::string engine = {};  ///< what renders files, if the user said so; "yaml": none
+  std::string engine = {};         ///< what renders files, if the user said so; "yaml": none
+  Dependencies dependencies = {};  ///< all that it declares (declared_dependencies), resolved
+};
+
+/// A package, ready to be called by others. Immutable and shared; what packages call forms no cycle.
+struct ResolvedPackage {
+  std::string id;  ///< names it in every version: "mistletoe/databases/mariadb"
+  Source source;
 };
 
 struct Capabilities {
@@ -44,17 +55,7 @@ struct Capabilities {
   std::vector<std::string> kinds = {};    ///< "v1/Pod", "apps/v1/Deployment", …; only charts are told
 };
 
-struct ResolvedPackage;
 class CallTree;
-/// By the name that the caller has for them.
-using Dependencies = std::map<std::string, std::shared_ptr<const ResolvedPackage>>;
-
-/// A package, ready to be called by others. Immutable and shared; what they call forms no cycle.
-struct ResolvedPackage {
-  std::string id;  ///< names it in every version: "mistletoe/databases/mariadb"
-  Source source;
-  Dependencies dependencies;
-};
 
 /// How a package came to be rendered that isn't the release's own.
 struct CalledAs {
@@ -78,7 +79,6 @@ struct RenderRequest {
   Value engine_options = Value::object();
   /// Answers what a chart looks up in the cluster; null: that is an error.
   Host::Lookup lookup = nullptr;
-  Dependencies dependencies = {};       ///< all that the package declares
   std::optional<CalledAs> called = {};  ///< nullopt: the release's own package
   /// Asked only for packages whose ABI is given it.
   std::function<Result<Capabilities>()> capabilities;
@@ -164,6 +164,9 @@ class Renderer {
 
   std::unique_ptr<Impl> impl_;
 };
+
+/// What the package's metadata declares that it calls. Runs nothing: a module says so in its section.
+Result<std::vector<Dependency>> declared_dependencies(const Source& source);
 
 /// What renders the package, or it was built from; null: no engine. Invalid as choose_engine.
 Result<const EngineKind*> engine_of(const Source& source);
