@@ -158,6 +158,8 @@ void Containers::let_go(PlannedAction& action, const Contents& contents) {
     names.push_back(each.display);
   }
   for (const std::string& each : contents.unreadable) names.push_back(each);
+  if (!contents.unreadable.empty() && action.key.group_kind == apimachinery::kCustomResourceDefinition)
+    unread_.insert(action.key);
   if (names.empty()) return;
   constexpr std::size_t kShown = 20;
   action.reason += "; with it go, though the release does not own them: " + some_of(names, kShown);
@@ -291,8 +293,9 @@ Result<std::string> Containers::last_look(const Environment& environment, const 
   MIST_TRY(const ContainerView* view, view_of(environment, key, views, context));
   Contents contents = view->judge(going_);
   if (!contents.staying.empty()) return "since the plan, " + would_go(contents.staying);
-  // What was listed, and what belongs to that, is among what goes.
-  if (!contents.foreign.empty()) return "since the plan, " + foreign_words(contents.foreign);
+  // What was listed, and what belongs to that, is among what goes; so is all of what couldn't be read.
+  if (!contents.foreign.empty() && !unread_.contains(key))
+    return "since the plan, " + foreign_words(contents.foreign);
   if (!contents.unreadable.empty() && !allowed(key))
     return fmt::format("since the plan, it may hold {}", some_of(contents.unreadable, 2));
   return std::string();

@@ -82,6 +82,7 @@ class Containers {
   std::vector<Staying> staying_;
   Going going_;
   std::map<apimachinery::ObjectKey, std::vector<std::string>> foreign_;
+  std::set<apimachinery::ObjectKey> unread_;  // definitions whose objects, none of them read, were let go
 };
 
 }  // namespace mist::action

@@ -101,6 +101,10 @@ Try try_deploy(const Environment& environment, ReleaseState state, const Intent&
     if (Status again = look_again(environment, *seen, context); !again) return {std::move(again).error()};
     if (Status agreed = apply::refuse_conflicts(seen->plan); !agreed) return {std::move(agreed).error()};
   }
+  if (!seen->state.silent_version.empty()) {
+    for (const auto& [key, live] : seen->live)
+      seen->seen_uids.emplace(live.value.string_at({"metadata", "uid"}));
+  }
   seen->live.clear();  // thousands of objects are not kept through the run
   Deployment deployment(environment, *seen, intent.action);
   if (Status done = deployment.run(context); !done)

@@ -265,10 +265,13 @@ void Deployment::prune_late_arrivals(apply::Execution& execution) {
   if (look_.state.silent_version.empty()) return;
   std::set<apimachinery::ObjectKey> wanted;
   for (const apply::PlannedAction& write : look_.plan.writes) wanted.insert(write.key);
-  std::set<std::string> seen;
-  for (const auto& [key, live] : look_.live) seen.emplace(live.value.string_at({"metadata", "uid"}));
+  std::set<std::string> seen = look_.seen_uids;
+  // What this run wrote may be known to an earlier revision under another API group.
+  seen.insert(execution.uids.begin(), execution.uids.end());
   std::vector<InventoryItem> others = look_.state.owned();
-  std::erase_if(others, [&](const InventoryItem& item) { return wanted.contains(item.key); });
+  std::erase_if(others, [&](const InventoryItem& item) {
+    return wanted.contains(item.key) || !apply::kept_because(item.key, nullptr, look_.options.prune).empty();
+  });
   auto late = late_arrivals(environment_, look_.state.id, others, seen, lock_->context());
   if (!late.ok()) {
     execution.failure = std::move(late).error();

@@ -136,6 +136,11 @@ Result<std::vector<apply::Removal>> late_arrivals(const Environment& environment
   for (const InventoryItem& item : owned) {
     const auto there = live.find(item.key);
     if (there == live.end() || !carries_marks(id, there->second.value)) continue;
+    if (apimachinery::is_terminating(there->second.value)) continue;
+    if (!apply::kept_because(item.key, &there->second.value,
+                             {.delete_crds = true, .delete_pvcs = true, .delete_namespaces = true})
+             .empty())
+      continue;
     const std::string uid(there->second.value.string_at({"metadata", "uid"}));
     if (!seen.contains(uid)) late.push_back({item.key, item.version, uid, nullptr});
   }

@@ -18,6 +18,8 @@ struct Look {
   apply::HookVerb verb = apply::HookVerb::None;     ///< whose hooks run
   std::vector<release::InventoryItem> waiting = {};  ///< hooks, for the plan
   apply::LiveState live;                             ///< what is there of wanted and owned objects
+  /// uids of `live`, kept for what compares with them later; only after a holder of the lock fell silent.
+  std::set<std::string> seen_uids = {};
   apply::Plan plan;
   Containers containers;  ///< what keeps what the plan removes
   /// Of look_at_what_may_be_read(): the others. The plan takes them for missing.

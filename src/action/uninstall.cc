@@ -393,11 +393,16 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
     return {};
   };
   // The record is about to go, and with it what would name them.
-  const auto remove_late_arrivals = [&](std::set<std::string> seen) -> Status {
+  const auto remove_late_arrivals = [&]() -> Status {
     if (plan.state.silent_version.empty()) return {};
+    std::set<std::string> seen;
     for (const PlannedAction& action : plan.removals) seen.insert(action.uid);
+    std::vector<InventoryItem> owned = plan.state.owned();
+    std::erase_if(owned, [&](const InventoryItem& item) {
+      return !apply::kept_because(item.key, nullptr, options.rules).empty();
+    });
     MIST_TRY(const std::vector<apply::Removal> late,
-             late_arrivals(environment, plan.id, plan.state.owned(), seen, lock->context()));
+             late_arrivals(environment, plan.id, owned, seen, lock->context()));
     return remove(late, options.wait);
   };
   const auto run = [&]() -> Status {
@@ -415,7 +420,7 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
     MIST_TRY_VOID(ended(HookPhase::After, kAfterEnded));
     MIST_TRY_VOID(remove(left, options.wait));
     MIST_TRY_VOID(remove(last, options.wait));
-    MIST_TRY_VOID(remove_late_arrivals(going));
+    MIST_TRY_VOID(remove_late_arrivals());
     // The record goes with its namespace: while it is there, the release is not uninstalled.
     const auto own_goes = [&](const PlannedAction& each) {
       return each.kind == ActionKind::Delete && is_own_namespace(plan.id, each.key);

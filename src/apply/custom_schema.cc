@@ -101,7 +101,8 @@ const Value* schema_of_member(const Value& schema, std::string_view name) {
 }
 
 // What a POST takes out before values are looked at: each null that its schema neither allows nor has a
-// default for (PruneNonNullableNullsWithoutDefaults). Server-side apply leaves them in, and then refuses them.
+// default for (PruneNonNullableNullsWithoutDefaults). Server-side apply leaves them in, and then refuses
+// them.
 void take_nulls(const Value& schema, Value& value) {
   if (value.is_array()) {
     const Value* const items = schema.find("items");

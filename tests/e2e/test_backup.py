@@ -59,7 +59,7 @@ def a_record_that_is_restored_with_other_uids_stays_and_works(t):
     t.run("rollback", "web", "1")
     equal(t.owned("web"), {"ConfigMap/one", "ConfigMap/three"})
     t.run("upgrade", "web", "-p", package)
-    contains(t.run("recover", "web").out, "whole")
+    contains(t.run("recover", "web").out, "nothing unfinished")
     t.run("uninstall", "web", "--yes")
     equal((t.owned("web"), t.record("web")), (set(), []), "after uninstalling")
 

@@ -5,9 +5,11 @@ from harness import check, config_map, contains, definition, equal, test
 
 
 def converting(t, group, strategy):
-    """Two versions; with "Webhook", a Service converts that nobody answers for."""
+    """Two versions; with "Webhook", the second one is stored, and a Service converts that nobody answers for."""
     crd = definition(group, "pairs", "Pair")
-    crd["spec"]["versions"].append(json.loads(json.dumps(crd["spec"]["versions"][0])) | {"name": "v2", "storage": False})
+    crd["spec"]["versions"].append(json.loads(json.dumps(crd["spec"]["versions"][0])) | {"name": "v2"})
+    for version in crd["spec"]["versions"]:
+        version["storage"] = version["name"] == ("v2" if strategy == "Webhook" else "v1")
     crd["spec"]["conversion"] = {"strategy": strategy}
     if strategy == "Webhook":
         crd["spec"]["conversion"]["webhook"] = {
@@ -36,12 +38,9 @@ def the_upgrade_that_repairs_a_conversion_webhook_goes_through(t):
         return t.package(name, config_map("plain", {"text": text}), converting(t, group, strategy),
                          pair(group, "v1", "one", text))
 
-    def lock_in():
-        """One is stored in v1, the other in v2: neither version can be listed."""
-        versions = converting(t, group, "None")["spec"]["versions"]
-        versions[0]["storage"], versions[1]["storage"] = False, True
-        broken = converting(t, group, "Webhook")["spec"]["conversion"]
-        t.kube.patch("CustomResourceDefinition", None, crd_name, {"spec": {"versions": versions, "conversion": broken}})
+    def lock_in(text):
+        """An upgrade brings the webhook. One is stored in v1, the other in v2: neither version can be listed."""
+        t.run("upgrade", "shop", "-p", package("broken", "Webhook", text))
         t.kube.wait("a second one is there", lambda: t.kube.request(
             "POST", f"/apis/{group}/v2/namespaces/{t.ns}/pairs", pair(group, "v2", "two", "theirs"))[0] in (201, 409))
         t.kube.wait("nothing can be listed", lambda: all(
@@ -49,14 +48,13 @@ def the_upgrade_that_repairs_a_conversion_webhook_goes_through(t):
             for version in ("v1", "v2")))
 
     t.run("install", "shop", "-p", package("working", "None", "1"))
-    lock_in()
-    # The package goes on bringing the definition as it was: that repairs it.
+    lock_in("1")
     equal(t.run("recover", "shop").out.count("whole"), 0, "nobody looked")
-    t.run("upgrade", "shop", "-p", package("repaired", "None", "2"), "--force-conflicts", "--timeout", "60s")
+    t.run("upgrade", "shop", "-p", package("repaired", "None", "2"), "--timeout", "60s")
     one = t.kube.get(f"/apis/{group}/v1/pairs", t.ns, "one")
     equal(one["spec"]["text"], "2", "what couldn't be read")
 
-    lock_in()
+    lock_in("2")
     refused = t.refused("uninstall", "shop", "--yes", says=["can be neither read nor deleted", f"Service {t.ns}/converter",
                                                             "--delete-crds"])
     check(t.record("shop"), refused)

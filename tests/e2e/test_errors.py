@@ -55,8 +55,6 @@ def broken_documents(t):
                             "00002.yaml:5", "00000.yaml:1", "twice")
     refused_without_a_write(t, t.package("marked", config_map("a", labels={
         "applyset.kubernetes.io/part-of": "mine"})), "applyset.kubernetes.io/part-of", "00000.yaml:7")
-    refused_without_a_write(t, t.package("placed", {
-        "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a", "namespace": "b"}}), "metadata.namespace")
     refused_without_a_write(t, t.package("unknown", {
         "apiVersion": "nobody.example.com/v1", "kind": "Thing", "metadata": {"name": "a"}}),
         "Thing", "nobody.example.com", "00000.yaml:1")

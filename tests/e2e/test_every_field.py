@@ -73,6 +73,10 @@ def samples(schema):
     return [(a, b) for a, b in zip(words, words[1:] + words[:1]) if a != b][:2] or values
 
 
+SERVER_METADATA = ("creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "resourceVersion",
+                   "selfLink", "uid")
+
+
 def leaves(schema, types, seen=(), depth=0):
     """[(path, pairs of values)]: a path of member names, and "[]" for an item of a list."""
     name = reference(schema)
@@ -85,6 +89,8 @@ def leaves(schema, types, seen=(), depth=0):
     found = []
     for member, each in schema.get("properties", {}).items():
         if member in ("status", "managedFields", "apiVersion", "kind"):
+            continue
+        if seen and seen[-1].endswith("ObjectMeta") and member in SERVER_METADATA:  # not applied, with a warning
             continue
         found += [((member, *path), pairs) for path, pairs in leaves(each, types, seen, depth + 1)]
     if schema.get("type") == "array":

@@ -57,11 +57,11 @@ def undo(t, release):
     undone = t.run("recover", release, "--undo", "--yes", "--lock-wait", "20s", code=None)
     if undone.code != 0:
         contains(undone.err, "does not exist")
-    whole = "is whole" in undone.out
-    if whole:  # it had ended before it was stopped
+    ended = "has nothing unfinished" in undone.out
+    if ended:  # it had ended before it was stopped
         t.run("uninstall", release, "--yes")
     equal((t.owned(release), t.record(release)), (set(), []), "after it was undone")
-    return whole
+    return ended
 
 
 @test(waits=True)
@@ -98,11 +98,11 @@ def rounds(t, count):
     for number in range(count):
         release = f"r{number}"
         process, _ = stopped_install(t, release, when=lambda: time.sleep(random.uniform(0.02, 0.5)))
-        whole = undo(t, release)
+        ended = undo(t, release)
         os.kill(process.pid, signal.SIGCONT)
         outcome = t.finish(process)
         ends["done" if outcome.code == 0 else "stopped"] += 1
-        if outcome.code == 0 and not whole:  # it had not begun to write, and begins now
+        if outcome.code == 0 and not ended:  # it had not begun to write, and begins now
             equal(len(t.owned(release)), OBJECTS, outcome)
             t.run("uninstall", release, "--yes")
         equal((t.owned(release), t.record(release)), (set(), []), f"of {release}, after it went on: {outcome}")
