@@ -8,6 +8,7 @@ set -euo pipefail
 readonly PACKAGES=(
   "namespace-example    wasm32-unknown-unknown"
   "hello-web            wasm32-wasip1"
+  "platform-example     wasm32-wasip1"
   "postgres-credentials wasm32-wasip1"
 )
 
@@ -27,6 +28,6 @@ build() {
   done
 }
 
-hash=$({ rustc --version 2>/dev/null || true; } | hash_of sdk/rust packages/{Cargo.toml,Cargo.lock,build.sh,hello-web,namespace-example,postgres-credentials} \
+hash=$({ rustc --version 2>/dev/null || true; } | hash_of sdk/rust packages/{Cargo.toml,Cargo.lock,build.sh,hello-web,namespace-example,platform-example,postgres-credentials} \
   tools/wasm-toolchain)
 cached packages "$hash" build

@@ -32,6 +32,29 @@ Packages::Packages(World world) : world_(std::move(world)), registries_(world_.r
 Result<package::Source> Packages::fetch(std::string_view reference, std::string engine,
                                         const Context& context) {
   MIST_TRY(const registry::PackageRef parsed, registries_.parse(reference));
+  MIST_TRY(package::Source source, find(parsed, std::move(engine), context));
+  // Paths among its dependencies are relative to its directory.
+  std::string directory;
+  if (const auto* const local = std::get_if<registry::LocalRef>(&parsed.form())) {
+    const Path path = std::filesystem::absolute(local->path).lexically_normal();
+    directory = (std::filesystem::is_directory(path) ? path : path.parent_path()).string();
+  }
+  MIST_TRY_VOID(resolve_dependencies(source, directory, *this, context));
+  return source;
+}
+
+Result<package::Source> Packages::find(const std::string& reference, const Context& context) {
+  MIST_TRY(const registry::PackageRef parsed, registries_.parse(reference));
+  return find(parsed, {}, context);
+}
+
+Result<std::vector<std::string>> Packages::versions(const std::string& registry, const std::string& path,
+                                                    const Context& context) {
+  return registries_.list_versions(registry, path, context);
+}
+
+Result<package::Source> Packages::find(const registry::PackageRef& parsed, std::string engine,
+                                       const Context& context) {
   MIST_TRY(registry::Fetched fetched, registries_.fetch(parsed, context, engine));
   package::Source source;
   source.reference = fetched.resolved.recorded();

@@ -1,6 +1,6 @@
 #pragma once
 // From a reference to a package that can be rendered: fetched, pinned, and complete with what it names
-// elsewhere. Whoever needs the dependencies of a package asks for each of them here. One thread.
+// elsewhere and with the packages that it calls. One thread.
 
 #include <functional>
 #include <memory>
@@ -12,10 +12,11 @@
 #include "package/renderer.h"
 #include "package/values.h"
 #include "registry/registry.h"
+#include "render/dependencies.h"
 
 namespace mist::render {
 
-class Packages {
+class Packages final : private PackageFinder {
  public:
   /// Everything impure; what it refers to outlives the packages.
   struct World {
@@ -27,11 +28,16 @@ class Packages {
   explicit Packages(World world);
 
   /// `reference`: of a registry, or a path that begins with ./, ../ or /. `engine`: what renders a directory,
-  /// instead of what its files tell; empty: that. Errors: those of Registries and of
-  /// formats::fetch_remote_bases.
+  /// instead of what its files tell; empty: that. Errors: those of Registries, of
+  /// formats::fetch_remote_bases and of resolve_dependencies.
   Result<package::Source> fetch(std::string_view reference, std::string engine, const Context& context);
 
  private:
+  Result<package::Source> find(const registry::PackageRef& reference, std::string engine,
+                               const Context& context);
+  Result<package::Source> find(const std::string& reference, const Context& context) override;
+  Result<std::vector<std::string>> versions(const std::string& registry, const std::string& path,
+                                            const Context& context) override;
   Status complete(package::Source& source, bool is_local, const Context& context);
 
   World world_;

@@ -38,6 +38,7 @@
 //! `data.name` in the input is always the name of the install. Everything else in `data` is what the user gave with
 //! `-f` and `--set`, and what [`mistletoe_package!`] declares as the `inputs` schema.
 
+mod call;
 mod document;
 mod handler;
 mod host;
@@ -51,6 +52,7 @@ pub mod yaml;
 pub mod abi;
 
 pub use ::anyhow::{Context as ErrorContext, Error, anyhow, bail, ensure};
+pub use call::{Called, call};
 pub use handler::{Generate, render};
 pub use input::{Capabilities, Context, MistInput, Release};
 pub use mistletoe_macros::mistletoe_package;

@@ -52,6 +52,11 @@ impl MistOutput {
         self
     }
 
+    /// Adds the files of a package that was called, each below `folder`.
+    pub fn with_files_from(self, folder: &str, called: &crate::Called) -> Self {
+        self.with_files(called.files().map(|(path, content)| (format!("{folder}/{path}"), content)))
+    }
+
     /// Sets the file at `path` to one object, written by [`yaml::to_string`].
     ///
     /// Safer than a text template: no value can change the structure of the document.

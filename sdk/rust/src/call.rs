@@ -1,0 +1,126 @@
+//! Calling other packages: what `spec.dependencies` declares, rendered by the host.
+//!
+//! ```no_run
+//! use mistletoe::{MistOutput, MistResult, call, json};
+//! use serde::Deserialize;
+//!
+//! #[derive(Deserialize)]
+//! struct Database {
+//!     host: String,
+//!     port: u16,
+//! }
+//!
+//! fn generate(name: &str) -> MistResult {
+//!     // `mariadb` is a name of spec.dependencies.
+//!     let called = call("mariadb", &json!({ "name": format!("{name}-db"), "users": ["app"] }))?;
+//!     let database: Database = called.exports()?;
+//!     MistOutput::new()
+//!         .with_files_from("mariadb", &called)
+//!         .with_object("settings.yaml", &json!({
+//!             "apiVersion": "v1",
+//!             "kind": "ConfigMap",
+//!             "metadata": { "name": name },
+//!             "data": { "database": format!("{}:{}", database.host, database.port) },
+//!         }))
+//! }
+//! ```
+//!
+//! The called package gets a sandbox of its own, and secrets that depend on what it is and on its `name`, never on who
+//! calls it: whoever calls the same package with the same `name` gets the same passwords. Without `name` in the input it
+//! is the caller's name and the dependency's, `shop-mariadb`.
+//!
+//! Only ABI `v1` has a host to ask; natively there is none that could render other packages.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context;
+use serde::Deserialize;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::host;
+
+/// What a called package gave.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Called {
+    #[serde(skip)]
+    package: String,
+    files: BTreeMap<String, String>,
+    #[serde(default)]
+    exports: Value,
+    #[serde(default)]
+    message: String,
+}
+
+impl Called {
+    /// Its files as (path, YAML). [`MistOutput::with_files_from`](crate::MistOutput::with_files_from) takes them all.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files.iter().map(|(path, content)| (path.as_str(), content.as_str()))
+    }
+
+    /// What it exports, as the caller's own type; an error names what doesn't fit.
+    ///
+    /// # Errors
+    ///
+    /// The exports aren't of that form.
+    pub fn exports<T: DeserializeOwned>(&self) -> anyhow::Result<T> {
+        serde_path_to_error::deserialize(&self.exports)
+            .map_err(|error| anyhow::anyhow!("the exports of {} don't fit at `{}`: {}", self.package, error.path(), error.inner()))
+    }
+
+    /// What it says to its user; empty if nothing.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+/// Renders the package that `spec.dependencies` calls `package`, with `input` as its `data`.
+///
+/// # Errors
+///
+/// The package isn't declared; it refuses the input or fails by itself: the error names the path of packages.
+pub fn call(package: &str, input: &impl Serialize) -> anyhow::Result<Called> {
+    let input = serde_json::to_value(input).with_context(|| format!("can't write the input of {package}"))?;
+    let answer = host::ask(&json!({ "op": "package.call", "package": package, "input": input }))?;
+    let mut called: Called =
+        serde_json::from_value(answer).with_context(|| format!("can't read what {package} gave"))?;
+    called.package = package.to_owned();
+    Ok(called)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn called(exports: Value) -> Called {
+        Called {
+            package: "db".into(),
+            files: [("a.yaml".to_owned(), "a: 1\n".to_owned())].into(),
+            exports,
+            message: String::new(),
+        }
+    }
+
+    #[test]
+    fn reads_exports_as_a_type_and_names_what_does_not_fit() {
+        #[derive(Debug, Deserialize, PartialEq)]
+        struct Ports {
+            ports: Vec<u16>,
+        }
+        assert_eq!(called(json!({"ports": [1]})).exports::<Ports>().unwrap(), Ports { ports: vec![1] });
+        let error = called(json!({"ports": [1, "x"]})).exports::<Ports>().unwrap_err().to_string();
+        assert!(error.starts_with("the exports of db don't fit at `ports[1]`: "), "{error}");
+    }
+
+    #[test]
+    fn files_of_a_called_package_get_a_folder() {
+        let output = crate::MistOutput::new().with_files_from("db", &called(Value::Null));
+        assert_eq!(output.files().collect::<Vec<_>>(), [("db/a.yaml", "a: 1\n")]);
+    }
+
+    #[test]
+    fn there_is_nobody_to_call_natively() {
+        assert!(call("db", &json!({})).unwrap_err().to_string().contains("no host here"));
+    }
+}

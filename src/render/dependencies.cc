@@ -1,0 +1,183 @@
+#include "render/dependencies.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "resolve/solver.h"
+
+namespace mist::render {
+namespace {
+
+using package::Dependency;
+using package::ResolvedPackage;
+using package::Source;
+using resolve::Version;
+using resolve::VersionRange;
+
+constexpr std::string_view kArrowBetween = " → ";
+
+bool is_path(std::string_view reference) {
+  return reference.starts_with("./") || reference.starts_with("../") || reference.starts_with('/') ||
+         reference == "." || reference == "..";
+}
+
+// A directory says its version itself, or has none.
+Version version_of(const Source& source) {
+  auto version = Version::parse_lenient(source.version);
+  return version.ok() ? *std::move(version) : Version{};
+}
+
+class Finder final : public resolve::Provider {
+ public:
+  Finder(PackageFinder& packages, const Context& context) : packages_(packages), context_(context) {}
+
+  /// What names a dependency in every version. `directory`: of the package that declares it; empty: it isn't
+  /// on this machine.
+  Result<std::string> id_of(const Dependency& dependency, const std::string& declaring,
+                            const std::string& directory) const {
+    if (dependency.name.empty() || dependency.package.empty())
+      return error(ErrorKind::Invalid, "{} declares a dependency without a name or package", declaring)
+          .with_hint("each entry of spec.dependencies has name, package and version");
+    if (!is_path(dependency.package)) return dependency.package;
+    if (directory.empty())
+      return error(ErrorKind::Invalid, "{} declares the path {}, but is not on this machine itself",
+                   declaring, dependency.package)
+          .with_hint("name a package of a registry: mistletoe/databases/mariadb");
+    return (Path(directory) / dependency.package).lexically_normal().string();
+  }
+
+  Result<std::vector<resolve::Requirement>> requirements(const Source& source, const std::string& directory) {
+    MIST_TRY(const std::vector<Dependency> declared, package::declared_dependencies(source));
+    std::vector<resolve::Requirement> wanted;
+    for (const Dependency& each : declared) {
+      MIST_TRY(std::string id, id_of(each, source.reference, directory));
+      MIST_TRY(VersionRange range,
+               VersionRange::parse(each.version.empty() ? "*" : each.version)
+                   .in(fmt::format("while reading the dependency {} of {}", each.name, source.reference)));
+      wanted.push_back({std::move(id), std::move(range)});
+    }
+    return wanted;
+  }
+
+  Result<std::vector<resolve::Candidate>> versions(const std::string& id) override {
+    std::vector<resolve::Candidate> candidates;
+    if (is_path(id)) {
+      MIST_TRY(const Source* const source, found(id, {}));
+      candidates.push_back({version_of(*source)});
+      return candidates;
+    }
+    const auto slash = id.find('/');
+    if (slash == std::string::npos)
+      return error(ErrorKind::Invalid, "the dependency \"{}\" names no package of a registry",
+                   escape_controls(id))
+          .with_hint("as in mistletoe/databases/mariadb; a path on this machine begins with ./ or ../");
+    MIST_TRY(const std::vector<std::string> texts,
+             packages_.versions(id.substr(0, slash), id.substr(slash + 1), context_));
+    for (const std::string& text : texts) {
+      auto version = Version::parse_lenient(text);
+      if (!version.ok()) continue;  // no range can mean it
+      written_.emplace(std::pair(id, *version), text);
+      candidates.push_back({*std::move(version)});
+    }
+    if (candidates.empty())
+      return error(ErrorKind::NotFound, "there is no package {}", escape_controls(id))
+          .with_hint(fmt::format("mistctl registry list {} prints what there is", id.substr(0, slash)));
+    return candidates;
+  }
+
+  Result<std::vector<resolve::Requirement>> dependencies(const std::string& id,
+                                                         const Version& version) override {
+    MIST_TRY(const Source* const source, found(id, version));
+    return requirements(*source, is_path(id) ? id : std::string());
+  }
+
+  Result<const Source*> found(const std::string& id, const Version& version) {
+    const std::string reference = is_path(id) ? id : fmt::format("{}:{}", id, text_of(id, version));
+    auto known = sources_.find(reference);
+    if (known == sources_.end()) {
+      MIST_TRY(Source source, packages_.find(reference, context_));
+      known = sources_.emplace(reference, std::move(source)).first;
+    }
+    return &known->second;
+  }
+
+ private:
+  // As its registry writes it: "1.2" is not "1.2.0" there.
+  std::string text_of(const std::string& id, const Version& version) const {
+    const auto written = written_.find(std::pair(id, version));
+    return written == written_.end() ? version.to_string() : written->second;
+  }
+
+  PackageFinder& packages_;
+  const Context& context_;
+  std::map<std::string, Source> sources_;  // by reference
+  std::map<std::pair<std::string, Version>, std::string> written_;
+};
+
+// From the versions that were chosen to packages that know what they may call.
+class Tree {
+ public:
+  /// `root`: the directory of the release's package; empty: it isn't on this machine.
+  Tree(Finder& finder, std::map<std::string, Version> chosen, std::string root)
+      : finder_(finder), chosen_(std::move(chosen)), root_(std::move(root)) {}
+
+  Status complete(Source& source, const std::string& directory, std::vector<std::string> path) {
+    path.push_back(source.name);
+    MIST_TRY(const std::vector<Dependency> declared, package::declared_dependencies(source));
+    for (const Dependency& each : declared) {
+      MIST_TRY(const std::string id, finder_.id_of(each, source.reference, directory));
+      MIST_TRY(auto resolved, package_of(id, path));
+      if (!source.dependencies.emplace(each.name, std::move(resolved)).second)
+        return error(ErrorKind::Invalid, "{} declares two dependencies called {}", source.reference,
+                     each.name);
+    }
+    return {};
+  }
+
+ private:
+  Result<std::shared_ptr<const ResolvedPackage>> package_of(const std::string& id,
+                                                            const std::vector<std::string>& path) {
+    if (const auto done = done_.find(id); done != done_.end()) return done->second;
+    if (std::ranges::find(open_, id) != open_.end()) {
+      std::vector<std::string> cycle = path;
+      cycle.push_back(id.substr(id.rfind('/') + 1));
+      return error(ErrorKind::Invalid, "packages call one another in a cycle: {}", join(cycle, kArrowBetween))
+          .with_hint("remove one of these dependencies");
+    }
+    open_.push_back(id);
+    MIST_TRY(const Source* const found, finder_.found(id, chosen_[id]));
+    // Secrets derive from the id: the same sources elsewhere on a machine have the same.
+    ResolvedPackage package{is_path(id) ? Path(id).lexically_relative(root_).string() : id, *found};
+    MIST_TRY_VOID(complete(package.source, is_path(id) ? id : std::string(), path));
+    open_.pop_back();
+    return done_.emplace(id, std::make_shared<const ResolvedPackage>(std::move(package))).first->second;
+  }
+
+  Finder& finder_;
+  std::map<std::string, Version> chosen_;
+  std::string root_;
+  std::map<std::string, std::shared_ptr<const ResolvedPackage>> done_;
+  std::vector<std::string> open_;
+};
+
+}  // namespace
+
+Status resolve_dependencies(Source& source, const std::string& directory, PackageFinder& packages,
+                            const Context& context) {
+  Finder finder(packages, context);
+  MIST_TRY(std::vector<resolve::Requirement> requirements, finder.requirements(source, directory));
+  if (requirements.empty()) return {};
+  resolve::Request request{.root = source.name, .requirements = std::move(requirements)};
+  MIST_TRY(const resolve::Solution solution,
+           resolve::solve(request, finder, context)
+               .in(fmt::format("while resolving the dependencies of {}", source.reference)));
+  std::map<std::string, Version> chosen;
+  for (const resolve::Selected& each : solution.packages) chosen.emplace(each.package, each.version);
+  return Tree(finder, std::move(chosen), directory).complete(source, directory, {});
+}
+
+}  // namespace mist::render

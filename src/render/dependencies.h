@@ -1,0 +1,35 @@
+#pragma once
+// What a package may call (spec.dependencies), and what those may call in turn, resolved to bytes: one
+// version of each package in a release, the newest that everybody's ranges allow (src/resolve). Reads
+// registries; writes nothing but their caches. One thread.
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/context.h"
+#include "package/renderer.h"
+
+namespace mist::render {
+
+/// Where packages are found: render::Packages, or a test's own.
+class PackageFinder {
+ public:
+  virtual ~PackageFinder() = default;
+  /// The package without its dependencies. Errors: those of Registries.
+  virtual Result<package::Source> find(const std::string& reference, const Context& context) = 0;
+  /// The versions of a package of a registry, in any order. Errors: those of Registries.
+  virtual Result<std::vector<std::string>> versions(const std::string& registry, const std::string& path,
+                                                    const Context& context) = 0;
+};
+
+/// Fills source.dependencies. A dependency names a package of a configured registry without its version
+/// ("mistletoe/databases/mariadb"), or, where `source` itself is on this machine, a path relative to
+/// `directory` (its directory). Errors: Conflict (no versions fit together; the proof is in `because`),
+/// Invalid (a cycle, with its path; a reference or range that can't be read; a path in a package that isn't
+/// local), and those of the finder, all naming the path of packages.
+Status resolve_dependencies(package::Source& source, const std::string& directory, PackageFinder& finder,
+                            const Context& context);
+
+}  // namespace mist::render

@@ -1,0 +1,122 @@
+#include "render/dependencies.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "package/guests_for_tests.h"
+
+namespace mist::render {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A registry in memory: reference → what the package declares in spec.dependencies.
+class FakeFinder final : public PackageFinder {
+ public:
+  void add(const std::string& id, const std::string& version, std::string_view dependencies = "[]") {
+    versions_[id].push_back(version);
+    sources_.emplace(id + ":" + version, source(id, version, dependencies));
+  }
+  // A directory; its version is what it declares.
+  void add_path(const std::string& path, std::string_view dependencies = "[]") {
+    sources_.emplace(path, source(path, "1.0.0", dependencies));
+  }
+  static package::Source source(const std::string& id, const std::string& version,
+                                std::string_view dependencies) {
+    package::Source made =
+        package::described(package::saying(id + version), id.substr(id.rfind('/') + 1),
+                           fmt::format("{{version: {}, dependencies: {}}}", version, dependencies));
+    made.version = version;
+    made.reference = id + ":" + version;
+    return made;
+  }
+
+  Result<package::Source> find(const std::string& reference, const Context&) override {
+    const auto found = sources_.find(reference);
+    if (found == sources_.end()) return error(ErrorKind::NotFound, "there is no {}", reference);
+    return found->second;
+  }
+  Result<std::vector<std::string>> versions(const std::string& registry, const std::string& path,
+                                            const Context&) override {
+    const auto found = versions_.find(registry + "/" + path);
+    return found == versions_.end() ? std::vector<std::string>() : found->second;
+  }
+
+ private:
+  std::map<std::string, std::vector<std::string>> versions_;
+  std::map<std::string, package::Source> sources_;
+};
+
+package::Source root(std::string_view dependencies) {
+  return FakeFinder::source("./platform", "1.0.0", dependencies);
+}
+
+std::string version_of_dependency(const package::Source& source, const std::string& name) {
+  return source.dependencies.contains(name) ? source.dependencies.at(name)->source.version : "";
+}
+
+TEST(ResolveDependencies, TakesTheNewestThatEverybodyAllows) {
+  FakeFinder finder;
+  for (const char* version : {"1.0.0", "1.4.0", "1.10.0", "2.0.0"}) finder.add("m/db", version);
+  finder.add("m/web", "0.1.0", "[{name: store, package: m/db, version: '<1.10'}]");
+  package::Source source =
+      root("[{name: db, package: m/db, version: ^1.0}, {name: web, package: m/web, version: '*'}]");
+  const Status resolved = resolve_dependencies(source, "/src/platform", finder, Context());
+  ASSERT_TRUE(resolved.ok()) << resolved.error().to_line();
+  EXPECT_EQ(version_of_dependency(source, "db"), "1.4.0");
+  const package::Source& web = source.dependencies.at("web")->source;
+  EXPECT_EQ(web.dependencies.at("store"), source.dependencies.at("db")) << "one package, shared";
+}
+
+TEST(ResolveDependencies, SaysWhyNothingFits) {
+  FakeFinder finder;
+  finder.add("m/db", "1.0.0");
+  finder.add("m/db", "2.0.0");
+  finder.add("m/web", "0.1.0", "[{name: store, package: m/db, version: ^2}]");
+  package::Source source =
+      root("[{name: db, package: m/db, version: ^1}, {name: web, package: m/web, version: '*'}]");
+  const Status resolved = resolve_dependencies(source, "", finder, Context());
+  ASSERT_FALSE(resolved.ok());
+  EXPECT_EQ(resolved.error().kind, ErrorKind::Conflict);
+  EXPECT_THAT(resolved.error().because, HasSubstr("m/web"));
+  EXPECT_THAT(resolved.error().because, HasSubstr("m/db"));
+}
+
+TEST(ResolveDependencies, ACycleIsNamedWithItsPath) {
+  FakeFinder finder;
+  finder.add("m/a", "1.0.0", "[{name: b, package: m/b}]");
+  finder.add("m/b", "1.0.0", "[{name: a, package: m/a}]");
+  package::Source source = root("[{name: a, package: m/a}]");
+  const Status resolved = resolve_dependencies(source, "", finder, Context());
+  ASSERT_FALSE(resolved.ok());
+  EXPECT_EQ(resolved.error().kind, ErrorKind::Invalid);
+  EXPECT_THAT(resolved.error().message, HasSubstr("platform → a → b → a"));
+}
+
+TEST(ResolveDependencies, PathsAreRelativeToTheirPackageOnThisMachine) {
+  FakeFinder finder;
+  finder.add_path("/src/db", "[{name: tls, package: ../tls}]");
+  finder.add_path("/src/tls");
+  finder.add("m/remote", "1.0.0", "[{name: x, package: ../tls}]");
+  package::Source source = root("[{name: db, package: ../db}]");
+  ASSERT_TRUE(resolve_dependencies(source, "/src/platform", finder, Context()).ok());
+  EXPECT_EQ(source.dependencies.at("db")->source.dependencies.at("tls")->id, "../tls");
+  package::Source other = root("[{name: remote, package: m/remote}]");
+  const Status refused = resolve_dependencies(other, "/src/platform", finder, Context());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("not on this machine"));
+}
+
+TEST(ResolveDependencies, WhatIsMissingOrWrongIsNamed) {
+  FakeFinder finder;
+  for (const std::string_view wrong : {"[{name: db, package: m/db}]", "[{name: db, package: db}]",
+                                       "[{package: m/db}]", "[{name: db, package: m/db, version: '>>1'}]"}) {
+    package::Source source = root(wrong);
+    EXPECT_FALSE(resolve_dependencies(source, "", finder, Context()).ok()) << wrong;
+  }
+  package::Source none = root("[]");
+  EXPECT_TRUE(resolve_dependencies(none, "", finder, Context()).ok());
+}
+
+}  // namespace
+}  // namespace mist::render
