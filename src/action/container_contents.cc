@@ -21,7 +21,8 @@ const kube::ResourceInfo kDefinitions{
 
 // What every namespace has by itself, or what isn't worth keeping it for.
 bool belongs_to_the_namespace(const GroupKind& kind, std::string_view name) {
-  return kind.kind == "Event" || (kind == GroupKind{"", "ServiceAccount"} && name == "default") ||
+  return kind == GroupKind{"", "Event"} || kind == GroupKind{"events.k8s.io", "Event"} ||
+         (kind == GroupKind{"", "ServiceAccount"} && name == "default") ||
          (kind == GroupKind{"", "ConfigMap"} && name == "kube-root-ca.crt") ||
          kind == GroupKind{"coordination.k8s.io", "Lease"};
 }
@@ -97,9 +98,11 @@ bool ContainerView::is_tied(const std::string& uid, const std::set<std::string>&
   if (going.contains(uid)) return true;
   const auto found = items_.find(uid);
   if (found == items_.end() || depth > 10) return false;
-  return found->second.record || std::ranges::any_of(found->second.owners, [&](const Owner& owner) {
+  // The garbage collector takes what has lost all its owners. One that isn't known here stays.
+  const std::vector<Owner>& owners = found->second.owners;
+  return found->second.record || (!owners.empty() && std::ranges::all_of(owners, [&](const Owner& owner) {
            return is_tied(owner.uid, going, depth + 1);
-         });
+         }));
 }
 
 bool ContainerView::is_garbage(const Item& item) const {

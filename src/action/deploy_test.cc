@@ -115,6 +115,17 @@ TEST_F(DeployTest, AJobThatRemovedItselfRunsAgainAfterARevisionThatFailed) {
   EXPECT_TRUE(cluster.has("Job.batch", "default", "once"));
 }
 
+// Its time to live can't be over yet, whether or not it ended: somebody deleted it.
+TEST_F(DeployTest, AJobThatIsDeletedBeforeItsTimeToLiveIsOverRunsAgain) {
+  const std::string job =
+      "{apiVersion: batch/v1, kind: Job, metadata: {name: once}, spec: {ttlSecondsAfterFinished: 86400}}\n";
+  ASSERT_TRUE(install_now(job).ok());
+  cluster.drop({{"batch", "Job"}, "default", "once"});
+  const auto again = upgrade_now(job);
+  ASSERT_TRUE(again.ok()) << again.error().to_line();
+  EXPECT_TRUE(cluster.has("Job.batch", "default", "once"));
+}
+
 TEST_F(DeployTest, AJobWithoutATtlThatIsGoneRunsAgain) {
   const std::string job = "{apiVersion: batch/v1, kind: Job, metadata: {name: once}, spec: {}}\n";
   ASSERT_TRUE(install_now(job).ok());

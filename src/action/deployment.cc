@@ -269,18 +269,22 @@ void Deployment::prune_late_arrivals(apply::Execution& execution) {
   // What this run wrote may be known to an earlier revision under another API group.
   seen.insert(execution.uids.begin(), execution.uids.end());
   std::vector<InventoryItem> others = look_.state.owned();
-  std::erase_if(others, [&](const InventoryItem& item) {
-    return wanted.contains(item.key) || !apply::kept_because(item.key, nullptr, look_.options.prune).empty();
-  });
-  auto late = late_arrivals(environment_, look_.state.id, others, seen, lock_->context());
+  std::erase_if(others, [&](const InventoryItem& item) { return wanted.contains(item.key); });
+  auto late =
+      late_arrivals(environment_, look_.state.id, others, seen, look_.options.prune, lock_->context());
   if (!late.ok()) {
     execution.failure = std::move(late).error();
     return;
   }
   if (late->empty()) return;
-  apply::RemovalReport report =
-      apply::execute_removals(environment_.client, *late, release::apply_set_id(look_.state.id), {},
-                              environment_.events, lock_->context());
+  apply::RemovalReport report = apply::execute_removals(
+      environment_.client, *late, release::apply_set_id(look_.state.id),
+      {.timeout = look_.options.timeout,
+       .last_look =
+           [this](const apply::Removal& removal) {
+             return look_.containers.last_look(environment_, removal.key, lock_->context());
+           }},
+      environment_.events, lock_->context());
   if (report.failure) execution.failure = std::move(report.failure);
 }
 
@@ -350,9 +354,11 @@ void Deployment::clean_up_after_loss() {
     std::set<apimachinery::ObjectKey> named;
     for (const InventoryItem& item : now.owned()) named.insert(item.key);
     std::erase_if(created, [&](const InventoryItem& item) { return named.contains(item.key); });
-    MIST_TRY(const std::vector<apply::Removal> late, late_arrivals(environment_, id, created, {}, brief));
+    MIST_TRY(const std::vector<apply::Removal> late, late_arrivals(environment_, id, created, {}, {}, brief));
     if (late.empty()) return {};
-    if (now.anchor) {
+    // Who undoes a release deletes its revisions first: while one is there, the anchor alone was lost.
+    MIST_TRY(const std::vector<release::RevisionSummary> left, store_.list_revisions(id, brief));
+    if (now.anchor || !left.empty()) {
       std::vector<std::string> names;
       for (const apply::Removal& each : late) names.push_back(each.key.display());
       environment_.events.warn(fmt::format(

@@ -30,7 +30,7 @@ data: {color: blue, size: small}
 apiVersion: batch/v1
 kind: Job
 metadata: {name: once, namespace: default}
-spec: {ttlSecondsAfterFinished: 60}
+spec: {ttlSecondsAfterFinished: 0}
 )";
 
 class DriftTest : public ::testing::Test {

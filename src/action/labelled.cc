@@ -130,17 +130,15 @@ Result<Labelled> labelled_objects(const Environment& environment, const ReleaseI
 
 Result<std::vector<apply::Removal>> late_arrivals(const Environment& environment, const ReleaseId& id,
                                                   const std::vector<InventoryItem>& owned,
-                                                  const std::set<std::string>& seen, const Context& context) {
+                                                  const std::set<std::string>& seen,
+                                                  const apply::PruneRules& rules, const Context& context) {
   MIST_TRY(const apply::LiveState live, apply::observe(environment.client, id, {}, owned, context));
   std::vector<apply::Removal> late;
   for (const InventoryItem& item : owned) {
     const auto there = live.find(item.key);
     if (there == live.end() || !carries_marks(id, there->second.value)) continue;
     if (apimachinery::is_terminating(there->second.value)) continue;
-    if (!apply::kept_because(item.key, &there->second.value,
-                             {.delete_crds = true, .delete_pvcs = true, .delete_namespaces = true})
-             .empty())
-      continue;
+    if (!apply::kept_because(item.key, &there->second.value, rules).empty()) continue;
     const std::string uid(there->second.value.string_at({"metadata", "uid"}));
     if (!seen.contains(uid)) late.push_back({item.key, item.version, uid, nullptr});
   }

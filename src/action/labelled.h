@@ -29,10 +29,12 @@ Result<Labelled> labelled_objects(const Environment& environment, const release:
 
 /// What of `owned` is there by now with the release's mark, under another uid than those that were `seen`: a
 /// process that was stopped had sent it before its lock was taken over, and it arrived later.
+/// Never what pruning keeps by `rules`, or by its annotation: it may hold data.
 Result<std::vector<apply::Removal>> late_arrivals(const Environment& environment,
                                                   const release::ReleaseId& id,
                                                   const std::vector<release::InventoryItem>& owned,
-                                                  const std::set<std::string>& seen, const Context& context);
+                                                  const std::set<std::string>& seen,
+                                                  const apply::PruneRules& rules, const Context& context);
 
 /// Warns of what was seen that carries the release's marks and is in neither.
 void warn_of_strays(const Environment& environment, const release::ReleaseId& id,

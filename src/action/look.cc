@@ -153,9 +153,18 @@ DeployOptions with_recorded(DeployOptions options, const encoding::Value& record
 
 using Owned = std::vector<release::InventoryItem>;
 
+// A Job that is gone before its time to live can be over was deleted by somebody, before or after it ended.
+bool may_have_removed_itself(const encoding::Value& job, const release::Revision& written,
+                             const Clock& clock) {
+  const encoding::Value* const ttl = job.at_path({"spec", "ttlSecondsAfterFinished"});
+  const auto begun = parse_time(written.created);
+  if (ttl == nullptr || !ttl->is_int() || !begun) return true;
+  return *begun + std::chrono::seconds(ttl->as_int()) <= clock.now();
+}
+
 // Jobs of the deployed revision that are gone because they had ended, and that are wanted as they were. Those
 // of a revision that did not end may have failed: they run again.
-std::set<apimachinery::ObjectKey> finished_jobs(const Look& look,
+std::set<apimachinery::ObjectKey> finished_jobs(const Environment& environment, const Look& look,
                                                 const std::vector<apply::DesiredObject>& desired,
                                                 const Owned& owned) {
   std::set<apimachinery::ObjectKey> finished;
@@ -169,6 +178,8 @@ std::set<apimachinery::ObjectKey> finished_jobs(const Look& look,
     const auto now = std::ranges::find_if(owned, is_it);
     if (then == deployed.inventory.end() || now == owned.end()) continue;
     if (then->uid.empty() || then->uid != now->uid || now->replacing) continue;
+    if (then->revision == deployed.number && !may_have_removed_itself(wanted, deployed, environment.clock))
+      continue;
     const auto recorded = std::ranges::find_if(deployed.objects, [&](const release::RenderedObject& each) {
       return each.object.key() == object.key;
     });
@@ -202,7 +213,7 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
   rules.resumes = look.rendered.hooks_resume;
   rules.made_namespace = look.made_namespace;
   rules.unreadable = look.unconverted;
-  rules.finished_jobs = finished_jobs(look, desired, owned);
+  rules.finished_jobs = finished_jobs(environment, look, desired, owned);
   MIST_TRY(look.plan, apply::make_plan(look.state.id, std::move(desired), owned, look.live,
                                        look.state.next_revision(), rules, look.waiting));
   MIST_TRY_VOID(plan_returns(environment, look.state, look.plan.removals, context));

@@ -397,12 +397,8 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
     if (plan.state.silent_version.empty()) return {};
     std::set<std::string> seen;
     for (const PlannedAction& action : plan.removals) seen.insert(action.uid);
-    std::vector<InventoryItem> owned = plan.state.owned();
-    std::erase_if(owned, [&](const InventoryItem& item) {
-      return !apply::kept_because(item.key, nullptr, options.rules).empty();
-    });
     MIST_TRY(const std::vector<apply::Removal> late,
-             late_arrivals(environment, plan.id, owned, seen, lock->context()));
+             late_arrivals(environment, plan.id, plan.state.owned(), seen, options.rules, lock->context()));
     return remove(late, options.wait);
   };
   const auto run = [&]() -> Status {

@@ -31,6 +31,8 @@ std::vector<release::ServerMade> server_made(const std::vector<FieldDifference>&
 void leave_out(std::vector<FieldDifference>& differences, const std::vector<release::ServerMade>& made) {
   if (made.empty()) return;
   std::erase_if(differences, [&](const FieldDifference& difference) {
+    // Admission changes a value in our own request, so the field is ours. Written by others, it is theirs.
+    if (!difference.managers.empty()) return false;
     std::string digest;
     return std::ranges::any_of(made, [&](const release::ServerMade& each) {
       if (each.path != difference.path) return false;

@@ -117,3 +117,45 @@ def who_was_stopped_writes_nothing_that_no_record_names(t):
 @test(full=True)
 def who_was_stopped_at_many_points_writes_nothing_that_no_record_names(t):
     rounds(t, 40)
+
+
+def waiting_package(t):
+    """One whose Deployment never gets ready, so that --wait goes on; with a claim, which undoing keeps."""
+    return t.package("waiting", config_map("settings"), {
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}, {
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "never"}, "spec": {
+            "selector": {"matchLabels": {"app": "never"}}, "template": {
+                "metadata": {"labels": {"app": "never"}},
+                "spec": {"nodeSelector": {"there": "is-none"}, "containers": [{"name": "c", "image": "i"}]}}}})
+
+
+def started_waiting(t, *arguments, **options):
+    process = t.start(*arguments, "-p", waiting_package(t), "--wait", "--timeout", "60s", **options)
+    t.kube.wait("all is written", lambda: t.kube.get("Deployment", t.ns, "never") is not None and
+                t.kube.get("PersistentVolumeClaim", t.ns, "data") is not None)
+    return process
+
+
+@test
+def a_claim_that_undoing_kept_outlives_the_one_who_wakes_up(t):
+    process = started_waiting(t, "install", "web", term_ms=TERM_MS)
+    os.kill(process.pid, signal.SIGSTOP)
+    t.cleanup(lambda: process.poll() is None and os.kill(process.pid, signal.SIGCONT))
+    contains(t.run("recover", "web", "--undo", "--yes", "--lock-wait", "20s").out, "data stays")
+    os.kill(process.pid, signal.SIGCONT)
+    t.finish(process, code=1)
+    check("deletionTimestamp" not in t.kube.get("PersistentVolumeClaim", t.ns, "data")["metadata"], "the claim was deleted")
+
+
+@test
+def a_lost_anchor_is_no_undone_release(t):
+    t.run("install", "web", "-p", t.package("small", config_map("settings")))
+    process = started_waiting(t, "upgrade", "web", term_ms=TERM_MS)
+    t.kube.delete("Secret", t.ns, "mistletoe.web")
+    failed = t.finish(process, code=1)
+    contains(failed.err, "--from-labels")
+    for kind, name in (("PersistentVolumeClaim", "data"), ("Deployment", "never"), ("ConfigMap", "settings")):
+        check("deletionTimestamp" not in t.kube.get(kind, t.ns, name)["metadata"], f"{kind} {name} was deleted")
+    t.run("recover", "web", "--from-labels", "--yes")
+    t.run("uninstall", "web", "--yes", "--delete-pvcs")
