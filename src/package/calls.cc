@@ -1,10 +1,15 @@
 #include "package/calls.h"
 
+#include <pthread.h>
+#include <time.h>
+
 #include <algorithm>
 #include <array>
-#include <thread>
+#include <functional>
+#include <system_error>
 
 #include "base/text.h"
+#include "crypto/hkdf.h"
 #include "encoding/json.h"
 #include "encoding/schema.h"
 
@@ -23,6 +28,45 @@ std::string secret_prefix(const CalledAs& called) {
   return fmt::format("{}/{}/", last_part(called.id), called.install);
 }
 
+// What a called package draws without a name, and its charts: neither its caller's nor another's.
+crypto::Seed seed_of(const crypto::Seed& release, std::string_view id, std::string_view install) {
+  const std::string info =
+      fmt::format("mistletoe/called-package/v1/{}:{},{}:{},", id.size(), id, install.size(), install);
+  crypto::Seed seed{};
+  std::ranges::copy(crypto::hkdf_sha256(release, {}, crypto::as_bytes(info), seed.size()), seed.begin());
+  return seed;
+}
+
+// Processor time of this thread.
+Duration thread_time() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+// Of the host's own calls, beside the guest's.
+constexpr std::size_t kHostStackBytes = std::size_t{2} << 20;
+
+// A thread without a size of its own gets 2 MiB where the process has no limit: a guest would run off it.
+Status on_own_stack(std::size_t guest_bytes, const std::function<void()>& work) {
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setstacksize(&attributes, guest_bytes + kHostStackBytes);
+  pthread_t thread{};
+  const auto run = [](void* given) -> void* {
+    (*static_cast<const std::function<void()>*>(given))();
+    return nullptr;
+  };
+  // The thread ends before this returns, so it may use what is here.
+  const int failed = ::pthread_create(&thread, &attributes, run, const_cast<std::function<void()>*>(&work));
+  ::pthread_attr_destroy(&attributes);
+  if (failed != 0)
+    return error(ErrorKind::Internal, "no thread could be made for a called package")
+        .with_because(std::generic_category().message(failed));
+  ::pthread_join(thread, nullptr);
+  return {};
+}
+
 }  // namespace
 
 struct PackageCalls::Call {
@@ -35,7 +79,7 @@ struct PackageCalls::Call {
   std::string display() const { return join(path, kArrow); }
 };
 
-Duration CallTree::guest_time_left() const { return std::max(guest_time_ - spent_, Duration::zero()); }
+Duration CallTree::time_left() const { return std::max(guest_time_ - spent_, Duration::zero()); }
 
 std::string_view install_name(const RenderRequest& request) {
   return request.called ? request.called->install : request.release_name;
@@ -43,11 +87,13 @@ std::string_view install_name(const RenderRequest& request) {
 
 SecretScope secret_scope(const Metadata& metadata, const RenderRequest& request) {
   if (!request.called) return {request.seed, metadata.name, request.release_name, request.rotations, {}};
-  SecretScope scope{request.seed,
+  SecretScope scope{request.called->release_seed,
                     "call/" + request.called->id,
                     request.called->install,
                     {},
                     secret_prefix(*request.called)};
+  if (const auto all = request.rotations.find(std::string(kUnnamed)); all != request.rotations.end())
+    scope.rotations.insert(*all);
   for (const auto& [name, count] : request.rotations)
     if (name.starts_with(scope.prefix)) scope.rotations.emplace(name.substr(scope.prefix.size()), count);
   return scope;
@@ -137,7 +183,9 @@ Result<std::shared_ptr<const ResolvedPackage>> PackageCalls::callee(const std::s
 RenderRequest PackageCalls::request_for(const Call& call) const {
   RenderRequest request = request_;
   request.user_values = call.input;
-  request.called = CalledAs{call.package->id, call.install, call.path, tree_};
+  const crypto::Seed root = request_.called ? request_.called->release_seed : request_.seed;
+  request.called = CalledAs{call.package->id, call.install, call.path, root, tree_};
+  request.seed = seed_of(root, call.package->id, call.install);
   // Options of an engine are the user's word on the release's own package; this one holds for charts below it
   // too.
   request.engine_options = Value::object();
@@ -149,16 +197,21 @@ RenderRequest PackageCalls::request_for(const Call& call) const {
 Result<CallAnswer> PackageCalls::call(const Call& call) {
   if (call.path.size() > CallTree::kMostDepth)
     return error(ErrorKind::Trap, "packages call one another more than {} deep", CallTree::kMostDepth);
-  if (tree_->answers_.size() >= CallTree::kMostCalls)
+  if (++tree_->calls_ > CallTree::kMostCalls)
     return error(ErrorKind::Trap, "one render calls packages more than {} times", CallTree::kMostCalls);
-  if (tree_->guest_time_left() == Duration::zero())
+  if (tree_->time_left() == Duration::zero())
     return error(ErrorKind::Trap, "the called packages took more than {} s together",
                  std::chrono::duration_cast<std::chrono::seconds>(tree_->guest_time_).count())
         .with_hint("allow more with --limit-time");
   const RenderRequest request = request_for(call);
   Result<Rendered> result = error(ErrorKind::Internal, "nothing was rendered");
-  // A guest may use a whole stack, and the caller's guest is on this thread's.
-  std::jthread([&] { result = render_(call.package->source, request); }).join();
+  // A guest may use a whole stack, and the caller's guest is on this thread's. The host's work for the called
+  // package counts too: reading its metadata, checking its input.
+  MIST_TRY_VOID(on_own_stack(tree_->stack_bytes_, [&] {
+    const Duration began = thread_time();
+    result = render_(call.package->source, request);
+    tree_->spent_ += thread_time() - began;
+  }));
   MIST_TRY(Rendered rendered, std::move(result));
   MIST_TRY_VOID(count_output(call, rendered));
   if (!rendered.metadata.exports.is_null()) {

@@ -28,13 +28,15 @@ class CallTree {
   static constexpr std::size_t kMostCalls = 1000;  ///< of different packages or inputs
   static constexpr std::size_t kMostDepth = 16;
 
-  /// `guest_time` and `output_bytes` bound all calls together.
-  CallTree(Duration guest_time, std::uint64_t output_bytes)
-      : guest_time_(guest_time), most_output_(output_bytes) {}
+  /// `guest_time` and `output_bytes` bound all calls together; `stack_bytes`: what a guest may use of a
+  /// stack.
+  CallTree(Duration guest_time, std::uint64_t output_bytes, std::size_t stack_bytes)
+      : guest_time_(guest_time), most_output_(output_bytes), stack_bytes_(stack_bytes) {}
 
-  /// What is left for guests, at least nothing.
-  Duration guest_time_left() const;
-  void spend(Duration guest_time) { spent_ += guest_time; }
+  /// What is left for calls, at least nothing.
+  Duration time_left() const;
+  /// Of all packages of the tree.
+  const std::shared_ptr<SharedSecrets>& secrets() const { return secrets_; }
 
  private:
   friend class PackageCalls;
@@ -44,6 +46,9 @@ class CallTree {
   Duration spent_{};
   std::uint64_t most_output_;
   std::uint64_t output_ = 0;
+  std::size_t stack_bytes_;
+  std::size_t calls_ = 0;  // that were begun
+  std::shared_ptr<SharedSecrets> secrets_ = std::make_shared<SharedSecrets>();
 };
 
 class PackageCalls {

@@ -80,13 +80,15 @@ Result<Value> Host::answer(std::string_view operation, const Value& request) {
 
 Result<Value> Host::secret_get(const Value& request) {
   MIST_TRY(const SecretRequest wanted, SecretRequest::parse(request));
-  const auto [before, is_new] = asked_.try_emplace(wanted.name, wanted);
+  const std::string key = fmt::format("{}\n{}\n{}", scope_.package, scope_.install, wanted.name);
+  const auto [before, is_new] = shared_->asked.try_emplace(key, wanted);
   // One name, one secret: two forms of it would share what they are drawn from.
   if (!is_new && before->second != wanted)
     return error(ErrorKind::Invalid, "secret.get: \"{}\" was asked for in another form before", wanted.name)
         .with_hint("give each secret a name of its own");
   MIST_TRY(const Secret secret, derive_secret(scope_, wanted));
   secrets_.try_emplace(scope_.prefix + wanted.name, secret.value);
+  shared_->values.try_emplace(key, secret.value);
   Value answer = Value::object({{"value", secret.value.reveal()}});
   if (!secret.public_key.empty()) answer.set("publicKey", secret.public_key);
   return answer;
@@ -107,7 +109,7 @@ Result<Value> Host::log(const Value& request) {
     events_.message({EventLevel::Debug,
                      fmt::format("package: more than {} log lines; the rest is left out", kMostLines)});
   if (lines_ > kMostLines) return Value::object();
-  std::string text = without_secrets(message->as_string(), secrets_);
+  std::string text = without_secrets(message->as_string(), shared_->values);
   if (text.size() > kLongestLine) text = text.substr(0, kLongestLine) + " …";
   shown_.push_back({level->level, fmt::format("package: {}", escape_controls(text))});
   events_.message({shown_.back().level, shown_.back().text});

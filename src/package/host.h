@@ -25,6 +25,13 @@ struct Exchange {
   crypto::Digest digest;
 };
 
+/// The secrets of a render and of all packages that it calls: none of them is printed by any of them, and
+/// none has two forms.
+struct SharedSecrets {
+  std::map<std::string, SecretRequest> asked;  ///< by package, install and name
+  std::map<std::string, SecretString> values;  ///< the same
+};
+
 /// What a called package gave its caller (package/calls.h).
 struct CallAnswer {
   Value value;
@@ -41,7 +48,9 @@ class Host final : public abi::HostServices {
   static constexpr std::size_t kLongestStream = 1024;  ///< bytes of a name
 
   /// `events` hears the log lines and outlives this.
-  Host(SecretScope scope, EventSink& events) : scope_(std::move(scope)), events_(events) {}
+  Host(SecretScope scope, EventSink& events,
+       std::shared_ptr<SharedSecrets> shared = std::make_shared<SharedSecrets>())
+      : scope_(std::move(scope)), events_(events), shared_(std::move(shared)) {}
 
   using Lookup = std::function<Result<Value>(const Value& request)>;
   /// Who answers `lookup`; without it that is refused.
@@ -88,7 +97,7 @@ class Host final : public abi::HostServices {
 
   SecretScope scope_;
   EventSink& events_;
-  std::map<std::string, SecretRequest> asked_;   // by the secret's name
+  std::shared_ptr<SharedSecrets> shared_;
   std::map<std::string, SecretString> secrets_;  // by name: what was answered
   std::vector<Exchange> exchanges_;
   std::vector<Value> questions_;  // of exchanges_

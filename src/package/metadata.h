@@ -22,8 +22,8 @@ struct Dependency {
 };
 
 /// What a package may require by name (`spec.requires`).
-inline constexpr std::array<std::string_view, 6> kFeatures{"chart.render", "log",           "lookup",
-                                                           "order",        "random.stream", "secret.get"};
+inline constexpr std::array<std::string_view, 7> kFeatures{
+    "chart.render", "log", "lookup", "order", "package.call", "random.stream", "secret.get"};
 
 struct Metadata {
   std::string name;  ///< the package's own name

@@ -1,7 +1,5 @@
 #include "package/renderer.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <span>
@@ -110,13 +108,6 @@ void report_ignored(const Metadata& metadata, std::string_view reference, EventS
     events.debug(words);
   else
     events.warn(words);
-}
-
-// Processor time of this thread.
-Duration thread_time() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
 // A runtime that starts when it is first needed.
@@ -255,17 +246,17 @@ struct Renderer::Impl {
 
   Result<abi::Output> new_output(const Job& job, const Started& started, const RenderParts& parts,
                                  const SecretScope& scope, Host& host) {
-    abi::RunOptions run{{job.request.clock, unnamed_seed(scope), started.files, host.stream()},
+    // A called package has a seed of its own for what it draws without a name.
+    SecretScope drawing = scope;
+    drawing.seed = job.request.seed;
+    abi::RunOptions run{{job.request.clock, unnamed_seed(drawing), started.files, host.stream()},
                         job.limits,
                         job.context,
                         &host,
                         job.source.reference};
     CallTree* const tree = job.request.called ? job.request.called->tree.get() : nullptr;
-    if (tree != nullptr) run.limits.guest_time = std::min(run.limits.guest_time, tree->guest_time_left());
-    const Duration began = thread_time();
-    auto generated = started.guest->generate(job.input, run);
-    if (tree != nullptr) tree->spend(thread_time() - began);
-    MIST_TRY(abi::Output output, std::move(generated));
+    if (tree != nullptr) run.limits.guest_time = std::min(run.limits.guest_time, tree->time_left());
+    MIST_TRY(abi::Output output, started.guest->generate(job.input, run));
     if (renders && host.repeatable()) {
       CachedRender render{output, host.lines()};
       render.output.log.clear();
@@ -278,7 +269,8 @@ struct Renderer::Impl {
   std::shared_ptr<CallTree> new_call_tree() const {
     return std::make_shared<CallTree>(
         std::max(options.limits.guest_time, options.engine_limits.guest_time),
-        std::max(options.limits.output_bytes, options.engine_limits.output_bytes));
+        std::max(options.limits.output_bytes, options.engine_limits.output_bytes),
+        std::max(options.stack_bytes, options.engine_stack_bytes));
   }
 
   // Gives a guest what it needs for one render, and makes a result of what it gave.
@@ -290,14 +282,14 @@ struct Renderer::Impl {
     NullEventSink nobody;
     EventSink& audience = request.quiet ? nobody : events;
     report_ignored(job.metadata, job.source.reference, audience);
-    PackageCalls calls(job.metadata, job.source.dependencies, request,
-                       request.called ? request.called->tree : new_call_tree(),
+    const std::shared_ptr<CallTree> tree = request.called ? request.called->tree : new_call_tree();
+    PackageCalls calls(job.metadata, job.source.dependencies, request, tree,
                        [&](const Source& source, const RenderRequest& wanted) {
                          return render_files(source, wanted, job.context);
                        });
     std::optional<Host> answering;
     const auto new_host = [&] {
-      answering.emplace(scope, audience);
+      answering.emplace(scope, audience, tree->secrets());
       answering->answer_lookup(request.lookup);
       answering->answer_charts(job.charts);
       answering->answer_calls([&](const Value& wanted) { return calls.answer(wanted); });
@@ -310,14 +302,14 @@ struct Renderer::Impl {
       new_host();
       auto generated = new_output(job, started, parts, scope, *answering);
       if (!generated.ok()) {
-        Error failure = without_secrets(std::move(generated).error(), answering->secrets());
+        Error failure = without_secrets(std::move(generated).error(), tree->secrets()->values);
         if (job.engine) failure = without_functions(std::move(failure), *answering->stream());
         return std::move(failure).with_frame(fmt::format("while rendering {}", job.source.reference));
       }
       output = *std::move(generated);
     }
     Host& host = *answering;
-    if (!request.quiet) report_log(without_secrets(std::move(output->log), host.secrets()));
+    if (!request.quiet) report_log(without_secrets(std::move(output->log), tree->secrets()->values));
     Rendered rendered;
     rendered.metadata = std::move(job.metadata);
     rendered.secrets = host.secrets();

@@ -62,6 +62,7 @@ struct CalledAs {
   std::string id;
   std::string install;            ///< its data.name
   std::vector<std::string> path;  ///< names, from the release's package to this one
+  crypto::Seed release_seed{};    ///< RenderRequest::seed is its own, derived from this one
   std::shared_ptr<CallTree> tree;
 };
 

@@ -25,6 +25,13 @@ bool is_path(std::string_view reference) {
          reference == "." || reference == "..";
 }
 
+// Where the paths begin that a package declares; empty: it isn't on this machine.
+std::string directory_of(const std::string& id, const Source& source) {
+  if (!is_path(id)) return {};
+  const bool is_module = std::holds_alternative<wasm::ModuleBytes>(source.content);
+  return is_module ? Path(id).parent_path().string() : id;
+}
+
 // A directory says its version itself, or has none.
 Version version_of(const Source& source) {
   auto version = Version::parse_lenient(source.version);
@@ -47,7 +54,9 @@ class Finder final : public resolve::Provider {
       return error(ErrorKind::Invalid, "{} declares the path {}, but is not on this machine itself",
                    declaring, dependency.package)
           .with_hint("name a package of a registry: mistletoe/databases/mariadb");
-    return (Path(directory) / dependency.package).lexically_normal().string();
+    std::string path = (Path(directory) / dependency.package).lexically_normal().string();
+    if (path.size() > 1 && path.ends_with('/')) path.pop_back();
+    return path;
   }
 
   Result<std::vector<resolve::Requirement>> requirements(const Source& source, const std::string& directory) {
@@ -92,7 +101,7 @@ class Finder final : public resolve::Provider {
   Result<std::vector<resolve::Requirement>> dependencies(const std::string& id,
                                                          const Version& version) override {
     MIST_TRY(const Source* const source, found(id, version));
-    return requirements(*source, is_path(id) ? id : std::string());
+    return requirements(*source, directory_of(id, *source));
   }
 
   Result<const Source*> found(const std::string& id, const Version& version) {
@@ -152,7 +161,7 @@ class Tree {
     MIST_TRY(const Source* const found, finder_.found(id, chosen_[id]));
     // Secrets derive from the id: the same sources elsewhere on a machine have the same.
     ResolvedPackage package{is_path(id) ? Path(id).lexically_relative(root_).string() : id, *found};
-    MIST_TRY_VOID(complete(package.source, is_path(id) ? id : std::string(), path));
+    MIST_TRY_VOID(complete(package.source, directory_of(id, package.source), path));
     open_.pop_back();
     return done_.emplace(id, std::make_shared<const ResolvedPackage>(std::move(package))).first->second;
   }

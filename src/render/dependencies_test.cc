@@ -95,12 +95,12 @@ TEST(ResolveDependencies, ACycleIsNamedWithItsPath) {
 
 TEST(ResolveDependencies, PathsAreRelativeToTheirPackageOnThisMachine) {
   FakeFinder finder;
-  finder.add_path("/src/db", "[{name: tls, package: ../tls}]");
-  finder.add_path("/src/tls");
+  finder.add_path("/src/db/db.wasm", "[{name: tls, package: ../tls/tls.wasm}]");
+  finder.add_path("/src/tls/tls.wasm");
   finder.add("m/remote", "1.0.0", "[{name: x, package: ../tls}]");
-  package::Source source = root("[{name: db, package: ../db}]");
+  package::Source source = root("[{name: db, package: ../db/db.wasm}]");
   ASSERT_TRUE(resolve_dependencies(source, "/src/platform", finder, Context()).ok());
-  EXPECT_EQ(source.dependencies.at("db")->source.dependencies.at("tls")->id, "../tls");
+  EXPECT_EQ(source.dependencies.at("db")->source.dependencies.at("tls")->id, "../tls/tls.wasm");
   package::Source other = root("[{name: remote, package: m/remote}]");
   const Status refused = resolve_dependencies(other, "/src/platform", finder, Context());
   ASSERT_FALSE(refused.ok());
