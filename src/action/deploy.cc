@@ -39,6 +39,8 @@ DeployReport report_of(Look look) {
   report.id = look.state.id;
   report.dry_run = look.options.dry_run;
   report.package = look.rendered.package;
+  if (look.state.deployed)
+    report.packages = package_changes(look.state.deployed->package, look.rendered.package);
   report.message = std::move(look.rendered.message);
   report.restores = look.rendered.restores;
   report.revision = look.plan.revision;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "action/environment.h"
+#include "action/package_changes.h"
 #include "apply/plan.h"
 #include "render/drawn.h"
 #include "render/rendered_release.h"
@@ -100,8 +101,9 @@ struct DeployReport {
   DryRun dry_run = DryRun::No;
   apply::Plan plan;
   release::PackageInfo package;
-  std::string message;  ///< of the package to its user; may hold anything
-  int restores = -1;    ///< the revision whose record was applied; -1: the package was rendered
+  std::vector<PackageChange> packages;  ///< in other versions than before; of a first install none
+  std::string message;                  ///< of the package to its user; may hold anything
+  int restores = -1;  ///< the revision whose record was applied; -1: the package was rendered
 };
 
 /// Waits for the release's lock, looks, and does what is to be done, again if the release moved meanwhile.

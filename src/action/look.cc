@@ -96,6 +96,7 @@ bool nothing_new(const Look& look) {
   if (state.anchor->head.status != release::RevisionStatus::Deployed) return false;
   return state.deployed->package.digest == look.rendered.package.digest &&
          state.deployed->package.reference == look.rendered.package.reference &&
+         state.deployed->package.calls == look.rendered.package.calls &&
          state.deployed->user_values == look.rendered.user_values && !look.tests_differ() &&
          same_objects(state.deployed->hooks, look.hooks);
 }

@@ -181,7 +181,33 @@ Result<std::vector<RenderedObject>> objects_from_value(const Value& values) {
   return objects;
 }
 
+Value to_value(const PackageInfo& package) {
+  Value value = Value::object({{"reference", package.reference},
+                               {"name", package.name},
+                               {"version", package.version},
+                               {"digest", package.digest},
+                               {"engine", package.engine}});
+  if (!package.calls.empty()) value.set("calls", release::to_value(package.calls));
+  return value;
+}
+
+std::vector<CalledPackage> calls_from_value(const Value& list) {
+  std::vector<CalledPackage> calls;
+  if (!list.is_array()) return calls;
+  for (const Value& each : list.as_array())
+    calls.push_back({std::string(each.string_at("id")), std::string(each.string_at("version")),
+                     std::string(each.string_at("digest"))});
+  return calls;
+}
+
 }  // namespace
+
+Value to_value(const std::vector<CalledPackage>& calls) {
+  Value::Array list;
+  for (const CalledPackage& each : calls)
+    list.push_back(Value::object({{"id", each.id}, {"version", each.version}, {"digest", each.digest}}));
+  return Value(std::move(list));
+}
 
 Value to_value(const Revision& revision) {
   Value value = Value::object({{"format", kRecordFormat},
@@ -189,11 +215,7 @@ Value to_value(const Revision& revision) {
                                {"action", revision.action},
                                {"created", revision.created},
                                {"attempt", revision.attempt},
-                               {"package", Value::object({{"reference", revision.package.reference},
-                                                          {"name", revision.package.name},
-                                                          {"version", revision.package.version},
-                                                          {"digest", revision.package.digest},
-                                                          {"engine", revision.package.engine}})},
+                               {"package", to_value(revision.package)},
                                {"values", revision.user_values},
                                {"options", revision.options},
                                {"description", revision.description},
@@ -242,7 +264,8 @@ Result<Revision> revision_from_value(const Value& value) {
                       std::string(value.string_at({"package", "name"})),
                       std::string(value.string_at({"package", "version"})),
                       std::string(value.string_at({"package", "digest"})),
-                      std::string(value.string_at({"package", "engine"}))};
+                      std::string(value.string_at({"package", "engine"})),
+                      calls_from_value(value_at(value_at(value, "package"), "calls"))};
   revision.user_values = value_at(value, "values");
   revision.options = value_at(value, "options");
   revision.description = value.string_at("description");

@@ -63,6 +63,14 @@ enum class RevisionStatus : std::uint8_t { Pending, Deployed, Superseded, Failed
 std::string_view to_string(RevisionStatus status);
 std::optional<RevisionStatus> revision_status(std::string_view text);
 
+/// A package that the revision's own package calls, or that is called by one of those.
+struct CalledPackage {
+  std::string id;       ///< names it in every version: "mistletoe/databases/mariadb", or a relative path
+  std::string version;  ///< as its registry writes it; empty: a path whose package says none
+  std::string digest;   ///< "sha256:…" of the bytes
+  friend bool operator==(const CalledPackage&, const CalledPackage&) = default;
+};
+
 /// The package that a revision was made from.
 struct PackageInfo {
   std::string reference;  ///< as the user wrote it, made exact: "mistletoe/examples/namespace-example:0.1.2"
@@ -70,6 +78,7 @@ struct PackageInfo {
   std::string version;
   std::string digest;       ///< "sha256:…" of the bytes
   std::string engine = {};  ///< what rendered them, if they are a directory: "helm"; empty: themselves
+  std::vector<CalledPackage> calls = {};  ///< sorted by id
 };
 
 /// A field that the server stored otherwise than it was applied (apply/server_made.h).
@@ -190,6 +199,8 @@ std::string anchor_name(const ReleaseId& id);                  ///< "mistletoe.<
 std::string revision_name(const ReleaseId& id, int revision);  ///< "mistletoe.<name>.v<N>"
 
 Value to_value(const Revision& revision);
+/// As in the record and in what commands print: id, version and digest of each.
+Value to_value(const std::vector<CalledPackage>& calls);
 /// Internal when the record is damaged, Invalid when a newer Mistletoe wrote it.
 Result<Revision> revision_from_value(const Value& value);
 Value to_value(const std::vector<InventoryItem>& inventory);

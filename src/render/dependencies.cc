@@ -42,6 +42,9 @@ class Finder final : public resolve::Provider {
  public:
   Finder(PackageFinder& packages, const Context& context) : packages_(packages), context_(context) {}
 
+  /// Of these packages, no other versions are known from here on; empty: of all, every version again.
+  void only(std::map<std::string, std::string> versions) { only_ = std::move(versions); }
+
   /// What names a dependency in every version. `directory`: of the package that declares it; empty: it isn't
   /// on this machine.
   Result<std::string> id_of(const Dependency& dependency, const std::string& declaring,
@@ -78,6 +81,13 @@ class Finder final : public resolve::Provider {
       MIST_TRY(const Source* const source, found(id, {}));
       candidates.push_back({version_of(*source)});
       return candidates;
+    }
+    if (const auto pinned = only_.find(id); pinned != only_.end()) {
+      if (auto version = Version::parse_lenient(pinned->second); version.ok()) {
+        written_.emplace(std::pair(id, *version), pinned->second);
+        candidates.push_back({*std::move(version)});
+        return candidates;
+      }
     }
     const auto slash = id.find('/');
     if (slash == std::string::npos)
@@ -125,7 +135,59 @@ class Finder final : public resolve::Provider {
   const Context& context_;
   std::map<std::string, Source> sources_;  // by reference
   std::map<std::pair<std::string, Version>, std::string> written_;
+  std::map<std::string, std::string> only_;  // id → version
 };
+
+void collect(const Source& source, std::map<std::string, release::CalledPackage>& calls) {
+  for (const auto& [name, package] : source.dependencies) {
+    const auto [entry, is_new] = calls.try_emplace(package->id);
+    if (!is_new) continue;
+    entry->second = {package->id, package->source.version, package->source.digest};
+    collect(package->source, calls);
+  }
+}
+
+// A version of a registry never changes; a path may have other content every day.
+Status refuse_changed_bytes(const Source& source, const std::vector<release::CalledPackage>& recorded) {
+  for (const release::CalledPackage& now : called_packages(source)) {
+    const auto then = std::ranges::find(recorded, now.id, &release::CalledPackage::id);
+    if (then == recorded.end() || then->version != now.version || then->digest == now.digest) continue;
+    // The ids of packages of this machine are paths relative to their caller's.
+    if (now.version.empty() || is_path(now.id)) continue;
+    Error failure =
+        error(ErrorKind::Conflict, "{}:{} is not what the release was made from", now.id, now.version);
+    failure.because = fmt::format("its digest is {}, it was {}", now.digest, then->digest);
+    failure.hint =
+        fmt::format("{} calls it; if the new bytes are wanted, name that package with -p", source.reference);
+    return failure;
+  }
+  return {};
+}
+
+Result<resolve::Solution> solve(const resolve::Request& request, Finder& finder, const Source& source,
+                                const Context& context) {
+  return resolve::solve(request, finder, context)
+      .in(fmt::format("while resolving the dependencies of {}", source.reference));
+}
+
+// As the release has them, asking for nothing else; if the package wants others now, as near to them as it
+// can be.
+Result<resolve::Solution> solve_as_recorded(resolve::Request request, Finder& finder, const Source& source,
+                                            const std::vector<release::CalledPackage>& recorded,
+                                            const Context& context) {
+  std::map<std::string, std::string> only;
+  for (const release::CalledPackage& each : recorded) {
+    auto version = Version::parse_lenient(each.version);
+    if (!version.ok() || is_path(each.id)) continue;
+    only.emplace(each.id, each.version);
+    request.locked.emplace(each.id, *std::move(version));
+  }
+  finder.only(std::move(only));
+  auto solution = solve(request, finder, source, context);
+  if (solution.ok() || solution.error().kind != ErrorKind::Conflict) return solution;
+  finder.only({});
+  return solve(request, finder, source, context);
+}
 
 // From the versions that were chosen to packages that know what they may call.
 class Tree {
@@ -175,18 +237,28 @@ class Tree {
 
 }  // namespace
 
-Status resolve_dependencies(Source& source, const std::string& directory, PackageFinder& packages,
+std::vector<release::CalledPackage> called_packages(const Source& source) {
+  std::map<std::string, release::CalledPackage> by_id;
+  collect(source, by_id);
+  std::vector<release::CalledPackage> calls;
+  for (auto& [id, call] : by_id) calls.push_back(std::move(call));
+  return calls;
+}
+
+Status resolve_dependencies(Source& source, const std::string& directory,
+                            const std::vector<release::CalledPackage>* recorded, PackageFinder& packages,
                             const Context& context) {
   Finder finder(packages, context);
   MIST_TRY(std::vector<resolve::Requirement> requirements, finder.requirements(source, directory));
   if (requirements.empty()) return {};
-  resolve::Request request{.root = source.name, .requirements = std::move(requirements)};
+  const resolve::Request request{.root = source.name, .requirements = std::move(requirements)};
   MIST_TRY(const resolve::Solution solution,
-           resolve::solve(request, finder, context)
-               .in(fmt::format("while resolving the dependencies of {}", source.reference)));
+           recorded == nullptr ? solve(request, finder, source, context)
+                               : solve_as_recorded(request, finder, source, *recorded, context));
   std::map<std::string, Version> chosen;
   for (const resolve::Selected& each : solution.packages) chosen.emplace(each.package, each.version);
-  return Tree(finder, std::move(chosen), directory).complete(source, directory, {});
+  MIST_TRY_VOID(Tree(finder, std::move(chosen), directory).complete(source, directory, {}));
+  return recorded == nullptr ? Status() : refuse_changed_bytes(source, *recorded);
 }
 
 }  // namespace mist::render

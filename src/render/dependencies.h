@@ -10,6 +10,7 @@
 
 #include "base/context.h"
 #include "package/renderer.h"
+#include "release/record.h"
 
 namespace mist::render {
 
@@ -24,12 +25,18 @@ class PackageFinder {
                                                     const Context& context) = 0;
 };
 
-/// Fills source.dependencies. A dependency names a package of a configured registry without its version
+/// The packages that a source was resolved to, and that those may call, each once; sorted by id.
+std::vector<release::CalledPackage> called_packages(const package::Source& source);
+
+/// Fills source.dependencies. `recorded`: what a release was made from. It keeps those versions, of which
+/// only themselves are asked for, unless the package now asks for others; null: the newest that fit. A
+/// dependency names a package of a configured registry without its version
 /// ("mistletoe/databases/mariadb"), or, where `source` itself is on this machine, a path relative to
 /// `directory` (its directory). Errors: Conflict (no versions fit together; the proof is in `because`),
-/// Invalid (a cycle, with its path; a reference or range that can't be read; a path in a package that isn't
-/// local), and those of the finder, all naming the path of packages.
-Status resolve_dependencies(package::Source& source, const std::string& directory, PackageFinder& finder,
+/// a recorded version has other bytes now), Invalid (a cycle, with its path; a reference or range that can't
+/// be read; a path in a package that isn't local), and those of the finder, all naming the path of packages.
+Status resolve_dependencies(package::Source& source, const std::string& directory,
+                            const std::vector<release::CalledPackage>* recorded, PackageFinder& finder,
                             const Context& context);
 
 }  // namespace mist::render

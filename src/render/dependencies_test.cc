@@ -38,9 +38,12 @@ class FakeFinder final : public PackageFinder {
   }
   Result<std::vector<std::string>> versions(const std::string& registry, const std::string& path,
                                             const Context&) override {
+    ++asked_versions;
     const auto found = versions_.find(registry + "/" + path);
     return found == versions_.end() ? std::vector<std::string>() : found->second;
   }
+
+  int asked_versions = 0;
 
  private:
   std::map<std::string, std::vector<std::string>> versions_;
@@ -61,7 +64,7 @@ TEST(ResolveDependencies, TakesTheNewestThatEverybodyAllows) {
   finder.add("m/web", "0.1.0", "[{name: store, package: m/db, version: '<1.10'}]");
   package::Source source =
       root("[{name: db, package: m/db, version: ^1.0}, {name: web, package: m/web, version: '*'}]");
-  const Status resolved = resolve_dependencies(source, "/src/platform", finder, Context());
+  const Status resolved = resolve_dependencies(source, "/src/platform", nullptr, finder, Context());
   ASSERT_TRUE(resolved.ok()) << resolved.error().to_line();
   EXPECT_EQ(version_of_dependency(source, "db"), "1.4.0");
   const package::Source& web = source.dependencies.at("web")->source;
@@ -75,7 +78,7 @@ TEST(ResolveDependencies, SaysWhyNothingFits) {
   finder.add("m/web", "0.1.0", "[{name: store, package: m/db, version: ^2}]");
   package::Source source =
       root("[{name: db, package: m/db, version: ^1}, {name: web, package: m/web, version: '*'}]");
-  const Status resolved = resolve_dependencies(source, "", finder, Context());
+  const Status resolved = resolve_dependencies(source, "", nullptr, finder, Context());
   ASSERT_FALSE(resolved.ok());
   EXPECT_EQ(resolved.error().kind, ErrorKind::Conflict);
   EXPECT_THAT(resolved.error().because, HasSubstr("m/web"));
@@ -87,7 +90,7 @@ TEST(ResolveDependencies, ACycleIsNamedWithItsPath) {
   finder.add("m/a", "1.0.0", "[{name: b, package: m/b}]");
   finder.add("m/b", "1.0.0", "[{name: a, package: m/a}]");
   package::Source source = root("[{name: a, package: m/a}]");
-  const Status resolved = resolve_dependencies(source, "", finder, Context());
+  const Status resolved = resolve_dependencies(source, "", nullptr, finder, Context());
   ASSERT_FALSE(resolved.ok());
   EXPECT_EQ(resolved.error().kind, ErrorKind::Invalid);
   EXPECT_THAT(resolved.error().message, HasSubstr("platform → a → b → a"));
@@ -99,12 +102,66 @@ TEST(ResolveDependencies, PathsAreRelativeToTheirPackageOnThisMachine) {
   finder.add_path("/src/tls/tls.wasm");
   finder.add("m/remote", "1.0.0", "[{name: x, package: ../tls}]");
   package::Source source = root("[{name: db, package: ../db/db.wasm}]");
-  ASSERT_TRUE(resolve_dependencies(source, "/src/platform", finder, Context()).ok());
+  ASSERT_TRUE(resolve_dependencies(source, "/src/platform", nullptr, finder, Context()).ok());
   EXPECT_EQ(source.dependencies.at("db")->source.dependencies.at("tls")->id, "../tls/tls.wasm");
   package::Source other = root("[{name: remote, package: m/remote}]");
-  const Status refused = resolve_dependencies(other, "/src/platform", finder, Context());
+  const Status refused = resolve_dependencies(other, "/src/platform", nullptr, finder, Context());
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, HasSubstr("not on this machine"));
+}
+
+// What a release was made from, resolved a first time.
+std::vector<release::CalledPackage> recorded_by(FakeFinder& finder, std::string_view dependencies) {
+  package::Source source = root(dependencies);
+  EXPECT_TRUE(resolve_dependencies(source, "", nullptr, finder, Context()).ok());
+  return called_packages(source);
+}
+
+TEST(ResolveDependencies, AReleaseKeepsTheVersionsThatItHas) {
+  FakeFinder finder;
+  finder.add("m/db", "1.0.0", "[{name: tls, package: m/tls}]");
+  finder.add("m/tls", "0.1.0");
+  const std::string_view asks = "[{name: db, package: m/db}]";
+  const std::vector<release::CalledPackage> recorded = recorded_by(finder, asks);
+  ASSERT_EQ(recorded.size(), 2U) << "those that are called by called packages too";
+  finder.add("m/db", "2.0.0", "[{name: tls, package: m/tls}]");
+  finder.add("m/tls", "0.2.0");
+  package::Source again = root(asks);
+  finder.asked_versions = 0;
+  ASSERT_TRUE(resolve_dependencies(again, "", &recorded, finder, Context()).ok());
+  EXPECT_EQ(called_packages(again), recorded);
+  EXPECT_EQ(finder.asked_versions, 0) << "which versions there are matters to nobody";
+  package::Source anew = root(asks);
+  ASSERT_TRUE(resolve_dependencies(anew, "", nullptr, finder, Context()).ok());
+  EXPECT_EQ(version_of_dependency(anew, "db"), "2.0.0");
+}
+
+TEST(ResolveDependencies, APackageThatAsksForMoreGetsItAndKeepsTheOthers) {
+  FakeFinder finder;
+  finder.add("m/db", "1.0.0");
+  finder.add("m/web", "1.0.0");
+  const std::vector<release::CalledPackage> recorded =
+      recorded_by(finder, "[{name: db, package: m/db}, {name: web, package: m/web}]");
+  finder.add("m/db", "2.0.0");
+  finder.add("m/web", "1.1.0");
+  package::Source edited = root("[{name: db, package: m/db, version: ^2}, {name: web, package: m/web}]");
+  const Status resolved = resolve_dependencies(edited, "", &recorded, finder, Context());
+  ASSERT_TRUE(resolved.ok()) << resolved.error().to_line();
+  EXPECT_EQ(version_of_dependency(edited, "db"), "2.0.0");
+  EXPECT_EQ(version_of_dependency(edited, "web"), "1.0.0");
+}
+
+TEST(ResolveDependencies, OtherBytesUnderARecordedVersionAreRefused) {
+  FakeFinder finder;
+  finder.add("m/db", "1.0.0");
+  const std::string_view asks = "[{name: db, package: m/db}]";
+  std::vector<release::CalledPackage> recorded = recorded_by(finder, asks);
+  recorded[0].digest = "sha256:other";
+  package::Source again = root(asks);
+  const Status refused = resolve_dependencies(again, "", &recorded, finder, Context());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
+  EXPECT_THAT(refused.error().message, HasSubstr("m/db:1.0.0"));
 }
 
 TEST(ResolveDependencies, WhatIsMissingOrWrongIsNamed) {
@@ -112,10 +169,10 @@ TEST(ResolveDependencies, WhatIsMissingOrWrongIsNamed) {
   for (const std::string_view wrong : {"[{name: db, package: m/db}]", "[{name: db, package: db}]",
                                        "[{package: m/db}]", "[{name: db, package: m/db, version: '>>1'}]"}) {
     package::Source source = root(wrong);
-    EXPECT_FALSE(resolve_dependencies(source, "", finder, Context()).ok()) << wrong;
+    EXPECT_FALSE(resolve_dependencies(source, "", nullptr, finder, Context()).ok()) << wrong;
   }
   package::Source none = root("[]");
-  EXPECT_TRUE(resolve_dependencies(none, "", finder, Context()).ok());
+  EXPECT_TRUE(resolve_dependencies(none, "", nullptr, finder, Context()).ok());
 }
 
 }  // namespace

@@ -25,11 +25,30 @@ std::pair<std::string, std::string> name_and_version(const registry::PackageRef&
   return {last_segment(git.path.empty() ? Path(git.url) : Path(git.path)), git.ref};
 }
 
+// A path on this machine or a branch may have other content every day; a version of a registry may not.
+Status refuse_changed_bytes(const package::Source& source, const release::PackageInfo& recorded) {
+  const std::string& reference = source.reference;
+  if (recorded.digest == source.digest || reference.starts_with('/') || reference.starts_with("git+"))
+    return {};
+  Error failure = error(ErrorKind::Conflict, "{} is not what the release was made from", reference);
+  failure.because = fmt::format("its digest is {}, it was {}", source.digest, recorded.digest);
+  failure.hint = fmt::format("if the new bytes are wanted, say so with -p {}", reference);
+  return failure;
+}
+
 }  // namespace
 
 Packages::Packages(World world) : world_(std::move(world)), registries_(world_.registries) {}
 
+Result<package::Source> Packages::fetch_recorded(const release::PackageInfo& recorded, std::string engine,
+                                                 const Context& context) {
+  MIST_TRY(package::Source source, fetch(recorded.reference, std::move(engine), &recorded.calls, context));
+  MIST_TRY_VOID(refuse_changed_bytes(source, recorded));
+  return source;
+}
+
 Result<package::Source> Packages::fetch(std::string_view reference, std::string engine,
+                                        const std::vector<release::CalledPackage>* recorded,
                                         const Context& context) {
   MIST_TRY(const registry::PackageRef parsed, registries_.parse(reference));
   MIST_TRY(package::Source source, find(parsed, std::move(engine), context));
@@ -39,7 +58,7 @@ Result<package::Source> Packages::fetch(std::string_view reference, std::string 
     const Path path = std::filesystem::absolute(local->path).lexically_normal();
     directory = (std::filesystem::is_directory(path) ? path : path.parent_path()).string();
   }
-  MIST_TRY_VOID(resolve_dependencies(source, directory, *this, context));
+  MIST_TRY_VOID(resolve_dependencies(source, directory, recorded, *this, context));
   return source;
 }
 

@@ -30,9 +30,17 @@ class Packages final : private PackageFinder {
   /// `reference`: of a registry, or a path that begins with ./, ../ or /. `engine`: what renders a directory,
   /// instead of what its files tell; empty: that. Errors: those of Registries, of
   /// formats::fetch_remote_bases and of resolve_dependencies.
-  Result<package::Source> fetch(std::string_view reference, std::string engine, const Context& context);
+  Result<package::Source> fetch(std::string_view reference, std::string engine, const Context& context) {
+    return fetch(reference, std::move(engine), nullptr, context);
+  }
+  /// The same for a release, which keeps the versions of what its package calls. Conflict too when a
+  /// version's bytes changed.
+  Result<package::Source> fetch_recorded(const release::PackageInfo& recorded, std::string engine,
+                                         const Context& context);
 
  private:
+  Result<package::Source> fetch(std::string_view reference, std::string engine,
+                                const std::vector<release::CalledPackage>* recorded, const Context& context);
   Result<package::Source> find(const registry::PackageRef& reference, std::string engine,
                                const Context& context);
   Result<package::Source> find(const std::string& reference, const Context& context) override;

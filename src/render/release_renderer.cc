@@ -8,6 +8,7 @@
 #include "crypto/hkdf.h"
 #include "crypto/random_stream.h"
 #include "package/capabilities.h"
+#include "render/dependencies.h"
 
 namespace mist::render {
 
@@ -136,9 +137,12 @@ Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::S
                                              .request = std::move(request),
                                              .birth = birth});
   MIST_TRY(package::Rendered rendered, renderer_->render(*job->source, job->asking(context), context));
-  result.package = {job->source->reference, rendered.metadata.name, rendered.metadata.version,
+  result.package = {job->source->reference,
+                    rendered.metadata.name,
+                    rendered.metadata.version,
                     job->source->digest,
-                    rendered.engine.empty() ? rendered.metadata.engine : rendered.engine};
+                    rendered.engine.empty() ? rendered.metadata.engine : rendered.engine,
+                    called_packages(*job->source)};
   result.user_values = std::move(values);
   result.objects = std::move(rendered.objects);
   result.message = std::move(rendered.message);

@@ -4,21 +4,6 @@ namespace mist::render {
 
 using encoding::Value;
 
-namespace {
-
-// A path on this machine or a branch may have other content every day; a version of a registry may not.
-Status refuse_changed_bytes(const package::Source& source, const release::PackageInfo& recorded) {
-  const std::string& reference = source.reference;
-  if (recorded.digest == source.digest || reference.starts_with('/') || reference.starts_with("git+"))
-    return {};
-  Error failure = error(ErrorKind::Conflict, "{} is not what the release was made from", reference);
-  failure.because = fmt::format("its digest is {}, it was {}", source.digest, recorded.digest);
-  failure.hint = fmt::format("if the new bytes are wanted, say so with -p {}", reference);
-  return failure;
-}
-
-}  // namespace
-
 Value chosen_values(const std::optional<Value>& given, bool reuse, const release::Revision* stored) {
   if (given && !reuse) return *given;
   Value values =
@@ -48,9 +33,8 @@ Result<RenderedRelease> WantedRelease::render(const ReleaseFacts& release, const
           .with_hint("name it with -p PACKAGE");
     const release::PackageInfo& package = release.stored->package;
     MIST_TRY(package::Source source,
-             packages_->fetch(package.reference, wanted_.engine.empty() ? package.engine : wanted_.engine,
-                              context));
-    MIST_TRY_VOID(refuse_changed_bytes(source, package));
+             packages_->fetch_recorded(package, wanted_.engine.empty() ? package.engine : wanted_.engine,
+                                       context));
     MIST_TRY_VOID(take(std::move(source)));
   }
   return renderer_.render(source_, chosen_values(given_, wanted_.reuse_values, release.stored),

@@ -63,6 +63,21 @@ std::string plan_counts(const apply::Plan& plan, bool planned) {
   return text.empty() ? "no objects" : text;
 }
 
+std::string packages_text(const std::vector<action::PackageChange>& changes) {
+  std::string text;
+  for (const action::PackageChange& each : changes) text += action::to_text(each) + "\n";
+  return text;
+}
+
+Value packages_value(const std::vector<action::PackageChange>& changes) {
+  Value::Array list;
+  for (const action::PackageChange& each : changes)
+    list.push_back(Value::object({{"package", each.package},
+                                  {"before", each.called_before ? Value(each.before) : Value()},
+                                  {"after", each.called_after ? Value(each.after) : Value()}}));
+  return Value(std::move(list));
+}
+
 Table plan_table(const apply::Plan& plan) {
   Table table({"ACTION", "OBJECT", "WHY"});
   add_actions(table, plan.writes);
@@ -82,7 +97,9 @@ Value deploy_value(const action::DeployReport& report, Duration elapsed) {
                         {"package", Value::object({{"reference", report.package.reference},
                                                    {"name", report.package.name},
                                                    {"version", report.package.version},
-                                                   {"digest", report.package.digest}})},
+                                                   {"digest", report.package.digest},
+                                                   {"calls", release::to_value(report.package.calls)}})},
+                        {"packages", packages_value(report.packages)},
                         {"seconds", static_cast<double>(ms) / 1000},
                         {"objects", actions_value(report.plan)}});
 }
@@ -91,10 +108,13 @@ std::string deploy_text(const action::DeployReport& report, std::string_view did
   if (!report.changed)
     return fmt::format("{} is as wanted, at revision {}: nothing was written\n", report.id.name,
                        report.revision);
+  const std::string packages = packages_text(report.packages);
   if (report.dry_run != action::DryRun::No)
-    return fmt::format("{}: {}; nothing was written\n", report.id.name, plan_counts(report.plan, true));
-  return fmt::format("{} {} at revision {} in namespace {}: {} in {}\n", report.id.name, did, report.revision,
-                     report.id.ns, plan_counts(report.plan, false), format_elapsed(elapsed));
+    return fmt::format("{}{}: {}; nothing was written\n", packages, report.id.name,
+                       plan_counts(report.plan, true));
+  return packages + fmt::format("{} {} at revision {} in namespace {}: {} in {}\n", report.id.name, did,
+                                report.revision, report.id.ns, plan_counts(report.plan, false),
+                                format_elapsed(elapsed));
 }
 
 Value uninstall_value(const action::UninstallPlan& plan, bool dry) {

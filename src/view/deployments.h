@@ -17,6 +17,10 @@ Table plan_table(const apply::Plan& plan);
 /// schemas/cli/deploy.schema.json.
 encoding::Value deploy_value(const action::DeployReport& report, Duration elapsed);
 /// One line; `did`: "is installed".
+/// A line for each; empty: none.
+std::string packages_text(const std::vector<action::PackageChange>& changes);
+/// The same as in schemas/cli/deploy.schema.json and diff.schema.json.
+encoding::Value packages_value(const std::vector<action::PackageChange>& changes);
 std::string deploy_text(const action::DeployReport& report, std::string_view did, Duration elapsed);
 
 /// schemas/cli/uninstall.schema.json.

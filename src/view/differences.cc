@@ -142,6 +142,11 @@ Value field_value(const apply::FieldDifference& field) {
                         {"managers", Value(std::move(managers))}});
 }
 
+std::vector<action::PackageChange> changes_of(const action::Look& look) {
+  if (!look.state.deployed) return {};
+  return action::package_changes(look.state.deployed->package, look.rendered.package);
+}
+
 }  // namespace
 
 std::string diff_text(const action::Look& look, const action::DiffOptions& options, bool color) {
@@ -149,7 +154,8 @@ std::string diff_text(const action::Look& look, const action::DiffOptions& optio
   for (const ObjectDiff& object : action::diff_of(look.plan, look.live, options)) printer.object(object);
   for (const action::TestDiff& test : test_diffs(look, options)) printer.test(test);
   printer.separate();
-  return fmt::format("{}{}: {}\n", printer.take(), look.state.id.name, look_counts(look));
+  return fmt::format("{}{}{}: {}\n", printer.take(), packages_text(changes_of(look)), look.state.id.name,
+                     look_counts(look));
 }
 
 Value diff_value(const action::Look& look, const action::DiffOptions& options) {
@@ -177,6 +183,7 @@ Value diff_value(const action::Look& look, const action::DiffOptions& options) {
                         {"revision", look.plan.revision},
                         {"changes", changes_something(look)},
                         {"unchanged", look.plan.count(ActionKind::Unchanged)},
+                        {"packages", packages_value(changes_of(look))},
                         {"objects", Value(std::move(objects))},
                         {"tests", Value(std::move(tests))}});
 }
@@ -202,8 +209,8 @@ std::string plan_text(const action::Look& look, bool color) {
     table.add({{fmt::format("test {}", change_word(test.change))},
                {test.key.display()},
                {"only mistctl test applies it"}});
-  return fmt::format("{}{}: {}\n", table.empty() ? "" : table.render(color), look.state.id.name,
-                     look_counts(look));
+  return fmt::format("{}{}{}: {}\n", table.empty() ? "" : table.render(color),
+                     packages_text(changes_of(look)), look.state.id.name, look_counts(look));
 }
 
 }  // namespace mist::view

@@ -1,6 +1,8 @@
 """Packages that call packages: from a git registry to ready objects, twice beside each other."""
 import base64
 import json
+import shutil
+import subprocess
 
 from harness import check, contains, equal, test
 from test_demo import git_registry
@@ -71,3 +73,35 @@ def dependencies_that_do_not_fit_say_why(t):
         "templates/a.yaml.j2": "a: 1\n"})
     failed = t.refused("generate", "x", "-p", directory)
     contains(failed.err, "mistletoe/examples/hello-web", ">=7.0.0")
+
+
+def publish_again(t, name, version, other):
+    """The same bytes of a package of git_registry() under a further version."""
+    repository = t.dir / "packages.git"
+    git = ["git", "-C", repository, "-c", "user.name=t", "-c", "user.email=t@example.com"]
+    directory = next(repository.rglob(f"{name}-{version}.mist-pack.wasm")).parent
+    shutil.copy(directory / f"{name}-{version}.mist-pack.wasm", directory / f"{name}-{other}.mist-pack.wasm")
+    subprocess.run([*git, "add", "-A"], check=True)
+    subprocess.run([*git, "commit", "-qm", f"{name} {other}"], check=True)
+    t.run("registry", "update")
+
+
+@test
+def a_release_keeps_the_versions_of_what_it_calls(t):
+    git_registry(t)
+    t.run("install", "shop", "-p", PLATFORM)
+    publish_again(t, "hello-web", "0.1.0", "0.1.9")
+    contains(t.run("diff", "shop").out, "no differences")
+    contains(t.run("upgrade", "shop").out, "nothing was written")
+    contains(t.run("upgrade", "shop", "-s", "replicas=2").out, "revision 1")
+
+    change = "mistletoe/examples/hello-web 0.1.0 → 0.1.9"
+    contains(t.run("diff", "shop", "-p", PLATFORM).out, change)
+    equal(t.run("diff", "shop", "-p", PLATFORM, "-o", "json").json["packages"],
+          [{"package": "mistletoe/examples/hello-web", "before": "0.1.0", "after": "0.1.9"}], "packages of the diff")
+    contains(t.run("upgrade", "shop", "-p", PLATFORM).out, change, "revision 2")
+    calls = t.run("inspect", "release", "shop", "-o", "json").json["revisions"][-1]["package"]["calls"]
+    equal([(c["id"], c["version"]) for c in calls],
+          [("mistletoe/examples/hello-web", "0.1.9"), ("mistletoe/examples/postgres-credentials", "0.1.0")], "calls")
+    contains(t.run("rollback", "shop", "0").out, "hello-web 0.1.9 → 0.1.0")
+    contains(t.run("upgrade", "shop").out, "nothing was written")
