@@ -43,6 +43,9 @@ struct FieldDifference {
   std::vector<std::string> managers = {};
   /// The server may find that nothing changes: a default or a normal form that isn't known here.
   bool uncertain = false;
+  /// The server made this live value of this wanted one when it was last applied. Whether it still does is
+  /// uncertain too.
+  bool made = false;
   /// Inside of what is written as a whole: what isn't wanted there goes, whoever owns it.
   bool in_whole = false;
 

@@ -30,7 +30,7 @@ std::vector<release::ServerMade> server_made(const std::vector<FieldDifference>&
 
 void leave_out(std::vector<FieldDifference>& differences, const std::vector<release::ServerMade>& made) {
   if (made.empty()) return;
-  std::erase_if(differences, [&](const FieldDifference& difference) {
+  const auto is_made = [&](const FieldDifference& difference) {
     // Admission changes a value in our own request, so the field is ours. Written by others, it is theirs.
     if (!difference.managers.empty()) return false;
     std::string digest;
@@ -39,7 +39,13 @@ void leave_out(std::vector<FieldDifference>& differences, const std::vector<rele
       if (digest.empty()) digest = digest_of(difference);
       return each.digest == digest;
     });
-  });
+  };
+  for (FieldDifference& each : differences) each.made = is_made(each);
+  std::erase_if(differences, [](const FieldDifference& each) { return each.made && each.uncertain; });
+  const bool written_anyway = std::ranges::any_of(
+      differences, [](const FieldDifference& each) { return !each.made && !each.uncertain; });
+  if (written_anyway) std::erase_if(differences, &FieldDifference::made);
+  for (FieldDifference& each : differences) each.uncertain |= each.made;
 }
 
 }  // namespace mist::apply

@@ -2,8 +2,11 @@
 // What the server made of an object when we applied it: its defaults, the forms in which it stores values,
 // what admission changed. Each is a difference between what was sent and what came back. It is kept with the
 // object in the inventory, so that the same difference, with the same wanted and the same live value, is
-// none at the next plan; a value that somebody changed later still is one, and so is a new wanted value.
-// Pure; any thread.
+// known at the next plan; a value that somebody changed later still is one, and so is a new wanted value.
+//
+// A default or a stored form stays what it was, but admission may be gone since: then the wanted value has to
+// be written at last. So a known difference that only admission explains is kept and marked, and the server is
+// asked what it makes of the object now (settle.h). Pure; any thread.
 
 #include <vector>
 
@@ -15,7 +18,8 @@ namespace mist::apply {
 /// `differences` between what was applied and the server's answer to that.
 std::vector<release::ServerMade> server_made(const std::vector<FieldDifference>& differences);
 
-/// Removes the differences that are `made`.
+/// Removes the differences that are `made`, if they are uncertain or if others are left that are written
+/// anyway; else marks them.
 void leave_out(std::vector<FieldDifference>& differences, const std::vector<release::ServerMade>& made);
 
 }  // namespace mist::apply

@@ -12,21 +12,45 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using testing::yaml;
 
-// The paths that are left of what `wanted` would change on `live`, after `applied` was stored as `stored`.
-std::vector<std::string> left(std::string_view applied, std::string_view stored, std::string_view wanted,
-                              std::string_view live) {
-  std::vector<FieldDifference> found = differences(yaml(wanted), yaml(live), "mistctl");
-  leave_out(found, server_made(differences(yaml(applied), yaml(stored), "mistctl")));
-  std::vector<std::string> paths;
-  for (const FieldDifference& difference : found) paths.push_back(difference.path);
-  return paths;
-}
-
 constexpr std::string_view kWanted = "{apiVersion: v1, kind: Pod, spec: {image: a}}";
 constexpr std::string_view kMirrored = "{apiVersion: v1, kind: Pod, spec: {image: mirror/a}}";
 
-TEST(ServerMade, ValuesAreNoDifferenceAslongAsBothStay) {
-  EXPECT_THAT(left(kWanted, kMirrored, kWanted, kMirrored), IsEmpty());
+std::vector<FieldDifference> found(std::string_view applied, std::string_view stored, std::string_view wanted,
+                                   std::string_view live) {
+  std::vector<FieldDifference> all = differences(yaml(wanted), yaml(live), "mistctl");
+  leave_out(all, server_made(differences(yaml(applied), yaml(stored), "mistctl")));
+  return all;
+}
+
+// The paths that are left of what `wanted` would change on `live`, after `applied` was stored as `stored`.
+std::vector<std::string> left(std::string_view applied, std::string_view stored, std::string_view wanted,
+                              std::string_view live) {
+  std::vector<std::string> paths;
+  for (const FieldDifference& difference : found(applied, stored, wanted, live))
+    paths.push_back(difference.path);
+  return paths;
+}
+
+TEST(ServerMade, AValueIsForTheServerToJudgeAsLongAsBothStay) {
+  const std::vector<FieldDifference> all = found(kWanted, kMirrored, kWanted, kMirrored);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_TRUE(all[0].made);
+  EXPECT_TRUE(all[0].uncertain);
+}
+
+TEST(ServerMade, AKnownValueIsNoDifferenceWhereOthersAreWritten) {
+  constexpr std::string_view kStored = "{apiVersion: v1, kind: Pod, spec: {image: mirror/a, host: b}}";
+  EXPECT_THAT(left("{apiVersion: v1, kind: Pod, spec: {image: a, host: b}}", kStored,
+                   "{apiVersion: v1, kind: Pod, spec: {image: a, host: c}}", kStored),
+              ElementsAre(".spec.host"));
+}
+
+TEST(ServerMade, AStoredFormIsNoDifference) {
+  constexpr std::string_view kMilli =
+      "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q}, spec: {hard: {cpu: 1000m}}}";
+  constexpr std::string_view kOne =
+      "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q}, spec: {hard: {cpu: 1}}}";
+  EXPECT_THAT(left(kMilli, kOne, kMilli, kOne), IsEmpty());
 }
 
 TEST(ServerMade, ALiveValueThatSomebodyChangedLaterIsOne) {

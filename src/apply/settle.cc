@@ -80,6 +80,11 @@ class Settler {
       return {};
     }
     if (Status alive = context_.check(); !alive.ok()) return alive;
+    if (action.kind == ActionKind::Update && !action.ask && !action.transfer &&
+        std::ranges::all_of(action.differences, &FieldDifference::made)) {
+      unchanged(action, "equal to what the server made of it when it was applied");
+      return {};
+    }
     refused(action, desired, there->second.value, answer.error());
     return {};
   }
@@ -133,11 +138,8 @@ class Settler {
     if (!action.adopting && live.whole &&
         same_object(live.value, after, release::kVersionLabel,
                     applies_status ? StatusOf::Applied : StatusOf::Controllers)) {
-      action.kind = ActionKind::Unchanged;
-      action.revision = action.previous_revision;
-      action.differences.clear();
+      unchanged(action, "equal");
       action.server_made = server_made(differences_of(desired, after));
-      action.reason = "equal";
     } else {
       action.kind = action.adopting ? ActionKind::Adopt : ActionKind::Update;
       if (live.whole) keep_real(action.differences, live.value, after);
@@ -145,6 +147,13 @@ class Settler {
     }
     action.cause = ConflictCause::None;
     action.hint.clear();
+  }
+
+  static void unchanged(PlannedAction& action, std::string_view reason) {
+    action.kind = ActionKind::Unchanged;
+    action.revision = action.previous_revision;
+    action.differences.clear();
+    action.reason = reason;
   }
 
   void refused(PlannedAction& action, const DesiredObject& desired, const Value& live,

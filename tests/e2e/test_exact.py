@@ -116,12 +116,23 @@ def what_admission_makes_of_our_own_values_is_no_change(t):
     t.run("drift", "shop", "--exit-code", code=3)
     t.run("drift", "shop", "--fix")
     equal(image(t), "mirror.local/nginx:1")
-    other = t.package("p", deployment(image="nginx:2"))
+    other = t.package("other", deployment(image="nginx:2"))
     t.run("upgrade", "shop", "-p", other)
     equal(image(t), "mirror.local/nginx:2")
     t.run("rollback", "shop")
     equal(image(t), "mirror.local/nginx:1")
     t.run("drift", "shop", "--exit-code")
+    # The policy goes, and what is wanted can be written at last.
+    t.kube.delete("MutatingAdmissionPolicyBinding", None, f"mirror-{t.ns}")
+
+    def stays():
+        answer = t.kube.checked("POST", t.kube.path("Deployment", t.ns) + "?dryRun=All", deployment("probe"))
+        return not answer["spec"]["template"]["spec"]["containers"][0]["image"].startswith("mirror.local/")
+    t.kube.wait("admission rewrites nothing", stays)
+    t.run("drift", "shop", "--exit-code", code=3)
+    t.run("upgrade", "shop", "-p", package)
+    equal(image(t), "nginx:1", "the wanted image once nothing rewrites it")
+    equal(writes(t, "upgrade", "shop"), [], "writes without a change")
 
 
 @test
