@@ -23,10 +23,10 @@ cluster:
 	@"$$(devcluster/build.sh)" up
 build:
 	@tools/prerequisites.sh
-	@tools/build.sh release mistctl
+	@tools/build.sh release mistctl mistletoe-operator
 install:
 	@tools/prerequisites.sh
-	@tools/build.sh release mistctl manual_pages
+	@tools/build.sh release mistctl mistletoe-operator manual_pages
 	@cmake --install build/release --prefix "$(or $(PREFIX),/usr/local)"
 clean:
 	rm -rf build

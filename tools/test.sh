@@ -132,7 +132,7 @@ rust_engines() {
 installation() {
   local prefix status=0
   prefix=$(mktemp -d) || return 1
-  tools/build.sh dev mistctl manual_pages && cmake --install build/dev --prefix "$prefix" &&
+  tools/build.sh dev mistctl mistletoe-operator manual_pages && cmake --install build/dev --prefix "$prefix" &&
     env -i PATH=/usr/bin:/bin HOME="$prefix/home" "$prefix/bin/mistctl" generate shop -p ./tests/conformance/helm/charts/umbrella -o helm &&
     [[ -e $prefix/share/man/man1/mistctl-install.1 && -n $(find "$prefix/share" -name '*.code') ]] &&
     [[ -z $(find "$prefix/home" -name '*.code' 2>/dev/null) ]] || status=1
@@ -148,7 +148,7 @@ need "prerequisites" tools/prerequisites.sh
 step "format" tools/check-format.sh
 step "format of Go" go_format
 need "guests" tests/conformance/build.sh
-need "build" tools/build.sh dev mistctl unit_tests
+need "build" tools/build.sh dev mistctl mistletoe-operator unit_tests
 step "unit tests and transcripts" unit_tests
 if $full; then step "clang-tidy" tools/tidy.sh --all; else step "clang-tidy on changed files" tools/tidy.sh; fi
 step "address and behaviour sanitizers" sanitized

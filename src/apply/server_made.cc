@@ -41,7 +41,6 @@ void leave_out(std::vector<FieldDifference>& differences, const std::vector<rele
     });
   };
   for (FieldDifference& each : differences) each.made = is_made(each);
-  std::erase_if(differences, [](const FieldDifference& each) { return each.made && each.uncertain; });
   const bool written_anyway = std::ranges::any_of(
       differences, [](const FieldDifference& each) { return !each.made && !each.uncertain; });
   if (written_anyway) std::erase_if(differences, &FieldDifference::made);

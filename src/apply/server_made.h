@@ -4,9 +4,9 @@
 // object in the inventory, so that the same difference, with the same wanted and the same live value, is
 // known at the next plan; a value that somebody changed later still is one, and so is a new wanted value.
 //
-// A default or a stored form stays what it was, but admission may be gone since: then the wanted value has to
-// be written at last. So a known difference that only admission explains is kept and marked, and the server is
-// asked what it makes of the object now (settle.h). Pure; any thread.
+// What was admission's doing may end: then the wanted value has to be written at last. So where nothing else
+// is written, a known difference is kept and marked, and the server is asked what it makes of the object now
+// (settle.h). Pure; any thread.
 
 #include <vector>
 
@@ -18,8 +18,7 @@ namespace mist::apply {
 /// `differences` between what was applied and the server's answer to that.
 std::vector<release::ServerMade> server_made(const std::vector<FieldDifference>& differences);
 
-/// Removes the differences that are `made`, if they are uncertain or if others are left that are written
-/// anyway; else marks them.
+/// Removes the differences that are `made`, if others are left that are written anyway; else marks them.
 void leave_out(std::vector<FieldDifference>& differences, const std::vector<release::ServerMade>& made);
 
 }  // namespace mist::apply

@@ -55,6 +55,7 @@ struct ApplyOptions {
   std::string field_manager = "mistctl";
   bool force = false;
   DryRun dry_run = DryRun::No;
+  std::string subresource = {};  ///< "status"; empty: the object itself
 };
 
 enum class Propagation : std::uint8_t { Background, Foreground, Orphan };

@@ -328,7 +328,9 @@ Result<Value> RestClient::apply(const ObjectRef& ref, const Value& object, const
                  // Of an apply it only looks for duplicate keys, by parsing the body again; we print none.
                  {"fieldValidation", "Ignore"}};
   if (options.dry_run == DryRun::Server) query.emplace_back("dryRun", "All");
-  return exchange_with_body("PATCH", object_path(ref), query, std::string(kApplyPatch), object, Repeat::Safe,
+  const std::string path =
+      options.subresource.empty() ? object_path(ref) : object_path(ref) + "/" + options.subresource;
+  return exchange_with_body("PATCH", path, query, std::string(kApplyPatch), object, Repeat::Safe,
                             asked("apply", ref), context);
 }
 

@@ -1,0 +1,61 @@
+#pragma once
+// What a collection holds now, kept up by one LIST and one WATCH for as long as the informer lives: the
+// reflector and store of client-go in one. It survives cuts, expired versions and outages of the server. Any
+// thread may read; `changed` is called on the informer's own thread, without a lock held.
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "base/event.h"
+#include "kube/client.h"
+
+namespace mist::kube {
+
+class Informer {
+ public:
+  /// Namespace (empty: cluster-scoped) and name.
+  using Key = std::pair<std::string, std::string>;
+  /// Which object changed, appeared or went; nullopt: everything that is there has been seen.
+  using Changed = std::function<void(const std::optional<Key>&)>;
+
+  /// `client`, `clock` and `events` outlive this. `prune` takes out of an object what nobody reads; may be
+  /// empty. A watch that the server refuses (no permission, or the kind isn't served yet) is begun again with
+  /// back-off.
+  Informer(Client& client, ResourceInfo resource, ListOptions options, std::function<void(Value&)> prune,
+           Changed changed, Clock& clock, EventSink& events);
+  ~Informer();
+  Informer(const Informer&) = delete;
+  Informer& operator=(const Informer&) = delete;
+
+  const ResourceInfo& resource() const { return resource_; }
+  /// Whether what isn't in the store isn't there.
+  bool synced() const;
+  std::optional<Value> get(const Key& key) const;
+  std::vector<Key> keys() const;
+  /// What the server answered to a write of ours: as if the watch had told it already.
+  void put(Value object);
+
+ private:
+  void run(const std::stop_token& stop);
+  void take(const WatchEvent& event);
+  void store(Value object);  // with the lock
+
+  Client& client_;
+  const ResourceInfo resource_;
+  const ListOptions options_;
+  const std::function<void(Value&)> prune_;
+  const Changed changed_;
+  Clock& clock_;
+  EventSink& events_;
+  mutable std::mutex mutex_;
+  bool synced_ = false;         // guarded by mutex_
+  std::map<Key, Value> items_;  // guarded by mutex_
+  std::jthread thread_;         // last: it uses the others
+};
+
+}  // namespace mist::kube

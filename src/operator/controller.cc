@@ -1,0 +1,416 @@
+#include "operator/controller.h"
+
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "apply/server_made.h"
+#include "base/parallel.h"
+#include "base/text.h"
+#include "blueprint/evaluator.h"
+#include "encoding/json.h"
+#include "kube/informer.h"
+#include "operator/reconcile.h"
+#include "operator/work_queue.h"
+
+namespace mist::operator_ {
+namespace {
+
+using apimachinery::GroupVersionKind;
+using kube::Informer;
+
+constexpr std::size_t kParallelWrites = 8;
+
+// A blueprint (no instance named), or one of its instances.
+struct Item {
+  std::string blueprint;
+  Informer::Key instance = {};
+  bool is_blueprint() const { return instance.second.empty(); }
+  friend auto operator<=>(const Item&, const Item&) = default;
+};
+
+void forget_managed_fields(Value& object) {
+  if (Value* metadata = object.find("metadata")) metadata->erase("managedFields");
+}
+
+std::vector<Recorded> record_of(const Value& instance) {
+  std::vector<Recorded> record;
+  const std::string_view text = instance.string_at({"metadata", "annotations", kRecordAnnotation});
+  const auto parsed = encoding::parse_json(text);
+  if (text.empty() || !parsed.ok() || !parsed->is_array()) return record;
+  for (const Value& each : parsed->as_array()) {
+    Recorded entry{std::string(each.string_at("node")),
+                   {std::string(each.string_at("apiVersion")), std::string(each.string_at("kind")),
+                    std::string(each.string_at("namespace")), std::string(each.string_at("name"))},
+                   {}};
+    if (const Value* after = each.find("after"); after != nullptr && after->is_array())
+      for (const Value& node : after->as_array())
+        if (node.is_string()) entry.after.push_back(node.as_string());
+    record.push_back(std::move(entry));
+  }
+  return record;
+}
+
+std::string to_text(const std::vector<Recorded>& record) {
+  Value::Array list;
+  for (const Recorded& each : record) {
+    Value::Array after;
+    for (const std::string& node : each.after) after.emplace_back(node);
+    list.push_back(Value::object({{"node", each.node},
+                                  {"apiVersion", each.id.api_version},
+                                  {"kind", each.id.kind},
+                                  {"namespace", each.id.ns},
+                                  {"name", each.id.name},
+                                  {"after", Value(std::move(after))}}));
+  }
+  return encoding::to_json(Value(std::move(list)));
+}
+
+GroupVersionKind gvk_of(const ObjectId& id) {
+  const auto slash = id.api_version.find('/');
+  if (slash == std::string::npos) return {"", id.api_version, id.kind};
+  return {id.api_version.substr(0, slash), id.api_version.substr(slash + 1), id.kind};
+}
+
+bool has_finalizer(const Value& instance) {
+  const Value* list = instance.at_path({"metadata", "finalizers"});
+  return list != nullptr && list->is_array() &&
+         std::ranges::any_of(list->as_array(), [](const Value& each) { return each == Value(kFinalizer); });
+}
+
+bool is_in(const std::vector<Recorded>& record, const Recorded& entry) {
+  return std::ranges::find(record, entry) != record.end();
+}
+
+// What says the same but for its time isn't written again.
+bool says(const Value& instance, const Value& status) {
+  const Value* live = instance.at_path({"status", "conditions"});
+  if (live == nullptr || !live->is_array()) return false;
+  const Value& wanted = status.find("conditions")->as_array().front();
+  return std::ranges::find(live->as_array(), wanted) != live->as_array().end();
+}
+
+}  // namespace
+
+class Controller::State {
+ public:
+  State(World world, std::string ns) : world_(world), ns_(std::move(ns)), queue_(world.clock) {}
+
+  Status run(const Context& context) {
+    MIST_TRY(const kube::ResourceInfo maps, world_.client.resource_for({"", "ConfigMap"}, "v1", context));
+    // Says at once what is wrong with server or permissions.
+    const kube::ListOptions blueprints{.ns = ns_, .label_selector = fmt::format("{}=true", kBlueprintLabel)};
+    MIST_TRY_VOID(world_.client.list(maps, blueprints, context));
+    config_maps_ = std::make_unique<Informer>(
+        world_.client, maps, blueprints, forget_managed_fields,
+        [this](const std::optional<Informer::Key>& key) {
+          if (key) queue_.add({key->second});
+        },
+        world_.clock, world_.events);
+    world_.events.info(fmt::format("watching blueprints in namespace {}", ns_));
+    while (const std::optional<Item> item = queue_.take(context.stop())) work(*item, context);
+    world_.events.info("stopped");
+    return {};
+  }
+
+ private:
+  struct Loaded {
+    std::string version;  // of the ConfigMap, as it was last read
+    std::optional<blueprint::Evaluator> evaluator;
+    std::optional<blueprint::Blueprint> blueprint;  // the last good one
+    std::unique_ptr<Informer> instances;
+    // What functions made: of each instance and node the last environment, and the object.
+    std::map<std::pair<Informer::Key, std::string>, std::pair<Value, Value>> made;
+  };
+
+  void work(const Item& item, const Context& context) {
+    const Status done = item.is_blueprint() ? load(item.blueprint, context) : reconcile_one(item, context);
+    if (context.stop().stop_requested()) return;
+    if (done.ok()) return queue_.succeeded(item);
+    const Duration pause = queue_.failed(item);
+    world_.events.warn(fmt::format(
+        "{}{}: {}; next try in {} ms", item.blueprint,
+        item.is_blueprint() ? "" : fmt::format(" {}/{}", item.instance.first, item.instance.second),
+        done.error().to_line(), std::chrono::duration_cast<std::chrono::milliseconds>(pause).count()));
+    queue_.add(item, pause);
+  }
+
+  Status load(const std::string& name, const Context& context) {
+    const auto map = config_maps_->get({ns_, name});
+    Loaded& loaded = blueprints_[name];
+    if (!map) {
+      world_.events.warn(fmt::format("blueprint {} was deleted; its instances are only torn down", name));
+      loaded.blueprint.reset();
+      loaded.version.clear();
+      return {};
+    }
+    const std::string_view version = map->string_at({"metadata", "resourceVersion"});
+    if (loaded.version == version) return {};
+    loaded.version = version;
+    package::Files files;
+    if (const Value* data = map->find("data"); data != nullptr && data->is_object())
+      for (const Value::Member& member : data->as_object())
+        if (member.value.is_string()) files.emplace(member.key, member.value.as_string());
+    MIST_TRY(blueprint::Evaluator evaluator,
+             blueprint::Evaluator::of(name, std::move(files), world_.renderer));
+    auto described = evaluator.describe(context);
+    if (!described.ok()) {
+      // Evaluating the same once more gives the same: the next change of the ConfigMap is the next try.
+      world_.events.warn(fmt::format("blueprint {} is rejected{}: {}", name,
+                                     loaded.blueprint ? ", its last good revision goes on" : "",
+                                     described.error().to_line()));
+      return {};
+    }
+    const GroupVersionKind kind = described->instances();
+    const bool same_kind = loaded.blueprint && loaded.blueprint->instances() == kind;
+    if (!same_kind || !loaded.instances) {
+      auto resource = world_.client.resource_for({kind.group, kind.kind}, kind.version, context);
+      if (!resource.ok()) {
+        loaded.version.clear();
+        world_.client.invalidate_discovery();
+        return std::move(resource).error().with_frame(
+            fmt::format("while looking up the kind of blueprint {}", name));
+      }
+      loaded.instances = informer(*resource, {}, [this, name](const std::optional<Informer::Key>& key) {
+        if (key) queue_.add({name, *key});
+      });
+    }
+    loaded.evaluator = std::move(evaluator);
+    loaded.blueprint = *std::move(described);
+    loaded.made.clear();
+    world_.events.info(fmt::format("blueprint {} is in force for {}", name, kind.kind));
+    for (const Informer::Key& key : loaded.instances->keys()) queue_.add({name, key});
+    return {};
+  }
+
+  std::unique_ptr<Informer> informer(const kube::ResourceInfo& resource, kube::ListOptions options,
+                                     Informer::Changed changed) {
+    return std::make_unique<Informer>(world_.client, resource, std::move(options), nullptr,
+                                      std::move(changed), world_.clock, world_.events);
+  }
+
+  Status reconcile_one(const Item& item, const Context& context) {
+    Loaded& loaded = blueprints_[item.blueprint];
+    const auto instance = loaded.instances ? loaded.instances->get(item.instance) : std::nullopt;
+    if (!instance) {
+      std::erase_if(loaded.made, [&](const auto& entry) { return entry.first.first == item.instance; });
+      return {};
+    }
+    const std::vector<Recorded> recorded = record_of(*instance);
+    std::optional<Error> trouble;
+    const operator_::World world{
+        .make = [&](const std::string& node,
+                    const Value& environment) { return make(loaded, item, node, environment, context); },
+        .observe =
+            [&](const ObjectId& id, bool owned) {
+              auto observed = observe(item, id, owned, context);
+              if (observed.ok()) return *std::move(observed);
+              trouble = observed.error();
+              return Observation{};
+            }};
+    Plan plan = loaded.blueprint ? reconcile(*loaded.blueprint, *instance, recorded, world)
+                                 : tear_down(*instance, recorded, world);
+    MIST_TRY_VOID(carry_out(item, *instance, recorded, plan, *loaded.instances, context));
+    return trouble ? Status(*std::move(trouble)) : Status();
+  }
+
+  Result<Value> make(Loaded& loaded, const Item& item, const std::string& node, const Value& environment,
+                     const Context& context) {
+    auto& [known, made] = loaded.made[{item.instance, node}];
+    if (!known.is_null() && known == environment) return made;
+    MIST_TRY(Value object, loaded.evaluator->make(node, environment, context));
+    const ObjectId id{
+        std::string(object.string_at("apiVersion")), std::string(object.string_at("kind")), {}, {}};
+    const GroupVersionKind gvk = gvk_of(id);
+    if (object.string_at({"metadata", "namespace"}).empty() && !id.kind.empty()) {
+      const auto resource = world_.client.resource_for({gvk.group, gvk.kind}, gvk.version, context);
+      if (resource.ok() && resource->namespaced) object["metadata"].set("namespace", item.instance.first);
+    }
+    known = environment;
+    made = object;
+    return object;
+  }
+
+  Result<Observation> observe(const Item& item, const ObjectId& id, bool owned, const Context& context) {
+    const Informer::Key key{id.ns, id.name};
+    {
+      const std::lock_guard lock(owners_mutex_);
+      owners_[id] = item;
+    }
+    MIST_TRY(Informer* const store, store_of(id, owned, context));
+    Observation observed;
+    if (!store->synced()) return observed;
+    auto object = store->get(key);
+    observed.state = object ? Observation::State::There : Observation::State::Absent;
+    if (object) observed.object = *std::move(object);
+    if (const auto made = server_made_.find(id); made != server_made_.end()) observed.made = made->second;
+    return observed;
+  }
+
+  // Of owned objects one informer for a kind, of others one each. It wakes whoever asked for what changes.
+  Result<Informer*> store_of(const ObjectId& id, bool owned, const Context& context) {
+    auto& store = owned ? stores_[kind_of(id)] : reads_[id];
+    if (!store) {
+      const GroupVersionKind gvk = gvk_of(id);
+      auto resource = world_.client.resource_for({gvk.group, gvk.kind}, gvk.version, context);
+      if (!resource.ok()) {
+        world_.client.invalidate_discovery();
+        return std::move(resource).error().with_frame(fmt::format("while looking for {}", id.display()));
+      }
+      kube::ListOptions options;
+      if (owned) {
+        options.label_selector = kInstanceLabel;
+      } else {
+        options.ns = id.ns;
+        options.field_selector = fmt::format("metadata.name={}", id.name);
+      }
+      store = informer(*resource, std::move(options),
+                       [this, api_version = id.api_version, name = id.kind](
+                           const std::optional<Informer::Key>& key) { changed(api_version, name, key); });
+    }
+    return store.get();
+  }
+  static std::string kind_of(const ObjectId& id) { return id.api_version + "/" + id.kind; }
+
+  void changed(const std::string& api_version, const std::string& kind,
+               const std::optional<Informer::Key>& key) {
+    const std::lock_guard lock(owners_mutex_);
+    if (key) {
+      const auto owner = owners_.find({api_version, kind, key->first, key->second});
+      if (owner != owners_.end()) queue_.add(owner->second);
+      return;
+    }
+    for (const auto& [id, owner] : owners_)
+      if (id.api_version == api_version && id.kind == kind) queue_.add(owner);
+  }
+
+  Status carry_out(const Item& item, const Value& instance, const std::vector<Recorded>& recorded, Plan& plan,
+                   Informer& instances, const Context& context) {
+    const bool terminating = apimachinery::is_terminating(instance);
+    const bool is_new =
+        std::ranges::any_of(plan.record, [&](const Recorded& each) { return !is_in(recorded, each); });
+    if (!terminating && (is_new || (!plan.record.empty() && !has_finalizer(instance))))
+      MIST_TRY_VOID(claim(instances, instance, plan.record, context));
+    std::mutex mutex;
+    std::optional<Error> failure;
+    const auto report = [&](const std::string& node, Error error) {
+      const std::lock_guard lock(mutex);
+      for (NodeReport& each : plan.nodes)
+        if (each.node == node) {
+          each.state = NodeState::Failed;
+          each.detail = error.because.empty() ? error.message : error.because;
+        }
+      failure = std::move(error);
+    };
+    MIST_TRY_VOID(parallel_for(plan.applies.size(), kParallelWrites, [&](std::size_t i) {
+      const operator_::Apply& each = plan.applies[i];
+      auto answer = write(each, context);
+      if (!answer.ok()) {
+        report(each.node, std::move(answer).error());
+        return context.check();
+      }
+      const std::lock_guard lock(mutex);
+      server_made_[each.id] = apply::server_made(apply::differences(each.object, *answer, kManager));
+      if (Informer* const store = stores_.at(kind_of(each.id)).get()) store->put(*answer);
+      queue_.add(item);
+      world_.events.info(fmt::format("{} {}", each.create ? "created" : "changed", each.id.display()));
+      return Status();
+    }));
+    for (const operator_::Delete& each : plan.deletes) {
+      if (Status gone = remove(each, context); !gone.ok()) report(each.what.node, std::move(gone).error());
+    }
+    if (terminating && plan.finished && has_finalizer(instance)) return release(instances, instance, context);
+    MIST_TRY_VOID(write_status(instances, instance, plan, context));
+    return failure ? Status(*std::move(failure)) : Status();
+  }
+
+  Result<Value> write(const operator_::Apply& each, const Context& context) const {
+    const GroupVersionKind gvk = gvk_of(each.id);
+    MIST_TRY(const kube::ResourceInfo resource,
+             world_.client.resource_for({gvk.group, gvk.kind}, gvk.version, context));
+    Value object = each.object;
+    // The server creates it, or answers 409 and writes nothing.
+    if (each.create) object["metadata"].set("resourceVersion", "1");
+    return world_.client.apply({resource, each.id.ns, each.id.name}, object,
+                               {.field_manager = std::string(kManager)}, context);
+  }
+
+  Status remove(const operator_::Delete& each, const Context& context) const {
+    const GroupVersionKind gvk = gvk_of(each.what.id);
+    MIST_TRY(const kube::ResourceInfo resource,
+             world_.client.resource_for({gvk.group, gvk.kind}, gvk.version, context));
+    const auto gone =
+        world_.client.remove({resource, each.what.id.ns, each.what.id.name}, {.uid = each.uid}, context);
+    if (!gone.ok() && gone.error().kind != ErrorKind::NotFound) return gone.error();
+    world_.events.info(fmt::format("deleted {}", each.what.id.display()));
+    return {};
+  }
+
+  static Value identity(const Value& instance) {
+    Value metadata = Value::object({{"name", instance.string_at({"metadata", "name"})},
+                                    {"uid", instance.string_at({"metadata", "uid"})}});
+    if (const std::string_view ns = instance.string_at({"metadata", "namespace"}); !ns.empty())
+      metadata.set("namespace", ns);
+    return Value::object({{"apiVersion", instance.string_at("apiVersion")},
+                          {"kind", instance.string_at("kind")},
+                          {"metadata", std::move(metadata)}});
+  }
+  static kube::ObjectRef ref(const Informer& instances, const Value& instance) {
+    return {instances.resource(), std::string(instance.string_at({"metadata", "namespace"})),
+            std::string(instance.string_at({"metadata", "name"}))};
+  }
+
+  Status claim(Informer& instances, const Value& instance, const std::vector<Recorded>& record,
+               const Context& context) const {
+    Value object = identity(instance);
+    object["metadata"].set("finalizers", Value::array({kFinalizer}));
+    object["metadata"]["annotations"].set(kRecordAnnotation, to_text(record));
+    MIST_TRY(Value answer,
+             world_.client.apply(ref(instances, instance), object,
+                                 {.field_manager = std::string(kManager), .force = true}, context));
+    instances.put(std::move(answer));
+    return {};
+  }
+
+  Status release(Informer& instances, const Value& instance, const Context& context) const {
+    MIST_TRY_VOID(world_.client
+                      .apply(ref(instances, instance), identity(instance),
+                             {.field_manager = std::string(kManager), .force = true}, context)
+                      .in("while the finalizer was removed"));
+    world_.events.info(fmt::format("{} {} is torn down", instance.string_at("kind"),
+                                   instance.string_at({"metadata", "name"})));
+    return {};
+  }
+
+  Status write_status(Informer& instances, const Value& instance, const Plan& plan, const Context& context) {
+    const Value status = status_of(plan, instance, format_time(world_.clock.now()));
+    if (says(instance, status)) return {};
+    Value object = identity(instance);
+    object.set("status", status);
+    kube::ApplyOptions options{.field_manager = fmt::format("{}-status", kManager), .force = true};
+    if (instances.resource().has_status) options.subresource = "status";
+    MIST_TRY(Value answer, world_.client.apply(ref(instances, instance), object, options, context)
+                               .in("while the status was written"));
+    instances.put(std::move(answer));
+    return {};
+  }
+
+  World world_;
+  const std::string ns_;
+  WorkQueue<Item> queue_;
+  std::mutex owners_mutex_;
+  std::map<ObjectId, Item> owners_;
+  std::map<ObjectId, std::vector<release::ServerMade>> server_made_;
+  std::map<std::string, Loaded> blueprints_;
+  // Their threads use what stands above.
+  std::map<std::string, std::unique_ptr<Informer>> stores_;  // by kind
+  std::map<ObjectId, std::unique_ptr<Informer>> reads_;
+  std::unique_ptr<Informer> config_maps_;
+};
+
+Controller::Controller(World world, std::string ns) : state_(std::make_unique<State>(world, std::move(ns))) {}
+Controller::~Controller() = default;
+
+Status Controller::run(const Context& context) { return state_->run(context); }
+
+}  // namespace mist::operator_

@@ -1,0 +1,48 @@
+#pragma once
+// The operator as a running thing: watches blueprints, their instances and the objects of those, and carries
+// out what reconcile() says, until it is told to stop. Watches wake it; it never polls, and where nothing
+// changes it sends nothing.
+//
+// A record of what will be created is written to the instance, with a finalizer, before it is created, so
+// that an operator that dies at any point leaves nothing that its successor doesn't know.
+
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/event.h"
+#include "kube/client.h"
+#include "package/renderer.h"
+
+namespace mist::operator_ {
+
+/// Of ConfigMaps: they hold a blueprint.
+inline constexpr std::string_view kBlueprintLabel = "mistletoe.dev/blueprint";
+inline constexpr std::string_view kFinalizer = "mistletoe.dev/operator";
+/// Of instances: what was or is about to be created for them, as JSON.
+inline constexpr std::string_view kRecordAnnotation = "mistletoe.dev/record";
+
+class Controller {
+ public:
+  struct World {
+    kube::Client& client;
+    package::Renderer& renderer;
+    Clock& clock;
+    EventSink& events;
+  };
+  /// `ns`: where blueprints are. All of `world` outlives this.
+  Controller(World world, std::string ns);
+  ~Controller();
+  Controller(const Controller&) = delete;
+  Controller& operator=(const Controller&) = delete;
+
+  /// Ends well when it is stopped. Errors: those of the first request (no such server, no permission).
+  Status run(const Context& context);
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace mist::operator_

@@ -1,0 +1,71 @@
+#pragma once
+// What waits to be looked at: each item once, however often it was added, at the earliest time that somebody
+// asked for; and how long an item that failed waits. Any thread.
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+
+#include "base/clock.h"
+
+namespace mist::operator_ {
+
+template <typename Item>
+class WorkQueue {
+ public:
+  explicit WorkQueue(Clock& clock) : clock_(clock) {}
+
+  void add(const Item& item, Duration delay = {}) {
+    const SteadyTime due = clock_.steady_now() + std::chrono::duration_cast<SteadyTime::duration>(delay);
+    const std::lock_guard lock(mutex_);
+    const auto [entry, is_new] = due_.emplace(item, due);
+    if (!is_new) entry->second = std::min(entry->second, due);
+    wake_.notify_all();
+  }
+
+  /// The next that is due; nullopt: stopped.
+  std::optional<Item> take(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+      const auto next = std::ranges::min_element(due_, {}, [](const auto& entry) { return entry.second; });
+      if (next == due_.end()) {
+        wake_.wait(lock, stop, [&] { return !due_.empty(); });
+      } else if (const SteadyTime now = clock_.steady_now(); next->second <= now) {
+        Item item = next->first;
+        due_.erase(next);
+        return item;
+      } else {
+        const SteadyTime due = next->second;
+        const std::size_t count = due_.size();
+        // Woken by anything that is added: it may be due earlier.
+        wake_.wait_for(lock, stop, due - now, [&] { return due_.size() != count; });
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// Doubles with each failure, from 0.2 s to 5 min.
+  Duration failed(const Item& item) {
+    const std::lock_guard lock(mutex_);
+    const int failures = failures_[item]++;
+    return std::min<Duration>(std::chrono::milliseconds(200) * (std::int64_t{1} << std::min(failures, 12)),
+                              std::chrono::minutes(5));
+  }
+  void succeeded(const Item& item) {
+    const std::lock_guard lock(mutex_);
+    failures_.erase(item);
+  }
+
+ private:
+  Clock& clock_;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::map<Item, SteadyTime> due_;
+  std::map<Item, int> failures_;
+};
+
+}  // namespace mist::operator_

@@ -1,0 +1,159 @@
+"""The operator: a blueprint in a ConfigMap, from an instance to ready objects, through repairs and a crash, to nothing."""
+import pathlib
+import re
+import signal
+import subprocess
+
+from harness import check, contains, equal, test
+from test_demo import ROOT
+
+BLUEPRINT = (ROOT / "examples/blueprints/app/blueprint.ncl").read_text()
+
+
+class Operator:
+    """mistletoe-operator on the test's namespace; ends with the test."""
+
+    def __init__(self, t):
+        self.t, self.log = t, t.dir / "operator.log"
+        self.start()
+        t.cleanup(self.stop)
+
+    def start(self):
+        program = pathlib.Path(self.t.mistctl).with_name("mistletoe-operator")
+        self.process = subprocess.Popen([program, "-n", self.t.ns], env=self.t.environment(), stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL, stderr=self.log.open("ab"))
+
+    def stop(self, by=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(by)
+        return self.process.wait(timeout=30)
+
+    def said(self):
+        return self.log.read_text()
+
+
+def define(t):
+    """A kind of this test's own, and the example's blueprint for it."""
+    group = f"{t.ns}.example.com"
+    crd = (ROOT / "examples/blueprints/app/crd.yaml").read_text().replace("example.com", group)
+    path = t.file("crd.yaml", crd)
+    t.run("install", "kinds", "-p", path, "--wait")
+    t.cleanup(lambda: t.run("uninstall", "kinds", "--delete-crds", "--yes"))
+    t.kube.create("ConfigMap", t.ns, {
+        "metadata": {"name": "app", "labels": {"mistletoe.dev/blueprint": "true"}},
+        "data": {"blueprint.ncl": BLUEPRINT.replace('"example.com"', f'"{group}"')}})
+    return f"/apis/{group}/v1/namespaces/{t.ns}/apps"
+
+
+def condition(t, address):
+    instance = t.kube.checked("GET", f"{address}/web")
+    found = [c for c in instance.get("status", {}).get("conditions", []) if c["type"] == "Ready"]
+    return found[0] if found and found[0]["observedGeneration"] == instance["metadata"]["generation"] else {}
+
+
+def wait_ready(t, address):
+    t.kube.wait("the instance is ready", lambda: condition(t, address).get("status") == "True")
+
+
+def create(t, address, **spec):
+    group = address.split("/")[2]
+    t.kube.checked("POST", address, {"apiVersion": f"{group}/v1", "kind": "App", "metadata": {"name": "web"},
+                                     "spec": {"image": "nginx:1", "replicas": 2, **spec}})
+
+
+def writes(t, mark):
+    return [r for r in t.requests(mark) if r.writes]
+
+
+def data(t):
+    return t.kube.get("ConfigMap", t.ns, "web-address")["data"]
+
+
+@test
+def a_blueprint_becomes_ready_objects_and_nothing_again(t):
+    address = define(t)
+    operator = Operator(t)
+    t.kube.wait("the blueprint is in force", lambda: "is in force for App" in operator.said())
+    create(t, address)
+    wait_ready(t, address)
+    ip = t.kube.get("Service", t.ns, "web")["spec"]["clusterIP"]
+    env = t.kube.get("Deployment", t.ns, "web")["spec"]["template"]["spec"]["containers"][0]["env"]
+    equal(env, [{"name": "PUBLIC_ADDRESS", "value": ip}], "what flowed along the edge")
+    equal(data(t), {"address": f"{ip}:80", "replicas": "2"}, "what flowed into the third node")
+    made = re.findall(r"created (\S+)", operator.said())
+    equal(made, ["Service", "Deployment", "ConfigMap"], "the order of creation")
+
+    # Another instance's input, a deleted child, a changed one: all become as wanted.
+    t.kube.checked("PATCH", f"{address}/web", {"spec": {"replicas": 3}}, content_type="application/merge-patch+json")
+    t.kube.wait("three replicas are published", lambda: data(t)["replicas"] == "3")
+    wait_ready(t, address)
+    t.kube.delete("ConfigMap", t.ns, "web-address")
+    t.kube.wait("the deleted child is back", lambda: t.kube.get("ConfigMap", t.ns, "web-address") is not None)
+    t.kube.patch("Service", t.ns, "web", {"spec": {"ports": [{"name": "http", "port": 80, "targetPort": 1}]}})
+    # Another manager's field isn't taken by force: the status names both.
+    t.kube.wait("the conflict is reported", lambda: condition(t, address).get("reason") == "Failed")
+    contains(condition(t, address)["message"], f"Service {t.ns}/web", "conflict", "targetPort")
+    t.kube.delete("Service", t.ns, "web")
+    t.kube.wait("the Service is back", lambda: (t.kube.get("Service", t.ns, "web") or {}).get(
+        "spec", {}).get("ports", [{}])[0].get("targetPort") == 8080)
+    wait_ready(t, address)
+    # A guard that no longer holds takes its node along.
+    t.kube.checked("PATCH", f"{address}/web", {"spec": {"publish": False}}, content_type="application/merge-patch+json")
+    t.kube.wait("what isn't wanted goes", lambda: t.kube.get("ConfigMap", t.ns, "web-address") is None)
+    wait_ready(t, address)
+
+    t.kube.checked("DELETE", f"{address}/web")
+    t.kube.wait("the instance is gone", lambda: t.kube.request("GET", f"{address}/web")[0] == 404)
+    check(t.kube.get("Deployment", t.ns, "web") is None and t.kube.get("Service", t.ns, "web") is None, "something stays")
+    equal(re.findall(r"deleted (\S+)", operator.said())[-2:], ["Deployment", "Service"], "the order of deletion")
+    equal(operator.stop(), 0, "exit code after SIGTERM")
+
+
+@test
+def an_operator_that_is_killed_goes_on_where_it_was(t):
+    address = define(t)
+    operator = Operator(t)
+    create(t, address)
+    t.kube.wait("something was created", lambda: t.kube.get("Service", t.ns, "web") is not None)
+    operator.stop(signal.SIGKILL)
+    t.kube.delete("Service", t.ns, "web")
+    operator.start()
+    wait_ready(t, address)
+    ip = t.kube.get("Service", t.ns, "web")["spec"]["clusterIP"]
+    t.kube.wait("the new address is published", lambda: data(t)["address"] == f"{ip}:80")
+    wait_ready(t, address)
+    # Nothing changes, so nothing is asked and nothing is written; and a new operator finds nothing to write.
+    operator.stop()
+    mark = t.mark()
+    operator.start()
+    t.kube.wait("the blueprint is in force again", lambda: operator.said().count("is in force") >= 2)
+    t.kube.checked("PATCH", f"{address}/web", {"metadata": {"labels": {"seen": "yes"}}},
+                   content_type="application/merge-patch+json")
+    t.kube.wait("the label went through", lambda: t.kube.get("Deployment", t.ns, "web") is not None)
+    equal([r for r in writes(t, mark) if "/status" not in r.uri], [], "writes of an operator that starts anew")
+    # Killed while it is torn down.
+    operator.stop(signal.SIGKILL)
+    t.kube.checked("DELETE", f"{address}/web")
+    operator.start()
+    t.kube.wait("the instance is gone", lambda: t.kube.request("GET", f"{address}/web")[0] == 404)
+    for kind in ("Deployment", "Service"):
+        check(t.kube.get(kind, t.ns, "web") is None, f"the {kind} stays")
+
+
+@test
+def what_the_operator_cannot_do_is_said_in_the_status(t):
+    address = define(t)
+    t.kube.create("Service", t.ns, {"metadata": {"name": "web"}, "spec": {"ports": [{"port": 1}]}})
+    operator = Operator(t)
+    create(t, address)
+    t.kube.wait("the status says why", lambda: condition(t, address).get("reason") == "Failed")
+    contains(condition(t, address)["message"], f"Service {t.ns}/web")
+    equal(t.kube.get("Service", t.ns, "web")["spec"]["ports"][0]["port"], 1, "somebody else's port")
+    # A revision of the blueprint that can't be evaluated changes nothing, and its error has Nickel's own place.
+    t.kube.patch("ConfigMap", t.ns, "app", {"data": {"blueprint.ncl": "{ nodes = 1 + \"a\" }"}})
+    t.kube.wait("the revision is rejected", lambda: "its last good revision goes on" in operator.said())
+    contains(operator.said(), "blueprint.ncl:1:")
+    t.kube.delete("Service", t.ns, "web")
+    wait_ready(t, address)
+    t.kube.checked("DELETE", f"{address}/web")
+    t.kube.wait("the instance is gone", lambda: t.kube.request("GET", f"{address}/web")[0] == 404)
