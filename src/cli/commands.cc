@@ -5,16 +5,18 @@ namespace {
 
 // In the order in which `mistctl help` shows them.
 constexpr const Command* kCommands[] = {
-    &kGenerateCommand,       &kInstallCommand,     &kUpgradeCommand,        &kDiffCommand,
-    &kPlanCommand,           &kApplyPlanCommand,   &kRollbackCommand,       &kRecoverCommand,
-    &kUninstallCommand,      &kListCommand,        &kStatusCommand,         &kDriftCommand,
-    &kTestCommand,           &kGraphCommand,       &kHistoryCommand,        &kInspectPackageCommand,
-    &kInspectReleaseCommand, &kPackageInitCommand, &kPackageLintCommand,    &kPackageTestCommand,
-    &kPackageBuildCommand,   &kEnginesListCommand, &kEnginesCompileCommand, &kConfigViewCommand,
-    &kConfigPathCommand,     &kRegistryAddCommand, &kRegistryListCommand,   &kRegistryRemoveCommand,
-    &kRegistryUpdateCommand, &kDoctorCommand,      &kCompletionBashCommand, &kCompletionZshCommand,
-    &kCompletionFishCommand, &kVersionCommand,     &kHelpCommand,           &kCompleteCommand,
-    &kManualPagesCommand,
+    &kGenerateCommand,       &kInstallCommand,        &kUpgradeCommand,          &kDiffCommand,
+    &kPlanCommand,           &kApplyPlanCommand,      &kRollbackCommand,         &kRecoverCommand,
+    &kUninstallCommand,      &kListCommand,           &kStatusCommand,           &kDriftCommand,
+    &kTestCommand,           &kGraphCommand,          &kHistoryCommand,          &kInspectPackageCommand,
+    &kInspectReleaseCommand, &kPackageInitCommand,    &kPackageLintCommand,      &kPackageTestCommand,
+    &kPackageBuildCommand,   &kEnginesListCommand,    &kEnginesCompileCommand,   &kConfigViewCommand,
+    &kConfigPathCommand,     &kRegistryAddCommand,    &kRegistryListCommand,     &kRegistryRemoveCommand,
+    &kRegistryUpdateCommand, &kKpmListCommand,        &kKpmSearchCommand,        &kKpmInfoCommand,
+    &kKpmGetCommand,         &kKpmInstallCommand,     &kKpmUninstallCommand,     &kKpmUpdateCommand,
+    &kKpmArchiveAddCommand,  &kKpmArchiveListCommand, &kKpmArchiveRemoveCommand, &kKpmHelpCommand,
+    &kDoctorCommand,         &kCompletionBashCommand, &kCompletionZshCommand,    &kCompletionFishCommand,
+    &kVersionCommand,        &kHelpCommand,           &kCompleteCommand,         &kManualPagesCommand,
 };
 
 constexpr CommandGroup kGroups[] = {
@@ -23,6 +25,7 @@ constexpr CommandGroup kGroups[] = {
     {"engines", "What renders charts, Kustomize directories and templates"},
     {"config", "The configuration of mistctl"},
     {"registry", "Where packages come from"},
+    {"kpm", "The Kubernetes Package Manager: Kubes from archives"},
     {"completion", "Completion of command lines in shells"},
 };
 

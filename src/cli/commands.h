@@ -42,6 +42,17 @@ extern const Command kRegistryAddCommand;
 extern const Command kRegistryListCommand;
 extern const Command kRegistryRemoveCommand;
 extern const Command kRegistryUpdateCommand;
+extern const Command kKpmListCommand;
+extern const Command kKpmSearchCommand;
+extern const Command kKpmInfoCommand;
+extern const Command kKpmGetCommand;
+extern const Command kKpmInstallCommand;
+extern const Command kKpmUninstallCommand;
+extern const Command kKpmUpdateCommand;
+extern const Command kKpmArchiveAddCommand;
+extern const Command kKpmArchiveListCommand;
+extern const Command kKpmArchiveRemoveCommand;
+extern const Command kKpmHelpCommand;
 
 const CommandTable& command_table();
 

@@ -4,6 +4,20 @@
 #include "action/examine.h"
 
 namespace mist::cli {
+namespace {
+
+Result<render::WantedRelease> prepared(const Invocation& invocation, World& world, const Cluster& cluster,
+                                       render::Wanted wanted) {
+  MIST_TRY(auto packages, open_packages(world));
+  MIST_TRY(auto renderer, open_renderer(invocation, world));
+  const render::LiveCluster live{*cluster.client, action::cluster_lookup};
+  render::WantedRelease release(std::move(packages), {std::move(renderer), live}, std::move(wanted),
+                                *world.events);
+  MIST_TRY_VOID(release.prepare(world.context));
+  return release;
+}
+
+}  // namespace
 
 Result<render::WantedRelease> wanted_release(const Invocation& invocation, World& world,
                                              const Cluster& cluster) {
@@ -15,13 +29,15 @@ Result<render::WantedRelease> wanted_release(const Invocation& invocation, World
   if (is_new || has_values(invocation)) {
     MIST_TRY(wanted.values, read_values(invocation, world));
   }
-  MIST_TRY(auto packages, open_packages(world));
-  MIST_TRY(auto renderer, open_renderer(invocation, world));
-  const render::LiveCluster live{*cluster.client, action::cluster_lookup};
-  render::WantedRelease release(std::move(packages), {std::move(renderer), live}, std::move(wanted),
-                                *world.events);
-  MIST_TRY_VOID(release.prepare(world.context));
-  return release;
+  return prepared(invocation, world, cluster, std::move(wanted));
+}
+
+Result<render::WantedRelease> wanted_package(const Invocation& invocation, World& world,
+                                             const Cluster& cluster, std::string package,
+                                             std::vector<package::ValuesInput> values) {
+  render::Wanted wanted{.package = std::move(package), .values = std::move(values)};
+  MIST_TRY(wanted.choices, render_choices(invocation, world));
+  return prepared(invocation, world, cluster, std::move(wanted));
 }
 
 action::Render render_of(render::WantedRelease& wanted, const World& world) {

@@ -107,6 +107,9 @@ int main(int argc, char** argv) {
       .context = mist::Context(interrupt.token()),
       .connect = connect,
   };
-  const std::vector<std::string> args(argv + std::min(argc, 1), argv + argc);
+  std::vector<std::string> args(argv + std::min(argc, 1), argv + argc);
+  // As kpm, it is the group of commands of that name.
+  const bool asks_version = args.size() == 1 && args[0] == "--version";
+  if (argc > 0 && mist::Path(argv[0]).filename() == "kpm" && !asks_version) args.insert(args.begin(), "kpm");
   return static_cast<int>(mist::cli::run(args, world, mist::cli::command_table()));
 }

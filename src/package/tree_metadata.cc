@@ -23,8 +23,9 @@ Value parsed_or_null(const std::string& text, std::string_view file) {
   return parse(text, file).value_or(Value());
 }
 
-Metadata chart_metadata(const std::string& text) {
-  const Value chart = parsed_or_null(text, kChartFile);
+// Chart.yaml and K3.yaml have these members in common.
+Metadata described_in(const std::string& text, std::string_view file) {
+  const Value chart = parsed_or_null(text, file);
   Metadata metadata;
   if (!chart.is_object()) return metadata;
   metadata.name = chart.string_at("name");
@@ -34,6 +35,7 @@ Metadata chart_metadata(const std::string& text) {
   const Value* const maintainers = chart.find("maintainers");
   if (maintainers != nullptr && maintainers->is_array()) {
     for (const Value& each : maintainers->as_array()) {
+      if (each.is_string()) metadata.maintainers.push_back(each.as_string());
       if (!each.is_object() || each.string_at("name").empty()) continue;
       const std::string_view email = each.string_at("email");
       metadata.maintainers.push_back(email.empty() ? std::string(each.string_at("name"))
@@ -79,7 +81,9 @@ Result<Metadata> tree_metadata(const Files& files, const EngineKind* engine, std
   if (declared) {
     metadata = *std::move(declared);
   } else if (const std::string* const chart = file_of(files, kChartFile); chart != nullptr && is_chart) {
-    metadata = chart_metadata(*chart);
+    metadata = described_in(*chart, kChartFile);
+  } else if (const std::string* const k3 = file_of(files, kKpmFile); k3 != nullptr && !is_chart) {
+    metadata = described_in(*k3, kKpmFile);
   }
   if (metadata.name.empty()) metadata.name = name;
   if (metadata.version.empty()) metadata.version = version;

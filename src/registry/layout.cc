@@ -167,6 +167,16 @@ std::vector<const TreeEntry*> PackageIndex::submodules() const {
   return found;
 }
 
+std::vector<std::string> PackageIndex::directories_with(std::string_view file) const {
+  std::vector<std::string> found;
+  for (const TreeEntry& entry : entries_) {
+    const auto slash = entry.path.rfind('/');
+    if (slash != std::string::npos && std::string_view(entry.path).substr(slash + 1) == file)
+      found.push_back(entry.path.substr(0, slash));
+  }
+  return found;
+}
+
 Status PackageIndex::refuse_links_above(std::string_view path) const {
   for (std::size_t end = path.find('/'); true; end = path.find('/', end + 1)) {
     const TreeEntry* entry = entry_at(path.substr(0, end));

@@ -59,6 +59,8 @@ class PackageIndex {
   const TreeEntry* entry_at(std::string_view path) const;
   /// Those at any depth, by path; `object` is the commit.
   std::vector<const TreeEntry*> submodules() const;
+  /// Every directory below the root that has a file of that name, ascending.
+  std::vector<std::string> directories_with(std::string_view file) const;
   /// True if a file lies below it.
   bool is_directory(std::string_view path) const;
 

@@ -1,0 +1,397 @@
+// kpm: the Kubernetes Package Manager's commands over $KPM_HOME (src/kpm) and the release engine. The lines
+// that begin with "--->" and "!!->" are those of its document.
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/output.h"
+#include "cli/places.h"
+#include "cli/release_flags.h"
+#include "cli/wanted_release.h"
+#include "config/redact.h"
+#include "kpm/cluster.h"
+#include "kpm/dependencies.h"
+#include "kpm/home.h"
+#include "registry/local_source.h"
+
+namespace mist::cli {
+namespace {
+
+using registry::PackageTree;
+
+Result<kpm::Home> open_home(World& world) {
+  if (const auto set = world.environment("KPM_HOME"); set && !set->empty())
+    return kpm::Home(world.files, world.processes, std::filesystem::absolute(*set).lexically_normal());
+  const auto user = world.environment("HOME");
+  if (!user || user->empty())
+    return error(ErrorKind::Invalid, "there is no home directory for KPM")
+        .with_hint("set KPM_HOME to a directory");
+  return kpm::Home(world.files, world.processes, Path(*user) / ".kpm");
+}
+
+void step(World& world, std::string_view text) {
+  world.out.write(fmt::format("---> {}\n", escape_controls(text)));
+}
+
+void caution(World& world, std::string_view text) {
+  const ScreenPause pause(world.screen);
+  world.err.write(fmt::format("!!-> {}\n", escape_controls(text)));
+}
+
+constexpr Argument kKube[] = {
+    {.name = "KUBE", .help = "[ARCHIVE/]NAME[:VERSION]; without a version the newest"}};
+
+// update
+
+Result<ExitCode> run_update(const Invocation&, World& world) {
+  MIST_TRY(kpm::Home home, open_home(world));
+  MIST_TRY(const std::vector<kpm::Archive> archives, home.archives());
+  if (archives.empty()) return std::move(home.catalog(world.context)).error();
+  step(world, "Fetching updates...");
+  std::optional<Error> failed;
+  for (const kpm::Archive& each : archives) {
+    Status updated = home.update(each, world.context);
+    if (updated.ok()) continue;
+    if (failed) caution(world, failed->to_line());
+    failed = std::move(updated).error();
+    if (failed->kind == ErrorKind::Cancelled) break;
+  }
+  if (failed) return *std::move(failed);
+  MIST_TRY(const kpm::Catalog catalog, home.catalog(world.context));
+  for (const Error& problem : catalog.problems) caution(world, fmt::format("WARNING: {}", problem.to_line()));
+  step(world, "Done");
+  return ExitCode::Ok;
+}
+
+// search
+
+constexpr Argument kPattern[] = {{.name = "PATTERN",
+                                  .help = "Part of a name or description; without one every Kube",
+                                  .arity = Arity::Optional}};
+
+Result<ExitCode> run_search(const Invocation& invocation, World& world) {
+  MIST_TRY(const kpm::Home home, open_home(world));
+  MIST_TRY(const kpm::Catalog catalog, home.catalog(world.context));
+  const std::string pattern = lower_case(invocation.argument("PATTERN"));
+  std::vector<std::string> lines;
+  for (const kpm::Listed& each : catalog.kubes) {
+    const std::string line = fmt::format("\t{}: {}\n", each.k3.name, escape_controls(each.k3.description));
+    if (lower_case(line).find(pattern) != std::string::npos && std::ranges::find(lines, line) == lines.end())
+      lines.push_back(line);
+  }
+  if (lines.empty()) world.events->info("no Kube fits; kpm update reads what is new");
+  for (const std::string& line : lines) world.out.write(line);
+  return ExitCode::Ok;
+}
+
+// info
+
+void field(World& world, std::string_view name, std::string_view text) {
+  if (!text.empty()) world.out.write(fmt::format("\t{}: {}\n", name, escape_controls(text)));
+}
+
+std::string provides(const PackageTree& tree) {
+  constexpr std::string_view kManifests = "manifests/";
+  std::vector<std::string> names;
+  for (const registry::PackageFile& file : tree.files)
+    if (file.path.starts_with(kManifests)) names.push_back(file.path.substr(kManifests.size()));
+  return join(names, " ");
+}
+
+Result<ExitCode> run_info(const Invocation& invocation, World& world) {
+  MIST_TRY(kpm::Home home, open_home(world));
+  const std::string wanted = invocation.argument("KUBE");
+  MIST_TRY(const std::optional<kpm::Kube> copy, home.working_copy(wanted));
+  kpm::K3 k3;
+  PackageTree tree;
+  if (copy) {
+    k3 = copy->k3;
+    MIST_TRY(tree, registry::read_directory_tree(world.files, copy->directory));
+  } else {
+    MIST_TRY(const kpm::Catalog catalog, home.catalog(world.context));
+    MIST_TRY(const kpm::Listed listed, kpm::Home::choose(catalog, wanted));
+    k3 = listed.k3;
+    MIST_TRY(tree, home.tree_of(listed, world.context));
+  }
+  field(world, "Name", k3.name);
+  field(world, "Description", k3.description);
+  field(world, "Version", k3.version.to_string());
+  field(world, "Website", k3.home);
+  field(world, "Maintainers", join(k3.maintainers, ", "));
+  std::vector<std::string> needs;
+  for (const kpm::Dependency& each : k3.dependencies)
+    needs.push_back(fmt::format("{} ({})", each.name, each.range.text()));
+  field(world, "Dependencies", join(needs, ", "));
+  field(world, "Provides", provides(tree));
+  if (copy) field(world, "Working copy", copy->directory.string());
+  if (!k3.details.empty()) {
+    world.out.write("\tDetails:\n");
+    for (const std::string_view line : split(k3.details, '\n'))
+      world.out.write(fmt::format("\t  {}\n", escape_controls(line)));
+  }
+  return ExitCode::Ok;
+}
+
+// get
+
+Result<ExitCode> run_get(const Invocation& invocation, World& world) {
+  MIST_TRY(kpm::Home home, open_home(world));
+  MIST_TRY(const kpm::Catalog catalog, home.catalog(world.context));
+  MIST_TRY(const kpm::Listed listed, kpm::Home::choose(catalog, invocation.argument("KUBE")));
+  MIST_TRY(const kpm::Kube kube, home.get(listed, world.context));
+  step(world, fmt::format("Downloading {}", listed.k3.name));
+  step(world, fmt::format("Cached files into {}/", kube.directory.string()));
+  return ExitCode::Ok;
+}
+
+// install
+
+constexpr Flag kInstallFlags[] = {
+    {.name = "name",
+     .type = FlagType::Text,
+     .value = "NAME",
+     .help = "Name of the release; without it the Kube's"},
+    {.name = "force", .help = "Go on although dependencies aren't satisfied"},
+    {.name = "with-dependencies", .help = "Install what is missing first, from the archives"},
+};
+constexpr FlagGroup kInstallGroups[] = {{"Flags", kInstallFlags},
+                                        kValuesFlags,
+                                        kDeployFlags,
+                                        kClockFlags,
+                                        kLockFlags,
+                                        kSandboxFlags,
+                                        kOutputFlags};
+constexpr Example kInstallExamples[] = {
+    {"kpm install etcd-standalone", "The newest version of the archives, or your working copy"},
+    {"kpm install ponycorn --with-dependencies --wait", "With what it needs, and wait until all runs"},
+};
+
+Result<kpm::Kube> obtain(World& world, kpm::Home& home, const std::string& wanted, bool say) {
+  MIST_TRY(std::optional<kpm::Kube> copy, home.working_copy(wanted));
+  if (copy) {
+    if (say) step(world, fmt::format("Using your working copy {}/", copy->directory.string()));
+    return *std::move(copy);
+  }
+  MIST_TRY(const kpm::Catalog catalog, home.catalog(world.context));
+  MIST_TRY(const kpm::Listed listed, kpm::Home::choose(catalog, wanted));
+  const bool is_here = world.files.exists(home.root() / listed.k3.full_name());
+  MIST_TRY(kpm::Kube kube, home.unpack(listed, world.context));
+  if (say && !is_here) {
+    step(world, fmt::format("Downloading {}", listed.k3.full_name()));
+    step(world, fmt::format("Cached files into {}/", kube.directory.string()));
+  }
+  return kube;
+}
+
+Status refuse_script(World& world, const kpm::Kube& kube) {
+  if (!world.files.exists(kube.directory / kpm::kPreInstallScript)) return {};
+  return error(ErrorKind::Invalid, "{} has {}, and this mistctl can't run Python yet", kube.k3.name,
+               kpm::kPreInstallScript)
+      .with_because("nothing of a package runs on this machine outside of the sandbox")
+      .with_hint(
+          fmt::format("kpm get {}, write what the script would make into manifests/, and remove the script",
+                      kube.k3.name));
+}
+
+Status ask_to_go_on(const Invocation& invocation, World& world, const std::vector<kpm::Dependency>& missing) {
+  if (missing.empty()) return {};
+  for (const kpm::Dependency& each : missing)
+    caution(world, fmt::format("WARNING: Dependency {} ({}) does not seem to be satisfied.", each.name,
+                               each.range.text()));
+  caution(world, "This package may not function correctly.");
+  if (invocation.enabled("force")) return {};
+  if (!world.in.is_terminal() || !world.err.is_terminal() || invocation.text("events") == "jsonl")
+    return error(ErrorKind::Forbidden,
+                 "nothing was installed, because a dependency is missing and nobody can be asked")
+        .with_hint("--with-dependencies installs what is missing; --force goes on without it");
+  MIST_TRY_VOID(world.out.flush());
+  const ScreenPause pause(world.screen);
+  world.err.write("Continue? ");
+  MIST_TRY(const std::optional<std::string> answer, world.in.read_line(world.context));
+  const std::string word = lower_case(trim(answer.value_or("")));
+  if (word == "y" || word == "yes") return {};
+  return error(ErrorKind::Forbidden, "nothing was installed, because the answer was no");
+}
+
+Status install_one(const Invocation& invocation, World& world, const Cluster& cluster, const kpm::Kube& kube,
+                   const std::string& name, std::vector<package::ValuesInput> values) {
+  MIST_TRY_VOID(refuse_script(world, kube));
+  MIST_TRY(const release::ReleaseName checked, release::ReleaseName::parse(name));
+  const release::ReleaseId id{cluster.client->default_namespace(), checked.str()};
+  action::DeployOptions options = deploy_options(invocation);
+  MIST_TRY(options.adopt_from, adopt_from(invocation));
+  MIST_TRY(options.take_over_from, take_over_from(invocation, id));
+  MIST_TRY(render::WantedRelease wanted,
+           wanted_package(invocation, world, cluster, kube.directory.string(), std::move(values)));
+  const bool text = output_format(invocation) == OutputFormat::Table;
+  const bool dry = options.dry_run != action::DryRun::No;
+  if (text && !dry) step(world, "Running kubectl create -f ...");
+  MIST_TRY(const action::DeployReport report,
+           action::deploy(cluster.environment, id, action::install_intent(render_of(wanted, world)), options,
+                          world.context));
+  if (!text || dry) {
+    print_deploy_report(invocation, world, report, "is installed");
+    return {};
+  }
+  if (!report.message.empty()) world.out.write(escape_controls(report.message, true) + "\n");
+  step(world, "Done");
+  return {};
+}
+
+Result<ExitCode> run_install(const Invocation& invocation, World& world) {
+  MIST_TRY(kpm::Home home, open_home(world));
+  const bool say = output_format(invocation) == OutputFormat::Table;
+  MIST_TRY(const kpm::Kube kube, obtain(world, home, invocation.argument("KUBE"), say));
+  MIST_TRY_VOID(refuse_script(world, kube));
+  MIST_TRY(std::vector<package::ValuesInput> values, read_values(invocation, world));
+  MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
+  if (!kube.k3.dependencies.empty()) {
+    release::Store store(*cluster.client);
+    MIST_TRY(const std::vector<kpm::Installed> installed,
+             kpm::installed_packages(store, cluster.client->default_namespace(), world.context));
+    kpm::InstallPlan plan{.missing = {}, .unavailable = kpm::unsatisfied(kube.k3, installed)};
+    std::map<std::string, kpm::Kube> kubes;
+    if (invocation.enabled("with-dependencies")) {
+      MIST_TRY(plan,
+               kpm::plan_dependencies(kube.k3, installed, [&](const std::string& name) -> Result<kpm::K3> {
+                 MIST_TRY(kpm::Kube found, obtain(world, home, name, say));
+                 return kubes.insert_or_assign(name, std::move(found)).first->second.k3;
+               }));
+    }
+    // Whoever says no finds nothing of it in the cluster.
+    MIST_TRY_VOID(ask_to_go_on(invocation, world, plan.unavailable));
+    for (const std::string& name : plan.missing) {
+      if (say) step(world, fmt::format("Installing the dependency {}", kubes.at(name).k3.full_name()));
+      MIST_TRY_VOID(install_one(invocation, world, cluster, kubes.at(name), name, {})
+                        .in(fmt::format("while installing {}, which {} needs", name, kube.k3.name)));
+    }
+  }
+  const std::string name = invocation.has("name") ? invocation.text("name") : kube.k3.name;
+  MIST_TRY_VOID(install_one(invocation, world, cluster, kube, name, std::move(values)));
+  return ExitCode::Ok;
+}
+
+// uninstall
+
+constexpr Flag kUninstallFlags[] = {
+    {.name = "wait", .help = "Return only when everything is gone"},
+    kNoHooksFlag,
+    {.name = "timeout",
+     .type = FlagType::Duration,
+     .value = "TIME",
+     .help = "How long the whole command may take",
+     .fallback = "5m"},
+    {.name = "dry-run",
+     .type = FlagType::Choice,
+     .value = "WHERE",
+     .help = "Only show what would be deleted",
+     .fallback = "none",
+     .choices = kDryRunChoices,
+     .implied = "client"},
+};
+constexpr FlagGroup kUninstallGroups[] = {
+    {"Flags", kUninstallFlags}, kPruneFlags, kConfirmFlags, kLockFlags, kOutputFlags};
+constexpr Argument kInstalled[] = {
+    {.name = "NAME", .help = "Name of the Kube, or of its release", .completion = Completion::Release}};
+
+Result<ExitCode> run_uninstall(const Invocation& invocation, World& world) {
+  return kUninstallCommand.run(invocation, world);
+}
+
+// list
+
+constexpr Flag kListFlags[] = {{.name = "all-namespaces", .letter = 'A', .help = "Of every namespace"}};
+constexpr FlagGroup kListGroups[] = {{"Flags", kListFlags}};
+
+Result<ExitCode> run_list(const Invocation& invocation, World& world) {
+  MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
+  release::Store store(*cluster.client);
+  const bool all = invocation.enabled("all-namespaces");
+  MIST_TRY(const std::vector<release::Anchor> anchors,
+           store.list_anchors(all ? std::string() : cluster.client->default_namespace(), world.context));
+  for (const release::Anchor& each : anchors)
+    world.out.write(fmt::format(
+        "\t{}: {}\n", all ? each.id.display() : each.id.name,
+        each.head.package_version.empty() ? "no version" : escape_controls(each.head.package_version)));
+  if (anchors.empty()) world.events->info("no Kube is installed here; -A lists every namespace");
+  return ExitCode::Ok;
+}
+
+// help
+
+Result<ExitCode> run_kpm_help(const Invocation&, World& world) {
+  for (const Command* const each : command_table().commands)
+    if (each->path.starts_with("kpm "))
+      world.out.write(fmt::format("  {:<19} {}\n", each->path, each->summary));
+  world.out.write("\nkpm COMMAND --help tells more of each.\n");
+  return ExitCode::Ok;
+}
+
+// archive
+
+constexpr Argument kNewArchive[] = {{.name = "NAME", .help = "What you call the archive"},
+                                    {.name = "URL", .help = "Its git repository"}};
+constexpr Argument kArchive[] = {{.name = "NAME", .help = "Name of the archive"}};
+
+Result<ExitCode> run_archive_add(const Invocation& invocation, World& world) {
+  MIST_TRY(kpm::Home home, open_home(world));
+  MIST_TRY_VOID(home.add_archive({invocation.argument("NAME"), invocation.argument("URL")}, world.context));
+  world.events->info("kpm update reads what it holds");
+  return ExitCode::Ok;
+}
+
+Result<ExitCode> run_archive_list(const Invocation&, World& world) {
+  MIST_TRY(const kpm::Home home, open_home(world));
+  MIST_TRY(const std::vector<kpm::Archive> archives, home.archives());
+  for (const kpm::Archive& each : archives)
+    world.out.write(fmt::format("\t{}: {}\n", each.name, config::redact_urls(each.url)));
+  return ExitCode::Ok;
+}
+
+Result<ExitCode> run_archive_remove(const Invocation& invocation, World& world) {
+  MIST_TRY(kpm::Home home, open_home(world));
+  MIST_TRY_VOID(home.remove_archive(invocation.argument("NAME"), world.context));
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+constinit const Command kKpmListCommand{
+    .path = "kpm list", .summary = "List the installed Kubes", .run = run_list, .flags = kListGroups};
+constinit const Command kKpmSearchCommand{
+    .path = "kpm search", .summary = "Find Kubes in the archives", .run = run_search, .arguments = kPattern};
+constinit const Command kKpmInfoCommand{
+    .path = "kpm info", .summary = "Tell about a Kube", .run = run_info, .arguments = kKube};
+constinit const Command kKpmGetCommand{
+    .path = "kpm get", .summary = "Make a working copy of a Kube", .run = run_get, .arguments = kKube};
+constinit const Command kKpmInstallCommand{.path = "kpm install",
+                                           .summary = "Install a Kube",
+                                           .run = run_install,
+                                           .arguments = kKube,
+                                           .flags = kInstallGroups,
+                                           .examples = kInstallExamples};
+constinit const Command kKpmUninstallCommand{.path = "kpm uninstall",
+                                             .summary = "Delete an installed Kube",
+                                             .run = run_uninstall,
+                                             .arguments = kInstalled,
+                                             .flags = kUninstallGroups};
+constinit const Command kKpmUpdateCommand{
+    .path = "kpm update", .summary = "Read again what the archives hold", .run = run_update};
+constinit const Command kKpmHelpCommand{
+    .path = "kpm help", .summary = "List the commands", .run = run_kpm_help};
+constinit const Command kKpmArchiveAddCommand{.path = "kpm archive-add",
+                                              .summary = "Configure an archive",
+                                              .run = run_archive_add,
+                                              .arguments = kNewArchive};
+constinit const Command kKpmArchiveListCommand{
+    .path = "kpm archive-list", .summary = "List the configured archives", .run = run_archive_list};
+constinit const Command kKpmArchiveRemoveCommand{.path = "kpm archive-remove",
+                                                 .summary = "Forget an archive and what was read from it",
+                                                 .run = run_archive_remove,
+                                                 .arguments = kArchive};
+
+}  // namespace mist::cli

@@ -1,0 +1,37 @@
+#pragma once
+// Which dependencies of a Kube aren't there, and in which order they would be installed. Pure but for the
+// lookups that the caller gives; any thread.
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kpm/k3.h"
+
+namespace mist::kpm {
+
+/// A package that a release of the cluster was made from.
+struct Installed {
+  std::string package;
+  std::string version;  ///< as its package wrote it
+};
+
+/// True if some release of that package is within the range. A version that is no SemVer fits only `*`.
+bool is_satisfied(const Dependency& dependency, std::span<const Installed> installed);
+
+/// In the order of K3.yaml.
+std::vector<Dependency> unsatisfied(const K3& k3, std::span<const Installed> installed);
+
+struct InstallPlan {
+  std::vector<std::string> missing;     ///< names of what is to be installed, what others need first
+  std::vector<Dependency> unavailable;  ///< no archive has it in that range, or another version is installed
+};
+
+/// The Kube that an archive has under that name. NotFound: none.
+using Find = std::function<Result<K3>(const std::string& name)>;
+
+/// What `root` needs and what those need. Errors: Invalid for a cycle, with its path; of `find` but NotFound.
+Result<InstallPlan> plan_dependencies(const K3& root, std::span<const Installed> installed, const Find& find);
+
+}  // namespace mist::kpm

@@ -1,0 +1,59 @@
+#include "kpm/dependencies.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace mist::kpm {
+namespace {
+
+K3 kube(std::string name, std::string_view version,
+        std::vector<std::pair<std::string, std::string>> needs = {}) {
+  K3 k3{.name = std::move(name), .version = *encoding::SemVer::parse(version)};
+  for (auto& [needed, range] : needs)
+    k3.dependencies.push_back({needed, *encoding::SemVerRange::parse(range)});
+  return k3;
+}
+
+Find archive(std::vector<K3> kubes) {
+  return [kubes = std::move(kubes)](const std::string& name) -> Result<K3> {
+    for (const K3& each : kubes)
+      if (each.name == name) return each;
+    return error(ErrorKind::NotFound, "none");
+  };
+}
+
+TEST(Dependencies, AnInstalledVersionWithinTheRangeSatisfies) {
+  const K3 pony = kube("pony", "1.0.0", {{"nginx", "1.9 < x <= 1.10"}});
+  EXPECT_TRUE(unsatisfied(pony, std::vector<Installed>{{"nginx", "1.10.0"}}).empty());
+  EXPECT_EQ(unsatisfied(pony, std::vector<Installed>{{"nginx", "1.9.0"}}).size(), 1U);
+  EXPECT_EQ(unsatisfied(pony, std::vector<Installed>{{"nginx", ""}}).size(), 1U);
+  EXPECT_EQ(unsatisfied(pony, {}).size(), 1U);
+}
+
+TEST(Dependencies, WhatOthersNeedComesFirstAndOnce) {
+  const K3 root = kube("a", "1.0.0", {{"b", "*"}, {"c", "*"}});
+  const auto plan =
+      plan_dependencies(root, {}, archive({kube("b", "1.0.0", {{"c", "^1"}}), kube("c", "1.2.0")}));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->missing, (std::vector<std::string>{"c", "b"}));
+  EXPECT_TRUE(plan->unavailable.empty());
+}
+
+TEST(Dependencies, ACycleIsNamed) {
+  const auto plan =
+      plan_dependencies(kube("a", "1.0.0", {{"b", "*"}}), {}, archive({kube("b", "1.0.0", {{"a", "*"}})}));
+  ASSERT_FALSE(plan.ok());
+  EXPECT_NE(plan.error().message.find("a -> b -> a"), std::string::npos);
+}
+
+TEST(Dependencies, AnotherInstalledVersionIsNotInstalledTwice) {
+  const auto plan = plan_dependencies(kube("a", "1.0.0", {{"b", "^2"}}),
+                                      std::vector<Installed>{{"b", "1.0.0"}}, archive({kube("b", "2.0.0")}));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_TRUE(plan->missing.empty());
+  EXPECT_EQ(plan->unavailable.size(), 1U);
+}
+
+}  // namespace
+}  // namespace mist::kpm

@@ -1,0 +1,273 @@
+#include "kpm/home.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "config/paths.h"
+#include "encoding/yaml.h"
+#include "registry/git_url.h"
+#include "registry/local_source.h"
+
+namespace mist::kpm {
+namespace {
+
+using encoding::Value;
+
+constexpr std::uint64_t kSmallFile = std::uint64_t{1} << 20;
+constexpr std::string_view kPackages = "packages/";
+
+Error no_archive() {
+  return error(ErrorKind::NotFound, "no archive is configured")
+      .with_hint("kpm archive-add NAME URL adds one; then kpm update");
+}
+
+Error wrong(const Value& value, const Path& file, std::string_view message) {
+  return error(ErrorKind::Invalid, "{}", message)
+      .at({.file = file.string(),
+           .line = value.position().line,
+           .column = value.position().column,
+           .excerpt = {}});
+}
+
+// packages/NAME or packages/NAME/VERSION, else empty.
+std::string_view name_of(std::string_view directory) {
+  if (!directory.starts_with(kPackages)) return {};
+  const auto parts = split(directory.substr(kPackages.size()), '/');
+  return parts.size() <= 2 ? parts[0] : std::string_view();
+}
+
+Status check_place(const K3& k3, std::string_view directory) {
+  if (k3.name == name_of(directory)) return {};
+  return error(ErrorKind::Invalid, "{}/{} is of {}, and stands in the directory of another", directory,
+               kMetadataFile, k3.name);
+}
+
+struct Wanted {
+  std::string_view archive, name, version;
+};
+
+Wanted parse_wanted(std::string_view text) {
+  Wanted wanted;
+  if (const auto slash = text.find('/'); slash != text.npos) {
+    wanted.archive = text.substr(0, slash);
+    text.remove_prefix(slash + 1);
+  }
+  const auto colon = text.find(':');
+  wanted.name = text.substr(0, colon);
+  if (colon != text.npos) wanted.version = text.substr(colon + 1);
+  return wanted;
+}
+
+Error not_found(const Catalog& catalog, const Wanted& wanted) {
+  std::vector<std::string_view> names;
+  std::vector<std::string> versions;
+  for (const Listed& each : catalog.kubes) {
+    names.push_back(each.k3.name);
+    if (each.k3.name == wanted.name) versions.push_back(each.k3.version.to_string());
+  }
+  if (!versions.empty() && !wanted.version.empty())
+    return error(ErrorKind::NotFound, "no archive has version {} of {}", escape_controls(wanted.version),
+                 wanted.name)
+        .with_hint(fmt::format("there is {}", join(versions, ", ")));
+  Error failure = error(ErrorKind::NotFound, "no archive has a Kube {}", escape_controls(wanted.name));
+  const std::string_view suggestion = nearest(wanted.name, names);
+  failure.hint = suggestion.empty() ? "kpm search PATTERN finds Kubes; kpm update reads what is new"
+                                    : fmt::format("did you mean {}?", suggestion);
+  return failure;
+}
+
+}  // namespace
+
+Result<std::vector<Archive>> Home::archives() const {
+  const Path file = root_ / "config.yaml";
+  std::vector<Archive> archives;
+  if (!files_.exists(file)) return archives;
+  MIST_TRY(const std::string text, files_.read(file, kSmallFile));
+  MIST_TRY(const Value document, encoding::parse_yaml(text, {.strict = true, .file = file.string()}));
+  if (document.is_null()) return archives;
+  const Value* const list = document.find("archives");
+  if (list == nullptr || !list->is_array())
+    return wrong(document, file, "archives must be a list of {name, url}");
+  for (const Value& each : list->as_array()) {
+    Archive archive{std::string(each.string_at("name")), std::string(each.string_at("url"))};
+    if (!is_dns1123_label(archive.name) || archive.url.empty())
+      return wrong(each, file, "an archive needs a name of lower case letters, and a url");
+    archives.push_back(std::move(archive));
+  }
+  return archives;
+}
+
+Status Home::change_archives(const std::function<Status(std::vector<Archive>&)>& change,
+                             const Context& context) {
+  MIST_TRY_VOID(config::make_private_directory(files_, root_));
+  MIST_TRY(const FileLock lock, FileLock::acquire(root_ / ".lock", context));
+  MIST_TRY(std::vector<Archive> archives, this->archives());
+  MIST_TRY_VOID(change(archives));
+  Value list{Value::Array{}};
+  for (const Archive& each : archives)
+    list.push_back(Value::object({{"name", Value(each.name)}, {"url", Value(each.url)}}));
+  // An address may carry credentials.
+  return files_.write(root_ / "config.yaml",
+                      encoding::to_yaml(Value::object({{"archives", std::move(list)}})), {.mode = 0600});
+}
+
+Status Home::add_archive(const Archive& archive, const Context& context) {
+  if (!is_dns1123_label(archive.name))
+    return error(ErrorKind::Invalid, "{} can't be the name of an archive", escape_controls(archive.name))
+        .with_hint("lower case letters, digits and '-'");
+  MIST_TRY(const registry::GitUrl url, registry::GitUrl::parse(archive.url, std::filesystem::current_path()));
+  return change_archives(
+      [&](std::vector<Archive>& archives) -> Status {
+        if (std::ranges::find(archives, archive.name, &Archive::name) != archives.end())
+          return error(ErrorKind::Conflict, "there is an archive {} already", archive.name)
+              .with_hint(fmt::format("kpm archive-remove {} removes it", archive.name));
+        archives.push_back({archive.name, url.text()});
+        return {};
+      },
+      context);
+}
+
+Status Home::remove_archive(const std::string& name, const Context& context) {
+  MIST_TRY_VOID(change_archives(
+      [&](std::vector<Archive>& archives) -> Status {
+        if (std::erase_if(archives, [&](const Archive& each) { return each.name == name; }) > 0) return {};
+        return error(ErrorKind::NotFound, "there is no archive {}", escape_controls(name))
+            .with_hint("kpm archive-list shows those that there are");
+      },
+      context));
+  return files_.remove_all(root_ / ".archives" / name);
+}
+
+Result<registry::SnapshotStore> Home::store(const Archive& archive) const {
+  MIST_TRY(registry::GitUrl url, registry::GitUrl::parse(archive.url, root_));
+  return registry::SnapshotStore(files_, git_, root_ / ".archives" / archive.name, std::move(url), "");
+}
+
+Status Home::update(const Archive& archive, const Context& context) {
+  MIST_TRY_VOID(config::make_private_directory(files_, root_ / ".archives" / archive.name));
+  MIST_TRY(registry::SnapshotStore store, this->store(archive));
+  MIST_TRY_VOID(store.update(context, false, [](const registry::Snapshot&) { return Status(); })
+                    .in(fmt::format("while updating the archive {}", archive.name)));
+  return {};
+}
+
+Status Home::add_kubes(const Archive& archive, Catalog& catalog, const Context& context) const {
+  MIST_TRY(const registry::SnapshotStore store, this->store(archive));
+  MIST_TRY(const std::optional<registry::Snapshot> snapshot, store.current());
+  if (!snapshot)
+    return error(ErrorKind::NotFound, "the archive {} was never read", archive.name)
+        .with_hint("kpm update reads it");
+  MIST_TRY(const registry::PackageIndex index, store.index(*snapshot));
+  registry::Located wanted{.is_tree = true, .path = {}, .entries = {}, .object = {}, .chosen = true};
+  for (const std::string& directory : index.directories_with(kMetadataFile))
+    if (!name_of(directory).empty())
+      wanted.entries.push_back(*index.entry_at(fmt::format("{}/{}", directory, kMetadataFile)));
+  if (wanted.entries.empty()) return {};
+  MIST_TRY(const registry::PackageContent content, store.read(*snapshot, wanted, context));
+  for (const registry::PackageFile& file : std::get<registry::PackageTree>(content).files) {
+    const std::string directory = Path(file.path).parent_path().string();
+    auto k3 = parse_k3(file.bytes, fmt::format("{}/{}", archive.name, file.path));
+    const Status place = k3.ok() ? check_place(*k3, directory) : Status(k3.error());
+    if (!place.ok())
+      catalog.problems.push_back(place.error());
+    else
+      catalog.kubes.push_back({archive.name, directory, *std::move(k3)});
+  }
+  return {};
+}
+
+Result<Catalog> Home::catalog(const Context& context) const {
+  MIST_TRY(const std::vector<Archive> archives, this->archives());
+  if (archives.empty()) return no_archive();
+  Catalog catalog;
+  for (const Archive& each : archives) MIST_TRY_VOID(add_kubes(each, catalog, context));
+  return catalog;
+}
+
+Result<Listed> Home::choose(const Catalog& catalog, std::string_view text) {
+  const Wanted wanted = parse_wanted(text);
+  const Listed* found = nullptr;
+  for (const Listed& each : catalog.kubes) {
+    if (each.k3.name != wanted.name || (!wanted.archive.empty() && each.archive != wanted.archive)) continue;
+    if (!wanted.version.empty() && each.k3.version.to_string() != wanted.version) continue;
+    if (found != nullptr && found->archive != each.archive)
+      return error(ErrorKind::Conflict, "the archives {} and {} both have {}", found->archive, each.archive,
+                   wanted.name)
+          .with_hint(
+              fmt::format("write {}/{} or {}/{}", found->archive, wanted.name, each.archive, wanted.name));
+    if (found == nullptr || found->k3.version < each.k3.version) found = &each;
+  }
+  if (found == nullptr) return not_found(catalog, wanted);
+  return *found;
+}
+
+Result<K3> Home::read_k3(const Path& directory) const {
+  const Path file = directory / kMetadataFile;
+  MIST_TRY(const std::string text, files_.read(file, kSmallFile));
+  return parse_k3(text, file.string());
+}
+
+Result<std::optional<Kube>> Home::working_copy(const std::string& name) const {
+  const Path directory = root_ / name;
+  if (!is_dns1123_label(name) || !files_.exists(directory / kMetadataFile)) return std::optional<Kube>();
+  MIST_TRY(K3 k3, read_k3(directory));
+  return std::optional(Kube{std::move(k3), directory, true});
+}
+
+Result<registry::PackageTree> Home::tree_of(const Listed& listed, const Context& context) const {
+  MIST_TRY(const std::vector<Archive> archives, this->archives());
+  const auto archive = std::ranges::find(archives, listed.archive, &Archive::name);
+  if (archive == archives.end())
+    return error(ErrorKind::NotFound, "the archive {} was removed meanwhile", listed.archive);
+  MIST_TRY(const registry::SnapshotStore store, this->store(*archive));
+  MIST_TRY(const std::optional<registry::Snapshot> snapshot, store.current());
+  if (!snapshot) return error(ErrorKind::NotFound, "the archive {} was never read", listed.archive);
+  MIST_TRY(const registry::PackageIndex index, store.index(*snapshot));
+  MIST_TRY(const registry::Located located, index.find_path(listed.directory));
+  MIST_TRY(registry::PackageContent content, store.read(*snapshot, located, context));
+  return std::get<registry::PackageTree>(std::move(content));
+}
+
+// Whole or not at all: written beside, then renamed.
+Status Home::write_tree(const registry::PackageTree& tree, const Path& target) {
+  const Path incoming = root_ / fmt::format(".incoming-{}-{}", target.filename().string(), ::getpid());
+  MIST_TRY_VOID(files_.remove_all(incoming));
+  Status written;
+  for (const registry::PackageFile& file : tree.files) {
+    written = files_.write(incoming / file.path, file.bytes, {.durable = false});
+    if (!written.ok()) break;
+  }
+  if (written.ok()) written = files_.rename(incoming, target);
+  if (!written.ok()) (void)files_.remove_all(incoming);
+  return written;
+}
+
+Result<Kube> Home::unpack(const Listed& listed, const Context& context) {
+  const Path target = root_ / listed.k3.full_name();
+  MIST_TRY(const registry::PackageTree tree, tree_of(listed, context));
+  if (!files_.exists(target)) {
+    MIST_TRY_VOID(write_tree(tree, target));
+  } else {
+    MIST_TRY(const registry::PackageTree there, registry::read_directory_tree(files_, target));
+    if (there != tree)
+      return error(ErrorKind::Conflict, "{} in the archive {} isn't what {} has", listed.k3.full_name(),
+                   listed.archive, target.string())
+          .with_hint(fmt::format("a version must not change; remove {} to take the archive's bytes",
+                                 target.string()));
+  }
+  return Kube{listed.k3, target, false};
+}
+
+Result<Kube> Home::get(const Listed& listed, const Context& context) {
+  const Path target = root_ / listed.k3.name;
+  if (files_.exists(target))
+    return error(ErrorKind::Conflict, "there is a working copy of {} already", listed.k3.name)
+        .with_hint(fmt::format("it is {}; remove it to begin anew", target.string()));
+  MIST_TRY(const registry::PackageTree tree, tree_of(listed, context));
+  MIST_TRY_VOID(write_tree(tree, target));
+  return Kube{listed.k3, target, true};
+}
+
+}  // namespace mist::kpm

@@ -1,0 +1,100 @@
+#pragma once
+// $KPM_HOME: which archives there are, what they hold, and the Kubes that were unpacked from them.
+//
+//   config.yaml        archives: [{name, url}]
+//   .archives/<name>/  the snapshot of one (registry/snapshot_store.h)
+//   NAME-VERSION/      unpacked by install, never changed again
+//   NAME/              a working copy, made by get; only its user changes it
+//
+// An archive is a git repository of packages/<name>/, and of packages/<name>/<version>/ where it keeps
+// several. Any thread, many processes.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/context.h"
+#include "base/fs.h"
+#include "base/process.h"
+#include "base/result.h"
+#include "kpm/k3.h"
+#include "registry/git.h"
+#include "registry/package_files.h"
+#include "registry/snapshot_store.h"
+
+namespace mist::kpm {
+
+struct Archive {
+  std::string name;
+  std::string url;  ///< may carry credentials: print it through config::redact_urls
+};
+
+/// A Kube of an archive.
+struct Listed {
+  std::string archive;
+  std::string directory;  ///< "packages/etcd"
+  K3 k3;
+};
+
+struct Catalog {
+  std::vector<Listed> kubes;    ///< by archive, then name and version
+  std::vector<Error> problems;  ///< of Kubes whose K3.yaml can't be read; they are left out
+};
+
+struct Kube {
+  K3 k3;
+  Path directory;
+  bool is_working_copy = false;
+};
+
+class Home {
+ public:
+  /// `root` absolute. The others outlive this.
+  Home(FileSystem& files, ProcessRunner& processes, Path root)
+      : files_(files), git_(processes), root_(std::move(root)) {}
+
+  const Path& root() const { return root_; }
+
+  /// Errors: Invalid, with file and line.
+  Result<std::vector<Archive>> archives() const;
+  /// The network isn't asked. Errors: Invalid (name, address), Conflict (the name is taken).
+  Status add_archive(const Archive& archive, const Context& context);
+  /// And what was read from it; unpacked Kubes stay. NotFound.
+  Status remove_archive(const std::string& name, const Context& context);
+
+  /// Fetches an archive. Failed or killed, its last state stays. Errors: of SnapshotStore::update.
+  Status update(const Archive& archive, const Context& context);
+  /// What all archives hold, as of the last update. Errors: NotFound when none is configured, or one was
+  /// never updated; of git.
+  Result<Catalog> catalog(const Context& context) const;
+
+  /// `wanted` is [ARCHIVE/]NAME[:VERSION], the newest version without one. NotFound, with the nearest name;
+  /// Conflict when several archives have it.
+  static Result<Listed> choose(const Catalog& catalog, std::string_view wanted);
+
+  /// The working copy of that name; nullopt: there is none. Invalid: of its K3.yaml.
+  Result<std::optional<Kube>> working_copy(const std::string& name) const;
+  /// Its files. Errors: of git.
+  Result<registry::PackageTree> tree_of(const Listed& listed, const Context& context) const;
+  /// NAME-VERSION/, written if it isn't there. Conflict when other bytes are there.
+  Result<Kube> unpack(const Listed& listed, const Context& context);
+  /// Makes NAME/. Conflict when there is one.
+  Result<Kube> get(const Listed& listed, const Context& context);
+
+  /// The K3.yaml in `directory`. Errors: NotFound, Invalid.
+  Result<K3> read_k3(const Path& directory) const;
+
+ private:
+  Result<registry::SnapshotStore> store(const Archive& archive) const;
+  Status change_archives(const std::function<Status(std::vector<Archive>&)>& change, const Context& context);
+  Status add_kubes(const Archive& archive, Catalog& catalog, const Context& context) const;
+  Status write_tree(const registry::PackageTree& tree, const Path& target);
+
+  FileSystem& files_;
+  registry::Git git_;
+  Path root_;
+};
+
+}  // namespace mist::kpm

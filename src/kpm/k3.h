@@ -1,0 +1,38 @@
+#pragma once
+// K3.yaml: what a Kube (a package of the Kubernetes Package Manager) says of itself. The form is that of the
+// document "Kubernetes Package Manager (KPM), Version 1". Pure; any thread.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "encoding/semver.h"
+
+namespace mist::kpm {
+
+inline constexpr std::string_view kMetadataFile = "K3.yaml";
+inline constexpr std::string_view kPreInstallScript = "scripts/pre-install.py";
+
+struct Dependency {
+  std::string name;
+  encoding::SemVerRange range;
+  std::string repo = {};  ///< where its author found it; for people
+};
+
+struct K3 {
+  std::string name;  ///< a DNS-1123 label
+  encoding::SemVer version;
+  std::string home = {};
+  std::string description = {};  ///< one line
+  std::string details = {};
+  std::vector<std::string> maintainers = {};  ///< "Name <email>", as in both spellings
+  std::vector<Dependency> dependencies = {};
+
+  std::string full_name() const { return name + '-' + version.to_string(); }
+};
+
+/// Strict: an unknown or repeated member is an error. Errors: Invalid, with `file` and the line.
+Result<K3> parse_k3(std::string_view text, const std::string& file);
+
+}  // namespace mist::kpm

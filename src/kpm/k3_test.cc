@@ -1,0 +1,67 @@
+#include "kpm/k3.h"
+
+#include <gtest/gtest.h>
+
+namespace mist::kpm {
+namespace {
+
+// The example of KPM's document.
+constexpr std::string_view kPonycorn = R"(name: ponycorn
+home: http://github.com/technosophos/ponycorn
+version: 1.0.3
+description: The ponycorn server
+maintainers:
+  - Matt Butcher <mbutcher@deis.com>
+  - name: Ann
+    email: ann@example.com
+dependencies:
+  - name: nginx
+    version: 1.9 < x <= 1.10
+details:
+  This package provides the ponycorn server, which requires an existing nginx
+  server to function correctly.
+)";
+
+TEST(K3, ReadsTheExampleOfTheDocument) {
+  const auto k3 = parse_k3(kPonycorn, "K3.yaml");
+  ASSERT_TRUE(k3.ok()) << k3.error().to_line();
+  EXPECT_EQ(k3->full_name(), "ponycorn-1.0.3");
+  EXPECT_EQ(k3->maintainers,
+            (std::vector<std::string>{"Matt Butcher <mbutcher@deis.com>", "Ann <ann@example.com>"}));
+  ASSERT_EQ(k3->dependencies.size(), 1U);
+  EXPECT_EQ(k3->dependencies[0].range.text(), "1.9 < x <= 1.10");
+  EXPECT_TRUE(k3->dependencies[0].range.contains(*encoding::SemVer::parse("1.10.0")));
+  EXPECT_FALSE(k3->dependencies[0].range.contains(*encoding::SemVer::parse("1.9.0")));
+}
+
+struct Wrong {
+  std::string_view text;
+  std::uint32_t line;
+  std::string_view message, hint;
+};
+
+class WrongK3 : public testing::TestWithParam<Wrong> {};
+
+TEST_P(WrongK3, IsRefusedWithItsLine) {
+  const auto k3 = parse_k3(GetParam().text, "K3.yaml");
+  ASSERT_FALSE(k3.ok());
+  EXPECT_NE(k3.error().message.find(GetParam().message), std::string::npos) << k3.error().message;
+  EXPECT_NE(k3.error().hint.find(GetParam().hint), std::string::npos) << k3.error().hint;
+  ASSERT_TRUE(k3.error().where);
+  EXPECT_EQ(k3.error().where->file, "K3.yaml");
+  EXPECT_EQ(k3.error().where->line, GetParam().line);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, WrongK3,
+    testing::Values(Wrong{"name: a\nversion: v1.0.3\n", 2, "no SemVer 2 version", "1.0.3, without the v"},
+                    Wrong{"name: a\nversion: 1.0\n", 2, "must be text", "quotes"},
+                    Wrong{"name: a\nversion: 1.0.0\ndescripton: x\n", 3, "no member descripton",
+                          "description?"},
+                    Wrong{"version: 1.0.0\n", 1, "name is missing", ""},
+                    Wrong{"name: ../a\nversion: 1.0.0\n", 1, "lower case", ""},
+                    Wrong{"name: a\nversion: 1.0.0\ndependencies:\n  - name: b\n    version: 1.9 << 2\n", 5,
+                          "", "1.9 < x <= 1.10"}));
+
+}  // namespace
+}  // namespace mist::kpm
