@@ -5,18 +5,19 @@ namespace {
 
 // In the order in which `mistctl help` shows them.
 constexpr const Command* kCommands[] = {
-    &kGenerateCommand,       &kInstallCommand,        &kUpgradeCommand,          &kDiffCommand,
-    &kPlanCommand,           &kApplyPlanCommand,      &kRollbackCommand,         &kRecoverCommand,
-    &kUninstallCommand,      &kListCommand,           &kStatusCommand,           &kDriftCommand,
-    &kTestCommand,           &kGraphCommand,          &kHistoryCommand,          &kInspectPackageCommand,
-    &kInspectReleaseCommand, &kPackageInitCommand,    &kPackageLintCommand,      &kPackageTestCommand,
-    &kPackageBuildCommand,   &kEnginesListCommand,    &kEnginesCompileCommand,   &kConfigViewCommand,
-    &kConfigPathCommand,     &kRegistryAddCommand,    &kRegistryListCommand,     &kRegistryRemoveCommand,
-    &kRegistryUpdateCommand, &kKpmListCommand,        &kKpmSearchCommand,        &kKpmInfoCommand,
-    &kKpmGetCommand,         &kKpmInstallCommand,     &kKpmUninstallCommand,     &kKpmUpdateCommand,
-    &kKpmArchiveAddCommand,  &kKpmArchiveListCommand, &kKpmArchiveRemoveCommand, &kKpmHelpCommand,
-    &kDoctorCommand,         &kCompletionBashCommand, &kCompletionZshCommand,    &kCompletionFishCommand,
-    &kVersionCommand,        &kHelpCommand,           &kCompleteCommand,         &kManualPagesCommand,
+    &kGenerateCommand,       &kInstallCommand,       &kUpgradeCommand,        &kDiffCommand,
+    &kPlanCommand,           &kApplyPlanCommand,     &kRollbackCommand,       &kRecoverCommand,
+    &kUninstallCommand,      &kListCommand,          &kStatusCommand,         &kDriftCommand,
+    &kTestCommand,           &kGraphCommand,         &kHistoryCommand,        &kInspectPackageCommand,
+    &kInspectReleaseCommand, &kPackageInitCommand,   &kPackageLintCommand,    &kPackageTestCommand,
+    &kPackageBuildCommand,   &kEnginesListCommand,   &kEnginesCompileCommand, &kConfigViewCommand,
+    &kConfigPathCommand,     &kRegistryAddCommand,   &kRegistryListCommand,   &kRegistryRemoveCommand,
+    &kRegistryUpdateCommand, &kKpmListCommand,       &kKpmSearchCommand,      &kKpmInfoCommand,
+    &kKpmGetCommand,         &kKpmInstallCommand,    &kKpmUninstallCommand,   &kKpmUpdateCommand,
+    &kKpmTestCommand,        &kKpmArchiveAddCommand, &kKpmArchiveListCommand, &kKpmArchiveRemoveCommand,
+    &kKpmHelpCommand,        &kDoctorCommand,        &kCompletionBashCommand, &kCompletionZshCommand,
+    &kCompletionFishCommand, &kVersionCommand,       &kHelpCommand,           &kCompleteCommand,
+    &kManualPagesCommand,
 };
 
 constexpr CommandGroup kGroups[] = {

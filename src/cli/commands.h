@@ -49,6 +49,7 @@ extern const Command kKpmGetCommand;
 extern const Command kKpmInstallCommand;
 extern const Command kKpmUninstallCommand;
 extern const Command kKpmUpdateCommand;
+extern const Command kKpmTestCommand;
 extern const Command kKpmArchiveAddCommand;
 extern const Command kKpmArchiveListCommand;
 extern const Command kKpmArchiveRemoveCommand;

@@ -2,9 +2,12 @@
 // that begin with "--->" and "!!->" are those of its document.
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 
+#include "action/run_tests.h"
+#include "action/uninstall.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
@@ -275,6 +278,121 @@ Result<ExitCode> run_install(const Invocation& invocation, World& world) {
   return ExitCode::Ok;
 }
 
+// test
+
+constexpr Flag kTestFlags[] = {kTimeoutFlag,
+                               kAllowLookupFlag,
+                               kSkipSchemaFlag,
+                               {.name = "keep", .help = "Leave the namespace of the test for a look at it"}};
+constexpr FlagGroup kTestGroups[] = {
+    {"Flags", kTestFlags}, kValuesFlags, kClockFlags, kSandboxFlags, kOutputFlags};
+
+struct Trial {
+  const Invocation& invocation;
+  World& world;
+  const Cluster& cluster;
+  release::ReleaseId id;
+  std::string ns_uid = {};
+};
+
+Result<kube::ObjectRef> namespace_of(const Trial& trial) {
+  MIST_TRY(kube::ResourceInfo resource,
+           trial.cluster.client->resource_for({"", "Namespace"}, "v1", trial.world.context));
+  return kube::ObjectRef{std::move(resource), {}, trial.id.ns};
+}
+
+Status make_namespace(Trial& trial) {
+  MIST_TRY(const kube::ObjectRef ref, namespace_of(trial));
+  MIST_TRY(const encoding::Value made,
+           trial.cluster.client->create(
+               ref.resource, {},
+               encoding::Value::object(
+                   {{"apiVersion", encoding::Value("v1")},
+                    {"kind", encoding::Value("Namespace")},
+                    {"metadata", encoding::Value::object({{"name", encoding::Value(trial.id.ns)}})}}),
+               trial.world.context));
+  trial.ns_uid = made.string_at({"metadata", "uid"});
+  return {};
+}
+
+// Installs it, waits until it is ready, and runs its tests.
+Status try_out(const Trial& trial, const kpm::Kube& kube, std::vector<package::ValuesInput> values) {
+  World& world = trial.world;
+  MIST_TRY(render::WantedRelease wanted, wanted_package(trial.invocation, world, trial.cluster,
+                                                        kube.directory.string(), std::move(values)));
+  const action::Intent intent = action::install_intent(render_of(wanted, world));
+  action::DeployOptions options;
+  options.timeout = trial.invocation.duration("timeout");
+  options.dry_run = action::DryRun::Server;
+  step(world, "Letting the server check each object...");
+  MIST_TRY_VOID(action::deploy(trial.cluster.environment, trial.id, intent, options, world.context));
+  options.dry_run = action::DryRun::No;
+  options.wait = true;
+  step(world, fmt::format("Installing into the namespace {}, until it is ready...", trial.id.ns));
+  MIST_TRY_VOID(action::deploy(trial.cluster.environment, trial.id, intent, options, world.context));
+  MIST_TRY(const action::TestReport tests,
+           action::run_tests(
+               trial.cluster.environment, trial.id, {.timeout = options.timeout},
+               [](const action::TestResult&) {}, world.context));
+  for (const action::TestResult& each : tests.tests)
+    step(world, fmt::format("{}: {}", each.key.display(), action::to_string(each.outcome)));
+  const std::size_t failed = tests.count(action::TestOutcome::Failed);
+  if (failed > 0)
+    return error(ErrorKind::Invalid, "{} of {} failed", failed, plural(tests.tests.size(), "test"));
+  if (tests.tests.empty()) step(world, "It has no tests");
+  return {};
+}
+
+// Cluster-scoped objects would outlive the namespace, so the release is uninstalled first.
+Status clean_up(const Trial& trial) {
+  World& world = trial.world;
+  const Context context = Context().with_timeout(trial.invocation.duration("timeout"));
+  step(world, "Uninstalling...");
+  const action::UninstallOptions options{.rules = {.delete_crds = true, .delete_pvcs = true},
+                                         .wait = true,
+                                         .timeout = trial.invocation.duration("timeout"),
+                                         .plan_again = true};
+  auto plan = action::plan_uninstall(trial.cluster.environment, trial.id, options, context);
+  std::size_t retained = 0;
+  if (plan.ok()) {
+    MIST_TRY(const action::UninstallReport report,
+             action::uninstall(trial.cluster.environment, *std::move(plan), options, context));
+    retained = report.retained;
+  } else if (plan.error().kind != ErrorKind::NotFound) {
+    return std::move(plan).error();
+  }
+  MIST_TRY(const kube::ObjectRef ref, namespace_of(trial));
+  MIST_TRY_VOID(trial.cluster.client->remove(ref, {.uid = trial.ns_uid}, context));
+  if (retained > 0) return error(ErrorKind::Invalid, "uninstalling left {}", plural(retained, "object"));
+  step(world, "Nothing stays");
+  return {};
+}
+
+Result<ExitCode> run_kpm_test(const Invocation& invocation, World& world) {
+  MIST_TRY(kpm::Home home, open_home(world));
+  MIST_TRY(const kpm::Kube kube, obtain(world, home, invocation.argument("KUBE"), true));
+  MIST_TRY_VOID(refuse_script(world, kube));
+  step(world, fmt::format("{} of {} is well formed", kpm::kMetadataFile, kube.k3.full_name()));
+  MIST_TRY(const release::ReleaseName name, release::ReleaseName::parse(kube.k3.name));
+  MIST_TRY(std::vector<package::ValuesInput> values, read_values(invocation, world));
+  MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
+  std::array<std::byte, 4> bytes{};
+  world.random.fill(bytes);
+  Trial trial{invocation, world, cluster, {fmt::format("kpm-test-{}", hex(bytes)), name.str()}};
+  MIST_TRY_VOID(make_namespace(trial));
+  Status tried = try_out(trial, kube, std::move(values));
+  if (invocation.enabled("keep")) {
+    step(world, fmt::format("The namespace {} stays", trial.id.ns));
+  } else {
+    Status cleaned = clean_up(trial);
+    if (!cleaned.ok() && !tried.ok()) caution(world, fmt::format("WARNING: {}", cleaned.error().to_line()));
+    if (tried.ok()) tried = std::move(cleaned);
+  }
+  MIST_TRY_VOID(std::move(tried).in(fmt::format("while testing {}", kube.k3.full_name())));
+  step(world, fmt::format("{} passes", kube.k3.full_name()));
+  return ExitCode::Ok;
+}
+
 // uninstall
 
 constexpr Flag kUninstallFlags[] = {
@@ -379,6 +497,12 @@ constinit const Command kKpmUninstallCommand{.path = "kpm uninstall",
                                              .run = run_uninstall,
                                              .arguments = kInstalled,
                                              .flags = kUninstallGroups};
+constinit const Command kKpmTestCommand{
+    .path = "kpm test",
+    .summary = "Install a Kube into a namespace of its own, test it, remove it",
+    .run = run_kpm_test,
+    .arguments = kKube,
+    .flags = kTestGroups};
 constinit const Command kKpmUpdateCommand{
     .path = "kpm update", .summary = "Read again what the archives hold", .run = run_update};
 constinit const Command kKpmHelpCommand{
