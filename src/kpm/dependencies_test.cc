@@ -8,9 +8,9 @@ namespace mist::kpm {
 namespace {
 
 K3 kube(std::string name, std::string_view version,
-        std::vector<std::pair<std::string, std::string>> needs = {}) {
+        const std::vector<std::pair<std::string, std::string>>& needs = {}) {
   K3 k3{.name = std::move(name), .version = *encoding::SemVer::parse(version)};
-  for (auto& [needed, range] : needs)
+  for (const auto& [needed, range] : needs)
     k3.dependencies.push_back({needed, *encoding::SemVerRange::parse(range)});
   return k3;
 }

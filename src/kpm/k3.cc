@@ -45,7 +45,7 @@ class Reader {
   }
 
  private:
-  Error wrong(const Value& value, std::string message) const {
+  Error wrong(const Value& value, std::string_view message) const {
     const auto [line, column] = value.position();
     SourceLocation where{.file = file_, .line = line, .column = column, .excerpt = {}};
     const auto lines = split(text_, '\n');

@@ -8,6 +8,7 @@
 
 #include "action/run_tests.h"
 #include "action/uninstall.h"
+#include "apply/wait.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
@@ -343,27 +344,34 @@ Status try_out(const Trial& trial, const kpm::Kube& kube, std::vector<package::V
   return {};
 }
 
-// Cluster-scoped objects would outlive the namespace, so the release is uninstalled first.
-Status clean_up(const Trial& trial) {
-  World& world = trial.world;
-  const Context context = Context().with_timeout(trial.invocation.duration("timeout"));
-  step(world, "Uninstalling...");
+// How many objects uninstalling left.
+Result<std::size_t> uninstall_trial(const Trial& trial, const Context& context) {
   const action::UninstallOptions options{.rules = {.delete_crds = true, .delete_pvcs = true},
                                          .wait = true,
                                          .timeout = trial.invocation.duration("timeout"),
                                          .plan_again = true};
   auto plan = action::plan_uninstall(trial.cluster.environment, trial.id, options, context);
-  std::size_t retained = 0;
-  if (plan.ok()) {
-    MIST_TRY(const action::UninstallReport report,
-             action::uninstall(trial.cluster.environment, *std::move(plan), options, context));
-    retained = report.retained;
-  } else if (plan.error().kind != ErrorKind::NotFound) {
-    return std::move(plan).error();
-  }
+  if (!plan.ok() && plan.error().kind == ErrorKind::NotFound) return std::size_t{0};
+  if (!plan.ok()) return std::move(plan).error();
+  MIST_TRY(const action::UninstallReport report,
+           action::uninstall(trial.cluster.environment, *std::move(plan), options, context));
+  return report.retained;
+}
+
+// Cluster-scoped objects would outlive the namespace, so the release is uninstalled first. The namespace goes
+// even if that fails: what holds it is named then.
+Status clean_up(const Trial& trial) {
+  World& world = trial.world;
+  const Duration timeout = trial.invocation.duration("timeout");
+  const Context context = Context().with_timeout(timeout);
+  step(world, "Uninstalling...");
+  const Result<std::size_t> retained = uninstall_trial(trial, context);
   MIST_TRY(const kube::ObjectRef ref, namespace_of(trial));
   MIST_TRY_VOID(trial.cluster.client->remove(ref, {.uid = trial.ns_uid}, context));
-  if (retained > 0) return error(ErrorKind::Invalid, "uninstalling left {}", plural(retained, "object"));
+  if (!retained.ok()) return retained.error();
+  if (*retained > 0) return error(ErrorKind::Invalid, "uninstalling left {}", plural(*retained, "object"));
+  MIST_TRY_VOID(apply::wait_until_gone(*trial.cluster.client, ref, trial.ns_uid, timeout, context)
+                    .in("while waiting for the namespace of the test to go"));
   step(world, "Nothing stays");
   return {};
 }
