@@ -115,7 +115,7 @@ class Controller::State {
 
  private:
   struct Loaded {
-    std::string version;  // of the ConfigMap, as it was last read
+    std::optional<package::Files> files;  // as they were last read
     std::optional<blueprint::Evaluator> evaluator;
     std::optional<blueprint::Blueprint> blueprint;  // the last good one
     std::unique_ptr<Informer> instances;
@@ -141,16 +141,18 @@ class Controller::State {
     if (!map) {
       world_.events.warn(fmt::format("blueprint {} was deleted; its instances are only torn down", name));
       loaded.blueprint.reset();
-      loaded.version.clear();
+      loaded.files.reset();
       return {};
     }
-    const std::string_view version = map->string_at({"metadata", "resourceVersion"});
-    if (loaded.version == version) return {};
-    loaded.version = version;
+    if (apimachinery::is_terminating(*map) && has_finalizer(*map))
+      world_.events.warn(
+          fmt::format("blueprint {} is being deleted; it stays until its instances are gone", name));
     package::Files files;
     if (const Value* data = map->find("data"); data != nullptr && data->is_object())
       for (const Value::Member& member : data->as_object())
         if (member.value.is_string()) files.emplace(member.key, member.value.as_string());
+    if (loaded.files == files) return {};
+    loaded.files = files;
     MIST_TRY(blueprint::Evaluator evaluator,
              blueprint::Evaluator::of(name, std::move(files), world_.renderer));
     auto described = evaluator.describe(context);
@@ -166,7 +168,7 @@ class Controller::State {
     if (!same_kind || !loaded.instances) {
       auto resource = world_.client.resource_for({kind.group, kind.kind}, kind.version, context);
       if (!resource.ok()) {
-        loaded.version.clear();
+        loaded.files.reset();
         world_.client.invalidate_discovery();
         return std::move(resource).error().with_frame(
             fmt::format("while looking up the kind of blueprint {}", name));
@@ -194,7 +196,9 @@ class Controller::State {
     const auto instance = loaded.instances ? loaded.instances->get(item.instance) : std::nullopt;
     if (!instance) {
       std::erase_if(loaded.made, [&](const auto& entry) { return entry.first.first == item.instance; });
-      return {};
+      return loaded.instances && loaded.instances->synced() && loaded.instances->keys().empty()
+                 ? guard(item.blueprint, false, context)
+                 : Status();
     }
     const std::vector<Recorded> recorded = record_of(*instance);
     std::optional<Error> trouble;
@@ -289,6 +293,8 @@ class Controller::State {
     const bool terminating = apimachinery::is_terminating(instance);
     const bool is_new =
         std::ranges::any_of(plan.record, [&](const Recorded& each) { return !is_in(recorded, each); });
+    if (!terminating && !plan.record.empty() && !has_finalizer(instance))
+      MIST_TRY_VOID(guard(item.blueprint, true, context));
     if (!terminating && (is_new || (!plan.record.empty() && !has_finalizer(instance))))
       MIST_TRY_VOID(claim(instances, instance, plan.record, context));
     std::mutex mutex;
@@ -358,6 +364,22 @@ class Controller::State {
   static kube::ObjectRef ref(const Informer& instances, const Value& instance) {
     return {instances.resource(), std::string(instance.string_at({"metadata", "namespace"})),
             std::string(instance.string_at({"metadata", "name"}))};
+  }
+
+  // A blueprint stays as long as it has instances: without it an operator that starts anew would not know
+  // them, and their finalizers would never go.
+  Status guard(const std::string& name, bool on, const Context& context) {
+    const auto map = config_maps_->get({ns_, name});
+    if (!map || has_finalizer(*map) == on) return {};
+    Value object = Value::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
+    object["metadata"] = *identity(*map).find("metadata");
+    if (on) object["metadata"].set("finalizers", Value::array({kFinalizer}));
+    MIST_TRY(Value answer, world_.client
+                               .apply({config_maps_->resource(), ns_, name}, object,
+                                      {.field_manager = std::string(kManager), .force = true}, context)
+                               .in(fmt::format("while blueprint {} was {}", name, on ? "kept" : "let go")));
+    config_maps_->put(std::move(answer));
+    return {};
   }
 
   Status claim(Informer& instances, const Value& instance, const std::vector<Recorded>& record,

@@ -55,6 +55,12 @@ def wait_ready(t, address):
     t.kube.wait("the instance is ready", lambda: condition(t, address).get("status") == "True")
 
 
+def wait_gone(t, address):
+    t.kube.wait("the instance is gone", lambda: t.kube.request("GET", f"{address}/web")[0] == 404)
+    t.kube.wait("the blueprint is let go", lambda: not (t.kube.get("ConfigMap", t.ns, "app") or {"metadata": {}})[
+        "metadata"].get("finalizers"))
+
+
 def create(t, address, **spec):
     group = address.split("/")[2]
     t.kube.checked("POST", address, {"apiVersion": f"{group}/v1", "kind": "App", "metadata": {"name": "web"},
@@ -103,7 +109,7 @@ def a_blueprint_becomes_ready_objects_and_nothing_again(t):
     wait_ready(t, address)
 
     t.kube.checked("DELETE", f"{address}/web")
-    t.kube.wait("the instance is gone", lambda: t.kube.request("GET", f"{address}/web")[0] == 404)
+    wait_gone(t, address)
     check(t.kube.get("Deployment", t.ns, "web") is None and t.kube.get("Service", t.ns, "web") is None, "something stays")
     equal(re.findall(r"deleted (\S+)", operator.said())[-2:], ["Deployment", "Service"], "the order of deletion")
     equal(operator.stop(), 0, "exit code after SIGTERM")
@@ -135,7 +141,7 @@ def an_operator_that_is_killed_goes_on_where_it_was(t):
     operator.stop(signal.SIGKILL)
     t.kube.checked("DELETE", f"{address}/web")
     operator.start()
-    t.kube.wait("the instance is gone", lambda: t.kube.request("GET", f"{address}/web")[0] == 404)
+    wait_gone(t, address)
     for kind in ("Deployment", "Service"):
         check(t.kube.get(kind, t.ns, "web") is None, f"the {kind} stays")
 
@@ -156,4 +162,20 @@ def what_the_operator_cannot_do_is_said_in_the_status(t):
     t.kube.delete("Service", t.ns, "web")
     wait_ready(t, address)
     t.kube.checked("DELETE", f"{address}/web")
-    t.kube.wait("the instance is gone", lambda: t.kube.request("GET", f"{address}/web")[0] == 404)
+    wait_gone(t, address)
+
+
+@test
+def a_blueprint_stays_until_its_instances_are_gone(t):
+    address = define(t)
+    operator = Operator(t)
+    create(t, address)
+    wait_ready(t, address)
+    t.kube.delete("ConfigMap", t.ns, "app")
+    t.kube.wait("it is said", lambda: "it stays until its instances are gone" in operator.said())
+    operator.stop()
+    operator.start()
+    t.kube.checked("DELETE", f"{address}/web")
+    wait_gone(t, address)
+    t.kube.wait("the blueprint is gone", lambda: t.kube.get("ConfigMap", t.ns, "app") is None)
+    check(t.kube.get("Service", t.ns, "web") is None, "the Service stays")
