@@ -15,15 +15,16 @@ Informer::Key key_of(const Value& object) {
           std::string(object.string_at({"metadata", "name"}))};
 }
 
-// Resource versions are numbers that grow (KEP-5504); one that isn't is taken as news.
-bool is_older(const Value& object, const Value& than) {
-  const std::string_view a = object.string_at({"metadata", "resourceVersion"});
-  const std::string_view b = than.string_at({"metadata", "resourceVersion"});
+std::string_view version_of(const Value& object) { return object.string_at({"metadata", "resourceVersion"}); }
+
+// Resource versions are numbers that grow (KEP-5504). One that isn't tells nothing: what comes later is news.
+bool is_newer(const Value& object, std::string_view than) {
+  const std::string_view version = version_of(object);
   const auto is_number = [](std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
   };
-  if (!is_number(a) || !is_number(b)) return false;
-  return a.size() != b.size() ? a.size() < b.size() : a < b;
+  if (!is_number(version) || !is_number(than)) return false;
+  return version.size() != than.size() ? version.size() > than.size() : version > than;
 }
 
 }  // namespace
@@ -66,6 +67,8 @@ std::vector<Informer::Key> Informer::keys() const {
 void Informer::put(Value object) {
   if (prune_) prune_(object);
   const std::lock_guard lock(mutex_);
+  // The watch has told of it, and that it went; or it isn't selected.
+  if (!items_.contains(key_of(object)) && synced_ && !is_newer(object, complete_)) return;
   store(std::move(object));
 }
 
@@ -74,35 +77,64 @@ void Informer::store(Value object) {
   const auto known = items_.find(key);
   if (known == items_.end()) {
     items_.emplace(std::move(key), std::move(object));
-  } else if (!is_older(object, known->second)) {
+  } else if (!is_newer(known->second, version_of(object))) {
     known->second = std::move(object);
   }
 }
 
+// A list is complete: of what it didn't name, only what was put in since is there.
+std::vector<Informer::Key> Informer::drop_unlisted() {
+  std::vector<Key> gone;
+  for (auto item = items_.begin(); item != items_.end();) {
+    if (told_.contains(item->first) || is_newer(item->second, complete_)) {
+      ++item;
+      continue;
+    }
+    gone.push_back(item->first);
+    item = items_.erase(item);
+  }
+  return gone;
+}
+
 void Informer::take(const WatchEvent& event) {
-  std::optional<Key> key;
+  const Key key = key_of(event.object);
+  std::vector<Key> gone;
   {
     const std::lock_guard lock(mutex_);
-    if (event.type == WatchEventType::Bookmark) {
-      synced_ = true;
-    } else {
-      key = key_of(event.object);
-      if (event.type == WatchEventType::Deleted) {
-        const auto known = items_.find(*key);
-        if (known != items_.end() && !is_older(event.object, known->second)) items_.erase(known);
-      } else {
+    switch (event.type) {
+      case WatchEventType::Bookmark:
+        synced_ = true;
+        complete_ = version_of(event.object);
+        gone = drop_unlisted();
+        break;
+      case WatchEventType::Deleted: {
+        complete_ = version_of(event.object);
+        told_.erase(key);
+        const auto known = items_.find(key);
+        if (known != items_.end() && !is_newer(known->second, complete_)) items_.erase(known);
+        break;
+      }
+      case WatchEventType::Added:
+      case WatchEventType::Modified: {
         Value object = event.object;
         if (prune_) prune_(object);
+        told_.insert(key);
         store(std::move(object));
+        break;
       }
     }
   }
-  changed_(key);
+  for (const Key& each : gone) changed_(each);
+  changed_(event.type == WatchEventType::Bookmark ? std::nullopt : std::optional(key));
 }
 
 void Informer::run(const std::stop_token& stop) {
   Duration pause = kFirstPause;
   while (!stop.stop_requested()) {
+    {
+      const std::lock_guard lock(mutex_);
+      told_.clear();
+    }
     const Status ended = client_.watch(
         resource_, options_,
         [&](const WatchEvent& event) {

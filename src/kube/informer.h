@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -43,7 +44,9 @@ class Informer {
  private:
   void run(const std::stop_token& stop);
   void take(const WatchEvent& event);
-  void store(Value object);  // with the lock
+  // With the lock.
+  void store(Value object);
+  std::vector<Key> drop_unlisted();
 
   Client& client_;
   const ResourceInfo resource_;
@@ -53,9 +56,13 @@ class Informer {
   Clock& clock_;
   EventSink& events_;
   mutable std::mutex mutex_;
-  bool synced_ = false;         // guarded by mutex_
-  std::map<Key, Value> items_;  // guarded by mutex_
-  std::jthread thread_;         // last: it uses the others
+  // Guarded by mutex_:
+  bool synced_ = false;
+  std::map<Key, Value> items_;
+  std::set<Key> told_;    // of items_: what the present watch told of
+  std::string complete_;  // the version of which is known that what isn't in items_ isn't there
+
+  std::jthread thread_;  // last: it uses the others
 };
 
 }  // namespace mist::kube

@@ -53,9 +53,12 @@ Result<bool> Watcher::list(const WatchHandler& handler, const Context& context) 
     before.erase(key_of(item));
     if (!handler({WatchEventType::Added, item})) return false;
   }
-  for (const auto& [key, object] : before)
-    if (!handler({WatchEventType::Deleted, object})) return false;
   version_ = all.resource_version;
+  for (auto& [key, object] : before) {
+    // As the server's own event has it: the version by which it is known to be gone.
+    object["metadata"].set("resourceVersion", version_);
+    if (!handler({WatchEventType::Deleted, object})) return false;
+  }
   Value complete = Value::object({{"apiVersion", resource_.gvk.api_version()}, {"kind", resource_.gvk.kind}});
   complete["metadata"].set("resourceVersion", version_);
   return handler({WatchEventType::Bookmark, complete});

@@ -20,6 +20,11 @@ using apimachinery::GroupVersionKind;
 using kube::Informer;
 
 constexpr std::size_t kParallelWrites = 8;
+// An informer that hasn't synced after that long is said to be the problem in the status.
+constexpr Duration kSyncTime = std::chrono::seconds(5);
+
+// Of a blueprint with instances: their kind, for an operator that starts when it can't be evaluated.
+constexpr std::string_view kKindAnnotation = "mistletoe.dev/kind";
 
 // A blueprint (no instance named), or one of its instances.
 struct Item {
@@ -161,28 +166,42 @@ class Controller::State {
       world_.events.warn(fmt::format("blueprint {} is rejected{}: {}", name,
                                      loaded.blueprint ? ", its last good revision goes on" : "",
                                      described.error().to_line()));
-      return {};
+      // Instances of the last good revision can be torn down all the same.
+      const ObjectId kept = kind_from(map->string_at({"metadata", "annotations", kKindAnnotation}));
+      return loaded.instances || kept.kind.empty() ? Status()
+                                                   : watch_instances(name, loaded, gvk_of(kept), context);
     }
     const GroupVersionKind kind = described->instances();
     const bool same_kind = loaded.blueprint && loaded.blueprint->instances() == kind;
-    if (!same_kind || !loaded.instances) {
-      auto resource = world_.client.resource_for({kind.group, kind.kind}, kind.version, context);
-      if (!resource.ok()) {
-        loaded.files.reset();
-        world_.client.invalidate_discovery();
-        return std::move(resource).error().with_frame(
-            fmt::format("while looking up the kind of blueprint {}", name));
-      }
-      loaded.instances = informer(*resource, {}, [this, name](const std::optional<Informer::Key>& key) {
-        if (key) queue_.add({name, *key});
-      });
-    }
+    if (!same_kind || !loaded.instances) MIST_TRY_VOID(watch_instances(name, loaded, kind, context));
     loaded.evaluator = std::move(evaluator);
     loaded.blueprint = *std::move(described);
     loaded.made.clear();
     world_.events.info(fmt::format("blueprint {} is in force for {}", name, kind.kind));
     for (const Informer::Key& key : loaded.instances->keys()) queue_.add({name, key});
     return {};
+  }
+
+  Status watch_instances(const std::string& name, Loaded& loaded, const GroupVersionKind& kind,
+                         const Context& context) {
+    auto resource = world_.client.resource_for({kind.group, kind.kind}, kind.version, context);
+    if (!resource.ok()) {
+      loaded.files.reset();
+      world_.client.invalidate_discovery();
+      return std::move(resource).error().with_frame(
+          fmt::format("while looking up the kind of blueprint {}", name));
+    }
+    loaded.instances = informer(*resource, {}, [this, name](const std::optional<Informer::Key>& key) {
+      if (key) queue_.add({name, *key});
+    });
+    return {};
+  }
+
+  // "example.com/v1/App".
+  static ObjectId kind_from(std::string_view text) {
+    const auto slash = text.rfind('/');
+    if (slash == std::string_view::npos) return {};
+    return {std::string(text.substr(0, slash)), std::string(text.substr(slash + 1)), {}, {}};
   }
 
   std::unique_ptr<Informer> informer(const kube::ResourceInfo& resource, kube::ListOptions options,
@@ -196,6 +215,7 @@ class Controller::State {
     const auto instance = loaded.instances ? loaded.instances->get(item.instance) : std::nullopt;
     if (!instance) {
       std::erase_if(loaded.made, [&](const auto& entry) { return entry.first.first == item.instance; });
+      forget(item);
       return loaded.instances && loaded.instances->synced() && loaded.instances->keys().empty()
                  ? guard(item.blueprint, false, context)
                  : Status();
@@ -207,13 +227,30 @@ class Controller::State {
                     const Value& environment) { return make(loaded, item, node, environment, context); },
         .observe =
             [&](const ObjectId& id, bool owned) {
-              auto observed = observe(item, id, owned, context);
-              if (observed.ok()) return *std::move(observed);
+              const bool known = std::ranges::find(recorded, id, &Recorded::id) != recorded.end();
+              auto observed = observe(item, id, owned, owned && known, context);
+              if (observed.ok()) {
+                // No watch tells when somebody else's object goes.
+                if (known && observed->state == Observation::State::There &&
+                    !is_of(observed->object, *instance))
+                  trouble = error(ErrorKind::Conflict, "{} exists already and belongs to somebody else",
+                                  id.display());
+                return *std::move(observed);
+              }
+              // Of a kind that isn't served any more there is nothing left to delete.
+              if (apimachinery::is_terminating(*instance) && is_unserved(id, observed.error(), context))
+                return Observation{Observation::State::Absent, {}, {}};
               trouble = observed.error();
               return Observation{};
             }};
+    unsynced_ = false;
     Plan plan = loaded.blueprint ? reconcile(*loaded.blueprint, *instance, recorded, world)
                                  : tear_down(*instance, recorded, world);
+    // What isn't known yet would be said to be missing. The informer wakes this instance when it has synced.
+    if (unsynced_) {
+      queue_.add(item, kSyncTime);
+      return {};
+    }
     MIST_TRY_VOID(carry_out(item, *instance, recorded, plan, *loaded.instances, context));
     return trouble ? Status(*std::move(trouble)) : Status();
   }
@@ -228,23 +265,42 @@ class Controller::State {
     const GroupVersionKind gvk = gvk_of(id);
     if (object.string_at({"metadata", "namespace"}).empty() && !id.kind.empty()) {
       const auto resource = world_.client.resource_for({gvk.group, gvk.kind}, gvk.version, context);
-      if (resource.ok() && resource->namespaced) object["metadata"].set("namespace", item.instance.first);
+      // Its kind may come later: then it is made anew, with what that kind is like.
+      if (!resource.ok()) return object;
+      if (resource->namespaced) object["metadata"].set("namespace", item.instance.first);
     }
     known = environment;
     made = object;
     return object;
   }
 
-  Result<Observation> observe(const Item& item, const ObjectId& id, bool owned, const Context& context) {
+  bool is_unserved(const ObjectId& id, const Error& failure, const Context& context) const {
+    if (failure.kind != ErrorKind::NotFound) return false;
+    const auto down = world_.client.apis_down(context);
+    return down.ok() && std::ranges::find(*down, gvk_of(id).group, &kube::DownApi::group) == down->end();
+  }
+
+  // `known`: it was created, or was about to be. Then what the informer doesn't have is asked for: somebody
+  // may have removed the label by which informers select.
+  Result<Observation> observe(const Item& item, const ObjectId& id, bool owned, bool known,
+                              const Context& context) {
     const Informer::Key key{id.ns, id.name};
     {
       const std::lock_guard lock(owners_mutex_);
-      owners_[id] = item;
+      owners_[id].insert(item);
     }
     MIST_TRY(Informer* const store, store_of(id, owned, context));
     Observation observed;
-    if (!store->synced()) return observed;
+    if (!store->synced()) {
+      unsynced_ |= world_.clock.steady_now() - store_began_.at(store) < kSyncTime;
+      return observed;
+    }
     auto object = store->get(key);
+    if (!object && known) {
+      auto asked = world_.client.get({store->resource(), id.ns, id.name}, context);
+      if (!asked.ok() && asked.error().kind != ErrorKind::NotFound) return std::move(asked).error();
+      if (asked.ok()) object = *std::move(asked);
+    }
     observed.state = object ? Observation::State::There : Observation::State::Absent;
     if (object) observed.object = *std::move(object);
     if (const auto made = server_made_.find(id); made != server_made_.end()) observed.made = made->second;
@@ -271,21 +327,30 @@ class Controller::State {
       store = informer(*resource, std::move(options),
                        [this, api_version = id.api_version, name = id.kind](
                            const std::optional<Informer::Key>& key) { changed(api_version, name, key); });
+      store_began_.emplace(store.get(), world_.clock.steady_now());
     }
     return store.get();
   }
   static std::string kind_of(const ObjectId& id) { return id.api_version + "/" + id.kind; }
+
+  void forget(const Item& item) {
+    const std::lock_guard lock(owners_mutex_);
+    for (auto& [id, items] : owners_) items.erase(item);
+    std::erase_if(owners_, [](const auto& entry) { return entry.second.empty(); });
+  }
 
   void changed(const std::string& api_version, const std::string& kind,
                const std::optional<Informer::Key>& key) {
     const std::lock_guard lock(owners_mutex_);
     if (key) {
       const auto owner = owners_.find({api_version, kind, key->first, key->second});
-      if (owner != owners_.end()) queue_.add(owner->second);
+      if (owner != owners_.end())
+        for (const Item& item : owner->second) queue_.add(item);
       return;
     }
-    for (const auto& [id, owner] : owners_)
-      if (id.api_version == api_version && id.kind == kind) queue_.add(owner);
+    for (const auto& [id, items] : owners_)
+      if (id.api_version == api_version && id.kind == kind)
+        for (const Item& item : items) queue_.add(item);
   }
 
   Status carry_out(const Item& item, const Value& instance, const std::vector<Recorded>& recorded, Plan& plan,
@@ -373,7 +438,12 @@ class Controller::State {
     if (!map || has_finalizer(*map) == on) return {};
     Value object = Value::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
     object["metadata"] = *identity(*map).find("metadata");
-    if (on) object["metadata"].set("finalizers", Value::array({kFinalizer}));
+    if (on) {
+      object["metadata"].set("finalizers", Value::array({kFinalizer}));
+      const apimachinery::GroupVersionKind& kind = blueprints_[name].instances->resource().gvk;
+      object["metadata"]["annotations"].set(kKindAnnotation,
+                                            fmt::format("{}/{}", kind.api_version(), kind.kind));
+    }
     MIST_TRY(Value answer, world_.client
                                .apply({config_maps_->resource(), ns_, name}, object,
                                       {.field_manager = std::string(kManager), .force = true}, context)
@@ -421,9 +491,11 @@ class Controller::State {
   const std::string ns_;
   WorkQueue<Item> queue_;
   std::mutex owners_mutex_;
-  std::map<ObjectId, Item> owners_;
+  std::map<ObjectId, std::set<Item>> owners_;  // whom a change of an object concerns
   std::map<ObjectId, std::vector<release::ServerMade>> server_made_;
   std::map<std::string, Loaded> blueprints_;
+  std::map<const Informer*, SteadyTime> store_began_;
+  bool unsynced_ = false;  // of the instance that is looked at: something of it will be known in a moment
   // Their threads use what stands above.
   std::map<std::string, std::unique_ptr<Informer>> stores_;  // by kind
   std::map<ObjectId, std::unique_ptr<Informer>> reads_;

@@ -20,7 +20,8 @@ using blueprint::SequenceEdge;
 using graph::Truth;
 
 bool is_instances(const Value& object, std::string_view uid) {
-  return object.string_at({"metadata", "labels", kInstanceLabel}) == uid;
+  return object.string_at({"metadata", "labels", kInstanceLabel}) == uid ||
+         object.string_at({"metadata", "annotations", kInstanceLabel}) == uid;
 }
 
 ObjectId id_of(const Value& object) {
@@ -38,6 +39,7 @@ std::string hash_of(Value object) {
 Value marked(Value object, std::string_view uid) {
   const std::string hash = hash_of(object);
   object["metadata"]["labels"].set(kInstanceLabel, uid);
+  object["metadata"]["annotations"].set(kInstanceLabel, uid);
   object["metadata"]["annotations"].set(kHashAnnotation, hash);
   return object;
 }
@@ -303,6 +305,10 @@ const NodeReport* worst(const Plan& plan) {
 
 std::string ObjectId::display() const {
   return ns.empty() ? fmt::format("{} {}", kind, name) : fmt::format("{} {}/{}", kind, ns, name);
+}
+
+bool is_of(const Value& object, const Value& instance) {
+  return is_instances(object, instance.string_at({"metadata", "uid"}));
 }
 
 Plan reconcile(const Blueprint& blueprint, const Value& instance, const std::vector<Recorded>& recorded,

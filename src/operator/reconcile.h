@@ -22,7 +22,8 @@ namespace mist::operator_ {
 using encoding::Value;
 
 inline constexpr std::string_view kManager = "mistletoe-operator";
-/// On objects: the uid of the instance that they belong to.
+/// On objects, as label and, in case somebody removes that, as annotation: the uid of the instance that they
+/// belong to.
 inline constexpr std::string_view kInstanceLabel = "mistletoe.dev/instance-uid";
 /// On objects: a digest of what was last applied.
 inline constexpr std::string_view kHashAnnotation = "mistletoe.dev/applied";
@@ -93,6 +94,9 @@ struct Plan {
 /// `instance`: the live custom resource.
 Plan reconcile(const blueprint::Blueprint& blueprint, const Value& instance,
                const std::vector<Recorded>& recorded, const World& world);
+
+/// Whether an object carries the mark of that instance.
+bool is_of(const Value& object, const Value& instance);
 
 /// The same for a blueprint that isn't there any more, or can't be read: of an instance that is being deleted
 /// what its record says is deleted, else nothing changes.

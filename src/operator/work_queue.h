@@ -24,6 +24,7 @@ class WorkQueue {
     const std::lock_guard lock(mutex_);
     const auto [entry, is_new] = due_.emplace(item, due);
     if (!is_new) entry->second = std::min(entry->second, due);
+    ++additions_;
     wake_.notify_all();
   }
 
@@ -40,9 +41,8 @@ class WorkQueue {
         return item;
       } else {
         const SteadyTime due = next->second;
-        const std::size_t count = due_.size();
         // Woken by anything that is added: it may be due earlier.
-        wake_.wait_for(lock, stop, due - now, [&] { return due_.size() != count; });
+        wake_.wait_for(lock, stop, due - now, [&, seen = additions_] { return additions_ != seen; });
       }
     }
     return std::nullopt;
@@ -65,6 +65,7 @@ class WorkQueue {
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::map<Item, SteadyTime> due_;
+  std::uint64_t additions_ = 0;
   std::map<Item, int> failures_;
 };
 

@@ -439,8 +439,11 @@ Status FakeCluster::watch(const ResourceInfo& resource, const ListOptions& optio
         events.push_back({WatchEventType::Added, item});
         present[object.key()] = item;
       }
-      for (const auto& [key, object] : known)
-        if (!present.contains(key)) events.push_back({WatchEventType::Deleted, object});
+      for (auto& [key, object] : known) {
+        if (present.contains(key)) continue;
+        object["metadata"].set("resourceVersion", all.resource_version);
+        events.push_back({WatchEventType::Deleted, object});
+      }
       Value complete =
           Value::object({{"apiVersion", resource.gvk.api_version()}, {"kind", resource.gvk.kind}});
       complete["metadata"].set("resourceVersion", all.resource_version);

@@ -486,7 +486,9 @@ void FakeStore::mark_terminating(Value& object) {
 
 void FakeStore::drop(const ObjectKey& key) {
   if (find(key) == nullptr) return;
-  history_.push_back({++version_, WatchEventType::Deleted, key, *find(key)});
+  Value object = *find(key);
+  object["metadata"].set("resourceVersion", std::to_string(++version_));
+  history_.push_back({version_, WatchEventType::Deleted, key, std::move(object)});
   objects_.erase(key);
 }
 

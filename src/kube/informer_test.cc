@@ -1,0 +1,123 @@
+#include "kube/informer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <condition_variable>
+
+#include "testing/fake_clock.h"
+#include "testing/fake_cluster.h"
+#include "testing/recorded_events.h"
+
+namespace mist::kube {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+const Informer::Key kWeb{"default", "web"};
+
+class InformerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    informer_.emplace(
+        cluster_, maps_, ListOptions{.label_selector = "app"}, nullptr,
+        [this](const std::optional<Informer::Key>&) {
+          const std::lock_guard lock(mutex_);
+          changed_.notify_all();
+        },
+        clock_, events_);
+  }
+
+  // Until the informer's own thread has made it so.
+  template <typename Condition>
+  void wait(Condition condition) {
+    std::unique_lock lock(mutex_);
+    while (!condition()) changed_.wait_for(lock, std::chrono::milliseconds(5));
+  }
+  void wait_for(const Informer::Key& key, bool there) {
+    wait([&] { return informer_->get(key).has_value() == there; });
+  }
+  Value put(std::string_view name, std::string_view text = "") {
+    Value map = Value::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
+    map["metadata"] = Value::object({{"name", name}, {"labels", Value::object({{"app", "shop"}})}});
+    map["data"].set("text", text);
+    return cluster_.put(std::move(map));
+  }
+  void drop(std::string_view name) { cluster_.drop({{"", "ConfigMap"}, "default", std::string(name)}); }
+
+  // From now on nothing can be listed, and the watch ends: what happens is missed until end_gap().
+  void begin_gap() {
+    cluster_.set_before([this](const testing::FakeCall& call) -> std::optional<Error> {
+      if (call.verb != "list" || !gap_) return std::nullopt;
+      ++refused_;
+      return error(ErrorKind::Forbidden, "nobody may list");
+    });
+    gap_ = true;
+    cluster_.forget_history();
+    wait([&] { return refused_ > 0; });
+  }
+  void end_gap() { gap_ = false; }
+
+  testing::FakeCluster cluster_;
+  testing::FakeClock clock_;
+  testing::RecordedEvents events_;
+  ResourceInfo maps_ = *cluster_.resource_for({"", "ConfigMap"}, "v1", Context());
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::atomic<bool> gap_ = false;
+  std::atomic<int> refused_ = 0;
+  std::optional<Informer> informer_;  // last: its thread uses the others
+};
+
+TEST_F(InformerTest, HoldsWhatIsThere) {
+  put("web", "1");
+  wait_for(kWeb, true);
+  put("web", "2");
+  wait([&] { return informer_->get(kWeb)->string_at({"data", "text"}) == "2"; });
+  drop("web");
+  wait_for(kWeb, false);
+  EXPECT_TRUE(informer_->synced());
+}
+
+TEST_F(InformerTest, TakesAnAnswerBeforeTheWatchTellsIt) {
+  wait([&] { return informer_->synced(); });
+  const Value first = put("web", "1");
+  wait_for(kWeb, true);
+  Value second = first;
+  second["data"].set("text", "2");
+  second["metadata"].set("resourceVersion", "1000000");
+  informer_->put(second);
+  EXPECT_EQ(informer_->get(kWeb)->string_at({"data", "text"}), "2");
+  // Late, and older than what is known.
+  informer_->put(first);
+  EXPECT_EQ(informer_->get(kWeb)->string_at({"data", "text"}), "2");
+}
+
+TEST_F(InformerTest, IsNotToldOfTheDeadByLateAnswers) {
+  const Value answer = put("web");
+  wait_for(kWeb, true);
+  drop("web");
+  wait_for(kWeb, false);
+  informer_->put(answer);
+  EXPECT_EQ(informer_->get(kWeb), std::nullopt);
+}
+
+TEST_F(InformerTest, MissesNoDeletionWhileTheServerRefusesIt) {
+  put("web");
+  put("other");
+  wait_for({"default", "other"}, true);
+  begin_gap();
+  drop("web");
+  // Written by ourselves, and deleted before any watch told of it.
+  informer_->put(put("own"));
+  drop("own");
+  end_gap();
+  wait_for(kWeb, false);
+  wait_for({"default", "own"}, false);
+  EXPECT_THAT(informer_->keys(), ElementsAre(Pair("default", "other")));
+}
+
+}  // namespace
+}  // namespace mist::kube
