@@ -34,6 +34,11 @@ const Value* value_at(const Value& object, const std::vector<PathStep>& steps) {
   return at;
 }
 
+// A dry run answers with the version that it began with.
+bool is_same_version(const Value& live, const Value& answer) {
+  return live.string_at({"metadata", "resourceVersion"}) == answer.string_at({"metadata", "resourceVersion"});
+}
+
 // What looked like a difference and turned out to be none.
 void keep_real(std::vector<FieldDifference>& differences, const Value& live, const Value& after) {
   std::erase_if(differences, [&](const FieldDifference& difference) {
@@ -76,7 +81,20 @@ class Settler {
       return context_.check();
     }
     if (answer.ok()) {
-      accepted(action, desired, there->second, *answer);
+      LiveObject base = there->second;
+      // What a controller wrote since we looked would seem to be what our apply changes.
+      constexpr int kRounds = 4;
+      for (int i = 0; i < kRounds && base.whole && !is_same_version(base.value, *answer); ++i) {
+        auto now = client_.get(ref, context_);
+        if (!now.ok()) break;
+        base.value = std::move(*now);
+        if (is_same_version(base.value, *answer)) break;
+        auto again = client_.apply(ref, object, options, context_);
+        if (!again.ok()) break;
+        *answer = std::move(*again);
+      }
+      MIST_TRY_VOID(context_.check());
+      accepted(action, desired, base, *answer);
       return {};
     }
     if (Status alive = context_.check(); !alive.ok()) return alive;

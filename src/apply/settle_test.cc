@@ -62,5 +62,52 @@ TEST(OurLabel, IsTheOnlyFieldOrNot) {
   EXPECT_FALSE(is_about_our_label(refused("the object has been modified")));
 }
 
+// A plan that asks about a ConfigMap that is as wanted, while `meanwhile` happens behind the look.
+PlannedAction asked_about(const std::function<void(testing::FakeCluster&)>& meanwhile) {
+  constexpr std::string_view kMap = R"(
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: plain}
+data: {a: "1"}
+)";
+  const release::ReleaseId id{"default", "web"};
+  testing::FakeCluster cluster;
+  Plan plan = testing::plan_of(cluster, id, kMap);
+  PlannedAction& action = plan.writes.front();
+  const kube::ObjectRef ref{action.resource, action.key.ns, action.key.name};
+  const Value wanted = with_version(plan.desired[action.desired].rendered, 0);
+  Value there = *cluster.apply(ref, wanted, {}, Context());
+  action.kind = ActionKind::Update;
+  action.ask = true;
+  action.uid = there.string_at({"metadata", "uid"});
+  const LiveState live{{action.key, {std::move(there), true}}};
+  bool done = false;
+  cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.dry_run && !std::exchange(done, true)) meanwhile(cluster);
+    return std::nullopt;
+  });
+  EXPECT_TRUE(settle(cluster, plan, live, {}, Context()).ok());
+  return plan.writes.front();
+}
+
+TEST(Settle, TakesWhatControllersWriteMeanwhileForNoChangeOfOurs) {
+  const auto annotate = [](testing::FakeCluster& cluster) {
+    Value map = *cluster.find("ConfigMap", "default", "plain");
+    map["metadata"]["annotations"].set("example.com/seen", "yes");
+    cluster.put(std::move(map), "controller");
+  };
+  EXPECT_EQ(asked_about([](auto&) {}).kind, ActionKind::Unchanged);
+  EXPECT_EQ(asked_about(annotate).kind, ActionKind::Unchanged);
+}
+
+TEST(Settle, SeesWhatSomebodyChangesMeanwhile) {
+  const auto change = [](testing::FakeCluster& cluster) {
+    Value map = *cluster.find("ConfigMap", "default", "plain");
+    map["data"].set("a", "2");
+    cluster.put(std::move(map), "kubectl-edit");
+  };
+  EXPECT_EQ(asked_about(change).kind, ActionKind::Conflict);
+}
+
 }  // namespace
 }  // namespace mist::apply
