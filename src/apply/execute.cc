@@ -20,6 +20,7 @@
 #include "apply/waiting_rules.h"
 #include "base/text.h"
 #include "kube/api_down.h"
+#include "kube/lost_version.h"
 #include "kube/not_served.h"
 
 namespace mist::apply {
@@ -275,7 +276,7 @@ class Writer {
       if (!version.empty()) object["metadata"].set("resourceVersion", version);
     }
     auto applied = action.unreadable ? apply_when_converted(ref, action, object, apply)
-                                     : client_.apply(ref, object, apply, context_);
+                                     : kube::apply_over_lost_version(client_, ref, object, apply, context_);
     while (!applied.ok()) {
       const bool outdated = guarded && is_outdated(applied.error());
       if (!outdated && !is_too_early(action, applied.error())) break;

@@ -7,6 +7,7 @@
 #include "apply/server_made.h"
 #include "base/parallel.h"
 #include "kube/invalid_fields.h"
+#include "kube/lost_version.h"
 
 namespace mist::apply {
 namespace {
@@ -98,6 +99,8 @@ class Settler {
       return {};
     }
     if (Status alive = context_.check(); !alive.ok()) return alive;
+    // The apply gets over it, which a dry run can't.
+    if (kube::is_lost_version(answer.error())) return {};
     if (action.kind == ActionKind::Update && !action.ask && !action.transfer &&
         std::ranges::all_of(action.differences, &FieldDifference::made)) {
       unchanged(action, "equal to what the server made of it when it was applied");

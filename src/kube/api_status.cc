@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "encoding/json.h"
 #include "kube/invalid_fields.h"
+#include "kube/lost_version.h"
 #include "kube/not_served.h"
 
 namespace mist::kube {
@@ -16,6 +17,8 @@ using encoding::Value;
 constexpr std::size_t kExcerpt = 200;
 // The Status of a path that no handler takes; CustomResourceDefinitions' say it without a Status.
 constexpr std::string_view kUnknownPath = "the server could not find the requested resource";
+// crConverter in apiextensions-apiserver, of a version that the definition doesn't have.
+constexpr std::string_view kLostVersion = "request to convert CR to an invalid group/version: ";
 
 ErrorKind kind_of(int status, std::string_view reason) {
   if (reason == "Expired" || reason == "Gone") return ErrorKind::Gone;
@@ -201,6 +204,8 @@ Error status_error(const Value& status, int http_status, const Asked& asked) {
                       .with_hint(hint_for(http_status, reason, asked));
   if (kind == ErrorKind::Invalid && names_invalid_fields(status, http_status))
     failure.frames.emplace_back(kInvalidFieldsFrame);
+  if (kind == ErrorKind::Invalid && status.string_at("message").starts_with(kLostVersion))
+    failure.frames.emplace_back(kLostVersionFrame);
   return failure;
 }
 
@@ -228,10 +233,10 @@ void correct_status(http::Response& response) {
   if (response.status != 500) return;
   const auto body = encoding::parse_json(response.body);
   if (!body) return;
-  // An object of the wrong types, or one that can't be decoded (a Secret that is no base64): the same object
-  // will be refused again.
+  // An object of the wrong types, one that can't be decoded (a Secret that is no base64), or one with fields
+  // of a version that is gone: the same request will be refused again.
   const std::string_view message = body->string_at("message");
-  if (message.starts_with("failed to create typed patch object") ||
+  if (message.starts_with("failed to create typed patch object") || message.starts_with(kLostVersion) ||
       (message.starts_with("failed to convert new object") && message.contains("error decoding")))
     response.status = 422;
 }

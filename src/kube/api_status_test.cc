@@ -5,6 +5,7 @@
 
 #include "encoding/json.h"
 #include "kube/invalid_fields.h"
+#include "kube/lost_version.h"
 #include "kube/not_served.h"
 
 namespace mist::kube {
@@ -127,6 +128,12 @@ TEST(ApiStatus, SchemaErrorIsAnInputErrorAndNoOutage) {
           R"("message":"failed to convert new object (a/b; /v1, Kind=Secret) to proper version: unable to convert unstructured object to /v1, Kind=Secret: error decoding from json: illegal base64 data at input byte 0","code":500)"));
   correct_status(response);
   EXPECT_EQ(decode_answer(response, kAsked).error().kind, ErrorKind::Invalid);
+  response = answer(
+      500,
+      status_body(
+          R"("message":"request to convert CR to an invalid group/version: example.com/v1","code":500)"));
+  correct_status(response);
+  EXPECT_TRUE(is_lost_version(decode_answer(response, kAsked).error()));
   response = answer(500, status_body(R"("message":"etcdserver: request timed out","code":500)"));
   correct_status(response);
   EXPECT_EQ(decode_answer(response, kAsked).error().kind, ErrorKind::Retryable);

@@ -10,6 +10,7 @@
 #include "blueprint/evaluator.h"
 #include "encoding/json.h"
 #include "kube/informer.h"
+#include "kube/lost_version.h"
 #include "operator/reconcile.h"
 #include "operator/work_queue.h"
 
@@ -121,6 +122,7 @@ class Controller::State {
  private:
   struct Loaded {
     std::optional<package::Files> files;  // as they were last read
+    bool rejected = false;                // those files
     std::optional<blueprint::Evaluator> evaluator;
     std::optional<blueprint::Blueprint> blueprint;  // the last good one
     std::unique_ptr<Informer> instances;
@@ -157,36 +159,57 @@ class Controller::State {
       for (const Value::Member& member : data->as_object())
         if (member.value.is_string()) files.emplace(member.key, member.value.as_string());
     if (loaded.files == files) return {};
-    loaded.files = files;
-    MIST_TRY(blueprint::Evaluator evaluator,
-             blueprint::Evaluator::of(name, std::move(files), world_.renderer));
-    auto described = evaluator.describe(context);
-    if (!described.ok()) {
+    const ObjectId kept = kind_from(map->string_at({"metadata", "annotations", kKindAnnotation}));
+    auto revision = revision_of(name, files, has_finalizer(*map) ? kept : ObjectId(), context);
+    if (!revision.ok()) {
+      // What is no fault of the blueprint is tried again.
+      const bool is_its_fault =
+          revision.error().kind == ErrorKind::Invalid || revision.error().kind == ErrorKind::Trap;
+      if (!is_its_fault) return std::move(revision).error();
+      loaded.files = std::move(files);
+      loaded.rejected = true;
       // Evaluating the same once more gives the same: the next change of the ConfigMap is the next try.
       world_.events.warn(fmt::format("blueprint {} is rejected{}: {}", name,
                                      loaded.blueprint ? ", its last good revision goes on" : "",
-                                     described.error().to_line()));
+                                     revision.error().to_line()));
       // Instances of the last good revision can be torn down all the same.
-      const ObjectId kept = kind_from(map->string_at({"metadata", "annotations", kKindAnnotation}));
       return loaded.instances || kept.kind.empty() ? Status()
                                                    : watch_instances(name, loaded, gvk_of(kept), context);
     }
-    const GroupVersionKind kind = described->instances();
+    auto& [evaluator, described] = *revision;
+    const GroupVersionKind kind = described.instances();
     const bool same_kind = loaded.blueprint && loaded.blueprint->instances() == kind;
     if (!same_kind || !loaded.instances) MIST_TRY_VOID(watch_instances(name, loaded, kind, context));
+    loaded.files = std::move(files);
+    loaded.rejected = false;
     loaded.evaluator = std::move(evaluator);
-    loaded.blueprint = *std::move(described);
+    loaded.blueprint = std::move(described);
     loaded.made.clear();
     world_.events.info(fmt::format("blueprint {} is in force for {}", name, kind.kind));
     for (const Informer::Key& key : loaded.instances->keys()) queue_.add({name, key});
     return {};
   }
 
+  // `kept`: the kind of instances that are there, whose finalizers nobody would remove if it were another.
+  Result<std::pair<blueprint::Evaluator, blueprint::Blueprint>> revision_of(const std::string& name,
+                                                                            const package::Files& files,
+                                                                            const ObjectId& kept,
+                                                                            const Context& context) {
+    MIST_TRY(blueprint::Evaluator evaluator, blueprint::Evaluator::of(name, files, world_.renderer));
+    MIST_TRY(blueprint::Blueprint described, evaluator.describe(context));
+    const GroupVersionKind& kind = described.instances();
+    if (!kept.kind.empty() && gvk_of(kept).group_kind() != kind.group_kind())
+      return error(ErrorKind::Invalid, "its kind became {} {}, and there are instances of {} {}",
+                   kind.api_version(), kind.kind, kept.api_version, kept.kind)
+          .with_hint("delete those first, or make another blueprint for the other kind");
+    return std::pair(std::move(evaluator), std::move(described));
+  }
+
   Status watch_instances(const std::string& name, Loaded& loaded, const GroupVersionKind& kind,
                          const Context& context) {
     auto resource = world_.client.resource_for({kind.group, kind.kind}, kind.version, context);
     if (!resource.ok()) {
-      loaded.files.reset();
+      loaded.files.reset();  // so that the next try is one
       world_.client.invalidate_discovery();
       return std::move(resource).error().with_frame(
           fmt::format("while looking up the kind of blueprint {}", name));
@@ -402,8 +425,8 @@ class Controller::State {
     Value object = each.object;
     // The server creates it, or answers 409 and writes nothing.
     if (each.create) object["metadata"].set("resourceVersion", "1");
-    return world_.client.apply({resource, each.id.ns, each.id.name}, object,
-                               {.field_manager = std::string(kManager)}, context);
+    return kube::apply_over_lost_version(world_.client, {resource, each.id.ns, each.id.name}, object,
+                                         {.field_manager = std::string(kManager)}, context);
   }
 
   Status remove(const operator_::Delete& each, const Context& context) const {
@@ -449,6 +472,11 @@ class Controller::State {
                                       {.field_manager = std::string(kManager), .force = true}, context)
                                .in(fmt::format("while blueprint {} was {}", name, on ? "kept" : "let go")));
     config_maps_->put(std::move(answer));
+    // What was rejected because of instances may be good without them.
+    if (Loaded& loaded = blueprints_[name]; !on && loaded.rejected) {
+      loaded.files.reset();
+      queue_.add({name});
+    }
     return {};
   }
 

@@ -154,3 +154,24 @@ def an_instance_that_is_repaired_does_not_wait_for_the_next_try(t):
     wait_made(t)
     contains(operator.said(), "created ConfigMap")
     equal(operator.said().count("next try in 25600 ms"), 0, "tries before the repair was seen")
+
+
+@test
+def a_blueprint_keeps_its_kind_while_it_has_instances(t):
+    where, other = kind(t, "Thing", "things"), kind(t, "Other", "others")
+    blueprint(t, ONE)
+    operator = Operator(t)
+    make(t, where)
+    wait_made(t)
+    text = t.kube.get("ConfigMap", t.ns, "app")["data"]["blueprint.ncl"].replace('"Thing"', '"Other"')
+    t.kube.patch("ConfigMap", t.ns, "app", {"data": {"blueprint.ncl": text}})
+    t.kube.wait("the revision is rejected", lambda: "its last good revision goes on" in operator.said())
+    contains(operator.said(), f"its kind became {GROUP.format(ns=t.ns)}/v1 Other", "there are instances of")
+    t.kube.checked("DELETE", f"{where}/web")
+    wait_torn_down(t, where)
+    t.kube.wait("it is good now", lambda: "is in force for Other" in operator.said())
+    t.kube.checked("POST", other, {"apiVersion": "/".join(other.split("/")[2:4]), "kind": "Other",
+                                   "metadata": {"name": "web"}})
+    wait_made(t)
+    t.kube.checked("DELETE", f"{other}/web")
+    t.kube.wait("the instance is gone", lambda: t.kube.request("GET", f"{other}/web")[0] == 404)

@@ -1,0 +1,72 @@
+#include "operator/work_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "testing/fake_clock.h"
+
+namespace mist::operator_ {
+namespace {
+
+using namespace std::chrono_literals;
+
+class WorkQueueTest : public ::testing::Test {
+ protected:
+  std::optional<std::string> take() { return queue_.take(stop_.get_token()); }
+
+  testing::FakeClock clock_;
+  WorkQueue<std::string> queue_{clock_};
+  std::stop_source stop_;
+};
+
+TEST_F(WorkQueueTest, GivesAnItemOnceHoweverOftenItWasAdded) {
+  queue_.add("a");
+  queue_.add("a");
+  queue_.add("b", -1s);
+  EXPECT_EQ(take(), "b");
+  EXPECT_EQ(take(), "a");
+  stop_.request_stop();
+  EXPECT_EQ(take(), std::nullopt);
+}
+
+TEST_F(WorkQueueTest, TakesTheEarliestTimeThatSomebodyAskedFor) {
+  queue_.add("late", 10min);
+  queue_.add("later", 20min);
+  queue_.add("later", 5min);
+  clock_.advance(5min);
+  EXPECT_EQ(take(), "later");
+  clock_.advance(5min);
+  EXPECT_EQ(take(), "late");
+}
+
+// The waiting thread may be in front of its wait or in it: both must see what is added.
+TEST_F(WorkQueueTest, WakesForWhatIsDueBeforeWhatItWaitsFor) {
+  for (int i = 0; i < 200; ++i) {
+    queue_.add("late", 1h);
+    std::optional<std::string> taken;
+    std::jthread waiting([&] { taken = take(); });
+    queue_.add("now");
+    waiting.join();
+    ASSERT_EQ(taken, "now");
+  }
+}
+
+TEST_F(WorkQueueTest, StopsWhileItWaits) {
+  queue_.add("late", 1h);
+  std::jthread waiting([&] { EXPECT_EQ(take(), std::nullopt); });
+  stop_.request_stop();
+}
+
+TEST_F(WorkQueueTest, WaitsTwiceAsLongAfterEachFailure) {
+  EXPECT_EQ(queue_.failed("a"), 200ms);
+  EXPECT_EQ(queue_.failed("a"), 400ms);
+  EXPECT_EQ(queue_.failed("b"), 200ms);
+  for (int i = 0; i < 20; ++i) queue_.failed("a");
+  EXPECT_EQ(queue_.failed("a"), 5min);
+  queue_.succeeded("a");
+  EXPECT_EQ(queue_.failed("a"), 200ms);
+}
+
+}  // namespace
+}  // namespace mist::operator_

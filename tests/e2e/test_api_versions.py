@@ -1,0 +1,80 @@
+"""A package moves to another version of a kind: what the old version had and the new one doesn't want goes."""
+from harness import config_map, definition, equal, test
+from test_exact import writes
+
+TARGET = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+
+
+def scaler(version, **spec):
+    return {"apiVersion": f"autoscaling/{version}", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "web"},
+            "spec": {"scaleTargetRef": TARGET, "maxReplicas": 3, **spec}}
+
+
+def live_scaler(t):
+    path = f"/apis/autoscaling/v2/namespaces/{t.ns}/horizontalpodautoscalers/web"
+    return t.kube.checked("GET", path)["spec"]
+
+
+@test
+def a_field_of_the_old_version_goes_with_it(t):
+    t.run("install", "shop", "-p", t.package("old", scaler("v1", targetCPUUtilizationPercentage=60, minReplicas=2)))
+    # What v1 calls targetCPUUtilizationPercentage is an item of v2's metrics.
+    equal(live_scaler(t)["metrics"][0]["resource"]["target"]["averageUtilization"], 60)
+    new = t.package("new", scaler("v2"))
+    outcome = t.run("diff", "shop", "-p", new, "--exit-code", code=3)
+    t.note(outcome.out)
+    t.run("upgrade", "shop", "-p", new)
+    spec = live_scaler(t)
+    # This one goes as the server has it: pruned in the fields of v1, converted, and filled in from what is there.
+    equal([m["resource"]["target"]["averageUtilization"] for m in spec.get("metrics", [])], [60], "metrics")
+    equal(spec["minReplicas"], 1, "the default of what is not wanted any more")
+    equal(writes(t, "upgrade", "shop", "-p", new), [], "writes without a change")
+
+
+@test
+def a_field_of_a_version_that_is_not_served_any_more_goes_too(t):
+    group = f"{t.ns}.example.com"
+
+    def kind(*versions, served=None):
+        crd = definition(group, "pairs", "Pair")
+        one = crd["spec"]["versions"][0]
+        crd["spec"]["versions"] = [{**one, "name": v, "storage": v == versions[-1],
+                                    "served": served is None or v in served} for v in versions]
+        return crd
+
+    def pair(version, **spec):
+        return {"apiVersion": f"{group}/{version}", "kind": "Pair", "metadata": {"name": "one"}, "spec": spec}
+
+    t.run("install", "kinds", "-p", t.package("kinds", kind("v1", "v2")), "--wait")
+    t.cleanup(lambda: t.run("uninstall", "kinds", "--delete-crds", "--yes"))
+    t.run("install", "shop", "-p", t.package("old", config_map("a", {"a": "b"}), pair("v1", kept="1", gone="1")))
+    t.run("upgrade", "kinds", "-p", t.package("kinds", kind("v1", "v2", served=["v2"])), "--wait")
+    new = t.package("new", config_map("a", {"a": "b"}), pair("v2", kept="1"))
+    t.run("upgrade", "shop", "-p", new)
+    path = f"/apis/{group}/v2/namespaces/{t.ns}/pairs/one"
+    equal(t.kube.checked("GET", path)["spec"], {"kept": "1"})
+    equal(writes(t, "upgrade", "shop", "-p", new), [], "writes without a change")
+
+
+@test
+def a_field_of_a_version_that_is_gone_goes_too(t):
+    group = f"{t.ns}.example.com"
+
+    def kind(*versions):
+        crd = definition(group, "pairs", "Pair")
+        one = crd["spec"]["versions"][0]
+        crd["spec"]["versions"] = [{**one, "name": v, "storage": v == versions[-1]} for v in versions]
+        return crd
+
+    def pair(version, **spec):
+        return {"apiVersion": f"{group}/{version}", "kind": "Pair", "metadata": {"name": "one"}, "spec": spec}
+
+    t.run("install", "kinds", "-p", t.package("kinds", kind("v1", "v2")), "--wait")
+    t.cleanup(lambda: t.run("uninstall", "kinds", "--delete-crds", "--yes"))
+    t.run("install", "shop", "-p", t.package("old", pair("v1", kept="1", gone="1", map={"a": "1", "b": "2"})))
+    t.run("upgrade", "kinds", "-p", t.package("kinds", kind("v2")), "--wait")
+    new = t.package("new", pair("v2", kept="1", map={"a": "1"}))
+    t.run("upgrade", "shop", "-p", new)
+    path = f"/apis/{group}/v2/namespaces/{t.ns}/pairs/one"
+    equal(t.kube.checked("GET", path)["spec"], {"kept": "1", "map": {"a": "1"}})
+    equal(writes(t, "upgrade", "shop", "-p", new), [], "writes without a change")
