@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "apimachinery/built_in_groups.h"
 #include "apply/stored_forms.h"
@@ -446,6 +447,11 @@ Value comparable(const Value& object, std::string_view ignored_label, StatusOf s
   if (Value* labels = metadata->find("labels")) labels->erase(ignored_label);
   if (Value* entries = metadata->find("managedFields"); entries != nullptr && entries->is_array()) {
     for (Value& entry : entries->as_array()) entry.erase("time");
+    // The server orders them by time, and an apply that changes nothing counts as the latest.
+    std::ranges::sort(entries->as_array(), {}, [](const Value& entry) {
+      return std::tuple(entry.string_at("manager"), entry.string_at("operation"),
+                        entry.string_at("subresource"), entry.string_at("apiVersion"));
+    });
   }
   return copy;
 }

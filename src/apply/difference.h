@@ -63,8 +63,8 @@ std::vector<FieldDifference> differences(const Value& desired, const Value& live
 Value with_differences(Value live, const std::vector<FieldDifference>& differences);
 
 enum class StatusOf : std::uint8_t { Controllers, Applied };
-/// Whether two answers of the server hold the same object: all but resourceVersion, generation, the times in
-/// managedFields and `ignored_label`, and but a status that isn't applied.
+/// Whether two answers of the server hold the same object: all but resourceVersion, generation, the times and
+/// the order in managedFields, `ignored_label`, and a status that isn't applied.
 bool same_object(const Value& a, const Value& b, std::string_view ignored_label,
                  StatusOf status = StatusOf::Controllers);
 

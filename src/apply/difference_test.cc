@@ -285,5 +285,21 @@ TEST(Differences, NameWhoElseOwnsTheField) {
   EXPECT_THAT(found[0].managers, ElementsAre("other"));
 }
 
+TEST(SameObject, IsSoWhateverTheOrderOfItsManagers) {
+  const auto owned = [](std::string_view entries) {
+    return yaml(
+        fmt::format("{{apiVersion: v1, metadata: {{resourceVersion: '1', managedFields: [{}]}}}}", entries));
+  };
+  constexpr std::string_view kA = "{manager: a, operation: Apply, time: '1', fieldsV1: {'f:x': {}}}";
+  constexpr std::string_view kLater = "{manager: a, operation: Apply, time: '2', fieldsV1: {'f:x': {}}}";
+  constexpr std::string_view kMore = "{manager: a, operation: Apply, time: '1', fieldsV1: {'f:y': {}}}";
+  constexpr std::string_view kB =
+      "{manager: b, operation: Apply, subresource: status, fieldsV1: {'f:z': {}}}";
+  const Value live = owned(fmt::format("{}, {}", kA, kB));
+  EXPECT_TRUE(same_object(live, owned(fmt::format("{}, {}", kB, kLater)), ""));
+  EXPECT_FALSE(same_object(live, owned(fmt::format("{}, {}", kB, kMore)), ""));
+  EXPECT_FALSE(same_object(live, owned(kA), ""));
+}
+
 }  // namespace
 }  // namespace mist::apply

@@ -101,7 +101,10 @@ class Settler {
     if (Status alive = context_.check(); !alive.ok()) return alive;
     // The apply gets over it, which a dry run can't.
     if (kube::is_lost_version(answer.error())) return {};
-    if (action.kind == ActionKind::Update && !action.ask && !action.transfer &&
+    // The server doesn't take back what it made itself: a Job's selector, say.
+    const bool may_be_equal = action.kind == ActionKind::Update || action.kind == ActionKind::Replace ||
+                              action.cause == ConflictCause::Immutable;
+    if (may_be_equal && !action.transfer && !action.differences.empty() &&
         std::ranges::all_of(action.differences, &FieldDifference::made)) {
       unchanged(action, "equal to what the server made of it when it was applied");
       return {};

@@ -84,7 +84,7 @@ std::string excerpt(std::string_view body) {
   return escape_controls(start) + (text.size() > kExcerpt ? "…" : "");
 }
 
-std::string hint_for(int status, std::string_view reason, const Asked& asked) {
+std::string hint_for(int status, std::string_view reason, std::string_view message, const Asked& asked) {
   if (status == 401)
     return asked.user.empty()
                ? "the context has no credentials that this server takes: choose another with --context"
@@ -92,8 +92,13 @@ std::string hint_for(int status, std::string_view reason, const Asked& asked) {
                      "the server doesn't take the credentials of the user \"{}\": log in again, or choose "
                      "another context with --context",
                      asked.user);
+  // Authorization names the user ("User "a" cannot get …"); quotas, LimitRanges and Pod Security don't.
   if (status == 403 && reason == "Forbidden")
-    return "ask an administrator for that permission (RBAC), or use another context";
+    return message.contains("User \"")
+               ? "ask an administrator for that permission (RBAC), or use another context"
+               : "a rule of the cluster (quota, LimitRange, Pod Security, policy) forbids it: change the "
+                 "object "
+                 "or the rule";
   if (status == 413) return "split the object: the API server takes about 3 MB";
   if (status == 429) return "the server is overloaded: try again later";
   return {};
@@ -169,7 +174,7 @@ Error bare_error(const http::Response& response, const Asked& asked) {
   Error failure =
       error(kind_of(response.status, ""), "cannot {} {} on {}", asked.verb, asked.object, asked.server)
           .with_because(fmt::format("HTTP {}: {}{}", response.status, meaning(response.status), what))
-          .with_hint(hint_for(response.status, "", asked));
+          .with_hint(hint_for(response.status, "", "", asked));
   if (response.status >= 300 && response.status < 400)
     failure.hint =
         "is the server address of the context an API server? Redirects are not followed, because "
@@ -201,7 +206,7 @@ Error status_error(const Value& status, int http_status, const Asked& asked) {
   if (because.empty()) because = fmt::format("HTTP {}: {}", http_status, meaning(http_status));
   Error failure = error(kind, "cannot {} {} on {}", asked.verb, asked.object, asked.server)
                       .with_because(std::move(because))
-                      .with_hint(hint_for(http_status, reason, asked));
+                      .with_hint(hint_for(http_status, reason, status.string_at("message"), asked));
   if (kind == ErrorKind::Invalid && names_invalid_fields(status, http_status))
     failure.frames.emplace_back(kInvalidFieldsFrame);
   if (kind == ErrorKind::Invalid && status.string_at("message").starts_with(kLostVersion))

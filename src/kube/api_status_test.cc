@@ -57,6 +57,19 @@ TEST(ApiStatus, KindFollowsFromStatusAndReason) {
   }
 }
 
+TEST(ApiStatus, HintOfA403IsOfPermissionsOnlyWhereTheyAreMissing) {
+  const auto hint = [](std::string_view message) {
+    return decode_answer(
+               answer(403, status_body(fmt::format(R"("message":"{}","reason":"Forbidden")", message))),
+               kAsked)
+        .error()
+        .hint;
+  };
+  EXPECT_THAT(hint(R"(pods is forbidden: User \"a\" cannot list resource \"pods\" in API group \"\")"),
+              ::testing::HasSubstr("RBAC"));
+  EXPECT_THAT(hint("pods x is forbidden: exceeded quota: q"), ::testing::HasSubstr("quota"));
+}
+
 TEST(ApiStatus, NotFoundOfThePathIsAKindThatIsNotServed) {
   const std::string named = status_body(R"("reason":"NotFound","details":{"name":"api"})");
   const std::string unnamed = status_body(R"("message":"the server could not find the requested resource",
