@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/tree.h"
 #include "config/paths.h"
 #include "encoding/yaml.h"
 #include "registry/git_url.h"
@@ -230,18 +231,11 @@ Result<registry::PackageTree> Home::tree_of(const Listed& listed, const Context&
   return std::get<registry::PackageTree>(std::move(content));
 }
 
-// Whole or not at all: written beside, then renamed.
 Status Home::write_tree(const registry::PackageTree& tree, const Path& target) {
-  const Path incoming = root_ / fmt::format(".incoming-{}-{}", target.filename().string(), ::getpid());
-  MIST_TRY_VOID(files_.remove_all(incoming));
-  Status written;
-  for (const registry::PackageFile& file : tree.files) {
-    written = files_.write(incoming / file.path, file.bytes, {.durable = false});
-    if (!written.ok()) break;
-  }
-  if (written.ok()) written = files_.rename(incoming, target);
-  if (!written.ok()) (void)files_.remove_all(incoming);
-  return written;
+  std::vector<TreeFile> files;
+  files.reserve(tree.files.size());
+  for (const registry::PackageFile& file : tree.files) files.push_back({file.path, file.bytes});
+  return mist::write_tree(files_, target, files, {.hidden = true, .durable = false});
 }
 
 Result<Kube> Home::unpack(const Listed& listed, const Context& context) {

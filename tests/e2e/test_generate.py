@@ -61,6 +61,14 @@ def the_same_bytes_twice(t):
     directory = t.dir / "out"
     t.run(*arguments[:-1], "-o", f"dir={directory}")
     check(any(directory.rglob("*.yaml")), "no files were written")
+    # What is there stays, unless the user says otherwise.
+    mine = next(directory.rglob("*.yaml"))
+    mine.write_text("mine")
+    outcome = t.run(*arguments[:-1], "-o", f"dir={directory}", code=1)
+    contains(outcome.err, "isn't empty", "--force")
+    equal(mine.read_text(), "mine")
+    t.run(*arguments[:-1], "-o", f"dir={directory}", "--force")
+    check(mine.read_text() != "mine", "--force wrote nothing")
 
 
 @test

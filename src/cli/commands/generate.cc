@@ -1,6 +1,7 @@
 #include "apply/desired.h"
 #include "apply/test_objects.h"
 #include "base/text.h"
+#include "base/tree.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/offline.h"
@@ -40,6 +41,8 @@ constexpr Flag kFlags[] = {
     {.name = "release",
      .letter = 'r',
      .help = "As a first install would apply it: namespace and ownership labels included"},
+    {.name = "force",
+     .help = "With -o dir=PATH: into a directory that isn't empty, over files that are there"},
 };
 constexpr Flag kChartFlags[] = {
     {.name = "include-crds", .help = "With -o helm: the files of crds/ too"},
@@ -69,15 +72,19 @@ constexpr Example kExamples[] = {
      "One file for each file of the package"},
 };
 
-Status write_directory(World& world, const Path& directory, const std::map<std::string, std::string>& files) {
+// Names come from the package.
+Status write_directory(World& world, const Path& directory, const std::map<std::string, std::string>& files,
+                       bool force) {
   if (directory.empty()) return error(ErrorKind::Usage, "-o dir= needs a path");
-  for (const auto& [path, text] : files) {
-    // Paths come from the package: they must stay inside, whatever the ABI's check let through.
-    const Path relative = Path(path).lexically_normal();
-    if (relative.is_absolute() || relative.empty() || *relative.begin() == "..")
-      return error(ErrorKind::Invalid, "the package gave a file outside of its directory: {}",
-                   escape_controls(path));
-    MIST_TRY_VOID(world.files.write(directory / relative, text));
+  std::vector<TreeFile> tree;
+  tree.reserve(files.size());
+  for (const auto& [path, text] : files) tree.push_back({path, text});
+  if (Status written = write_tree(world.files, directory, tree, {.existing = force}); !written.ok()) {
+    Error failure = std::move(written).error().with_frame("while the package's files were written");
+    if (failure.kind == ErrorKind::Conflict)
+      return std::move(failure).with_hint(
+          "give another directory, or write over what is in this one with --force");
+    return failure;
   }
   world.events->info(fmt::format("{} written below {}", plural(files.size(), "file"), directory.string()));
   return {};
@@ -142,6 +149,8 @@ Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
   if (invocation.enabled("is-upgrade")) request.is_upgrade = true;
   if (invocation.text("random") == "fresh") world.random.fill(request.seed);
   const bool as_release = invocation.enabled("release");
+  if (invocation.enabled("force") && !format.starts_with("dir="))
+    return error(ErrorKind::Usage, "--force goes with -o dir=PATH");
   if (is_peer(format)) {
     if (as_release)
       return error(ErrorKind::Usage, "-r goes with -o yaml and -o json: -o {} is what {} prints", format,
@@ -156,7 +165,7 @@ Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
     if (format == "raw")
       print_raw(world, rendered.files);
     else
-      MIST_TRY_VOID(write_directory(world, format.substr(4), rendered.files));
+      MIST_TRY_VOID(write_directory(world, format.substr(4), rendered.files, invocation.enabled("force")));
     return ExitCode::Ok;
   }
   MIST_TRY(package::Rendered rendered, renderer->render(source, request, world.context));

@@ -1,0 +1,92 @@
+#include "base/tree.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace mist {
+namespace {
+
+// Of file systems that don't tell cases apart, too.
+bool is_git(std::string_view name) {
+  return name.size() == 4 && std::ranges::equal(name, std::string_view(".git"),
+                                                [](char a, char b) { return (a | 0x20) == (b | 0x20); });
+}
+
+Error refused(std::string_view path, std::string_view why) {
+  return error(ErrorKind::Invalid, "the file {} {}", escape_controls(path), why);
+}
+
+Status check_path(std::string_view path, const TreeRules& rules) {
+  const Path relative(path);
+  if (relative.empty() || relative.is_absolute() || path.ends_with('/'))
+    return refused(path, "has no path below the directory that it is written to");
+  for (const Path& part : relative) {
+    const std::string name = part.string();
+    if (name.empty() || name == "." || name == "..")
+      return refused(path, "would be outside of the directory that it is written to");
+    if (is_git(name)) return refused(path, "would configure git, which may run commands");
+    if (name.starts_with('.') && !rules.hidden)
+      return refused(path, "begins with a dot in one of its parts, where programs look for configuration");
+  }
+  return {};
+}
+
+// What is there on the way to a file is a directory, and no link to elsewhere.
+Status check_way(const FileSystem& files, const Path& directory, std::string_view path) {
+  Path at = directory;
+  const Path relative(path);
+  for (auto part = relative.begin(); part != relative.end() && files.is_directory(at); ++part) {
+    MIST_TRY(const std::vector<DirectoryEntry> entries, files.list(at));
+    const auto there = std::ranges::find(entries, part->string(), &DirectoryEntry::name);
+    if (there == entries.end()) return {};
+    at /= *part;
+    if (there->is_symlink) return refused(path, fmt::format("can't be written: {} is a link", at.string()));
+    const bool last = std::next(part) == relative.end();
+    if (last == there->is_directory)
+      return refused(path, fmt::format("can't be written: {} is {}", at.string(),
+                                       last ? "a directory" : "no directory"));
+  }
+  return {};
+}
+
+Status write_all(FileSystem& files, const Path& directory, std::span<const TreeFile> tree, bool durable) {
+  for (const TreeFile& file : tree)
+    MIST_TRY_VOID(files.write(directory / Path(file.path), file.bytes, {.durable = durable}));
+  return {};
+}
+
+// Beside, then renamed.
+Status write_new(FileSystem& files, const Path& directory, std::span<const TreeFile> tree, bool durable) {
+  const Path target = directory.has_filename() ? directory : directory.parent_path();
+  Path beside = target;
+  beside += fmt::format(".incoming-{}", ::getpid());
+  MIST_TRY_VOID(files.remove_all(beside));
+  Status written = files.make_directories(beside);
+  if (written.ok()) written = write_all(files, beside, tree, durable);
+  if (written.ok()) written = files.rename(beside, target);
+  if (!written.ok()) (void)files.remove_all(beside);
+  return written;
+}
+
+}  // namespace
+
+Status write_tree(FileSystem& files, const Path& directory, std::span<const TreeFile> tree,
+                  const TreeRules& rules) {
+  for (const TreeFile& file : tree) MIST_TRY_VOID(check_path(file.path, rules));
+  if (!files.exists(directory)) return write_new(files, directory, tree, rules.durable);
+  if (!files.is_directory(directory))
+    return error(ErrorKind::Invalid, "{} is no directory", directory.string());
+  MIST_TRY(const std::vector<DirectoryEntry> entries, files.list(directory));
+  if (!entries.empty() && !rules.existing)
+    return error(ErrorKind::Conflict, "the directory {} isn't empty", directory.string());
+  for (const TreeFile& file : tree) MIST_TRY_VOID(check_way(files, directory, file.path));
+  Status written = write_all(files, directory, tree, rules.durable);
+  if (!written.ok() && entries.empty())
+    for (const TreeFile& file : tree) (void)files.remove_all(directory / *Path(file.path).begin());
+  return written;
+}
+
+}  // namespace mist

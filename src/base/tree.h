@@ -1,0 +1,31 @@
+#pragma once
+// Writes files that somebody else named: a package's own output, a package out of an archive. Nothing gets
+// outside of the directory, through a link or through `..`; nothing becomes a program's configuration that
+// runs commands (`.git/config`, `.envrc`); and a new directory is there whole or not at all. Any thread.
+
+#include <span>
+#include <string_view>
+
+#include "base/fs.h"
+
+namespace mist {
+
+struct TreeFile {
+  std::string_view path;  ///< relative, with slashes
+  std::string_view bytes;
+};
+
+struct TreeRules {
+  bool hidden = false;    ///< names that begin with a dot may stand in it, but for .git
+  bool existing = false;  ///< into a directory that isn't empty, over files that are there
+  bool durable = true;
+};
+
+/// Invalid: a path is absolute, leaves the directory, has a part that the rules forbid, or names a file that
+/// another one has as directory; or something on the way is a link or no directory. Conflict: `directory`
+/// isn't empty, without `existing`. Other errors: of the file system. A directory that was empty or not there
+/// is so again after an error; of an existing one each file is the old or the new one.
+Status write_tree(FileSystem& files, const Path& directory, std::span<const TreeFile> tree,
+                  const TreeRules& rules);
+
+}  // namespace mist
