@@ -186,6 +186,36 @@ TEST(Client, DeleteMayHaveABodyAndHeadHasNone) {
   EXPECT_EQ(find_header(head->headers, "x-a"), "b");
 }
 
+TEST(Client, PublicOnlyReachesNothingOnThisMachine) {
+  std::atomic<int> asked = 0;
+  HttpServer server([&](const ServerRequest&, ServerReply& reply) {
+    ++asked;
+    reply.respond(200);
+  });
+  Client client({});
+  Request request{.url = server.url(), .public_only = true};
+  const auto refused = [&] {
+    const auto answer = client.send(request, Context());
+    return !answer.ok() && answer.error().kind == ErrorKind::Forbidden;
+  };
+  EXPECT_TRUE(refused());
+  request.url = fmt::format("http://localhost:{}/", server.port());
+  EXPECT_TRUE(refused());
+  EXPECT_EQ(asked, 0);
+  // Nor on a connection that another request opened.
+  EXPECT_TRUE(client.send({.url = server.url()}, Context()).ok());
+  request.url = server.url();
+  EXPECT_TRUE(refused());
+  EXPECT_EQ(asked, 1);
+  // A proxy is the user's choice, wherever it is; what it would be asked for isn't the user's.
+  HttpServer proxy([&](const ServerRequest&, ServerReply& reply) { reply.respond(200); });
+  Client through({.proxy_url = proxy.url()});
+  EXPECT_TRUE(through.send({.url = "http://files.example.org/", .public_only = true}, Context()).ok());
+  const auto inner = through.send({.url = "http://10.0.0.1/", .public_only = true}, Context());
+  ASSERT_FALSE(inner.ok());
+  EXPECT_EQ(inner.error().kind, ErrorKind::Forbidden);
+}
+
 TEST(Client, NothingListens) {
   const ClosedPort closed;
   Client client({});

@@ -1,5 +1,6 @@
 #include "http/exchange.h"
 
+#include <arpa/inet.h>
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -9,11 +10,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 
 #include "base/text.h"
 #include "http/over_limit.h"
+#include "http/public_address.h"
 
 namespace mist::http {
 namespace {
@@ -53,8 +56,16 @@ bool is_header_value(std::string_view text) {
 
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
+std::string address_text(const sockaddr& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const void* bytes = address.sa_family == AF_INET
+                          ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in&>(address).sin_addr)
+                          : &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+  return ::inet_ntop(address.sa_family, bytes, text.data(), text.size()) == nullptr ? "" : text.data();
+}
+
 /// A dead peer must be noticed, and programs that we start must not inherit connections.
-curl_socket_t open_socket(void*, curlsocktype, curl_sockaddr* address) {
+curl_socket_t open_socket(const curl_sockaddr* address) {
   const int fd = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
   if (fd >= 0 && address->socktype == SOCK_STREAM) {
     // Bytes that nobody acknowledged for this long end the connection.
@@ -93,8 +104,15 @@ struct Exchange::Callbacks {
     exchange->uploaded_ = uploaded;
     return 0;
   }
-  static int sending(void* self, char*, char*, int, int) {
+  static curl_socket_t socket(void* self, curlsocktype, curl_sockaddr* address) {
     auto* exchange = static_cast<Exchange*>(self);
+    if (!exchange->may_reach(address_text(address->addr))) return CURL_SOCKET_BAD;
+    return open_socket(address);
+  }
+  static int sending(void* self, char* server, char*, int, int) {
+    auto* exchange = static_cast<Exchange*>(self);
+    // A connection may have been opened for another request.
+    if (!exchange->may_reach(server == nullptr ? "" : server)) return CURL_PREREQFUNC_ABORT;
     // libcurl repeats a request by itself when a connection that it reused turns out to be closed. The server
     // may have acted on the first one.
     exchange->would_repeat_ = exchange->sendings_ > 0 && exchange->request_.repeat == Repeat::Unsafe;
@@ -192,6 +210,7 @@ Status Exchange::prepare_route() {
   curl_easy_setopt(easy_, CURLOPT_NOPROXY, "");
   curl_easy_setopt(easy_, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   if (!proxy.empty()) proxy_ = loggable_url(proxy);
+  if (request_.public_only && !proxy_.empty() && !may_be_public_host(url_.host)) return not_public(url_.host);
 
   Url target = url_;
   const std::string& name = options.tls.server_name;
@@ -275,7 +294,8 @@ void Exchange::prepare_callbacks() {
   curl_easy_setopt(easy_, CURLOPT_WRITEDATA, this);
   curl_easy_setopt(easy_, CURLOPT_PREREQFUNCTION, &Callbacks::sending);
   curl_easy_setopt(easy_, CURLOPT_PREREQDATA, this);
-  curl_easy_setopt(easy_, CURLOPT_OPENSOCKETFUNCTION, &open_socket);
+  curl_easy_setopt(easy_, CURLOPT_OPENSOCKETFUNCTION, &Callbacks::socket);
+  curl_easy_setopt(easy_, CURLOPT_OPENSOCKETDATA, this);
   if (request_.body.size() < kLongUpload) return;
   curl_easy_setopt(easy_, CURLOPT_NOPROGRESS, 0L);
   curl_easy_setopt(easy_, CURLOPT_XFERINFOFUNCTION, &Callbacks::progress);
@@ -288,7 +308,22 @@ void Exchange::abandon() {
   may_be_sent_ = {};
 }
 
+Error Exchange::not_public(std::string_view address) const {
+  return error(ErrorKind::Forbidden, "{} is no server of the Internet", url_.authority())
+      .with_because(url_.host == address
+                        ? std::string("its address is of this machine or of a private network")
+                        : fmt::format("it is at {}, an address of this machine or of a private network",
+                                      escape_controls(address)));
+}
+
 // --- the I/O thread
+
+bool Exchange::may_reach(const std::string& address) {
+  if (!request_.public_only || !proxy_.empty() || is_public_address(address)) return true;
+  const std::scoped_lock lock(asking_);
+  refused_ = not_public(address);
+  return false;
+}
 
 bool Exchange::may_go_on() {
   const std::scoped_lock lock(asking_);
@@ -445,6 +480,7 @@ Result<Response> Exchange::result() {
   {
     const std::scoped_lock lock(asking_);
     if (ended_) return *std::move(ended_);
+    if (refused_) return *std::move(refused_);
   }
   const std::string server = url_.authority();
   if (code_ == kClosed)

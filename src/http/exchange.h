@@ -98,6 +98,8 @@ class Exchange {
   std::size_t take_body(std::string_view piece);
   void touch();
   Failure failure() const;
+  Error not_public(std::string_view address) const;
+  bool may_reach(const std::string& address);
 
   const Request request_;
   const Delivery delivery_;
@@ -128,6 +130,7 @@ class Exchange {
   std::mutex asking_;
   std::function<Status()> may_be_sent_;  // guarded by asking_
   std::optional<Error> ended_;           // guarded by asking_
+  std::optional<Error> refused_;         // guarded by asking_; an address that Request::public_only forbids
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -51,6 +51,9 @@ struct Request {
   /// For the whole exchange with its repeats, but without getting the credentials, which may ask a person:
   /// kube::AuthTransport keeps it, other transports only know their Context.
   std::optional<Duration> time_limit = {};
+  /// Forbidden, before a connection is opened, unless the server is at a public address (public_address.h).
+  /// Through a proxy, which resolves names itself, only the URL's host is judged.
+  bool public_only = false;
   /// Asked before it is sent, after it, and when this process or its machine was stopped meanwhile: an error
   /// ends the exchange, and if it says more than that nobody waits any more (Timeout, Cancelled), its
   /// connection. Any thread may ask as long as somebody waits for the exchange. Empty: it may always be sent.
@@ -72,8 +75,8 @@ class Transport {
   virtual ~Transport() = default;
 
   /// Sends once; any HTTP status is a Response. Errors: Retryable (connection refused, reset, cut, garbage;
-  /// the message says whether anything had been sent), Forbidden (TLS: untrusted, expired, wrong name),
-  /// Invalid (URL, body over the limit), Timeout, Cancelled.
+  /// the message says whether anything had been sent), Forbidden (TLS: untrusted, expired, wrong name;
+  /// public_only), Invalid (URL, body over the limit), Timeout, Cancelled.
   virtual Result<Response> send(const Request& request, const Context& context) = 0;
 
   /// The same with a body that is handed on while it arrives (watches). The Response has no body when its
