@@ -1,0 +1,59 @@
+#pragma once
+// How a package lies in a manifest, both ways. The table in layout.cc lists every pair of media types that is
+// read; what is written is its first row of each kind. Pure; any thread.
+//
+//   module  CNCF Wasm artifact (https://tag-runtime.cncf.io/wgs/wasm/deliverables/wasm-oci-artifact/)
+//   chart   Helm's layout (https://helm.sh/docs/topics/registries/): the packed chart; its config is
+//           Chart.yaml as JSON
+//   tree    a directory of files as tar+gzip, ours and Flux's
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "encoding/value.h"
+#include "oci/manifest.h"
+
+namespace mist::oci {
+
+enum class ContentKind : std::uint8_t { Module, Chart, Tree };
+
+struct Content {
+  ContentKind kind = ContentKind::Module;
+  Descriptor layer;
+};
+
+/// The layer that is the package. `name`: of the artifact, for messages. Errors: Invalid, saying what the
+/// artifact is instead: a container image, another artifact, one with several such layers.
+Result<Content> content_of(const Manifest& manifest, std::string_view name);
+
+/// The only manifest of an index that says it holds a package. Errors: Invalid, with what is there.
+Result<Descriptor> package_in(const Index& index, std::string_view name);
+
+struct Blob {
+  Descriptor descriptor;
+  std::string bytes;
+};
+
+/// What is to be pushed: the blobs first.
+struct Artifact {
+  std::vector<Blob> blobs;  ///< config first
+  std::string manifest;     ///< JSON of kManifestType
+  crypto::Digest digest;    ///< of it
+};
+
+/// What people see of it; empty: not said.
+struct About {
+  std::string title, version, description;
+};
+
+/// The same bytes give the same artifact: nothing in it is a time.
+Artifact module_artifact(std::string module, const About& about);
+/// `archive`: the packed chart; `chart`: its Chart.yaml.
+Artifact chart_artifact(std::string archive, const encoding::Value& chart, const About& about);
+/// `archive`: tar+gzip of the files.
+Artifact tree_artifact(std::string archive, const About& about);
+
+}  // namespace mist::oci

@@ -1,0 +1,231 @@
+#include "oci/reference.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/text.h"
+#include "encoding/semver.h"
+#include "oci/tags.h"
+
+namespace mist::oci {
+namespace {
+
+constexpr std::size_t kMaxReference = 2048;
+constexpr std::size_t kMaxPath = 255;  // of repository names, as registries hold it
+constexpr std::string_view kForm =
+    "write oci://<host>/<path>:<version>, such as oci://registry.example/team/shop:1.4.0";
+constexpr std::string_view kDockerHub = "docker.io";
+
+bool is_lower_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+
+// Never shows what may be a password.
+std::string shown(std::string_view text) {
+  text = text.substr(0, 200);
+  const auto scheme = text.find("://");
+  const auto begin = scheme == std::string_view::npos ? 0 : scheme + 3;
+  const auto slash = std::min(text.find('/', begin), text.size());
+  const auto at = text.substr(0, slash).rfind('@');
+  if (at == std::string_view::npos || at < begin) return escape_controls(text);
+  return escape_controls(fmt::format("{}***{}", text.substr(0, begin), text.substr(at)));
+}
+
+Error bad(std::string_view text, std::string_view why, std::string hint = std::string(kForm)) {
+  return error(ErrorKind::Invalid, "'{}' is no OCI reference: {}", shown(text), why)
+      .with_hint(std::move(hint));
+}
+
+// [a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*
+bool is_path_segment(std::string_view text) {
+  if (text.empty() || !is_lower_alphanumeric(text.front()) || !is_lower_alphanumeric(text.back()))
+    return false;
+  for (std::size_t i = 0; i < text.size();) {
+    if (is_lower_alphanumeric(text[i])) {
+      ++i;
+      continue;
+    }
+    const std::size_t end =
+        std::min(static_cast<std::size_t>(std::ranges::find_if(text.substr(i), is_lower_alphanumeric) -
+                                          text.substr(i).begin()) +
+                     i,
+                 text.size());
+    const std::string_view separator = text.substr(i, end - i);
+    const bool dashes = separator.find_first_not_of('-') == std::string_view::npos;
+    if (!dashes && separator != "." && separator != "_" && separator != "__") return false;
+    i = end;
+  }
+  return true;
+}
+
+std::string host_objection(std::string_view host) {
+  std::string_view name = host, port;
+  if (host.starts_with('[')) {
+    const auto end = host.find(']');
+    if (end == std::string_view::npos) return "its host has a '[' without its ']'";
+    name = host.substr(1, end - 1);
+    port = host.substr(end + 1);
+    if (name.find(':') == std::string_view::npos ||
+        name.find_first_not_of("0123456789abcdef:.") != std::string_view::npos)
+      return "its host is no IPv6 address";
+  } else {
+    const auto colon = std::min(host.find(':'), host.size());
+    name = host.substr(0, colon);
+    port = host.substr(colon);
+    const auto part_of_name = [](char c) { return is_lower_alphanumeric(c) || c == '-' || c == '.'; };
+    if (name.empty()) return "it names no host";
+    if (name.size() > 253 || !std::ranges::all_of(name, part_of_name) ||
+        !is_lower_alphanumeric(name.front()) || !is_lower_alphanumeric(name.back()) ||
+        name.find("..") != std::string_view::npos)
+      return fmt::format("'{}' is no host name", escape_controls(name));
+  }
+  if (port.empty()) return {};
+  unsigned number = 0;
+  const auto [end, code] = std::from_chars(port.data() + 1, port.data() + port.size(), number);
+  if (port.front() != ':' || code != std::errc() || end != port.data() + port.size() || number == 0 ||
+      number > 65535)
+    return fmt::format("'{}' is no port", escape_controls(port));
+  return {};
+}
+
+struct Parts {
+  std::string_view host, path, version;
+  bool has_version = false;
+  std::optional<crypto::Digest> digest;
+};
+
+Result<Parts> split_parts(std::string_view text) {
+  if (text.size() > kMaxReference) return bad(text, fmt::format("it is longer than {} bytes", kMaxReference));
+  if (std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c >= 0x7f; }))
+    return bad(text, "it holds a control character, or one that isn't ASCII");
+  if (!text.starts_with(kScheme)) return bad(text, "it doesn't begin with oci://");
+  std::string_view rest = text.substr(kScheme.size());
+  Parts parts;
+  const auto slash = rest.find('/');
+  if (rest.substr(0, slash).find('@') != std::string_view::npos)
+    return bad(text, "it holds credentials", "remove them, and run mistctl login with that host");
+  if (slash == std::string_view::npos) return bad(text, "it names a host, but no repository there");
+  parts.host = rest.substr(0, slash);
+  rest.remove_prefix(slash + 1);
+  if (const auto at = rest.find('@'); at != std::string_view::npos) {
+    const Result<crypto::Digest> digest = crypto::Digest::parse(rest.substr(at + 1));
+    if (!digest)
+      return bad(text, "no digest follows the '@'", "write @sha256: and 64 lower-case hexadecimal digits");
+    parts.digest = *digest;
+    rest = rest.substr(0, at);
+  }
+  const auto colon = rest.find(':');
+  parts.path = rest.substr(0, colon);
+  parts.has_version = colon != std::string_view::npos;
+  if (parts.has_version) parts.version = rest.substr(colon + 1);
+  return parts;
+}
+
+Result<Repository> repository_of(std::string_view text, const Parts& parts) {
+  Repository repository{lower_case(parts.host), std::string(parts.path)};
+  if (const std::string objection = host_objection(repository.host); !objection.empty())
+    return bad(text, objection);
+  if (repository.path.empty()) return bad(text, "it names a host, but no repository there");
+  if (repository.path.size() > kMaxPath)
+    return bad(text, fmt::format("its path is longer than {} bytes", kMaxPath));
+  for (const std::string_view segment : split(repository.path, '/')) {
+    if (is_path_segment(segment)) continue;
+    if (segment.empty()) return bad(text, "its path has an empty segment");
+    if (is_path_segment(lower_case(segment)))
+      return bad(text, "its path has capital letters, which no registry takes",
+                 fmt::format("write {}/{}", kScheme, lower_case(repository.path)));
+    return bad(text, fmt::format("'{}' can't stand in its path", escape_controls(segment)),
+               "a segment has lower-case letters and digits, with '.', '_' or '-' between them");
+  }
+  // As Docker's tools: images of Docker itself have no name before theirs.
+  if (repository.host == kDockerHub && repository.path.find('/') == std::string::npos)
+    repository.path.insert(0, "library/");
+  return repository;
+}
+
+bool looks_like_range(std::string_view version) {
+  return version.find_first_of("^~<>=!|*, ") != std::string_view::npos || version.ends_with(".x") ||
+         version.ends_with(".X");
+}
+
+enum class Named : bool { MayBeMissing, Required };
+
+Result<Reference> parse_reference(std::string_view text, Named named) {
+  MIST_TRY(const Parts parts, split_parts(text));
+  Reference reference;
+  MIST_TRY(reference.repository, repository_of(text, parts));
+  reference.digest = parts.digest;
+  if (!parts.has_version) {
+    if (parts.digest || named == Named::MayBeMissing) return reference;
+    return bad(text, "it names no version",
+               fmt::format("add a version, a range or a digest: {0}:1.4.0, '{0}:^1.4', {0}@sha256:…",
+                           reference.repository.str()));
+  }
+  if (looks_like_range(parts.version)) {
+    const auto range = encoding::SemVerRange::parse(parts.version);
+    if (!range)
+      return bad(text, "the range after the ':' can't be understood", range.error().hint)
+          .with_because(range.error().message);
+    if (parts.digest) return bad(text, "it has a range and a digest", "leave one of them out");
+    reference.range = std::string(parts.version);
+    return reference;
+  }
+  reference.tag = tag_of_version(parts.version);
+  if (!is_tag(reference.tag))
+    return bad(
+        text, reference.tag.empty() ? "no version follows the ':'" : "no tag looks like what follows the ':'",
+        "a tag has letters, digits, '.', '_' and '-', and at most 128 of them");
+  return reference;
+}
+
+}  // namespace
+
+Result<Repository> Repository::parse(std::string_view text) {
+  MIST_TRY(const Parts parts, split_parts(text));
+  if (parts.has_version || parts.digest)
+    return bad(text, "a version stands behind the repository", "leave out what follows the path");
+  return repository_of(text, parts);
+}
+
+std::string Repository::str() const { return fmt::format("{}{}/{}", kScheme, host, path); }
+
+Result<Reference> Reference::parse(std::string_view text) { return parse_reference(text, Named::Required); }
+
+Result<Reference> Reference::parse_destination(std::string_view text) {
+  return parse_reference(text, Named::MayBeMissing);
+}
+
+std::string Reference::str() const {
+  std::string text = repository.str();
+  if (!tag.empty()) text.append(":").append(tag);
+  if (!range.empty()) text.append(":").append(range);
+  if (digest) text.append("@").append(digest->str());
+  return text;
+}
+
+Result<std::string> parse_host(std::string_view text) {
+  std::string_view rest = text;
+  for (const std::string_view scheme : {kScheme, std::string_view("https://"), std::string_view("http://")})
+    if (rest.starts_with(scheme)) rest.remove_prefix(scheme.size());
+  if (rest.ends_with('/')) rest.remove_suffix(1);
+  const std::string host = lower_case(rest);
+  const std::string objection = rest.find('@') != std::string_view::npos   ? "it holds credentials"
+                                : rest.find('/') != std::string_view::npos ? "a path stands behind the host"
+                                                                           : host_objection(host);
+  if (objection.empty()) return host;
+  return error(ErrorKind::Invalid, "'{}' is no registry's host: {}", shown(text), objection)
+      .with_hint("write its name, with the port where it has one: registry.example:5000");
+}
+
+bool is_loopback_host(std::string_view host) {
+  if (host.starts_with('[')) {
+    return host.substr(1, host.find(']') - 1) == "::1";
+  }
+  const std::string_view name = host.substr(0, host.find(':'));
+  return name == "localhost" ||
+         (name.starts_with("127.") && name.find_first_not_of("0123456789.") == name.npos);
+}
+
+std::string api_host(std::string_view host) {
+  return host == kDockerHub || host == "index.docker.io" ? "registry-1.docker.io" : std::string(host);
+}
+
+}  // namespace mist::oci

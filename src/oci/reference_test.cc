@@ -1,0 +1,121 @@
+#include "oci/reference.h"
+
+#include <gtest/gtest.h>
+
+namespace mist::oci {
+namespace {
+
+const std::string kPinned = "sha256:" + std::string(64, 'a');
+
+TEST(OciReference, ReadsEveryPart) {
+  const auto tagged = Reference::parse("oci://Registry.example:5000/team/shop:1.4.0");
+  ASSERT_TRUE(tagged.ok()) << tagged.error().to_line();
+  EXPECT_EQ(tagged->repository.host, "registry.example:5000");
+  EXPECT_EQ(tagged->repository.path, "team/shop");
+  EXPECT_EQ(tagged->repository.name(), "shop");
+  EXPECT_EQ(tagged->tag, "1.4.0");
+  EXPECT_TRUE(tagged->range.empty());
+  EXPECT_FALSE(tagged->digest);
+
+  const auto pinned = Reference::parse("oci://h/a:prod@" + kPinned);
+  ASSERT_TRUE(pinned.ok());
+  EXPECT_EQ(pinned->tag, "prod");
+  EXPECT_EQ(pinned->digest->str(), kPinned);
+  EXPECT_EQ(Reference::parse("oci://[::1]:5000/a:1")->repository.host, "[::1]:5000");
+}
+
+TEST(OciReference, PrintsWhatParsesBack) {
+  for (const std::string& text :
+       {std::string("oci://h:5000/a/b:1.4.0"), "oci://h/a@" + kPinned, "oci://h/a:1.4.0@" + kPinned,
+        std::string("oci://h/a:^1.4"), std::string("oci://h/a:>=1.2 <2"),
+        std::string("oci://[::1]:80/a__b/c-d:x")}) {
+    const auto reference = Reference::parse(text);
+    ASSERT_TRUE(reference.ok()) << reference.error().to_line();
+    EXPECT_EQ(reference->str(), text);
+  }
+}
+
+TEST(OciReference, TellsRangesFromTags) {
+  for (const char* range : {"^1.4", "~1.4.2", "1.4.x", "*", ">=1.2 <2", "1.2 || 2.x"}) {
+    const auto reference = Reference::parse(std::string("oci://h/a:") + range);
+    ASSERT_TRUE(reference.ok()) << reference.error().to_line();
+    EXPECT_EQ(reference->range, range);
+    EXPECT_TRUE(reference->tag.empty());
+  }
+  EXPECT_EQ(Reference::parse("oci://h/a:1.4")->tag, "1.4");
+  EXPECT_EQ(Reference::parse("oci://h/a:1.0.0+build.5")->tag, "1.0.0_build.5");
+}
+
+TEST(OciReference, DockerHubHasItsOwnHostAndLibrary) {
+  EXPECT_EQ(Reference::parse("oci://docker.io/nginx:1")->repository.path, "library/nginx");
+  EXPECT_EQ(Reference::parse("oci://docker.io/team/nginx:1")->repository.path, "team/nginx");
+  EXPECT_EQ(api_host("docker.io"), "registry-1.docker.io");
+  EXPECT_EQ(api_host("ghcr.io"), "ghcr.io");
+}
+
+TEST(OciReference, SaysWhatIsWrong) {
+  struct Case {
+    std::string text, because;
+  };
+  const Case cases[] = {
+      {"oci://h/a", "it names no version"},
+      {"oci://h", "no repository"},
+      {"oci://h/:1", "no repository"},
+      {"oci://h/a//b:1", "empty segment"},
+      {"oci://h/../b:1", "'..' can't stand in its path"},
+      {"oci://h/Team/b:1", "capital letters"},
+      {"oci://h/a:", "no version follows"},
+      {"oci://h/a:-x", "no tag looks like"},
+      {"oci://h/a@sha256:12", "no digest follows"},
+      {"oci://h/a@sha512:" + std::string(128, 'a'), "no digest follows"},
+      {"oci://h/a:^1@" + kPinned, "a range and a digest"},
+      {"oci://h/a:^nonsense", "can't be understood"},
+      {"oci://h:99999/a:1", "is no port"},
+      {"oci://-h/a:1", "is no host name"},
+      {"oci:///a:1", "it names no host"},
+      {"oci://h/a b:1", "can't stand in its path"},
+      {"https://h/a:1", "doesn't begin with oci://"},
+      {"oci://h/" + std::string(300, 'a') + ":1", "longer than 255 bytes"},
+  };
+  for (const Case& each : cases) {
+    const auto reference = Reference::parse(each.text);
+    ASSERT_FALSE(reference.ok()) << each.text;
+    EXPECT_NE(reference.error().message.find(each.because), std::string::npos) << reference.error().to_line();
+    EXPECT_FALSE(reference.error().hint.empty()) << each.text;
+  }
+}
+
+TEST(OciReference, NeverShowsAPassword) {
+  const auto reference = Reference::parse("oci://alice:geheim@h/a:1");
+  ASSERT_FALSE(reference.ok());
+  EXPECT_EQ(reference.error().to_line().find("geheim"), std::string::npos) << reference.error().to_line();
+  EXPECT_EQ(parse_host("alice:geheim@h").error().to_line().find("geheim"), std::string::npos);
+}
+
+TEST(OciReference, ADestinationNeedsNoVersion) {
+  const auto destination = Reference::parse_destination("oci://h/a");
+  ASSERT_TRUE(destination.ok());
+  EXPECT_TRUE(destination->tag.empty());
+  EXPECT_TRUE(Repository::parse("oci://h/a/b").ok());
+  EXPECT_FALSE(Repository::parse("oci://h/a:1").ok());
+}
+
+TEST(OciReference, HostsAreWrittenInManyWays) {
+  for (const char* text :
+       {"registry.example:5000", "https://registry.example:5000/", "oci://Registry.example:5000"}) {
+    EXPECT_EQ(*parse_host(text), "registry.example:5000");
+  }
+  EXPECT_FALSE(parse_host("registry.example/team").ok());
+  EXPECT_FALSE(parse_host("").ok());
+}
+
+TEST(OciReference, OnlyThisMachineIsLoopback) {
+  for (const char* host : {"localhost", "localhost:5000", "127.0.0.1:5000", "127.9.9.9", "[::1]:5000"})
+    EXPECT_TRUE(is_loopback_host(host)) << host;
+  for (const char* host :
+       {"127.0.0.1.example.org", "localhost.example.org", "[::2]:5000", "registry.example"})
+    EXPECT_FALSE(is_loopback_host(host)) << host;
+}
+
+}  // namespace
+}  // namespace mist::oci
