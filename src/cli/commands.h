@@ -8,6 +8,10 @@ namespace mist::cli {
 extern const Command kGenerateCommand;
 extern const Command kInstallCommand;
 extern const Command kUpgradeCommand;
+extern const Command kPushCommand;
+extern const Command kPullCommand;
+extern const Command kLoginCommand;
+extern const Command kLogoutCommand;
 extern const Command kRollbackCommand;
 extern const Command kRecoverCommand;
 extern const Command kDiffCommand;

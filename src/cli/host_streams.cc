@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <array>
@@ -73,6 +74,35 @@ Result<std::optional<std::string>> HostInput::read_line(const Context& context) 
   std::optional<std::string> line(buffer_.substr(0, end));
   buffer_.erase(0, end + 1);
   return line;
+}
+
+namespace {
+
+// A terminal shows nothing of what is typed while this lives.
+class EchoOff {
+ public:
+  explicit EchoOff(int fd) : fd_(fd), changed_(::tcgetattr(fd, &before_) == 0) {
+    termios quiet = before_;
+    quiet.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+    if (changed_) changed_ = ::tcsetattr(fd_, TCSAFLUSH, &quiet) == 0;
+  }
+  EchoOff(const EchoOff&) = delete;
+  EchoOff& operator=(const EchoOff&) = delete;
+  ~EchoOff() {
+    if (changed_) ::tcsetattr(fd_, TCSAFLUSH, &before_);
+  }
+
+ private:
+  int fd_;
+  termios before_{};
+  bool changed_;
+};
+
+}  // namespace
+
+Result<std::optional<std::string>> HostInput::read_hidden_line(const Context& context) {
+  const EchoOff off(fd_);
+  return read_line(context);
 }
 
 Result<std::string> HostInput::read_all(std::uint64_t limit, const Context& context) {

@@ -16,6 +16,7 @@ class HostInput final : public Input {
   explicit HostInput(int fd) : fd_(fd) {}
   bool is_terminal() const override;
   Result<std::optional<std::string>> read_line(const Context& context) override;
+  Result<std::optional<std::string>> read_hidden_line(const Context& context) override;
   Result<std::string> read_all(std::uint64_t limit, const Context& context) override;
 
  private:

@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 #include "cli/places.h"
+#include "cli/registry_access.h"
 #include "encoding/set_path.h"
-#include "http/client.h"
 
 namespace mist::cli {
 namespace {
@@ -82,17 +82,6 @@ bool is_values_flag(const Flag& flag) {
   return std::ranges::any_of(kValuesFlagList, [&](const Flag& known) { return known.name == flag.name; });
 }
 
-http::ClientOptions for_remote_files(World& world) {
-  http::ClientOptions options;
-  options.user_agent = fmt::format("mistctl/{}", world.build.version);
-  std::map<std::string, std::string> variables;  // keeps what the lookup points to
-  options.proxy_environment = http::ProxyEnvironment::from([&](const char* name) -> const char* {
-    auto found = world.environment(name);
-    return found ? (variables[name] = *std::move(found)).c_str() : nullptr;
-  });
-  return options;
-}
-
 package::RendererOptions renderer_options(const World& world, const config::Paths& paths) {
   package::RendererOptions options;
   options.code_cache = paths.compiled_code();
@@ -131,17 +120,16 @@ Result<std::vector<package::ValuesInput>> read_values(const Invocation& invocati
   return inputs;
 }
 
-Result<std::unique_ptr<render::Packages>> open_packages(World& world) {
-  MIST_TRY(config::Paths paths, paths_of(world));
-  package::RendererOptions engines = renderer_options(world, paths);
-  return std::make_unique<render::Packages>(
-      render::Packages::World{{world.files, world.processes, *world.events, std::move(paths), world.clock},
-                              [&world] { return std::make_unique<http::Client>(for_remote_files(world)); },
-                              std::move(engines)});
+Result<std::unique_ptr<render::Packages>> open_packages(const Invocation& invocation, World& world) {
+  MIST_TRY(registry::Registries::World registries, registries_world(invocation, world));
+  package::RendererOptions engines = renderer_options(world, registries.paths);
+  return std::make_unique<render::Packages>(render::Packages::World{
+      std::move(registries), [&world] { return web_client(world); }, std::move(engines)});
 }
 
-Result<package::Source> fetch_package(World& world, std::string_view reference, std::string engine) {
-  MIST_TRY(const auto packages, open_packages(world));
+Result<package::Source> fetch_package(const Invocation& invocation, World& world, std::string_view reference,
+                                      std::string engine) {
+  MIST_TRY(const auto packages, open_packages(invocation, world));
   return packages->fetch(reference, std::move(engine), world.context);
 }
 

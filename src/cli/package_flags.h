@@ -103,10 +103,11 @@ inline constexpr Flag kSkipSchemaFlag{
     .help = "Take a chart's values as they are, without looking at its values.schema.json"};
 
 /// Where packages come from, as configured here.
-Result<std::unique_ptr<render::Packages>> open_packages(World& world);
+Result<std::unique_ptr<render::Packages>> open_packages(const Invocation& invocation, World& world);
 /// The package that `reference` names: from a registry, or a path that begins with ./, ../ or /. `engine`: as
 /// in kEngineFlag, or empty.
-Result<package::Source> fetch_package(World& world, std::string_view reference, std::string engine = {});
+Result<package::Source> fetch_package(const Invocation& invocation, World& world, std::string_view reference,
+                                      std::string engine = {});
 
 /// With the limits that kSandboxFlags give, and the cache of compiled code.
 Result<std::unique_ptr<package::Renderer>> open_renderer(const Invocation& invocation, World& world);

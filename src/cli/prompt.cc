@@ -4,11 +4,50 @@
 #include "cli/style.h"
 
 namespace mist::cli {
+namespace {
+
+// Where events are asked for, a program reads standard error.
+bool somebody_answers(const World& world, const Invocation& invocation) {
+  return world.in.is_terminal() && world.err.is_terminal() && invocation.text("events") != "jsonl";
+}
+
+Status check_asking(const World& world, const Invocation& invocation, std::string_view question) {
+  if (somebody_answers(world, invocation)) return {};
+  return error(ErrorKind::Usage, "mistctl {} asks for what it wasn't given, and nobody can answer here",
+               invocation.command().path)
+      .with_because(fmt::format("the question is: {}", trim(question)))
+      .with_hint(fmt::format("mistctl {} --help prints the flags that answer it", invocation.command().path));
+}
+
+Result<std::string> answered(World& world, Result<std::optional<std::string>> answer) {
+  if (!answer.ok()) return std::move(answer).error();
+  if (*answer) return std::string(trim(**answer));
+  world.err.write("\n");
+  return error(ErrorKind::Cancelled, "the input ended before the answer");
+}
+
+}  // namespace
+
+Result<std::string> ask(World& world, const Invocation& invocation, std::string_view question) {
+  MIST_TRY_VOID(check_asking(world, invocation, question));
+  const ScreenPause pause(world.screen);
+  world.err.write(escape_controls(question));
+  return answered(world, world.in.read_line(world.context));
+}
+
+Result<SecretString> ask_secret(World& world, const Invocation& invocation, std::string_view question) {
+  MIST_TRY_VOID(check_asking(world, invocation, question));
+  const ScreenPause pause(world.screen);
+  world.err.write(escape_controls(question));
+  auto answer = world.in.read_hidden_line(world.context);
+  world.err.write("\n");  // the one that was typed isn't seen
+  MIST_TRY(std::string text, answered(world, std::move(answer)));
+  return SecretString(std::move(text));
+}
 
 Result<bool> confirm(World& world, const Invocation& invocation, std::string_view question) {
   if (invocation.enabled("yes")) return true;
-  // Where events are asked for, a program reads standard error.
-  if (!world.in.is_terminal() || !world.err.is_terminal() || invocation.text("events") == "jsonl")
+  if (!somebody_answers(world, invocation))
     return error(ErrorKind::Usage, "mistctl {} asks before it goes on, and nobody can answer here",
                  invocation.command().path)
         .with_because(fmt::format("the question is: {}", question))

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "base/secret.h"
 #include "cli/invocation.h"
 #include "cli/world.h"
 
@@ -12,5 +13,11 @@ namespace mist::cli {
 /// the terminal until the answer is y or n; Enter and the end of input mean no. Errors: Usage when stdin or
 /// stderr is no terminal (scripts must say --yes), Cancelled.
 Result<bool> confirm(World& world, const Invocation& invocation, std::string_view question);
+
+/// One line that the user types after `question` ("User of registry.example: "). Errors: Usage when nobody
+/// can answer, Cancelled.
+Result<std::string> ask(World& world, const Invocation& invocation, std::string_view question);
+/// The same, not shown while it is typed.
+Result<SecretString> ask_secret(World& world, const Invocation& invocation, std::string_view question);
 
 }  // namespace mist::cli

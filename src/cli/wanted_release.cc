@@ -8,7 +8,7 @@ namespace {
 
 Result<render::WantedRelease> prepared(const Invocation& invocation, World& world, const Cluster& cluster,
                                        render::Wanted wanted) {
-  MIST_TRY(auto packages, open_packages(world));
+  MIST_TRY(auto packages, open_packages(invocation, world));
   MIST_TRY(auto renderer, open_renderer(invocation, world));
   const render::LiveCluster live{*cluster.client, action::cluster_lookup};
   render::WantedRelease release(std::move(packages), {std::move(renderer), live}, std::move(wanted),

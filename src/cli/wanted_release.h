@@ -3,6 +3,7 @@
 
 #include "action/look.h"
 #include "cli/package_flags.h"
+#include "cli/registry_access.h"
 #include "cli/release_flags.h"
 #include "render/wanted_release.h"
 
@@ -20,6 +21,7 @@ inline constexpr Flag kWantedFlagList[] = {
      .help = "The package from now on; without it the one that the release has",
      .completion = Completion::Package},
     kEngineFlag,
+    kPlainHttpFlag,
     kReuseValuesFlag,
 };
 inline constexpr FlagGroup kWantedFlags{"Flags", kWantedFlagList};

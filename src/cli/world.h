@@ -34,6 +34,10 @@ class Input {
   virtual bool is_terminal() const = 0;
   /// The next line without its newline; nullopt at the end. Errors: Cancelled, Timeout, Internal.
   virtual Result<std::optional<std::string>> read_line(const Context& context) = 0;
+  /// The same, without showing on a terminal what is typed.
+  virtual Result<std::optional<std::string>> read_hidden_line(const Context& context) {
+    return read_line(context);
+  }
   /// All that is left. Errors: as above, Invalid if it is more than `limit` bytes.
   virtual Result<std::string> read_all(std::uint64_t limit, const Context& context) = 0;
 };

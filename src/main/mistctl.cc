@@ -3,7 +3,6 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <string>
 #include <system_error>
@@ -17,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/host_streams.h"
 #include "cli/places.h"
+#include "cli/registry_access.h"
 #include "cli/run.h"
 #include "cli/style.h"
 #include "cli/world.h"
@@ -57,13 +57,7 @@ mist::Result<std::unique_ptr<mist::kube::Client>> connect(const mist::cli::Clust
       .user_agent = mist::kube::user_agent("mistctl", world.build.version),
       .cache_directory = paths.discovery(),
   };
-  // -v: each request in a line. Quiet otherwise, because debug messages are dropped there.
-  options.retry.tracer = [events = world.events](const mist::http::RequestTrace& trace) {
-    events->debug(fmt::format("{} {} {} in {} ms{}", trace.method, trace.url,
-                              trace.status != 0 ? std::to_string(trace.status) : trace.problem,
-                              std::chrono::duration_cast<std::chrono::milliseconds>(trace.duration).count(),
-                              trace.attempt > 1 ? fmt::format(", attempt {}", trace.attempt) : ""));
-  };
+  options.retry.tracer = mist::cli::request_tracer(*world.events);
   MIST_TRY(auto client, mist::kube::connect(options, {.fs = world.files,
                                                       .processes = world.processes,
                                                       .clock = world.clock,

@@ -16,9 +16,8 @@ constexpr std::size_t kMaxVersion = 128;
 constexpr std::string_view kDigestMark = "@sha256:";
 constexpr std::string_view kGitPrefix = "git+";
 constexpr std::string_view kForms =
-    "use <registry>/<path>:<version>, git+https://<host>/<repository>//<path>?ref=<ref>, or a local path "
-    "that "
-    "begins with ./, ../ or /";
+    "use <registry>/<path>:<version>, oci://<host>/<path>:<version>, "
+    "git+https://<host>/<repository>//<path>?ref=<ref>, or a local path that begins with ./, ../ or /";
 
 bool is_alphanumeric(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -91,8 +90,6 @@ Result<PackageRef> parse_git(std::string_view text) {
 }
 
 Result<PackageRef> refuse_other_scheme(std::string_view text) {
-  if (text.starts_with("oci://"))
-    return bad(text, "this version of mistctl doesn't read OCI registries", std::string(kForms));
   if (text.starts_with("https://") || text.starts_with("ssh://"))
     return bad(text, "a plain URL doesn't say what it leads to",
                fmt::format("for a git repository write {}{}", kGitPrefix,
@@ -175,6 +172,7 @@ struct Printer {
                                    form.path, form.ref.empty() ? "" : "?ref=", form.ref),
                        form.digest);
   }
+  std::string operator()(const oci::Reference& form) const { return form.str(); }
   std::string operator()(const LocalRef& form) const { return form.path.string(); }
 };
 
@@ -212,6 +210,10 @@ Result<PackageRef> PackageRef::parse(std::string_view text) {
   if (text.starts_with("~/") || text == "~")
     return bad(text, "the shell didn't replace '~'", "leave the '~' outside of quotes, or write $HOME");
   if (text.starts_with(kGitPrefix)) return parse_git(text);
+  if (text.starts_with(oci::kScheme)) {
+    MIST_TRY(oci::Reference form, oci::Reference::parse(text));
+    return PackageRef(std::move(form));
+  }
   if (text.find("://") != std::string_view::npos) return refuse_other_scheme(text);
   return parse_registry(text);
 }

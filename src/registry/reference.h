@@ -3,6 +3,7 @@
 //
 //   <registry>/<path>:<version>[@sha256:<digest>]     a package of a configured registry
 //   git+https://<host>/<repository>[//<path>][?ref=<ref>][@sha256:<digest>]   also git+ssh, git+file
+//   oci://<host>/<path>:<version or range>[@sha256:<digest of the manifest>]  (oci/reference.h)
 //   ./<path>  ../<path>  /<path>                      files on this machine
 //
 // Once parsed, a path can't leave its registry: no empty, "." or ".." segment, nothing named like ".git", no
@@ -16,6 +17,7 @@
 #include "base/fs.h"
 #include "base/result.h"
 #include "crypto/digest.h"
+#include "oci/reference.h"
 
 namespace mist::registry {
 
@@ -48,7 +50,7 @@ struct LocalRef {
 
 class PackageRef {
  public:
-  using Form = std::variant<RegistryRef, GitRef, LocalRef>;
+  using Form = std::variant<RegistryRef, GitRef, oci::Reference, LocalRef>;
 
   /// Errors: Invalid, saying which part is wrong and with the likely intention as hint: `foo.wasm` suggests
   /// `./foo.wasm`, a missing version or a version range suggests how to name one, other schemes what works.
@@ -56,6 +58,7 @@ class PackageRef {
 
   explicit PackageRef(RegistryRef form) : form_(std::move(form)) {}
   explicit PackageRef(GitRef form) : form_(std::move(form)) {}
+  explicit PackageRef(oci::Reference form) : form_(std::move(form)) {}
   explicit PackageRef(LocalRef form) : form_(std::move(form)) {}
 
   const Form& form() const { return form_; }

@@ -100,7 +100,7 @@ TEST(PackageRef, SaysWhatIsWrongAndWhatToDo) {
       {"r/x:1@sha256:abc", "no digest", "64"},
       {"r/x@" + kDigest, "names no version", "r/x:1.2.3"},
       {".hidden/x:1", "can't name a registry", "registry list"},
-      {"oci://h/x:1", "doesn't read OCI registries", "git+https"},
+      {"oci://h/x", "it names no version", "oci://h/x:1.4.0"},
       {"https://h/r.git", "plain URL", "git+https://h/r.git"},
       {"https://u:pw@h/r.git", "plain URL", "git+https://***@h/r.git"},
       {"ftp://h/x", "scheme isn't known", ""},

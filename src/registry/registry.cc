@@ -6,9 +6,11 @@
 
 #include "base/text.h"
 #include "config/redact.h"
+#include "oci/tags.h"
 #include "registry/git.h"
 #include "registry/kustomization.h"
 #include "registry/local_source.h"
+#include "registry/oci_packages.h"
 #include "registry/package_cache.h"
 #include "registry/pin_store.h"
 #include "registry/registry_view.h"
@@ -21,6 +23,8 @@ namespace {
 
 // Begins as no registry's name can, so that git+https references have a place of their own.
 constexpr std::string_view kGitName = "_git";
+// The same for oci:// references.
+constexpr std::string_view kOciName = "_oci";
 
 /// What a pin is kept under: a digest or credentials don't make it another version.
 template <typename Form>
@@ -35,6 +39,11 @@ Error changed_bytes(const std::string& registry, const std::string& reference, c
                       .with_because(fmt::format("it was {}, now it is {}", recorded.str(), now.str()));
   if (registry == kGitName)
     return std::move(failure).with_hint("a commit never changes: don't trust this server");
+  if (registry == kOciName)
+    return std::move(failure).with_hint(
+        "published versions don't change: ask the package's owner; to trust the new bytes, name their "
+        "manifest: "
+        "oci://…@sha256:…");
   return std::move(failure).with_hint(
       fmt::format("published versions don't change: ask the registry's owner; to trust the new "
                   "bytes: mistctl registry update {} --accept-changed",
@@ -80,7 +89,8 @@ class Registries::Impl {
         git_(world_.processes),
         cache_(world_.files, world_.events, world_.paths.packages()),
         modules_(world_.paths.compiled_code(), world_.files, world_.clock),
-        pins_(world_.files, world_.paths.pins()) {}
+        pins_(world_.files, world_.paths.pins()),
+        oci_(world_.oci, world_.files, world_.processes) {}
 
   /// Warnings of the file are said once, however often it is read.
   Result<config::Config> load() const {
@@ -98,6 +108,7 @@ class Registries::Impl {
 
   Result<Fetched> fetch(const RegistryRef& reference, const Context& context, std::string_view engine) const;
   Result<Fetched> fetch(const GitRef& reference, const Context& context, std::string_view engine) const;
+  Result<Fetched> fetch(const oci::Reference& reference, const Context& context, std::string_view) const;
   Result<Fetched> fetch(const LocalRef& reference, const Context& context, std::string_view engine) const;
 
   Result<FetchedBase> fetch_base(const BaseReference& base, const Context& context) const;
@@ -117,8 +128,16 @@ class Registries::Impl {
   void add_version_hint(std::string_view text, Error& failure) const;
 
   const World& world() const { return world_; }
+  OciSession& oci() const { return oci_; }
 
  private:
+  Result<std::optional<Fetched>> known_manifest(oci::Reference reference,
+                                                const crypto::Digest& manifest) const;
+  Result<RawManifest> read_manifest(OciClient& client, const oci::Reference& reference,
+                                    const Context& context) const;
+  Result<Fetched> fetch_manifest(OciClient& client, const oci::Reference& reference, const RawManifest& raw,
+                                 const Context& context) const;
+
   // As it is now: a commit that was fetched before needs no network.
   Result<RepositoryAtRef> at_ref(const std::string& url, const std::string& ref,
                                  const Context& context) const;
@@ -145,6 +164,7 @@ class Registries::Impl {
   PackageCache cache_;
   wasm::ModuleFiles modules_;
   PinStore pins_;
+  mutable OciSession oci_;  // says itself that any thread may use it
 };
 
 Result<Fetched> Registries::Impl::fetch(const RegistryRef& reference, const Context& context,
@@ -277,6 +297,91 @@ Result<Fetched> Registries::Impl::fetch(const LocalRef& reference, const Context
   return Fetched{*std::move(content), digest, std::move(resolved), std::move(origin)};
 }
 
+std::string manifest_key(const oci::Repository& repository, const crypto::Digest& manifest) {
+  return fmt::format("{}@{}", repository.str(), manifest.str());
+}
+
+std::string tag_key(const oci::Reference& reference) {
+  return fmt::format("{}:{}", reference.repository.str(), reference.tag);
+}
+
+// What was read once under this digest, while the cache has it.
+Result<std::optional<Fetched>> Registries::Impl::known_manifest(oci::Reference reference,
+                                                                const crypto::Digest& manifest) const {
+  MIST_TRY(const std::optional<Pin> pin,
+           pins_.find(std::string(kOciName), manifest_key(reference.repository, manifest)));
+  if (!pin) return std::optional<Fetched>();
+  reference.digest = manifest;
+  return from_cache(PackageRef(std::move(reference)), *pin);
+}
+
+// Of a version that was used before, the manifest that it had then will do while its registry is away.
+Result<RawManifest> Registries::Impl::read_manifest(OciClient& client, const oci::Reference& reference,
+                                                    const Context& context) const {
+  Result<RawManifest> raw = client.manifest(
+      reference.repository, reference.digest ? reference.digest->str() : reference.tag, context);
+  if (raw || raw.error().kind != ErrorKind::Retryable || reference.digest) return raw;
+  MIST_TRY(const std::optional<Pin> pin, pins_.find(std::string(kOciName), tag_key(reference)));
+  const Result<crypto::Digest> manifest = crypto::Digest::parse(pin ? pin->object : std::string());
+  if (!manifest) return raw;
+  MIST_TRY(const std::optional<Fetched> here, known_manifest(reference, *manifest));
+  if (!here) return raw;
+  world_.events.warn(fmt::format("{}; {} is taken as it was when it was last fetched",
+                                 escape_controls(raw.error().to_line()), reference.str()));
+  return RawManifest{{}, {}, *manifest};
+}
+
+Result<Fetched> Registries::Impl::fetch_manifest(OciClient& client, const oci::Reference& reference,
+                                                 const RawManifest& raw, const Context& context) const {
+  MIST_TRY(std::optional<Fetched> known, known_manifest(reference, raw.digest));
+  if (known) return *std::move(known);
+  MIST_TRY(PackageContent content, read_oci_package(client, reference, raw, context));
+  const std::string key = manifest_key(reference.repository, raw.digest);
+  const crypto::Digest digest = digest_of(content);
+  const std::string origin = fmt::format("{}, manifest {}", reference.str(), raw.digest.str());
+  MIST_TRY(const std::optional<Pin> pin, pins_.find(std::string(kOciName), key));
+  MIST_TRY_VOID(record(std::string(kOciName), pin,
+                       {.reference = key,
+                        .digest = digest,
+                        .is_tree = std::holds_alternative<PackageTree>(content),
+                        .object = raw.digest.str(),
+                        .origin = origin}));
+  cache_.put(digest, content);
+  bound_caches(digest);
+  oci::Reference resolved = reference;
+  resolved.digest = raw.digest;
+  return Fetched{std::move(content), digest, PackageRef(std::move(resolved)), origin};
+}
+
+Result<Fetched> Registries::Impl::fetch(const oci::Reference& reference, const Context& context,
+                                        std::string_view) const {
+  if (reference.digest) {
+    MIST_TRY(std::optional<Fetched> known, known_manifest(reference, *reference.digest));
+    if (known) return *std::move(known);
+  }
+  MIST_TRY(OciClient* const client, oci_.client());
+  Activity activity(world_.events, fmt::format("fetching {}", reference.str()));
+  const auto all = [&]() -> Result<Fetched> {
+    MIST_TRY(const oci::Reference tagged, with_tag(*client, reference, context));
+    MIST_TRY(const RawManifest raw, read_manifest(*client, tagged, context));
+    MIST_TRY(Fetched fetched, fetch_manifest(*client, tagged, raw, context));
+    // A version keeps its bytes; other tags may move.
+    if (reference.digest || !oci::is_fixed_version(tagged.tag)) return fetched;
+    const std::string key = tag_key(tagged);
+    MIST_TRY(const std::optional<Pin> pin, pins_.find(std::string(kOciName), key));
+    MIST_TRY_VOID(record(std::string(kOciName), pin,
+                         {.reference = key,
+                          .digest = fetched.digest,
+                          .is_tree = std::holds_alternative<PackageTree>(fetched.content),
+                          .object = raw.digest.str(),
+                          .origin = fetched.origin}));
+    return fetched;
+  };
+  Result<Fetched> fetched = all();
+  if (!fetched) activity.fail();
+  return fetched;
+}
+
 Status Registries::Impl::record(const std::string& registry, const std::optional<Pin>& known, Pin pin) const {
   if (known && known->digest == pin.digest) return {};
   if (known) return changed_bytes(registry, pin.reference, known->digest, pin.digest);
@@ -390,6 +495,17 @@ Result<std::vector<std::string>> Registries::list_versions(const std::string& re
                              index.packages());
   return found->second;
 }
+
+Result<std::vector<std::string>> Registries::list_versions(const oci::Repository& repository,
+                                                           const Context& context) {
+  MIST_TRY(OciClient* const client, oci_client());
+  MIST_TRY(const std::vector<std::string> tags, client->tags(repository, context));
+  std::vector<std::string> versions;
+  for (const std::string& tag : oci::newest_first(tags)) versions.push_back(oci::version_of_tag(tag));
+  return versions;
+}
+
+Result<OciClient*> Registries::oci_client() { return impl_->oci().client(); }
 
 Result<std::vector<PackageVersions>> Registries::list_packages(const std::string& registry,
                                                                const Context& context) {

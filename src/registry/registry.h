@@ -1,7 +1,7 @@
 #pragma once
-// Where packages come from, behind one door: configured registries (git or a directory), git URLs, local
-// paths. What has been read once in an exact version needs no network and no git process again, and its bytes
-// can't change unnoticed (pin_store.h).
+// Where packages come from, behind one door: configured registries (git or a directory), OCI registries, git
+// URLs, local paths. What has been read once in an exact version needs no network and no git process again,
+// and its bytes can't change unnoticed (pin_store.h).
 //
 // Any thread, many processes at once. `main` builds one; a test builds one with a fake ProcessRunner.
 
@@ -20,6 +20,7 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "config/paths.h"
+#include "registry/oci_session.h"
 #include "registry/package_files.h"
 #include "registry/reference.h"
 
@@ -73,6 +74,7 @@ class Registries {
     EventSink& events;
     config::Paths paths;
     const Clock& clock;
+    OciAccess oci = {};
   };
 
   explicit Registries(World world);
@@ -99,6 +101,9 @@ class Registries {
   /// Ascending. Reads the snapshot; the network only when there is none yet. Errors: NotFound and as fetch.
   Result<std::vector<std::string>> list_versions(const std::string& registry, const std::string& path,
                                                  const Context& context);
+  /// The tags of an OCI repository that are versions, newest first. Asks the registry. Errors: of
+  /// OciClient::tags.
+  Result<std::vector<std::string>> list_versions(const oci::Repository& repository, const Context& context);
   /// Every package of a registry, ascending by path. Same rules.
   Result<std::vector<PackageVersions>> list_packages(const std::string& registry, const Context& context);
 
@@ -106,6 +111,10 @@ class Registries {
   Result<std::vector<config::Registry>> list() const;
   /// Writes the configuration; the network isn't asked. Errors: Invalid (URL), Conflict (name), as edit.
   Status add(const config::Registry& registry, const Context& context);
+  /// For who writes to OCI registries; made with the first call. Lives as long as this. Invalid: this program
+  /// has no access to them.
+  Result<OciClient*> oci_client();
+
   /// Also forgets snapshot and pins. Errors: NotFound, as edit.
   Status remove(const std::string& name, const Context& context);
   /// Brings the snapshot of a git registry up to date. Failed or killed, the last good one stays. Errors:

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "oci/reference.h"
 #include "resolve/solver.h"
 
 namespace mist::render {
@@ -94,8 +95,7 @@ class Finder final : public resolve::Provider {
       return error(ErrorKind::Invalid, "the dependency \"{}\" names no package of a registry",
                    escape_controls(id))
           .with_hint("as in mistletoe/databases/mariadb; a path on this machine begins with ./ or ../");
-    MIST_TRY(const std::vector<std::string> texts,
-             packages_.versions(id.substr(0, slash), id.substr(slash + 1), context_));
+    MIST_TRY(const std::vector<std::string> texts, packages_.versions(id, context_));
     for (const std::string& text : texts) {
       auto version = Version::parse_lenient(text);
       if (!version.ok()) continue;  // no range can mean it
@@ -104,7 +104,9 @@ class Finder final : public resolve::Provider {
     }
     if (candidates.empty())
       return error(ErrorKind::NotFound, "there is no package {}", escape_controls(id))
-          .with_hint(fmt::format("mistctl registry list {} prints what there is", id.substr(0, slash)));
+          .with_hint(id.starts_with(oci::kScheme)
+                         ? "none of its tags is a version"
+                         : fmt::format("mistctl registry list {} prints what there is", id.substr(0, slash)));
     return candidates;
   }
 

@@ -36,10 +36,9 @@ class FakeFinder final : public PackageFinder {
     if (found == sources_.end()) return error(ErrorKind::NotFound, "there is no {}", reference);
     return found->second;
   }
-  Result<std::vector<std::string>> versions(const std::string& registry, const std::string& path,
-                                            const Context&) override {
+  Result<std::vector<std::string>> versions(const std::string& package, const Context&) override {
     ++asked_versions;
-    const auto found = versions_.find(registry + "/" + path);
+    const auto found = versions_.find(package);
     return found == versions_.end() ? std::vector<std::string>() : found->second;
   }
 

@@ -1,9 +1,11 @@
 #include "render/packages.h"
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
 #include "formats/remote_bases.h"
+#include "oci/tags.h"
 
 namespace mist::render {
 namespace {
@@ -21,6 +23,8 @@ std::pair<std::string, std::string> name_and_version(const registry::PackageRef&
     return {in_registry->name(), in_registry->version};
   if (const auto* local = std::get_if<registry::LocalRef>(&reference.form()))
     return {last_segment(local->path), ""};
+  if (const auto* oci = std::get_if<oci::Reference>(&reference.form()))
+    return {oci->repository.name(), oci::version_of_tag(oci->tag)};
   const auto& git = std::get<registry::GitRef>(reference.form());
   return {last_segment(git.path.empty() ? Path(git.url) : Path(git.path)), git.ref};
 }
@@ -67,9 +71,13 @@ Result<package::Source> Packages::find(const std::string& reference, const Conte
   return find(parsed, {}, context);
 }
 
-Result<std::vector<std::string>> Packages::versions(const std::string& registry, const std::string& path,
-                                                    const Context& context) {
-  return registries_.list_versions(registry, path, context);
+Result<std::vector<std::string>> Packages::versions(const std::string& package, const Context& context) {
+  if (package.starts_with(oci::kScheme)) {
+    MIST_TRY(const oci::Repository repository, oci::Repository::parse(package));
+    return registries_.list_versions(repository, context);
+  }
+  const auto slash = std::min(package.find('/'), package.size() - 1);
+  return registries_.list_versions(package.substr(0, slash), package.substr(slash + 1), context);
 }
 
 Result<package::Source> Packages::find(const registry::PackageRef& parsed, std::string engine,

@@ -27,8 +27,8 @@ class Packages final : private PackageFinder {
   };
   explicit Packages(World world);
 
-  /// `reference`: of a registry, or a path that begins with ./, ../ or /. `engine`: what renders a directory,
-  /// instead of what its files tell; empty: that. Errors: those of Registries, of
+  /// `reference`: of a registry (oci:// too), or a path that begins with ./, ../ or /. `engine`: what renders
+  /// a directory, instead of what its files tell; empty: that. Errors: those of Registries, of
   /// formats::fetch_remote_bases and of resolve_dependencies.
   Result<package::Source> fetch(std::string_view reference, std::string engine, const Context& context) {
     return fetch(reference, std::move(engine), nullptr, context);
@@ -44,8 +44,7 @@ class Packages final : private PackageFinder {
   Result<package::Source> find(const registry::PackageRef& reference, std::string engine,
                                const Context& context);
   Result<package::Source> find(const std::string& reference, const Context& context) override;
-  Result<std::vector<std::string>> versions(const std::string& registry, const std::string& path,
-                                            const Context& context) override;
+  Result<std::vector<std::string>> versions(const std::string& package, const Context& context) override;
   Status complete(package::Source& source, bool is_local, const Context& context);
 
   World world_;

@@ -7,6 +7,7 @@
 #include "cli/offline.h"
 #include "cli/output.h"
 #include "cli/package_flags.h"
+#include "cli/registry_access.h"
 #include "cli/release_flags.h"
 #include "encoding/yaml.h"
 #include "package/capabilities.h"
@@ -29,6 +30,7 @@ constexpr Flag kFlags[] = {
      .completion = Completion::Package,
      .required = true},
     kEngineFlag,
+    kPlainHttpFlag,
     {.name = "output",
      .letter = 'o',
      .type = FlagType::Choice,
@@ -136,7 +138,7 @@ Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
            offline_release(invocation, world, invocation.argument("NAME")));
   MIST_TRY(const auto inputs, read_values(invocation, world));
   MIST_TRY(const package::Source source,
-           fetch_package(world, invocation.text("package"), invocation.text("engine")));
+           fetch_package(invocation, world, invocation.text("package"), invocation.text("engine")));
   MIST_TRY(Value values, render::values_for(source, inputs, *world.events));
   MIST_TRY(const auto renderer, open_renderer(invocation, world));
   MIST_TRY(package::RenderRequest request, render::render_request(release, std::move(values)));

@@ -5,6 +5,7 @@
 #include "cli/offline.h"
 #include "cli/output.h"
 #include "cli/package_flags.h"
+#include "cli/registry_access.h"
 #include "cli/release_flags.h"
 #include "view/graph_drawing.h"
 
@@ -24,6 +25,7 @@ constexpr Flag kFlags[] = {
      .help = "A package that need not be installed: it is rendered without a cluster, as generate does",
      .completion = Completion::Package},
     kEngineFlag,
+    kPlainHttpFlag,
     {.name = "output",
      .letter = 'o',
      .type = FlagType::Choice,
@@ -45,7 +47,7 @@ Result<action::ReleaseGraph> graph_of_package(const Invocation& invocation, Worl
   MIST_TRY(const render::ReleaseFacts release, offline_release(invocation, world, name));
   MIST_TRY(const auto inputs, read_values(invocation, world));
   MIST_TRY(package::Source source,
-           fetch_package(world, invocation.text("package"), invocation.text("engine")));
+           fetch_package(invocation, world, invocation.text("package"), invocation.text("engine")));
   MIST_TRY(encoding::Value values, render::values_for(source, inputs, *world.events));
   MIST_TRY(auto renderer, open_renderer(invocation, world));
   const render::ReleaseRenderer offline(std::move(renderer), assumed_cluster(invocation));

@@ -5,6 +5,7 @@
 #include "cli/flags.h"
 #include "cli/output.h"
 #include "cli/package_flags.h"
+#include "cli/registry_access.h"
 #include "cli/release_flags.h"
 #include "encoding/yaml.h"
 #include "release/store.h"
@@ -27,7 +28,8 @@ constexpr Flag kPackageFlags[] = {{.name = "only",
                                    .value = "PART",
                                    .help = "Only the values that it starts from, as a file for -f",
                                    .choices = kPartsOfPackages},
-                                  kEngineFlag};
+                                  kEngineFlag,
+                                  kPlainHttpFlag};
 constexpr FlagGroup kPackageGroups[] = {{"Flags", kPackageFlags}, kSandboxFlags, kOutputFlags};
 constexpr Example kPackageExamples[] = {
     {"mistctl inspect package mistletoe/examples/hello-web:0.1.0",
@@ -51,7 +53,7 @@ Result<ExitCode> print_default_values(World& world, OutputFormat format, const p
 
 Result<ExitCode> run_package(const Invocation& invocation, World& world) {
   MIST_TRY(const package::Source source,
-           fetch_package(world, invocation.argument("PACKAGE"), invocation.text("engine")));
+           fetch_package(invocation, world, invocation.argument("PACKAGE"), invocation.text("engine")));
   MIST_TRY(const auto renderer, open_renderer(invocation, world));
   MIST_TRY(const package::Inspection inspection, renderer->inspect(source, world.context));
   if (invocation.text("only") == "values")

@@ -1,5 +1,6 @@
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "cli/registry_access.h"
 #include "cli/wanted_release.h"
 #include "render/local_birth.h"
 
@@ -17,6 +18,7 @@ constexpr Flag kFlags[] = {
      .completion = Completion::Package,
      .required = true},
     kEngineFlag,
+    kPlainHttpFlag,
     kSeedFileFlag,
 };
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kValuesFlags,  kDeployFlags, kClockFlags,

@@ -54,7 +54,8 @@ Result<std::string> built(const Invocation& invocation, World& world, package::R
                  escape_controls(source_path.string()))
         .with_hint("write mistletoe.yaml there");
   MIST_TRY(const package::Source source,
-           fetch_package(world, std::filesystem::absolute(source_path).string(), invocation.text("engine")));
+           fetch_package(invocation, world, std::filesystem::absolute(source_path).string(),
+                         invocation.text("engine")));
   const Activity activity(*world.events, fmt::format("building {}", source_path.string()));
   return renderer.build(source, world.context);
 }

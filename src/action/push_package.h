@@ -1,0 +1,34 @@
+#pragma once
+// A package of this machine into an OCI registry, and one from there onto this machine. One thread.
+
+#include <string>
+
+#include "base/context.h"
+#include "base/fs.h"
+#include "base/result.h"
+#include "oci/reference.h"
+#include "package/renderer.h"
+#include "registry/oci_packages.h"
+#include "registry/registry.h"
+
+namespace mist::action {
+
+struct PushOptions {
+  registry::Overwrite overwrite = registry::Overwrite::No;
+};
+
+/// `package` as registry::Registries gave it. A destination without a tag gets the package's version. That it
+/// is a package is checked before anything is sent. Errors: Invalid (no package, no version to be had, a
+/// chart whose version isn't the tag), those of registry::push_artifact.
+Result<registry::PushReport> push_package(registry::OciClient& client, package::Renderer& renderer,
+                                          const registry::Fetched& package, const oci::Reference& destination,
+                                          const PushOptions& options, const Context& context);
+
+/// Writes what was fetched: a module or a packed chart as one file, anything else as a directory, which must
+/// not exist or be empty. An empty `target` is NAME-VERSION.wasm, NAME-VERSION.tgz or NAME-VERSION in the
+/// working directory. Whole or not at all. What it wrote. Errors: Conflict (a directory with something in
+/// it), of FileSystem.
+Result<Path> save_package(FileSystem& files, const registry::Fetched& package,
+                          const oci::Reference& reference, Path target);
+
+}  // namespace mist::action

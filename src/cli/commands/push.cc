@@ -1,0 +1,120 @@
+#include "action/push_package.h"
+
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/output.h"
+#include "cli/package_flags.h"
+#include "cli/registry_access.h"
+
+namespace mist::cli {
+namespace {
+
+using encoding::Value;
+
+// push
+
+constexpr Argument kPushArguments[] = {
+    {.name = "SOURCE", .help = "A module, a packed chart or a directory", .completion = Completion::File},
+    {.name = "DESTINATION", .help = "oci://HOST/PATH:VERSION; without VERSION that of the package"},
+};
+constexpr Flag kPushFlags[] = {
+    {.name = "overwrite", .help = "Replace a version that is published with other content"},
+    kPlainHttpFlag,
+};
+constexpr FlagGroup kPushGroups[] = {{"Flags", kPushFlags}, kSandboxFlags, kOutputFlags};
+constexpr Example kPushExamples[] = {
+    {"mistctl push shop-1.4.0.mist-pack.wasm oci://registry.example/team/shop:1.4.0", "A module"},
+    {"mistctl push ./my-chart oci://registry.example/charts/my-chart",
+     "A chart, in the version of its Chart.yaml"},
+};
+
+Value to_value(const registry::PushReport& report) {
+  return Value::object({{"reference", Value(report.pushed.str())},
+                        {"tag", Value(report.pushed.tag)},
+                        {"digest", Value(report.pushed.digest->str())},
+                        {"bytes", Value(report.bytes)},
+                        {"wasThere", Value(report.was_there)}});
+}
+
+Result<ExitCode> run_push(const Invocation& invocation, World& world) {
+  MIST_TRY(const oci::Reference destination,
+           oci::Reference::parse_destination(invocation.argument("DESTINATION")));
+  if (!destination.range.empty() || destination.digest)
+    return error(ErrorKind::Usage, "{} is no place to push to", destination.str())
+        .with_hint(fmt::format("name one version: {}:1.0.0", destination.repository.str()));
+  MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
+  registry::Registries registries(std::move(access));
+  const Path source = std::filesystem::absolute(invocation.argument("SOURCE")).lexically_normal();
+  MIST_TRY(const registry::Fetched package, registries.fetch(registry::PackageRef(registry::LocalRef{source}),
+                                                             world.context, package::kPlainYaml));
+  MIST_TRY(const auto renderer, open_renderer(invocation, world));
+  MIST_TRY(registry::OciClient* const client, registries.oci_client());
+  Activity activity(*world.events, fmt::format("pushing to {}", destination.str()));
+  const action::PushOptions options{.overwrite = invocation.enabled("overwrite") ? registry::Overwrite::Yes
+                                                                                 : registry::Overwrite::No};
+  Result<registry::PushReport> report =
+      action::push_package(*client, *renderer, package, destination, options, world.context);
+  if (!report) {
+    activity.fail();
+    return std::move(report).error();
+  }
+  const OutputFormat format = output_format(invocation);
+  if (format != OutputFormat::Table) {
+    print_value(world, format, to_value(*report));
+    return ExitCode::Ok;
+  }
+  world.out.write(report->pushed.str() + "\n");
+  world.events->info(report->was_there ? "it was there already, the same"
+                                       : fmt::format("{} bytes", report->bytes));
+  return ExitCode::Ok;
+}
+
+// pull
+
+constexpr Argument kPullArguments[] = {
+    {.name = "REFERENCE", .help = "oci://HOST/PATH:VERSION, a range of versions, or a digest"}};
+constexpr Flag kPullFlags[] = {
+    {.name = "output",
+     .letter = 'o',
+     .type = FlagType::Text,
+     .value = "PATH",
+     .help = "File or directory to write; without it NAME-VERSION.wasm, NAME-VERSION.tgz or NAME-VERSION",
+     .completion = Completion::File},
+    kPlainHttpFlag,
+};
+constexpr FlagGroup kPullGroups[] = {{"Flags", kPullFlags}};
+constexpr Example kPullExamples[] = {
+    {"mistctl pull oci://registry.example/charts/postgresql:15.2.0", "Writes postgresql-15.2.0.tgz"},
+    {"mistctl pull 'oci://registry.example/team/shop:^1.4' -o shop.wasm", "The newest 1.x from 1.4 on"},
+};
+
+Result<ExitCode> run_pull(const Invocation& invocation, World& world) {
+  MIST_TRY(const oci::Reference wanted, oci::Reference::parse(invocation.argument("REFERENCE")));
+  MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
+  registry::Registries registries(std::move(access));
+  MIST_TRY(const registry::Fetched package, registries.fetch(registry::PackageRef(wanted), world.context));
+  const auto& reference = std::get<oci::Reference>(package.resolved.form());
+  MIST_TRY(const Path written,
+           action::save_package(world.files, package, reference, Path(invocation.text("output"))));
+  world.out.write(written.string() + "\n");
+  world.events->info(reference.str());
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+constinit const Command kPushCommand{.path = "push",
+                                     .summary = "Publish a package or chart in an OCI registry",
+                                     .run = run_push,
+                                     .arguments = kPushArguments,
+                                     .flags = kPushGroups,
+                                     .examples = kPushExamples};
+
+constinit const Command kPullCommand{.path = "pull",
+                                     .summary = "Write a package or chart of an OCI registry to disk",
+                                     .run = run_pull,
+                                     .arguments = kPullArguments,
+                                     .flags = kPullGroups,
+                                     .examples = kPullExamples};
+
+}  // namespace mist::cli

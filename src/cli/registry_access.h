@@ -1,0 +1,30 @@
+#pragma once
+// How commands reach registries. One thread.
+
+#include "cli/command.h"
+#include "cli/invocation.h"
+#include "cli/world.h"
+#include "http/retry.h"
+#include "http/transport.h"
+#include "registry/registry.h"
+
+namespace mist::cli {
+
+inline constexpr Flag kPlainHttpFlag{
+    .name = "plain-http",
+    .help =
+        "Reach OCI registries by http, without TLS: anybody on the way can read and change everything. "
+        "Registries of this machine need no flag"};
+
+/// `-v`: each request in a line. `events` is the world's, which run() may replace.
+http::Tracer request_tracer(EventSink& events);
+
+/// Proxies and certificates as the environment says. Sends once.
+std::unique_ptr<http::Transport> web_client(World& world);
+/// The same, and repeats what may be repeated.
+std::unique_ptr<http::Transport> web_transport(World& world);
+
+/// `invocation`: its kPlainHttpFlag counts, where the command has it. Errors: of paths_of.
+Result<registry::Registries::World> registries_world(const Invocation& invocation, World& world);
+
+}  // namespace mist::cli

@@ -1,0 +1,271 @@
+#include "registry/docker_config.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "encoding/json.h"
+
+namespace mist::registry {
+namespace {
+
+using encoding::Value;
+
+constexpr std::uint64_t kMaxConfig = std::uint64_t{4} << 20;
+// The key of Docker Hub, whatever the host is called (docker/cli, IndexServer).
+constexpr std::string_view kHubKey = "https://index.docker.io/v1/";
+// What a helper gives as the user of an identity token (docker/docker-credential-helpers).
+constexpr std::string_view kTokenUser = "<token>";
+// What helpers print when they have nothing (docker-credential-helpers, credentials/error.go): their protocol
+// has no other sign of it.
+constexpr std::string_view kNothingStored = "credentials not found in native keychain";
+
+bool is_docker_hub(std::string_view host) {
+  return host == "docker.io" || host == "index.docker.io" || host == "registry-1.docker.io";
+}
+
+std::string key_of(const std::string& host) { return is_docker_hub(host) ? std::string(kHubKey) : host; }
+
+// "https://host/v2/" → "host", as docker/cli's ConvertToHostname.
+std::string_view host_of_key(std::string_view key) {
+  for (const std::string_view scheme : {"https://", "http://"})
+    if (key.starts_with(scheme))
+      return key.substr(scheme.size(), key.find('/', scheme.size()) - scheme.size());
+  return key;
+}
+
+Error damaged(const Path& file, std::string because) {
+  return error(ErrorKind::Invalid, "the credentials in {} can't be read", file.string())
+      .with_because(std::move(because))
+      .with_hint("correct the file, or move it away and log in again");
+}
+
+struct Stored {
+  Path file;
+  Value document = Value::object();
+};
+
+Result<Stored> load(const FileSystem& files, const Path& file) {
+  const Result<std::string> text = files.read(file, kMaxConfig);
+  if (!text) {
+    if (text.error().kind == ErrorKind::NotFound) return Stored{file, Value::object()};
+    return text.error();
+  }
+  if (trim(*text).empty()) return Stored{file, Value::object()};
+  // The error's excerpt would be a line of the file.
+  Result<Value> document = encoding::parse_json(*text);
+  if (!document || !document->is_object())
+    return damaged(file, document ? "it is no JSON object" : escape_controls(document.error().message));
+  return Stored{file, *std::move(document)};
+}
+
+// What stands for the host in "auths": exactly, or with a scheme and a path that older tools wrote.
+const Value::Member* entry_of(const Value& document, const std::string& key) {
+  const Value* const auths = document.find("auths");
+  if (auths == nullptr || !auths->is_object()) return nullptr;
+  const auto find = [&](auto&& matches) -> const Value::Member* {
+    const auto found = std::ranges::find_if(auths->as_object(), matches);
+    return found == auths->as_object().end() ? nullptr : &*found;
+  };
+  if (const auto* exact = find([&](const Value::Member& member) { return member.key == key; })) return exact;
+  return find([&](const Value::Member& member) {
+    return member.key.find("://") != std::string::npos && host_of_key(member.key) == host_of_key(key);
+  });
+}
+
+Result<std::optional<Login>> login_in(const Path& file, const Value::Member& entry) {
+  Login login;
+  login.user = entry.value.string_at("username");
+  login.password = SecretString(std::string(entry.value.string_at("password")));
+  login.identity_token = SecretString(std::string(entry.value.string_at("identitytoken")));
+  if (const std::string_view encoded = entry.value.string_at("auth"); !encoded.empty()) {
+    std::string plain;
+    const bool good = base64_decode(encoded, plain);
+    const auto colon = plain.find(':');
+    if (!good || colon == std::string::npos)
+      return damaged(file,
+                     fmt::format("\"auth\" of {} is no Base64 of USER:PASSWORD", escape_controls(entry.key)));
+    login.user = plain.substr(0, colon);
+    std::string password = plain.substr(colon + 1);
+    while (password.ends_with('\0')) password.pop_back();  // as docker/cli
+    login.password = SecretString(std::move(password));
+  }
+  // docker login leaves an empty entry beside a helper.
+  if (login.password.empty() && login.identity_token.empty()) return std::optional<Login>();
+  return std::optional(std::move(login));
+}
+
+// The helper for the host; empty: none.
+std::string helper_for(const Value& document, const std::string& key) {
+  if (const Value* const helpers = document.find("credHelpers"); helpers != nullptr) {
+    for (const std::string& name : {key, std::string(host_of_key(key))})
+      if (const std::string_view helper = helpers->string_at(name); !helper.empty())
+        return std::string(helper);
+  }
+  return std::string(document.string_at("credsStore"));
+}
+
+bool is_helper_name(std::string_view name) {
+  return !name.starts_with('-') && name.find_first_not_of(
+                                       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                       "0123456789-_.") == std::string_view::npos;
+}
+
+struct HelperCall {
+  std::string helper;
+  std::string verb;   ///< "get", "store", "erase"
+  std::string input;  ///< may hold a password: never shown
+  Path file;          ///< that names the helper
+};
+
+// What it printed; nothing: it has no such credentials.
+Result<std::optional<std::string>> run(ProcessRunner& processes, const HelperCall& call,
+                                       const Context& context) {
+  if (!is_helper_name(call.helper))
+    return damaged(call.file, fmt::format("'{}' is no helper's name", escape_controls(call.helper)));
+  Command command;
+  command.program = "docker-credential-" + call.helper;
+  command.arguments = {call.verb};
+  command.input = call.input;
+  const Result<ProcessResult> ran = processes.run(command, context);
+  if (!ran) {
+    Error failure = ran.error();
+    if (failure.kind == ErrorKind::NotFound)
+      failure.hint =
+          fmt::format("{} names it: install it, or remove it there and log in again", call.file.string());
+    return std::move(failure).with_frame(fmt::format("while running {} {}", command.program, call.verb));
+  }
+  if (ran->exit_code == 0) return std::optional(ran->out);
+  // Helpers print errors on stdout.
+  const std::string_view words = trim(ran->out.empty() ? ran->err : ran->out);
+  if (words.find(kNothingStored) != std::string_view::npos) return std::optional<std::string>();
+  return error(ErrorKind::Internal, "{} {} failed with exit code {}", command.program, call.verb,
+               ran->exit_code)
+      .with_because(escape_controls(words.substr(0, std::min<std::size_t>(words.find('\n'), 300))))
+      .with_hint(fmt::format("{} names it as the keeper of credentials", call.file.string()));
+}
+
+Result<std::optional<Login>> ask_helper(ProcessRunner& processes, const std::string& helper,
+                                        const std::string& key, const Path& file, const Context& context) {
+  MIST_TRY(const std::optional<std::string> answer, run(processes, {helper, "get", key, file}, context));
+  if (!answer) return std::optional<Login>();
+  const Result<Value> document = encoding::parse_json(*answer);
+  if (!document || document->string_at("Secret").empty())
+    return error(ErrorKind::Internal, "docker-credential-{} get gave no credentials", helper)
+        .with_hint(fmt::format("{} names it as the keeper of credentials", file.string()));
+  const std::string user(document->string_at("Username"));
+  SecretString secret{std::string(document->string_at("Secret"))};
+  if (user == kTokenUser)
+    return std::optional(Login{.user = user, .password = {}, .identity_token = std::move(secret)});
+  return std::optional(Login{.user = user, .password = std::move(secret)});
+}
+
+// As written there: a link stays one.
+Path real_place(const Path& file) {
+  std::error_code failed;
+  Path real = std::filesystem::weakly_canonical(file, failed);
+  return failed ? file : real;
+}
+
+Status write(FileSystem& files, const Stored& stored) {
+  return files.write(real_place(stored.file),
+                     encoding::to_json(stored.document, encoding::JsonStyle::Pretty) + '\n', {.mode = 0600});
+}
+
+}  // namespace
+
+std::vector<Path> DockerConfig::files() const {
+  const auto value = [&](std::string_view name) { return world_.environment(name).value_or(""); };
+  const std::string home = value("HOME");
+  std::vector<Path> found;
+  const auto add = [&](const std::string& base, std::string_view rest) {
+    if (!base.empty()) found.push_back(Path(base) / rest);
+    return !base.empty();
+  };
+  if (const std::string file = value("REGISTRY_AUTH_FILE"); !file.empty())
+    found.emplace_back(file);
+  else if (!add(value("DOCKER_CONFIG"), "config.json"))
+    add(home, ".docker/config.json");
+  if (const std::string file = value("HELM_REGISTRY_CONFIG"); !file.empty())
+    found.emplace_back(file);
+  else if (!add(value("HELM_CONFIG_HOME"), "registry/config.json") &&
+           !add(value("XDG_CONFIG_HOME"), "helm/registry/config.json"))
+    add(home, ".config/helm/registry/config.json");
+  add(value("XDG_RUNTIME_DIR"), "containers/auth.json");
+  return found;
+}
+
+Result<std::optional<Login>> DockerConfig::find(const std::string& host, const std::string& path,
+                                                const Context& context) const {
+  const std::string key = key_of(host);
+  for (const Path& file : files()) {
+    MIST_TRY(const Stored stored, load(world_.files, file));
+    if (const std::string helper = helper_for(stored.document, key); !helper.empty()) {
+      MIST_TRY(std::optional<Login> login, ask_helper(world_.processes, helper, key, file, context));
+      if (login) return login;
+    }
+    // host/team/shop, host/team, host
+    for (std::string part = fmt::format("{}/{}", host, path); part.size() > host.size();
+         part.resize(part.rfind('/'))) {
+      const Value::Member* const entry = entry_of(stored.document, part);
+      if (entry == nullptr) continue;
+      MIST_TRY(std::optional<Login> login, login_in(file, *entry));
+      if (login) return login;
+    }
+    const Value::Member* const entry = entry_of(stored.document, key);
+    if (entry == nullptr) continue;
+    MIST_TRY(std::optional<Login> login, login_in(file, *entry));
+    if (login) return login;
+  }
+  return std::optional<Login>();
+}
+
+Result<std::string> DockerConfig::store(const std::string& host, const Login& login,
+                                        const Context& context) const {
+  const std::vector<Path> places = files();
+  if (places.empty())
+    return error(ErrorKind::Invalid, "there is no place for credentials: HOME isn't set")
+        .with_hint("set HOME, DOCKER_CONFIG or REGISTRY_AUTH_FILE");
+  MIST_TRY(Stored stored, load(world_.files, places.front()));
+  const std::string key = key_of(host);
+  if (const std::string helper = helper_for(stored.document, key); !helper.empty()) {
+    const Value credentials =
+        Value::object({{"ServerURL", key}, {"Username", login.user}, {"Secret", login.password.reveal()}});
+    MIST_TRY(const auto done,
+             run(world_.processes, {helper, "store", encoding::to_json(credentials), stored.file}, context));
+    (void)done;
+    return "docker-credential-" + helper;
+  }
+  Value& auths = stored.document["auths"];
+  if (!auths.is_object()) auths = Value::object();
+  auths.set(key, Value::object(
+                     {{"auth", base64_encode(fmt::format("{}:{}", login.user, login.password.reveal()))}}));
+  MIST_TRY_VOID(write(world_.files, stored));
+  return stored.file.string();
+}
+
+Result<std::optional<std::string>> DockerConfig::erase(const std::string& host,
+                                                       const Context& context) const {
+  const std::vector<Path> places = files();
+  if (places.empty()) return std::optional<std::string>();
+  MIST_TRY(Stored stored, load(world_.files, places.front()));
+  const std::string key = key_of(host);
+  std::optional<std::string> place;
+  if (const std::string helper = helper_for(stored.document, key); !helper.empty()) {
+    MIST_TRY(const std::optional<Login> there,
+             ask_helper(world_.processes, helper, key, stored.file, context));
+    if (there) {
+      MIST_TRY(const auto done, run(world_.processes, {helper, "erase", key, stored.file}, context));
+      (void)done;
+      place = "docker-credential-" + helper;
+    }
+  }
+  if (const Value::Member* const entry = entry_of(stored.document, key); entry != nullptr) {
+    const std::string found = entry->key;
+    stored.document["auths"].erase(found);
+    MIST_TRY_VOID(write(world_.files, stored));
+    place = stored.file.string();
+  }
+  return place;
+}
+
+}  // namespace mist::registry

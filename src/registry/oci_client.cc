@@ -1,0 +1,336 @@
+#include "registry/oci_client.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "http/url.h"
+#include "oci/answers.h"
+#include "oci/tags.h"
+
+namespace mist::registry {
+namespace {
+
+constexpr int kMaxHops = 10;
+constexpr int kMaxPages = 1000;
+constexpr std::uint64_t kMaxAnswer = std::uint64_t{16} << 20;
+
+bool is_redirect(int status) {
+  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+std::string origin_in(std::string_view url) {
+  const Result<http::Url> parsed = http::Url::parse(url);
+  return parsed ? parsed->origin() : std::string();
+}
+
+Error unexpected(const http::Response& response, const std::string& host, std::string_view what) {
+  const bool later = response.status == 429 || response.status >= 500;
+  return error(later ? ErrorKind::Retryable : ErrorKind::Invalid, "{} answered {} to {}", host,
+               response.status, what)
+      .with_because(oci::words_of(response.body));
+}
+
+Error wrong_content(const std::string& what, std::string because) {
+  return error(ErrorKind::Conflict, "{} is not what its digest says", what)
+      .with_because(std::move(because))
+      .with_hint(
+          "try again; if it stays so, the registry, or something on the way to it, changes what it delivers");
+}
+
+std::vector<oci::Challenge> challenges_in(const http::Response& response) {
+  std::vector<oci::Challenge> all;
+  for (const http::Header& header : response.headers) {
+    if (lower_case(header.name) != "www-authenticate") continue;
+    for (oci::Challenge& each : oci::parse_challenges(header.value)) all.push_back(std::move(each));
+  }
+  return all;
+}
+
+// Counts and hashes a blob while it comes.
+class BlobReader {
+ public:
+  explicit BlobReader(std::uint64_t size) : size_(size) { bytes_.reserve(static_cast<std::size_t>(size)); }
+
+  bool add(std::string_view piece) {
+    if (piece.size() > size_ - bytes_.size()) {
+      too_long_ = true;
+      return false;
+    }
+    hasher_.update(piece);
+    bytes_ += piece;
+    return true;
+  }
+
+  Result<std::string> finish(const oci::Descriptor& descriptor, const std::string& what) && {
+    if (too_long_)
+      return wrong_content(what, fmt::format("more than the {} bytes came that its manifest says", size_));
+    if (bytes_.size() != size_)
+      return wrong_content(what,
+                           fmt::format("{} bytes came, and its manifest says {}", bytes_.size(), size_));
+    const crypto::Digest digest = hasher_.finish();
+    if (digest != descriptor.digest)
+      return wrong_content(what, fmt::format("the bytes that came are {}", digest.str()));
+    return std::move(bytes_);
+  }
+
+ private:
+  std::uint64_t size_;
+  std::string bytes_;
+  crypto::Hasher hasher_;
+  bool too_long_ = false;
+};
+
+}  // namespace
+
+struct OciClient::Call {
+  std::string host;
+  std::string repository;  ///< empty: the registry itself
+  oci::Access access = oci::Access::Pull;
+  http::Request request;  ///< its URL is a path of the registry, or absolute
+  const http::BodyPiece* piece = nullptr;
+
+  static Call to(const oci::Repository& repository, std::string_view rest) {
+    Call call;
+    call.host = repository.host;
+    call.repository = repository.path;
+    call.request.url = fmt::format("/v2/{}/{}", repository.path, rest);
+    call.request.repeat = http::Repeat::Safe;
+    call.request.response_limit = kMaxAnswer;
+    return call;
+  }
+};
+
+OciClient::OciClient(http::Transport& transport, FindLogin logins, Options options)
+    : transport_(transport), auth_(transport, std::move(logins)), options_(options) {}
+
+std::string OciClient::origin_of(const std::string& host) const {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = origins_.find(host); known != origins_.end()) return known->second;
+  const bool plain = options_.plain_http || oci::is_loopback_host(host);
+  return fmt::format("{}{}", plain ? "http://" : "https://", oci::api_host(host));
+}
+
+// A TLS server answers plain http with 400, or hangs up.
+bool OciClient::may_be_tls(const std::string& host, const Result<http::Response>& result) const {
+  if (options_.plain_http || !oci::is_loopback_host(host)) return false;
+  if (const std::lock_guard lock(mutex_); origins_.contains(host)) return false;
+  if (result) return result->status == 400;
+  return result.error().kind == ErrorKind::Retryable && !http::surely_not_sent(result.error());
+}
+
+Result<http::Response> OciClient::follow(const Call& call, const std::string& origin,
+                                         const std::optional<OciAnswer>& known, const Context& context) {
+  http::Request request = call.request;
+  request.url = http::resolved_url(origin + "/", call.request.url);
+  for (int hop = 0; hop <= kMaxHops; ++hop) {
+    const bool at_registry = origin_in(request.url) == origin_in(origin);
+    request.authorization = at_registry && known ? std::optional(known->authorization) : std::nullopt;
+    MIST_TRY(http::Response response, call.piece != nullptr ? transport_.stream(request, *call.piece, context)
+                                                            : transport_.send(request, context));
+    const bool reads = request.method == "GET" || request.method == "HEAD";
+    const std::string_view location = http::find_header(response.headers, "location");
+    if (!reads || !is_redirect(response.status) || location.empty()) return response;
+    const std::string next = http::resolved_url(request.url, location);
+    const std::string next_origin = origin_in(next);
+    const bool downgrade = request.url.starts_with("https://") && !next.starts_with("https://");
+    const bool into_this_machine = !oci::is_loopback_host(call.host) &&
+                                   oci::is_loopback_host(next_origin.substr(next_origin.find("//") + 2));
+    if (next_origin.empty() || downgrade || into_this_machine)
+      return error(ErrorKind::Invalid, "{} redirects to an address that can't be trusted", call.host)
+          .with_because(escape_controls(http::loggable_url(next)))
+          .with_hint("ask whoever runs the registry");
+    request.url = next.substr(0, next.find('#'));
+  }
+  return error(ErrorKind::Invalid, "{} redirects from one address to the next without end", call.host)
+      .with_hint("ask whoever runs the registry");
+}
+
+Result<http::Response> OciClient::exchange(const Call& call, const Context& context) {
+  std::string origin = origin_of(call.host);
+  OciScope scope{call.host, origin, call.repository, call.access};
+  std::optional<OciAnswer> known = auth_.known(scope);
+  Result<http::Response> result = follow(call, origin, known, context);
+  if (may_be_tls(call.host, result)) {
+    scope.origin = origin = fmt::format("https://{}", oci::api_host(call.host));
+    Result<http::Response> again = follow(call, origin, known, context);
+    // Where TLS isn't spoken either, the first answer says more.
+    if (!again && again.error().kind == ErrorKind::Retryable && result) return result;
+    result = std::move(again);
+  }
+  if (!result) return result;
+  {
+    const std::lock_guard lock(mutex_);
+    origins_[call.host] = origin;
+  }
+  if (result->status == 401) {
+    MIST_TRY(known, auth_.answer(scope, challenges_in(*result), context));
+    MIST_TRY(*result, follow(call, origin, known, context));
+  }
+  if (result->status == 401 || result->status == 403)
+    return login_refused(call.host, known && known->with_login, oci::words_of(result->body));
+  return result;
+}
+
+Error OciClient::not_found(const oci::Repository& repository, const std::string& tag,
+                           const http::Response& response, const Context& context) {
+  Error failure = error(ErrorKind::NotFound, "there is no {} in {}", tag, repository.str());
+  failure.because = oci::words_of(response.body);
+  const Result<std::vector<std::string>> there = tags(repository, context);
+  if (!there || there->empty()) {
+    failure.hint = "check the name of the repository";
+    return failure;
+  }
+  std::vector<std::string> some = oci::newest_first(*there);
+  if (some.empty()) some = *there;
+  const std::size_t count = std::min<std::size_t>(some.size(), 5);
+  failure.hint = fmt::format("there are {}{}", join(std::span(some).first(count), ", "),
+                             there->size() > count ? fmt::format(" and {} more", there->size() - count) : "");
+  return failure;
+}
+
+Result<RawManifest> OciClient::manifest(const oci::Repository& repository, const std::string& tag,
+                                        const Context& context) {
+  Call call = Call::to(repository, "manifests/" + tag);
+  call.request.headers.push_back({"Accept", oci::accepted_types()});
+  call.request.response_limit = oci::kMaxManifestBytes;
+  const Result<crypto::Digest> wanted = crypto::Digest::parse(tag);
+  const std::string name = fmt::format("{}{}{}", repository.str(), wanted ? "@" : ":", tag);
+  MIST_TRY(http::Response response, exchange(call, context).in(fmt::format("while reading {}", name)));
+  if (response.status == 404) return not_found(repository, tag, response, context);
+  if (response.status != 200)
+    return unexpected(response, repository.host, fmt::format("the question for {}", name));
+  const crypto::Digest digest = crypto::sha256(response.body);
+  if (wanted && *wanted != digest)
+    return wrong_content(name, fmt::format("the bytes that came are {}", digest.str()));
+  return RawManifest{std::move(response.body),
+                     std::string(http::find_header(response.headers, "content-type")), digest};
+}
+
+Result<std::optional<crypto::Digest>> OciClient::digest_of(const oci::Repository& repository,
+                                                           const std::string& tag, const Context& context) {
+  Call call = Call::to(repository, "manifests/" + tag);
+  call.access = oci::Access::Push;  // asked before pushing: one token for all
+  call.request.method = "HEAD";
+  call.request.headers.push_back({"Accept", oci::accepted_types()});
+  MIST_TRY(const http::Response response, exchange(call, context));
+  if (response.status == 404) return std::optional<crypto::Digest>();
+  if (response.status != 200)
+    return unexpected(response, repository.host,
+                      fmt::format("the question for {}:{}", repository.str(), tag));
+  const Result<crypto::Digest> digest =
+      crypto::Digest::parse(http::find_header(response.headers, "docker-content-digest"));
+  return digest ? std::optional(*digest) : std::nullopt;
+}
+
+Result<std::string> OciClient::blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
+                                    std::uint64_t limit, const Context& context) {
+  const std::string what = fmt::format("{} of {}", descriptor.digest.str(), repository.str());
+  if (descriptor.size > limit)
+    return error(ErrorKind::Invalid, "{} is too large: it has {} bytes, {} are allowed", what,
+                 descriptor.size, limit)
+        .with_hint("is it a package?");
+  Call call = Call::to(repository, "blobs/" + descriptor.digest.str());
+  call.request.response_limit = descriptor.size;
+  BlobReader reader(descriptor.size);
+  const http::BodyPiece piece = [&](std::string_view bytes) { return reader.add(bytes); };
+  call.piece = &piece;
+  MIST_TRY(const http::Response response, exchange(call, context).in(fmt::format("while reading {}", what)));
+  if (response.status == 404)
+    return error(ErrorKind::NotFound, "{} has lost a part of {}", repository.host, repository.str())
+        .with_because(oci::words_of(response.body))
+        .with_hint("push it again");
+  if (response.status != 200)
+    return unexpected(response, repository.host, fmt::format("the question for {}", what));
+  return std::move(reader).finish(descriptor, what);
+}
+
+Result<std::vector<std::string>> OciClient::tags(const oci::Repository& repository, const Context& context) {
+  Call call = Call::to(repository, "tags/list?n=1000");
+  std::vector<std::string> all;
+  for (int page = 0; page < kMaxPages && all.size() < oci::kMaxTags; ++page) {
+    MIST_TRY(const http::Response response,
+             exchange(call, context).in(fmt::format("while listing the tags of {}", repository.str())));
+    if (response.status == 404)
+      return error(ErrorKind::NotFound, "there is no repository {}", repository.str())
+          .with_because(oci::words_of(response.body))
+          .with_hint("check its name; mistctl push makes one");
+    if (response.status != 200)
+      return unexpected(response, repository.host,
+                        fmt::format("the question for the tags of {}", repository.str()));
+    MIST_TRY(
+        const std::vector<std::string> some,
+        oci::parse_tags(response.body).in(fmt::format("while listing the tags of {}", repository.str())));
+    all.insert(all.end(), some.begin(), some.end());
+    const std::optional<std::string> next = oci::next_page(http::find_header(response.headers, "link"));
+    if (!next) return all;
+    // Only what is asked changes, never who is asked.
+    const std::string url = http::resolved_url(origin_of(repository.host) + call.request.url, *next);
+    if (origin_in(url) != origin_in(origin_of(repository.host))) return all;
+    call.request.url = url;
+  }
+  return error(ErrorKind::Invalid, "{} has more than {} tags", repository.str(), oci::kMaxTags);
+}
+
+Status OciClient::push_blob(const oci::Repository& repository, const oci::Blob& blob,
+                            const Context& context) {
+  const std::string digest = blob.descriptor.digest.str();
+  Call look = Call::to(repository, "blobs/" + digest);
+  look.access = oci::Access::Push;
+  look.request.method = "HEAD";
+  MIST_TRY(const http::Response there, exchange(look, context));
+  if (there.status == 200) return {};
+
+  Call open = Call::to(repository, "blobs/uploads/");
+  open.access = oci::Access::Push;
+  open.request.method = "POST";
+  MIST_TRY(const http::Response opened, exchange(open, context));
+  const std::string_view location = http::find_header(opened.headers, "location");
+  if (opened.status != 202 || location.empty())
+    return unexpected(opened, repository.host, fmt::format("the wish to upload to {}", repository.str()));
+
+  Call put = open;
+  put.request.method = "PUT";
+  put.request.url = http::resolved_url(origin_of(repository.host) + open.request.url, location);
+  if (origin_of(repository.host).starts_with("https://") && !put.request.url.starts_with("https://"))
+    return error(ErrorKind::Invalid, "{} wants uploads over plain http", repository.host)
+        .with_hint("ask whoever runs the registry");
+  put.request.url +=
+      (put.request.url.find('?') == std::string::npos ? "?digest=" : "&digest=") + http::escape_query(digest);
+  put.request.headers.push_back({"Content-Type", "application/octet-stream"});
+  put.request.body = blob.bytes;
+  put.request.repeat = http::Repeat::Unsafe;
+  MIST_TRY(const http::Response stored, exchange(put, context));
+  if (stored.status != 201)
+    return unexpected(stored, repository.host, fmt::format("the upload of {}", digest));
+  return {};
+}
+
+Status OciClient::push_manifest(const oci::Repository& repository, const std::string& tag,
+                                const std::string& manifest, const Context& context) {
+  Call call = Call::to(repository, "manifests/" + tag);
+  call.access = oci::Access::Push;
+  call.request.method = "PUT";
+  call.request.headers.push_back({"Content-Type", std::string(oci::kManifestType)});
+  call.request.body = manifest;
+  MIST_TRY(const http::Response response, exchange(call, context));
+  if (response.status != 201)
+    return unexpected(response, repository.host, fmt::format("the upload of {}:{}", repository.str(), tag));
+  return {};
+}
+
+Result<bool> OciClient::check_access(const std::string& host, const Context& context) {
+  Call call;
+  call.host = host;
+  call.request.url = "/v2/";
+  call.request.repeat = http::Repeat::Safe;
+  call.request.response_limit = kMaxAnswer;
+  MIST_TRY(const http::Response response, exchange(call, context).in(fmt::format("while asking {}", host)));
+  if (response.status == 200) return auth_.known({host, origin_of(host), {}, {}}).has_value();
+  if (response.status == 404)
+    return error(ErrorKind::Invalid, "{} is no OCI registry", host)
+        .with_because("it has no /v2/")
+        .with_hint("check the host and the port");
+  return unexpected(response, host, "the question whether it is a registry");
+}
+
+}  // namespace mist::registry

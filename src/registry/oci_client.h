@@ -1,0 +1,83 @@
+#pragma once
+// OciClient: the operations of the OCI distribution specification 1.1 that we need, on any registry, by way
+// of one Transport. What comes is bounded and held against its digest before anybody sees it.
+//
+// https, but for hosts of this machine (oci::is_loopback_host), which are asked by http first, and for
+// everything with Options::plain_http. Redirects are followed when something is read, never from https to
+// http, and credentials stay with the registry that they are for. Any thread.
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/context.h"
+#include "base/result.h"
+#include "http/transport.h"
+#include "oci/layout.h"
+#include "oci/manifest.h"
+#include "oci/reference.h"
+#include "registry/oci_auth.h"
+
+namespace mist::registry {
+
+/// A manifest or index as it came: its digest is that of these bytes.
+struct RawManifest {
+  std::string bytes;
+  std::string content_type;
+  crypto::Digest digest;
+};
+
+class OciClient {
+ public:
+  struct Options {
+    bool plain_http = false;  ///< also to other machines
+  };
+  /// `transport` outlives this; it repeats what may be repeated (http::RetryingTransport).
+  OciClient(http::Transport& transport, FindLogin logins, Options options);
+
+  // Errors of all: Forbidden (no credentials, or refused), Retryable (network, 429, 5xx), Invalid (an answer
+  // that can't be understood, or is too large), Timeout, Cancelled, of FindLogin.
+
+  /// `tag`: also a digest's text; then other bytes are a Conflict. NotFound, naming tags that there are.
+  Result<RawManifest> manifest(const oci::Repository& repository, const std::string& tag,
+                               const Context& context);
+  /// What the tag points to; nothing: there is no such tag, or the registry doesn't say the digest.
+  Result<std::optional<crypto::Digest>> digest_of(const oci::Repository& repository, const std::string& tag,
+                                                  const Context& context);
+  /// At most `limit` bytes. Conflict when they aren't what the descriptor says; NotFound.
+  Result<std::string> blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
+                           std::uint64_t limit, const Context& context);
+  /// All pages, in the registry's order. NotFound.
+  Result<std::vector<std::string>> tags(const oci::Repository& repository, const Context& context);
+
+  /// Sends nothing but a question when the registry has it already.
+  Status push_blob(const oci::Repository& repository, const oci::Blob& blob, const Context& context);
+  /// Its blobs must be there. `tag`: also a digest's text.
+  Status push_manifest(const oci::Repository& repository, const std::string& tag, const std::string& manifest,
+                       const Context& context);
+
+  /// Whether the registry lets us in at all (`GET /v2/`). False: it does, and asked for no credentials.
+  Result<bool> check_access(const std::string& host, const Context& context);
+
+ private:
+  struct Call;
+
+  Result<http::Response> exchange(const Call& call, const Context& context);
+  Result<http::Response> follow(const Call& call, const std::string& origin,
+                                const std::optional<OciAnswer>& known, const Context& context);
+  std::string origin_of(const std::string& host) const;
+  bool may_be_tls(const std::string& host, const Result<http::Response>& result) const;
+  Error not_found(const oci::Repository& repository, const std::string& tag, const http::Response& response,
+                  const Context& context);
+
+  http::Transport& transport_;
+  OciAuth auth_;
+  Options options_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::string> origins_;  // host → how it was reached; guarded by mutex_
+};
+
+}  // namespace mist::registry

@@ -1,0 +1,194 @@
+#include "registry/oci_packages.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "encoding/gzip.h"
+#include "encoding/tar.h"
+#include "encoding/yaml.h"
+#include "oci/tags.h"
+
+namespace mist::registry {
+namespace {
+
+using encoding::TarFile;
+using encoding::Value;
+
+constexpr std::string_view kChartFile = "Chart.yaml";
+// Headers and padding of an archive whose contents may have kMaxPackageBytes.
+constexpr std::size_t kMaxArchive = static_cast<std::size_t>(kMaxPackageBytes) + kMaxPackageFiles * 4096;
+
+Result<std::vector<TarFile>> unpacked(std::string_view archive, std::string_view name) {
+  MIST_TRY(const std::string tar,
+           encoding::gunzip(archive, kMaxArchive).in(fmt::format("while unpacking {}", name)));
+  return encoding::read_tar(tar, name, {.bytes = kMaxPackageBytes, .files = kMaxPackageFiles});
+}
+
+Result<std::string> packed(const std::vector<TarFile>& files) {
+  return encoding::gzip(encoding::write_tar(files));
+}
+
+Result<PackageTree> tree_in(std::string_view archive, const std::string& name) {
+  MIST_TRY(std::vector<TarFile> files, unpacked(archive, name));
+  TreeBuilder builder(name);
+  for (TarFile& file : files)
+    if (!is_bookkeeping(file.path)) MIST_TRY_VOID(builder.add(std::move(file.path), std::move(file.bytes)));
+  return std::move(builder).finish();
+}
+
+Result<PackageTree> one_file(std::string path, std::string bytes, const std::string& name) {
+  TreeBuilder builder(name);
+  MIST_TRY_VOID(builder.add(std::move(path), std::move(bytes)));
+  return std::move(builder).finish();
+}
+
+struct Chart {
+  Value document;
+  std::string name, version;
+};
+
+// Chart.yaml, which Helm's layout repeats as JSON.
+Result<Chart> read_chart(std::string_view text, std::string_view place) {
+  MIST_TRY(Value document, encoding::parse_yaml(text).in(fmt::format("while reading {}", place)));
+  Chart chart{std::move(document), {}, {}};
+  chart.name = chart.document.string_at("name");
+  chart.version = chart.document.string_at("version");
+  if (chart.name.empty() || chart.version.empty())
+    return error(ErrorKind::Invalid, "{} has no name or no version", place)
+        .with_hint("Helm wants both in a chart that is published");
+  return chart;
+}
+
+// "web/Chart.yaml" of the archive; subcharts have theirs deeper.
+Result<Chart> chart_in(std::string_view archive, const std::string& name) {
+  MIST_TRY(const std::vector<TarFile> files, unpacked(archive, name));
+  for (const TarFile& file : files) {
+    const auto slash = file.path.find('/');
+    if (slash != std::string::npos && std::string_view(file.path).substr(slash + 1) == kChartFile)
+      return read_chart(file.bytes, fmt::format("{} in {}", file.path, name));
+  }
+  return error(ErrorKind::Invalid, "{} is no packed chart: it has no NAME/{}", name, kChartFile)
+      .with_hint("`helm package` makes one; a directory with a chart can be pushed as it is");
+}
+
+std::string packed_name(const PackageTree& tree) {
+  const bool is_packed = tree.files.size() == 1 && tree.files.front().path.ends_with(".tgz");
+  return is_packed ? tree.files.front().path : std::string();
+}
+
+oci::About about_chart(const Chart& chart, const oci::About& about) {
+  return {.title = chart.name,
+          .version = chart.version,
+          .description = about.description.empty() ? std::string(chart.document.string_at("description"))
+                                                   : about.description};
+}
+
+// As `helm package`: below the chart's name, Chart.yaml first.
+Result<oci::Artifact> packed_chart(const PackageTree& tree, std::string_view chart_text,
+                                   const oci::About& about) {
+  MIST_TRY(const Chart chart, read_chart(chart_text, kChartFile));
+  std::vector<TarFile> files;
+  for (const PackageFile& file : tree.files)
+    files.push_back({fmt::format("{}/{}", chart.name, file.path), file.bytes});
+  std::ranges::stable_partition(
+      files, [&](const TarFile& file) { return file.path == fmt::format("{}/{}", chart.name, kChartFile); });
+  MIST_TRY(std::string archive, packed(files));
+  return oci::chart_artifact(std::move(archive), chart.document, about_chart(chart, about));
+}
+
+}  // namespace
+
+Result<oci::Reference> with_tag(OciClient& client, const oci::Reference& reference, const Context& context) {
+  if (reference.range.empty()) return reference;
+  MIST_TRY(const encoding::SemVerRange range, encoding::SemVerRange::parse(reference.range));
+  MIST_TRY(const std::vector<std::string> tags, client.tags(reference.repository, context));
+  oci::Reference found = reference;
+  found.range.clear();
+  if (std::optional<std::string> tag = oci::newest_in(range, tags)) {
+    found.tag = *std::move(tag);
+    return found;
+  }
+  std::vector<std::string> some = oci::newest_first(tags);
+  if (some.size() > 5) some.resize(5);
+  return error(ErrorKind::NotFound, "there is no version {} of {}", reference.range,
+               reference.repository.str())
+      .with_hint(some.empty() ? "none of its tags is a version"
+                              : fmt::format("the newest there: {}", join(some, ", ")));
+}
+
+Result<PackageContent> read_oci_package(OciClient& client, const oci::Reference& reference,
+                                        const RawManifest& raw, const Context& context) {
+  const std::string name = reference.str();
+  MIST_TRY(oci::Document document, oci::parse_document(raw.bytes, raw.content_type, name));
+  if (const auto* index = std::get_if<oci::Index>(&document)) {
+    MIST_TRY(const oci::Descriptor chosen, oci::package_in(*index, name));
+    MIST_TRY(const RawManifest inner, client.manifest(reference.repository, chosen.digest.str(), context));
+    MIST_TRY(document, oci::parse_document(inner.bytes, inner.content_type, name));
+  }
+  const auto* manifest = std::get_if<oci::Manifest>(&document);
+  if (manifest == nullptr)
+    return error(ErrorKind::Invalid, "{} is an index of indexes", name)
+        .with_hint("name one of its manifests");
+  MIST_TRY(const oci::Content content, oci::content_of(*manifest, name));
+  MIST_TRY(std::string bytes, client.blob(reference.repository, content.layer, kMaxPackageBytes, context));
+  switch (content.kind) {
+    case oci::ContentKind::Module:
+      return PackageContent(PackageModule(std::move(bytes), content.layer.digest));
+    case oci::ContentKind::Chart: {
+      // The same name whatever the tag, so that the tree's digest is a function of the chart.
+      MIST_TRY(PackageTree tree, one_file(reference.repository.name() + ".tgz", std::move(bytes), name));
+      return PackageContent(std::move(tree));
+    }
+    case oci::ContentKind::Tree: {
+      MIST_TRY(PackageTree tree, tree_in(bytes, name));
+      return PackageContent(std::move(tree));
+    }
+  }
+  return error(ErrorKind::Internal, "{} is of no kind", name);
+}
+
+Result<oci::Artifact> artifact_of(const PackageContent& content, oci::About about) {
+  if (const auto* module = std::get_if<PackageModule>(&content)) {
+    MIST_TRY(const auto bytes, module->bytes());
+    return oci::module_artifact(*bytes, about);
+  }
+  const auto& tree = std::get<PackageTree>(content);
+  if (const std::string name = packed_name(tree); !name.empty()) {
+    const std::string& archive = tree.files.front().bytes;
+    MIST_TRY(const Chart chart, chart_in(archive, name));
+    return oci::chart_artifact(archive, chart.document, about_chart(chart, about));
+  }
+  const auto chart = std::ranges::find(tree.files, kChartFile, &PackageFile::path);
+  if (chart != tree.files.end()) return packed_chart(tree, chart->bytes, about);
+  std::vector<TarFile> files;
+  for (const PackageFile& file : tree.files) files.push_back({file.path, file.bytes});
+  MIST_TRY(std::string archive, packed(files));
+  return oci::tree_artifact(std::move(archive), about);
+}
+
+Result<PushReport> push_artifact(OciClient& client, const oci::Reference& destination,
+                                 const oci::Artifact& artifact, Overwrite overwrite, const Context& context) {
+  PushReport report{.pushed = destination};
+  report.pushed.digest = artifact.digest;
+  report.bytes = artifact.manifest.size();
+  for (const oci::Blob& blob : artifact.blobs) report.bytes += blob.bytes.size();
+  MIST_TRY(const std::optional<crypto::Digest> there,
+           client.digest_of(destination.repository, destination.tag, context));
+  if (there && *there == artifact.digest) {
+    report.was_there = true;
+    return report;
+  }
+  if (there && overwrite == Overwrite::No && oci::is_fixed_version(destination.tag))
+    return error(ErrorKind::Conflict, "{}:{} is published already, with other content",
+                 destination.repository.str(), destination.tag)
+        .with_because(fmt::format("it is {}, this would be {}", there->str(), artifact.digest.str()))
+        .with_hint("a published version doesn't change: push another version, or say --overwrite");
+  for (const oci::Blob& blob : artifact.blobs) {
+    MIST_TRY_VOID(client.push_blob(destination.repository, blob, context));
+  }
+  MIST_TRY_VOID(client.push_manifest(destination.repository, destination.tag, artifact.manifest, context));
+  return report;
+}
+
+}  // namespace mist::registry

@@ -1,0 +1,44 @@
+#pragma once
+// Packages in OCI registries, on top of OciClient: which manifest a reference means, and what its content is.
+// Nothing is kept here; pins and cache are those of Registries. Any thread.
+
+#include <string>
+#include <vector>
+
+#include "base/context.h"
+#include "base/result.h"
+#include "oci/layout.h"
+#include "oci/reference.h"
+#include "registry/oci_client.h"
+#include "registry/package_files.h"
+
+namespace mist::registry {
+
+/// The reference with a tag in place of its range: the newest version in it. Others stay as they are. Errors:
+/// NotFound (no version in the range; names what there is), of OciClient::tags.
+Result<oci::Reference> with_tag(OciClient& client, const oci::Reference& reference, const Context& context);
+
+/// The content of the package whose manifest was read. Its layer alone is fetched: one request, two of an
+/// index. Errors: Invalid (no package, damaged, beyond a bound), of OciClient.
+Result<PackageContent> read_oci_package(OciClient& client, const oci::Reference& reference,
+                                        const RawManifest& raw, const Context& context);
+
+/// How a package is pushed. A module is a Wasm artifact, a packed chart or a chart's directory a Helm chart,
+/// everything else a tree. `about`: what isn't said is taken from a chart. Errors: Invalid (a chart that
+/// can't be read).
+Result<oci::Artifact> artifact_of(const PackageContent& content, oci::About about);
+
+/// What a push did.
+struct PushReport {
+  oci::Reference pushed;    ///< with its tag and the digest of its manifest
+  bool was_there = false;   ///< exactly so, before: nothing was sent
+  std::uint64_t bytes = 0;  ///< of its blobs and manifest
+};
+
+/// `destination` has a tag. A version that was published doesn't change, unless `overwrite`. Errors: Conflict
+/// (other bytes are published as that version), of OciClient.
+enum class Overwrite : bool { No, Yes };
+Result<PushReport> push_artifact(OciClient& client, const oci::Reference& destination,
+                                 const oci::Artifact& artifact, Overwrite overwrite, const Context& context);
+
+}  // namespace mist::registry
