@@ -23,6 +23,13 @@ std::string origin_in(std::string_view url) {
   return parsed ? parsed->origin() : std::string();
 }
 
+// Never from https to http, and no registry elsewhere may direct requests to this machine.
+bool may_follow(const std::string& host, const std::string& from, const std::string& to) {
+  const Result<http::Url> url = http::Url::parse(to);
+  if (!url || (from.starts_with("https://") && url->scheme != "https")) return false;
+  return oci::is_loopback_host(host) || !oci::is_loopback_host(url->authority());
+}
+
 Error unexpected(const http::Response& response, const std::string& host, std::string_view what) {
   const bool later = response.status == 429 || response.status >= 500;
   return error(later ? ErrorKind::Retryable : ErrorKind::Invalid, "{} answered {} to {}", host,
@@ -131,11 +138,7 @@ Result<http::Response> OciClient::follow(const Call& call, const std::string& or
     const std::string_view location = http::find_header(response.headers, "location");
     if (!reads || !is_redirect(response.status) || location.empty()) return response;
     const std::string next = http::resolved_url(request.url, location);
-    const std::string next_origin = origin_in(next);
-    const bool downgrade = request.url.starts_with("https://") && !next.starts_with("https://");
-    const bool into_this_machine = !oci::is_loopback_host(call.host) &&
-                                   oci::is_loopback_host(next_origin.substr(next_origin.find("//") + 2));
-    if (next_origin.empty() || downgrade || into_this_machine)
+    if (!may_follow(call.host, request.url, next))
       return error(ErrorKind::Invalid, "{} redirects to an address that can't be trusted", call.host)
           .with_because(escape_controls(http::loggable_url(next)))
           .with_hint("ask whoever runs the registry");

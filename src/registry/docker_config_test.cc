@@ -1,0 +1,161 @@
+#include "registry/docker_config.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <map>
+
+#include "base/text.h"
+#include "testing/temp_dir.h"
+
+namespace mist::registry {
+namespace {
+
+// A helper that keeps one login, or prints what a test wants.
+class FakeHelper final : public ProcessRunner {
+ public:
+  Result<ProcessResult> run(const Command& command, const Context&) override {
+    programs.push_back(command.program);
+    inputs.push_back(command.input);
+    return ProcessResult{exit_code, out, ""};
+  }
+  int exit_code = 0;
+  std::string out;
+  std::vector<std::string> programs, inputs;
+};
+
+class DockerConfigTest : public ::testing::Test {
+ protected:
+  DockerConfigTest() { environment["HOME"] = temp.path().string(); }
+
+  DockerConfig config() {
+    return DockerConfig({files, helper, [this](std::string_view name) -> std::optional<std::string> {
+                           const auto found = environment.find(name);
+                           return found == environment.end() ? std::nullopt : std::optional(found->second);
+                         }});
+  }
+  void put(const std::string& path, std::string_view text) {
+    ASSERT_TRUE(files.write(temp.path() / path, text, {.mode = 0600}).ok());
+  }
+  std::string find(const std::string& host, const std::string& path = "team/shop") {
+    const auto login = config().find(host, path, Context());
+    if (!login) return "error: " + login.error().to_line();
+    if (!*login) return "none";
+    return fmt::format("{}:{}{}", (*login)->user, (*login)->password.reveal(),
+                       (*login)->identity_token.reveal());
+  }
+  static std::string auth(std::string_view login) {
+    return fmt::format(R"({{"auth":"{}"}})", base64_encode(login));
+  }
+
+  mist::testing::TempDir temp;
+  HostFileSystem files;
+  FakeHelper helper;
+  std::map<std::string, std::string, std::less<>> environment;
+};
+
+TEST_F(DockerConfigTest, FindsWhatDockerAndHelmKeep) {
+  EXPECT_EQ(find("reg.example"), "none");
+  put(".docker/config.json",
+      fmt::format(
+          R"({{"auths":{{"reg.example":{},"https://old.example/v1/":{},"https://index.docker.io/v1/":{},)"
+          R"("plain.example":{{"username":"u","password":"p"}},"id.example":{{"identitytoken":"t"}},"empty.example":{{}}}}}})",
+          auth("alice:a:b"), auth("bob:b"), auth("hub:h")));
+  put(".config/helm/registry/config.json",
+      fmt::format(R"({{"auths":{{"helm.example":{}}}}})", auth("helm:h")));
+  EXPECT_EQ(find("reg.example"), "alice:a:b");
+  EXPECT_EQ(find("old.example"), "bob:b");
+  EXPECT_EQ(find("docker.io"), "hub:h");
+  EXPECT_EQ(find("plain.example"), "u:p");
+  EXPECT_EQ(find("id.example"), ":t");
+  EXPECT_EQ(find("empty.example"), "none");
+  EXPECT_EQ(find("helm.example"), "helm:h");
+  EXPECT_EQ(find("reg.example:5000"), "none");
+}
+
+TEST_F(DockerConfigTest, TheEnvironmentNamesTheFile) {
+  put("a/config.json", fmt::format(R"({{"auths":{{"reg.example":{}}}}})", auth("a:1")));
+  put("b.json", fmt::format(R"({{"auths":{{"reg.example":{}}}}})", auth("b:2")));
+  environment["DOCKER_CONFIG"] = (temp.path() / "a").string();
+  EXPECT_EQ(find("reg.example"), "a:1");
+  environment["REGISTRY_AUTH_FILE"] = (temp.path() / "b.json").string();
+  EXPECT_EQ(find("reg.example"), "b:2");
+}
+
+TEST_F(DockerConfigTest, PodmanMayHaveALoginForAPart) {
+  put(".docker/config.json", fmt::format(R"({{"auths":{{"reg.example":{},"reg.example/team":{}}}}})",
+                                         auth("all:1"), auth("team:2")));
+  EXPECT_EQ(find("reg.example", "team/shop"), "team:2");
+  EXPECT_EQ(find("reg.example", "other/shop"), "all:1");
+}
+
+TEST_F(DockerConfigTest, HelpersAreAsked) {
+  put(".docker/config.json", R"({"credsStore":"desktop","credHelpers":{"reg.example":"cloud"}})");
+  helper.out = R"({"ServerURL":"reg.example","Username":"alice","Secret":"geheim"})";
+  EXPECT_EQ(find("reg.example"), "alice:geheim");
+  EXPECT_EQ(find("other.example"), "alice:geheim");
+  EXPECT_EQ(helper.programs,
+            (std::vector<std::string>{"docker-credential-cloud", "docker-credential-desktop"}));
+  EXPECT_EQ(helper.inputs, (std::vector<std::string>{"reg.example", "other.example"}));
+  helper.out = R"({"Username":"<token>","Secret":"id"})";
+  EXPECT_EQ(find("reg.example"), "<token>:id");
+}
+
+TEST_F(DockerConfigTest, AHelperWithoutCredentialsIsNoError) {
+  put(".docker/config.json",
+      fmt::format(R"({{"credsStore":"desktop","auths":{{"reg.example":{}}}}})", auth("alice:a")));
+  helper.exit_code = 1;
+  helper.out = "credentials not found in native keychain\n";
+  EXPECT_EQ(find("reg.example"), "alice:a");
+  helper.out = "the keychain is locked\n";
+  EXPECT_NE(find("reg.example").find("the keychain is locked"), std::string::npos);
+}
+
+TEST_F(DockerConfigTest, AHelpersNameIsNoPath) {
+  put(".docker/config.json", R"({"credsStore":"../../bin/sh"})");
+  EXPECT_NE(find("reg.example").find("is no helper's name"), std::string::npos);
+  EXPECT_TRUE(helper.programs.empty());
+}
+
+TEST_F(DockerConfigTest, ADamagedFileIsAnErrorThatShowsNoSecret) {
+  for (const char* text : {"{\"auths\": geheim", "[]", R"({"auths":{"reg.example":{"auth":"geheim!"}}})"}) {
+    put(".docker/config.json", text);
+    EXPECT_TRUE(find("reg.example").starts_with("error: ")) << text;
+    EXPECT_NE(find("reg.example").find("config.json"), std::string::npos);
+    EXPECT_EQ(find("reg.example").find("geheim"), std::string::npos) << find("reg.example");
+  }
+}
+
+TEST_F(DockerConfigTest, ALoginIsStoredBesideTheOthers) {
+  const std::string before = R"({"proxies":{"x":1},"auths":{"other.example":{"auth":"YTpi"}}})";
+  put("real.json", before);
+  std::filesystem::create_directories(temp.path() / ".docker");
+  std::filesystem::create_symlink(temp.path() / "real.json", temp.path() / ".docker/config.json");
+  const auto place =
+      config().store("reg.example", {.user = "alice", .password = SecretString("geheim")}, Context());
+  ASSERT_TRUE(place.ok()) << place.error().to_line();
+  EXPECT_EQ(find("reg.example"), "alice:geheim");
+  EXPECT_EQ(find("other.example"), "a:b");
+  EXPECT_TRUE(std::filesystem::is_symlink(temp.path() / ".docker/config.json"));
+  EXPECT_NE(files.read(temp.path() / "real.json")->find("proxies"), std::string::npos);
+  struct stat info{};
+  ASSERT_EQ(::stat((temp.path() / "real.json").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777u, 0600u);
+  EXPECT_EQ(**config().erase("reg.example", Context()), (temp.path() / ".docker/config.json").string());
+  EXPECT_EQ(find("reg.example"), "none");
+  EXPECT_EQ(find("other.example"), "a:b");
+  EXPECT_FALSE(*config().erase("reg.example", Context()));
+}
+
+TEST_F(DockerConfigTest, AHelperGetsTheLoginInsteadOfTheFile) {
+  put(".docker/config.json", R"({"credsStore":"desktop"})");
+  const auto place =
+      config().store("docker.io", {.user = "alice", .password = SecretString("geheim")}, Context());
+  EXPECT_EQ(*place, "docker-credential-desktop");
+  EXPECT_EQ(helper.inputs.at(0),
+            R"({"ServerURL":"https://index.docker.io/v1/","Username":"alice","Secret":"geheim"})");
+  EXPECT_EQ(files.read(temp.path() / ".docker/config.json")->find("geheim"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mist::registry

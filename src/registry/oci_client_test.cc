@@ -1,0 +1,272 @@
+#include "registry/oci_client.h"
+
+#include <gtest/gtest.h>
+
+#include "registry/oci_fixture.h"
+#include "registry/oci_packages.h"
+
+namespace mist::registry {
+namespace {
+
+using testing::authorization_of;
+using testing::MemoryRegistry;
+
+const std::string kModuleBytes("\0asm\1\0\0\0", 8);
+const oci::Repository kShop = testing::repository_of("oci://reg.example/team/shop");
+
+http::Response redirect(std::string to) {
+  return {.status = 307, .headers = {{"Location", std::move(to)}}, .body = {}};
+}
+
+http::Response challenge(std::string value) {
+  return {.status = 401, .headers = {{"WWW-Authenticate", std::move(value)}}, .body = {}};
+}
+
+class OciClientTest : public ::testing::Test {
+ protected:
+  OciClientTest() { digest = registry.publish("1.4.0", artifact); }
+
+  const oci::Descriptor& layer() const { return artifact.blobs[1].descriptor; }
+  std::string blob_error(OciClient& client) {
+    const auto blob = client.blob(kShop, layer(), 1000, Context());
+    return blob.ok() ? "no error" : blob.error().to_line();
+  }
+  /// The registry wants a token of https://auth.example; `seen` gets the token server's requests.
+  void want_token(std::vector<http::Request>& seen, int status = 200) {
+    registry.before = [&seen, status](const http::Request& request) -> std::optional<http::Response> {
+      if (request.url.starts_with("https://auth.example/")) {
+        seen.push_back(request);
+        return http::Response{
+            .status = status, .headers = {}, .body = fmt::format(R"({{"token":"t{}"}})", seen.size())};
+      }
+      if (authorization_of(request) == fmt::format("Bearer t{}", seen.size()) && !seen.empty())
+        return std::nullopt;
+      return challenge(
+          R"(Bearer realm="https://auth.example/token?a=b",service="reg",scope="repository:other:pull")");
+    };
+  }
+
+  oci::Artifact artifact = oci::module_artifact(kModuleBytes, {});
+  crypto::Digest digest = crypto::sha256("");
+  MemoryRegistry registry;
+};
+
+TEST_F(OciClientTest, ReadsAManifestAndItsBlob) {
+  OciClient client = registry.client();
+  const auto manifest = client.manifest(kShop, "1.4.0", Context());
+  ASSERT_TRUE(manifest.ok()) << manifest.error().to_line();
+  EXPECT_EQ(manifest->digest, digest);
+  EXPECT_EQ(*client.blob(kShop, layer(), 1000, Context()), kModuleBytes);
+  EXPECT_EQ(registry.asked().at(0), "GET https://reg.example/v2/team/shop/manifests/1.4.0");
+  EXPECT_EQ(registry.web.count(), 2u);
+}
+
+TEST_F(OciClientTest, OtherBytesThanTheDigestAreRefused) {
+  OciClient client = registry.client();
+  registry.blobs[layer().digest.str()] = std::string("\0asm\1\0\0\1", 8);
+  EXPECT_NE(blob_error(client).find("is not what its digest says"), std::string::npos);
+  EXPECT_NE(blob_error(client).find(crypto::sha256(std::string("\0asm\1\0\0\1", 8)).str()),
+            std::string::npos);
+  registry.blobs[layer().digest.str()] = kModuleBytes + "more";
+  EXPECT_NE(blob_error(client).find("more than the 8 bytes came"), std::string::npos);
+  registry.blobs[layer().digest.str()] = "less";
+  EXPECT_NE(blob_error(client).find("4 bytes came, and its manifest says 8"), std::string::npos);
+  registry.manifests[digest.str()] += " ";
+  const auto manifest = client.manifest(kShop, digest.str(), Context());
+  ASSERT_FALSE(manifest.ok());
+  EXPECT_EQ(manifest.error().kind, ErrorKind::Conflict);
+}
+
+TEST_F(OciClientTest, ABlobThatIsTooLargeIsNotAskedFor) {
+  OciClient client = registry.client();
+  const auto blob = client.blob(kShop, layer(), 7, Context());
+  ASSERT_FALSE(blob.ok());
+  EXPECT_EQ(blob.error().kind, ErrorKind::Invalid);
+  EXPECT_EQ(registry.web.count(), 0u);
+}
+
+TEST_F(OciClientTest, ATokenIsAskedForOnceAndForWhatIsNeeded) {
+  std::vector<http::Request> tokens;
+  want_token(tokens);
+  OciClient client = registry.client(Login{.user = "alice", .password = SecretString("geheim")});
+  ASSERT_TRUE(client.manifest(kShop, "1.4.0", Context()).ok());
+  ASSERT_TRUE(client.blob(kShop, layer(), 1000, Context()).ok());
+  ASSERT_EQ(tokens.size(), 1u);
+  EXPECT_EQ(tokens[0].url,
+            "https://auth.example/token?a=b&service=reg&scope=repository%3Ateam%2Fshop%3Apull");
+  EXPECT_EQ(authorization_of(tokens[0]), "Basic YWxpY2U6Z2VoZWlt");
+  // 401, token, manifest, blob
+  EXPECT_EQ(registry.web.count(), 4u);
+  ASSERT_TRUE(client.push_manifest(kShop, "x", artifact.manifest, Context()).ok());
+  EXPECT_NE(tokens.back().url.find("pull%2Cpush"), std::string::npos);
+}
+
+TEST_F(OciClientTest, AnExpiredTokenIsRenewed) {
+  std::vector<http::Request> tokens;
+  want_token(tokens);
+  OciClient client = registry.client();
+  ASSERT_TRUE(client.manifest(kShop, "1.4.0", Context()).ok());
+  tokens.push_back({});  // the registry now wants the next one
+  ASSERT_TRUE(client.blob(kShop, layer(), 1000, Context()).ok());
+  EXPECT_EQ(tokens.size(), 3u);
+  EXPECT_EQ(authorization_of(tokens[0]), "none");
+}
+
+TEST_F(OciClientTest, AnIdentityTokenIsExchanged) {
+  std::vector<http::Request> tokens;
+  want_token(tokens);
+  OciClient client =
+      registry.client(Login{.user = "<token>", .password = {}, .identity_token = SecretString("id")});
+  ASSERT_TRUE(client.manifest(kShop, "1.4.0", Context()).ok());
+  EXPECT_EQ(tokens[0].method, "POST");
+  EXPECT_NE(tokens[0].body.find("grant_type=refresh_token&client_id=mistctl&refresh_token=id"),
+            std::string::npos);
+}
+
+TEST_F(OciClientTest, ARefusedLoginSaysHowToLogIn) {
+  std::vector<http::Request> tokens;
+  want_token(tokens, 401);
+  OciClient client = registry.client(Login{.user = "alice", .password = SecretString("geheim")});
+  const auto refused = client.manifest(kShop, "1.4.0", Context());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Forbidden);
+  EXPECT_NE(refused.error().hint.find("mistctl login reg.example"), std::string::npos);
+  EXPECT_EQ(refused.error().to_line().find("geheim"), std::string::npos);
+}
+
+TEST_F(OciClientTest, BasicIsSentOnlyWhereItIsAskedFor) {
+  registry.before = [](const http::Request& request) -> std::optional<http::Response> {
+    if (authorization_of(request) == "Basic YWxpY2U6Z2VoZWlt") return std::nullopt;
+    return challenge("Basic realm=\"r\"");
+  };
+  OciClient with_login = registry.client(Login{.user = "alice", .password = SecretString("geheim")});
+  ASSERT_TRUE(with_login.manifest(kShop, "1.4.0", Context()).ok());
+  EXPECT_EQ(authorization_of(registry.web.requests()[0]), "none");
+  EXPECT_TRUE(*with_login.check_access("reg.example", Context()));
+  OciClient without = registry.client();
+  const auto refused = without.manifest(kShop, "1.4.0", Context());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Forbidden);
+  EXPECT_NE(refused.error().message.find("needs credentials, and there are none"), std::string::npos);
+}
+
+TEST_F(OciClientTest, CredentialsDoNotFollowARedirectToAnotherHost) {
+  std::vector<std::string> elsewhere;
+  registry.before = [&](const http::Request& request) -> std::optional<http::Response> {
+    if (request.url.starts_with("https://store.example/")) {
+      elsewhere.push_back(authorization_of(request));
+      return http::Response{.status = 200, .headers = {}, .body = kModuleBytes};
+    }
+    if (authorization_of(request) == "none") return challenge("Basic realm=\"r\"");
+    return redirect("https://store.example/x?sig=1");
+  };
+  OciClient client = registry.client(Login{.user = "alice", .password = SecretString("geheim")});
+  EXPECT_EQ(*client.blob(kShop, layer(), 1000, Context()), kModuleBytes);
+  EXPECT_EQ(elsewhere, std::vector<std::string>{"none"});
+}
+
+TEST_F(OciClientTest, RedirectsToPlainHttpOrThisMachineAreRefused) {
+  for (const char* to :
+       {"http://store.example/x", "https://127.0.0.1:1/x", "https://localhost/x", "ftp://a/x"}) {
+    registry.before = [&](const http::Request&) { return std::optional(redirect(to)); };
+    OciClient client = registry.client();
+    EXPECT_NE(blob_error(client).find("redirects to an address that can't be trusted"), std::string::npos)
+        << to;
+  }
+  registry.before = [](const http::Request&) { return std::optional(redirect("https://reg.example/x")); };
+  OciClient client = registry.client();
+  EXPECT_NE(blob_error(client).find("without end"), std::string::npos);
+}
+
+TEST_F(OciClientTest, CredentialsGoToNoTokenServerThatCannotBeTrusted) {
+  for (const char* realm :
+       {"http://auth.example/token", "https://127.0.0.1/token", "http://localhost:1/token", "x"}) {
+    registry.before = [&](const http::Request&) {
+      return std::optional(challenge(fmt::format("Bearer realm=\"{}\"", realm)));
+    };
+    OciClient client = registry.client(Login{.user = "alice", .password = SecretString("geheim")});
+    EXPECT_NE(blob_error(client).find("token server that can't be trusted"), std::string::npos) << realm;
+    for (const http::Request& request : registry.web.requests()) EXPECT_EQ(authorization_of(request), "none");
+  }
+}
+
+TEST_F(OciClientTest, ThisMachineIsAskedByHttpAndThenByHttps) {
+  registry.before = [](const http::Request& request) -> std::optional<http::Response> {
+    if (request.url.starts_with("https://localhost:5000/")) return std::nullopt;
+    return http::Response{
+        .status = 400, .headers = {}, .body = "Client sent an HTTP request to an HTTPS server."};
+  };
+  OciClient client = registry.client();
+  const oci::Repository here = testing::repository_of("oci://localhost:5000/team/shop");
+  ASSERT_TRUE(client.manifest(here, "1.4.0", Context()).ok());
+  ASSERT_TRUE(client.blob(here, layer(), 1000, Context()).ok());
+  EXPECT_EQ(registry.web.count(), 3u);
+  EXPECT_TRUE(registry.asked()[0].starts_with("GET http://localhost:5000/"));
+}
+
+TEST_F(OciClientTest, TagsComeInPagesOfTheSameRegistryOnly) {
+  int page = 0;
+  registry.before = [&](const http::Request&) -> std::optional<http::Response> {
+    ++page;
+    const char* next = page == 1 ? "</v2/team/shop/tags/list?last=b>; rel=\"next\""
+                                 : "<https://evil.example/v2/x/tags/list>; rel=\"next\"";
+    return http::Response{
+        .status = 200, .headers = {{"Link", next}}, .body = fmt::format(R"({{"tags":["p{}"]}})", page)};
+  };
+  OciClient client = registry.client();
+  EXPECT_EQ(*client.tags(kShop, Context()), (std::vector<std::string>{"p1", "p2"}));
+  EXPECT_EQ(registry.asked()[1], "GET https://reg.example/v2/team/shop/tags/list?last=b");
+}
+
+TEST_F(OciClientTest, AMissingVersionNamesThoseThatThereAre) {
+  registry.tags = {"1.4.0", "latest", "1.3.0"};
+  OciClient client = registry.client();
+  const auto missing = client.manifest(kShop, "1.5.0", Context());
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().kind, ErrorKind::NotFound);
+  EXPECT_NE(missing.error().hint.find("1.4.0, 1.3.0"), std::string::npos) << missing.error().hint;
+}
+
+TEST_F(OciClientTest, AServerThatFailsMayWorkLater) {
+  for (const int status : {429, 500, 503}) {
+    registry.before = [&](const http::Request&) {
+      return std::optional(http::Response{.status = status, .headers = {}, .body = "<html>no</html>"});
+    };
+    OciClient client = registry.client();
+    EXPECT_EQ(client.manifest(kShop, "1.4.0", Context()).error().kind, ErrorKind::Retryable);
+  }
+}
+
+TEST_F(OciClientTest, PushesWhatIsNotThereYet) {
+  MemoryRegistry empty;
+  OciClient client = empty.client();
+  const auto reference = *oci::Reference::parse("oci://reg.example/team/shop:1.4.0");
+  const auto first = push_artifact(client, reference, artifact, Overwrite::No, Context());
+  ASSERT_TRUE(first.ok()) << first.error().to_line();
+  EXPECT_FALSE(first->was_there);
+  EXPECT_EQ(*first->pushed.digest, digest);
+  EXPECT_EQ(empty.blobs.at(layer().digest.str()), kModuleBytes);
+  EXPECT_EQ(empty.manifests.at("1.4.0"), artifact.manifest);
+  const std::size_t requests = empty.web.count();
+  EXPECT_TRUE(push_artifact(client, reference, artifact, Overwrite::No, Context())->was_there);
+  EXPECT_EQ(empty.web.count(), requests + 1);
+}
+
+TEST_F(OciClientTest, APublishedVersionIsOnlyReplacedWhenAskedFor) {
+  OciClient client = registry.client();
+  const oci::Artifact other = oci::module_artifact(kModuleBytes + "x", {});
+  auto reference = *oci::Reference::parse("oci://reg.example/team/shop:1.4.0");
+  const auto refused = push_artifact(client, reference, other, Overwrite::No, Context());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
+  EXPECT_EQ(registry.manifests.at("1.4.0"), artifact.manifest);
+  EXPECT_TRUE(push_artifact(client, reference, other, Overwrite::Yes, Context()).ok());
+  EXPECT_EQ(registry.manifests.at("1.4.0"), other.manifest);
+  // A tag that is no version may move.
+  registry.publish("prod", artifact);
+  reference.tag = "prod";
+  EXPECT_TRUE(push_artifact(client, reference, other, Overwrite::No, Context()).ok());
+}
+
+}  // namespace
+}  // namespace mist::registry

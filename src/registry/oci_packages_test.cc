@@ -1,0 +1,246 @@
+#include "registry/oci_packages.h"
+
+#include <gtest/gtest.h>
+
+#include "encoding/gzip.h"
+#include "encoding/tar.h"
+#include "registry/oci_fixture.h"
+#include "registry/registry.h"
+#include "testing/recorded_events.h"
+#include "testing/temp_dir.h"
+
+namespace mist::registry {
+namespace {
+
+using testing::MemoryRegistry;
+
+const std::string kCode("\0asm\1\0\0\0", 8);
+constexpr std::string_view kShopReference = "oci://reg.example/team/shop";
+
+class ToMemory final : public http::Transport {
+ public:
+  explicit ToMemory(http::Transport& inner) : inner_(inner) {}
+  Result<http::Response> send(const http::Request& request, const Context& context) override {
+    return inner_.send(request, context);
+  }
+  Result<http::Response> stream(const http::Request& request, const http::BodyPiece& piece,
+                                const Context& context) override {
+    return inner_.stream(request, piece, context);
+  }
+
+ private:
+  http::Transport& inner_;
+};
+
+class OciRegistries : public ::testing::Test {
+ protected:
+  OciRegistries() {
+    paths.home = temp.path() / "home";
+    paths.config_file = paths.home / "config.yaml";
+    paths.state = paths.home / "state";
+    paths.cache = paths.home / "cache";
+  }
+
+  /// As another process would: only the disk is shared.
+  Result<Fetched> fetch(const std::string& rest) {
+    Registries registries({files,
+                           processes,
+                           events,
+                           paths,
+                           clock,
+                           {.transport = [this] { return std::make_unique<ToMemory>(remote.web); },
+                            .environment = [](std::string_view) { return std::nullopt; }}});
+    auto parsed = registries.parse(std::string(kShopReference) + rest);
+    if (!parsed) return std::move(parsed).error();
+    return registries.fetch(*parsed, Context());
+  }
+  std::string failure(const std::string& rest) {
+    const auto fetched = fetch(rest);
+    return fetched.ok() ? "no error" : fetched.error().to_line();
+  }
+  /// How many requests that cost.
+  std::size_t requests(const std::string& rest) {
+    const std::size_t before = remote.web.count();
+    const auto fetched = fetch(rest);
+    EXPECT_TRUE(fetched.ok()) << fetched.error().to_line();
+    return remote.web.count() - before;
+  }
+  static oci::Artifact module(const std::string& more = {}) { return oci::module_artifact(kCode + more, {}); }
+
+  mist::testing::TempDir temp;
+  HostFileSystem files;
+  HostProcessRunner processes;
+  mist::testing::RecordedEvents events;
+  config::Paths paths;
+  SystemClock clock;
+  MemoryRegistry remote;
+};
+
+TEST_F(OciRegistries, TwoRequestsWithNothingHereOneForATagNoneForADigest) {
+  const std::string digest = "@" + remote.publish("1.4.0", module()).str();
+  EXPECT_EQ(requests(":1.4.0"), 2u);
+  EXPECT_EQ(requests(":1.4.0"), 1u);
+  EXPECT_EQ(requests(digest), 0u);
+  EXPECT_EQ(requests(":1.4.0" + digest), 0u);
+  EXPECT_EQ(requests(":^1"), 2u);
+}
+
+TEST_F(OciRegistries, WhatWasFetchedNamesItsManifest) {
+  const crypto::Digest manifest = remote.publish("1.4.0", module());
+  const auto fetched = fetch(":^1.2");
+  ASSERT_TRUE(fetched.ok()) << fetched.error().to_line();
+  EXPECT_EQ(fetched->resolved.to_string(), fmt::format("{}:1.4.0@{}", kShopReference, manifest.str()));
+  EXPECT_EQ(fetched->digest, crypto::sha256(kCode));
+}
+
+TEST_F(OciRegistries, ARangeTakesTheNewestVersion) {
+  remote.publish("1.4.0", module("a"));
+  ASSERT_TRUE(fetch(":^1").ok());
+  remote.publish("1.5.0", module("b"));
+  remote.publish("2.0.0", module("c"));
+  EXPECT_EQ(fetch(":^1")->digest, crypto::sha256(kCode + "b"));
+  EXPECT_NE(failure(":^3").find("there is no version ^3"), std::string::npos);
+  EXPECT_EQ(fetch(":^3").error().hint, "the newest there: 2.0.0, 1.5.0, 1.4.0");
+}
+
+TEST_F(OciRegistries, AVersionThatMovedIsRefused) {
+  remote.publish("1.4.0", module("a"));
+  ASSERT_TRUE(fetch(":1.4.0").ok());
+  const crypto::Digest moved = remote.publish("1.4.0", module("b"));
+  const auto refused = fetch(":1.4.0");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
+  EXPECT_NE(refused.error().because.find(crypto::sha256(kCode + "b").str()), std::string::npos);
+  EXPECT_TRUE(fetch("@" + moved.str()).ok());
+}
+
+TEST_F(OciRegistries, OtherTagsMayMove) {
+  remote.publish("prod", module("a"));
+  ASSERT_TRUE(fetch(":prod").ok());
+  remote.publish("prod", module("b"));
+  EXPECT_EQ(fetch(":prod")->digest, crypto::sha256(kCode + "b"));
+}
+
+TEST_F(OciRegistries, TheSameContentUnderAnotherManifestIsTheSameVersion) {
+  remote.publish("1.4.0", oci::module_artifact(kCode, {.title = "a", .version = {}, .description = {}}));
+  ASSERT_TRUE(fetch(":1.4.0").ok());
+  remote.publish("1.4.0", oci::module_artifact(kCode, {.title = "b", .version = {}, .description = {}}));
+  EXPECT_TRUE(fetch(":1.4.0").ok()) << failure(":1.4.0");
+}
+
+TEST_F(OciRegistries, AKnownVersionNeedsNoRegistry) {
+  remote.publish("1.4.0", module());
+  remote.publish("prod", module());
+  ASSERT_TRUE(fetch(":1.4.0").ok());
+  ASSERT_TRUE(fetch(":prod").ok());
+  remote.away = true;
+  const auto fetched = fetch(":1.4.0");
+  ASSERT_TRUE(fetched.ok()) << fetched.error().to_line();
+  EXPECT_EQ(fetched->digest, crypto::sha256(kCode));
+  EXPECT_FALSE(events.messages.empty());
+  EXPECT_NE(failure(":prod").find("does not answer"), std::string::npos);
+  EXPECT_NE(failure(":1.3.0").find("does not answer"), std::string::npos);
+}
+
+TEST_F(OciRegistries, AChartIsItsArchive) {
+  const std::string archive = *encoding::gzip(encoding::write_tar(
+      std::vector<encoding::TarFile>{{"shop/Chart.yaml", "{apiVersion: v2, name: shop, version: 1.4.0}"}}));
+  TreeBuilder builder("x");
+  ASSERT_TRUE(builder.add("shop-1.4.0.tgz", archive).ok());
+  const auto artifact = artifact_of(PackageContent(*std::move(builder).finish()), {});
+  ASSERT_TRUE(artifact.ok()) << artifact.error().to_line();
+  EXPECT_EQ(artifact->blobs[0].bytes, R"({"apiVersion":"v2","name":"shop","version":"1.4.0"})");
+  remote.publish("1.4.0", *artifact);
+  const auto fetched = fetch(":1.4.0");
+  ASSERT_TRUE(fetched.ok()) << fetched.error().to_line();
+  const auto& tree = std::get<PackageTree>(fetched->content);
+  ASSERT_EQ(tree.files.size(), 1u);
+  EXPECT_EQ(tree.files[0], (PackageFile{"shop.tgz", archive}));
+}
+
+TEST_F(OciRegistries, ADirectoryWithAChartIsPackedAsHelmDoes) {
+  TreeBuilder builder("x");
+  ASSERT_TRUE(builder.add("Chart.yaml", "{name: shop, version: 1.4.0, description: d}").ok());
+  ASSERT_TRUE(builder.add(".a", "first by its name").ok());
+  const auto artifact = artifact_of(PackageContent(*std::move(builder).finish()), {});
+  ASSERT_TRUE(artifact.ok()) << artifact.error().to_line();
+  const auto packed = encoding::read_tar(*encoding::gunzip(artifact->blobs[1].bytes, 1 << 20), "x");
+  ASSERT_TRUE(packed.ok());
+  EXPECT_EQ(packed->at(0).path, "shop/Chart.yaml");
+  EXPECT_EQ(packed->at(1).path, "shop/.a");
+  EXPECT_NE(artifact->manifest.find(R"("org.opencontainers.image.description":"d")"), std::string::npos);
+}
+
+TEST_F(OciRegistries, AChartThatSaysNothingIsRefused) {
+  for (const std::string& archive : {std::string("no archive"), *encoding::gzip(encoding::write_tar({})),
+                                     *encoding::gzip(encoding::write_tar(std::vector<encoding::TarFile>{
+                                         {"shop/Chart.yaml", "name: shop"}}))}) {
+    TreeBuilder builder("x");
+    ASSERT_TRUE(builder.add("shop.tgz", archive).ok());
+    EXPECT_FALSE(artifact_of(PackageContent(*std::move(builder).finish()), {}).ok());
+  }
+}
+
+TEST_F(OciRegistries, ATreeComesBackAsItWas) {
+  TreeBuilder builder("x");
+  ASSERT_TRUE(builder.add("a.yaml", "kind: ConfigMap").ok());
+  ASSERT_TRUE(builder.add("b/c.yaml", std::string(2000, 'x')).ok());
+  const PackageTree tree = *std::move(builder).finish();
+  remote.publish("1.4.0", *artifact_of(PackageContent(tree), {}));
+  const auto fetched = fetch(":1.4.0");
+  ASSERT_TRUE(fetched.ok()) << fetched.error().to_line();
+  EXPECT_EQ(std::get<PackageTree>(fetched->content), tree);
+  EXPECT_EQ(requests(":1.4.0"), 1u);
+}
+
+TEST_F(OciRegistries, ATreeThatLeavesItsPlaceIsRefused) {
+  for (const char* path : {"../a.yaml", "/etc/passwd", "a/../../b", ".git/config/../x"}) {
+    const std::string archive =
+        *encoding::gzip(encoding::write_tar(std::vector<encoding::TarFile>{{path, "x"}}));
+    remote.publish("t", oci::tree_artifact(archive, {}));
+    EXPECT_NE(failure(":t"), "no error") << path;
+  }
+}
+
+TEST_F(OciRegistries, AGzipBombIsRefused) {
+  // 65 MiB of zeros are 64 KiB.
+  const std::string bomb = *encoding::gzip(
+      encoding::write_tar(std::vector<encoding::TarFile>{{"a", std::string((std::size_t{65} << 20), '\0')}}));
+  ASSERT_LT(bomb.size(), std::size_t{1} << 20);
+  remote.publish("t", oci::tree_artifact(bomb, {}));
+  EXPECT_NE(failure(":t").find("unpacks to more than 67108864 bytes"), std::string::npos) << failure(":t");
+}
+
+TEST_F(OciRegistries, ThePackageOfAnIndexIsTaken) {
+  const oci::Artifact artifact = module();
+  const crypto::Digest inner = remote.publish("inner", artifact);
+  remote.publish("multi",
+                 fmt::format(R"({{"schemaVersion":2,"mediaType":"{}","manifests":[)"
+                             R"({{"mediaType":"{}","digest":"{}","size":{}}}]}})",
+                             oci::kIndexType, oci::kManifestType, inner.str(), artifact.manifest.size()));
+  const auto fetched = fetch(":multi");
+  // The fixture calls everything a manifest: what the document says counts only when both agree.
+  ASSERT_FALSE(fetched.ok());
+  EXPECT_NE(fetched.error().to_line().find("the registry sent it as"), std::string::npos);
+  const std::string index = remote.manifests.at("multi");
+  remote.before = [&](const http::Request& request) -> std::optional<http::Response> {
+    if (!request.url.ends_with("/manifests/multi")) return std::nullopt;
+    return http::Response{
+        .status = 200, .headers = {{"Content-Type", std::string(oci::kIndexType)}}, .body = index};
+  };
+  const auto chosen = fetch(":multi");
+  ASSERT_TRUE(chosen.ok()) << chosen.error().to_line();
+  EXPECT_EQ(chosen->digest, crypto::sha256(kCode));
+}
+
+TEST_F(OciRegistries, NothingOfAFailedFetchIsKept) {
+  const oci::Artifact artifact = module();
+  remote.publish("1.4.0", artifact);
+  remote.blobs[artifact.blobs[1].descriptor.digest.str()][7] = '\1';
+  EXPECT_NE(failure(":1.4.0").find("is not what its digest says"), std::string::npos);
+  remote.publish("1.4.0", artifact);
+  EXPECT_EQ(requests(":1.4.0"), 2u);
+}
+
+}  // namespace
+}  // namespace mist::registry
