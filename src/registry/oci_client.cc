@@ -233,7 +233,8 @@ Result<std::string> OciClient::blob(const oci::Repository& repository, const oci
                  descriptor.size, limit)
         .with_hint("is it a package?");
   Call call = Call::to(repository, "blobs/" + descriptor.digest.str());
-  call.request.response_limit = descriptor.size;
+  // Of answers that are no blob, too; BlobReader bounds the blob.
+  call.request.response_limit = std::max(kMaxAnswer, descriptor.size + 1);
   BlobReader reader(descriptor.size);
   const http::BodyPiece piece = [&](std::string_view bytes) { return reader.add(bytes); };
   call.piece = &piece;

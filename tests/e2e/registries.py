@@ -1,0 +1,175 @@
+"""OCI registries for tests: the CNCF distribution registry as a process, a token server for it, and one that lies."""
+import base64
+import hashlib
+import json
+import pathlib
+import re
+import subprocess
+import time
+import urllib.parse
+
+from harness import check
+from quiet_server import QuietHandler, QuietServer
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+USER, PASSWORD = "alice", "geheim-42"
+# bcrypt of PASSWORD: the only hash that the registry reads.
+HTPASSWD = "alice:$2y$05$abcdefghijklmnopqrstuuAWILkrmtMM35P69MsXzcWPLRcY987j2\n"
+WASM_CONFIG = "application/vnd.wasm.config.v0+json"
+MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+
+
+class Registry:
+    """A registry that ends with the test. `host` is what references name; requests() reads its access log."""
+
+    def __init__(self, t, auth=None, tls=False):
+        built = subprocess.run([ROOT / "tests/registries/build.sh", "distribution"], capture_output=True, text=True)
+        check(built.returncode == 0, built.stderr)
+        config = {"version": 0.1, "log": {"level": "info", "formatter": "json"},
+                  "storage": {"inmemory": {}, "delete": {"enabled": True}},
+                  "http": {"addr": "127.0.0.1:0", "secret": "x"}}
+        if auth:
+            config["auth"] = auth
+        if tls:
+            config["http"]["tls"] = {"certificate": str(t.dir / "server.crt"), "key": str(t.dir / "server.key")}
+        number = sum(1 for _ in t.dir.glob("registry-*.log"))
+        self.log = t.dir / f"registry-{number}.log"
+        file = t.file(f"registry-{number}.json", json.dumps(config))
+        with self.log.open("wb") as log:
+            process = subprocess.Popen([built.stdout.strip(), "serve", file], stdout=log, stderr=log,
+                                       env={"PATH": "/usr/bin:/bin", "OTEL_TRACES_EXPORTER": "none", "HOME": str(t.dir)})
+
+        def stop():
+            process.kill()
+            process.wait()
+        self.stop = stop
+        t.cleanup(stop)
+        end = time.monotonic() + 30
+        while not (found := re.search(r"listening on 127\.0\.0\.1:(\d+)", self.log.read_text())):
+            check(process.poll() is None and time.monotonic() < end, self.log.read_text())
+            time.sleep(0.02)
+        self.port = int(found[1])
+        self.host = f"localhost:{self.port}"
+
+    def __call__(self, path):
+        return f"oci://{self.host}/{path}"
+
+    def mark(self):
+        return self.log.stat().st_size
+
+    def requests(self, mark=0):
+        """["GET /v2/…", …], without what a query holds; refused ones too."""
+        lines = self.log.read_text()[mark:].splitlines()
+        # Combined log format, on a line of its own.
+        return [f"{found[1]} {found[2].split('?')[0]}" for line in lines
+                if (found := re.search(r'"(GET|HEAD|PUT|POST|PATCH|DELETE) (\S+) HTTP/', line))]
+
+
+def basic(t):
+    return {"htpasswd": {"realm": "test", "path": t.file("htpasswd", HTPASSWD)}}
+
+
+def base64url(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+class TokenServer:
+    """What the token specification of CNCF distribution asks for: Basic in, a signed JWT out. `asked`: the scopes."""
+
+    def __init__(self, t, lifetime=300):
+        self.key = t.dir / "token.key"
+        subprocess.run(["openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", self.key], check=True)
+        public = subprocess.run(["openssl", "ec", "-in", self.key, "-pubout", "-outform", "DER"], capture_output=True,
+                                check=True).stdout
+        x, y = public[-64:-32], public[-32:]
+        keys = {"keys": [{"kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig", "kid": "k1", "x": base64url(x),
+                          "y": base64url(y)}]}
+        self.jwks = t.file("jwks.json", json.dumps(keys))
+        self.asked, self.lifetime = [], lifetime
+        login = "Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+        server = self
+
+        class Handler(QuietHandler):
+            def handle_any(self):
+                query = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
+                server.asked.append(query.get("scope", [""])[0])
+                good = self.headers.get("Authorization") == login
+                body = json.dumps({"token": server.token(query)} if good else {"details": "incorrect username or password"})
+                self.send_response(200 if good else 401)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body.encode())
+
+        self.web = QuietServer(Handler)
+        t.cleanup(self.web.stop)
+        self.realm = f"http://localhost:{self.web.port}/token"
+
+    def token(self, query):
+        access = []
+        for scope in query.get("scope", []):
+            kind, name, actions = scope.split(":")
+            access.append({"type": kind, "name": name, "actions": actions.split(",")})
+        now = int(time.time())
+        claims = {"iss": "tokend", "aud": "reg", "sub": USER, "iat": now - 200, "nbf": now - 200, "exp": now + self.lifetime,
+                  "jti": str(len(self.asked)), "access": access}
+        signed = ".".join(base64url(json.dumps(part).encode())
+                          for part in ({"alg": "ES256", "typ": "JWT", "kid": "k1"}, claims))
+        der = subprocess.run(["openssl", "dgst", "-sha256", "-sign", self.key], input=signed.encode(), capture_output=True,
+                             check=True).stdout
+        numbers, rest = [], der[2:]  # SEQUENCE of two INTEGERs
+        for _ in range(2):
+            length = rest[1]
+            numbers.append(rest[2:2 + length].lstrip(b"\0").rjust(32, b"\0"))
+            rest = rest[2 + length:]
+        return f"{signed}.{base64url(b''.join(numbers))}"
+
+    def auth(self):
+        return {"token": {"realm": self.realm, "service": "reg", "issuer": "tokend", "jwks": self.jwks,
+                          "signingalgorithms": ["ES256"]}}
+
+
+def digest(data):
+    return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def wasm_manifest(module, config=b"{}", **changes):
+    """A manifest of a module, with members of its layer changed."""
+    layer = {"mediaType": "application/wasm", "digest": digest(module), "size": len(module), **changes}
+    return json.dumps({"schemaVersion": 2, "mediaType": MANIFEST,
+                       "config": {"mediaType": WASM_CONFIG, "digest": digest(config), "size": len(config)},
+                       "layers": [layer]}).encode()
+
+
+class LyingRegistry:
+    """Answers what `answers` says, {path: (status, headers, body)}; a body may be an iterator without end."""
+
+    def __init__(self, t, answers):
+        self.answers, self.asked = answers, []
+        server = self
+
+        class Handler(QuietHandler):
+            def handle_any(self):
+                self.body()
+                path = self.path.split("?")[0]
+                server.asked.append((self.command, path, self.headers.get("Authorization")))
+                status, headers, body = server.answers.get(path, (404, {}, b'{"errors":[{"code":"MANIFEST_UNKNOWN"}]}'))
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                if isinstance(body, bytes):
+                    self.send_header("Content-Length", str(len(body)))
+                    self.end_headers()
+                    return self.wfile.write(body)
+                self.close_connection = True
+                self.send_header("Connection", "close")
+                self.end_headers()
+                for piece in body:
+                    self.wfile.write(piece)
+
+        Handler.do_HEAD = Handler.dispatch
+        self.web = QuietServer(Handler)
+        t.cleanup(self.web.stop)
+        self.host = f"127.0.0.1:{self.web.port}"
+
+    def __call__(self, path):
+        return f"oci://{self.host}/{path}"

@@ -1,0 +1,297 @@
+"""Packages and charts of OCI registries: the real CNCF distribution registry, and servers that lie."""
+import itertools
+import json
+import os
+import pathlib
+import subprocess
+
+from harness import certificate, check, config_map, contains, equal, test
+from registries import (MANIFEST, PASSWORD, USER, LyingRegistry, Registry, TokenServer, basic, digest, wasm_manifest)
+from test_secrets import built
+
+ALL = "GET /v2/team/web/"
+
+
+def module(t, version):
+    """The package hello-web, saying that it is that version (of five characters)."""
+    original = next(built("packages/build.sh").glob("hello-web-0.1.0.mist-pack.wasm")).read_bytes()
+    check(b'"version":"0.1.0"' in original)
+    return t.file(f"web-{version}.wasm", original.replace(b'"version":"0.1.0"', f'"version":"{version}"'.encode()))
+
+
+def chart(t, version, **data):
+    return t.files(f"chart-{version}", {
+        "Chart.yaml": json.dumps({"apiVersion": "v2", "name": "shop", "version": version, "description": "A shop"}),
+        "values.yaml": json.dumps({"greeting": "hello"}),
+        "templates/map.yaml": json.dumps({**config_map("{{ .Release.Name }}", {
+            "greeting": "{{ .Values.greeting }}", "version": "{{ .Chart.Version }}", **data})})})
+
+
+def package_of(t, release):
+    return t.run("status", release, "-o", "json").json["package"]
+
+
+@test
+def oci_module_is_pushed_installed_and_upgraded_by_range(t):
+    registry = Registry(t)
+    pushed = t.run("push", module(t, "1.4.0"), registry("team/web:1.4.0"), "-o", "json").json
+    t.run("install", "web", "-p", registry("team/web:^1.4"))
+    reference = f"{registry('team/web:1.4.0')}@{pushed['digest']}"
+    equal(package_of(t, "web"), reference)
+    contains(t.run("list").out, "1.4.0")
+
+    t.run("push", module(t, "1.5.0"), registry("team/web"))
+    t.run("push", module(t, "2.0.0"), registry("team/web"))
+    # Without a package it stays as it is, with nothing asked of the registry.
+    mark = registry.mark()
+    t.run("upgrade", "web", "-s", "replicas=2")
+    equal(package_of(t, "web"), reference)
+    equal(registry.requests(mark), [])
+    t.run("upgrade", "web", "-p", registry("team/web:^1.4"))
+    contains(package_of(t, "web"), registry("team/web:1.5.0@sha256:"))
+    check(t.owned("web"))
+    t.run("uninstall", "web", "--yes")
+
+
+@test
+def oci_packages_cost_few_requests(t):
+    registry = Registry(t)
+    digest_of = t.run("push", module(t, "1.4.0"), registry("team/web"), "-o", "json").json["digest"]
+
+    def requests(version):
+        mark = registry.mark()
+        t.run("generate", "web", "-p", registry(f"team/web{version}"))
+        return registry.requests(mark)
+
+    equal(len(requests(":1.4.0")), 2, "nothing is here")
+    equal(requests(":1.4.0"), [ALL + "manifests/1.4.0"])
+    equal(requests(f"@{digest_of}"), [])
+    equal(requests(f":1.4.0@{digest_of}"), [])
+    equal(requests(":^1"), [ALL + "tags/list", ALL + "manifests/1.4.0"])
+    # The version is known, and will do while the registry is away.
+    registry.stop()
+    outcome = t.run("generate", "web", "-p", registry("team/web:1.4.0"))
+    contains(outcome.err, "is taken as it was when it was last fetched")
+    t.refused("generate", "web", "-p", registry("team/web:^1"), says=[registry.host])
+
+
+@test
+def oci_chart_is_pushed_installed_and_upgraded(t):
+    registry = Registry(t)
+    t.run("push", chart(t, "0.1.0"), registry("charts/shop"))
+    t.run("install", "shop", "-p", registry("charts/shop:0.1.0"), "-s", "greeting=hi")
+    equal(t.kube.get("ConfigMap", t.ns, "shop")["data"], {"greeting": "hi", "version": "0.1.0"})
+    t.run("push", chart(t, "0.2.0", more="x"), registry("charts/shop"))
+    t.run("upgrade", "shop", "-p", registry("charts/shop:^0.2"), "-s", "greeting=hi")
+    equal(t.kube.get("ConfigMap", t.ns, "shop")["data"], {"greeting": "hi", "version": "0.2.0", "more": "x"})
+
+
+@test
+def oci_directory_of_yaml_is_pushed_and_pulled(t):
+    registry = Registry(t)
+    directory = t.package("plain", config_map("a"), config_map("b"))
+    t.run("push", directory, registry("plain:1.0.0"))
+    t.run("install", "plain", "-p", registry("plain:1.0.0"))
+    equal(t.owned("plain"), {"ConfigMap/a", "ConfigMap/b"})
+    target = t.dir / "pulled"
+    equal(t.run("pull", registry("plain:1.0.0"), "-o", str(target)).out, f"{target}\n")
+    for file in pathlib.Path(directory).iterdir():
+        equal((target / file.name).read_bytes(), file.read_bytes())
+    t.refused("pull", registry("plain:1.0.0"), "-o", str(target), says=["is there already, and isn't empty"])
+
+
+@test
+def oci_push_refuses_what_is_no_package_or_published_otherwise(t):
+    registry = Registry(t)
+    package = module(t, "1.4.0")
+    first = t.run("push", package, registry("team/web")).out
+    equal(t.run("push", package, registry("team/web")).out, first)
+    other = t.file("other.wasm", pathlib.Path(package).read_bytes() + b"\0\1\0")  # a custom section without a name
+    t.refused("push", other, registry("team/web:1.4.0"), says=["is published already, with other content", "--overwrite"])
+    t.run("push", other, registry("team/web:1.4.0"), "--overwrite")
+    t.refused("push", package, registry("team/web:1.5.0"), says=["says that it is version 1.4.0, not 1.5.0"])
+    mark = registry.mark()
+    t.refused("push", t.file("no.wasm", "no"), registry("team/web:1.4.0"))
+    t.refused("push", chart(t, "0.1.0"), registry("charts/shop:0.2.0"), says=["version 0.1.0, not 0.2.0"])
+    t.refused("push", t.package("plain", config_map("a")), registry("plain"), says=["doesn't say its version"])
+    equal(registry.requests(mark), [])
+
+
+@test
+def oci_version_that_moved_is_refused(t):
+    registry = Registry(t)
+    t.run("push", chart(t, "0.1.0"), registry("charts/shop"))
+    t.run("install", "shop", "-p", registry("charts/shop:0.1.0"))
+    t.run("push", chart(t, "0.1.0", evil="x"), registry("charts/shop"), "--overwrite")
+    t.refused("upgrade", "shop", "-p", registry("charts/shop:0.1.0"),
+              says=["isn't what it was when it was first used here", "oci://…@sha256:"])
+    t.refused("upgrade", "shop", "-p", registry("charts/shop:^0.1"), says=["isn't what it was"])
+    # The release goes on with what it was made from.
+    t.run("upgrade", "shop", "-s", "greeting=hi")
+    equal(t.kube.get("ConfigMap", t.ns, "shop")["data"], {"greeting": "hi", "version": "0.1.0"})
+
+
+@test
+def oci_registry_with_basic_authentication(t):
+    registry = Registry(t, auth=basic(t))
+    package = module(t, "1.4.0")
+    t.refused("push", package, registry("team/web"), says=["needs credentials, and there are none",
+                                                           f"mistctl login {registry.host}"])
+    login(t, registry.host, "wrong", code=1)
+    check(not (t.dir / ".docker/config.json").exists())
+    login(t, registry.host, PASSWORD)
+    config = t.dir / ".docker/config.json"
+    equal(config.stat().st_mode & 0o777, 0o600)
+    check(PASSWORD not in t.run("push", package, registry("team/web"), "-vv").err)
+    t.run("install", "web", "-p", registry("team/web:1.4.0"))
+    t.run("logout", registry.host)
+    check(registry.host not in config.read_text())
+    t.refused("inspect", "package", registry("team/web:1.5.0"), says=["needs credentials"])
+
+
+def login(t, host, password, code=0, **more):
+    process = t.start("login", host, "-u", USER, "--password-stdin", stdin=subprocess.PIPE, **more)
+    process.stdin.write(password.encode())
+    process.stdin.close()
+    process.stdin = None
+    outcome = t.finish(process, code)
+    check(password not in outcome.out + outcome.err, outcome)
+    return outcome
+
+
+@test
+def oci_registry_with_token_authentication(t):
+    tokens = TokenServer(t)
+    registry = Registry(t, auth=tokens.auth())
+    login(t, registry.host, "wrong", code=1)
+    login(t, registry.host, PASSWORD)
+    tokens.asked.clear()
+    t.run("push", module(t, "1.4.0"), registry("team/web"))
+    equal(tokens.asked, ["repository:team/web:pull,push"], "one token for the whole push")
+    tokens.asked.clear()
+    mark = registry.mark()
+    t.run("install", "web", "-p", registry("team/web:1.4.0"))
+    equal(tokens.asked, ["repository:team/web:pull"])
+    equal(len(registry.requests(mark)), 3, "refused once, then the manifest and the blob")
+
+
+@test
+def oci_expired_token_is_renewed_in_the_middle_of_a_push(t):
+    # The registry grants a minute beyond the end, so these tokens are dead when they are born.
+    tokens = TokenServer(t, lifetime=-120)
+    registry = Registry(t, auth=tokens.auth())
+    t.file(".docker/config.json", json.dumps({"auths": {registry.host: {"username": USER, "password": PASSWORD}}}))
+    t.refused("push", module(t, "1.4.0"), registry("team/web"), says=["refuses the credentials"])
+    born = iter([300, -120, -120, 300, 300])
+    original = tokens.token
+
+    def token(query):
+        tokens.lifetime = next(born, 300)
+        return original(query)
+    tokens.token = token
+    tokens.lifetime = 300
+    t.run("push", module(t, "1.4.0"), registry("team/web"))
+
+
+@test
+def oci_registry_with_its_own_authority(t):
+    _, authority = certificate(t)
+    registry = Registry(t, tls=True)
+    package = module(t, "1.4.0")
+    t.refused("push", package, registry("team/web"), says=["certificate"])
+    t.env["SSL_CERT_FILE"] = t.file("ca.crt", authority)
+    t.run("push", package, registry("team/web"))
+    t.run("generate", "web", "-p", registry("team/web:1.4.0"))
+
+
+@test
+def oci_plain_http_to_another_machine_needs_a_flag(t):
+    # A name that isn't this machine's own, for all that mistctl knows: a proxy stands for the rest of the world.
+    registry = LyingRegistry(t, {})
+    t.env["http_proxy"] = t.env["https_proxy"] = f"http://{registry.host}"
+    t.refused("inspect", "package", "oci://registry.example/team/web:1.4.0")
+    check(not any(path.startswith("http://") for _, path, _ in registry.asked), registry.asked)
+    t.refused("inspect", "package", "oci://registry.example/team/web:1.4.0", "--plain-http", says=["there is no 1.4.0"])
+    contains(str(registry.asked), "http://registry.example/v2/team/web/manifests/1.4.0")
+
+
+@test
+def oci_registries_that_lie(t):
+    code = b"\0asm\1\0\0\0"
+    layer, other = digest(code), digest(b"other")
+    base = "/v2/a/b"
+    good = wasm_manifest(code)
+    json_type = {"Content-Type": MANIFEST}
+
+    def endless():
+        return itertools.repeat(b"x" * 65536)
+
+    def case(answers, *says):
+        registry = LyingRegistry(t, {base + path: answer for path, answer in answers.items()})
+        t.refused("inspect", "package", registry("a/b:1.4.0"), says=says)
+        return registry
+
+    manifest = {"/manifests/1.4.0": (200, json_type, good)}
+    case({**manifest, f"/blobs/{layer}": (200, {}, b"\0asm\1\0\0\1")}, "is not what its digest says", layer)
+    case({**manifest, f"/blobs/{layer}": (200, {}, endless())}, "more than the 8 bytes came")
+    case({**manifest, f"/blobs/{layer}": (200, {}, b"\0asm")}, "4 bytes came, and its manifest says 8")
+    case(manifest, "has lost a part of")
+    case({"/manifests/1.4.0": (200, json_type, endless())})
+    case({"/manifests/1.4.0": (200, json_type, wasm_manifest(code, mediaType="text/plain"))}, "is no package",
+         "its layers are: text/plain")
+    case({"/manifests/1.4.0": (200, json_type, good.replace(b"wasm.config.v0", b"other.config.v0"))}, "is no package")
+    case({"/manifests/1.4.0": (200, json_type, wasm_manifest(code, size=1 << 40))}, "is too large")
+    case({"/manifests/1.4.0": (200, json_type, b"<html>")}, "is damaged, or no manifest")
+    case({"/manifests/1.4.0": (200, {"Content-Type": "application/vnd.oci.image.index.v1+json"}, good)},
+         "is damaged, or no manifest")
+    case({"/manifests/1.4.0": (401, {}, b"")}, "in a way that mistctl doesn't know")
+    case({"/manifests/1.4.0": (401, {"WWW-Authenticate": 'Basic realm="r"'}, b"")}, "needs credentials", "mistctl login")
+    case({"/manifests/1.4.0": (403, {}, b'{"errors":[{"code":"DENIED","message":"no"}]}')}, "no (DENIED)")
+    case({}, "there is no 1.4.0", "MANIFEST_UNKNOWN")
+    # By digest, other bytes are never taken.
+    registry = LyingRegistry(t, {f"{base}/manifests/{other}": (200, json_type, good)})
+    t.refused("inspect", "package", registry(f"a/b@{other}"), says=["is not what its digest says", digest(good)])
+
+
+@test
+def oci_credentials_stay_with_their_registry(t):
+    elsewhere = LyingRegistry(t, {"/steal": (200, {}, b"\0asm\1\0\0\0")})
+    code = b"\0asm\1\0\0\0"
+    registry = LyingRegistry(t, {"/v2/a/b/manifests/1.4.0": (401, {"WWW-Authenticate": 'Basic realm="r"'}, b"")})
+    t.file(".docker/config.json", json.dumps({"auths": {registry.host: {"username": USER, "password": PASSWORD}}}))
+    t.refused("inspect", "package", registry("a/b:1.4.0"), says=["refuses the credentials"])
+    check(any(authorization for _, _, authorization in registry.asked))
+    registry.answers = {"/v2/a/b/manifests/1.4.0": (200, {"Content-Type": MANIFEST}, wasm_manifest(code)),
+                        f"/v2/a/b/blobs/{digest(code)}": (307, {"Location": f"http://{elsewhere.host}/steal"}, b"")}
+    t.run("pull", registry("a/b:1.4.0"), "-o", str(t.dir / "x.wasm"))
+    equal([authorization for _, _, authorization in elsewhere.asked], [None])
+
+
+def helm():
+    """The real helm, where the benchmark's peers were built."""
+    cache = pathlib.Path(os.environ.get("MIST_CACHE", pathlib.Path.home() / ".cache/mistletoe-build"))
+    return next(iter(sorted(cache.glob("peers-*/helm"))), None)
+
+
+@test
+def oci_helm_reads_and_writes_the_same_charts(t):
+    program = helm()
+    if not program:
+        return t.note("not run: bench/peers was never built here")
+    registry = Registry(t)
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(t.dir)}
+
+    def run(*arguments):
+        done = subprocess.run([program, *arguments], cwd=t.dir, env=environment, capture_output=True, text=True)
+        check(done.returncode == 0, done.stderr)
+        return done.stdout
+
+    t.run("push", chart(t, "0.1.0"), registry("charts/shop"))
+    run("pull", registry("charts/shop"), "--version", "0.1.0", "--plain-http")
+    contains(run("template", "x", "shop-0.1.0.tgz"), '"version": "0.1.0"')
+    run("package", chart(t, "0.2.0+b.1"))
+    run("push", "shop-0.2.0+b.1.tgz", registry("charts"), "--plain-http")
+    t.run("install", "shop", "-p", registry("charts/shop:0.2.0+b.1"))
+    equal(t.kube.get("ConfigMap", t.ns, "shop")["data"]["version"], "0.2.0+b.1")
+    t.run("pull", registry("charts/shop:^0.2"), "-o", "back.tgz")
+    equal((t.dir / "back.tgz").read_bytes(), (t.dir / "shop-0.2.0+b.1.tgz").read_bytes())
