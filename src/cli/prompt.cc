@@ -11,12 +11,12 @@ bool somebody_answers(const World& world, const Invocation& invocation) {
   return world.in.is_terminal() && world.err.is_terminal() && invocation.text("events") != "jsonl";
 }
 
-Status check_asking(const World& world, const Invocation& invocation, std::string_view question) {
+Status check_asking(const World& world, const Invocation& invocation, const Question& question) {
   if (somebody_answers(world, invocation)) return {};
   return error(ErrorKind::Usage, "mistctl {} asks for what it wasn't given, and nobody can answer here",
                invocation.command().path)
-      .with_because(fmt::format("the question is: {}", trim(question)))
-      .with_hint(fmt::format("mistctl {} --help prints the flags that answer it", invocation.command().path));
+      .with_because(fmt::format("the question is: {}", trim(question.text)))
+      .with_hint(fmt::format("add {}", question.instead));
 }
 
 Result<std::string> answered(World& world, Result<std::optional<std::string>> answer) {
@@ -28,17 +28,17 @@ Result<std::string> answered(World& world, Result<std::optional<std::string>> an
 
 }  // namespace
 
-Result<std::string> ask(World& world, const Invocation& invocation, std::string_view question) {
+Result<std::string> ask(World& world, const Invocation& invocation, const Question& question) {
   MIST_TRY_VOID(check_asking(world, invocation, question));
   const ScreenPause pause(world.screen);
-  world.err.write(escape_controls(question));
+  world.err.write(escape_controls(question.text));
   return answered(world, world.in.read_line(world.context));
 }
 
-Result<SecretString> ask_secret(World& world, const Invocation& invocation, std::string_view question) {
+Result<SecretString> ask_secret(World& world, const Invocation& invocation, const Question& question) {
   MIST_TRY_VOID(check_asking(world, invocation, question));
   const ScreenPause pause(world.screen);
-  world.err.write(escape_controls(question));
+  world.err.write(escape_controls(question.text));
   auto answer = world.in.read_hidden_line(world.context);
   world.err.write("\n");  // the one that was typed isn't seen
   MIST_TRY(std::string text, answered(world, std::move(answer)));

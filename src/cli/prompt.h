@@ -1,6 +1,7 @@
 #pragma once
 // Questions to the user. One thread; what progress draws is away meanwhile.
 
+#include <string>
 #include <string_view>
 
 #include "base/secret.h"
@@ -14,10 +15,14 @@ namespace mist::cli {
 /// stderr is no terminal (scripts must say --yes), Cancelled.
 Result<bool> confirm(World& world, const Invocation& invocation, std::string_view question);
 
-/// One line that the user types after `question` ("User of registry.example: "). Errors: Usage when nobody
-/// can answer, Cancelled.
-Result<std::string> ask(World& world, const Invocation& invocation, std::string_view question);
+/// What is asked for, and what says it where nobody can answer: {"User of registry.example: ", "-u NAME"}.
+struct Question {
+  std::string text;
+  std::string_view instead;
+};
+/// One line that the user types. Errors: Usage when nobody can answer, Cancelled.
+Result<std::string> ask(World& world, const Invocation& invocation, const Question& question);
 /// The same, not shown while it is typed.
-Result<SecretString> ask_secret(World& world, const Invocation& invocation, std::string_view question);
+Result<SecretString> ask_secret(World& world, const Invocation& invocation, const Question& question);
 
 }  // namespace mist::cli

@@ -131,7 +131,7 @@ Result<Repository> repository_of(std::string_view text, const Parts& parts) {
     if (segment.empty()) return bad(text, "its path has an empty segment");
     if (is_path_segment(lower_case(segment)))
       return bad(text, "its path has capital letters, which no registry takes",
-                 fmt::format("write {}/{}", kScheme, lower_case(repository.path)));
+                 fmt::format("write {}{}/{}", kScheme, repository.host, lower_case(repository.path)));
     return bad(text, fmt::format("'{}' can't stand in its path", escape_controls(segment)),
                "a segment has lower-case letters and digits, with '.', '_' or '-' between them");
   }

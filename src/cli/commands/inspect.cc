@@ -19,7 +19,7 @@ namespace {
 
 constexpr Argument kPackageArgument[] = {
     {.name = "PACKAGE",
-     .help = "REGISTRY/PATH:VERSION, or a path that begins with ./ ../ or /",
+     .help = "REGISTRY/PATH:VERSION, oci://HOST/PATH:VERSION, or a path that begins with ./ ../ or /",
      .completion = Completion::Package},
 };
 constexpr std::string_view kPartsOfPackages[] = {"values"};

@@ -14,7 +14,8 @@ constexpr Flag kFlags[] = {
      .letter = 'p',
      .type = FlagType::Text,
      .value = "PACKAGE",
-     .help = "What to install: REGISTRY/PATH:VERSION, git+https://…, or a path that begins with ./ ../ or /",
+     .help = "What to install: REGISTRY/PATH:VERSION, oci://HOST/PATH:VERSION, git+https://…, or a path that "
+             "begins with ./ ../ or /",
      .completion = Completion::Package,
      .required = true},
     kEngineFlag,

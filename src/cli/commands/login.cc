@@ -39,10 +39,11 @@ Result<registry::Login> asked_login(const Invocation& invocation, World& world, 
     login.password = SecretString(std::move(text));
   } else {
     if (login.user.empty()) {
-      MIST_TRY(login.user, ask(world, invocation, fmt::format("User of {}: ", host)));
+      MIST_TRY(login.user, ask(world, invocation, {fmt::format("User of {}: ", host), "-u NAME"}));
     }
-    MIST_TRY(login.password,
-             ask_secret(world, invocation, fmt::format("Password of {} at {}: ", login.user, host)));
+    MIST_TRY(login.password, ask_secret(world, invocation,
+                                        {fmt::format("Password of {} at {}: ", login.user, host),
+                                         "--password-stdin, and give the password there"}));
   }
   if (login.user.empty() || login.user.find(':') != std::string::npos)
     return error(ErrorKind::Usage, "the user's name is empty, or has a ':' in it")
