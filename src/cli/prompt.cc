@@ -21,7 +21,7 @@ Status check_asking(const World& world, const Invocation& invocation, const Ques
 
 Result<std::string> answered(World& world, Result<std::optional<std::string>> answer) {
   if (!answer.ok()) return std::move(answer).error();
-  if (*answer) return std::string(trim(**answer));
+  if (*answer) return **std::move(answer);
   world.err.write("\n");
   return error(ErrorKind::Cancelled, "the input ended before the answer");
 }
@@ -32,7 +32,8 @@ Result<std::string> ask(World& world, const Invocation& invocation, const Questi
   MIST_TRY_VOID(check_asking(world, invocation, question));
   const ScreenPause pause(world.screen);
   world.err.write(escape_controls(question.text));
-  return answered(world, world.in.read_line(world.context));
+  MIST_TRY(const std::string line, answered(world, world.in.read_line(world.context)));
+  return std::string(trim(line));
 }
 
 Result<SecretString> ask_secret(World& world, const Invocation& invocation, const Question& question) {

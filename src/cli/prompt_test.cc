@@ -30,6 +30,20 @@ TEST_F(Prompt, AsksUntilItIsAnswered) {
   EXPECT_FALSE(ask({}));
 }
 
+TEST_F(Prompt, AsksForALineOnATerminalOnly) {
+  const Question question{"Password: ", "--password-stdin"};
+  const auto refused = ask_secret(fake.world, Invocation(kDelete), question);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Usage);
+  EXPECT_EQ(refused.error().hint, "add --password-stdin");
+  use_terminal();
+  fake.in.lines = {" alice ", " blanks count "};
+  EXPECT_EQ(*cli::ask(fake.world, Invocation(kDelete), {"User: ", "-u NAME"}), "alice");
+  EXPECT_EQ(ask_secret(fake.world, Invocation(kDelete), question)->reveal(), " blanks count ");
+  EXPECT_EQ(fake.err.take(), "User: Password: \n");
+  EXPECT_EQ(cli::ask(fake.world, Invocation(kDelete), question).error().kind, ErrorKind::Cancelled);
+}
+
 TEST_F(Prompt, WhatIsDrawnIsAwayUntilTheAnswer) {
   struct Noting final : Screen {
     explicit Noting(testing::FakeOutput& output) : err(output) {}

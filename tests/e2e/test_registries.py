@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 
 from harness import certificate, check, config_map, contains, equal, test
-from registries import (MANIFEST, PASSWORD, USER, LyingRegistry, Registry, TokenServer, basic, digest, wasm_manifest)
+from registries import (MANIFEST, PASSWORD, ROOT, USER, LyingRegistry, Registry, TokenServer, basic, digest, wasm_manifest)
 from test_secrets import built
 
 ALL = "GET /v2/team/web/"
@@ -35,6 +35,8 @@ def package_of(t, release):
 def oci_module_is_pushed_installed_and_upgraded_by_range(t):
     registry = Registry(t)
     pushed = t.run("push", module(t, "1.4.0"), registry("team/web:1.4.0"), "-o", "json").json
+    schema = json.loads((ROOT / "schemas/cli/push.schema.json").read_text())
+    equal(sorted(pushed), sorted(schema["required"]))
     t.run("install", "web", "-p", registry("team/web:^1.4"))
     reference = f"{registry('team/web:1.4.0')}@{pushed['digest']}"
     equal(package_of(t, "web"), reference)
@@ -98,6 +100,30 @@ def oci_directory_of_yaml_is_pushed_and_pulled(t):
     for file in pathlib.Path(directory).iterdir():
         equal((target / file.name).read_bytes(), file.read_bytes())
     t.refused("pull", registry("plain:1.0.0"), "-o", str(target), says=["is there already, and isn't empty"])
+
+
+@test
+def oci_packages_call_others_of_oci_registries(t):
+    registry = Registry(t)
+    modules = built("packages/build.sh")
+    for name in ("hello-web", "postgres-credentials"):
+        t.run("push", str(next(modules.glob(f"{name}-0.1.0.*"))), registry(f"team/{name}"))
+    metadata = t.file("platform.json", json.dumps({
+        "apiVersion": "mistletoe.dev/v1", "kind": "MistPackage", "metadata": {"name": "platform-example"},
+        "spec": {"version": "0.1.0", "dependencies": [
+            {"name": "database", "package": registry("team/postgres-credentials"), "version": "^0.1.0"},
+            {"name": "web", "package": registry("team/hello-web"), "version": "^0.1.0"}]}}))
+    t.run("package", "build", str(next(modules.glob("platform-example-*"))), "-m", metadata, "-o", "platform.wasm")
+    t.run("push", "platform.wasm", registry("team/platform"))
+    t.run("install", "shop", "-p", registry("team/platform:^0.1"), "-s", "replicas=1", "-s", "image=busybox:1.37")
+    check({"Secret/shop-db", "Deployment/shop-web"} <= t.owned("shop"), t.owned("shop"))
+    calls = t.run("inspect", "release", "shop", "-o", "json").json["revisions"][-1]["package"]["calls"]
+    equal([(call["id"], call["version"]) for call in calls],
+          [(registry("team/hello-web"), "0.1.0"), (registry("team/postgres-credentials"), "0.1.0")])
+    # The release keeps what it calls, though the registry has a newer one.
+    t.run("push", module(t, "0.1.9"), registry("team/hello-web"))
+    contains(t.run("upgrade", "shop").out, "nothing was written")
+    contains(t.run("upgrade", "shop", "-p", registry("team/platform:0.1.0")).out, "0.1.0 → 0.1.9")
 
 
 @test
