@@ -65,8 +65,8 @@ Result<registry::PushReport> push_package(registry::OciClient& client, package::
                                           const registry::Fetched& package, const oci::Reference& destination,
                                           const PushOptions& options, const Context& context) {
   const package::Source source = source_of(package, destination);
-  MIST_TRY(oci::About said, about(renderer, source, context));
-  MIST_TRY(const oci::Artifact artifact, registry::artifact_of(package.content, std::move(said)));
+  MIST_TRY(const oci::About said, about(renderer, source, context));
+  MIST_TRY(const oci::Artifact artifact, registry::artifact_of(package.content, said));
   const std::string version = version_in(artifact);
   oci::Reference tagged = destination;
   if (tagged.tag.empty()) {

@@ -56,11 +56,13 @@ class HeaderReader {
   std::string_view rest_;
 };
 
-void set(Challenge& challenge, const std::string& name, std::string value) {
-  if (name == "realm") challenge.realm = std::move(value);
-  if (name == "service") challenge.service = std::move(value);
-  if (name == "scope") challenge.scope = std::move(value);
-  if (name == "error") challenge.problem = std::move(value);
+// The member that a parameter belongs to; null: none.
+std::string* member_of(Challenge& challenge, std::string_view name) {
+  return name == "realm"     ? &challenge.realm
+         : name == "service" ? &challenge.service
+         : name == "scope"   ? &challenge.scope
+         : name == "error"   ? &challenge.problem
+                             : nullptr;
 }
 
 }  // namespace
@@ -87,7 +89,8 @@ std::vector<Challenge> parse_challenges(std::string_view header) {
     }
     reader.skip(" \t");
     std::string value = reader.value();
-    if (known) set(found.back(), word, std::move(value));
+    if (std::string* const member = known ? member_of(found.back(), word) : nullptr; member != nullptr)
+      *member = std::move(value);
   }
   return found;
 }

@@ -206,7 +206,7 @@ Result<std::string> parse_host(std::string_view text) {
   for (const std::string_view scheme : {kScheme, std::string_view("https://"), std::string_view("http://")})
     if (rest.starts_with(scheme)) rest.remove_prefix(scheme.size());
   if (rest.ends_with('/')) rest.remove_suffix(1);
-  const std::string host = lower_case(rest);
+  std::string host = lower_case(rest);
   const std::string objection = rest.find('@') != std::string_view::npos   ? "it holds credentials"
                                 : rest.find('/') != std::string_view::npos ? "a path stands behind the host"
                                                                            : host_objection(host);

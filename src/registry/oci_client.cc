@@ -269,7 +269,11 @@ Result<std::vector<std::string>> OciClient::tags(const oci::Repository& reposito
     if (!next) return all;
     // Only what is asked changes, never who is asked.
     const std::string url = http::resolved_url(origin_of(repository.host) + call.request.url, *next);
-    if (origin_in(url) != origin_in(origin_of(repository.host))) return all;
+    if (origin_in(url) != origin_in(origin_of(repository.host)))
+      return error(ErrorKind::Invalid, "{} lists the tags of {} at another address", repository.host,
+                   repository.str())
+          .with_because(escape_controls(http::loggable_url(url)))
+          .with_hint("ask whoever runs the registry");
     call.request.url = url;
   }
   return error(ErrorKind::Invalid, "{} has more than {} tags", repository.str(), oci::kMaxTags);

@@ -205,17 +205,19 @@ TEST_F(OciClientTest, ThisMachineIsAskedByHttpAndThenByHttps) {
 }
 
 TEST_F(OciClientTest, TagsComeInPagesOfTheSameRegistryOnly) {
-  int page = 0;
+  std::vector<std::string> links{"</v2/team/shop/tags/list?last=b>; rel=\"next\"", ""};
+  std::size_t page = 0;
   registry.before = [&](const http::Request&) -> std::optional<http::Response> {
-    ++page;
-    const char* next = page == 1 ? "</v2/team/shop/tags/list?last=b>; rel=\"next\""
-                                 : "<https://evil.example/v2/x/tags/list>; rel=\"next\"";
+    const std::string& link = links.at(page++);
     return http::Response{
-        .status = 200, .headers = {{"Link", next}}, .body = fmt::format(R"({{"tags":["p{}"]}})", page)};
+        .status = 200, .headers = {{"Link", link}}, .body = fmt::format(R"({{"tags":["p{}"]}})", page)};
   };
   OciClient client = registry.client();
   EXPECT_EQ(*client.tags(kShop, Context()), (std::vector<std::string>{"p1", "p2"}));
   EXPECT_EQ(registry.asked()[1], "GET https://reg.example/v2/team/shop/tags/list?last=b");
+  page = 0;
+  links = {"<https://evil.example/v2/x/tags/list>; rel=\"next\""};
+  EXPECT_EQ(client.tags(kShop, Context()).error().kind, ErrorKind::Invalid);
 }
 
 TEST_F(OciClientTest, AMissingVersionNamesThoseThatThereAre) {

@@ -44,7 +44,7 @@ class MemoryRegistry {
     return digest;
   }
 
-  OciClient client(std::optional<Login> login = std::nullopt) {
+  OciClient client(const std::optional<Login>& login = std::nullopt) {
     return OciClient(web,
                      [login](const std::string&, const std::string&,
                              const Context&) -> Result<std::optional<Login>> { return login; },

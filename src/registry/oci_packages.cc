@@ -148,7 +148,7 @@ Result<PackageContent> read_oci_package(OciClient& client, const oci::Reference&
   return error(ErrorKind::Internal, "{} is of no kind", name);
 }
 
-Result<oci::Artifact> artifact_of(const PackageContent& content, oci::About about) {
+Result<oci::Artifact> artifact_of(const PackageContent& content, const oci::About& about) {
   if (const auto* module = std::get_if<PackageModule>(&content)) {
     MIST_TRY(const auto bytes, module->bytes());
     return oci::module_artifact(*bytes, about);

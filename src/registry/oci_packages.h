@@ -26,7 +26,7 @@ Result<PackageContent> read_oci_package(OciClient& client, const oci::Reference&
 /// How a package is pushed. A module is a Wasm artifact, a packed chart or a chart's directory a Helm chart,
 /// everything else a tree. `about`: what isn't said is taken from a chart. Errors: Invalid (a chart that
 /// can't be read).
-Result<oci::Artifact> artifact_of(const PackageContent& content, oci::About about);
+Result<oci::Artifact> artifact_of(const PackageContent& content, const oci::About& about);
 
 /// What a push did.
 struct PushReport {
