@@ -48,11 +48,15 @@ std::string version_in(const oci::Artifact& artifact) {
   return version == manifest->annotations.end() ? std::string() : version->second;
 }
 
+std::string_view without_v(std::string_view version) {
+  return version.starts_with('v') ? version.substr(1) : version;
+}
+
 Status check_tag(const package::Source& source, const std::string& version,
                  const oci::Reference& destination) {
-  if (!oci::is_fixed_version(destination.tag) || version.empty() ||
-      oci::tag_of_version(version) == destination.tag)
-    return {};
+  const std::string tag = oci::tag_of_version(version);
+  const bool same = without_v(tag) == without_v(destination.tag);
+  if (!oci::is_fixed_version(destination.tag) || version.empty() || same) return {};
   return error(ErrorKind::Invalid, "{} says that it is version {}, not {}", source.reference, version,
                oci::version_of_tag(destination.tag))
       .with_hint(fmt::format("push it to {}:{}, or change the version in the package",

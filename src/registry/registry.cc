@@ -327,7 +327,7 @@ Result<RawManifest> Registries::Impl::read_manifest(OciClient& client, const oci
   MIST_TRY(const std::optional<Fetched> here, known_manifest(reference, *manifest));
   if (!here) return raw;
   world_.events.warn(fmt::format("{}; {} is taken as it was when it was last fetched",
-                                 escape_controls(raw.error().to_line()), reference.str()));
+                                 escape_controls(raw.error().message), reference.str()));
   return RawManifest{{}, {}, *manifest};
 }
 

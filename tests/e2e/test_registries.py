@@ -100,6 +100,19 @@ def oci_directory_of_yaml_is_pushed_and_pulled(t):
     for file in pathlib.Path(directory).iterdir():
         equal((target / file.name).read_bytes(), file.read_bytes())
     t.refused("pull", registry("plain:1.0.0"), "-o", str(target), says=["is there already, and isn't empty"])
+    equal(t.run("pull", registry("plain:^1")).out, "plain-1.0.0\n")
+    check((t.dir / "plain-1.0.0").is_dir())
+
+
+@test
+def oci_kustomization_is_pushed_with_its_bases(t):
+    registry = Registry(t)
+    root = pathlib.Path(t.files("kustom", {
+        "base/kustomization.yaml": "resources: [map.yaml]\n", "base/map.yaml": json.dumps(config_map("a")),
+        "base/unused.txt": "x", "overlay/kustomization.yaml": "resources: [../base]\nnamePrefix: b-\n"}))
+    t.run("push", str(root / "overlay"), registry("kustom:1.0.0"))
+    t.run("install", "kustom", "-p", registry("kustom:1.0.0"))
+    equal(t.owned("kustom"), {"ConfigMap/b-a"})
 
 
 @test
@@ -226,8 +239,9 @@ def oci_registry_with_its_own_authority(t):
     package = module(t, "1.4.0")
     t.refused("push", package, registry("team/web"), says=["certificate"])
     t.env["SSL_CERT_FILE"] = t.file("ca.crt", authority)
-    t.run("push", package, registry("team/web"))
-    t.run("generate", "web", "-p", registry("team/web:1.4.0"))
+    t.run("push", package, registry("team/web:v1.4.0"))
+    t.run("generate", "web", "-p", registry("team/web:v1.4.0"))
+    equal(t.run("pull", registry("team/web:^1")).out, "web-v1.4.0.wasm\n")
 
 
 @test

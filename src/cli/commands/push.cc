@@ -45,8 +45,8 @@ Result<ExitCode> run_push(const Invocation& invocation, World& world) {
   MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
   registry::Registries registries(std::move(access));
   const Path source = std::filesystem::absolute(invocation.argument("SOURCE")).lexically_normal();
-  MIST_TRY(const registry::Fetched package, registries.fetch(registry::PackageRef(registry::LocalRef{source}),
-                                                             world.context, package::kPlainYaml));
+  MIST_TRY(const registry::Fetched package,
+           registries.fetch(registry::PackageRef(registry::LocalRef{source}), world.context));
   MIST_TRY(const auto renderer, open_renderer(invocation, world));
   MIST_TRY(registry::OciClient* const client, registries.oci_client());
   Activity activity(*world.events, fmt::format("pushing to {}", destination.str()));
