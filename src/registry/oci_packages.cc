@@ -84,10 +84,29 @@ oci::About about_chart(const Chart& chart, const oci::About& about) {
                                                    : about.description};
 }
 
+// As `helm package`: what Chart.yaml depends on must be in charts/, or nobody could install the chart.
+Status check_subcharts(const PackageTree& tree, const Chart& chart) {
+  const Value* const dependencies = chart.document.find("dependencies");
+  if (dependencies == nullptr || !dependencies->is_array()) return {};
+  for (const Value& each : dependencies->as_array()) {
+    const std::string name(each.string_at("name"));
+    const bool is_there = std::ranges::any_of(tree.files, [&](const PackageFile& file) {
+      return file.path.starts_with(fmt::format("charts/{}/", name)) ||
+             (file.path.starts_with(fmt::format("charts/{}-", name)) && file.path.ends_with(".tgz"));
+    });
+    if (!is_there)
+      return error(ErrorKind::Invalid, "the chart {} depends on {}, which isn't in its charts/", chart.name,
+                   escape_controls(name))
+          .with_hint("`helm dependency build` fetches it");
+  }
+  return {};
+}
+
 // As `helm package`: below the chart's name, Chart.yaml first.
 Result<oci::Artifact> packed_chart(const PackageTree& tree, std::string_view chart_text,
                                    const oci::About& about) {
   MIST_TRY(const Chart chart, read_chart(chart_text, kChartFile));
+  MIST_TRY_VOID(check_subcharts(tree, chart));
   std::vector<TarFile> files;
   for (const PackageFile& file : tree.files)
     files.push_back({fmt::format("{}/{}", chart.name, file.path), file.bytes});

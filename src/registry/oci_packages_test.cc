@@ -171,6 +171,19 @@ TEST_F(OciRegistries, ADirectoryWithAChartIsPackedAsHelmDoes) {
   EXPECT_NE(artifact->manifest.find(R"("org.opencontainers.image.description":"d")"), std::string::npos);
 }
 
+TEST_F(OciRegistries, AChartIsPushedWithWhatItDependsOn) {
+  const auto pushed = [](const std::string& subchart) {
+    TreeBuilder builder("x");
+    EXPECT_TRUE(builder.add("Chart.yaml", "{name: shop, version: 1.4.0, dependencies: [{name: db}]}").ok());
+    EXPECT_TRUE(builder.add(subchart, "x").ok());
+    return artifact_of(PackageContent(*std::move(builder).finish()), {});
+  };
+  EXPECT_TRUE(pushed("charts/db/Chart.yaml").ok());
+  EXPECT_TRUE(pushed("charts/db-1.0.0.tgz").ok());
+  ASSERT_FALSE(pushed("charts/dbx/Chart.yaml").ok());
+  EXPECT_NE(pushed("charts/db.txt").error().message.find("depends on db"), std::string::npos);
+}
+
 TEST_F(OciRegistries, AChartThatSaysNothingIsRefused) {
   for (const std::string& archive : {std::string("no archive"), *encoding::gzip(encoding::write_tar({})),
                                      *encoding::gzip(encoding::write_tar(std::vector<encoding::TarFile>{
