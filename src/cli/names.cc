@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "cli/places.h"
+#include "cli/registry_access.h"
 #include "config/config.h"
 #include "kube/client.h"
 #include "kube/kubeconfig.h"
@@ -52,11 +53,26 @@ Result<Names> contexts(const ClusterChoice& cluster, World& world) {
   return kubeconfig.context_names();
 }
 
+// "oci://host/team/shop:" gives "oci://host/team/shop:1.4.0"; which repositories a host has, nobody can ask.
+Result<Names> oci_versions(const std::string& typed, registry::Registries& registries,
+                           const Context& context) {
+  const std::size_t colon = typed.rfind(':');
+  Names names;
+  if (colon == std::string::npos || colon < typed.rfind('/')) return names;
+  const std::string repository = typed.substr(0, colon);
+  MIST_TRY(const oci::Repository parsed, oci::Repository::parse(repository));
+  MIST_TRY(const auto versions, registries.list_versions(parsed, context));
+  for (const std::string& version : versions) names.push_back(fmt::format("{}:{}", repository, version));
+  return names;
+}
+
 // "shop/" gives "shop/web:", "shop/web:" gives "shop/web:0.1.0".
 Result<Names> packages(const std::string& typed, World& world, const Context& context) {
   NullEventSink silent;
   MIST_TRY(const config::Paths paths, paths_of(world));
-  registry::Registries registries({world.files, world.processes, silent, paths, world.clock});
+  registry::Registries registries(
+      {world.files, world.processes, silent, paths, world.clock, oci_access(world, false)});
+  if (typed.starts_with(oci::kScheme)) return oci_versions(typed, registries, context);
   const std::size_t slash = typed.find('/');
   const std::size_t colon = typed.find(':', slash);
   const std::string name = typed.substr(0, slash);

@@ -43,18 +43,18 @@ std::unique_ptr<http::Transport> web_transport(World& world) {
                                                 *world.events, std::move(retry));
 }
 
+registry::OciAccess oci_access(World& world, bool plain_http) {
+  return {.transport = [&world] { return web_transport(world); },
+          .environment = world.environment,
+          .plain_http = plain_http};
+}
+
 Result<registry::Registries::World> registries_world(const Invocation& invocation, World& world) {
   MIST_TRY(config::Paths paths, paths_of(world));
   const bool plain = find_flag(invocation.command(), kPlainHttpFlag.name) != nullptr &&
                      invocation.enabled(kPlainHttpFlag.name);
-  return registry::Registries::World{world.files,
-                                     world.processes,
-                                     *world.events,
-                                     std::move(paths),
-                                     world.clock,
-                                     {.transport = [&world] { return web_transport(world); },
-                                      .environment = world.environment,
-                                      .plain_http = plain}};
+  return registry::Registries::World{world.files,      world.processes, *world.events,
+                                     std::move(paths), world.clock,     oci_access(world, plain)};
 }
 
 }  // namespace mist::cli

@@ -44,6 +44,8 @@ def oci_module_is_pushed_installed_and_upgraded_by_range(t):
 
     t.run("push", module(t, "1.5.0"), registry("team/web"))
     t.run("push", module(t, "2.0.0"), registry("team/web"))
+    completed = t.run("__complete", f"mistctl upgrade web -p {registry('team/web:1')}", " :=").out
+    equal(completed.split()[1:], ["1.4.0", "1.5.0"], "what the Tab key offers")
     # Without a package it stays as it is, with nothing asked of the registry.
     mark = registry.mark()
     t.run("upgrade", "web", "-s", "replicas=2")
