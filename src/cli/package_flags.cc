@@ -120,11 +120,30 @@ Result<std::vector<package::ValuesInput>> read_values(const Invocation& invocati
   return inputs;
 }
 
+namespace {
+
+Result<config::RemoteBases> remote_bases(const Invocation& invocation, World& world,
+                                         const config::Paths& paths) {
+  constexpr std::string_view kNone = "no-remote-bases", kAnywhere = "allow-private-bases";
+  if (find_flag(invocation.command(), kNone) != nullptr) {
+    if (invocation.enabled(kNone) && invocation.enabled(kAnywhere))
+      return error(ErrorKind::Usage, "--{} and --{} contradict each other", kNone, kAnywhere);
+    if (invocation.enabled(kNone)) return config::RemoteBases::None;
+    if (invocation.enabled(kAnywhere)) return config::RemoteBases::Anywhere;
+  }
+  NullEventSink said_already;
+  MIST_TRY(const config::Config config, config::Config::load(world.files, paths, said_already));
+  return config.remote_bases();
+}
+
+}  // namespace
+
 Result<std::unique_ptr<render::Packages>> open_packages(const Invocation& invocation, World& world) {
   MIST_TRY(registry::Registries::World registries, registries_world(invocation, world));
   package::RendererOptions engines = renderer_options(world, registries.paths);
+  MIST_TRY(const config::RemoteBases bases, remote_bases(invocation, world, registries.paths));
   return std::make_unique<render::Packages>(render::Packages::World{
-      std::move(registries), [&world] { return web_client(world); }, std::move(engines)});
+      std::move(registries), [&world] { return web_client(world); }, std::move(engines), bases});
 }
 
 Result<package::Source> fetch_package(const Invocation& invocation, World& world, std::string_view reference,

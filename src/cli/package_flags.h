@@ -77,6 +77,10 @@ inline constexpr Flag kSandboxFlagList[] = {
      .value = "COUNT",
      .help = "Requests that a package may make to its host",
      .fallback = "10000"},
+    {.name = "no-remote-bases", .help = "Fetch nothing that a package names elsewhere: bases, files, charts"},
+    {.name = "allow-private-bases",
+     .help = "Let a package that isn't on this machine name bases, files and charts in private networks, by "
+             "ssh, and on this machine's ports"},
     {.name = "no-render-cache", .help = "Run the package even if the same render is known already"},
 };
 inline constexpr FlagGroup kSandboxFlags{"Sandbox flags", kSandboxFlagList};

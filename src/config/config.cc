@@ -38,11 +38,21 @@ class Reader {
     const Value* spec = document.find("spec");
     if (spec == nullptr || spec->is_null()) return std::vector<Registry>{};
     if (!spec->is_object()) return fail(*spec, "spec is no object", "write 'spec:' with 'registries:' below");
-    warn_of_unknown(*spec, "spec.", {"registries", "caches"});
+    warn_of_unknown(*spec, "spec.", {"registries", "caches", "remoteBases"});
     return read_registries(spec->find("registries"));
   }
 
   /// Of a document that read() took.
+  Result<RemoteBases> read_remote_bases(const Value& document) const {
+    const Value* const found = document.at_path({"spec", "remoteBases"});
+    if (found == nullptr || found->is_null()) return RemoteBases::Public;
+    if (*found == Value("public")) return RemoteBases::Public;
+    if (*found == Value("anywhere")) return RemoteBases::Anywhere;
+    if (*found == Value("none")) return RemoteBases::None;
+    return fail(*found, "spec.remoteBases must be public, anywhere or none",
+                "it says where the remote bases of packages may be that aren't on this machine");
+  }
+
   Result<CacheLimits> read_cache_limits(const Value& document) const {
     CacheLimits limits;
     const Value* caches = document.at_path({"spec", "caches"});
@@ -298,6 +308,7 @@ Result<Config> Config::parse(std::string_view text, const std::string& file,
   }
   const Reader reader(text, file, warnings);
   MIST_TRY(config.registries_, reader.read(*document).in("while reading the configuration"));
+  MIST_TRY(config.remote_bases_, reader.read_remote_bases(*document).in("while reading the configuration"));
   MIST_TRY(config.cache_limits_, reader.read_cache_limits(*document).in("while reading the configuration"));
   config.document_ = *std::move(document);
   return config;

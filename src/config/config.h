@@ -57,6 +57,9 @@ struct CacheLimits {
   friend bool operator==(const CacheLimits&, const CacheLimits&) = default;
 };
 
+/// Where packages may have remote bases: formats::RemoteBases.
+enum class RemoteBases : std::uint8_t { Public, Anywhere, None };
+
 /// Letters, digits, '.', '_' and '-', beginning with a letter or digit, at most 63: it stands in references
 /// and in file names.
 bool is_registry_name(std::string_view name);
@@ -80,6 +83,7 @@ class Config {
   const std::vector<Registry>& registries() const { return registries_; }
   const Registry* find_registry(std::string_view name) const;
   const CacheLimits& cache_limits() const { return cache_limits_; }
+  RemoteBases remote_bases() const { return remote_bases_; }
 
   /// Errors: Conflict (the name is taken), Invalid (the name is none, no remote, names twice).
   Status add_registry(Registry registry);
@@ -94,6 +98,7 @@ class Config {
   encoding::Value document_;  // the whole file; registries_ is what we understood of it
   std::vector<Registry> registries_;
   CacheLimits cache_limits_;
+  RemoteBases remote_bases_ = RemoteBases::Public;
 };
 
 /// Reads the file (or the defaults), lets `change` work on it and writes it back, whole or not at all, mode

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
 #include "config/redact.h"
 #include "encoding/json.h"
 #include "encoding/yaml.h"
+#include "http/public_transport.h"
 #include "registry/chart_repository.h"
 #include "registry/git_url.h"
 #include "registry/kustomization.h"
@@ -56,10 +58,29 @@ std::string shown(const Value& need) {
   return escape_controls(text);
 }
 
+// "https://me@git.example:8443/x" → "git.example:8443", "me@git.example:x" → "git.example"; empty: it has none.
+// The port counts: other services of a host are others'.
+std::string server_of_address(std::string_view address) {
+  const auto scheme = address.find("://");
+  const bool has_scheme = scheme != std::string_view::npos;
+  if (has_scheme) address.remove_prefix(scheme + 3);
+  if (!has_scheme && address.find(':') == std::string_view::npos) return {};
+  address = address.substr(0, address.find_first_of(has_scheme ? "/?#" : ":"));
+  if (const auto at = address.rfind('@'); at != std::string_view::npos) address.remove_prefix(at + 1);
+  return lower_case(address);
+}
+
+std::string server_of(const Value& need) {
+  const std::string_view url = need.string_at("url");
+  return server_of_address(url.empty() ? need.string_at("repo") : url);
+}
+
 class Completion {
  public:
   Completion(const RemoteWorld& world, package::Source& source, const Context& context)
-      : world_(world), source_(source), context_(context) {}
+      : world_(world), source_(source), context_(context) {
+    if (!world.is_local && world.origin.contains("://")) trusted_servers_.insert(server_of_address(world.origin));
+  }
 
   Status run() {
     MIST_TRY_VOID(read_options());
@@ -67,7 +88,7 @@ class Completion {
       MIST_TRY(const Value missing, world_.renderer.missing(source_, context_));
       if (!missing.is_array() || missing.as_array().empty()) return finish();
       // What came from elsewhere may not lead back to this machine.
-      const bool local = world_.local_repositories && only_local_;
+      const bool local = world_.is_local && only_local_;
       for (const Value& need : missing.as_array()) {
         if (remotes_.size() >= kMaxRemotes) return endless();
         MIST_TRY_VOID(fetch(need, local).in(fmt::format("while fetching what {} names", source_.reference)));
@@ -93,35 +114,62 @@ class Completion {
         .with_hint("do two repositories name each other?");
   }
 
+  // What came from elsewhere may name public servers, and those that the user named: in the reference, or in
+  // the files of a package on this machine.
+  bool public_only(const Value& need, bool local) const {
+    if (world_.allowed == RemoteBases::Anywhere || local) return false;
+    const std::string server = server_of(need);
+    return server.empty() || !trusted_servers_.contains(server);
+  }
+
   Status fetch(const Value& need, bool local) {
+    if (world_.allowed == RemoteBases::None)
+      return error(ErrorKind::Forbidden, "{} names {}, which is elsewhere", source_.reference, shown(need))
+          .with_hint("leave out --no-remote-bases to have it fetched");
+    if (local) trusted_servers_.insert(server_of(need));
+    const bool limited = public_only(need, local);
+    Status fetched = fetch_allowed(need, local, limited);
+    if (!fetched.ok() && fetched.error().kind == ErrorKind::Forbidden && limited &&
+        fetched.error().hint.empty())
+      return std::move(fetched).error().with_hint(
+          "a package that isn't on this machine may name public https servers only; if you trust it, "
+          "--allow-private-bases lets it name any");
+    return fetched;
+  }
+
+  Status fetch_allowed(const Value& need, bool local, bool limited) {
     Value remote = need;
     const std::string at = fmt::format(".mistletoe/remote/{}", remotes_.size());
     if (const std::string url(need.string_at("url")); !url.empty()) {
-      MIST_TRY(std::optional<std::string> content, registry::fetch_remote_file(web(), url, context_));
+      MIST_TRY(std::optional<std::string> content, registry::fetch_remote_file(web(limited), url, context_));
       if (content)
         files_of(source_).emplace(at, *std::move(content));
       else
         remote.set("absent", true);
     } else if (need.find("chart") != nullptr) {
-      MIST_TRY_VOID(fetch_chart(need, at));
+      MIST_TRY_VOID(fetch_chart(need, at, limited));
     } else {
-      MIST_TRY_VOID(fetch_base(need, at, local));
+      MIST_TRY_VOID(fetch_base(need, at, local, limited));
     }
     if (remote.find("absent") == nullptr) remote.set("at", at);
     remotes_.push_back(std::move(remote));
     return {};
   }
 
-  http::Transport& web() {
+  http::Transport& web(bool limited) {
     only_local_ = false;
-    if (!transport_) transport_ = world_.transport();
-    return *transport_;
+    std::unique_ptr<http::Transport>& transport = limited ? public_transport_ : transport_;
+    if (!transport) {
+      transport = world_.transport();
+      if (limited) transport = std::make_unique<http::PublicTransport>(std::move(transport));
+    }
+    return *transport;
   }
 
-  Status fetch_chart(const Value& need, const std::string& at) {
+  Status fetch_chart(const Value& need, const std::string& at, bool limited) {
     const Value* const devel = need.find("devel");
     auto chart = registry::fetch_chart(
-        web(),
+        web(limited),
         {std::string(need.string_at("repo")), std::string(need.string_at("chart")),
          std::string(need.string_at("version")), devel != nullptr && devel->is_bool() && devel->as_bool()},
         context_);
@@ -130,7 +178,7 @@ class Completion {
     return {};
   }
 
-  Status fetch_base(const Value& need, const std::string& at, bool local) {
+  Status fetch_base(const Value& need, const std::string& at, bool local, bool limited) {
     const std::string repository(need.string_at("repo"));
     MIST_TRY(const registry::GitUrl address,
              registry::GitUrl::parse(repository, "/").in(fmt::format("while fetching {}", shown(need))));
@@ -144,7 +192,7 @@ class Completion {
                                 : context_;
     auto base = world_.registries.fetch_base(
         {address.text(), std::string(need.string_at("ref")), std::string(need.string_at("path")),
-         need.find("noSubmodules") == nullptr},
+         need.find("noSubmodules") == nullptr, limited},
         context);
     if (!base) return std::move(base).error().with_frame(fmt::format("while fetching {}", shown(need)));
     only_local_ = only_local_ && base->on_this_machine;
@@ -168,8 +216,9 @@ class Completion {
   const Context& context_;
   Value options_;
   Value::Array remotes_;
-  std::unique_ptr<http::Transport> transport_;
+  std::unique_ptr<http::Transport> transport_, public_transport_;
   bool only_local_ = true;  // nothing was fetched from elsewhere yet
+  std::set<std::string> trusted_servers_;
 };
 
 }  // namespace

@@ -8,27 +8,35 @@
 
 #include "base/context.h"
 #include "base/result.h"
+#include "config/config.h"
 #include "http/transport.h"
 #include "package/renderer.h"
 #include "registry/registry.h"
 
 namespace mist::formats {
 
+/// Where a package may have its remote bases: files, repositories and charts that its kustomizations name.
+/// Public: at public addresses and on the server that it comes from; a package on this machine names what it
+/// likes, and on the servers that it names, bases name others. None: nowhere, whoever names them.
+using config::RemoteBases;
+
 struct RemoteWorld {
   registry::Registries& registries;
   package::Renderer& renderer;
   /// Asked for when a kustomization names a file by its URL, or a chart.
   std::function<std::unique_ptr<http::Transport>()> transport;
-  /// Repositories on this machine may be read: the package itself is one of its files.
-  bool local_repositories = false;
+  /// The package is one of this machine's files, whose repositories it may name.
+  bool is_local = false;
+  std::string origin = {};  ///< where else it comes from, as an address: its server may be named
+  RemoteBases allowed = RemoteBases::Public;
 };
 
 /// True if a kustomization of the package names something that may be elsewhere. Reads, runs nothing.
 bool may_have_remote_bases(const package::Source& source);
 
 /// Puts what `source` lacks into it, and corrects its digest. Errors: those of fetching, with what was to be
-/// fetched; Invalid (a repository without that kustomization, too many of them). What else is wrong with the
-/// kustomization, rendering says.
+/// fetched; Forbidden (where `allowed` doesn't); Invalid (a repository without that kustomization, too many
+/// of them). What else is wrong with the kustomization, rendering says.
 Status fetch_remote_bases(const RemoteWorld& world, package::Source& source, const Context& context);
 
 }  // namespace mist::formats

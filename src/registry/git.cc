@@ -51,7 +51,7 @@ std::string allowed_protocols(const GitUrl* remote) {
       return "http";
     case GitUrl::Transport::Https:
     case GitUrl::Transport::Ssh:
-      return "https:ssh";
+      return remote->public_only() ? "https" : "https:ssh";
   }
   return "none";
 }
@@ -62,6 +62,12 @@ Command command_for(const GitCall& call) {
   for (const std::string_view setting : kSettings) {
     command.arguments.emplace_back("-c");
     command.arguments.emplace_back(setting);
+  }
+  if (call.remote != nullptr) {
+    for (const std::string& setting : call.remote->settings()) {
+      command.arguments.emplace_back("-c");
+      command.arguments.push_back(setting);
+    }
   }
   if (!call.repository.empty())
     command.arguments.push_back(fmt::format("--git-dir={}", call.repository.string()));

@@ -4,6 +4,8 @@
 
 #include "base/text.h"
 #include "config/redact.h"
+#include "http/public_address.h"
+#include "http/url.h"
 
 namespace mist::registry {
 namespace {
@@ -103,6 +105,32 @@ std::string_view GitUrl::protocol() const {
       return "http";
   }
   return "https";
+}
+
+Result<GitUrl> GitUrl::limited_to_public(const http::Resolver& resolve) const {
+  const auto forbidden = [&](std::string why) {
+    return error(ErrorKind::Forbidden, "{} is no repository of the Internet", escape_controls(display()))
+        .with_because(std::move(why));
+  };
+  if (transport_ != Transport::Https) return forbidden("only https is possible for what a package names");
+  MIST_TRY(const http::Url url, http::Url::parse(text_));
+  if (!http::may_be_public_host(url.host))
+    return forbidden("its host is of this machine or of a private network");
+  MIST_TRY(const std::vector<std::string> addresses, resolve(url.host));
+  std::string list;
+  for (const std::string& address : addresses) {
+    if (!http::is_public_address(address))
+      return forbidden(fmt::format("{} is at {}, an address of this machine or of a private network",
+                                   url.host, escape_controls(address)));
+    list += fmt::format("{}{}", list.empty() ? "" : ",",
+                        address.contains(':') ? fmt::format("[{}]", address) : address);
+  }
+  GitUrl limited = *this;
+  limited.settings_ = {"http.followRedirects=false"};
+  const bool is_address = addresses.size() == 1 && url.host.contains(addresses.front());
+  if (!is_address)
+    limited.settings_.push_back(fmt::format("http.curloptResolve={}:{}:{}", url.host, url.port, list));
+  return limited;
 }
 
 bool is_git_ref(std::string_view text) {

@@ -5,9 +5,11 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/fs.h"
 #include "base/result.h"
+#include "http/resolve.h"
 
 namespace mist::registry {
 
@@ -25,10 +27,19 @@ class GitUrl {
   /// git's name of the protocol, for `protocol.<name>.allow`.
   std::string_view protocol() const;
 
+  /// The same address for one that a package names: https, at a host whose addresses are all public. git is
+  /// told to use those and no others, and to follow no redirects, so that nobody can have another answer by
+  /// the time it asks. Errors: Forbidden; of `resolve`.
+  Result<GitUrl> limited_to_public(const http::Resolver& resolve) const;
+  bool public_only() const { return !settings_.empty(); }
+  /// git's settings for calls to it: "http.followRedirects=false".
+  const std::vector<std::string>& settings() const { return settings_; }
+
  private:
   GitUrl(std::string text, Transport transport) : text_(std::move(text)), transport_(transport) {}
   std::string text_;
   Transport transport_;
+  std::vector<std::string> settings_;
 };
 
 /// True if what stands behind "http://" is on this machine: nobody on the way could change it.

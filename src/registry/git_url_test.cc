@@ -1,5 +1,6 @@
 #include "registry/git_url.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace mist::registry {
@@ -62,6 +63,26 @@ TEST(GitUrl, RefusesTheRest) {
 TEST(GitUrl, ShowsNoCredentials) {
   EXPECT_EQ(GitUrl::parse("https://u:hunter2@h/r", "/")->display(), "https://***@h/r");
   EXPECT_EQ(GitUrl::parse("ftp://u:hunter2@h/r", "/").error().to_line().find("hunter2"), std::string::npos);
+}
+
+TEST(GitUrl, LimitedToPublicIsPinnedToTheAddressesThatWereJudged) {
+  const auto at = [](std::vector<std::string> addresses) {
+    return [addresses = std::move(addresses)](const std::string&) -> Result<std::vector<std::string>> {
+      return addresses;
+    };
+  };
+  const GitUrl url = *GitUrl::parse("https://me@git.example:8443/r", "/");
+  EXPECT_THAT(url.limited_to_public(at({"1.1.1.1", "2606:4700::1111"}))->settings(),
+              ::testing::ElementsAre("http.followRedirects=false",
+                                     "http.curloptResolve=git.example:8443:1.1.1.1,[2606:4700::1111]"));
+  EXPECT_THAT(GitUrl::parse("https://1.1.1.1/r", "/")->limited_to_public(at({"1.1.1.1"}))->settings(),
+              ::testing::ElementsAre("http.followRedirects=false"));
+  // One private address among them is enough: nobody knows which of them git would take.
+  EXPECT_EQ(url.limited_to_public(at({"1.1.1.1", "10.0.0.1"})).error().kind, ErrorKind::Forbidden);
+  for (const char* text : {"https://localhost/r", "https://[::1]/r", "https://127.1/r",
+                           "ssh://git@git.example/r", "git@git.example:r", "http://127.0.0.1/r", "/r"})
+    EXPECT_EQ(GitUrl::parse(text, "/")->limited_to_public(at({"1.1.1.1"})).error().kind, ErrorKind::Forbidden)
+        << text;
 }
 
 TEST(IsGitRef, TakesNamesAndCommitsOnly) {

@@ -139,7 +139,7 @@ class Registries::Impl {
                                  const Context& context) const;
 
   // As it is now: a commit that was fetched before needs no network.
-  Result<RepositoryAtRef> at_ref(const std::string& url, const std::string& ref,
+  Result<RepositoryAtRef> at_ref(const std::string& url, const std::string& ref, bool public_only,
                                  const Context& context) const;
 
   std::optional<Fetched> from_cache(const PackageRef& reference, const Pin& pin) const {
@@ -207,7 +207,7 @@ Result<Fetched> Registries::Impl::fetch(const GitRef& reference, const Context& 
       if (std::optional<Fetched> cached = from_cache(PackageRef(reference), *pin)) return *std::move(cached);
     }
   }
-  MIST_TRY(const RepositoryAtRef there, at_ref(reference.url, reference.ref, context));
+  MIST_TRY(const RepositoryAtRef there, at_ref(reference.url, reference.ref, false, context));
   MIST_TRY(const Located located, there.index.find_path(reference.path)
                                       .in(fmt::format("while reading {}", PackageRef(reference).display())));
   MIST_TRY(PackageContent content,
@@ -232,8 +232,11 @@ Result<Fetched> Registries::Impl::fetch(const GitRef& reference, const Context& 
 }
 
 Result<RepositoryAtRef> Registries::Impl::at_ref(const std::string& url, const std::string& ref,
-                                                 const Context& context) const {
+                                                 bool public_only, const Context& context) const {
   MIST_TRY(GitUrl address, GitUrl::parse(url, working_directory()));
+  if (public_only) {
+    MIST_TRY(address, address.limited_to_public(http::resolve_host));
+  }
   std::string shown = address.display();
   const Path directory =
       world_.paths.registries() / snapshot_directory_name(std::string(kGitName), address.text() + '\n' + ref);
@@ -259,9 +262,9 @@ Result<FetchedBase> Registries::Impl::fetch_base(const BaseReference& base, cons
   if (!base.ref.empty() && !is_git_ref(base.ref))
     return error(ErrorKind::Invalid, "{} is no branch, tag or commit", escape_controls(base.ref))
         .with_hint("name one after ?ref=");
-  MIST_TRY(const RepositoryAtRef there, at_ref(base.url, base.ref, context));
+  MIST_TRY(const RepositoryAtRef there, at_ref(base.url, base.ref, base.public_only, context));
   const auto open = [&](const std::string& url, const std::string& commit) {
-    return at_ref(url, commit, context);
+    return at_ref(url, commit, base.public_only, context);
   };
   MIST_TRY(const RepositoryFiles files, RepositoryFiles::open(git_, there, base.submodules, open, context));
   const std::string root = Path(base.path).lexically_normal().generic_string();

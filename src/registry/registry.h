@@ -58,6 +58,7 @@ struct BaseReference {
   std::string ref;   ///< empty: HEAD
   std::string path;  ///< of the directory
   bool submodules = true;
+  bool public_only = false;  ///< so are its submodules: GitUrl::limited_to_public
 };
 
 /// That, with all it needs.

@@ -98,14 +98,17 @@ Result<package::Source> Packages::find(const registry::PackageRef& parsed, std::
   }
   if (formats::may_have_remote_bases(source)) {
     const bool is_local = std::holds_alternative<registry::LocalRef>(parsed.form());
-    MIST_TRY_VOID(complete(source, is_local, context));
+    MIST_TRY_VOID(complete(source, is_local, fetched.origin, context));
   }
   return source;
 }
 
-Status Packages::complete(package::Source& source, bool is_local, const Context& context) {
+Status Packages::complete(package::Source& source, bool is_local, std::string origin,
+                          const Context& context) {
   package::Renderer renderer(world_.engines, world_.registries.events);
-  return formats::fetch_remote_bases({registries_, renderer, world_.transport, is_local}, source, context);
+  return formats::fetch_remote_bases(
+      {registries_, renderer, world_.transport, is_local, std::move(origin), world_.remote_bases}, source,
+      context);
 }
 
 Result<encoding::Value> values_for(const package::Source& source,

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "formats/remote_bases.h"
 #include "http/transport.h"
 #include "package/renderer.h"
 #include "package/values.h"
@@ -24,6 +25,7 @@ class Packages final : private PackageFinder {
     /// Asked for when a kustomization names a file by its URL, or a chart.
     std::function<std::unique_ptr<http::Transport>()> transport;
     package::RendererOptions engines;  ///< of the engine that says what a kustomization names
+    formats::RemoteBases remote_bases = formats::RemoteBases::Public;
   };
   explicit Packages(World world);
 
@@ -45,7 +47,7 @@ class Packages final : private PackageFinder {
                                const Context& context);
   Result<package::Source> find(const std::string& reference, const Context& context) override;
   Result<std::vector<std::string>> versions(const std::string& package, const Context& context) override;
-  Status complete(package::Source& source, bool is_local, const Context& context);
+  Status complete(package::Source& source, bool is_local, std::string origin, const Context& context);
 
   World world_;
   registry::Registries registries_;

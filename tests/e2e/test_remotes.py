@@ -136,6 +136,47 @@ def a_registry_by_http_that_wants_a_login(t):
 
 
 @test
+def what_a_package_from_elsewhere_names_is_public(t):
+    """A proxy of kubectl, a metadata service, a database's port: nothing of it is asked for somebody's package."""
+    repository(t, "shared", BASE)
+    server, asked = served(t.dir)
+    here = f"127.0.0.1:{server.port}"
+    names = {
+        "file": f"resources: ['http://{here}/shared.git/HEAD.yaml']",
+        "localhost": f"resources: ['https://localhost:{server.port}/shared.git/map.yaml']",
+        "mapped": f"resources: ['https://[::ffff:127.0.0.1]:{server.port}/map.yaml']",
+        "metadata": "resources: ['https://169.254.169.254/latest/map.yaml']",
+        "base": f"resources: ['http://{here}/shared.git//base?ref=v1']",
+        "https": f"resources: ['https://{here}/shared.git//base?ref=v1']",
+        "ssh": "resources: ['git@db.internal:shared.git//base?ref=v1']",
+        "chart": f"helmCharts: [{{name: web, repo: 'http://{here}/charts', version: 1.0.0, releaseName: web}}]",
+    }
+    team = repository(t, "team", {f"packages/{name}/0.1.0/kustomization.yaml": f"{text}\n" for name, text in names.items()})
+    t.run("registry", "add", "team", "-g", str(team))
+    try:
+        for name in names:
+            refused = t.run("generate", "web", "-p", f"team/{name}:0.1.0", code=1)
+            contains(refused.err, "--allow-private-bases", "team/")
+        equal(asked, [], "what was asked for")
+        allowed = t.run("generate", "web", "-p", "team/base:0.1.0", "--allow-private-bases")
+        contains(allowed.out, "name: shared")
+        config = next(t.dir.rglob("config.yaml"))
+        before = config.read_text()
+        config.write_text(before.replace("spec:", "spec:\n  remoteBases: anywhere", 1))
+        contains(t.run("generate", "web", "-p", "team/base:0.1.0").out, "name: shared")
+        config.write_text(before.replace("spec:", "spec:\n  remoteBases: none", 1))
+        package = overlay(t, "mine", f"http://{here}/shared.git//base?ref=v1")
+        contains(t.run("generate", "web", "-p", package, code=1).err, "which is elsewhere")
+        config.write_text(before)
+        contains(t.run("generate", "web", "-p", package, "--no-remote-bases", code=1).err, "which is elsewhere")
+        # A package on this machine may.
+        contains(t.run("generate", "web", "-p", package).out, "name: my-shared")
+        t.run("generate", "web", "-p", package, "--no-remote-bases", "--allow-private-bases", code=2)
+    finally:
+        server.stop()
+
+
+@test
 def bases_and_registries_by_ssh(t):
     """With a program in the place of ssh that runs what the other side would run."""
     shared, team = repository(t, "shared", BASE), repository(t, "team", PACKAGE)
