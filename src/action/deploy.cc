@@ -4,6 +4,7 @@
 
 #include "action/deployment.h"
 #include "action/examine.h"
+#include "action/late_deletes.h"
 #include "action/look.h"
 #include "action/recover.h"
 #include "action/rollback.h"
@@ -106,6 +107,7 @@ Try try_deploy(const Environment& environment, ReleaseState state, const Intent&
   if (!seen->state.silent_version.empty()) {
     for (const auto& [key, live] : seen->live)
       seen->seen_uids.emplace(live.value.string_at({"metadata", "uid"}));
+    write_what_may_be_deleted_late(seen->state, seen->plan);
   }
   seen->live.clear();  // thousands of objects are not kept through the run
   Deployment deployment(environment, *seen, intent.action);

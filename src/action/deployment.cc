@@ -242,7 +242,7 @@ void Deployment::prune(apply::Execution& execution) {
     }
     const auto known = earlier.find(action.key);
     removals.push_back({action.key, action.resource.gvk.version, action.uid,
-                        known == earlier.end() ? nullptr : known->second, action.unreadable});
+                        known == earlier.end() ? nullptr : known->second, action.unreadable, action.seen});
     places.push_back(i);
   }
   if (removals.empty()) return;
@@ -330,7 +330,8 @@ void Deployment::trim(const Context& context) {
   for (const int number :
        release::surplus_revisions(all, {deployed_before(), revision_.number}, look_.options.history_max)) {
     if (!lock_->check()) return;
-    const Status removed = store_.delete_revision(look_.state.id, number, context);
+    const auto known = std::ranges::find(all, number, &release::RevisionSummary::number);
+    const Status removed = store_.delete_revision(look_.state.id, *known, context);
     if (removed.ok()) continue;
     environment_.events.warn(
         fmt::format("revision v{} is still kept: {}", number, removed.error().to_line()));

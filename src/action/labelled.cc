@@ -140,7 +140,12 @@ Result<std::vector<apply::Removal>> late_arrivals(const Environment& environment
     if (apimachinery::is_terminating(there->second.value)) continue;
     if (!apply::kept_because(item.key, &there->second.value, rules).empty()) continue;
     const std::string uid(there->second.value.string_at({"metadata", "uid"}));
-    if (!seen.contains(uid)) late.push_back({item.key, item.version, uid, nullptr});
+    if (seen.contains(uid)) continue;
+    late.push_back(
+        {.key = item.key,
+         .version = item.version,
+         .uid = uid,
+         .resource_version = std::string(there->second.value.string_at({"metadata", "resourceVersion"}))});
   }
   return late;
 }

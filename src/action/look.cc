@@ -13,6 +13,7 @@
 #include "apply/settle.h"
 #include "apply/test_objects.h"
 #include "base/parallel.h"
+#include "kube/not_served.h"
 
 namespace mist::action {
 
@@ -36,7 +37,7 @@ Result<bool> namespace_is_missing(const Environment& environment, const release:
   // Who may not look at namespaces may still be allowed to write into this one; then the first write will
   // tell.
   if (there.error().kind == ErrorKind::Forbidden) return false;
-  if (there.error().kind != ErrorKind::NotFound) return std::move(there).error();
+  if (!kube::is_absent(there.error())) return std::move(there).error();
   if (!options.create_namespace)
     return error(ErrorKind::NotFound, "the namespace {} does not exist", id.ns)
         .with_hint("create it with --create-namespace, or choose another with -n");
@@ -126,7 +127,7 @@ Status check_namespaces(const Environment& environment, const Look& look, const 
     auto there = environment.client.get({kNamespaces, "", name}, context);
     // As with the release's own: who may not look at it may still write into it.
     if (!there.ok() && there.error().kind == ErrorKind::Forbidden) return {};
-    if (!there.ok() && there.error().kind != ErrorKind::NotFound) return std::move(there).error();
+    if (!there.ok() && !kube::is_absent(there.error())) return std::move(there).error();
     if (there.ok() && !apimachinery::is_terminating(*there)) return {};
     const release::RenderedObject& rendered = look.plan.desired[action->desired].rendered;
     Error failure =

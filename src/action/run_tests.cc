@@ -70,11 +70,11 @@ Result<std::vector<apply::Removal>> leftovers(const Environment& environment, co
       return list.error();
     }
     for (const Value& item : list->items)
-      found.push_back({{gvk.group_kind(), std::string(item.string_at({"metadata", "namespace"})),
-                        std::string(item.string_at({"metadata", "name"}))},
-                       resource->gvk.version,
-                       std::string(item.string_at({"metadata", "uid"})),
-                       nullptr});
+      found.push_back({.key = {gvk.group_kind(), std::string(item.string_at({"metadata", "namespace"})),
+                               std::string(item.string_at({"metadata", "name"}))},
+                       .version = resource->gvk.version,
+                       .uid = std::string(item.string_at({"metadata", "uid"})),
+                       .resource_version = std::string(item.string_at({"metadata", "resourceVersion"}))});
   }
   return found;
 }
@@ -263,8 +263,10 @@ class TestRun {
     for (std::size_t i = 0; i < plan.writes.size(); ++i) {
       // Of what was begun and has no uid nobody knows whether it is there; its label tells.
       if (execution.writes[i] != apply::Outcome::NotStarted)
-        created_.push_back(
-            {plan.writes[i].key, plan.writes[i].resource.gvk.version, execution.uids[i], nullptr});
+        created_.push_back({.key = plan.writes[i].key,
+                            .version = plan.writes[i].resource.gvk.version,
+                            .uid = execution.uids[i],
+                            .resource_version = execution.versions[i]});
     }
     if (execution.failure) return *execution.failure;
     return execution.uids.empty() ? std::string() : execution.uids.front();

@@ -6,12 +6,12 @@
 
 #include "action/containers.h"
 #include "action/recorded_options.h"
-#include "apply/deletion.h"
 #include "apply/observe.h"
 #include "apply/remove.h"
 #include "apply/settle.h"
 #include "apply/wait.h"
 #include "base/parallel.h"
+#include "kube/deletion.h"
 
 namespace mist::action {
 
@@ -130,6 +130,8 @@ struct Return {
   ObjectKey key;          ///< in our release
   InventoryItem item;     ///< of the release that it goes to
   std::string uid;        ///< of the live object
+  std::string seen;       ///< its resourceVersion when it was looked at
+  std::string part_of;    ///< the mark of our release, which it has
   encoding::Value object;
   bool force_conflicts = false;
   Duration timeout{};    ///< until what is replaced is gone
@@ -150,10 +152,19 @@ Result<encoding::Value> replace_back(const Environment& environment, const kube:
         .with_hint("remove what would go with it, or change it back by hand");
   // The Pods of the one end before those of the other begin.
   const bool one_after_another = kind.kind == "Job" || kind.kind == "StatefulSet";
-  const kube::DeleteOptions deleting{
+  const kube::Doomed replaced{
       .uid = going.uid,
-      .propagation = one_after_another ? kube::Propagation::Foreground : kube::Propagation::Background};
-  MIST_TRY_VOID(apply::delete_object(environment.client, ref, deleting, context));
+      .resource_version = going.seen,
+      .propagation = one_after_another ? kube::Propagation::Foreground : kube::Propagation::Background,
+      .still_goes = [&](const encoding::Value& now) -> Status {
+        const apply::Marks marks = apply::marks_of(now);
+        if (marks.part_of.empty() || marks.part_of == going.part_of) return {};
+        return error(ErrorKind::Conflict, "{} belongs to {} since just now", going.item.key.display(),
+                     marks.release.empty() ? fmt::format("ApplySet {}", marks.part_of)
+                                           : fmt::format("release {}", marks.release))
+            .with_hint("run the command again to see what can be done");
+      }};
+  MIST_TRY_VOID(kube::delete_object(environment.client, ref, replaced, context));
   MIST_TRY_VOID(apply::wait_until_gone(environment.client, ref, going.uid, going.timeout, context)
                     .in("while waiting until the object that replaced it is gone"));
   encoding::Value fresh = going.object;
@@ -400,8 +411,8 @@ Result<std::set<ObjectKey>> TakeOver::give_back(const Environment& environment, 
       object["metadata"].set("uid", removal.uid);
       const bool replace =
           (options.replace || !same) && apply::kept_because(removal.key, nullptr, {}).empty();
-      work.push_back(
-          {i, removal.key, *known, removal.uid, std::move(object), force, options.timeout, replace});
+      work.push_back({i, removal.key, *known, removal.uid, removal.seen, release::apply_set_id(state.id),
+                      std::move(object), force, options.timeout, replace});
     }
   }
   std::mutex mutex;

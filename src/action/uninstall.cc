@@ -59,7 +59,7 @@ std::vector<apply::Removal> removals_of(const UninstallPlan& plan, bool last) {
     if (action.kind != ActionKind::Delete || goes_last(plan, action.key) != last) continue;
     const auto known = recorded.find(action.key);
     removals.push_back({action.key, action.resource.gvk.version, action.uid,
-                        known == recorded.end() ? nullptr : known->second, action.unreadable});
+                        known == recorded.end() ? nullptr : known->second, action.unreadable, action.seen});
   }
   return removals;
 }
@@ -193,6 +193,7 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseStat
         action.resource.gvk.version = read->version;
     }
     action.uid = uid;
+    action.seen = object.string_at({"metadata", "resourceVersion"});
     action.revision = item.revision;
     action.adopted = item.adopted;
     action.taken_from = item.taken_from;
@@ -258,7 +259,10 @@ class HookRunner {
     for (std::size_t i = 0; i < plan.writes.size(); ++i) {
       if (done.deleted[i] != 0) continue;
       const apply::PlannedAction& write = plan.writes[i];
-      left.push_back({write.key, write.resource.gvk.version, done.uids[i], nullptr});
+      left.push_back({.key = write.key,
+                      .version = write.resource.gvk.version,
+                      .uid = done.uids[i],
+                      .resource_version = done.versions[i]});
     }
     return left;
   }

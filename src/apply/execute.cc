@@ -5,7 +5,6 @@
 #include <mutex>
 
 #include "apply/conversion.h"
-#include "apply/deletion.h"
 #include "apply/edge_wait.h"
 #include "apply/hooks.h"
 #include "apply/order.h"
@@ -20,6 +19,7 @@
 #include "apply/waiting_rules.h"
 #include "base/text.h"
 #include "kube/api_down.h"
+#include "kube/deletion.h"
 #include "kube/lost_version.h"
 #include "kube/not_served.h"
 
@@ -67,6 +67,11 @@ class Writer {
         deleted_(plan.writes.size(), 0) {}
 
   std::vector<std::string> take_uids() { return std::move(uids_); }
+  std::vector<std::string> still_versions() const {
+    std::vector<std::string> versions;
+    for (Node node = 0; node < plan_.writes.size(); ++node) versions.push_back(still_version(node));
+    return versions;
+  }
   std::vector<std::vector<release::ServerMade>> take_server_made() { return std::move(server_made_); }
   std::map<std::size_t, kube::ObjectRef> take_late() { return std::move(late_); }
   std::vector<char> take_deleted() { return std::move(deleted_); }
@@ -106,7 +111,12 @@ class Writer {
     if (deleted_[node] != 0 || uids_[node].empty() || kept) return {};
 
     const kube::ObjectRef ref = written_at(node);
-    const auto gone = delete_object(client_, ref, {.uid = uids_[node]}, context_);
+    const auto gone = kube::delete_object(
+        client_, ref,
+        {.uid = uids_[node],
+         .resource_version = still_version(node),
+         .still_goes = [&](const Value& now) { return is_still_whose_it_was(action, now); }},
+        context_);
     if (!gone.ok())
       return Error(gone.error()).with_frame(fmt::format("while deleting the hook {}", action.key.display()));
     MIST_TRY_VOID(wait_until_gone(client_, ref, uids_[node], options_.edge_timeout, context_)
@@ -357,16 +367,23 @@ class Writer {
   // writes. So what isn't ours is written at a version at which it is still whose it was. It changes all the
   // time for other reasons: its status, for one.
   Status is_still_whose_it_was(const PlannedAction& action, const Value& there) const {
-    if (action.version.empty()) return {};
     const Marks now = marks_of(there);
     // Ours: our own first try, whose answer was lost.
     if (now == action.marks || now.part_of == part_of_) return {};
+    // It was ours, and merely lost its label.
+    if (action.version.empty() && now.part_of.empty()) return {};
     const std::string words =
         now.release.empty()
             ? now.part_of.empty() ? std::string("nobody") : fmt::format("ApplySet {}", now.part_of)
             : fmt::format("release {}", now.release);
     return error(ErrorKind::Conflict, "{} belongs to {} since just now", action.key.display(), words)
         .with_hint("run the command again to see what can be done");
+  }
+
+  // At which a written object can be deleted without another look; empty: it changes by itself.
+  std::string still_version(Node node) const {
+    const apimachinery::Object& object = plan_.desired[plan_.writes[node].desired].rendered.object;
+    return pod_template(object) != nullptr ? std::string() : versions_[node];
   }
 
   Status renew_version(const kube::ObjectRef& ref, const PlannedAction& action, Value& object) {
@@ -417,27 +434,19 @@ class Writer {
   // and the next write creates it.
   Status delete_old(const kube::ObjectRef& ref, const PlannedAction& action, const std::string& uid) {
     if (options_.before_replacing) MIST_TRY_VOID(options_.before_replacing(action));
-    kube::DeleteOptions options;
-    options.uid = uid;
-    options.resource_version = action.version;
-    options.propagation = replacement_propagation(action);
-    auto deleted = delete_object(client_, ref, options, context_);
-    for (Moment moment(context_); !action.version.empty() && !deleted.ok() &&
-                                  deleted.error().kind == ErrorKind::Conflict && moment.pause();) {
-      auto there = client_.get(ref, context_);
-      if (!there.ok() || there->string_at({"metadata", "uid"}) != uid) break;
-      MIST_TRY_VOID(is_still_whose_it_was(action, *there));
-      std::string version(there->string_at({"metadata", "resourceVersion"}));
-      if (version == options.resource_version) break;  // that isn't what it was refused for
-      options.resource_version = std::move(version);
-      deleted = delete_object(client_, ref, options, context_);
-    }
-    if (deleted.ok() && *deleted == Deletion::Other)
+    const auto deleted = kube::delete_object(
+        client_, ref,
+        {.uid = uid,
+         .resource_version = action.again ? still_version(*action.again) : action.seen,
+         .propagation = replacement_propagation(action),
+         .still_goes = [&](const Value& now) { return is_still_whose_it_was(action, now); }},
+        context_);
+    if (deleted.ok() && *deleted == kube::Deletion::Other)
       return error(ErrorKind::Conflict, "{} was replaced by somebody else meanwhile", action.key.display())
           .with_hint("run the command again");
     // With its definition, which is replaced too, the kind goes and all objects of it.
     const bool kind_is_gone = !deleted.ok() && action.late && kube::is_not_served(deleted.error());
-    if (!deleted.ok() && !kind_is_gone) return std::move(deleted).error();
+    if (!deleted.ok() && !kind_is_gone) return deleted.error();
     if (deleted.ok()) events_.object({action.key.display(), "deleting", {}});
     return wait_until_gone(client_, ref, uid, options_.edge_timeout, context_)
         .in(fmt::format("while waiting until the old {} is gone", action.key.display()));
@@ -554,6 +563,7 @@ Execution execute_writes(kube::Client& client, const Plan& plan, const ExecuteOp
   execution.writes = outcomes_of(run, plan.writes.size());
   delete_after_failure(plan, order, run, writer, events);
   execution.deleted = writer.take_deleted();
+  execution.versions = writer.still_versions();
   execution.uids = writer.take_uids();
   execution.server_made = writer.take_server_made();
   execution.late = writer.take_late();

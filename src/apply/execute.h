@@ -35,6 +35,9 @@ struct ExecuteOptions {
 struct Execution {
   std::vector<Outcome> writes;    ///< beside Plan::writes
   std::vector<std::string> uids;  ///< of written objects, beside Plan::writes
+  /// Beside Plan::writes: the resourceVersion of each as it was written; empty for what was not, and for what
+  /// runs, which changes all the time.
+  std::vector<std::string> versions = {};
   /// Beside Plan::writes: what the server made of each object; of those that weren't written, earlier.
   std::vector<std::vector<release::ServerMade>> server_made = {};
   std::vector<Outcome> removals;  ///< beside Plan::removals; retained ones are NotStarted

@@ -85,6 +85,7 @@ class Planner {
     }
     const Value& there = live->second.value;
     action.uid = there.string_at({"metadata", "uid"});
+    action.seen = there.string_at({"metadata", "resourceVersion"});
     // The same object, which an earlier revision wanted under another API group.
     if (item == nullptr) item = owned_under_another_group(action.uid);
     if (mark_of(there) != part_of_) {
@@ -131,6 +132,7 @@ class Planner {
         action.resource.gvk.version = read->version;
     }
     action.uid = there.string_at({"metadata", "uid"});
+    action.seen = there.string_at({"metadata", "resourceVersion"});
     action.revision = item.revision;
     action.adopted = item.adopted;
     action.fields_taken = item.fields_taken;

@@ -53,8 +53,9 @@ struct PlannedAction {
   kube::ResourceInfo resource = {};  ///< of deletes without a served kind: resource is empty, nothing is sent
   bool late = false;                 ///< the kind arrives with this release; see DesiredObject
   std::string uid =
-      {};            ///< of the live object; empty: it isn't there, or a pending create of unknown outcome
-  int revision = 0;  ///< that last changed it, after this plan
+      {};  ///< of the live object; empty: it isn't there, or a pending create of unknown outcome
+  std::string seen = {};      ///< resourceVersion of the live object when it was looked at; empty: it was not
+  int revision = 0;           ///< that last changed it, after this plan
   int previous_revision = 0;  ///< that last changed it, before this plan
   bool adopted = false;       ///< it was there before this life of the release: not all of it may be ours
   bool fields_taken = false;  ///< release::InventoryItem::fields_taken, after this plan

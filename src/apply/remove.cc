@@ -3,12 +3,12 @@
 #include <mutex>
 
 #include "apply/conversion.h"
-#include "apply/deletion.h"
 #include "apply/observe.h"
 #include "apply/order.h"
 #include "apply/plan.h"
 #include "apply/run_report.h"
 #include "apply/wait.h"
+#include "kube/deletion.h"
 #include "kube/not_served.h"
 
 namespace mist::apply {
@@ -56,7 +56,9 @@ class Remover {
       MIST_TRY(std::string why, look_when_converted(removal));
       if (!why.empty()) return stays(node, removal, std::move(why));
     }
-    return remove(removal, options_.wait || !order_.edges_out(node).empty());
+    std::string why;
+    Status removed = remove(removal, options_.wait || !order_.edges_out(node).empty(), why);
+    return why.empty() ? std::move(removed) : stays(node, removal, std::move(why));
   }
 
   Status stays(Node node, const Removal& removal, std::string why) {
@@ -75,7 +77,7 @@ class Remover {
       if (!resource) return std::string();
       const auto live = client_.get({*resource, removal.key.ns, removal.key.name}, limited);
       if (live.ok()) return std::string(kept_because(removal.key, &*live, {}));
-      if (is_gone(live.error())) return std::string();
+      if (kube::is_absent(live.error())) return std::string();
       MIST_TRY_VOID(context_.check());
       const bool passes =
           live.error().kind == ErrorKind::Retryable || live.error().kind == ErrorKind::Timeout;
@@ -89,9 +91,21 @@ class Remover {
     }
   }
 
-  Status remove(const Removal& removal, bool until_gone) {
+  // What was planned may have become somebody else's, or somebody may want to keep it, since then.
+  std::string stays_since(const Value& now) const {
+    const Marks marks = marks_of(now);
+    if (!marks.part_of.empty() && marks.part_of != part_of_)
+      return fmt::format("it belongs to {} by now", marks.release.empty()
+                                                        ? fmt::format("ApplySet {}", marks.part_of)
+                                                        : fmt::format("release {}", marks.release));
+    const PruneRules all{.delete_crds = true, .delete_pvcs = true, .delete_namespaces = true};
+    return std::string(kept_because({}, &now, all));
+  }
+
+  // `why_it_stays` is set where it does: nothing was deleted then.
+  Status remove(const Removal& removal, bool until_gone, std::string& why_it_stays) {
     for (int tries = 0;; ++tries) {
-      Status removed = remove_as_served(removal, until_gone);
+      Status removed = remove_as_served(removal, until_gone, why_it_stays);
       // Discovery was out of date: the kind is gone, or served in other versions.
       if (removed.ok() || !kube::is_not_served(removed.error()) || tries == kTriesToAgree) return removed;
       SystemClock().sleep(kPauseToAgree, context_.stop());
@@ -99,33 +113,39 @@ class Remover {
     }
   }
 
-  Status remove_as_served(const Removal& removal, bool until_gone) {
+  Status remove_as_served(const Removal& removal, bool until_gone, std::string& why_it_stays) {
     const InventoryItem item{.key = removal.key, .version = removal.version, .uid = removal.uid};
     auto found = resource_of(client_, item, context_);
     if (!found.ok() && never_seen(found.error(), item, keys_)) return gone(removal);
     MIST_TRY(const std::optional<kube::ResourceInfo> resource, std::move(found));
     if (!resource) return gone(removal);  // its kind is gone, and it with it
     const kube::ObjectRef ref{*resource, removal.key.ns, removal.key.name};
-    std::string uid = removal.uid;
+    std::string uid = removal.uid, version = removal.resource_version;
     if (uid.empty()) {
       // Planned to be created by a run that died: ours if it carries our mark.
       auto there = client_.get(ref, context_);
-      if (!there.ok()) return is_gone(there.error()) ? gone(removal) : Status(std::move(there).error());
+      if (!there.ok())
+        return kube::is_absent(there.error()) ? gone(removal) : Status(std::move(there).error());
       if (there->string_at({"metadata", "labels", release::kPartOfLabel}) != part_of_) return gone(removal);
       uid = there->string_at({"metadata", "uid"});
+      version = there->string_at({"metadata", "resourceVersion"});
     }
-    MIST_TRY(const Deletion deletion, delete_object(client_, ref, {.uid = uid}, context_));
+    const auto still_goes = [&](const Value& now) -> Status {
+      why_it_stays = stays_since(now);
+      if (why_it_stays.empty()) return {};
+      return error(ErrorKind::Conflict, "{} stays", removal.key.display()).with_because(why_it_stays);
+    };
+    MIST_TRY(
+        const kube::Deletion deletion,
+        kube::delete_object(client_, ref, {.uid = uid, .resource_version = version, .still_goes = still_goes},
+                            context_));
     // Another uid under that name: ours is gone, and this one isn't ours to delete.
-    if (deletion != Deletion::Going) return gone(removal);
+    if (deletion != kube::Deletion::Going) return gone(removal);
     events_.object({removal.key.display(), "deleting", {}});
     if (!until_gone) return {};
     MIST_TRY_VOID(wait_until_gone(client_, ref, uid, options_.timeout, context_)
                       .in(fmt::format("while waiting until {} is gone", removal.key.display())));
     return gone(removal);
-  }
-
-  static bool is_gone(const Error& failure) {
-    return failure.kind == ErrorKind::NotFound && !kube::is_not_served(failure);
   }
 
   Status gone(const Removal& removal) {

@@ -1,6 +1,6 @@
 #pragma once
-// Deletes along the reversed Sequence graph, as parallel as it allows. Every request carries the uid, and
-// repeating one whose outcome is unknown is harmless. Blocking; any thread.
+// Deletes along the reversed Sequence graph, as parallel as it allows. Every request is guarded
+// (kube/deletion.h), and repeating one whose outcome is unknown is harmless. Blocking; any thread.
 
 #include <functional>
 #include <map>
@@ -24,6 +24,7 @@ struct Removal {
   const apimachinery::Object* object = nullptr;  ///< as it was rendered, for the order; may be null
   bool unreadable = false;                       ///< when it was planned: it goes once it can be read
                                                  ///< (conversion.h)
+  std::string resource_version = {};             ///< when it was planned; empty: it is looked at first
 };
 
 struct RemovalOptions {
@@ -41,7 +42,8 @@ struct RemovalReport {
   std::optional<Error> failure;
 };
 
-/// Deletes dependents first: what something else in the set was ordered after stays until that is gone.
+/// Deletes dependents first: what something else in the set was ordered after stays until that is gone. What
+/// changed since it was planned and belongs to somebody else by now, or is marked to be kept, stays.
 RemovalReport execute_removals(kube::Client& client, const std::vector<Removal>& removals,
                                const std::string& part_of, const RemovalOptions& options, EventSink& events,
                                const Context& context);

@@ -16,4 +16,9 @@ inline bool is_not_served(const Error& failure) {
   return std::ranges::find(failure.frames, kNotServedFrame) != failure.frames.end();
 }
 
+/// Whether a failed request says that the object isn't there, and not that nobody serves its path.
+inline bool is_absent(const Error& failure) {
+  return failure.kind == ErrorKind::NotFound && !is_not_served(failure);
+}
+
 }  // namespace mist::kube

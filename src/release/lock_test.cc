@@ -212,10 +212,44 @@ TEST_F(LockTest, AMachineThatSleptWhileItDeletedRecordsDeletesNoMore) {
     return {};
   });
   EXPECT_EQ(cluster.count("delete"), 1u);
-  EXPECT_FALSE(store.delete_revision(id, 0, held).ok());
+  EXPECT_FALSE(store.delete_revision(id, {.number = 0, .uid = "1"}, held).ok());
   EXPECT_FALSE(store.delete_revisions(id, held).ok());
   EXPECT_EQ(cluster.count("delete"), 1u);
   EXPECT_TRUE(cluster.has("Secret", "default", revision_name(id, 0)));
+}
+
+TEST_F(LockTest, AnAnchorThatASuccessorLockedIsNotDeletedByARequestThatComesLate) {
+  auto lock = ReleaseLock::create(world(), born(), options("alice"), Context());
+  ASSERT_TRUE(lock.ok()) << lock.error().to_line();
+  const Anchor mine = (*lock)->anchor();
+  Anchor there = mine;
+  Lock theirs = *mine.lock;
+  theirs.token = "bob's";
+  ASSERT_TRUE(store
+                  .change_anchor(there,
+                                 {.head = {},
+                                  .lock = std::optional<Lock>(theirs),
+                                  .group_kinds = {},
+                                  .additional_namespaces = {}},
+                                 Context())
+                  .ok());
+  EXPECT_FALSE(store.delete_anchor(mine, Context()).ok());
+  EXPECT_TRUE(cluster.has("Secret", "default", "mistletoe.web"));
+  // But its own renewals don't keep it.
+  Lock renewed = theirs;
+  renewed.renewed = "2026-01-01T00:00:00.000000Z";
+  const Anchor before = there;
+  ASSERT_TRUE(store
+                  .change_anchor(there,
+                                 {.head = {},
+                                  .lock = std::optional<Lock>(renewed),
+                                  .group_kinds = {},
+                                  .additional_namespaces = {}},
+                                 Context())
+                  .ok());
+  EXPECT_TRUE(store.delete_anchor(before, Context()).ok());
+  EXPECT_FALSE(cluster.has("Secret", "default", "mistletoe.web"));
+  (*lock)->drop();
 }
 
 TEST_F(LockTest, ARenewerThatWakesUpTooLateRenewsNothing) {

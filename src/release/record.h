@@ -141,6 +141,8 @@ struct RevisionSummary {
   std::size_t objects = 0;  ///< that it wants
   std::string description = {};
   std::string message = {};
+  std::string uid = {};               ///< of its Secret; empty: it isn't stored
+  std::string resource_version = {};  ///< of its Secret when it was listed
 };
 RevisionSummary summary_of(const Revision& revision);
 

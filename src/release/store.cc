@@ -8,6 +8,7 @@
 #include "crypto/digest.h"
 #include "encoding/gzip.h"
 #include "encoding/json.h"
+#include "kube/not_served.h"
 
 namespace mist::release {
 namespace {
@@ -174,6 +175,8 @@ RevisionSummary summary_from_metadata(const Value& object) {
   summary.finished = annotation(kFinishedAnnotation);
   summary.attempt = annotation(kAttemptAnnotation);
   summary.message = annotation(kMessageAnnotation);
+  summary.uid = object.string_at({"metadata", "uid"});
+  summary.resource_version = object.string_at({"metadata", "resourceVersion"});
   return summary;
 }
 
@@ -220,7 +223,7 @@ const kube::ResourceInfo& Store::secrets() {
 Result<std::optional<Anchor>> Store::read_anchor(const ReleaseId& id, const Context& context) {
   auto secret_value = client_.get(secret(id, anchor_name(id)), context);
   if (!secret_value) {
-    if (secret_value.error().kind == ErrorKind::NotFound) return std::optional<Anchor>();
+    if (kube::is_absent(secret_value.error())) return std::optional<Anchor>();
     return std::move(secret_value)
         .error()
         .with_frame(fmt::format("while reading the record of release {}", id.display()));
@@ -335,13 +338,29 @@ Status Store::put_birth(const Anchor& anchor, const SecretString& seed, const st
   return {};
 }
 
-Status Store::delete_anchor(const Anchor& anchor, const Context& context) {
-  auto removed = client_.remove(secret(anchor.id, anchor_name(anchor.id)),
-                                {.uid = anchor.uid, .resource_version = {}}, context);
-  if (!removed && removed.error().kind != ErrorKind::NotFound)
-    return std::move(removed).error().with_frame(
-        fmt::format("while deleting the record of release {}", anchor.id.display()));
+// Gone, in whatever way; a 404 that isn't about the Secret is an error.
+Status Store::delete_secret(const ReleaseId& id, std::string name, const kube::Doomed& doomed,
+                            const Context& context) {
+  MIST_TRY_VOID(kube::delete_object(client_, secret(id, std::move(name)), doomed, context));
   return {};
+}
+
+Status Store::delete_anchor(const Anchor& anchor, const Context& context) {
+  // Renewing the lock changes it too.
+  const auto still_locked = [&](const Value& now) -> Status {
+    const std::optional<Lock> lock = anchor_from_metadata(now).lock;
+    const bool same =
+        lock.has_value() == anchor.lock.has_value() && (!lock || lock->token == anchor.lock->token);
+    if (same) return {};
+    return error(ErrorKind::Conflict, "the lock of release {} was lost", anchor.id.display())
+        .with_because(lock ? fmt::format("{} took it over for \"{}\"", lock->holder, lock->operation)
+                           : "somebody took it away");
+  };
+  return delete_secret(
+             anchor.id, anchor_name(anchor.id),
+             {.uid = anchor.uid, .resource_version = anchor.resource_version, .still_goes = still_locked},
+             context)
+      .in(fmt::format("while deleting the record of release {}", anchor.id.display()));
 }
 
 // A create whose outcome is unknown (5xx, a broken connection) isn't safe to repeat by itself; looking first
@@ -363,7 +382,7 @@ Status Store::create_own(const ReleaseId& id, const Value& object, const Context
       return std::move(created).error();
     auto there = client_.get(secret(id, std::string(object.string_at({"metadata", "name"}))), context);
     if (there.ok() && same(*there)) return {};
-    if (there.ok() || there.error().kind != ErrorKind::NotFound) return std::move(created).error();
+    if (there.ok() || !kube::is_absent(there.error())) return std::move(created).error();
   }
 }
 
@@ -486,12 +505,12 @@ Result<std::optional<Revision>> Store::read_revision(const ReleaseId& id, int nu
   while (true) {
     auto found = client_.get(secret(id, revision_name(id, number)), context);
     if (!found) {
-      if (found.error().kind == ErrorKind::NotFound) return std::optional<Revision>();
+      if (kube::is_absent(found.error())) return std::optional<Revision>();
       return std::move(found).error().with_frame(frame);
     }
     auto revision = revision_from_secret(id, *found, context);
     if (revision.ok()) return std::optional<Revision>(*std::move(revision));
-    if (revision.error().kind != ErrorKind::NotFound) return std::move(revision).error().with_frame(frame);
+    if (!kube::is_absent(revision.error())) return std::move(revision).error().with_frame(frame);
     // Between our reads it may have got another inventory, or have been deleted; what is as it was is
     // damaged.
     const std::string version(found->string_at({"metadata", "resourceVersion"}));
@@ -550,11 +569,10 @@ Result<std::vector<RevisionSummary>> Store::list_revisions(const ReleaseId& id, 
 
 // That very object, if it is still there.
 Status Store::delete_listed(const ReleaseId& id, const Value& item, const Context& context) {
-  auto removed = client_.remove(
-      secret(id, std::string(item.string_at({"metadata", "name"}))),
-      {.uid = std::string(item.string_at({"metadata", "uid"})), .resource_version = {}}, context);
-  if (!removed && removed.error().kind != ErrorKind::NotFound) return std::move(removed).error();
-  return {};
+  return delete_secret(id, std::string(item.string_at({"metadata", "name"})),
+                       {.uid = std::string(item.string_at({"metadata", "uid"})),
+                        .resource_version = std::string(item.string_at({"metadata", "resourceVersion"}))},
+                       context);
 }
 
 // Earlier versions tied revisions and chunks to their anchor. Restored from a backup, where all uids are
@@ -595,10 +613,10 @@ Status Store::delete_records(const ReleaseId& id, std::string_view record, int n
 }
 
 // Revisions before chunks: a chunk without its revision is rubbish, a revision without its chunks is damage.
-Status Store::delete_revision(const ReleaseId& id, int number, const Context& context) {
-  auto removed = client_.remove(secret(id, revision_name(id, number)), {}, context);
-  if (!removed && removed.error().kind != ErrorKind::NotFound) return std::move(removed).error();
-  return delete_records(id, "chunk", number, context);
+Status Store::delete_revision(const ReleaseId& id, const RevisionSummary& revision, const Context& context) {
+  MIST_TRY_VOID(delete_secret(id, revision_name(id, revision.number),
+                              {.uid = revision.uid, .resource_version = revision.resource_version}, context));
+  return delete_records(id, "chunk", revision.number, context);
 }
 
 Status Store::delete_revisions(const ReleaseId& id, const Context& context) {

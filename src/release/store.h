@@ -18,6 +18,7 @@
 
 #include "base/context.h"
 #include "kube/client.h"
+#include "kube/deletion.h"
 #include "release/record.h"
 
 namespace mist::release {
@@ -57,7 +58,7 @@ class Store {
   /// Seed and clock, for an anchor that lost them. Under the lock.
   Status put_birth(const Anchor& anchor, const SecretString& seed, const std::string& clock,
                    const Context& context);
-  /// Guarded by uid.
+  /// Of the lock's holder: Conflict if the lock in it isn't that of `anchor` any more.
   Status delete_anchor(const Anchor& anchor, const Context& context);
 
   /// A revision as create_revision() stores it. It takes milliseconds for a thousand objects and nothing of
@@ -75,10 +76,11 @@ class Store {
   /// too: whoever reads meanwhile finds the old one or the new one. Chunks of the old one are left to
   /// sweep_chunks().
   Status finish_revision(const Anchor& anchor, const Revision& revision, const Context& context);
-  /// Deletes one revision, then its chunks. One that isn't there is fine. Only under the lock and with its
-  /// context, like all that deletes here: a chunk's name comes from what is in it, so a process that slept
-  /// would delete what a later holder has stored under the same name.
-  Status delete_revision(const ReleaseId& id, int number, const Context& context);
+  /// Deletes one revision as it was listed, then its chunks. One that isn't there is fine, and another one of
+  /// that number stays. Only under the lock and with its context, like all that deletes here: a chunk's name
+  /// comes from what is in it, so a process that slept would delete what a later holder has stored under the
+  /// same name.
+  Status delete_revision(const ReleaseId& id, const RevisionSummary& revision, const Context& context);
   /// Deletes every revision and chunk of the release.
   Status delete_revisions(const ReleaseId& id, const Context& context);
   /// Deletes the chunks that no revision names: what a killed writer left, and inventories that were written
@@ -97,6 +99,8 @@ class Store {
   Status disown(const ReleaseId& id, const Value& item, const Context& context);
   Status delete_records(const ReleaseId& id, std::string_view record, int number, const Context& context);
   Status delete_listed(const ReleaseId& id, const Value& item, const Context& context);
+  Status delete_secret(const ReleaseId& id, std::string name, const kube::Doomed& doomed,
+                       const Context& context);
   Status create_own(const ReleaseId& id, const Value& object, const Context& context);
   Result<Value> write_blob(const Anchor& anchor, const Revision& revision, std::string_view what,
                            const std::string& packed, std::size_t inline_bytes, const Context& context);

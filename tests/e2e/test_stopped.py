@@ -17,10 +17,11 @@ OBJECTS = 30
 
 
 class Holder:
-    """A proxy that holds applies of ConfigMaps until it is told to let them go."""
+    """A proxy that holds some requests, applies of ConfigMaps if nothing else is said, until it lets them go."""
 
-    def __init__(self, t):
+    def __init__(self, t, method="PATCH", part="/configmaps/"):
         self.waiting, self.go, self.passed, self._lock = threading.Event(), threading.Event(), 0, threading.Lock()
+        self._is_held = lambda asked, path: asked == method and part in path
         self._proxy = Proxy(t.kube, t.token, before=self._before, after=self._after)
         self.kubeconfig = t.file("kubeconfig-held", kubeconfig_text(self._proxy.url, {}, namespace=t.ns))
         t.cleanup(self._proxy.stop)
@@ -28,20 +29,26 @@ class Holder:
         self.held = 0
 
     def _before(self, number, method, path):
-        if method == "PATCH" and "/configmaps/" in path:
+        if self._is_held(method, path):
             with self._lock:
                 self.held += 1
             self.waiting.set()
             self.go.wait()
 
     def _after(self, number, method, path):
-        if method == "PATCH" and "/configmaps/" in path:
+        if self._is_held(method, path):
             with self._lock:
                 self.passed += 1
 
     def let_go(self, t):
         self.go.set()
         t.kube.wait("what was held has arrived", lambda: self.passed >= self.held)
+
+    def stop(self, t, process):
+        """Stops the process once something of it is held."""
+        check(self.waiting.wait(30), "nothing came")
+        os.kill(process.pid, signal.SIGSTOP)
+        t.cleanup(lambda: process.poll() is None and os.kill(process.pid, signal.SIGCONT))
 
 
 def stopped_install(t, release, kubeconfig=None, when=lambda: None):
@@ -159,3 +166,76 @@ def a_lost_anchor_is_no_undone_release(t):
         check("deletionTimestamp" not in t.kube.get(kind, t.ns, name)["metadata"], f"{kind} {name} was deleted")
     t.run("recover", "web", "--from-labels", "--yes")
     t.run("uninstall", "web", "--yes", "--delete-pvcs")
+
+
+def two(t, **data):
+    """A release of two ConfigMaps, of which `data` is in the second one."""
+    return t.package("two", config_map("stays"), config_map("disputed", data))
+
+
+def late_delete(t, holder, process, *successor):
+    """A DELETE of `process` arrives after somebody else took the release over; then it wakes up itself."""
+    holder.stop(t, process)
+    before = t.kube.get("ConfigMap", t.ns, "disputed")["metadata"]["uid"]
+    t.run(*successor, "--lock-wait", "20s")
+    holder.let_go(t)
+    os.kill(process.pid, signal.SIGCONT)
+    contains(t.finish(process, code=1).err, "lock")
+    there = t.kube.get("ConfigMap", t.ns, "disputed")
+    check(there and "deletionTimestamp" not in there["metadata"], "what the successor wants was deleted")
+    equal(there["metadata"]["uid"], before, "uid")
+    contains(t.run("status", "web").out, "disputed")
+    t.run("drift", "web")
+
+
+@test(waits=True)
+def a_late_delete_spares_what_the_successor_wrote(t):
+    t.run("install", "web", "-p", two(t, key="1"))
+    holder = Holder(t, "DELETE", "/configmaps/disputed")
+    without = t.package("one", config_map("stays"))
+    process = t.start("upgrade", "web", "-p", without, kubeconfig=holder.kubeconfig, term_ms=TERM_MS)
+    late_delete(t, holder, process, "upgrade", "web", "-p", two(t, key="2"))
+    equal(t.kube.get("ConfigMap", t.ns, "disputed")["data"], {"key": "2"})
+
+
+@test(waits=True)
+def a_late_delete_spares_what_the_successor_found_as_wanted(t):
+    package = two(t, key="1")
+    t.run("install", "web", "-p", package)
+    holder = Holder(t, "DELETE", "/configmaps/disputed")
+    without = t.package("one", config_map("stays"))
+    process = t.start("upgrade", "web", "-p", without, kubeconfig=holder.kubeconfig, term_ms=TERM_MS)
+    late_delete(t, holder, process, "upgrade", "web", "-p", package)
+
+
+@test(waits=True)
+def a_late_delete_of_an_uninstall_spares_what_its_undoing_found(t):
+    t.run("install", "web", "-p", two(t, key="1"))
+    holder = Holder(t, "DELETE", "/configmaps/disputed")
+    process = t.start("uninstall", "web", "--yes", kubeconfig=holder.kubeconfig, term_ms=TERM_MS)
+    late_delete(t, holder, process, "recover", "web", "--undo", "--yes")
+
+
+@test(waits=True)
+def what_changes_while_it_is_deleted_is_deleted_all_the_same(t):
+    """Its status, say: the version of the plan's look is out of date when the request arrives."""
+    t.run("install", "web", "-p", two(t, key="1"))
+    holder = Holder(t, "DELETE", "/configmaps/disputed")
+    process = t.start("uninstall", "web", "--yes", kubeconfig=holder.kubeconfig)
+    check(holder.waiting.wait(30), "nothing came")
+    t.kube.patch("ConfigMap", t.ns, "disputed", {"metadata": {"annotations": {"example.com/seen": "now"}}})
+    holder.let_go(t)
+    t.finish(process, code=0)
+    equal((t.owned("web"), t.record("web")), (set(), []))
+
+
+@test(waits=True)
+def what_is_to_be_kept_since_just_now_is_kept(t):
+    t.run("install", "web", "-p", two(t, key="1"))
+    holder = Holder(t, "DELETE", "/configmaps/disputed")
+    process = t.start("uninstall", "web", "--yes", kubeconfig=holder.kubeconfig)
+    check(holder.waiting.wait(30), "nothing came")
+    t.kube.patch("ConfigMap", t.ns, "disputed", {"metadata": {"annotations": {"mistletoe.dev/keep": "true"}}})
+    holder.let_go(t)
+    contains(t.finish(process, code=0).out, "1 retained")
+    check("deletionTimestamp" not in t.kube.get("ConfigMap", t.ns, "disputed")["metadata"], "it was deleted")
