@@ -7,6 +7,7 @@
 #include "action/record_head.h"
 #include "action/recorded_options.h"
 #include "apply/announce.h"
+#include "apply/finished_job.h"
 #include "apply/remove.h"
 #include "apply/wait.h"
 #include "base/diagnosis.h"
@@ -74,6 +75,7 @@ Status Deployment::run(const Context& context) {
   if (execution.ok()) prune_late_arrivals(execution);
   revision_.inventory = apply::inventory_after(look_.plan, execution);
   for (InventoryItem& item : revision_.inventory) item.retained |= stayed_.contains(item.key);
+  if (jobs_ended_) note_ended_jobs();
   if (execution.failure) return stop(*std::move(execution.failure));
   MIST_TRY_VOID(finish(RevisionStatus::Deployed));
   if (take_over_) take_over_->let_go(environment_, look_.plan.writes);
@@ -198,8 +200,18 @@ std::optional<Error> Deployment::wait(const apply::Execution& execution) {
       environment_.client, look_.state.id, apply::awaited_objects(look_.plan, execution),
       {.timeout = look_.options.timeout, .jobs_end = look_.options.wait_for_jobs}, environment_.events,
       lock_->context());
+  jobs_ended_ = ready.ok() && look_.options.wait_for_jobs;
   if (ready.ok()) return std::nullopt;
   return std::move(ready).error().with_frame("while waiting for the release to become ready");
+}
+
+// Whoever comes when they have removed themselves shall know that they had ended.
+void Deployment::note_ended_jobs() {
+  for (std::size_t i = 0; i < look_.plan.writes.size(); ++i) {
+    const apply::PlannedAction& write = look_.plan.writes[i];
+    const encoding::Value& wanted = look_.plan.desired[write.desired].rendered.object.value();
+    if (!look_.plan.is_hook(write) && apply::removes_itself(wanted)) revision_.inventory[i].ended = true;
+  }
 }
 
 // What goes back to other releases leaves ours.

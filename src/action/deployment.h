@@ -43,6 +43,7 @@ class Deployment {
   Context writing_context() const;
   apply::Execution write();
   std::optional<Error> wait(const apply::Execution& execution);
+  void note_ended_jobs();
   Status give_back(apply::Execution& execution);
   void prune(apply::Execution& execution);
   std::map<apimachinery::ObjectKey, const apimachinery::Object*> recorded() const;
@@ -61,6 +62,7 @@ class Deployment {
   std::unique_ptr<release::ReleaseLock> lock_;
   std::vector<release::RevisionSummary> kept_;  // revisions that were there before this one
   bool stored_ = false;
+  bool jobs_ended_ = false;  // it was waited for their end
   std::optional<Recorded> failed_;
   std::map<apimachinery::ObjectKey, std::string> stayed_;
 };

@@ -7,6 +7,7 @@
 #include "apply/desired.h"
 #include "apply/test_objects.h"
 #include "base/text.h"
+#include "render/drawn.h"
 
 namespace mist::action {
 namespace {

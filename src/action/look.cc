@@ -4,6 +4,7 @@
 
 #include "action/definitions.h"
 #include "action/examine.h"
+#include "action/finished_jobs.h"
 #include "action/labelled.h"
 #include "action/recorded_options.h"
 #include "action/take_over.h"
@@ -155,42 +156,23 @@ DeployOptions with_recorded(DeployOptions options, const encoding::Value& record
 
 using Owned = std::vector<release::InventoryItem>;
 
-// A Job that is gone before its time to live can be over was deleted by somebody, before or after it ended.
-bool may_have_removed_itself(const encoding::Value& job, const release::Revision& written,
-                             const Clock& clock) {
-  const encoding::Value* const ttl = job.at_path({"spec", "ttlSecondsAfterFinished"});
-  const auto begun = parse_time(written.created);
-  if (ttl == nullptr || !ttl->is_int() || !begun) return true;
-  return *begun + std::chrono::seconds(ttl->as_int()) <= clock.now();
-}
-
-// Jobs of the deployed revision that are gone because they had ended, and that are wanted as they were. Those
-// of a revision that did not end may have failed: they run again.
-std::set<apimachinery::ObjectKey> finished_jobs(const Environment& environment, const Look& look,
-                                                const std::vector<apply::DesiredObject>& desired,
-                                                const Owned& owned) {
-  std::set<apimachinery::ObjectKey> finished;
-  if (!look.state.deployed) return finished;
-  const release::Revision& deployed = *look.state.deployed;
+// Those that are wanted and gone.
+std::set<apimachinery::ObjectKey> finished_jobs_of(const Environment& environment, const Look& look,
+                                                   const std::vector<apply::DesiredObject>& desired,
+                                                   const Owned& owned, const Context& context) {
+  std::map<apimachinery::ObjectKey, const encoding::Value*> jobs;
   for (const apply::DesiredObject& object : desired) {
     const encoding::Value& wanted = object.rendered.object.value();
-    if (object.hook || look.live.contains(object.key) || !apply::removes_itself(wanted)) continue;
-    const auto is_it = [&](const auto& item) { return item.key == object.key; };
-    const auto then = std::ranges::find_if(deployed.inventory, is_it);
-    const auto now = std::ranges::find_if(owned, is_it);
-    if (then == deployed.inventory.end() || now == owned.end()) continue;
-    if (then->uid.empty() || then->uid != now->uid || now->replacing) continue;
-    if (then->revision == deployed.number && !may_have_removed_itself(wanted, deployed, environment.clock))
-      continue;
-    const auto recorded = std::ranges::find_if(deployed.objects, [&](const release::RenderedObject& each) {
-      return each.object.key() == object.key;
-    });
-    if (recorded == deployed.objects.end()) continue;
-    apimachinery::Object before = recorded->object;
-    apply::take_server_fields(before, true);  // a record of an older mistctl has them
-    if (before.value() == wanted) finished.insert(object.key);
+    if (!object.hook && apply::removes_itself(wanted)) jobs.emplace(object.key, &wanted);
   }
-  return finished;
+  if (jobs.empty()) return {};
+  return finished_jobs(
+      environment, look.state, look.live, owned,
+      [&](const apimachinery::ObjectKey& key) {
+        const auto found = jobs.find(key);
+        return found == jobs.end() ? nullptr : found->second;
+      },
+      context);
 }
 
 enum class Unreadable : std::uint8_t { Fails, IsNamed };
@@ -215,7 +197,7 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
   rules.resumes = look.rendered.hooks_resume;
   rules.made_namespace = look.made_namespace;
   rules.unreadable = look.unconverted;
-  rules.finished_jobs = finished_jobs(environment, look, desired, owned);
+  rules.finished_jobs = finished_jobs_of(environment, look, desired, owned, context);
   MIST_TRY(look.plan, apply::make_plan(look.state.id, std::move(desired), owned, look.live,
                                        look.state.next_revision(), rules, look.waiting));
   MIST_TRY_VOID(plan_returns(environment, look.state, look.plan.removals, context));

@@ -15,7 +15,7 @@ using release::RevisionStatus;
 namespace {
 
 // What is unfinished, in words, and what is to be done about it.
-struct Finding {
+struct Unfinished {
   Recovered todo = Recovered::Nothing;
   std::string found;
 };
@@ -29,23 +29,23 @@ std::string words_of(const Revision& revision) {
   return fmt::format("{} did not end", name);
 }
 
-Result<Finding> half_uninstalled(const ReleaseState& state, bool undo) {
+Result<Unfinished> half_uninstalled(const ReleaseState& state, bool undo) {
   // Undoing a first install is uninstalling it: what goes on is the same either way.
   const bool undoing = state.anchor->head.action == "undo";
   const std::string found = undoing ? "undoing its first install did not end" : "uninstalling it did not end";
-  if (!undo || undoing) return Finding{undoing ? Recovered::Removed : Recovered::Uninstalled, found};
+  if (!undo || undoing) return Unfinished{undoing ? Recovered::Removed : Recovered::Uninstalled, found};
   const bool gone = state.anchor->head.deployed >= 0 ? !state.deployed.has_value() : state.unfinished.empty();
   if (gone)
     return error(ErrorKind::Conflict, "release {} can't be applied again: its revisions are deleted already",
                  state.id.display())
         .with_hint(
             fmt::format("finish uninstalling with mistctl recover {} -n {}", state.id.name, state.id.ns));
-  return Finding{Recovered::Undone, found};
+  return Unfinished{Recovered::Undone, found};
 }
 
 // Who takes objects over locks the release that has them, and changes nothing else of it. Who writes found
 // the holder silent; a dry run has not waited for that.
-Finding left_lock(const ReleaseState& state) {
+Unfinished left_lock(const ReleaseState& state) {
   const auto& lock = state.anchor->lock;
   if (!lock || !state.deployed) return {};
   return {Recovered::Settled,
@@ -54,7 +54,7 @@ Finding left_lock(const ReleaseState& state) {
               state.silent_version.empty() ? "holds its lock; who is dead loses it" : "died with its lock")};
 }
 
-Result<Finding> find_unfinished(const ReleaseState& state, bool undo) {
+Result<Unfinished> find_unfinished(const ReleaseState& state, bool undo) {
   MIST_TRY_VOID(refuse_missing(state));
   // What it was about to do can't be known, so it can be neither ended nor taken back as it was meant.
   if (!state.damaged.empty())
@@ -70,14 +70,14 @@ Result<Finding> find_unfinished(const ReleaseState& state, bool undo) {
   if (is_uninstalling(state)) return half_uninstalled(state, undo);
   if (state.unfinished.empty()) {
     if (head.status == RevisionStatus::Deployed && head.latest == head.deployed) return left_lock(state);
-    return Finding{
+    return Unfinished{
         state.deployed ? Recovered::Settled : Recovered::Removed,
         fmt::format("v{} ({}) ended before anything of it was recorded or done", head.latest, head.action)};
   }
   const Revision& newest = state.unfinished.back();
-  if (undo) return Finding{state.deployed ? Recovered::Undone : Recovered::Removed, words_of(newest)};
-  return Finding{newest.status == RevisionStatus::Deployed ? Recovered::Settled : Recovered::Finished,
-                 words_of(newest)};
+  if (undo) return Unfinished{state.deployed ? Recovered::Undone : Recovered::Removed, words_of(newest)};
+  return Unfinished{newest.status == RevisionStatus::Deployed ? Recovered::Settled : Recovered::Finished,
+                    words_of(newest)};
 }
 
 Intent finish_intent() {
@@ -116,7 +116,7 @@ class Recovery {
   Recovery(const Environment& environment, const RecoverOptions& options, const Context& context)
       : environment_(environment), options_(options), context_(context) {}
 
-  Result<RecoverReport> run(ReleaseState state, const Finding& finding) {
+  Result<RecoverReport> run(ReleaseState state, const Unfinished& finding) {
     RecoverReport report;
     report.id = state.id;
     report.outcome = finding.todo;
@@ -259,7 +259,7 @@ Result<RecoverReport> recover(const Environment& environment, const ReleaseId& i
                                      : read_release(environment, id, context, lost));
     const auto work = [&]() -> Result<RecoverReport> {
       if (options.from_labels) return recover_from_labels(environment, std::move(state), options, context);
-      MIST_TRY(const Finding finding, find_unfinished(state, options.undo));
+      MIST_TRY(const Unfinished finding, find_unfinished(state, options.undo));
       return Recovery(environment, options, context).run(std::move(state), finding);
     };
     auto report = work();
@@ -283,7 +283,7 @@ Result<RecoverReport> undo_revision(const Environment& environment, const Releas
     const bool first = !state.deployed && state.unfinished.size() == 1;
     recover_options.deploy.prune.delete_crds = options.prune.delete_crds || first;
     recover_options.deploy.prune.delete_pvcs = options.prune.delete_pvcs || first;
-    MIST_TRY(const Finding finding, find_unfinished(state, true));
+    MIST_TRY(const Unfinished finding, find_unfinished(state, true));
     auto report = Recovery(environment, recover_options, context).run(std::move(state), finding);
     if (report.ok() || !release::anchor_moved(report.error()) || look == kLooks) return report;
   }

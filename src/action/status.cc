@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "action/finished_jobs.h"
 #include "action/labelled.h"
 #include "apply/binding_modes.h"
 #include "apply/finished_job.h"
@@ -29,7 +30,7 @@ ObjectHealth health_of(apply::Health health) {
 }
 
 ObjectStatus object_status(const release::InventoryItem& item, const apply::LiveState& live,
-                           const std::string& part_of, bool uninstalling, bool removes_itself,
+                           const std::string& part_of, bool uninstalling, bool finished,
                            const apply::BindsLate& binds_late) {
   ObjectStatus result{.key = item.key,
                       .detail = {},
@@ -38,7 +39,7 @@ ObjectStatus object_status(const release::InventoryItem& item, const apply::Live
                       .hook = item.hook,
                       .created = {}};
   const auto there = live.find(item.key);
-  if (there == live.end() && removes_itself && !item.uid.empty() && !uninstalling) {
+  if (there == live.end() && finished && !uninstalling) {
     result.detail = apply::kRemovedByItsTtl;
     return result;
   }
@@ -72,19 +73,6 @@ ObjectStatus object_status(const release::InventoryItem& item, const apply::Live
   result.health = health_of(readiness.health);
   result.detail = readiness.detail;
   return result;
-}
-
-// The Jobs that the deployed revision has and that remove themselves when they have ended, by their uids.
-std::set<std::string> jobs_that_remove_themselves(const release::Revision& deployed) {
-  std::set<apimachinery::ObjectKey> keys;
-  for (const release::RenderedObject& rendered : deployed.objects) {
-    if (apply::removes_itself(rendered.object.value())) keys.insert(rendered.object.key());
-  }
-  std::set<std::string> uids;
-  for (const release::InventoryItem& item : deployed.inventory) {
-    if (keys.contains(item.key)) uids.insert(item.uid);
-  }
-  return uids;
 }
 
 // Whether its state is worth an explanation: a hook's and that of what was left behind is nobody's business.
@@ -193,6 +181,9 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
   MIST_TRY(const apply::LiveState live, apply::observe(environment.client, id, {}, owned, context,
                                                        {.unreachable = &unknown, .forbidden = &unknown}));
   warn_of_strays(environment, id, live, {}, owned);
+  const std::set<apimachinery::ObjectKey> finished =
+      uninstalling ? std::set<apimachinery::ObjectKey>()
+                   : finished_jobs(environment, state, live, owned, context);
   ReleaseStatus result;
   result.anchor = *std::move(state.anchor);
   result.deployed = std::move(state.deployed);
@@ -205,8 +196,6 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
   if (result.locked) result.holder = holder_life(*result.anchor.lock, environment.clock.now());
   const std::string part_of = release::apply_set_id(id);
   apply::BindingModes binding(environment.client);
-  std::set<std::string> removing_themselves;
-  if (result.deployed) removing_themselves = jobs_that_remove_themselves(*result.deployed);
   std::set<std::string_view> known;
   for (const release::InventoryItem& item : owned) known.insert(item.uid);
   for (const release::InventoryItem& item : owned) {
@@ -215,8 +204,8 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
         item.uid.empty() && there != live.end() &&
         known.contains(there->second.value.string_at({"metadata", "uid"})))
       continue;
-    ObjectStatus object = object_status(item, live, part_of, uninstalling,
-                                        removing_themselves.contains(item.uid), binding.as_rule(context));
+    ObjectStatus object = object_status(item, live, part_of, uninstalling, finished.contains(item.key),
+                                        binding.as_rule(context));
     if (const auto why = unknown.find(item.key); why != unknown.end()) {
       object.health = ObjectHealth::Unknown;
       object.detail = why->second;

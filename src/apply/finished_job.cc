@@ -46,6 +46,27 @@ std::optional<Readiness> ended_job(const Value& last) {
   return std::nullopt;
 }
 
+JobEnd job_end(kube::Client& client, const std::string& ns, const std::string& uid, const Context& context) {
+  JobEnd end = JobEnd::Unknown;
+  if (uid.empty()) return end;
+  kube::ListOptions options;
+  options.ns = ns;
+  options.field_selector = "involvedObject.uid=" + uid;
+  const kube::ResourceInfo events{{"", "v1", "Event"}, "events", true, {}};
+  (void)client.watch(
+      events, options,
+      [&](const kube::WatchEvent& seen) {
+        if (seen.type == kube::WatchEventType::Bookmark) return end == JobEnd::None;
+        const std::string_view reason = seen.object.string_at("reason");
+        end = reason == kCompleted                                      ? JobEnd::Completed
+              : std::ranges::find(kFailures, reason) != kFailures.end() ? JobEnd::Failed
+                                                                        : JobEnd::None;
+        return end == JobEnd::None;
+      },
+      context.with_timeout(kEventLimit));
+  return end;
+}
+
 Readiness gone_job(kube::Client& client, const std::string& ns, const std::string& uid,
                    const Context& context) {
   Readiness result{Health::Ready, std::string(kRemovedByItsTtl)};

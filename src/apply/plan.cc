@@ -86,6 +86,7 @@ class Planner {
     const Value& there = live->second.value;
     action.uid = there.string_at({"metadata", "uid"});
     action.seen = there.string_at({"metadata", "resourceVersion"});
+    action.ended = has_completed(there);
     // The same object, which an earlier revision wanted under another API group.
     if (item == nullptr) item = owned_under_another_group(action.uid);
     if (mark_of(there) != part_of_) {
@@ -133,6 +134,7 @@ class Planner {
     }
     action.uid = there.string_at({"metadata", "uid"});
     action.seen = there.string_at({"metadata", "resourceVersion"});
+    action.ended = item.ended || has_completed(there);
     action.revision = item.revision;
     action.adopted = item.adopted;
     action.fields_taken = item.fields_taken;
@@ -147,6 +149,11 @@ class Planner {
   }
 
  private:
+  static bool has_completed(const Value& live) {
+    const auto ended = ended_job(live);
+    return ended && ended->health == Health::Ready;
+  }
+
   // Guarded by the recorded uid, or as a create: what is there of somebody else's is refused by the server.
   static void write_unread(PlannedAction& action, const InventoryItem* item, const std::string& why) {
     action.reason = fmt::format("it can't be read: {}", why);
@@ -178,7 +185,7 @@ class Planner {
 
   static void finished(PlannedAction& action, const InventoryItem& item) {
     action.kind = ActionKind::Unchanged;
-    action.finished = true;
+    action.finished = action.ended = true;
     action.uid = item.uid;
     action.revision = action.previous_revision = item.revision;
     action.adopted = item.adopted;
@@ -707,6 +714,7 @@ std::vector<InventoryItem> inventory_of(const Plan& plan) {
                            .adopted = action.adopted,
                            .replacing = replaced,
                            .hook = actions == &plan.writes && plan.is_hook(action),
+                           .ended = action.ended && !replaced,
                            .fields_taken = action.fields_taken && !action.transfer,
                            .taken_from = action.taken_from,
                            .server_made = action.server_made});

@@ -119,6 +119,7 @@ Value to_value(const std::vector<InventoryItem>& inventory) {
     if (item.adopted) value.set("adopted", true);
     if (item.replacing) value.set("replacing", true);
     if (item.hook) value.set("hook", true);
+    if (item.ended) value.set("ended", true);
     if (item.fields_taken) value.set("fieldsTaken", true);
     if (!item.taken_from.empty()) value.set("takenFrom", item.taken_from);
     if (!item.server_made.empty()) value.set("serverMade", to_value(item.server_made));
@@ -145,6 +146,7 @@ Result<std::vector<InventoryItem>> inventory_from_value(const Value& value) {
     item.adopted = flag_at(entry, "adopted");
     item.replacing = flag_at(entry, "replacing");
     item.hook = flag_at(entry, "hook");
+    item.ended = flag_at(entry, "ended");
     item.fields_taken = flag_at(entry, "fieldsTaken");
     item.taken_from = entry.string_at("takenFrom");
     if (const Value* made = entry.find("serverMade"); made != nullptr && made->is_array()) {

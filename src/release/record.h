@@ -98,6 +98,7 @@ struct InventoryItem {
   bool adopted = false;    ///< existed before the release
   bool replacing = false;  ///< being deleted and created anew: what carries our mark is it, whatever its uid
   bool hook = false;       ///< of a chart: it comes and goes, and its absence says nothing
+  bool ended = false;      ///< of Jobs that remove themselves: it was seen to have completed
   /// Of adopted ones: what its earlier managers owned became ours (apply/field_transfer.h). False in records
   /// of a Mistletoe that left it to them.
   bool fields_taken = false;

@@ -1,5 +1,6 @@
 """--wait: until what a release brings really runs, and why not when it doesn't."""
 import json
+import time
 
 from harness import check, config_map, contains, definition, equal, kubeconfig_text, test, workload
 
@@ -470,6 +471,43 @@ def a_job_that_somebody_deletes_is_missed(t):
     t.kube.wait("it runs", lambda: (t.kube.get("Job", t.ns, "once") or {}).get("status", {}).get("active"))
     t.kube.delete("Job", t.ns, "once")
     contains(t.finish(waiting, code=1).err, "once was deleted while it was waited for")
+
+
+def slow_deployment(*, ready):
+    slow = workload("Deployment", "slow", *([] if ready else ["never-ready"]))
+    slow["metadata"]["annotations"] = {**slow["metadata"].get("annotations", {}), "mistletoe.dev/timeout": "2s"}
+    return slow
+
+
+@test(waits=True)
+def a_job_that_removed_itself_before_its_revision_failed_is_not_run_again(t):
+    job = workload("Job", "once", ttlSecondsAfterFinished=0)
+    gone = lambda: not t.kube.get("Job", t.ns, "once")  # noqa: E731
+    for verb, runs in (("install", 1), ("upgrade", 2)):
+        failing, fixed = (t.package("p", job, slow_deployment(ready=False)), t.package("q", job, slow_deployment(ready=True)))
+        t.refused(verb, "shop", "-p", failing, "--wait", "--timeout", "60s", says=["slow"])
+        t.kube.wait("it is gone", gone)
+        contains(t.run("status", "shop", code=None).out, FINISHED)
+        equal(health(t, "shop")["Job/once"], "ready")
+        t.run(verb, "shop", "-p", fixed, "--wait", "--timeout", "60s")
+        equal(len(job_uids(t, "once")), runs, f"runs, after {verb}")
+        contains(t.run("status", "shop").out, FINISHED)
+        job = workload("Job", "once", ttlSecondsAfterFinished=0, backoffLimit=2)
+
+
+@test(waits=True)
+def a_job_that_somebody_deletes_before_it_ends_runs_again_however_late(t):
+    package = t.package("p", workload("Job", "once", "run", ttlSecondsAfterFinished=1))
+    t.run("install", "shop", "-p", package)
+    t.kube.wait("it runs", lambda: (t.kube.get("Job", t.ns, "once") or {}).get("status", {}).get("active"))
+    t.kube.wait("its Events are there", lambda: job_uids(t, "once"))
+    time.sleep(2)  # from here on it might have removed itself, had it ended at once
+    t.kube.delete("Job", t.ns, "once")
+    t.kube.wait("it is gone", lambda: not t.kube.get("Job", t.ns, "once"))
+    equal(health(t, "shop")["Job/once"], "missing")
+    t.run("drift", "shop", "--exit-code", code=3)
+    t.run("upgrade", "shop", "-p", package)
+    t.kube.wait("it runs again", lambda: len(job_uids(t, "once")) == 2)
 
 
 @test(waits=True)
