@@ -12,6 +12,7 @@
 #include "apply/readiness.h"
 #include "apply/wait.h"
 #include "base/text.h"
+#include "kube/not_served.h"
 
 namespace mist::action {
 
@@ -19,6 +20,19 @@ using release::Revision;
 using release::RevisionStatus;
 
 namespace {
+
+// A 409 says that somebody made the namespace meanwhile, or that admission denies it with that status.
+Status refuse_unless_there(const Environment& environment, const kube::ObjectRef& ref, Error refusal,
+                           const Context& context) {
+  const auto there = environment.client.get(ref, context);
+  // Who may not look at it may still write into it; then the first write will tell.
+  if (!there.ok() && there.error().kind == ErrorKind::Forbidden) return {};
+  if (!there.ok() && kube::is_absent(there.error())) return refusal;
+  if (!there.ok()) return there.error();
+  if (!apimachinery::is_terminating(*there)) return {};
+  return error(ErrorKind::Conflict, "the namespace {} is being deleted", ref.name)
+      .with_hint("wait until it is gone, or choose another with -n");
+}
 
 // The one write before the journal, when it is asked for. Whether it was us who made it.
 Result<bool> create_namespace(const Environment& environment, const std::string& name,
@@ -28,9 +42,15 @@ Result<bool> create_namespace(const Environment& environment, const std::string&
   const encoding::Value object = encoding::Value::object(
       {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", encoding::Value::object({{"name", name}})}});
   auto created = environment.client.create(namespaces, "", object, context);
+  constexpr std::string_view kFrame = "while creating the release's namespace";
   if (!created.ok() && created.error().kind != ErrorKind::Conflict)
-    return std::move(created).error().with_frame("while creating the release's namespace");
-  if (!created.ok()) return false;
+    return std::move(created).error().with_frame(std::string(kFrame));
+  if (!created.ok()) {
+    MIST_TRY_VOID(
+        refuse_unless_there(environment, {namespaces, "", name}, std::move(created).error(), context)
+            .in(std::string(kFrame)));
+    return false;
+  }
   environment.events.info(fmt::format("created the namespace {}", name));
   return true;
 }

@@ -211,6 +211,11 @@ class Differ {
     const bool unknown = action.kind == ActionKind::Conflict && action.differences.empty();
     if (action.kind != ActionKind::Create)
       after = unknown || before.is_null() ? before : apply::with_differences(before, action.differences);
+    result.fields = action.differences;
+    if (const auto goes = last_applied_goes(action, after)) {
+      after = apply::with_differences(std::move(after), {*goes});
+      result.fields.push_back(*goes);
+    }
     finish(result, before, after);
     return result;
   }
@@ -220,11 +225,25 @@ class Differ {
     result.action = &action;
     Value before = live(action), after;
     if (action.kind == ActionKind::Retain) after = before;
+    result.fields = action.differences;
     finish(result, before, after);
     return result;
   }
 
  private:
+  // What kubectl keeps of what it applied last goes with its fields, by the write before the apply.
+  static std::optional<FieldDifference> last_applied_goes(const PlannedAction& action, const Value& object) {
+    const bool writes = action.kind == ActionKind::Adopt || action.kind == ActionKind::Update;
+    if (!writes || !action.transfer || !action.transfer->last_applied) return std::nullopt;
+    const Value* text = object.at_path({"metadata", "annotations", kLastApplied});
+    if (text == nullptr) return std::nullopt;
+    FieldDifference goes{.path = fmt::format(".metadata.annotations[\"{}\"]", kLastApplied), .before = *text};
+    for (const std::string_view name :
+         {std::string_view("metadata"), std::string_view("annotations"), kLastApplied})
+      goes.steps.push_back({.kind = apply::PathStep::Kind::Field, .name = std::string(name)});
+    return goes;
+  }
+
   Value live(const PlannedAction& action) const {
     const auto found = live_.find(action.key);
     if (found == live_.end() || !found->second.whole) return {};
@@ -240,7 +259,6 @@ class Differ {
     strip(after);
     if (secret) mask_secret(before, after);
     result.hunks = hunks_of(before, after, options_.context);
-    result.fields = result.action->differences;
     if (!secret) return;
     for (FieldDifference& difference : result.fields) {
       if (!holds_secret(difference)) continue;

@@ -31,7 +31,8 @@ struct ObjectDiff {
   std::string file;        ///< of the package that wants it; empty: nobody wants it
   std::uint32_t line = 0;  ///< where it begins there
   std::vector<Hunk> hunks;
-  std::vector<apply::FieldDifference> fields;  ///< as the action has them, Secrets masked
+  std::vector<apply::FieldDifference>
+      fields;  ///< as the action has them, and what goes before; Secrets masked
 };
 
 /// One for each object that isn't simply unchanged or still retained; the plan must outlive it.

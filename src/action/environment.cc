@@ -5,6 +5,7 @@
 #include <map>
 
 #include "action/labelled.h"
+#include "base/text.h"
 #include "kube/api_down.h"
 
 namespace mist::action {
@@ -224,6 +225,27 @@ Result<ReleaseState> read_release_to_write(const Environment& environment, const
     else if (!release::anchor_moved(silent.error()))
       return std::move(silent).error();
   }
+}
+
+Status refuse_lost_anchor(const Environment& environment, const release::ReleaseId& id,
+                          const Context& context) {
+  release::Store store(environment.client);
+  const auto kept = store.list_revisions(id, context);
+  if (!kept.ok() || kept->empty()) return {};
+  return error(ErrorKind::NotFound, "the record of release {} has lost its Secret {}", id.display(),
+               release::anchor_name(id))
+      .with_because(fmt::format("{} of it, up to v{}, {} there, and nothing says which one counts",
+                                plural(kept->size(), "revision"), kept->back().number,
+                                kept->size() == 1 ? "is" : "are"))
+      .with_hint(fmt::format("restore the Secret {0}/{1} from a backup, or record what is there with mistctl "
+                             "recover {2} -n {0} --from-labels",
+                             id.ns, release::anchor_name(id), id.name));
+}
+
+Error missing_release(const Environment& environment, const release::ReleaseId& id, const Context& context) {
+  if (Status lost = refuse_lost_anchor(environment, id, context); !lost) return std::move(lost).error();
+  return error(ErrorKind::NotFound, "release {} does not exist", id.display())
+      .with_hint("see mistctl list -A");
 }
 
 release::LockWorld lock_world(const Environment& environment, release::Store& store) {

@@ -85,6 +85,14 @@ Result<ReleaseState> read_release_to_write(const Environment& environment, const
                                            std::string_view operation, const Context& context,
                                            LostRevision lost = LostRevision::Refused);
 
+/// NotFound, naming the way out: revisions of the release are kept, and the anchor that points to them is
+/// gone. For who found no anchor: one LIST. Whoever may not list them isn't told.
+Status refuse_lost_anchor(const Environment& environment, const release::ReleaseId& id,
+                          const Context& context);
+
+/// NotFound: there is no such release, or nothing but revisions of it.
+Error missing_release(const Environment& environment, const release::ReleaseId& id, const Context& context);
+
 /// For ReleaseLock.
 release::LockWorld lock_world(const Environment& environment, release::Store& store);
 release::LockOptions lock_options(const Environment& environment, std::string_view operation,

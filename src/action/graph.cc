@@ -49,9 +49,11 @@ Result<ReleaseGraph> graph_of_revision(const release::ReleaseId& id, release::Re
 Result<ReleaseGraph> graph_of_release(const Environment& environment, const release::ReleaseId& id,
                                       const Context& context) {
   MIST_TRY(ReleaseState state, read_release(environment, id, context));
-  if (!state.anchor)
+  if (!state.anchor) {
+    MIST_TRY_VOID(refuse_lost_anchor(environment, id, context));
     return error(ErrorKind::NotFound, "release {} does not exist", id.display())
         .with_hint("see mistctl list -A; for a package that is not installed: mistctl graph -p PACKAGE");
+  }
   if (state.deployed) return graph_of_revision(id, *state.deployed);
   if (state.unfinished.empty())
     return error(ErrorKind::NotFound, "release {} has no revision yet", id.display())

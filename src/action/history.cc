@@ -11,9 +11,7 @@ Result<History> history(const Environment& environment, const release::ReleaseId
   const Activity reading(environment.events, fmt::format("reading the history of {}", id.display()));
   release::Store store(environment.client);
   MIST_TRY(std::optional<release::Anchor> anchor, store.read_anchor(id, context));
-  if (!anchor)
-    return error(ErrorKind::NotFound, "release {} does not exist", id.display())
-        .with_hint("see mistctl list -A");
+  if (!anchor) return missing_release(environment, id, context);
   MIST_TRY(std::vector<RevisionSummary> revisions, store.list_revisions(id, context));
   History result{.anchor = *std::move(anchor), .entries = {}};
   for (RevisionSummary& summary : revisions) {

@@ -231,8 +231,11 @@ Status look_at_cluster(const Environment& environment, Look& result, const Inten
       apply::check_custom_resources(desired, apply::changes_by(desired, environment.client, context)));
   const Owned owned = result.state.owned();
   std::set<apimachinery::GroupKind> vanished;
-  // Neither needs the other's answer: one round trip less to a far server.
-  MIST_TRY_VOID(parallel_for(2, 2, [&](std::size_t question) -> Status {
+  // None needs another's answer: one round trip to a far server. A release that seems new may be one that
+  // lost its anchor: another seed would change all its passwords.
+  const std::size_t questions = result.state.anchor ? 2 : 3;
+  MIST_TRY_VOID(parallel_for(questions, 3, [&](std::size_t question) -> Status {
+    if (question == 2) return refuse_lost_anchor(environment, id, context);
     if (question == 1) return observe(environment, result, desired, owned, unreadable, context, &vanished);
     MIST_TRY(result.namespace_missing, namespace_is_missing(environment, id, options, context));
     return {};
@@ -251,7 +254,12 @@ Result<Look> look_with(const Environment& environment, ReleaseState state, const
                        const DeployOptions& options, Unreadable unreadable, const Context& context) {
   Look result;
   result.state = std::move(state);
-  if (intent.check) MIST_TRY_VOID(intent.check(result.state));
+  if (intent.check) {
+    if (Status refused = intent.check(result.state); !refused) {
+      if (!result.state.anchor) MIST_TRY_VOID(refuse_lost_anchor(environment, result.state.id, context));
+      return std::move(refused).error();
+    }
+  }
   MIST_TRY(result.rendered, intent.render(result.state));
   if (result.rendered.birth) result.state.birth = *result.rendered.birth;
   result.options = with_recorded(options, result.rendered.recorded_options);

@@ -259,6 +259,7 @@ Result<RecoverReport> recover(const Environment& environment, const ReleaseId& i
                                      : read_release(environment, id, context, lost));
     const auto work = [&]() -> Result<RecoverReport> {
       if (options.from_labels) return recover_from_labels(environment, std::move(state), options, context);
+      if (!state.anchor) return missing_release(environment, id, context);
       MIST_TRY(const Unfinished finding, find_unfinished(state, options.undo));
       return Recovery(environment, options, context).run(std::move(state), finding);
     };

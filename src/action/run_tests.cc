@@ -447,7 +447,7 @@ Result<TestReport> run_tests(const Environment& environment, const release::Rele
                              const TestOptions& options, const OnTestResult& on_result,
                              const Context& context) {
   MIST_TRY(const ReleaseState state, read_release(environment, id, context));
-  MIST_TRY_VOID(refuse_missing(state));
+  if (!state.anchor) return missing_release(environment, id, context);
   if (!state.deployed)
     return error(ErrorKind::Conflict, "nothing of release {} is deployed that could be tested", id.display())
         .with_hint(fmt::format("see mistctl status {} -n {}", id.name, id.ns));

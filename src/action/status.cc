@@ -171,9 +171,7 @@ std::size_t ReleaseStatus::count(ObjectHealth health) const {
 Result<ReleaseStatus> status(const Environment& environment, const release::ReleaseId& id,
                              const Context& context) {
   MIST_TRY(ReleaseState state, read_release(environment, id, context, LostRevision::Allowed));
-  if (!state.anchor)
-    return error(ErrorKind::NotFound, "release {} does not exist", id.display())
-        .with_hint("see mistctl list -A");
+  if (!state.anchor) return missing_release(environment, id, context);
   const Activity reading(environment.events, "reading the cluster");
   const std::vector<release::InventoryItem> owned = state.owned();
   const bool uninstalling = is_uninstalling(state);

@@ -12,6 +12,7 @@
 #include "apply/wait.h"
 #include "base/parallel.h"
 #include "kube/deletion.h"
+#include "kube/not_served.h"
 
 namespace mist::action {
 
@@ -136,6 +137,7 @@ struct Return {
   bool force_conflicts = false;
   Duration timeout{};    ///< until what is replaced is gone
   bool replace = false;  ///< it may be deleted and created anew
+  bool holds = false;    ///< other things, so it may not, whatever the user allows
 };
 
 // What it replaced while taking over can't be turned into what it was in place.
@@ -185,11 +187,14 @@ Result<std::optional<std::string>> write_back(const Environment& environment, co
   if (!written.ok() && apply::is_immutable(written.error())) {
     if (!going.replace)
       return std::move(written).error().with_hint(
-          "have it deleted and created anew, as its release has it, with --replace");
+          going.holds
+              ? "it is not replaced, because what it holds would be lost: change it back by hand, then run "
+                "the command again"
+              : "have it deleted and created anew, as its release has it, with --replace");
     written = replace_back(environment, ref, going, options, context);
   }
   if (written.ok()) return std::optional(std::string(written->string_at({"metadata", "uid"})));
-  if (written.error().kind == ErrorKind::NotFound || apply::is_other_object(written.error()))
+  if (kube::is_absent(written.error()) || apply::is_other_object(written.error()))
     return std::optional<std::string>();
   if (apply::is_field_conflict(written.error())) written.error().hint = std::string(apply::kForceHint);
   return std::move(written).error();
@@ -218,7 +223,7 @@ Status check_plan(const Environment& environment, const ReleaseState& other,
   return parallel_for(open.size(), 16, [&](std::size_t i) -> Status {
     const PlannedAction& write = *open[i];
     auto live = environment.client.get({write.resource, write.key.ns, write.key.name}, context);
-    if (!live.ok() && live.error().kind != ErrorKind::NotFound) return std::move(live).error();
+    if (!live.ok() && !kube::is_absent(live.error())) return std::move(live).error();
     if (live.ok() && live->string_at({"metadata", "uid"}) == write.uid &&
         apply::marks_of(*live) == write.marks)
       return {};
@@ -409,10 +414,10 @@ Result<std::set<ObjectKey>> TakeOver::give_back(const Environment& environment, 
       if (!rendered) continue;
       encoding::Value object = apply::with_version(*rendered, known->revision);
       object["metadata"].set("uid", removal.uid);
-      const bool replace =
-          (options.replace || !same) && apply::kept_because(removal.key, nullptr, {}).empty();
+      const bool holds = !apply::kept_because(removal.key, nullptr, {}).empty();
+      const bool replace = (options.replace || !same) && !holds;
       work.push_back({i, removal.key, *known, removal.uid, removal.seen, release::apply_set_id(state.id),
-                      std::move(object), force, options.timeout, replace});
+                      std::move(object), force, options.timeout, replace, holds});
     }
   }
   std::mutex mutex;

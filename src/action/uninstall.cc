@@ -149,7 +149,7 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, const Relea
   MIST_TRY(ReleaseState state, options.dry_run ? read_release(environment, id, context, LostRevision::Allowed)
                                                : read_release_to_write(environment, id, options.action,
                                                                        context, LostRevision::Allowed));
-  MIST_TRY_VOID(refuse_missing(state));
+  if (!state.anchor) return missing_release(environment, id, context);
   return plan_uninstall(environment, std::move(state), options, context);
 }
 

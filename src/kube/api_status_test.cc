@@ -147,6 +147,18 @@ TEST(ApiStatus, SchemaErrorIsAnInputErrorAndNoOutage) {
           R"("message":"request to convert CR to an invalid group/version: example.com/v1","code":500)"));
   correct_status(response);
   EXPECT_TRUE(is_lost_version(decode_answer(response, kAsked).error()));
+  response = answer(
+      500,
+      status_body(
+          R"("message":"failed to convert new object (a/b; coordination.k8s.io/v1, Kind=Lease) to proper version: unable to convert unstructured object to coordination.k8s.io/v1, Kind=Lease: parsing time \"now\" as \"2006\": cannot parse","code":500)"));
+  correct_status(response);
+  EXPECT_EQ(decode_answer(response, kAsked).error().kind, ErrorKind::Invalid);
+  response = answer(
+      500,
+      status_body(
+          R"("message":"failed to convert new object (a/b; example.com/v1, Kind=Thing) to proper version: conversion webhook for example.com/v1, Kind=Thing failed: Post","code":500)"));
+  correct_status(response);
+  EXPECT_EQ(decode_answer(response, kAsked).error().kind, ErrorKind::Retryable);
   response = answer(500, status_body(R"("message":"etcdserver: request timed out","code":500)"));
   correct_status(response);
   EXPECT_EQ(decode_answer(response, kAsked).error().kind, ErrorKind::Retryable);

@@ -106,9 +106,7 @@ Result<ExitCode> run_release(const Invocation& invocation, World& world) {
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
   MIST_TRY(action::ReleaseState state, action::read_release(cluster.environment, id, world.context));
-  if (!state.anchor)
-    return error(ErrorKind::NotFound, "release {} does not exist", id.display())
-        .with_hint("see mistctl list -A");
+  if (!state.anchor) return action::missing_release(cluster.environment, id, world.context);
   const bool show = invocation.enabled("show-secrets");
   std::vector<release::Revision> chosen;
   if (number) {

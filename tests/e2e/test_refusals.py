@@ -1,0 +1,183 @@
+"""Answers that look like another: a 409 that isn't "exists", a 404 that isn't "gone", a 500 that no retry cures."""
+import base64
+import json
+
+from harness import certificate, check, config_map, contains, equal, kubeconfig_text, test
+from proxy import Proxy, Refuse
+from quiet_server import QuietHandler, QuietServer
+
+
+def through(t, name="proxy", **hooks):
+    """The kubeconfig of a proxy with these hooks."""
+    proxy = Proxy(t.kube, t.token, **hooks)
+    t.cleanup(proxy.stop)
+    return t.file(f"kubeconfig-{name}", kubeconfig_text(proxy.url, {}, namespace=t.ns))
+
+
+# -- --create-namespace
+
+@test
+def a_namespace_that_somebody_makes_meanwhile_is_taken(t):
+    home = t.namespace("home", create=False)
+
+    def meanwhile(number, method, path):
+        if method == "POST" and path.startswith("/api/v1/namespaces?"):
+            t.kube.namespace(home)
+    t.run("install", "web", "-n", home, "-p", t.package("p", config_map("a")), "--create-namespace",
+          kubeconfig=through(t, before=meanwhile))
+    equal(t.owned("web", namespace=home), {"ConfigMap/a"})
+
+
+@test
+def a_namespace_that_is_being_deleted_meanwhile_is_not_taken(t):
+    home = t.namespace("home", create=False)
+
+    def meanwhile(number, method, path):
+        if method == "POST" and path.startswith("/api/v1/namespaces?"):
+            t.kube.namespace(home)
+            t.kube.create("ConfigMap", home, config_map("held", finalizers=["example.com/hold"]))
+            t.kube.delete("Namespace", None, home)
+    t.cleanup(lambda: t.kube.patch("ConfigMap", home, "held", {"metadata": {"finalizers": None}}))
+    t.refused("install", "web", "-n", home, "-p", t.package("p", config_map("a")), "--create-namespace",
+              kubeconfig=through(t, before=meanwhile), says=[f"the namespace {home} is being deleted", "wait until it is gone"])
+    equal(t.record("web", namespace=home), [])
+
+
+@test
+def a_namespace_that_a_webhook_denies_with_409_does_not_exist(t):
+    home = t.namespace("home", create=False)
+
+    class Handler(QuietHandler):
+        def handle_any(self):
+            review = json.loads(self.body())
+            text = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": {
+                "uid": review["request"]["uid"], "allowed": review["request"]["name"] != home,
+                "status": {"code": 409, "reason": "AlreadyExists", "message": "the team has all its namespaces"}}}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+    tls, bundle = certificate(t)
+    server = QuietServer(Handler, tls)
+    t.cleanup(server.stop)
+    hook = f"{t.ns}-quota"
+    t.kube.create("ValidatingWebhookConfiguration", None, {"metadata": {"name": hook}, "webhooks": [{
+        "name": "quota.example.com", "sideEffects": "None", "admissionReviewVersions": ["v1"], "failurePolicy": "Ignore",
+        "clientConfig": {"url": f"https://127.0.0.1:{server.port}/deny", "caBundle": base64.b64encode(bundle).decode()},
+        "matchConditions": [{"name": "ours", "expression": f"object.metadata.name == '{home}'"}],
+        "rules": [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["namespaces"]}]}]})
+    t.cleanup(lambda: t.kube.delete("ValidatingWebhookConfiguration", None, hook))
+    t.kube.wait("the webhook is asked", lambda: t.kube.request("POST", "/api/v1/namespaces?dryRun=All", {
+        "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": home}})[0] == 409)
+    t.refused("install", "web", "-n", home, "-p", t.package("p", config_map("a")), "--create-namespace",
+              says=["the team has all its namespaces", "while creating the release's namespace"])
+
+
+# -- 404
+
+def html_404(what):
+    """A proxy that lost its way for a moment."""
+    def lost(number, method, path):
+        if what(method, path):
+            raise Refuse(404, {"Content-Type": "text/html"}, b"<html>no such page</html>")
+    return lost
+
+
+@test
+def a_404_that_is_not_about_the_record_leaves_it(t):
+    t.run("install", "web", "-p", t.package("p", config_map("a")))
+    for number, part in enumerate(("/secrets/mistletoe.web.v0", "/secrets/mistletoe.web")):
+        lost = html_404(lambda method, path, part=part: method == "DELETE" and path.endswith(part))
+        t.refused("uninstall", "web", "--yes", kubeconfig=through(t, f"delete{number}", before=lost), says=["no such page"])
+        check("mistletoe.web" in t.record("web"), "the record")
+    t.run("uninstall", "web", "--yes")
+    equal(t.record("web"), [])
+
+
+@test
+def a_404_that_is_not_about_the_release_does_not_say_that_there_is_none(t):
+    package = t.package("p", config_map("a"))
+    t.run("install", "web", "-p", package)
+    lost = through(t, before=html_404(lambda method, path: method == "GET" and path.endswith("/secrets/mistletoe.web")))
+    for arguments in (("status", "web"), ("upgrade", "web", "-p", package), ("install", "web", "-p", package)):
+        failed = t.refused(*arguments, kubeconfig=lost, says=["no such page"])
+        check("does not exist" not in failed.err, failed)
+
+
+# -- 500
+
+def lease(**spec):
+    return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "leader"}, "spec": spec}
+
+
+@test
+def a_time_that_the_server_cannot_read_is_a_mistake_and_no_outage(t):
+    for number, time in enumerate(("yesterday", "2026-01-01T00:00:00Z")):
+        failed = t.refused("install", f"web{number}", "-p", t.package("p", config_map(f"a{number}"), lease(renewTime=time)),
+                           says=["cannot apply Lease", "parsing time", "00001.yaml"])
+        check("trying the API server again" not in failed.err, failed)
+
+
+# -- a lost anchor
+
+@test
+def a_record_without_its_anchor_is_not_taken_for_none(t):
+    packages = [t.package(f"p{i}", config_map("a", {"key": str(i)})) for i in range(4)]
+    t.run("install", "web", "-p", packages[0])
+    for package in packages[1:]:
+        t.run("upgrade", "web", "-p", package, "--history-max", "2")
+    check("mistletoe.web.v0" not in t.record("web"), "v0 is kept, so that installing would meet it")
+    t.kube.delete("Secret", t.ns, "mistletoe.web")
+    mark = t.mark()
+    for arguments in (("status",), ("history",), ("graph",), ("drift",), ("test",), ("rollback",), ("uninstall", "--yes"),
+                      ("recover",), ("upgrade", "-p", packages[0]), ("install", "-p", packages[0]),
+                      ("diff", "-p", packages[0])):
+        verb, *rest = arguments
+        t.refused(verb, "web", *rest, says=["has lost its Secret mistletoe.web", "--from-labels"])
+    t.refused("inspect", "release", "web", says=["has lost its Secret mistletoe.web", "--from-labels"])
+    equal([r for r in t.requests(mark) if r.writes], [], "writes")
+    t.run("recover", "web", "--from-labels", "--yes")
+    t.run("upgrade", "web", "-p", packages[0])
+    t.run("uninstall", "web", "--yes")
+
+
+# -- --replace
+
+@test
+def what_holds_data_is_not_replaced_and_the_hint_says_which_flag_does(t):
+    def claim(mode):
+        return t.package("p", {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"},
+                               "spec": {"accessModes": [mode], "resources": {"requests": {"storage": "1Gi"}}}})
+    t.run("install", "web", "-p", claim("ReadWriteOnce"))
+    contains(t.refused("upgrade", "web", "-p", claim("ReadWriteMany")).err, "with --replace")
+    failed = t.refused("upgrade", "web", "-p", claim("ReadWriteMany"), "--replace", says=["--delete-pvcs"])
+    check("with --replace" not in failed.err, failed)
+    t.run("upgrade", "web", "-p", claim("ReadWriteMany"), "--replace", "--delete-pvcs")
+
+
+# -- adopting
+
+@test
+def the_diff_of_an_adoption_shows_that_kubectls_annotation_goes(t):
+    name = "kubectl.kubernetes.io/last-applied-configuration"
+    body = config_map("a", {"key": "1"})
+    for kind, item in (("ConfigMap", body), ("Secret", {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"},
+                                                       "stringData": {"password": "hidden-value"}})):
+        text = json.dumps(item)
+        made = json.loads(text)
+        made["metadata"]["annotations"] = {name: text}
+        t.kube.create(kind, t.ns, made)
+    package = t.package("p", body, {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"},
+                                    "data": {"password": base64.b64encode(b"hidden-value").decode()}})
+    shown = t.run("diff", "web", "-p", package, "--adopt")
+    equal(sum(line.startswith("-") and name in line for line in shown.out.splitlines()), 2, shown)
+    fields = [{f["path"]: f for f in o["fields"]} for o in t.run("diff", "web", "-p", package, "--adopt", "-o", "json").json["objects"]]
+    for each in fields:
+        field = each[f'.metadata.annotations["{name}"]']
+        check(field["before"] and field["after"] is None, field)
+    check("hidden-value" not in shown.out and "hidden-value" not in json.dumps(fields), "a secret is shown")
+    t.run("install", "web", "-p", package, "--adopt")
+    for kind in ("ConfigMap", "Secret"):
+        check(name not in t.kube.get(kind, t.ns, "a")["metadata"]["annotations"], "it is still there")
