@@ -48,6 +48,12 @@ class ConversionDownTest : public testing::ReleaseWorld {
       // What repairs it: another server, or a definition that needs none.
       const bool server = call.verb == "apply" && call.key.name == "server" && !call.dry_run && repairs;
       if (server || (call.verb == "patch" && call.key.name == "things.example.com")) down = false;
+      const bool about_things = call.key.group_kind.kind == "Thing";
+      // A server that was just written takes its time to begin.
+      if (!down && about_things && still_away > 0) {
+        --still_away;
+        return error(ErrorKind::Retryable, "cannot {} Thing", call.verb).with_because("connection refused");
+      }
       if (!down || call.key.group_kind.kind != "Thing") return std::nullopt;
       return error(ErrorKind::Retryable, "cannot {} Thing", call.verb)
           .with_because(
@@ -61,6 +67,7 @@ class ConversionDownTest : public testing::ReleaseWorld {
     });
   }
   std::atomic<bool> down{false}, repairs{true};
+  std::atomic<int> still_away{0};  // requests that fail although it was repaired
   DeployOptions brief{.timeout = std::chrono::milliseconds(50)};
 };
 
@@ -81,6 +88,22 @@ TEST_F(ConversionDownTest, TheUpgradeThatRepairsItGoesThrough) {
   ASSERT_TRUE(upgrade_now(release_with("c", "")).ok());
   EXPECT_FALSE(cluster.has("Thing.example.com", "default", "one"));
   EXPECT_FALSE(knows_thing());
+}
+
+TEST_F(ConversionDownTest, AServerThatAnswersOnlyLaterIsWaitedFor) {
+  ASSERT_TRUE(install_now(release_with("a", kOne)).ok());
+  down = true;
+  still_away = 2;
+  const auto written = upgrade_now(release_with("b", kOneChanged));
+  ASSERT_TRUE(written.ok()) << written.error().to_line();
+  EXPECT_EQ(still_away, 0);
+  EXPECT_EQ(cluster.find("Thing.example.com", "default", "one")->string_at({"spec", "a"}), "2");
+  down = true;
+  still_away = 2;
+  const auto removed = upgrade_now(release_with("c", ""));
+  ASSERT_TRUE(removed.ok()) << removed.error().to_line();
+  EXPECT_EQ(still_away, 0);
+  EXPECT_FALSE(cluster.has("Thing.example.com", "default", "one"));
 }
 
 TEST_F(ConversionDownTest, WhatWasMarkedToBeKeptMeanwhileStays) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "encoding/yaml.h"
+#include "testing/fake_cluster.h"
 
 namespace mist::apply {
 namespace {
@@ -182,6 +183,32 @@ TEST(CustomSchema, WhatAWebhookMayFillInIsNotMissed) {
   EXPECT_THAT(with(webhook("MutatingWebhookConfiguration", all), "spec: {size: 1, naem: a}"),
               HasSubstr("spec.naem"));
   EXPECT_THAT(with(webhook("MutatingWebhookConfiguration", all), "spec: {size: many}"), HasSubstr("size"));
+}
+
+TEST(CustomSchema, WhatTheClustersWebhooksMayFillInIsNotMissedAndWhoMayNotSeeThemAsksTheServer) {
+  std::vector<DesiredObject> objects{
+      object(kDefinition, "crd.yaml"),
+      object("apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\nspec: {mode: slow}\n",
+             "w.yaml")};
+  objects[1].resource.resource = "widgets";
+  testing::FakeCluster cluster;
+  const Context context;
+  const auto passes = [&] {
+    return check_custom_resources(objects, changes_by(objects, cluster, context)).ok();
+  };
+  EXPECT_FALSE(passes());
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "list") return std::nullopt;
+    return error(ErrorKind::Forbidden, "cannot list");
+  });
+  EXPECT_TRUE(passes());
+  cluster.set_before({});
+  cluster.put(*encoding::parse_yaml(
+      "{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingWebhookConfiguration, metadata: {name: "
+      "h}, "
+      "webhooks: [{name: a.example.com, rules: [{apiGroups: [example.com], apiVersions: [v1], resources: "
+      "[widgets], operations: [CREATE]}]}]}"));
+  EXPECT_TRUE(passes());
 }
 
 }  // namespace
