@@ -287,6 +287,9 @@ class Writer {
     }
     auto applied = action.unreadable ? apply_when_converted(ref, action, object, apply)
                                      : kube::apply_over_lost_version(client_, ref, object, apply, context_);
+    // Read from the server's cache, or not there before: only now its webhook is asked.
+    if (!action.unreadable && !applied.ok() && needs_conversion(ref, applied.error()))
+      applied = apply_when_converted(ref, action, object, apply);
     while (!applied.ok()) {
       const bool outdated = guarded && is_outdated(applied.error());
       if (!outdated && !is_too_early(action, applied.error())) break;
@@ -356,6 +359,11 @@ class Writer {
             .with_hint(conversion_hint(*webhook));
       return late;
     }
+  }
+
+  bool needs_conversion(const kube::ObjectRef& ref, const Error& failure) const {
+    return failure.kind == ErrorKind::Retryable && context_.check().ok() &&
+           conversion_webhook(client_, ref.resource, context_).has_value();
   }
 
   // A 409 that is about neither fields nor the uid: the object changed since it was looked at.

@@ -82,13 +82,14 @@ class Remover {
       const bool passes =
           live.error().kind == ErrorKind::Retryable || live.error().kind == ErrorKind::Timeout;
       if (passes && SystemClock().sleep(kPauseToConvert, limited.stop()) && limited.check().ok()) continue;
-      Error failure = live.error();
       if (const auto webhook = conversion_webhook(client_, *resource, context_))
-        failure = std::move(failure)
-                      .with_frame(conversion_words(*webhook, live.error()))
-                      .with_hint(conversion_hint(*webhook));
-      return failure;
+        return unconverted(live.error(), *webhook);
+      return live.error();
     }
+  }
+
+  static Error unconverted(const Error& failure, const ConversionWebhook& webhook) {
+    return Error(failure).with_frame(conversion_words(webhook, failure)).with_hint(conversion_hint(webhook));
   }
 
   // What was planned may have become somebody else's, or somebody may want to keep it, since then.
@@ -102,8 +103,25 @@ class Remover {
     return std::string(kept_because({}, &now, all));
   }
 
-  // `why_it_stays` is set where it does: nothing was deleted then.
+  // The server reads objects from its cache, which was converted before the webhook went away, and deletes
+  // them where they are stored. `why_it_stays` is set where it does: nothing was deleted then.
   Status remove(const Removal& removal, bool until_gone, std::string& why_it_stays) {
+    const Context limited = context_.with_timeout(options_.timeout);
+    const InventoryItem item{.key = removal.key, .version = removal.version, .uid = removal.uid};
+    for (;;) {
+      Status removed = remove_where_served(removal, until_gone, why_it_stays);
+      if (removed.ok() || removed.error().kind != ErrorKind::Retryable) return removed;
+      MIST_TRY_VOID(context_.check());
+      const auto resource = resource_of(client_, item, context_);
+      if (!resource.ok() || !*resource) return removed;
+      const auto webhook = conversion_webhook(client_, **resource, context_);
+      if (!webhook) return removed;
+      if (SystemClock().sleep(kPauseToConvert, limited.stop()) && limited.check().ok()) continue;
+      return unconverted(removed.error(), *webhook);
+    }
+  }
+
+  Status remove_where_served(const Removal& removal, bool until_gone, std::string& why_it_stays) {
     for (int tries = 0;; ++tries) {
       Status removed = remove_as_served(removal, until_gone, why_it_stays);
       // Discovery was out of date: the kind is gone, or served in other versions.
