@@ -98,6 +98,28 @@ Result<std::optional<Anchor>> own_lock(const LockWorld& world, const ReleaseId& 
   return now;
 }
 
+bool was_stopped(const Error& failure) {
+  return failure.kind == ErrorKind::Cancelled || failure.kind == ErrorKind::Timeout;
+}
+
+// The write that was to take the lock was cut off, and may have arrived all the same: nobody would renew what
+// it took, and everybody would wait for it. `undo` gives back an anchor that carries the lock.
+void give_back_unseen(const LockWorld& world, const ReleaseId& id, const Lock& lock,
+                      const std::function<Status(Anchor&, const Context&)>& undo) {
+  constexpr int kLooksForIt = 3;  // the server may be about to do it
+  const Context brief = Context().with_timeout(std::chrono::seconds(5));
+  for (int look = 0; look < kLooksForIt; ++look) {
+    if (look > 0) world.clock.sleep(std::chrono::milliseconds(50), {});
+    auto ours = own_lock(world, id, lock, brief);
+    if (!ours.ok()) return;  // it ends with its term
+    if (!*ours) continue;
+    if (const Status undone = undo(**ours, brief); !undone.ok())
+      world.events.warn(fmt::format("release {} stays locked for {}: {}", id.display(),
+                                    format_age(term_of(lock)), undone.error().to_line()));
+    return;
+  }
+}
+
 }  // namespace
 
 Error as_anchor_moved(Error failure) {
@@ -136,6 +158,10 @@ Result<std::unique_ptr<ReleaseLock>> ReleaseLock::create(LockWorld world, Anchor
   auto created = world.store.create_anchor(std::move(anchor), context);
   if (!created.ok()) {
     const ErrorKind kind = created.error().kind;
+    if (was_stopped(created.error()))
+      give_back_unseen(world, id, lock, [&](const Anchor& ours, const Context& brief) {
+        return world.store.delete_anchor(ours, brief);
+      });
     if (kind != ErrorKind::Retryable && kind != ErrorKind::Conflict) return std::move(created).error();
     MIST_TRY(std::optional<Anchor> ours, own_lock(world, id, lock, context));
     if (!ours && kind == ErrorKind::Conflict)
@@ -166,6 +192,12 @@ Result<std::unique_ptr<ReleaseLock>> ReleaseLock::acquire(LockWorld world, Ancho
   Status taken = world.store.change_anchor(free, change, context);
   if (!taken) {
     const ErrorKind kind = taken.error().kind;
+    if (was_stopped(taken.error()))
+      give_back_unseen(world, free.id, lock, [&](Anchor& ours, const Context& brief) {
+        return world.store.change_anchor(
+            ours, {.head = {}, .lock = std::optional<Lock>(), .group_kinds = {}, .additional_namespaces = {}},
+            brief);
+      });
     if (kind == ErrorKind::NotFound)
       return as_anchor_moved(std::move(taken).error());  // uninstalled meanwhile
     if (kind != ErrorKind::Conflict && kind != ErrorKind::Retryable) return std::move(taken).error();

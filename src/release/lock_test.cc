@@ -218,6 +218,28 @@ TEST_F(LockTest, AMachineThatSleptWhileItDeletedRecordsDeletesNoMore) {
   EXPECT_TRUE(cluster.has("Secret", "default", revision_name(id, 0)));
 }
 
+// Ctrl-C while the write that takes it is on its way.
+TEST_F(LockTest, WhatWasTakenByAWriteThatWasCutOffIsGivenBack) {
+  std::string cut = "create";
+  cluster.set_after([&](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != cut) return std::nullopt;
+    cut.clear();
+    return error(ErrorKind::Cancelled, "stopped on request");
+  });
+  const auto created = ReleaseLock::create(world(), born(), options("alice"), Context());
+  ASSERT_FALSE(created.ok());
+  EXPECT_EQ(created.error().kind, ErrorKind::Cancelled);
+  EXPECT_FALSE(cluster.has("Secret", "default", "mistletoe.web"));
+
+  ASSERT_TRUE(ReleaseLock::create(world(), born(), options("alice"), Context()).ok());  // and given back
+  const auto looked = store.read_anchor({"default", "web"}, Context());
+  cut = "patch";
+  const auto taken = ReleaseLock::acquire(world(), **looked, {}, options("alice"), Context());
+  ASSERT_FALSE(taken.ok());
+  EXPECT_EQ(taken.error().kind, ErrorKind::Cancelled);
+  EXPECT_FALSE((*store.read_anchor({"default", "web"}, Context()))->lock);
+}
+
 TEST_F(LockTest, AnAnchorThatASuccessorLockedIsNotDeletedByARequestThatComesLate) {
   auto lock = ReleaseLock::create(world(), born(), options("alice"), Context());
   ASSERT_TRUE(lock.ok()) << lock.error().to_line();
