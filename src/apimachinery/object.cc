@@ -66,7 +66,14 @@ Result<Object> Object::from_value(Value value) {
                                            encoding::kind_name(name->kind())));
     return invalid_at(*metadata, fmt::format("a {} has no metadata.name", kind));
   }
+  // IsValidPathSegmentName in apimachinery: in a URL they would mean another path.
+  const auto is_path = [](std::string_view text) { return text == "." || text == ".."; };
+  if (is_path(name->as_string()))
+    return invalid_at(*name, fmt::format("metadata.name of a {} may not be '{}'", kind, name->as_string()));
   const Value* ns = metadata->find("namespace");
+  if (ns != nullptr && ns->is_string() && is_path(ns->as_string()))
+    return invalid_at(*ns, fmt::format("metadata.namespace of {} {} may not be '{}'", kind, name->as_string(),
+                                       ns->as_string()));
   if (ns != nullptr && !ns->is_string() && !ns->is_null())
     return invalid_at(*ns,
                       fmt::format("metadata.namespace of {} {} must be a string", kind, name->as_string()));

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include "apimachinery/quantity.h"
+#include "testing/yaml.h"
 
 namespace mist::apimachinery {
 namespace {
@@ -66,6 +69,15 @@ TEST(Quantity, ComparesAmounts) {
   for (const auto& [a, b] : std::vector<std::pair<const char*, const char*>>{
            {"1", "2"}, {"1G", "1Gi"}, {"abc", "abc"}, {"", ""}, {"1", "-1"}, {"1x", "1x"}})
     EXPECT_FALSE(same_quantity(a, b)) << a << " " << b;
+}
+
+TEST(Object, HasNoNameThatMeansAnotherPath) {
+  for (const char* metadata :
+       {"{name: .}", "{name: ..}", "{name: a, namespace: ..}", "{name: a, namespace: .}"})
+    EXPECT_FALSE(Object::from_value(testing::yaml(fmt::format(
+                                        "{{apiVersion: v1, kind: ConfigMap, metadata: {}}}", metadata)))
+                     .ok())
+        << metadata;
 }
 
 }  // namespace

@@ -41,10 +41,25 @@ Decoded decode_utf8(std::string_view text) {
   return {value, length};
 }
 
+struct CodePoints {
+  char32_t first, last;
+};
+
+// What changes how other text is shown, or is there without being seen: controls, directions, joiners and
+// other characters without width, tags and invisible selectors (Unicode's Cc, Cf, Zl and Zp, and what renders
+// like them). Variation selectors 1 to 16 are left: emoji need them.
+constexpr std::array kControls{
+    CodePoints{0x00, 0x1f},       CodePoints{0x7f, 0x9f},       CodePoints{0xad, 0xad},
+    CodePoints{0x34f, 0x34f},     CodePoints{0x600, 0x605},     CodePoints{0x61c, 0x61c},
+    CodePoints{0x115f, 0x1160},   CodePoints{0x17b4, 0x17b5},   CodePoints{0x180b, 0x180f},
+    CodePoints{0x200b, 0x200f},   CodePoints{0x2028, 0x202e},   CodePoints{0x2060, 0x206f},
+    CodePoints{0x3164, 0x3164},   CodePoints{0xfeff, 0xfeff},   CodePoints{0xffa0, 0xffa0},
+    CodePoints{0xfff0, 0xfffb},   CodePoints{0x1bca0, 0x1bca3}, CodePoints{0x1d173, 0x1d17a},
+    CodePoints{0xe0000, 0xe0fff},
+};
+
 bool is_control(char32_t c) {
-  return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x202a && c <= 0x202e) ||
-         (c >= 0x2066 && c <= 0x2069) || c == 0x200e || c == 0x200f || c == 0x2028 || c == 0x2029 ||
-         c == 0xfeff;
+  return std::ranges::any_of(kControls, [&](CodePoints each) { return c >= each.first && c <= each.last; });
 }
 
 // Insertions, deletions, substitutions, and two neighbours swapped: what fingers do most often.
@@ -114,8 +129,10 @@ std::string escape_controls(std::string_view text, bool keep_newlines) {
       out += "\\n";
     } else if (c.code_point < 0x80) {
       out += fmt::format("\\x{:02x}", static_cast<std::uint32_t>(c.code_point));
-    } else {
+    } else if (c.code_point < 0x10000) {
       out += fmt::format("\\u{:04x}", static_cast<std::uint32_t>(c.code_point));
+    } else {
+      out += fmt::format("\\U{:08x}", static_cast<std::uint32_t>(c.code_point));
     }
     text.remove_prefix(c.length);
   }
@@ -132,9 +149,15 @@ bool is_valid_utf8(std::string_view text) {
 }
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
+  // Nobody mistypes what is longer, or looks through more; and both may come from others.
+  constexpr std::size_t kLongest = 200, kMost = 5000;
   std::string_view best;
   std::size_t best_distance = std::max<std::size_t>(word.size() / 3, 1) + 1;
-  for (const std::string_view candidate : candidates) {
+  if (word.size() > kLongest) return best;
+  for (const std::string_view candidate : candidates.first(std::min(candidates.size(), kMost))) {
+    const std::size_t longer =
+        std::max(word.size(), candidate.size()) - std::min(word.size(), candidate.size());
+    if (longer >= best_distance) continue;
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < best_distance) best = candidate, best_distance = distance;
   }

@@ -57,5 +57,20 @@ TEST(Text, Base64RoundTrips) {
   EXPECT_FALSE(base64_decode("a$==", out));
 }
 
+TEST(EscapeControls, ShowsWhatHasNoWidthOrTurnsText) {
+  EXPECT_EQ(escape_controls("a\u200bb\u202ec\u2066d\u00ade\ufefff"),
+            "a\\u200bb\\u202ec\\u2066d\\u00ade\\ufefff");
+  // Tags, in which people and programs hid whole sentences.
+  EXPECT_EQ(escape_controls("a\U000e0041"), "a\\U000e0041");
+  EXPECT_EQ(escape_controls("é 漢 😀 ❤️"), "é 漢 😀 ❤️");
+}
+
+TEST(Nearest, LooksAtNoMoreThanPeopleType) {
+  const std::string long_word(10'000, 'a'), other(10'000, 'b');
+  const std::vector<std::string_view> candidates(100'000, other);
+  EXPECT_EQ(nearest(long_word, candidates), "");
+  EXPECT_EQ(nearest("a", candidates), "");
+}
+
 }  // namespace
 }  // namespace mist

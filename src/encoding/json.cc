@@ -25,9 +25,9 @@ class Handler {
   static constexpr std::size_t max_string_size = std::numeric_limits<std::size_t>::max();
   static constexpr std::size_t max_key_size = std::numeric_limits<std::size_t>::max();
 
-  enum class Fault : std::uint8_t { None, DuplicateKey, NumberRange };
+  enum class Fault : std::uint8_t { None, DuplicateKey, NumberRange, TooMany };
 
-  explicit Handler(bool strict) : strict_(strict) {}
+  Handler(bool strict, std::size_t most) : strict_(strict), most_(most) {}
 
   Fault fault() const { return fault_; }
   const std::string& culprit() const { return culprit_; }
@@ -39,24 +39,18 @@ class Handler {
     builder_.begin_array();
     return true;
   }
-  bool on_array_end(std::size_t, json::error_code&) {
-    builder_.value(builder_.end());
-    return true;
-  }
+  bool on_array_end(std::size_t, json::error_code& ec) { return add(builder_.end(), ec); }
   bool on_object_begin(json::error_code&) {
     builder_.begin_object();
     return true;
   }
-  bool on_object_end(std::size_t, json::error_code&) {
-    builder_.value(builder_.end());
-    return true;
-  }
+  bool on_object_end(std::size_t, json::error_code& ec) { return add(builder_.end(), ec); }
   bool on_string_part(json::string_view part, std::size_t, json::error_code&) { return keep(part); }
-  bool on_string(json::string_view part, std::size_t, json::error_code&) {
+  bool on_string(json::string_view part, std::size_t, json::error_code& ec) {
     keep(part);
-    builder_.value(Value(valid_text()));
+    Value value = Value(valid_text());
     text_.clear();
-    return true;
+    return add(std::move(value), ec);
   }
   bool on_key_part(json::string_view part, std::size_t, json::error_code&) { return keep(part); }
   bool on_key(json::string_view part, std::size_t, json::error_code& ec) {
@@ -67,38 +61,35 @@ class Handler {
     return fail(Fault::DuplicateKey, name, ec);
   }
   bool on_number_part(json::string_view part, json::error_code&) { return keep(part); }
-  bool on_int64(std::int64_t number, json::string_view part, json::error_code&) {
+  bool on_int64(std::int64_t number, json::string_view part, json::error_code& ec) {
     keep(part);
     // The sign of -0 is lost in an integer.
-    builder_.value(number == 0 && text_.starts_with('-') ? Value(-0.0) : Value(number));
+    Value value = number == 0 && text_.starts_with('-') ? Value(-0.0) : Value(number);
     text_.clear();
-    return true;
+    return add(std::move(value), ec);
   }
-  bool on_uint64(std::uint64_t number, json::string_view, json::error_code&) {
+  bool on_uint64(std::uint64_t number, json::string_view, json::error_code& ec) {
     text_.clear();
-    builder_.value(Value(number));
-    return true;
+    return add(Value(number), ec);
   }
   bool on_double(double, json::string_view part, json::error_code& ec) {
     keep(part);
     double number = 0;
     if (parse_double(text_, number) != std::errc()) return fail(Fault::NumberRange, text_, ec);
     text_.clear();
-    builder_.value(Value(number));
-    return true;
+    return add(Value(number), ec);
   }
-  bool on_bool(bool flag, json::error_code&) {
-    builder_.value(Value(flag));
-    return true;
-  }
-  bool on_null(json::error_code&) {
-    builder_.value(Value());
-    return true;
-  }
+  bool on_bool(bool flag, json::error_code& ec) { return add(Value(flag), ec); }
+  bool on_null(json::error_code& ec) { return add(Value(), ec); }
   bool on_comment_part(json::string_view, json::error_code&) { return true; }
   bool on_comment(json::string_view, json::error_code&) { return true; }
 
  private:
+  bool add(Value value, json::error_code& ec) {
+    if (++count_ > most_) return fail(Fault::TooMany, {}, ec);
+    builder_.value(std::move(value));
+    return true;
+  }
   bool keep(json::string_view part) {
     text_.append(part.data(), part.size());
     return true;
@@ -116,6 +107,8 @@ class Handler {
   std::string culprit_;
   Fault fault_ = Fault::None;
   bool strict_ = false;
+  const std::size_t most_;
+  std::size_t count_ = 0;
 };
 
 struct SyntaxHint {
@@ -191,7 +184,7 @@ Result<Value> parse_json(std::string_view text, const JsonOptions& options) {
   std::size_t offset = 0;
   json::error_code ec;
   try {
-    json::basic_parser<Handler> parser(settings, options.strict);
+    json::basic_parser<Handler> parser(settings, options.strict, options.max_values);
     if (run(parser, text, offset, ec)) return parser.handler().take();
     Error result;
     result.kind = ErrorKind::Invalid;
@@ -203,6 +196,8 @@ Result<Value> parse_json(std::string_view text, const JsonOptions& options) {
       result.hint = "remove one of them";
     } else if (handler.fault() == Handler::Fault::NumberRange) {
       result.message = fmt::format("the number {} is too large", handler.culprit().substr(0, 40));
+    } else if (handler.fault() == Handler::Fault::TooMany) {
+      result.message = fmt::format("the document has more than {} values", options.max_values);
     } else if (ec == json::error::too_deep) {
       result.message = fmt::format("the document nests more than {} levels deep", options.max_depth);
     } else {

@@ -3,6 +3,7 @@
 // numbers as Go's encoding/json does, so that texts can be compared with kubectl's. Pure functions; any
 // thread.
 
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -14,7 +15,9 @@ namespace mist::encoding {
 struct JsonOptions {
   bool strict = false;  ///< duplicate keys are errors; otherwise the last one wins
   int max_depth = 512;  ///< of nested arrays and objects
-  std::string file{};   ///< what SourceLocation::file says
+  /// Of a text that its author may have made small to write and large to hold, as in an archive.
+  std::size_t max_values = std::numeric_limits<std::size_t>::max();
+  std::string file{};  ///< what SourceLocation::file says
 };
 
 /// One JSON text, white space around it allowed. Values carry no positions. Errors: Invalid, with line,

@@ -122,5 +122,15 @@ TEST(Json, ManyMembersStayQuick) {
   EXPECT_EQ(parse_json(text)->size(), 100'000U);
 }
 
+TEST(Json, HasAsManyValuesAsAreAllowed) {
+  EXPECT_TRUE(parse_json(R"({"a": [1, 2]})", {.max_values = 4}).ok());
+  const auto more = parse_json(R"({"a": [1, 2, 3]})", {.max_values = 4});
+  ASSERT_FALSE(more.ok());
+  EXPECT_EQ(more.error().message, "the document has more than 4 values");
+  for (const char* text :
+       {"[1]", "[-1]", "[1.5]", "[true]", "[null]", "[[]]", "[{}]", R"(["a"])", "[18446744073709551615]"})
+    EXPECT_FALSE(parse_json(text, {.max_values = 1}).ok()) << text;
+}
+
 }  // namespace
 }  // namespace mist::encoding

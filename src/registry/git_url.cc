@@ -41,6 +41,16 @@ bool is_loopback(std::string_view host) {
   return name == "localhost" || name == "127.0.0.1" || name == "[::1]";
 }
 
+// "ext::sh -c …": two colons that aren't those of an IPv6 address in a URL.
+bool names_helper(std::string_view text) {
+  const auto colons = text.find("::");
+  if (colons == std::string_view::npos) return false;
+  const auto scheme = text.find("://");
+  const auto open = text.find('[');
+  return scheme == std::string_view::npos || open == std::string_view::npos || scheme > colons ||
+         open > colons || text.substr(scheme + 3, open - scheme - 3).find('/') != std::string_view::npos;
+}
+
 // "git@host:path": a colon before the first slash. What git itself calls the scp form.
 bool is_scp_form(std::string_view text) {
   const auto colon = text.find(':');
@@ -59,8 +69,7 @@ Result<GitUrl> GitUrl::parse(std::string_view text, const Path& directory) {
   if (std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }) ||
       !is_valid_utf8(text))
     return bad(text, "it holds a control character or invalid UTF-8");
-  if (text.find("::") != std::string_view::npos && text.find('[') == std::string_view::npos)
-    return bad(text, "remote helpers ('<helper>::<address>') may run any program");
+  if (names_helper(text)) return bad(text, "remote helpers ('<helper>::<address>') may run any program");
 
   const auto scheme_end = text.find("://");
   if (scheme_end == std::string_view::npos) {

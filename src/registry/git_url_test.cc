@@ -60,6 +60,13 @@ TEST(GitUrl, RefusesTheRest) {
   }
 }
 
+TEST(GitUrl, NamesNoHelperWhateverElseIsInIt) {
+  for (const char* text : {"ext::sh -c x", "ext::sh%20[", "[::1]ext::x", "ext::https://[::1]/",
+                           "https://h/[ext::sh]", "https://h/a[::1"})
+    EXPECT_FALSE(GitUrl::parse(text, "/").ok()) << text;
+  EXPECT_TRUE(GitUrl::parse("https://[2606:4700::1111]/r", "/").ok());
+}
+
 TEST(GitUrl, ShowsNoCredentials) {
   EXPECT_EQ(GitUrl::parse("https://u:hunter2@h/r", "/")->display(), "https://***@h/r");
   EXPECT_EQ(GitUrl::parse("ftp://u:hunter2@h/r", "/").error().to_line().find("hunter2"), std::string::npos);

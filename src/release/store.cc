@@ -31,6 +31,7 @@ constexpr std::string_view kFinishedAnnotation = "mistletoe.dev/finished";
 constexpr std::string_view kAttemptAnnotation = "mistletoe.dev/attempt";
 constexpr std::string_view kSecretType = "mistletoe.dev/release";
 constexpr std::size_t kRecordLimit = std::size_t{512} << 20;  // unpacked, against a forged bomb
+constexpr std::size_t kRecordValues = 10'000'000;             // some 100,000 objects
 
 // Two blobs of that size, each with what describes it, beside one another in a Secret.
 constexpr std::size_t kSecretLimit = std::size_t{1} << 20;
@@ -452,7 +453,7 @@ Result<Value> Store::read_json(const ReleaseId& id, const Value& secret_value, s
   MIST_TRY(const std::string packed, read_blob(id, secret_value, what, context));
   auto text = encoding::gunzip(packed, kRecordLimit);
   if (!text.ok()) return damaged_record(id, secret_value, text.error().to_line());
-  auto value = encoding::parse_json(*text);
+  auto value = encoding::parse_json(*text, {.max_values = kRecordValues});
   if (!value.ok()) return damaged_record(id, secret_value, value.error().to_line());
   return value;
 }

@@ -100,10 +100,15 @@ std::vector<Value> values_of(const std::vector<apimachinery::RenderedObject>& ob
   return values;
 }
 
+// What a package made, byte for byte; but a terminal would obey some of it.
+std::string for_reader(const World& world, std::string text) {
+  return world.out.is_terminal() ? escape_controls(text, true) : text;
+}
+
 void print_raw(World& world, const std::map<std::string, std::string>& files) {
   for (const auto& [path, text] : files) {
     if (files.size() > 1) world.out.write(fmt::format("---\n# {}\n", escape_controls(path)));
-    world.out.write(text);
+    world.out.write(for_reader(world, text));
     if (!text.ends_with('\n')) world.out.write("\n");
   }
 }
@@ -130,7 +135,7 @@ Result<ExitCode> print_as_peer(World& world, const package::Rendered& rendered, 
         rendered.engine.empty() ? "rendered by no engine" : fmt::format("rendered by {}", rendered.engine));
   if (!rendered.print)
     return error(ErrorKind::Internal, "the engine {} gave nothing to print", rendered.engine);
-  world.out.write(*rendered.print);
+  world.out.write(for_reader(world, *rendered.print));
   return ExitCode::Ok;
 }
 
@@ -187,7 +192,7 @@ Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
     objects = values_of(rendered.objects);
   }
   if (format == "yaml")
-    world.out.write(encoding::to_yaml_documents(objects));
+    world.out.write(for_reader(world, encoding::to_yaml_documents(objects)));
   else
     print_value(
         world, OutputFormat::Json,
