@@ -4,6 +4,7 @@ import pathlib
 import subprocess
 
 from harness import check, config_map, contains, equal, secret, test, workload
+from terminal import Terminal
 from test_demo import ROOT, git_registry
 
 
@@ -95,3 +96,18 @@ def values_that_do_not_fit_the_schema(t):
     mark = t.mark()
     t.refused("install", "hello", "-p", package, "-s", "replcas: 2", says=["replcas"])
     equal([r for r in t.requests(mark) if r.writes], [], "writes")
+
+
+@test
+def a_terminal_obeys_no_package(t):
+    """What a chart writes is the peer's, byte for byte, but on a terminal, which would take orders."""
+    order = "\u202eowned"  # turns around what follows; Helm itself refuses control characters
+    chart = t.files("chart", {"Chart.yaml": "apiVersion: v2\nname: chart\nversion: 0.1.0\n", "templates/map.yaml":
+                              f"# {order}\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\n"})
+    for output in ("helm", "raw"):
+        command = ["generate", "shop", "-p", str(chart), "-o", output]
+        contains(t.run(*command).out, order)
+        terminal = Terminal([t.mistctl, *command], t.environment(TERM="xterm", NO_COLOR="1"), 24, 100, t.dir)
+        equal(terminal.finish(), 0, "exit code")
+        check(order not in terminal.text(), f"-o {output} sends orders to a terminal")
+        contains(terminal.text(), "\\u202eowned")
