@@ -64,8 +64,8 @@ TEST_F(TreeTest, LeavesWhatIsThereAlone) {
 }
 
 TEST_F(TreeTest, TakesNoNameThatLeavesOrConfigures) {
-  for (const std::string_view path : {"/etc/passwd", "../a", "a/../../b", "a/./b", "", "a/", ".",
-                                      ".envrc", "a/.git/config", ".git/config", "b/.hidden/c"})
+  for (const std::string_view path : {"/etc/passwd", "../a", "a/../../b", "a/./b", "", "a/", ".", ".envrc",
+                                      "a/.git/config", ".git/config", "b/.hidden/c"})
     EXPECT_FALSE(write({{"good", "1"}, {path, "2"}}).ok()) << path;
   EXPECT_FALSE(write({{".GIT/config", "1"}}, {.hidden = true}).ok());
   EXPECT_THAT(around(), IsEmpty());

@@ -58,8 +58,8 @@ std::string shown(const Value& need) {
   return escape_controls(text);
 }
 
-// "https://me@git.example:8443/x" → "git.example:8443", "me@git.example:x" → "git.example"; empty: it has none.
-// The port counts: other services of a host are others'.
+// "https://me@git.example:8443/x" → "git.example:8443", "me@git.example:x" → "git.example"; empty: it has
+// none. The port counts: other services of a host are others'.
 std::string server_of_address(std::string_view address) {
   const auto scheme = address.find("://");
   const bool has_scheme = scheme != std::string_view::npos;
@@ -79,7 +79,8 @@ class Completion {
  public:
   Completion(const RemoteWorld& world, package::Source& source, const Context& context)
       : world_(world), source_(source), context_(context) {
-    if (!world.is_local && world.origin.contains("://")) trusted_servers_.insert(server_of_address(world.origin));
+    if (!world.is_local && world.origin.contains("://"))
+      trusted_servers_.insert(server_of_address(world.origin));
   }
 
   Status run() {
