@@ -45,13 +45,14 @@ Result<Deletion> delete_object(Client& client, const ObjectRef& ref, const Doome
         // At the very version that it was refused for, that was for another reason.
         const bool changed =
             refusal->kind == ErrorKind::Conflict && version != options.resource_version && !version.empty();
-        if (!changed || tries > kMostDeletes || !SystemClock().sleep(pause, context.stop()))
+        if (!changed || tries > kMostDeletes + 1 || !SystemClock().sleep(pause, context.stop()))
           return *std::move(refusal);
         pause = std::min(pause * 2, kLongestLookPause);
       }
       const bool known = version == doomed.resource_version;
       if (!known && doomed.still_goes) MIST_TRY_VOID(doomed.still_goes(*there));
-      options.resource_version = std::move(version);
+      // What somebody writes all the time would never go. Whoever asked so often was not stopped meanwhile.
+      options.resource_version = tries > kMostDeletes ? std::string() : std::move(version);
     }
     auto deleted = client.remove(ref, options, context);
     if (deleted.ok()) {

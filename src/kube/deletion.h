@@ -2,7 +2,8 @@
 // DELETE of one object as its deleter knows it: by its uid, and by the resourceVersion at which it was looked
 // at. A request may arrive long after it was sent, when a process that lost its lock is no longer the one to
 // say what goes: whoever came after it has written the object since, and the server refuses. Where it merely
-// changed (its status, say), it is looked at once more. Blocking; any thread.
+// changed (its status, say), it is looked at once more; after some of those it goes by its uid alone.
+// Blocking; any thread.
 //
 // Admission webhooks deny deletions with whatever HTTP status they like (Crossplane's Usage answers 409), so
 // neither 409 nor 404 says by itself that an object is gone, or that it changed: a GET does.

@@ -94,14 +94,32 @@ TEST_F(DeletionTest, WithoutAVersionItIsLookedAtFirst) {
   EXPECT_THAT(verbs(), ElementsAre("get", "delete"));
 }
 
-TEST_F(DeletionTest, WhatChangesAllTheTimeEndsInTheServersWords) {
+TEST_F(DeletionTest, WhatChangesAllTheTimeGoesByItsUidInTheEnd) {
   cluster.set_before([&](const FakeCall& call) -> std::optional<Error> {
     if (call.verb == "delete") put(fmt::format("data: {{a: 'change {}'}}", call.number));
     return std::nullopt;
   });
-  const auto refused = remove();
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
+  int asked = 0;
+  doomed.still_goes = [&](const Value&) {
+    ++asked;
+    return Status();
+  };
+  EXPECT_EQ(*remove(), Deletion::Gone);
+  EXPECT_FALSE(there());
+  EXPECT_GT(asked, 10);
+}
+
+TEST_F(DeletionTest, WhatChangesAllTheTimeStaysAsSoonAsItMay) {
+  cluster.set_before([&](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "delete") put(fmt::format("data: {{a: 'change {}'}}", call.number));
+    return std::nullopt;
+  });
+  int asked = 0;
+  doomed.still_goes = [&](const Value&) -> Status {
+    if (++asked < 5) return {};
+    return error(ErrorKind::Conflict, "it is another release's now");
+  };
+  EXPECT_EQ(remove().error().message, "it is another release's now");
   EXPECT_TRUE(there());
 }
 
