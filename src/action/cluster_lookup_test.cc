@@ -16,69 +16,110 @@ using testing::yaml;
 class LookupTest : public ::testing::Test {
  protected:
   LookupTest() {
-    for (const char* ns : {"shop", "other"}) {
-      cluster.put(yaml(fmt::format("{{apiVersion: v1, kind: Namespace, metadata: {{name: {}}}}}", ns)),
-                  "test");
-      cluster.put(yaml(fmt::format("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a, namespace: {}}}, "
-                                   "data: {{of: {}}}}}",
-                                   ns, ns)),
-                  "test");
-    }
+    for (const char* ns : {"shop", "other"})
+      put(fmt::format("{{apiVersion: v1, kind: Namespace, metadata: {{name: {}}}}}", ns));
+    put(
+        fmt::format("{{apiVersion: v1, kind: Secret, metadata: {{name: own, namespace: shop, labels: {{"
+                    "applyset.kubernetes.io/part-of: {}}}}}, data: {{p: b3du}}}}",
+                    release::apply_set_id(scope.release)));
+    put(
+        fmt::format("{{apiVersion: v1, kind: Secret, metadata: {{name: theirs, namespace: shop, labels: {{"
+                    "applyset.kubernetes.io/part-of: {}}}}}}}",
+                    release::apply_set_id({"shop", "else"})));
+    put("{apiVersion: v1, kind: Secret, metadata: {name: nobodys, namespace: shop}}");
+    put("{apiVersion: v1, kind: Secret, type: mistletoe.dev/release, metadata: {name: mistletoe.web, "
+        "namespace: shop}}");
+    put("{apiVersion: v1, kind: Secret, type: mistletoe.dev/release, metadata: {name: forged, namespace: "
+        "shop}}");
+    put("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}");
+    put("{apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: other}}");
     cluster.clear_calls();
   }
-  Result<Value> ask(std::string_view request, std::vector<std::string> more = {}) {
-    return cluster_lookup(cluster, {"shop", std::move(more)}, yaml(request), Context());
+  void put(const std::string& object) { cluster.put(yaml(object), "test"); }
+  Result<Value> ask(std::string_view request) {
+    auto answer = cluster_lookup(cluster, scope, asker, yaml(request), Context());
+    if (!answer.ok()) return std::move(answer).error();
+    to_be_taken = answer->to_be_taken;
+    return std::move(answer->value);
+  }
+  void expect_refused(std::string_view request, std::string_view hint) {
+    const auto refused = ask(request);
+    ASSERT_FALSE(refused.ok()) << request;
+    EXPECT_EQ(refused.error().kind, ErrorKind::Forbidden) << request;
+    EXPECT_THAT(refused.error().hint, HasSubstr(std::string(hint))) << request;
   }
 
   testing::FakeCluster cluster;
+  render::LookupScope scope{.release = {"shop", "web"}};
+  package::LookupAsker asker{.reference = "./chart", .is_chart = true};
+  std::vector<apimachinery::ObjectKey> to_be_taken;
 };
 
-TEST_F(LookupTest, SeesTheReleasesNamespace) {
-  const auto object = ask("{apiVersion: v1, kind: ConfigMap, namespace: shop, name: a}");
-  ASSERT_TRUE(object.ok()) << object.error().to_line();
-  EXPECT_EQ(object->string_at({"data", "of"}), "shop");
-  const auto nothing = ask("{apiVersion: v1, kind: ConfigMap, namespace: shop, name: b}");
-  ASSERT_TRUE(nothing.ok());
+TEST_F(LookupTest, WithoutAGrantOnlyWhatTheReleaseOwnsIsAnswered) {
+  EXPECT_EQ(ask("{apiVersion: v1, kind: Secret, namespace: shop, name: own}")->string_at({"data", "p"}),
+            "b3du");
+  for (const char* name : {"theirs", "nobodys"})
+    expect_refused(fmt::format("{{apiVersion: v1, kind: Secret, namespace: shop, name: {}}}", name),
+                   fmt::format("--allow-lookup-secrets shop/{}", name));
+  expect_refused("{apiVersion: v1, kind: ConfigMap, namespace: shop, name: a}",
+                 "--allow-lookup shop/ConfigMap/a");
+  expect_refused("{apiVersion: v1, kind: ConfigMap}", "--allow-lookup '*/ConfigMap'");
+  expect_refused("{apiVersion: v1, kind: Secret, namespace: shop}", "--allow-lookup-secrets shop");
+  // A namespace in the request grants nothing that is in none.
+  expect_refused("{apiVersion: v1, kind: Namespace, namespace: shop, name: other}",
+                 "--allow-lookup '*/Namespace/other'");
+}
+
+TEST_F(LookupTest, WhatIsNotThereIsAnsweredAsSuch) {
+  const auto nothing = ask("{apiVersion: v1, kind: Secret, namespace: shop, name: none}");
+  ASSERT_TRUE(nothing.ok()) << nothing.error().to_line();
   EXPECT_TRUE(nothing->is_null());
-  const auto list = ask("{apiVersion: v1, kind: ConfigMap, namespace: shop, name: ''}");
-  ASSERT_TRUE(list.ok());
-  EXPECT_EQ(list->string_at("kind"), "ConfigMapList");
-  EXPECT_EQ(list->find("items")->size(), 2U) << "and kube-root-ca.crt";
+  EXPECT_TRUE(ask("{apiVersion: v1, kind: ServiceAccount, namespace: nowhere}")->find("items")->empty());
 }
 
-TEST_F(LookupTest, EverythingElseIsAnErrorAndAsksNobody) {
-  for (const char* request : {"{apiVersion: v1, kind: ConfigMap, namespace: other, name: a}",
-                              "{apiVersion: v1, kind: ConfigMap, namespace: '', name: ''}",
-                              "{apiVersion: v1, kind: Namespace, name: shop}"}) {
-    const auto refused = ask(request);
-    ASSERT_FALSE(refused.ok()) << request;
+TEST_F(LookupTest, AGrantGivesExactlyWhatItNames) {
+  scope.grants.objects = {"other/ConfigMap/b"};
+  EXPECT_TRUE(ask("{apiVersion: v1, kind: ConfigMap, namespace: other, name: b}")->is_object());
+  expect_refused("{apiVersion: v1, kind: ConfigMap, namespace: shop, name: a}", "--allow-lookup");
+  scope.grants.objects = {"*"};
+  EXPECT_TRUE(ask("{apiVersion: v1, kind: ConfigMap, namespace: shop, name: a}")->is_object());
+  EXPECT_TRUE(ask("{apiVersion: v1, kind: Namespace, name: other}")->is_object());
+  expect_refused("{apiVersion: v1, kind: Secret, namespace: shop, name: theirs}", "--allow-lookup-secrets");
+  scope.grants.secrets = {"shop/theirs"};
+  EXPECT_TRUE(ask("{apiVersion: v1, kind: Secret, namespace: shop, name: theirs}")->is_object());
+  expect_refused("{apiVersion: v1, kind: Secret, namespace: shop, name: nobodys}", "shop/nobodys");
+}
+
+TEST_F(LookupTest, RecordsOfReleasesAreNeverAnswered) {
+  scope.grants = {{"*"}, {"*"}};
+  for (const char* name : {"mistletoe.web", "forged"}) {
+    const auto refused =
+        ask(fmt::format("{{apiVersion: v1, kind: Secret, namespace: shop, name: {}}}", name));
+    ASSERT_FALSE(refused.ok()) << name;
     EXPECT_EQ(refused.error().kind, ErrorKind::Forbidden);
-    EXPECT_THAT(refused.error().hint, HasSubstr("--allow-lookup"));
   }
-  EXPECT_TRUE(cluster.calls().empty());
+  EXPECT_EQ(ask("{apiVersion: v1, kind: Secret, namespace: shop}")->find("items")->size(), 3U);
 }
 
-TEST_F(LookupTest, MoreIsGrantedByName) {
-  EXPECT_EQ(ask("{apiVersion: v1, kind: ConfigMap, namespace: other, name: a}", {"other"})
-                ->string_at({"data", "of"}),
-            "other");
-  EXPECT_FALSE(ask("{apiVersion: v1, kind: Namespace, name: shop}", {"other"}).ok());
-  EXPECT_TRUE(ask("{apiVersion: v1, kind: Namespace, name: shop}", {"*"}).ok());
-  EXPECT_GT(ask("{apiVersion: v1, kind: ConfigMap}", {"*"})->find("items")->size(), 2U);
+TEST_F(LookupTest, APackageThatIsNoChartDeclaresWhatItReads) {
+  asker.is_chart = false;
+  scope.grants.objects = {"shop/ConfigMap/a"};
+  expect_refused("{apiVersion: v1, kind: ConfigMap, namespace: shop, name: a}",
+                 "spec.needs.clusterRead: [\"./ConfigMap/a\"]");
+  asker.needs = {"./ConfigMap"};
+  EXPECT_TRUE(ask("{apiVersion: v1, kind: ConfigMap, namespace: shop, name: a}").ok());
+  scope.grants = {};
+  expect_refused("{apiVersion: v1, kind: ConfigMap, namespace: shop, name: a}", "--allow-lookup");
 }
 
-// Its path has no namespace, so the server would answer.
-TEST_F(LookupTest, ANamespaceInTheRequestGrantsNothingThatIsInNone) {
-  for (const char* request : {"{apiVersion: v1, kind: Namespace, namespace: shop, name: other}",
-                              "{apiVersion: v1, kind: Namespace, namespace: shop, name: ''}"}) {
-    const auto refused = ask(request, {"other"});
-    ASSERT_FALSE(refused.ok()) << request;
-    EXPECT_EQ(refused.error().kind, ErrorKind::Forbidden);
-    EXPECT_THAT(refused.error().hint, HasSubstr("--allow-lookup '*'"));
-    EXPECT_EQ(cluster.count("get") + cluster.count("list"), 0U);
-    EXPECT_TRUE(ask(request, {"*"}).ok()) << request;
-    cluster.clear_calls();
-  }
+TEST_F(LookupTest, WhatIsAboutToBeTakenIsAnsweredAndNamed) {
+  scope.adopt = true;
+  EXPECT_TRUE(ask("{apiVersion: v1, kind: Secret, namespace: shop, name: nobodys}")->is_object());
+  ASSERT_EQ(to_be_taken.size(), 1U);
+  EXPECT_EQ(to_be_taken[0].name, "nobodys");
+  expect_refused("{apiVersion: v1, kind: Secret, namespace: shop, name: theirs}", "--allow-lookup-secrets");
+  scope.take_over_from = release::ReleaseId{"shop", "else"};
+  EXPECT_TRUE(ask("{apiVersion: v1, kind: Secret, namespace: shop, name: theirs}")->is_object());
 }
 
 TEST_F(LookupTest, RefusesOtherForms) {

@@ -90,11 +90,9 @@ struct Try {
   std::optional<Deployment::Recorded> failed = {};
 };
 
-Try try_deploy(const Environment& environment, ReleaseState state, const Intent& intent,
-               const DeployOptions& options, const Context& context) {
-  const release::ReleaseId id = state.id;
-  auto seen = look(environment, std::move(state), intent, options, context);
-  if (!seen.ok()) return {std::move(seen).error()};
+Try carry_out(const Environment& environment, Result<Look> seen, const Intent& intent,
+              const DeployOptions& options, const Context& context) {
+  const release::ReleaseId id = seen->state.id;
   if (Status drawn = accept_drawn(environment, *seen); !drawn) return {std::move(drawn).error()};
   if (intent.agree) {
     if (Status agreed = intent.agree(seen->plan); !agreed) return {std::move(agreed).error()};
@@ -140,6 +138,26 @@ Try try_deploy(const Environment& environment, ReleaseState state, const Intent&
     removal.reason = stayed->second;
   }
   return {report_of(*std::move(seen))};
+}
+
+Try try_deploy(const Environment& environment, ReleaseState state, const Intent& intent,
+               const DeployOptions& options, const Context& context) {
+  auto seen = look(environment, std::move(state), intent, options, context);
+  if (!seen.ok()) return {std::move(seen).error()};
+  const render::HiddenValues hidden = seen->hidden;
+  if (hidden.empty()) return carry_out(environment, std::move(seen), intent, options, context);
+  render::MaskedEvents events(environment.events, hidden);
+  const Environment masked{.client = environment.client,
+                           .clock = environment.clock,
+                           .random = environment.random,
+                           .events = events,
+                           .holder = environment.holder,
+                           .lock_term = environment.lock_term,
+                           .lock_wait = environment.lock_wait,
+                           .birth = environment.birth};
+  Try tried = carry_out(masked, std::move(seen), intent, options, context);
+  if (!tried.report.ok()) tried.report = hidden.masked(std::move(tried.report).error());
+  return tried;
 }
 
 // The error of a failed run, with what became of returning to what was there before.

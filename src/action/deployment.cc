@@ -51,6 +51,7 @@ Deployment::Deployment(const Environment& environment, const Look& look, std::st
   revision_.notes = look.rendered.message;
   revision_.restores = look.rendered.restores;
   revision_.options.set(kHooks, apply::to_string(look.verb));
+  look.rendered.lookups.record(revision_.options);
   if (look.options.force_crds) revision_.options.set(kForceCrds, true);
   for (const apply::DesiredObject& object : look.plan.desired) {
     if (!object.hook) revision_.objects.push_back(object.rendered);
@@ -416,6 +417,7 @@ Status Deployment::remove_nobodys(const std::vector<apply::Removal>& removals, c
 
 // Records the failure, if we may still write, and returns it.
 Status Deployment::stop(Error failure) {
+  failure = look_.hidden.masked(std::move(failure));
   if (lock_->lost() || !lock_->check().ok()) clean_up_after_loss();
   if (lock_->lost()) return lock_->loss();
   // What failed before its revision was stored has nothing to finish: the lock goes with us, and the

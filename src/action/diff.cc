@@ -258,7 +258,11 @@ class Differ {
     strip(before);
     strip(after);
     if (secret) mask_secret(before, after);
+    const render::HiddenValues* const hidden = options_.show_secrets ? nullptr : options_.hidden;
+    if (hidden != nullptr) hidden->mask(before, after);
     result.hunks = hunks_of(before, after, options_.context);
+    if (hidden != nullptr)
+      for (FieldDifference& difference : result.fields) hidden->mask(difference.before, difference.after);
     if (!secret) return;
     for (FieldDifference& difference : result.fields) {
       if (!holds_secret(difference)) continue;
@@ -296,6 +300,7 @@ std::vector<TestDiff> diff_of_tests(const std::vector<release::RenderedObject>& 
     forget_positions(old_value);
     if (key.group_kind == apimachinery::GroupKind{"", "Secret"} && !options.show_secrets)
       mask_secret(old_value, new_value);
+    if (options.hidden != nullptr && !options.show_secrets) options.hidden->mask(old_value, new_value);
     return hunks_of(old_value, new_value, options.context);
   };
   std::vector<TestDiff> result;

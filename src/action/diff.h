@@ -5,11 +5,14 @@
 
 #include "apply/plan.h"
 #include "base/text_diff.h"
+#include "render/hidden_values.h"
 
 namespace mist::action {
 
 struct DiffOptions {
   bool show_secrets = false;
+  /// What was looked up, unless show_secrets; outlives the call. Null: nothing.
+  const render::HiddenValues* hidden = nullptr;
   std::size_t context = 3;  ///< unchanged lines around changed ones
 };
 

@@ -131,6 +131,7 @@ Result<DriftReport> drift(const Environment& environment, const release::Release
   MIST_TRY(const Look seen, look_at_what_may_be_read(environment, id, reapply_intent(), options, context));
   DriftReport report;
   report.id = id;
+  report.hidden = seen.hidden;
   report.revision = seen.state.deployed->number;
   report.objects = seen.plan.desired.size();
   report.unfinished = !seen.state.unfinished.empty();

@@ -8,6 +8,7 @@
 
 #include "action/deploy.h"
 #include "apply/field_owners.h"
+#include "render/hidden_values.h"
 
 namespace mist::action {
 
@@ -50,6 +51,7 @@ struct DriftReport {
   std::size_t objects = 0;  ///< how many it has
   bool unfinished = false;  ///< a later revision didn't end
   std::vector<ObjectDrift> found;
+  render::HiddenValues hidden = {};  ///< of looked-up Secrets, in the fields of all of them
 
   /// Whether anything isn't as recorded; `strict`: fields that only others set, and what we may not read,
   /// count too.

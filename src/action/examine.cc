@@ -38,6 +38,7 @@ bool is_as_deployed(const Look& look, const ObjectView& wanted) {
   if (!look.state.deployed) return false;
   Drawn before = look.state.deployed->drawn;
   before.fields.clear();
+  before.looked_up.clear();
   return before == look.rendered.drawn && same_objects(wanted, render::view_of(look.state.deployed->objects));
 }
 
@@ -73,6 +74,7 @@ Status examine_drawn(const Environment& environment, Look& look, const Context& 
   Drawn& drawn = look.rendered.drawn;
   const ObjectView wanted = view_of_desired(look.plan.desired);
   look.drawn_changes.clear();
+  if (look.rendered.again) drawn.looked_up.clear();
   // What a revision has recorded was examined when it was made, and brings its own fields along.
   if (look.rendered.again) {
     const Revision* const deployed = look.state.deployed ? &*look.state.deployed : nullptr;
@@ -90,6 +92,12 @@ Status examine_drawn(const Environment& environment, Look& look, const Context& 
       }
       MIST_TRY_VOID(compare_with_deployed(environment, look, render, view_of_desired(other), context));
     }
+    render::HiddenValues looked_up;
+    looked_up.add(look.rendered.looked_up);
+    ObjectView all = wanted;
+    all.merge(render::view_of(look.tests));
+    all.merge(render::view_of(look.hooks));
+    drawn.looked_up = looked_up.fields_in(all);
   }
   look.aging = render::aging_certificates(drawn.fields, wanted, environment.clock.now());
   return {};

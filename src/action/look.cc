@@ -99,8 +99,9 @@ bool nothing_new(const Look& look) {
   return state.deployed->package.digest == look.rendered.package.digest &&
          state.deployed->package.reference == look.rendered.package.reference &&
          state.deployed->package.calls == look.rendered.package.calls &&
-         state.deployed->user_values == look.rendered.user_values && !look.tests_differ() &&
-         same_objects(state.deployed->hooks, look.hooks);
+         state.deployed->user_values == look.rendered.user_values &&
+         render::LookupGrants::recorded(state.deployed->options) == look.rendered.lookups &&
+         !look.tests_differ() && same_objects(state.deployed->hooks, look.hooks);
 }
 
 // Namespaces beside the release's own of which nothing tells that they are there: nothing of the release was
@@ -152,6 +153,16 @@ DeployOptions with_recorded(DeployOptions options, const encoding::Value& record
   options.replace = options.replace || recorded_flag(recorded, "replace");
   options.force_crds = options.force_crds || recorded_flag(recorded, kForceCrds);
   return options;
+}
+
+// What none of its outputs may show.
+render::HiddenValues hidden_values(const Look& look) {
+  render::HiddenValues hidden;
+  hidden.add(look.rendered.looked_up);
+  hidden.add(look.rendered.drawn.looked_up, render::view_of(look.rendered.objects));
+  if (look.state.deployed) hidden.add(*look.state.deployed);
+  for (const release::Revision& revision : look.state.unfinished) hidden.add(revision);
+  return hidden;
 }
 
 using Owned = std::vector<release::InventoryItem>;
@@ -262,13 +273,14 @@ Result<Look> look_with(const Environment& environment, ReleaseState state, const
   }
   MIST_TRY(result.rendered, intent.render(result.state));
   if (result.rendered.birth) result.state.birth = *result.rendered.birth;
+  result.hidden = hidden_values(result);
   result.options = with_recorded(options, result.rendered.recorded_options);
   // What was being taken over when a run died is still to be taken over; going back to a revision takes
   // nothing.
   if (!options.take_over_from && !result.state.unfinished.empty())
     result.options.take_over_from = recorded_take_over(result.rendered.recorded_options);
   if (Status seen = look_at_cluster(environment, result, intent, options, unreadable, context); !seen.ok())
-    return located(result.rendered, std::move(seen).error(), context);
+    return result.hidden.masked(located(result.rendered, std::move(seen).error(), context));
   return result;
 }
 

@@ -6,12 +6,14 @@
 
 #include "action/containers.h"
 #include "action/deploy.h"
+#include "render/hidden_values.h"
 
 namespace mist::action {
 
 struct Look {
   ReleaseState state;
   RenderedRelease rendered;                         ///< its objects were moved into plan.desired
+  render::HiddenValues hidden;                      ///< of looked-up Secrets, now and in revisions
   DeployOptions options;                            ///< as given, with what the rendered release brings along
   std::vector<release::RenderedObject> tests = {};  ///< of the rendered objects: recorded, not applied
   std::vector<release::RenderedObject> hooks = {};  ///< of a chart, for all verbs; as rendered

@@ -93,6 +93,9 @@ Intent rollback_intent(const Environment& environment, std::optional<int> to, co
           .with_hint("run the command again");
     RenderedRelease restored = restored_release(*revision, state.id.ns);
     restored.restores = number;
+    // Going back grants nothing that was taken back since.
+    const release::Revision* const now = state.facts().stored;
+    restored.lookups = now == nullptr ? render::LookupGrants() : render::LookupGrants::recorded(now->options);
     restored.description = fmt::format("back to v{}", number);
     return restored;
   };

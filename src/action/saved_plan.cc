@@ -221,6 +221,7 @@ Result<SavedPlan> save_plan(const Environment& environment, const Look& look, co
   plan.options = look.options;
   plan.rendered = look.rendered;
   plan.rendered.secrets.clear();
+  plan.rendered.looked_up.clear();
   plan.rendered.again = {};
   plan.rendered.objects.clear();
   for (const apply::DesiredObject& object : look.plan.desired) {
@@ -246,6 +247,7 @@ std::string to_text(const SavedPlan& plan) {
   revision.tests = plan.tests;
   revision.hooks = plan.hooks;
   revision.options = recorded_options(plan.options.plan_rules());
+  plan.rendered.lookups.record(revision.options);
   if (plan.options.force_crds) revision.options.set(kForceCrds, true);
   revision.options.set(kHooks, apply::to_string(plan.rendered.hooks.value_or(apply::HookVerb::None)));
   revision.objects = plan.rendered.objects;

@@ -10,6 +10,7 @@
 #include "apply/readiness.h"
 #include "base/diagnosis.h"
 #include "render/drawn.h"
+#include "render/lookup_grants.h"
 
 namespace mist::action {
 

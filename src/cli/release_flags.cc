@@ -65,6 +65,31 @@ action::RotateSecrets rotate_secrets(const Invocation& invocation) {
   return rotate;
 }
 
+Result<render::LookupGrants> lookup_grants(const Invocation& invocation) {
+  render::LookupGrants grants;
+  if (find_flag(invocation.command(), kAllowLookupFlag.name) == nullptr) return grants;
+  render::LookupGrants given{invocation.texts(kAllowLookupFlag.name),
+                             invocation.texts(kAllowLookupSecretsFlag.name)};
+  const auto check = [](const Flag& flag, const std::vector<std::string>& texts, auto parse) -> Status {
+    for (const std::string& text : texts) {
+      auto pattern = parse(text);
+      if (!pattern.ok())
+        return error(ErrorKind::Usage, "--{} can't be \"{}\"", flag.name, escape_controls(text))
+            .with_hint(pattern.error().hint);
+    }
+    return {};
+  };
+  MIST_TRY_VOID(check(kAllowLookupFlag, given.objects, package::LookupPattern::parse));
+  MIST_TRY_VOID(check(kAllowLookupSecretsFlag, given.secrets, package::LookupPattern::parse_secrets));
+  for (const std::string& text : given.objects) {
+    if (package::LookupPattern::parse(text)->kind == "Secret")
+      return error(ErrorKind::Usage, "--allow-lookup {} grants no Secrets", text)
+          .with_hint("they have a flag of their own: --allow-lookup-secrets NAMESPACE/NAME");
+  }
+  grants.add(given);
+  return grants;
+}
+
 }  // namespace
 
 Result<Cluster> open_cluster(const Invocation& invocation, World& world) {
@@ -168,8 +193,9 @@ Result<action::DeployOptions> plan_options(const Invocation& invocation, const r
 Result<render::RenderChoices> render_choices(const Invocation& invocation, const World& world) {
   render::RenderChoices choices;
   choices.rotate = rotate_secrets(invocation);
-  if (find_flag(invocation.command(), kAllowLookupFlag.name) != nullptr)
-    choices.allow_lookup = invocation.texts(kAllowLookupFlag.name);
+  MIST_TRY(choices.allow_lookup, lookup_grants(invocation));
+  choices.revoke_lookup = given(invocation, kRevokeLookupFlag.name);
+  choices.adopt = given(invocation, "adopt");
   choices.skip_schema_validation = given(invocation, kSkipSchemaFlag.name);
   if (find_flag(invocation.command(), kClockFlagList[0].name) == nullptr ||
       !invocation.has(kClockFlagList[0].name))

@@ -21,9 +21,20 @@ inline constexpr Argument kReleaseArgument[] = {
 inline constexpr Flag kAllowLookupFlag{
     .name = "allow-lookup",
     .type = FlagType::Texts,
-    .value = "NAMESPACE",
-    .help = "Let the package's lookup see this namespace beside the release's; '*': the whole cluster",
+    .value = "NAMESPACE[/KIND[/NAME]]",
+    .help =
+        "Let the package read these objects beside the release's own, but no Secrets; '*': of the whole "
+        "cluster. The release remembers it",
     .completion = Completion::Namespace};
+inline constexpr Flag kAllowLookupSecretsFlag{
+    .name = "allow-lookup-secrets",
+    .type = FlagType::Texts,
+    .value = "NAMESPACE[/NAME]",
+    .help = "Let the package read these Secrets beside the release's own. The release remembers it",
+    .completion = Completion::Namespace};
+inline constexpr Flag kRevokeLookupFlag{
+    .name = "revoke-lookup",
+    .help = "Take back what the release remembers of --allow-lookup and --allow-lookup-secrets"};
 
 inline constexpr std::string_view kDryRunChoices[] = {"none", "client", "server"};
 inline constexpr Flag kWaitFlag{.name = "wait", .help = "Return only when every object is ready"};
@@ -72,6 +83,8 @@ inline constexpr Flag kForceCrdsFlag{
     .name = "force-crds", .help = "Upgrade definitions of a chart also if they no longer fit what is there"};
 inline constexpr Flag kDeployFlagList[] = {
     kAllowLookupFlag,
+    kAllowLookupSecretsFlag,
+    kRevokeLookupFlag,
     kWaitFlag,
     kNoWaitForJobsFlag,
     kTimeoutFlag,
@@ -102,6 +115,8 @@ inline constexpr FlagGroup kRecordedFlags{"Deployment flags", kRecordedFlagList}
 /// What a plan may do; of the commands that only look.
 inline constexpr Flag kPlanFlagList[] = {
     kAllowLookupFlag,
+    kAllowLookupSecretsFlag,
+    kRevokeLookupFlag,
     kNoHooksFlag,
     kSkipCrdsFlag,
     kForceCrdsFlag,

@@ -17,6 +17,13 @@ Result<render::WantedRelease> prepared(const Invocation& invocation, World& worl
   return release;
 }
 
+Result<std::optional<release::ReleaseId>> taken_over(const Invocation& invocation, const Cluster& cluster) {
+  if (find_flag(invocation.command(), kTakeOverFlag.name) == nullptr)
+    return std::optional<release::ReleaseId>();
+  MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
+  return take_over_from(invocation, id);
+}
+
 }  // namespace
 
 Result<render::WantedRelease> wanted_release(const Invocation& invocation, World& world,
@@ -26,6 +33,7 @@ Result<render::WantedRelease> wanted_release(const Invocation& invocation, World
                         .reuse_values = !is_new && invocation.enabled(kReuseValuesFlag.name)};
   if (invocation.has("package")) wanted.package = invocation.text("package");
   MIST_TRY(wanted.choices, render_choices(invocation, world));
+  MIST_TRY(wanted.choices.take_over_from, taken_over(invocation, cluster));
   if (is_new || has_values(invocation)) {
     MIST_TRY(wanted.values, read_values(invocation, world));
   }
@@ -37,6 +45,7 @@ Result<render::WantedRelease> wanted_package(const Invocation& invocation, World
                                              std::vector<package::ValuesInput> values) {
   render::Wanted wanted{.package = std::move(package), .values = std::move(values)};
   MIST_TRY(wanted.choices, render_choices(invocation, world));
+  MIST_TRY(wanted.choices.take_over_from, taken_over(invocation, cluster));
   return prepared(invocation, world, cluster, std::move(wanted));
 }
 

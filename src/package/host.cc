@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "encoding/json.h"
+#include "package/looked_up.h"
 
 namespace mist::package {
 
@@ -14,10 +15,7 @@ struct HostOperations {
   static Result<Value> random_stream(Host& host, const Value& request) { return host.random_stream(request); }
   static Result<Value> chart_render(Host& host, const Value& request) { return host.chart_render(request); }
   static Result<Value> package_call(Host& host, const Value& request) { return host.package_call(request); }
-  static Result<Value> lookup(Host& host, const Value& request) {
-    if (!host.lookup_) return error(ErrorKind::Invalid, "lookup: there is no cluster that could answer here");
-    return host.lookup_(request);
-  }
+  static Result<Value> lookup(Host& host, const Value& request) { return host.lookup(request); }
 };
 
 namespace {
@@ -133,6 +131,20 @@ Result<Value> Host::chart_render(const Value& request) {
   MIST_TRY(Value answer, charts_(request));
   if (const Value* const drawn = answer.find("drawn"); drawn != nullptr && drawn->is_int())
     drawn_ += static_cast<std::uint64_t>(drawn->as_int());
+  return answer;
+}
+
+Result<Value> Host::lookup(const Value& request) {
+  if (!lookup_) return error(ErrorKind::Invalid, "lookup: there is no cluster that could answer here");
+  Result<Value> answer = lookup_(asker_, request);
+  if (!answer.ok()) {
+    if (answer.error().kind == ErrorKind::Forbidden && !refused_) refused_ = answer.error();
+    return answer;
+  }
+  for (auto& [name, value] : values_of_secrets(*answer)) {
+    if (value.reveal().size() >= kShortestInText) shared_->values.insert_or_assign("lookup " + name, value);
+    shared_->looked_up.insert_or_assign(name, std::move(value));
+  }
   return answer;
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "abi/abi.h"
 #include "base/event.h"
 #include "crypto/digest.h"
+#include "package/lookup_pattern.h"
 #include "package/render_cache.h"
 #include "package/secrets.h"
 
@@ -29,7 +31,8 @@ struct Exchange {
 /// none has two forms.
 struct SharedSecrets {
   std::map<std::string, SecretRequest> asked;  ///< by package, install and name
-  std::map<std::string, SecretString> values;  ///< the same
+  std::map<std::string, SecretString> values;  ///< the same, and those of looked_up that may stand in texts
+  std::map<std::string, SecretString> looked_up = {};  ///< values_of_secrets() of what was looked up
 };
 
 /// What a called package gave its caller (package/calls.h).
@@ -52,9 +55,13 @@ class Host final : public abi::HostServices {
        std::shared_ptr<SharedSecrets> shared = std::make_shared<SharedSecrets>())
       : scope_(std::move(scope)), events_(events), shared_(std::move(shared)) {}
 
-  using Lookup = std::function<Result<Value>(const Value& request)>;
-  /// Who answers `lookup`; without it that is refused.
-  void answer_lookup(Lookup lookup) { lookup_ = std::move(lookup); }
+  /// Who answers `lookup` of this package; without it that is refused.
+  void answer_lookup(Lookup lookup, LookupAsker asker) {
+    lookup_ = std::move(lookup);
+    asker_ = std::move(asker);
+  }
+  /// A lookup that wasn't granted: the render fails, whatever the guest made of that. Null: there was none.
+  const Error* refused() const { return refused_ ? &*refused_ : nullptr; }
   using Charts = std::function<Result<Value>(const Value& request)>;
   /// Who answers `chart.render` (package/chart_answers.h); without it that is refused.
   void answer_charts(Charts charts) { charts_ = std::move(charts); }
@@ -94,6 +101,7 @@ class Host final : public abi::HostServices {
   Result<Value> random_stream(const Value& request);
   Result<Value> chart_render(const Value& request);
   Result<Value> package_call(const Value& request);
+  Result<Value> lookup(const Value& request);
 
   SecretScope scope_;
   EventSink& events_;
@@ -103,6 +111,8 @@ class Host final : public abi::HostServices {
   std::vector<Value> questions_;  // of exchanges_
   std::vector<LoggedLine> shown_;
   Lookup lookup_;
+  LookupAsker asker_;
+  std::optional<Error> refused_;
   Charts charts_;
   Calls calls_;
   std::vector<Exchange> nested_;  // of called packages

@@ -90,7 +90,9 @@ TEST(Host, SaysWhatItCanNotGive) {
   EXPECT_THAT(ask(host, "{op: package.call}").error().message, HasSubstr("can't be called here"));
   EXPECT_THAT(ask(host, "{op: lookup}").error().message, HasSubstr("no cluster"));
   EXPECT_FALSE(host.repeatable()) << "a render that lived on without it isn't kept";
-  host.answer_lookup([](const Value&) -> Result<Value> { return Value::object({{"kind", "Secret"}}); });
+  host.answer_lookup(
+      [](const LookupAsker&, const Value&) -> Result<Value> { return Value::object({{"kind", "Secret"}}); },
+      {});
   EXPECT_EQ(ask(host, "{op: lookup, kind: Secret}")->string_at("kind"), "Secret");
   EXPECT_EQ(host.questions().size(), 1U);
   const auto unknown = ask(host, "{op: secrets.get}");

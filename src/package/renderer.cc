@@ -10,6 +10,7 @@
 #include "package/calls.h"
 #include "package/chart_answers.h"
 #include "package/input.h"
+#include "package/looked_up.h"
 #include "package/module_section.h"
 #include "package/objects.h"
 #include "package/plain_yaml.h"
@@ -91,9 +92,6 @@ Error without_functions(Error failure, const std::string& file) {
 // Half of what a package was written for is worse than nothing.
 Status refuse_unmet_needs(const Metadata& metadata, const Source& source) {
   MIST_TRY_VOID(refuse_unresolved(metadata, source));
-  if (!metadata.needs_cluster_read.empty())
-    return error(ErrorKind::Invalid, "{} reads from the cluster ({}), and this mistctl can't let it yet",
-                 source.reference, join(metadata.needs_cluster_read, ", "));
   return {};
 }
 
@@ -160,6 +158,7 @@ struct Job {
   std::function<Result<Started>()> start;
   Host::Charts charts = nullptr;  // who renders those that a kustomization names
   bool engine = false;            // what runs is one of ours
+  bool chart = false;             // and it renders a chart
 };
 
 // What else an output depends on: the clock, whom secrets are for, and limits, since another run may not end
@@ -288,9 +287,10 @@ struct Renderer::Impl {
                          return render_files(source, wanted, job.context);
                        });
     std::optional<Host> answering;
+    const LookupAsker asker{job.source.reference, job.chart, job.metadata.needs_cluster_read};
     const auto new_host = [&] {
       answering.emplace(scope, audience, tree->secrets());
-      answering->answer_lookup(request.lookup);
+      answering->answer_lookup(request.lookup, asker);
       answering->answer_charts(job.charts);
       answering->answer_calls([&](const Value& wanted) { return calls.answer(wanted); });
     };
@@ -301,6 +301,13 @@ struct Renderer::Impl {
       // What was asked in vain isn't what the guest asks now.
       new_host();
       auto generated = new_output(job, started, parts, scope, *answering);
+      if (const Error* const refused = answering->refused(); refused != nullptr) {
+        // An engine says where; what a guest says of it may be anything.
+        Error failure = job.engine && !generated.ok() ? std::move(generated).error() : *refused;
+        failure.kind = refused->kind;
+        failure.hint = refused->hint;
+        generated = std::move(failure);
+      }
       if (!generated.ok()) {
         Error failure = without_secrets(std::move(generated).error(), tree->secrets()->values);
         if (job.engine) failure = without_functions(std::move(failure), *answering->stream());
@@ -313,6 +320,7 @@ struct Renderer::Impl {
     Rendered rendered;
     rendered.metadata = std::move(job.metadata);
     rendered.secrets = host.secrets();
+    rendered.looked_up = tree->secrets()->looked_up;
     rendered.asked = host.take_exchanges();
     for (abi::OutputFile& file : output->files) {
       if (!rendered.files.emplace(file.path, std::move(file.text)).second)
@@ -321,6 +329,8 @@ struct Renderer::Impl {
     }
     rendered.exports = std::move(output->exports);
     rendered.message = std::move(output->message);
+    if (!rendered.looked_up.empty())
+      rendered.message = without_secrets(std::move(rendered.message), looked_up_in_texts(rendered.looked_up));
     rendered.drawn = output->drawn + host.drawn();
     rendered.print = std::move(output->print);
     rendered.missing = std::move(output->missing);
@@ -427,6 +437,7 @@ struct Renderer::Impl {
               return Started{std::move(guest)};
             }};
     job.engine = true;
+    job.chart = built.engine.name == kHelmEngine;
     auto rendered = generate(std::move(job));
     if (rendered.ok()) rendered->engine = built.engine.name;
     return rendered;
@@ -511,6 +522,7 @@ struct Renderer::Impl {
         source,        request,          options.engine_limits,      context, std::move(metadata), code.str(),
         source.digest, std::move(input), [&] { return start(tree); }};
     job.engine = true;
+    job.chart = tree.engine->name == kHelmEngine;
     if (tree.engine->name == kKustomizeEngine) job.charts = std::move(charts);
     auto rendered = generate(std::move(job));
     if (rendered.ok())
@@ -586,6 +598,7 @@ Result<Rendered> Renderer::render(const Source& source, const RenderRequest& req
   // An error shows the line that it is about.
   if (!objects.ok()) {
     Error failure = without_secrets(std::move(objects).error(), rendered.secrets);
+    failure = without_secrets(std::move(failure), looked_up_in_texts(rendered.looked_up));
     Origin origin = origin_of(source, rendered);
     origin.looked_up = false;  // what was answered a moment ago
     return at_template(std::move(failure), source, request, origin, context);

@@ -78,8 +78,8 @@ struct RenderRequest {
   bool is_upgrade = false;
   /// For engines, as their README says; an object.
   Value engine_options = Value::object();
-  /// Answers what a chart looks up in the cluster; null: that is an error.
-  Host::Lookup lookup = nullptr;
+  /// Answers what packages look up in the cluster; null: that is an error.
+  Lookup lookup = nullptr;
   std::optional<CalledAs> called = {};  ///< nullopt: the release's own package
   /// Asked only for packages whose ABI is given it.
   std::function<Result<Capabilities>()> capabilities;
@@ -93,11 +93,12 @@ struct Rendered {
   std::string message;                          ///< for the user, after installing; escape it before printing
   std::uint64_t drawn = 0;                      ///< random bytes that the guest drew
   std::map<std::string, SecretString> secrets;  ///< by name: what it asked its host for
-  std::vector<Exchange> asked;                  ///< of its host, by digest
-  std::string engine;                           ///< what rendered it, if it is a directory
-  std::optional<std::string> print;             ///< of an engine with the option `print`
-  Value missing;                                ///< of an engine: what isn't there; a list, else null
-  Value package;                                ///< of an engine with the option `inspect`: what it sees
+  std::map<std::string, SecretString> looked_up;  ///< values_of_secrets() of what was looked up
+  std::vector<Exchange> asked;                    ///< of its host, by digest
+  std::string engine;                             ///< what rendered it, if it is a directory
+  std::optional<std::string> print;               ///< of an engine with the option `print`
+  Value missing;                                  ///< of an engine: what isn't there; a list, else null
+  Value package;                                  ///< of an engine with the option `inspect`: what it sees
 };
 
 /// Where the lines of what was rendered come from.

@@ -39,8 +39,8 @@ Status read_rotations(const Value& value, Rotations& rotations) {
   return {};
 }
 
-Status read_fields(const Value& value, std::vector<DrawnField>& fields) {
-  const Value* const found = value.find("fields");
+Status read_fields(const Value& value, std::string_view name, std::vector<DrawnField>& fields) {
+  const Value* const found = value.find(name);
   if (found == nullptr || found->is_null()) return {};
   if (!found->is_array()) return damaged();
   for (const Value& entry : found->as_array()) {
@@ -56,28 +56,34 @@ Status read_fields(const Value& value, std::vector<DrawnField>& fields) {
   return {};
 }
 
-}  // namespace
-
-Value to_value(const Drawn& drawn) {
-  Value rotations = Value::object();
-  for (const auto& [name, count] : drawn.rotations) rotations.set(name, count);
+Value fields_value(const std::vector<DrawnField>& list) {
   Value::Array fields;
-  for (const DrawnField& field : drawn.fields)
+  for (const DrawnField& field : list)
     fields.push_back(Value::object({{"group", field.key.group_kind.group},
                                     {"kind", field.key.group_kind.kind},
                                     {"namespace", field.key.ns},
                                     {"name", field.key.name},
                                     {"path", field.path},
                                     {"secrets", texts(field.secrets)}}));
+  return Value(std::move(fields));
+}
+
+}  // namespace
+
+Value to_value(const Drawn& drawn) {
+  Value rotations = Value::object();
+  for (const auto& [name, count] : drawn.rotations) rotations.set(name, count);
   Value::Array asked;
   for (const Asked& each : drawn.asked)
     asked.push_back(Value::object({{"op", each.operation}, {"digest", each.digest}}));
-  return Value::object({{"clock", drawn.clock},
-                        {"rotations", std::move(rotations)},
-                        {"unnamed", drawn.unnamed},
-                        {"secrets", texts(drawn.secrets)},
-                        {"fields", Value(std::move(fields))},
-                        {"asked", Value(std::move(asked))}});
+  Value result = Value::object({{"clock", drawn.clock},
+                                {"rotations", std::move(rotations)},
+                                {"unnamed", drawn.unnamed},
+                                {"secrets", texts(drawn.secrets)},
+                                {"fields", fields_value(drawn.fields)},
+                                {"asked", Value(std::move(asked))}});
+  if (!drawn.looked_up.empty()) result.set("lookedUp", fields_value(drawn.looked_up));
+  return result;
 }
 
 Result<Drawn> drawn_from_value(const Value& value) {
@@ -89,7 +95,8 @@ Result<Drawn> drawn_from_value(const Value& value) {
   drawn.unnamed = unnamed != nullptr && unnamed->is_bool() && unnamed->as_bool();
   MIST_TRY_VOID(read_rotations(value, drawn.rotations));
   MIST_TRY(drawn.secrets, texts_at(value, "secrets"));
-  MIST_TRY_VOID(read_fields(value, drawn.fields));
+  MIST_TRY_VOID(read_fields(value, "fields", drawn.fields));
+  MIST_TRY_VOID(read_fields(value, "lookedUp", drawn.looked_up));
   if (const Value* asked = value.find("asked"); asked != nullptr && asked->is_array()) {
     for (const Value& entry : asked->as_array())
       drawn.asked.push_back({std::string(entry.string_at("op")), std::string(entry.string_at("digest"))});

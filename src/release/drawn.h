@@ -39,6 +39,8 @@ struct Drawn {
   bool unnamed = false;                   ///< it drew random bytes without a name
   std::vector<std::string> secrets = {};  ///< names of those that it asked for, ascending
   std::vector<DrawnField> fields = {};
+  /// Fields that hold what a Secret held that the package looked up in the cluster.
+  std::vector<DrawnField> looked_up = {};
   std::vector<Asked> asked = {};
 
   /// Nothing worth recording.

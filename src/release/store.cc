@@ -216,6 +216,16 @@ Result<Value> blob_ref(const ReleaseId& id, const Value& secret, std::string_vie
 
 }  // namespace
 
+bool is_record_name(std::string_view name) { return name.starts_with("mistletoe."); }
+
+bool is_record(const Value& secret) {
+  const Value* const labels = secret.at_path({"metadata", "labels"});
+  const bool labelled = labels != nullptr && labels->is_object() &&
+                        (labels->find(kRecordLabel) != nullptr || labels->find(kReleaseLabel) != nullptr);
+  return labelled || secret.string_at("type") == kSecretType ||
+         is_record_name(secret.string_at({"metadata", "name"}));
+}
+
 const kube::ResourceInfo& Store::secrets() {
   static const kube::ResourceInfo info{{"", "v1", "Secret"}, "secrets", true, {}};
   return info;

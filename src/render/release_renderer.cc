@@ -52,9 +52,10 @@ struct Job {
   std::shared_ptr<package::Renderer> renderer;
   std::shared_ptr<const package::Source> source;
   Cluster cluster;
-  LookupGrant grant;
+  LookupScope scope;
   RenderRequest request;
   WallTime birth;
+  std::set<apimachinery::ObjectKey> to_be_taken = {};      // LookupAnswer::to_be_taken of all answers
   std::optional<package::Capabilities> capabilities = {};  // as the cluster said when it was first asked
 
   // The request, answered by the cluster for as long as `context` and this live.
@@ -68,8 +69,11 @@ struct Job {
       }
       return *capabilities;
     };
-    asking.lookup = [this, live, &context](const Value& question) {
-      return live->lookup(live->client, grant, question, context);
+    asking.lookup = [this, live, &context](const package::LookupAsker& asker,
+                                           const Value& question) -> Result<Value> {
+      MIST_TRY(LookupAnswer answer, live->lookup(live->client, scope, asker, question, context));
+      to_be_taken.insert(answer.to_be_taken.begin(), answer.to_be_taken.end());
+      return std::move(answer.value);
     };
     return asking;
   }
@@ -90,6 +94,26 @@ struct Job {
     return std::move(rendered.objects);
   }
 };
+
+// What was answered because --adopt takes it has to be taken.
+Status refuse_untaken(const Job& job, const std::vector<release::RenderedObject>& objects) {
+  for (const apimachinery::ObjectKey& key : job.to_be_taken) {
+    const bool taken = std::ranges::any_of(objects, [&](const release::RenderedObject& each) {
+      const apimachinery::ObjectKey wanted = each.object.key();
+      return wanted.group_kind == key.group_kind && wanted.name == key.name &&
+             (wanted.ns.empty() ? key.ns.empty() || key.ns == job.scope.release.ns : wanted.ns == key.ns);
+    });
+    if (!taken) return lookup_not_granted(key.group_kind, key.ns, key.name, job.scope);
+  }
+  return {};
+}
+
+LookupGrants granted(const RenderChoices& choices, const release::Revision* stored) {
+  LookupGrants grants;
+  if (stored != nullptr && !choices.revoke_lookup) grants = LookupGrants::recorded(stored->options);
+  grants.add(choices.allow_lookup);
+  return grants;
+}
 
 }  // namespace
 
@@ -126,6 +150,7 @@ Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::S
     package::assume_cluster(request, assumed->kube_version, assumed->api_versions);
   const WallTime birth = request.clock;
   RenderedRelease result{};
+  result.lookups = granted(choices, release.stored);
   result.drawn.rotations = request.rotations = next_rotations(release.deployed, choices.rotate);
   result.drawn.clock =
       choices.clock.value_or(release.deployed != nullptr ? release.deployed->drawn.clock : std::string());
@@ -133,10 +158,14 @@ Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::S
   const auto job = std::make_shared<Job>(Job{.renderer = renderer_,
                                              .source = std::move(source),
                                              .cluster = cluster_,
-                                             .grant = {release.id.ns, choices.allow_lookup},
+                                             .scope = {.release = release.id,
+                                                       .grants = result.lookups,
+                                                       .adopt = choices.adopt,
+                                                       .take_over_from = choices.take_over_from},
                                              .request = std::move(request),
                                              .birth = birth});
   MIST_TRY(package::Rendered rendered, renderer_->render(*job->source, job->asking(context), context));
+  MIST_TRY_VOID(refuse_untaken(*job, rendered.objects));
   result.package = {job->source->reference,
                     rendered.metadata.name,
                     rendered.metadata.version,
@@ -151,6 +180,7 @@ Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::S
   for (const package::Exchange& each : rendered.asked)
     result.drawn.asked.push_back({each.operation, each.digest.str()});
   result.secrets = std::move(rendered.secrets);
+  result.looked_up = std::move(rendered.looked_up);
   if (package::Origin origin = package::origin_of(*job->source, rendered); origin.by_engine)
     result.locate = [job, origin = std::move(origin)](Error failure, const Context& now) {
       return job->renderer->at_template(std::move(failure), *job->source, job->asking(now), origin, now);

@@ -12,24 +12,17 @@
 #include "kube/client.h"
 #include "package/renderer.h"
 #include "render/drawn.h"
+#include "render/lookup_grants.h"
 #include "render/rendered_release.h"
 
 namespace mist::render {
 
-/// What charts may look up in a cluster.
-struct LookupGrant {
-  static constexpr std::string_view kEverything = "*";
-
-  std::string ns;                 ///< of the release
-  std::vector<std::string> more;  ///< other namespaces; kEverything: all of them, and what is in none
-};
-
 /// Whom a render asks for what the cluster serves and has. The client outlives all that is rendered with it.
 struct LiveCluster {
   kube::Client& client;
-  /// Answers what charts look up, within the grant: action/cluster_lookup.h.
-  std::function<Result<encoding::Value>(kube::Client&, const LookupGrant&, const encoding::Value& question,
-                                        const Context&)>
+  /// Answers what packages look up, within the scope: action/cluster_lookup.h.
+  std::function<Result<LookupAnswer>(kube::Client&, const LookupScope&, const package::LookupAsker&,
+                                     const encoding::Value& question, const Context&)>
       lookup;
 };
 /// No cluster is asked; package::assume_cluster.
@@ -41,7 +34,10 @@ using Cluster = std::variant<LiveCluster, AssumedCluster>;
 
 /// What its user says about a render; the default says nothing.
 struct RenderChoices {
-  std::vector<std::string> allow_lookup = {};  ///< LookupGrant::more
+  LookupGrants allow_lookup = {};                         ///< beside those that the release has
+  bool revoke_lookup = false;                             ///< instead of those that the release has
+  bool adopt = false;                                     ///< LookupScope::adopt
+  std::optional<release::ReleaseId> take_over_from = {};  ///< LookupScope::take_over_from
   /// RFC 3339, or empty: that of the release's birth. Nothing: as the deployed revision has it.
   std::optional<std::string> clock = {};
   RotateSecrets rotate = {};

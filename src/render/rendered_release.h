@@ -12,6 +12,7 @@
 #include "apply/hooks.h"
 #include "base/context.h"
 #include "base/secret.h"
+#include "render/lookup_grants.h"
 #include "render/release_facts.h"
 
 namespace mist::render {
@@ -41,6 +42,9 @@ struct RenderedRelease {
   std::optional<Birth> birth = {};
   release::Drawn drawn = {};                         ///< what it drew; a render leaves `fields` empty
   std::map<std::string, SecretString> secrets = {};  ///< by name: what it asked its host for
+  /// package::values_of_secrets() of what it looked up.
+  std::map<std::string, SecretString> looked_up = {};
+  LookupGrants lookups = {};  ///< what it may look up, to be remembered
   /// Where an error about a line of what was rendered has its cause; empty: the lines are the package's own.
   std::function<Error(Error, const Context&)> locate = {};
   RenderAgain again = {};                     ///< empty: recorded, nothing can be rendered

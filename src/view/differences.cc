@@ -48,9 +48,15 @@ std::string_view change_word(LineChange change) {
   return "changed";
 }
 
+action::DiffOptions hiding(const action::Look& look, action::DiffOptions options) {
+  options.hidden = &look.hidden;
+  return options;
+}
+
 std::vector<action::TestDiff> test_diffs(const action::Look& look, const action::DiffOptions& options) {
   static const std::vector<release::RenderedObject> kNone;
-  return action::diff_of_tests(look.state.deployed ? look.state.deployed->tests : kNone, look.tests, options);
+  return action::diff_of_tests(look.state.deployed ? look.state.deployed->tests : kNone, look.tests,
+                               hiding(look, options));
 }
 
 class DiffPrinter {
@@ -142,6 +148,17 @@ Value field_value(const apply::FieldDifference& field) {
                         {"managers", Value(std::move(managers))}});
 }
 
+std::string lookups_text(const action::Look& look) {
+  std::string text;
+  const auto add = [&](std::string_view flag, const std::vector<std::string>& patterns) {
+    if (!patterns.empty())
+      text += fmt::format("the package may look up {} (--{})\n", escape_controls(join(patterns, ", ")), flag);
+  };
+  add("allow-lookup", look.rendered.lookups.objects);
+  add("allow-lookup-secrets", look.rendered.lookups.secrets);
+  return text;
+}
+
 std::vector<action::PackageChange> changes_of(const action::Look& look) {
   if (!look.state.deployed) return {};
   return action::package_changes(look.state.deployed->package, look.rendered.package);
@@ -151,16 +168,17 @@ std::vector<action::PackageChange> changes_of(const action::Look& look) {
 
 std::string diff_text(const action::Look& look, const action::DiffOptions& options, bool color) {
   DiffPrinter printer(color);
-  for (const ObjectDiff& object : action::diff_of(look.plan, look.live, options)) printer.object(object);
+  for (const ObjectDiff& object : action::diff_of(look.plan, look.live, hiding(look, options)))
+    printer.object(object);
   for (const action::TestDiff& test : test_diffs(look, options)) printer.test(test);
   printer.separate();
-  return fmt::format("{}{}{}: {}\n", printer.take(), packages_text(changes_of(look)), look.state.id.name,
-                     look_counts(look));
+  return fmt::format("{}{}{}{}: {}\n", printer.take(), packages_text(changes_of(look)), lookups_text(look),
+                     look.state.id.name, look_counts(look));
 }
 
 Value diff_value(const action::Look& look, const action::DiffOptions& options) {
   Value::Array objects;
-  for (const ObjectDiff& object : action::diff_of(look.plan, look.live, options)) {
+  for (const ObjectDiff& object : action::diff_of(look.plan, look.live, hiding(look, options))) {
     const apply::PlannedAction& action = *object.action;
     Value::Array fields;
     for (const apply::FieldDifference& field : object.fields) fields.push_back(field_value(field));
@@ -182,6 +200,8 @@ Value diff_value(const action::Look& look, const action::DiffOptions& options) {
                         {"namespace", look.state.id.ns},
                         {"revision", look.plan.revision},
                         {"changes", changes_something(look)},
+                        {"allowLookup", texts_value(look.rendered.lookups.objects)},
+                        {"allowLookupSecrets", texts_value(look.rendered.lookups.secrets)},
                         {"unchanged", look.plan.count(ActionKind::Unchanged)},
                         {"packages", packages_value(changes_of(look))},
                         {"objects", Value(std::move(objects))},
@@ -209,8 +229,9 @@ std::string plan_text(const action::Look& look, bool color) {
     table.add({{fmt::format("test {}", change_word(test.change))},
                {test.key.display()},
                {"only mistctl test applies it"}});
-  return fmt::format("{}{}{}: {}\n", table.empty() ? "" : table.render(color),
-                     packages_text(changes_of(look)), look.state.id.name, look_counts(look));
+  return fmt::format("{}{}{}{}: {}\n", table.empty() ? "" : table.render(color),
+                     packages_text(changes_of(look)), lookups_text(look), look.state.id.name,
+                     look_counts(look));
 }
 
 }  // namespace mist::view

@@ -31,6 +31,7 @@ class DriftPrinter {
   Value value(const DriftOutcome& outcome) const {
     Value::Array objects;
     if (outcome.report) {
+      hidden_ = &outcome.report->hidden;
       for (const ObjectDrift& object : outcome.report->found) objects.push_back(object_value(object));
     }
     const bool known = outcome.report.has_value();
@@ -48,6 +49,7 @@ class DriftPrinter {
     const std::string& name = outcome.id.name;
     if (!outcome.report) return;  // the error is told at the end
     const DriftReport& report = *outcome.report;
+    hidden_ = &report.hidden;
     for (const ObjectDrift& object : report.found) print(object);
     const std::size_t unknown = report.count(DriftKind::Unknown);
     const std::size_t drifted =
@@ -73,6 +75,7 @@ class DriftPrinter {
   std::string text(const ObjectDrift& object, std::string_view path, const Value& value) const {
     if (value.is_null()) return "nothing";
     if (!options_.show_secrets && is_secret_data(object, path)) return "***";
+    if (hides(value)) return "***";
     constexpr std::size_t kShown = 80;
     std::string json = encoding::to_json(value);
     if (json.size() > kShown) {
@@ -114,8 +117,18 @@ class DriftPrinter {
                       text(object, field.path, field.live), escape_controls(field.manager), ago(field.time));
   }
 
+  // A part of an object that holds one is hidden as a whole.
+  bool hides(const Value& value) const {
+    if (options_.show_secrets || hidden_ == nullptr || hidden_->empty()) return false;
+    Value whole = Value::object({{"value", value}});
+    hidden_->mask(whole);
+    return *whole.find("value") != value;
+  }
+
   Value masked(const ObjectDrift& object, std::string_view path, const Value& value) const {
-    return value.is_null() || options_.show_secrets || !is_secret_data(object, path) ? value : Value("***");
+    return value.is_null() || options_.show_secrets || (!is_secret_data(object, path) && !hides(value))
+               ? value
+               : Value("***");
   }
 
   Value object_value(const ObjectDrift& object) const {
@@ -145,6 +158,7 @@ class DriftPrinter {
 
   const WallTime now_;
   const DriftOptions& options_;
+  mutable const render::HiddenValues* hidden_ = nullptr;  // of the release that is printed
   std::string text_;
 };
 

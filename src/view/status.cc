@@ -93,6 +93,10 @@ std::string package_words(const release::PackageInfo& package) {
   return fmt::format("{}, from {}", named, package.reference);
 }
 
+render::LookupGrants lookups_of(const ReleaseStatus& status) {
+  return status.deployed ? render::LookupGrants::recorded(status.deployed->options) : render::LookupGrants();
+}
+
 std::string head_text(const ReleaseStatus& status, WallTime now) {
   std::string out;
   const release::Head& head = status.anchor.head;
@@ -121,6 +125,10 @@ std::string head_text(const ReleaseStatus& status, WallTime now) {
                              })));
   for (const render::AgingCertificate& certificate : status.certificates)
     line("Renew", render::to_string(certificate));
+  if (const auto lookups = lookups_of(status); !lookups.empty()) {
+    if (!lookups.objects.empty()) line("Looks up", join(lookups.objects, ", "));
+    if (!lookups.secrets.empty()) line("Looks up", "Secrets " + join(lookups.secrets, ", "));
+  }
   return out;
 }
 
@@ -254,6 +262,8 @@ Value status_value(const ReleaseStatus& status, WallTime now) {
        {"packageName", text_or_null(status.package.name)},
        {"packageVersion", text_or_null(status.package.version)},
        {"updated", head.updated},
+       {"allowLookup", texts_value(lookups_of(status).objects)},
+       {"allowLookupSecrets", texts_value(lookups_of(status).secrets)},
        {"lockedBy", text_or_null(status.anchor.lock ? status.anchor.lock->holder : std::string())},
        {"lock", lock_value(status)},
        {"unfinished", Value(std::move(unfinished))},

@@ -4,6 +4,10 @@
 
 namespace mist::view {
 
+encoding::Value texts_value(const std::vector<std::string>& texts) {
+  return encoding::Value(encoding::Value::Array(texts.begin(), texts.end()));
+}
+
 encoding::Value text_or_null(std::string_view text) {
   if (text.empty()) return {};
   return encoding::Value(text);

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "apimachinery/object.h"
 #include "base/clock.h"
@@ -13,6 +14,8 @@ namespace mist::view {
 /// JSON's null for what is absent: an empty text, a negative number.
 encoding::Value text_or_null(std::string_view text);
 encoding::Value number_or_null(int number);
+
+encoding::Value texts_value(const std::vector<std::string>& texts);
 
 /// group, kind, namespace (null: none) and name of an object, and `more` behind them.
 encoding::Value identity_value(const apimachinery::ObjectKey& key,

@@ -9,6 +9,7 @@
 #include "cli/release_flags.h"
 #include "encoding/yaml.h"
 #include "release/store.h"
+#include "render/hidden_values.h"
 #include "view/packages.h"
 #include "view/record.h"
 
@@ -116,6 +117,7 @@ Result<ExitCode> run_release(const Invocation& invocation, World& world) {
     if (state.deployed) chosen.push_back(*std::move(state.deployed));
     std::ranges::move(state.unfinished, std::back_inserter(chosen));
   }
+  if (!show) std::ranges::for_each(chosen, render::hide_looked_up);
   const OutputFormat format = output_format(invocation);
   if (!only.empty()) {
     if (chosen.empty())

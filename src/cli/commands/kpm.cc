@@ -283,6 +283,8 @@ Result<ExitCode> run_install(const Invocation& invocation, World& world) {
 
 constexpr Flag kTestFlags[] = {kTimeoutFlag,
                                kAllowLookupFlag,
+                               kAllowLookupSecretsFlag,
+                               kRevokeLookupFlag,
                                kSkipSchemaFlag,
                                {.name = "keep", .help = "Leave the namespace of the test for a look at it"}};
 constexpr FlagGroup kTestGroups[] = {

@@ -1,0 +1,23 @@
+#pragma once
+// What Secrets that were looked up hold: none of it is printed by anybody, wherever a package puts it. Pure;
+// any thread.
+
+#include <map>
+#include <string>
+
+#include "base/secret.h"
+#include "encoding/value.h"
+
+namespace mist::package {
+
+/// Shorter values stand in words by chance ("1", "on"): they are hidden only where they are all of a value.
+inline constexpr std::size_t kShortestInText = 4;
+
+/// Of an answer to `lookup` (an object, a list, or null): the values of its Secrets, by "NAMESPACE/NAME KEY",
+/// each decoded, and in the forms in which it may stand in a text: its lines, and as JSON quotes it.
+std::map<std::string, SecretString> values_of_secrets(const encoding::Value& answer);
+
+/// Those of them that are looked for in texts.
+std::map<std::string, SecretString> looked_up_in_texts(std::map<std::string, SecretString> values);
+
+}  // namespace mist::package

@@ -1,0 +1,74 @@
+#pragma once
+// What Secrets held that a package looked up, and where it put that: hidden wherever it would be printed, in
+// objects, errors and progress. Values are known while a package is rendered; later the record says which
+// fields hold them (release::Drawn::looked_up). Values; any thread.
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/event.h"
+#include "base/secret.h"
+#include "release/record.h"
+#include "render/drawn.h"
+
+namespace mist::render {
+
+class HiddenValues {
+ public:
+  static constexpr std::string_view kMask = "***";
+  static constexpr std::string_view kMaskBefore = "*** (before)";
+  static constexpr std::string_view kMaskAfter = "*** (after)";
+
+  /// As package::values_of_secrets() gives them.
+  void add(const std::map<std::string, SecretString>& values);
+  /// The whole of each field.
+  void add(const std::vector<release::DrawnField>& fields, const ObjectView& objects);
+  /// What the revision has recorded.
+  void add(const release::Revision& revision);
+
+  bool empty() const { return whole_.empty(); }
+  /// Whether a value that is neither object nor list is, or contains, one of them, encoded or not.
+  bool hides(const encoding::Value& leaf) const;
+  /// Puts kMask in the place of each value below `value` that it hides. What an object is called stays.
+  void mask(encoding::Value& value) const;
+  /// The same for two states of one object: equal values stay equal, and others differ.
+  void mask(encoding::Value& before, encoding::Value& after) const;
+  std::string masked(std::string text) const;
+  Error masked(Error failure) const;
+  /// The lowest fields that it hides, for the record.
+  std::vector<release::DrawnField> fields_in(const ObjectView& objects) const;
+
+ private:
+  void add_text(const std::string& text);
+
+  std::set<std::string, std::less<>> whole_;  // of values
+  std::set<std::string, std::less<>> parts_;  // of texts, each as it is and as base64
+};
+
+/// Hides what the revision's objects, hooks and tests hold of looked-up Secrets.
+void hide_looked_up(release::Revision& revision);
+
+/// Passes everything on, masked. `next` and `hidden` outlive it.
+class MaskedEvents final : public EventSink {
+ public:
+  MaskedEvents(EventSink& next, const HiddenValues& hidden) : next_(next), hidden_(hidden) {}
+
+  void message(const Message& event) override { next_.message({event.level, hidden_.masked(event.text)}); }
+  void began(const ActivityBegan& event) override { next_.began(event); }
+  void ended(const ActivityEnded& event) override { next_.ended(event); }
+  void object(const ObjectProgress& event) override {
+    next_.object({event.object, event.state, hidden_.masked(event.detail)});
+  }
+  void planned(const PlanAnnounced& event) override { next_.planned(event); }
+  bool shows(EventLevel level) const override { return next_.shows(level); }
+
+ private:
+  EventSink& next_;
+  const HiddenValues& hidden_;
+};
+
+}  // namespace mist::render

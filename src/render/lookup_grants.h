@@ -1,0 +1,50 @@
+#pragma once
+// What a release's user lets its package read of the cluster beside what the release owns: remembered in the
+// options of its revisions. Plain values; any thread.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "encoding/value.h"
+#include "package/lookup_pattern.h"
+#include "release/record.h"
+
+namespace mist::render {
+
+struct LookupGrants {
+  std::vector<std::string> objects = {};  ///< --allow-lookup: patterns, ascending; no Secret is among them
+  std::vector<std::string> secrets = {};  ///< --allow-lookup-secrets: NAMESPACE[/NAME], ascending
+
+  bool empty() const { return objects.empty() && secrets.empty(); }
+  /// Each once, ascending.
+  void add(const LookupGrants& more);
+  /// Whether an object that isn't the release's may be read.
+  bool cover(const apimachinery::GroupKind& kind, std::string_view ns, std::string_view name,
+             std::string_view release_namespace) const;
+
+  /// Into the options of a revision, if there is any, and from there.
+  void record(encoding::Value& options) const;
+  static LookupGrants recorded(const encoding::Value& options);
+  friend bool operator==(const LookupGrants&, const LookupGrants&) = default;
+};
+
+/// What a render may read.
+struct LookupScope {
+  release::ReleaseId release;
+  LookupGrants grants = {};
+  bool adopt = false;                                     ///< what belongs to nobody, if it becomes its own
+  std::optional<release::ReleaseId> take_over_from = {};  ///< what belongs to that release, the same
+};
+
+struct LookupAnswer {
+  encoding::Value value;  ///< null: there is no such object
+  /// What was answered because the release is about to take it: the render has to have it.
+  std::vector<apimachinery::ObjectKey> to_be_taken = {};
+};
+
+/// Forbidden, naming object and flag.
+Error lookup_not_granted(const apimachinery::GroupKind& kind, std::string_view ns, std::string_view name,
+                         const LookupScope& scope);
+
+}  // namespace mist::render

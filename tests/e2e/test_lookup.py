@@ -1,0 +1,122 @@
+"""What a package may read of the cluster: what its release owns, and what its user granted by name."""
+import json
+
+from harness import check, config_map, contains, equal, secret, test
+from test_charts import chart
+
+VALUE = "s3cr3t-of-somebody"
+READS = '{{ (lookup "v1" "%s" .Release.Namespace "%s" | default dict).data | toJson | quote }}'
+
+
+def reads(kind, name):
+    """A chart that puts what it reads into a ConfigMap."""
+    return config_map("got", {"data": READS % (kind, name)})
+
+
+def raw(t, text, name="reader"):
+    return chart(t, name=name, files={"templates/all.yaml": text})
+
+
+GOT = """apiVersion: v1
+kind: ConfigMap
+metadata: {name: got}
+data:
+  got: 'it is {{ (lookup "v1" "%s" .Release.Namespace "%s").data }}'
+"""
+
+
+def decoded(name, key="value"):
+    return f"""apiVersion: v1
+kind: ConfigMap
+metadata: {{name: got}}
+data:
+  got: 'dsn://{{{{ index (lookup "v1" "Secret" .Release.Namespace "{name}").data "{key}" | b64dec }}}}@db'
+"""
+
+
+def put(t, item):
+    t.run("install", f"of-{item['metadata']['name']}", "-p", t.package(f"of-{item['metadata']['name']}", item))
+
+
+@test
+def a_lookup_without_a_grant_reads_nothing_of_others(t):
+    put(t, secret("theirs", VALUE))
+    put(t, config_map("settings", {"a": "1"}))
+    refused = t.refused("install", "reader", "-p", raw(t, GOT % ("Secret", "theirs")),
+                        says=[f"--allow-lookup-secrets {t.ns}/theirs", "Secret theirs"])
+    check(VALUE not in refused.err + refused.out, refused)
+    t.refused("diff", "reader", "-p", raw(t, GOT % ("Secret", "theirs")), says=["--allow-lookup-secrets"], code=None)
+    t.refused("install", "reader", "-p", raw(t, GOT % ("ConfigMap", "settings")),
+              says=[f"--allow-lookup {t.ns}/ConfigMap/settings"])
+    # A grant of everything is none of Secrets, and none of records.
+    t.refused("install", "reader", "-p", raw(t, GOT % ("Secret", "theirs")), "--allow-lookup", "*",
+              says=["--allow-lookup-secrets"])
+    t.refused("install", "reader", "-p", raw(t, GOT % ("Secret", "mistletoe.of-theirs")), "--allow-lookup", "*",
+              "--allow-lookup-secrets", "*", says=["the record of a release"])
+    # What isn't there is nobody's.
+    t.run("install", "reader", "-p", raw(t, GOT % ("Secret", "reader")))
+
+
+@test
+def a_lookup_keeps_the_own_password_of_a_chart(t):
+    template = """{{- $old := (lookup "v1" "Secret" .Release.Namespace "pass").data | default dict }}
+apiVersion: v1
+kind: Secret
+metadata: {name: pass}
+data: {password: {{ $old.password | default (b64enc .Values.first) }}}
+"""
+    package = chart(t, files={"templates/a.yaml": template, "values.yaml": "first: one-password\n"})
+    t.run("install", "shop", "-p", package)
+    equal(t.run("upgrade", "shop", "-p", package, "--set", "first=two-password").code, 0)
+    shown = t.run("inspect", "release", "shop", "--only", "manifest", "--show-secrets").out
+    contains(shown, "b25lLXBhc3N3b3Jk")
+
+
+@test
+def a_lookup_grant_is_exact_remembered_and_taken_back(t):
+    put(t, config_map("settings", {"a": "1"}))
+    put(t, config_map("others", {"a": "1"}))
+    package = raw(t, GOT % ("ConfigMap", "settings"))
+    t.run("install", "reader", "-p", package, "--allow-lookup", f"{t.ns}/ConfigMap/settings")
+    contains(t.run("status", "reader").out, f"{t.ns}/ConfigMap/settings")
+    equal(t.run("status", "reader", "-o", "json").json["allowLookup"], [f"{t.ns}/ConfigMap/settings"])
+    contains(t.run("plan", "reader", "-p", package).out, f"{t.ns}/ConfigMap/settings")
+    t.run("upgrade", "reader", "-p", package)
+    t.refused("upgrade", "reader", "-p", raw(t, GOT % ("ConfigMap", "others"), "second"),
+              says=[f"--allow-lookup {t.ns}/ConfigMap/others"])
+    t.refused("upgrade", "reader", "-p", package, "--revoke-lookup", says=["--allow-lookup"])
+    t.run("upgrade", "reader", "-p", t.package("plain", config_map("got", {"a": "1"})), "--revoke-lookup")
+    equal(t.run("status", "reader", "-o", "json").json["allowLookup"], [])
+    t.refused("upgrade", "reader", "-p", package, says=["--allow-lookup"])
+
+
+@test
+def what_a_lookup_of_a_granted_secret_found_is_shown_nowhere(t):
+    put(t, secret("theirs", VALUE))
+    item = json.loads(json.dumps(secret("theirs", VALUE)))
+    key = next(iter(item.get("stringData") or item["data"]))
+    grant = ["--allow-lookup-secrets", f"{t.ns}/theirs"]
+    package = raw(t, decoded("theirs", key))
+
+    def hides(outcome):
+        check(VALUE not in outcome.out + outcome.err, outcome)
+        return outcome
+
+    for command in (["diff"], ["diff", "-o", "json"], ["plan"], ["plan", "--output", "json"],
+                    ["install", "--dry-run", "-o", "json"], ["install", "-v", "--explain"]):
+        hides(t.run(command[0], "reader", "-p", package, *command[1:], *grant, code=None))
+    contains(t.run("inspect", "release", "reader", "--only", "manifest", "--show-secrets").out, VALUE)
+    for command in (["inspect", "release", "reader"], ["inspect", "release", "reader", "--only", "manifest"],
+                    ["status", "reader", "-o", "json"], ["history", "reader", "-o", "json"]):
+        hides(t.run(*command))
+    # What a later revision no longer has was known to the one before.
+    plain = t.package("plain", config_map("got", {"got": "nothing"}))
+    for output in ("table", "json"):
+        contains(hides(t.run("diff", "reader", "-p", plain, "-o", output, code=None)).out, "***")
+    # What a template says of it when it fails, and what the server quotes.
+    fails = 'a: {{ fail (index (lookup "v1" "Secret" .Release.Namespace "theirs").data "%s" | b64dec) }}\n' % key
+    hides(t.run("upgrade", "reader", "-p", raw(t, fails, "fails"), "-v", code=1))
+    wrong = decoded("theirs", key).replace("{name: got}", '{name: got, labels: {a: "{{ index (lookup "v1" "Secret" '
+                                           '.Release.Namespace "theirs").data "%s" | b64dec }}!/"}}' % key)
+    hides(t.run("upgrade", "reader", "-p", raw(t, wrong.replace("labels: {a: \"", "labels: {a: '").replace('!/"}', "!/'}"),
+                                                "wrong"), "-v", code=1))
