@@ -14,6 +14,7 @@ TEST(Drawn, IsReadAsItWasWritten) {
                     {"api", "db"},
                     {{{{"apps", "Deployment"}, "shop", "web"}, ".spec.x[name=a].y", {"api"}},
                      {{{"", "Secret"}, "shop", "db"}, ".data.password", {}}},
+                    {{{{"apps", "Deployment"}, "shop", "web"}, ".spec.y", {}}},
                     {{"secret.get", "sha256:00"}}};
   const auto text = encoding::to_json(to_value(drawn));
   const auto read = drawn_from_value(*encoding::parse_json(text));
