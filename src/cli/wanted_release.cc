@@ -17,11 +17,11 @@ Result<render::WantedRelease> prepared(const Invocation& invocation, World& worl
   return release;
 }
 
-Result<std::optional<release::ReleaseId>> taken_over(const Invocation& invocation, const Cluster& cluster) {
+Result<std::optional<release::ReleaseId>> taken_over(const Invocation& invocation,
+                                                     const release::ReleaseId& ours) {
   if (find_flag(invocation.command(), kTakeOverFlag.name) == nullptr)
     return std::optional<release::ReleaseId>();
-  MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
-  return take_over_from(invocation, id);
+  return take_over_from(invocation, ours);
 }
 
 }  // namespace
@@ -33,7 +33,8 @@ Result<render::WantedRelease> wanted_release(const Invocation& invocation, World
                         .reuse_values = !is_new && invocation.enabled(kReuseValuesFlag.name)};
   if (invocation.has("package")) wanted.package = invocation.text("package");
   MIST_TRY(wanted.choices, render_choices(invocation, world));
-  MIST_TRY(wanted.choices.take_over_from, taken_over(invocation, cluster));
+  MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
+  MIST_TRY(wanted.choices.take_over_from, taken_over(invocation, id));
   if (is_new || has_values(invocation)) {
     MIST_TRY(wanted.values, read_values(invocation, world));
   }
@@ -41,11 +42,11 @@ Result<render::WantedRelease> wanted_release(const Invocation& invocation, World
 }
 
 Result<render::WantedRelease> wanted_package(const Invocation& invocation, World& world,
-                                             const Cluster& cluster, std::string package,
-                                             std::vector<package::ValuesInput> values) {
+                                             const Cluster& cluster, const release::ReleaseId& id,
+                                             std::string package, std::vector<package::ValuesInput> values) {
   render::Wanted wanted{.package = std::move(package), .values = std::move(values)};
   MIST_TRY(wanted.choices, render_choices(invocation, world));
-  MIST_TRY(wanted.choices.take_over_from, taken_over(invocation, cluster));
+  MIST_TRY(wanted.choices.take_over_from, taken_over(invocation, id));
   return prepared(invocation, world, cluster, std::move(wanted));
 }
 

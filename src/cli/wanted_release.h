@@ -30,10 +30,11 @@ inline constexpr FlagGroup kWantedFlags{"Flags", kWantedFlagList};
 /// new release: there are no values but those given.
 Result<render::WantedRelease> wanted_release(const Invocation& invocation, World& world,
                                              const Cluster& cluster);
-/// The same of a package that the command found by itself. `values`: those of kValuesFlags, or none.
+/// The same of a release and a package that the command found by itself. `values`: those of kValuesFlags, or
+/// none.
 Result<render::WantedRelease> wanted_package(const Invocation& invocation, World& world,
-                                             const Cluster& cluster, std::string package,
-                                             std::vector<package::ValuesInput> values);
+                                             const Cluster& cluster, const release::ReleaseId& id,
+                                             std::string package, std::vector<package::ValuesInput> values);
 /// For an Intent; both outlive it.
 action::Render render_of(render::WantedRelease& wanted, const World& world);
 

@@ -12,7 +12,7 @@ using Values = std::map<std::string, SecretString>;
 // A shorter line of a text says nothing: "", "}", "-----".
 constexpr std::size_t kShortestLine = 12;
 
-void add(Values& values, const std::string& name, std::string text) {
+void add(Values& values, const std::string& name, const std::string& text) {
   if (text.empty()) return;
   std::string quoted = encoding::to_json(Value(text));
   quoted = quoted.substr(1, quoted.size() - 2);
@@ -26,7 +26,7 @@ void add(Values& values, const std::string& name, std::string text) {
       values.try_emplace(fmt::format("{} line {}", name, number), SecretString(std::string(trim(line))));
     }
   }
-  values.try_emplace(name, std::move(text));
+  values.try_emplace(name, text);
 }
 
 void add_secret(Values& values, const Value& secret) {
@@ -39,7 +39,7 @@ void add_secret(Values& values, const Value& secret) {
       if (!member.value.is_string()) continue;
       std::string plain;
       if (part != "data" || !base64_decode(member.value.as_string(), plain)) plain = member.value.as_string();
-      add(values, fmt::format("{} {}", of, member.key), std::move(plain));
+      add(values, fmt::format("{} {}", of, member.key), plain);
     }
   }
 }

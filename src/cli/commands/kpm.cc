@@ -230,7 +230,7 @@ Status install_one(const Invocation& invocation, World& world, const Cluster& cl
   MIST_TRY(options.adopt_from, adopt_from(invocation));
   MIST_TRY(options.take_over_from, take_over_from(invocation, id));
   MIST_TRY(render::WantedRelease wanted,
-           wanted_package(invocation, world, cluster, kube.directory.string(), std::move(values)));
+           wanted_package(invocation, world, cluster, id, kube.directory.string(), std::move(values)));
   const bool text = output_format(invocation) == OutputFormat::Table;
   const bool dry = options.dry_run != action::DryRun::No;
   if (text && !dry) step(world, "Running kubectl create -f ...");
@@ -321,7 +321,7 @@ Status make_namespace(Trial& trial) {
 // Installs it, waits until it is ready, and runs its tests.
 Status try_out(const Trial& trial, const kpm::Kube& kube, std::vector<package::ValuesInput> values) {
   World& world = trial.world;
-  MIST_TRY(render::WantedRelease wanted, wanted_package(trial.invocation, world, trial.cluster,
+  MIST_TRY(render::WantedRelease wanted, wanted_package(trial.invocation, world, trial.cluster, trial.id,
                                                         kube.directory.string(), std::move(values)));
   const action::Intent intent = action::install_intent(render_of(wanted, world));
   action::DeployOptions options;
