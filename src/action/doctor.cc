@@ -475,8 +475,14 @@ std::string_view to_string(CheckState state) {
   return "fail";
 }
 
+Check check_directories(const DoctorWorld& world) {
+  if (const Status safe = config::check_places(world.paths); !safe.ok())
+    return failed("configuration", "directories", safe.error(), "no other command runs until then");
+  return {"configuration", "directories", CheckState::Ok, "only you may write into them"};
+}
+
 std::vector<Check> check_configuration(const DoctorWorld& world) {
-  return {check_config_file(world), check_seed(world)};
+  return {check_directories(world), check_config_file(world), check_seed(world)};
 }
 
 std::vector<Check> check_caches(const DoctorWorld& world) {

@@ -7,7 +7,12 @@
 
 namespace mist::cli {
 
-/// Errors: Invalid when there is neither a home directory nor MIST_HOME_LOCATION.
+/// For whoever only names them. Errors: Invalid when there is neither a home directory nor
+/// MIST_HOME_LOCATION.
+Result<config::Paths> named_paths_of(const World& world);
+
+/// For whoever reads or writes there. Errors: as above, and Forbidden when somebody else could have written
+/// what is there (config::check_places).
 Result<config::Paths> paths_of(const World& world);
 
 }  // namespace mist::cli

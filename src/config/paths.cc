@@ -3,8 +3,12 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
+
+#include "base/safe_directory.h"
+#include "base/text.h"
 
 namespace mist::config {
 namespace {
@@ -31,6 +35,24 @@ Path absolute_path(const Path& path) {
   std::error_code failed;
   const Path result = std::filesystem::absolute(path, failed);
   return (failed ? path : result).lexically_normal();
+}
+
+// "/a/b/" names what "/a/b" names, with one step more.
+Path without_slash(const Path& path) {
+  return path.has_filename() || !path.has_relative_path() ? path : path.parent_path();
+}
+
+bool is_below(const Path& path, const Path& directory) {
+  return std::ranges::mismatch(directory, without_slash(path)).in1 == directory.end();
+}
+
+Error explain(Error failure, std::string_view variable) {
+  if (failure.kind != ErrorKind::Forbidden) return failure;
+  const std::string elsewhere = fmt::format(
+      "set {} to a directory of your own, or, where nobody else can get in, name it in MIST_SAFE_DIRECTORY",
+      variable);
+  failure.hint = failure.hint.empty() ? elsewhere : fmt::format("{}; or {}", failure.hint, elsewhere);
+  return std::move(failure).with_frame("while looking for a place to keep Mistletoe's files in");
 }
 
 }  // namespace
@@ -67,7 +89,24 @@ Result<Paths> Paths::from_environment(const Environment& environment, const Path
   paths.engines =
       engines ? absolute_path(*engines)
               : (absolute_path(program).parent_path() / "../share/mistletoe/engines").lexically_normal();
+  if (const auto safe = non_empty(environment, "MIST_SAFE_DIRECTORY"))
+    for (const std::string_view each : split(*safe, ':'))
+      if (!each.empty()) paths.safe.push_back(without_slash(absolute_path(Path(each))));
   return paths;
+}
+
+Status check_place(const Paths& paths, const Path& place, std::string_view variable) {
+  if (std::ranges::any_of(paths.safe, [&](const Path& safe) { return is_below(place, safe); })) return {};
+  Status safe = check_safe_directory(place);
+  return safe.ok() ? std::move(safe) : explain(std::move(safe).error(), variable);
+}
+
+Status check_places(const Paths& paths) {
+  // What leads to the state and to the cache is looked at on the way.
+  for (const Path& place : {paths.state, paths.registries(), paths.packages(), paths.renders(),
+                            paths.discovery(), paths.exec_credentials()})
+    MIST_TRY_VOID(check_place(paths, place, "MIST_HOME_LOCATION"));
+  return {};
 }
 
 Status make_private_directory(FileSystem& files, const Path& path) {

@@ -9,6 +9,8 @@
 //   cache    <home>/cache if MIST_HOME_LOCATION is set, so that a home of its own shares nothing with
 //            others; else $XDG_CACHE_HOME/mistletoe, else ~/.cache/mistletoe. May be deleted at any time.
 //   engines  MIST_ENGINES_LOCATION, else <directory of the program>/../share/mistletoe/engines
+//   safe     MIST_SAFE_DIRECTORY: directories (separated by colons) that check_places takes as they are, as
+//            git's safe.directory; for volumes of containers, which everybody may write to
 //
 // A variable that is set but empty counts as not set (XDG Base Directory Specification).
 
@@ -16,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/fs.h"
 #include "base/result.h"
@@ -34,6 +37,7 @@ struct Paths {
   Path state;
   Path cache;
   Path engines;
+  std::vector<Path> safe;
 
   Path seed_file() const { return state / "seed"; }         ///< seed and clock of renders outside a cluster
   Path pins() const { return state / "registry-pins"; }     ///< which bytes each known version had
@@ -48,6 +52,14 @@ struct Paths {
   /// Invalid when there is neither a home directory nor MIST_HOME_LOCATION.
   static Result<Paths> from_environment(const Environment& environment, const Path& program);
 };
+
+/// Whether only this user may write where Mistletoe keeps what it believes later: home, state and cache, and
+/// the configuration unless MIST_CONFIG_LOCATION names it. What lies in a directory of `paths.safe` isn't
+/// looked at. Makes a missing one of them where others could make it first (see base/safe_directory.h).
+/// Errors: as check_safe_directory; hints name MIST_HOME_LOCATION.
+Status check_places(const Paths& paths);
+/// The same of one more place, which `variable` moves elsewhere ("KPM_HOME").
+Status check_place(const Paths& paths, const Path& place, std::string_view variable);
 
 /// Creates `path` (and what is missing above it) with mode 0700. Errors of FileSystem.
 Status make_private_directory(FileSystem& files, const Path& path);

@@ -70,5 +70,33 @@ TEST(MakePrivateDirectory, IsForTheOwnerOnly) {
   EXPECT_EQ(info.st_mode & 0777, 0700u);
 }
 
+TEST(Places, ThatOthersMayWriteToAreRefusedUnlessTheEnvironmentVouchesForThem) {
+  const testing::TempDir dir;
+  const std::string open = (dir.path() / "open").string();
+  std::filesystem::create_directories(dir.path() / "open");
+  ASSERT_EQ(::chmod(open.c_str(), 0777), 0);
+  const Status refused = check_places(paths_for({{"MIST_HOME_LOCATION", open + "/home"}}));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Forbidden);
+  EXPECT_NE(refused.error().hint.find("MIST_SAFE_DIRECTORY"), std::string::npos);
+  for (const std::string& safe : {open, open + "/", "/elsewhere:" + open})
+    EXPECT_TRUE(
+        check_places(paths_for({{"MIST_HOME_LOCATION", open + "/home"}, {"MIST_SAFE_DIRECTORY", safe}})).ok())
+        << safe;
+  EXPECT_FALSE(
+      check_places(paths_for({{"MIST_HOME_LOCATION", open + "/home"}, {"MIST_SAFE_DIRECTORY", open + "/ho"}}))
+          .ok());
+}
+
+TEST(Places, OfTheCacheCountToo) {
+  const testing::TempDir dir;
+  const Path cache = dir.path() / "home/cache/registries";
+  std::filesystem::create_directories(cache);
+  const Paths paths = paths_for({{"MIST_HOME_LOCATION", (dir.path() / "home").string()}});
+  EXPECT_TRUE(check_places(paths).ok());
+  ASSERT_EQ(::chmod(cache.c_str(), 0777), 0);
+  EXPECT_FALSE(check_places(paths).ok());
+}
+
 }  // namespace
 }  // namespace mist::config

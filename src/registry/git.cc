@@ -79,6 +79,14 @@ Command command_for(const GitCall& call) {
   command.env["GIT_TERMINAL_PROMPT"] = "0";
   command.env["GIT_NO_REPLACE_OBJECTS"] = "1";
   command.env["GIT_LFS_SKIP_SMUDGE"] = "1";
+  // Credentials, proxies and ssh are the user's business with remotes; what is here needs no settings but ours.
+  if (call.remote == nullptr) {
+    command.env["GIT_CONFIG_NOSYSTEM"] = "1";
+    command.env["GIT_CONFIG_GLOBAL"] = "/dev/null";
+    command.env["GIT_CONFIG_SYSTEM"] = "/dev/null";
+    command.env.emplace("GIT_CONFIG_COUNT", std::nullopt);
+    command.env.emplace("GIT_CONFIG_PARAMETERS", std::nullopt);
+  }
   // ssh would stop for ever at a question on the terminal: it is in a process group of the background.
   command.env["SSH_ASKPASS_REQUIRE"] = "force";
   if (std::getenv("SSH_ASKPASS") == nullptr) command.env["SSH_ASKPASS"] = std::string(kAskNobody);

@@ -56,6 +56,25 @@ TEST(Git, LetsEachCallTalkToItsRemoteOnly) {
   EXPECT_TRUE(testing::WatchedRunner::has(runner.commands.back(), "core.hooksPath=/dev/null"));
 }
 
+TEST(Git, ReadsNobodysSettingsForWhatIsHere) {
+  testing::WatchedRunner runner;
+  runner.before = [](const Command&) { return Result<ProcessResult>(ProcessResult{}); };
+  const auto env_of = [&](const GitUrl* remote) {
+    EXPECT_TRUE(Git(runner)
+                    .run({.arguments = {"x"}, .repository = {}, .remote = remote, .input = {}}, Context())
+                    .ok());
+    return runner.commands.back().env;
+  };
+  auto local = env_of(nullptr);
+  EXPECT_EQ(local["GIT_CONFIG_GLOBAL"], "/dev/null");
+  EXPECT_EQ(local["GIT_CONFIG_NOSYSTEM"], "1");
+  EXPECT_TRUE(local.contains("GIT_CONFIG_COUNT"));
+  EXPECT_EQ(local["GIT_CONFIG_COUNT"], std::nullopt);
+  // Credential helpers and proxies are in there.
+  const GitUrl https = url("https://h/r");
+  EXPECT_FALSE(env_of(&https).contains("GIT_CONFIG_GLOBAL"));
+}
+
 TEST(Git, AsksNothingAndTimesOut) {
   testing::WatchedRunner runner;
   runner.before = [](const Command&) -> std::optional<Result<ProcessResult>> {

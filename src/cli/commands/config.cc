@@ -48,7 +48,7 @@ constexpr Example kPathExamples[] = {
 };
 
 Result<ExitCode> run_path(const Invocation& invocation, World& world) {
-  MIST_TRY(const config::Paths paths, paths_of(world));
+  MIST_TRY(const config::Paths paths, named_paths_of(world));
   const OutputFormat format = output_format(invocation);
   if (format == OutputFormat::Table)
     world.out.write(paths.config_file.string() + "\n");

@@ -112,7 +112,7 @@ void print_report(World& world, const std::vector<Check>& checks) {
 }
 
 Result<ExitCode> run_doctor(const Invocation& invocation, World& world) {
-  MIST_TRY(const config::Paths paths, paths_of(world));
+  MIST_TRY(const config::Paths paths, named_paths_of(world));
   const std::vector<Check> checks = all_checks(invocation, world, paths);
   MIST_TRY_VOID(world.context.check());
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)

@@ -27,14 +27,21 @@ namespace {
 
 using registry::PackageTree;
 
-Result<kpm::Home> open_home(World& world) {
+Result<Path> home_of(const World& world) {
   if (const auto set = world.environment("KPM_HOME"); set && !set->empty())
-    return kpm::Home(world.files, world.processes, std::filesystem::absolute(*set).lexically_normal());
+    return std::filesystem::absolute(*set).lexically_normal();
   const auto user = world.environment("HOME");
   if (!user || user->empty())
     return error(ErrorKind::Invalid, "there is no home directory for KPM")
         .with_hint("set KPM_HOME to a directory");
-  return kpm::Home(world.files, world.processes, Path(*user) / ".kpm");
+  return Path(*user) / ".kpm";
+}
+
+Result<kpm::Home> open_home(World& world) {
+  MIST_TRY(Path home, home_of(world));
+  MIST_TRY(const config::Paths paths, named_paths_of(world));
+  MIST_TRY_VOID(config::check_place(paths, home, "KPM_HOME"));
+  return kpm::Home(world.files, world.processes, std::move(home));
 }
 
 void step(World& world, std::string_view text) {
