@@ -167,6 +167,18 @@ render::HiddenValues hidden_values(const Look& look) {
 
 using Owned = std::vector<release::InventoryItem>;
 
+// What the release applied, or began to. Refers to the state.
+std::multimap<apimachinery::ObjectKey, const encoding::Value*> recorded_objects(const ReleaseState& state) {
+  std::multimap<apimachinery::ObjectKey, const encoding::Value*> objects;
+  const auto add = [&](const release::Revision& revision) {
+    for (const apimachinery::RenderedObject& each : revision.objects)
+      objects.emplace(each.object.key(), &each.object.value());
+  };
+  if (state.deployed) add(*state.deployed);
+  std::ranges::for_each(state.unfinished, add);
+  return objects;
+}
+
 // Those that are wanted and gone.
 std::set<apimachinery::ObjectKey> finished_jobs_of(const Environment& environment, const Look& look,
                                                    const std::vector<apply::DesiredObject>& desired,
@@ -208,6 +220,7 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
   rules.resumes = look.rendered.hooks_resume;
   rules.made_namespace = look.made_namespace;
   rules.unreadable = look.unconverted;
+  rules.recorded = recorded_objects(look.state);
   rules.finished_jobs = finished_jobs_of(environment, look, desired, owned, context);
   MIST_TRY(look.plan, apply::make_plan(look.state.id, std::move(desired), owned, look.live,
                                        look.state.next_revision(), rules, look.waiting));

@@ -406,7 +406,7 @@ class Writer {
   // here, the journal names the object, and what we own and don't want goes with the next apply.
   Result<std::string> take_fields(const kube::ObjectRef& ref, const PlannedAction& action,
                                   const Value& object) {
-    const ChosenManagers chosen = managers_of(*action.transfer);
+    const ChosenFields chosen = fields_of(*action.transfer);
     for (Moment moment(context_);;) {
       MIST_TRY(const Value there, client_.get(ref, context_));
       // The apply, which names the uid, says that it is another object.

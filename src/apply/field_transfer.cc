@@ -5,6 +5,8 @@
 
 #include "apply/field_owners.h"
 #include "base/text.h"
+#include "encoding/json.h"
+#include "release/record.h"
 
 namespace mist::apply {
 namespace {
@@ -68,6 +70,91 @@ void add_sets(Value& to, const Value& more) {
     add_fields(to, more);
 }
 
+// Of an item of a list by key; the server fills in the protocol of ports.
+bool has_key(const Value& item, const Value& key) {
+  return item.is_object() && std::ranges::all_of(key.as_object(), [&](const Value::Member& part) {
+           const Value* value = item.find(part.key);
+           return value == nullptr ? part.key == "protocol" : *value == part.value;
+         });
+}
+
+bool owns_our_mark(const Value& fields) {
+  return fields.at_path({"f:metadata", "f:annotations", fmt::format("f:{}", release::kReleaseAnnotation)}) !=
+         nullptr;
+}
+
+// What a step of fieldsV1 ("f:name", "k:{…}", "v:…", "i:0") leads to; null: it isn't there.
+const Value* step_into(const Value& at, std::string_view step) {
+  if (step.starts_with("f:")) return at.is_object() ? at.find(step.substr(2)) : nullptr;
+  const auto key = encoding::parse_json(step.substr(std::min<std::size_t>(2, step.size())));
+  if (!at.is_array() || !key.ok()) return nullptr;
+  const Value::Array& items = at.as_array();
+  if (step.starts_with("i:")) return &at;
+  const auto found = std::ranges::find_if(items, [&](const Value& item) {
+    return step.starts_with("k:") && key->is_object() ? has_key(item, *key) : item == *key;
+  });
+  return found == items.end() ? nullptr : &*found;
+}
+
+// Maps to which people and controllers add entries of their own.
+constexpr std::array<std::string_view, 6> kSharedMaps{"f:annotations", "f:binaryData",   "f:data",
+                                                      "f:labels",      "f:nodeSelector", "f:finalizers"};
+
+// Of fields that a copier owns at a place: those that are wanted there, and all of what was recorded and is
+// wanted no longer. In that, nobody can tell what the server had filled in from what others had set; left
+// behind, either would keep half an item. Only of sets and maps that are known to be shared each entry counts
+// by itself. `wanted` null: nothing is wanted here.
+Value fields_to_take(const Value& fields, const Value* wanted, const std::vector<const Value*>& recorded) {
+  Value taken = Value::object();
+  for (const Value::Member& member : fields.as_object()) {
+    if (member.key == ".") {
+      taken.set(".", Value::object());
+      continue;
+    }
+    const Value* const wanted_below = wanted == nullptr ? nullptr : step_into(*wanted, member.key);
+    std::vector<const Value*> recorded_below;
+    for (const Value* object : recorded)
+      if (const Value* value = step_into(*object, member.key)) recorded_below.push_back(value);
+    const bool shared = std::ranges::find(kSharedMaps, member.key) != kSharedMaps.end();
+    if (wanted_below == nullptr && recorded_below.empty()) continue;
+    if (wanted_below == nullptr && !shared) {
+      taken.set(member.key, member.value);
+    } else if (member.value.empty()) {
+      taken.set(member.key, Value::object());
+    } else if (Value below = fields_to_take(member.value, wanted_below, recorded_below); !below.empty()) {
+      taken.set(member.key, std::move(below));
+    }
+  }
+  return taken;
+}
+
+// Both are fieldsV1 of one place.
+Value common_sets(const Value& fields, const Value& others) {
+  Value common = Value::object();
+  for (const Value::Member& member : fields.as_object()) {
+    const Value* other = others.find(member.key);
+    if (other == nullptr) continue;
+    if (member.value.empty() || other->empty())
+      common.set(member.key, Value::object());
+    else if (Value below = common_sets(member.value, *other); !below.empty())
+      common.set(member.key, std::move(below));
+  }
+  return common;
+}
+
+Value fields_without(const Value& fields, const Value& taken) {
+  Value left = Value::object();
+  for (const Value::Member& member : fields.as_object()) {
+    const Value* gone = taken.find(member.key);
+    if (gone == nullptr)
+      left.set(member.key, member.value);
+    else if (!member.value.empty() && !gone->empty())
+      if (Value below = fields_without(member.value, *gone); !below.empty())
+        left.set(member.key, std::move(below));
+  }
+  return left;
+}
+
 // The place that a path leads to, exactly; null: it isn't there. Items by their position can't be followed:
 // the list as a whole stands for them.
 const Value* place_at(const Value& object, const std::vector<PathStep>& steps) {
@@ -81,11 +168,7 @@ const Value* place_at(const Value& object, const std::vector<PathStep>& steps) {
     }
     if (!at->is_array()) return nullptr;
     const auto found = std::ranges::find_if(at->as_array(), [&](const Value& item) {
-      if (step.kind == PathStep::Kind::Item) return item == step.key;
-      return item.is_object() && std::ranges::all_of(step.key.as_object(), [&](const Value::Member& part) {
-               const Value* value = item.find(part.key);
-               return value == nullptr ? part.key == "protocol" : *value == part.value;
-             });
+      return step.kind == PathStep::Kind::Item ? item == step.key : has_key(item, step.key);
     });
     at = found == at->as_array().end() ? nullptr : &*found;
   }
@@ -94,28 +177,50 @@ const Value* place_at(const Value& object, const std::vector<PathStep>& steps) {
 
 }  // namespace
 
-ChosenManagers predecessors_and(std::set<std::string> named) {
-  return [named = only_named(std::move(named))](const Value& entry) {
-    return is_predecessor(entry) || named(entry);
-  };
-}
-
-ChosenManagers only_named(std::set<std::string> named) {
+ChosenFields predecessors_and(std::set<std::string> named) {
   return [named = std::move(named)](const Value& entry) {
-    return named.contains(std::string(entry.string_at("manager")));
+    return is_predecessor(entry) || named.contains(std::string(entry.string_at("manager")))
+               ? *entry.find("fieldsV1")
+               : Value();
   };
 }
 
-ChosenManagers managers_of(const FieldTransfer& transfer) {
-  return [managers = transfer.managers](const Value& entry) {
-    return std::ranges::find(managers, std::pair(std::string(entry.string_at("manager")),
-                                                 std::string(entry.string_at("operation")))) !=
-           managers.end();
+ChosenFields only_named(std::set<std::string> named) {
+  return [named = std::move(named)](const Value& entry) {
+    return named.contains(std::string(entry.string_at("manager"))) ? *entry.find("fieldsV1") : Value();
+  };
+}
+
+bool is_copy(const Value& live, std::string_view manager) {
+  const Value* entries = live.at_path({"metadata", "managedFields"});
+  return entries != nullptr && entries->is_array() &&
+         std::ranges::any_of(entries->as_array(), [&](const Value& entry) {
+           return !is_ours(entry, manager) && may_be_taken(entry) && owns_our_mark(*entry.find("fieldsV1"));
+         });
+}
+
+ChosenFields copied_of(const Value& wanted, std::vector<const Value*> recorded) {
+  // Which revision last changed the object stands in neither.
+  Value with_version = wanted;
+  with_version["metadata"]["labels"].set(release::kVersionLabel, "");
+  return [wanted = std::move(with_version), recorded = std::move(recorded)](const Value& entry) {
+    const Value& fields = *entry.find("fieldsV1");
+    return owns_our_mark(fields) ? fields_to_take(fields, &wanted, recorded) : Value();
+  };
+}
+
+ChosenFields fields_of(const FieldTransfer& transfer) {
+  return [managers = transfer.managers, copied = transfer.copied,
+          planned = transfer.fields](const Value& entry) {
+    const std::pair manager(std::string(entry.string_at("manager")),
+                            std::string(entry.string_at("operation")));
+    if (std::ranges::find(managers, manager) == managers.end()) return Value();
+    return copied ? common_sets(*entry.find("fieldsV1"), planned) : *entry.find("fieldsV1");
   };
 }
 
 std::optional<FieldTransfer> field_transfer(const Value& desired, const Value& live,
-                                            const ChosenManagers& chosen, std::string_view manager) {
+                                            const ChosenFields& chosen, std::string_view manager) {
   FieldTransfer transfer;
   const Value* entries = live.at_path({"metadata", "managedFields"});
   if (entries == nullptr || !entries->is_array()) return std::nullopt;
@@ -124,12 +229,18 @@ std::optional<FieldTransfer> field_transfer(const Value& desired, const Value& l
   Value::Array others;
   for (const Value& entry : entries->as_array()) {
     const bool mine = is_ours(entry, manager);
-    if (!mine && !(may_be_taken(entry) && chosen(entry))) {
+    const Value taken = mine || !may_be_taken(entry) ? Value() : chosen(entry);
+    if (!mine && taken.empty()) {
       others.push_back(entry);
       continue;
     }
-    const Value* fields = entry.find("fieldsV1");
+    const Value* const fields = mine ? entry.find("fieldsV1") : &taken;
     if (!mine) {
+      if (Value left = fields_without(*entry.find("fieldsV1"), taken); !left.empty()) {
+        transfer.copied = true;
+        others.push_back(entry);
+        others.back().set("fieldsV1", std::move(left));
+      }
       managers.emplace(entry.string_at("manager"), entry.string_at("operation"));
       add_sets(transfer.fields, *fields);
     }
@@ -138,6 +249,7 @@ std::optional<FieldTransfer> field_transfer(const Value& desired, const Value& l
     if (ours.is_null() || mine) {
       const Value known = ours.is_null() ? Value::object() : *ours.find("fieldsV1");
       ours = entry;
+      if (!mine) ours.set("fieldsV1", taken);
       if (fields != nullptr && fields->is_object() && !known.empty()) add_sets(ours["fieldsV1"], known);
     } else {
       add_sets(ours["fieldsV1"], *fields);

@@ -5,7 +5,11 @@
 // one guarded patch of metadata.managedFields before the apply, as `kubectl apply --server-side` does with
 // what kubectl applied before (client-go's csaupgrade) and Helm 4 with what Helm 3 wrote; the apply then
 // removes what isn't wanted. What controllers own, and what was written through subresources (status, scale),
-// is never touched. Pure; any thread.
+// is never touched.
+//
+// The same goes for copies: a backup that is restored (Velero, `kubectl create`, `kubectl replace --force`)
+// makes the objects anew with all their fields, and whoever wrote them owns them. What was ours in the
+// original becomes ours again; what controllers had set there stays with the copier. Pure; any thread.
 
 #include <functional>
 #include <optional>
@@ -26,21 +30,28 @@ struct FieldTransfer {
   Value managed_fields = {};  ///< metadata.managedFields afterwards
   /// The annotation in which kubectl keeps what it applied last goes; it is of no use to anybody then.
   bool last_applied = false;
+  /// Of a copy: no more than `fields` is taken of what the managers own.
+  bool copied = false;
 };
 
 inline constexpr std::string_view kLastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// Says of an entry of metadata.managedFields whether its fields are taken.
-using ChosenManagers = std::function<bool(const Value& entry)>;
+/// Which fields are taken of an entry of metadata.managedFields, as fieldsV1; null: none.
+using ChosenFields = std::function<Value(const Value& entry)>;
 /// Helm and kubectl, but for what people changed by hand (kubectl-edit, kubectl-patch, …), and `named` ones.
-ChosenManagers predecessors_and(std::set<std::string> named);
-ChosenManagers only_named(std::set<std::string> named);
+ChosenFields predecessors_and(std::set<std::string> named);
+ChosenFields only_named(std::set<std::string> named);
+/// Whether another manager than ours wrote our mark, which only happens to copies.
+bool is_copy(const Value& live, std::string_view manager);
+/// Of a manager that wrote our mark: those of its fields that are wanted, and what was recorded and is wanted
+/// no longer. `recorded`: the object as earlier revisions applied it; they outlive the result.
+ChosenFields copied_of(const Value& wanted, std::vector<const Value*> recorded);
 /// Those of a transfer that was planned.
-ChosenManagers managers_of(const FieldTransfer& transfer);
+ChosenFields fields_of(const FieldTransfer& transfer);
 
 /// nullopt: there is nothing to take. `desired` as it would be applied.
 std::optional<FieldTransfer> field_transfer(const Value& desired, const Value& live,
-                                            const ChosenManagers& chosen, std::string_view manager);
+                                            const ChosenFields& chosen, std::string_view manager);
 
 /// The object as it is after the transfer and before the apply.
 Value with_transfer(Value live, const FieldTransfer& transfer);

@@ -290,7 +290,7 @@ class Planner {
   // because it made the object: which removals are real is for settle() to ask. False: nothing is to be
   // taken.
   bool plan_transfer(PlannedAction& action, const DesiredObject& object, const Value& there,
-                     const ChosenManagers& chosen) const {
+                     const ChosenFields& chosen) const {
     action.transfer = field_transfer(object.rendered.object.value(), there, chosen, "mistctl");
     action.fields_taken = action.adopted;
     if (!action.transfer) return false;
@@ -307,7 +307,7 @@ class Planner {
     if (!action.adopted || rules_.leave_fields || (!late && rules_.adopt_from.empty())) return;
     std::vector<FieldDifference> now = std::move(action.differences);
     const bool adopting = late && owner == Owner::Nobody && rules_.adopt;
-    const ChosenManagers chosen = late ? predecessors_and(rules_.adopt_from) : only_named(rules_.adopt_from);
+    const ChosenFields chosen = late ? predecessors_and(rules_.adopt_from) : only_named(rules_.adopt_from);
     if (!plan_transfer(action, object, there, chosen)) {
       action.differences = std::move(now);
       return;
@@ -316,6 +316,17 @@ class Planner {
     std::erase_if(now, [](const FieldDifference& each) { return each.removal(); });
     std::erase_if(action.differences, [](const FieldDifference& each) { return !each.removal(); });
     action.differences.insert(action.differences.begin(), now.begin(), now.end());
+  }
+
+  // Whoever wrote our mark restored a copy of the object, or made it anew from one. What was ours in it is
+  // ours again, else what we no longer want would stay, and what we change would be a conflict.
+  void take_back(PlannedAction& action, const DesiredObject& object, const Value& there) const {
+    if (action.transfer || rules_.leave_fields || !is_copy(there, "mistctl")) return;
+    std::vector<const Value*> recorded;
+    const auto [first, last] = rules_.recorded.equal_range(action.key);
+    for (auto it = first; it != last; ++it) recorded.push_back(it->second);
+    if (plan_transfer(action, object, there, copied_of(object.rendered.object.value(), std::move(recorded))))
+      action.transfer->copied = true;
   }
 
   // An object of ours: is there anything to write? One that was made `anew` from a copy has to become our
@@ -331,6 +342,7 @@ class Planner {
     }
     action.differences = real_differences(action, object, live.value);
     catch_up(action, object, live.value, owner);
+    if (owner == Owner::Us) take_back(action, object, live.value);
     if (owner != Owner::Us) {
       action.reason = "its ownership label was removed";
       return judge(action, object, live.value);
@@ -338,8 +350,7 @@ class Planner {
     if (live.value.string_at({"metadata", "labels", release::kVersionLabel}).empty())
       action.differences.push_back({version_label_path(), Value(), Value(fmt::format("v{}", revision_)), 0});
     if (action.transfer) {
-      action.reason = fmt::format("it was adopted, and the fields of {} are taken over",
-                                  managers_words(*action.transfer));
+      action.reason = transfer_words(action);
       return judge(action, object, live.value);
     }
     if (anew || !action.differences.empty()) {
@@ -658,6 +669,13 @@ std::string fields_of_others(const std::vector<FieldDifference>& differences) {
                           join(difference.managers, ", "));
   }
   return others;
+}
+
+std::string transfer_words(const PlannedAction& action) {
+  const std::string_view why = action.adopting           ? "it belongs to no release and is adopted"
+                               : action.transfer->copied ? "it was made anew outside of Mistletoe"
+                                                         : "it was adopted";
+  return fmt::format("{}, with the fields of {}", why, managers_words(*action.transfer));
 }
 
 std::string difference_words(const std::vector<FieldDifference>& differences) {

@@ -59,8 +59,9 @@ struct PlannedAction {
   int previous_revision = 0;  ///< that last changed it, before this plan
   bool adopted = false;       ///< it was there before this life of the release: not all of it may be ours
   bool fields_taken = false;  ///< release::InventoryItem::fields_taken, after this plan
-  /// Of adopts, and updates of what was adopted without it: whose fields become ours before the apply.
-  /// Without its managed_fields: execute.h computes those from the object as it is then.
+  /// Of adopts, and updates of what was adopted without it or was restored from a copy: whose fields become
+  /// ours before the apply. Without its managed_fields: execute.h computes those from the object as it is
+  /// then.
   std::optional<FieldTransfer> transfer = {};
   bool was_retained = false;                      ///< of retains: an earlier revision left it already
   std::vector<FieldDifference> differences = {};  ///< of updates, replaces, adopts; of conflicts where known
@@ -113,6 +114,8 @@ struct PlanRules {
   bool made_namespace = false;  ///< the Namespace of the record is there only since this run made it
   /// Jobs that removed themselves when they had ended, and are wanted as they were (finished_job.h).
   std::set<ObjectKey> finished_jobs = {};
+  /// What the release applied of its objects, as its revisions record it; borrowed. For copies of them.
+  std::multimap<ObjectKey, const Value*> recorded = {};
   /// Hooks that this revision or a later one began, and that did not fail, are not run again; -1: all are.
   int resumes = -1;
   /// Objects that nobody can read now, and why (ObserveOptions::unconverted).
@@ -168,6 +171,9 @@ std::vector<FieldDifference> differences_of(const DesiredObject& desired, const 
 
 /// ".spec.replicas differs", "3 fields differ".
 std::string difference_words(const std::vector<FieldDifference>& differences);
+
+/// "it was adopted, with the fields of helm"; of an action with a transfer.
+std::string transfer_words(const PlannedAction& action);
 
 inline constexpr std::string_view kForceHint =
     "leave these fields to who owns them, or take them with --force-conflicts";

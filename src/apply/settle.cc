@@ -121,7 +121,7 @@ class Settler {
     std::vector<FieldDifference> removed, written;
     for (FieldDifference& each : action.differences) (each.removal() ? removed : written).push_back(each);
     keep_real(written, live, applied);
-    const auto transfer = field_transfer(desired, live, managers_of(*action.transfer), "mistctl");
+    const auto transfer = field_transfer(desired, live, fields_of(*action.transfer), "mistctl");
     if (!removed.empty() && transfer) {
       // Its managers are no part of the question.
       Value before = with_transfer(live, *transfer);
@@ -144,10 +144,7 @@ class Settler {
       action.hint = std::string(kForceHint);
       return;
     }
-    action.reason =
-        fmt::format("{}, with the fields of {}",
-                    action.adopting ? "it belongs to no release and is adopted" : "it was adopted",
-                    managers_words(*action.transfer));
+    action.reason = transfer_words(action);
     constexpr std::size_t kShown = 3;
     std::string going;
     for (std::size_t i = 0; i < std::min(removed.size(), kShown); ++i)

@@ -107,11 +107,16 @@ class Kube:
         query = "?labelSelector=" + urllib.parse.quote(selector) if selector else ""
         return self.checked("GET", self.path(kind, namespace) + query)["items"]
 
-    def create(self, kind, namespace, body):
-        return self.checked("POST", self.path(kind, namespace), body)
+    def create(self, kind, namespace, body, manager=None):
+        query = f"?fieldManager={manager}" if manager else ""
+        return self.checked("POST", self.path(kind, namespace) + query, body)
 
     def patch(self, kind, namespace, name, body):
         return self.checked("PATCH", self.path(kind, namespace, name), body, "application/merge-patch+json")
+
+    def apply(self, kind, namespace, body, manager):
+        path = self.path(kind, namespace, body["metadata"]["name"])
+        return self.checked("PATCH", f"{path}?fieldManager={manager}", body, "application/apply-patch+yaml")
 
     def delete(self, kind, namespace, name):
         """Missing is fine."""

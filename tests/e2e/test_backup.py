@@ -106,3 +106,83 @@ def a_record_that_is_gone_is_made_anew_from_the_objects(t):
     equal(t.owned("web"), {"ConfigMap/one"})
     t.run("uninstall", "web", "--yes")
     equal((t.owned("web"), t.record("web")), (set(), []))
+
+
+def restore_objects(t, apply):
+    """All that the release owns, deleted and made again by somebody else, with what others had set in it."""
+    objects = []
+    for kind in ("ConfigMap", "Deployment", "PersistentVolumeClaim", "Service"):
+        for listed in t.kube.list(kind, t.ns, "applyset.kubernetes.io/part-of"):
+            item = t.kube.get(kind, t.ns, listed["metadata"]["name"])
+            for field in VOLATILE:
+                item["metadata"].pop(field, None)
+            item.pop("status", None)
+            if kind == "PersistentVolumeClaim":
+                item["spec"]["volumeName"] = "pv-of-the-backup"
+            objects.append(item)
+            t.kube.delete(kind, t.ns, item["metadata"]["name"])
+    t.kube.wait("they are gone", lambda: not any(
+        t.kube.get(item["kind"], t.ns, item["metadata"]["name"]) for item in objects))
+    for item in objects:
+        apply(item)
+
+
+def shop(version, *, debug):
+    """`debug`: what a later version drops."""
+    pod = {"containers": [{"name": "main", "image": f"example.com/shop:{version}"}]}
+    if debug:
+        pod["hostNetwork"] = True
+        pod["containers"].append({"name": "debug", "image": "example.com/debug:1",
+                                  "securityContext": {"privileged": True}})
+    ports = [{"name": "http", "port": 80}, *([{"name": "debug", "port": 81}] if debug else [])]
+    return [
+        config_map("settings", {"level": version, **({"debug": "yes"} if debug else {})}),
+        {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "shop"},
+         "spec": {"selector": {"matchLabels": {"app": "shop"}},
+                  "template": {"metadata": {"labels": {"app": "shop"}}, "spec": pod}}},
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "shop"},
+         "spec": {"selector": {"app": "shop"}, "ports": ports}},
+        {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"},
+         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}]
+
+
+def check_restored(t, apply, manager):
+    t.run("install", "web", "-p", t.package("v0", *shop("one", debug=True)))
+    # What others have set stays theirs.
+    t.kube.patch("ConfigMap", t.ns, "settings", {"data": {"foreign": "kept"}})
+    restore_objects(t, apply)
+    contains(t.run("diff", "web", "-p", t.package("v1", *shop("two", debug=False))).out, "debug", "hostNetwork")
+    upgraded = t.run("upgrade", "web", "-p", t.package("v1", *shop("two", debug=False)), "--explain")
+    contains(upgraded.err + upgraded.out, f"it was made anew outside of Mistletoe, with the fields of {manager}")
+    equal(t.kube.get("ConfigMap", t.ns, "settings")["data"], {"level": "two", "foreign": "kept"})
+    pod = t.kube.get("Deployment", t.ns, "shop")["spec"]["template"]["spec"]
+    equal(([each["name"] for each in pod["containers"]], pod.get("hostNetwork")), (["main"], None))
+    equal([port["name"] for port in t.kube.get("Service", t.ns, "shop")["spec"]["ports"]], ["http"])
+    equal(t.kube.get("PersistentVolumeClaim", t.ns, "data")["spec"]["volumeName"], "pv-of-the-backup")
+    contains(t.run("upgrade", "web", "-p", t.package("v1", *shop("two", debug=False))).out, "as wanted")
+    t.run("drift", "web")
+    t.run("rollback", "web", "0")
+    equal(t.kube.get("ConfigMap", t.ns, "settings")["data"], {"level": "one", "debug": "yes", "foreign": "kept"})
+    t.run("uninstall", "web", "--yes", "--delete-pvcs")
+    equal(t.owned("web"), set())
+
+
+@test
+def what_was_ours_in_objects_that_were_restored_is_ours_again(t):
+    check_restored(t, lambda item: t.kube.create(item["kind"], t.ns, item, manager="velero-server"), "velero-server")
+
+
+@test
+def what_was_ours_in_objects_that_were_applied_from_a_backup_is_ours_again(t):
+    check_restored(t, lambda item: t.kube.apply(item["kind"], t.ns, item, manager="kubectl"), "kubectl")
+
+
+@test
+def a_restore_that_was_upgraded_over_by_the_same_package_settles(t):
+    package = t.package("v0", *shop("one", debug=True))
+    t.run("install", "web", "-p", package)
+    restore_objects(t, lambda item: t.kube.create(item["kind"], t.ns, item, manager="velero-server"))
+    t.run("upgrade", "web", "-p", package)
+    contains(t.run("upgrade", "web", "-p", package).out, "as wanted")
+    t.run("upgrade", "web", "-p", t.package("v1", *shop("one", debug=False)))
+    equal(t.kube.get("ConfigMap", t.ns, "settings")["data"], {"level": "one"})
