@@ -24,9 +24,13 @@ cluster:
 build:
 	@tools/prerequisites.sh
 	@tools/build.sh release mistctl mistletoe-operator
+	@tools/check-hardening.sh build/release/bin/mistctl --release
+	@tools/check-hardening.sh build/release/bin/mistletoe-operator --release
 install:
 	@tools/prerequisites.sh
 	@tools/build.sh release mistctl mistletoe-operator manual_pages
+	@tools/check-hardening.sh build/release/bin/mistctl --release
+	@tools/check-hardening.sh build/release/bin/mistletoe-operator --release
 	@cmake --install build/release --prefix "$(or $(PREFIX),/usr/local)"
 clean:
 	rm -rf build

@@ -61,6 +61,9 @@ need() {
 
 # A second try for a machine that stood still; whoever needed it is named in the summary.
 unit_tests() { ctest --test-dir build/dev --output-on-failure -j 2 --timeout 300 --repeat until-pass:2; }
+hardened() {
+  tools/check-hardening.sh build/dev/bin/mistctl && tools/check-hardening.sh build/dev/bin/mistletoe-operator
+}
 sanitized() {
   local programs=(encoding_test wasm_test abi_test)
   $full && programs=(unit_tests mistctl)  # the transcripts run it
@@ -149,6 +152,7 @@ step "format" tools/check-format.sh
 step "format of Go" go_format
 need "guests" tests/conformance/build.sh
 need "build" tools/build.sh dev mistctl mistletoe-operator unit_tests
+step "hardening" hardened
 step "unit tests and transcripts" unit_tests
 if $full; then step "clang-tidy" tools/tidy.sh --all; else step "clang-tidy on changed files" tools/tidy.sh; fi
 step "address and behaviour sanitizers" sanitized
