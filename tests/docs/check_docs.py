@@ -9,6 +9,7 @@ All documents of the tree (DOCUMENTS below) are read for:
 * C blocks with a main function: must compile to a package that renders (left out where clang-19 is missing).
 * JSON blocks: must parse.
 * blocks after <!-- from: PATH -->: must stand in that file, word for word.
+* tables whose last column is `test`: each row names tests, and they must exist.
 * links, `paths`, names of `file.h`, `make` targets and MIST_ variables: must exist.
 
 Prints file:line: message for each fault and ends with 1 if there was one, with 2 for wrong usage. Needs nothing but the
@@ -29,7 +30,7 @@ import subprocess
 import sys
 import tempfile
 
-DOCUMENTS = ("README.md", "ARCHITECTURE.md", "HACKING.md", "docs/**/*.md", "src/**/README.md", "src/cli/commands/*.md",
+DOCUMENTS = ("README.md", "ARCHITECTURE.md", "HACKING.md", "SECURITY.md", "docs/**/*.md", "src/**/README.md", "src/cli/commands/*.md",
              "*/README.md", "sdk/*/README.md", "tests/**/README.md", "tools/*/README.md", "third_party/*/README.md")
 # A module that is a package and does nothing: memory "memory" and an empty function "_start".
 EMPTY_PACKAGE = bytes.fromhex(
@@ -269,6 +270,7 @@ class Checker:
         blocks, prose = read_document(path.read_text())
         for block in blocks:
             self.block(relative, block)
+        self.test_columns(path, path.read_text())
         for number, line in prose:
             where = (str(relative), number)
             for code in re.findall(r"`([^`]+)`", line):
@@ -412,6 +414,37 @@ class Checker:
             return [text]
         return [expanded for part in match[1].split(",")
                 for expanded in Checker.expand(text[:match.start()] + part + text[match.end():])]
+
+    @functools.cached_property
+    def tests(self):
+        """The names of all tests, of unit tests without their suite."""
+        names = set()
+        for path in self.root.glob("src/**/*_test.cc"):
+            names |= set(re.findall(r"^(?:TEST|TEST_F|TEST_P|TYPED_TEST)\(\w+,\s*(\w+)\)", path.read_text(), re.M))
+        for path in self.root.glob("tests/e2e/test_*.py"):
+            names |= set(re.findall(r"^@test\b.*\ndef (\w+)\(", path.read_text(), re.M))
+        return names
+
+    def test_column(self, where, cell):
+        named = re.findall(r"`(\w+)`", cell)
+        if not named:
+            self.fault(where, "names no test")
+        for name in named:
+            self.checked += 1
+            if name not in self.tests:
+                self.fault(where, f"there is no test {name}")
+
+    def test_columns(self, path, text):
+        """Of tables whose last column is `test`."""
+        inside = False
+        for number, line in enumerate(text.split("\n"), 1):
+            cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else []
+            if cells and cells[-1] == "test":
+                inside = True
+            elif not cells:
+                inside = False
+            elif inside and not re.match(r"^:?-+:?$", cells[-1]):
+                self.test_column((str(path.relative_to(self.root)), number), cells[-1])
 
     def link(self, where, document, target):
         if re.match(r"[a-z]+:", target):
