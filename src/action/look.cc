@@ -87,6 +87,10 @@ Status take_parts(const Environment& environment, Look& look, const Intent& inte
   }
   MIST_TRY(std::vector<release::RenderedObject> tests, apply::take_tests(rendered.objects));
   for (release::RenderedObject& test : tests) look.tests.push_back(std::move(test));
+  // Not applied now, and so checked by nobody else before they are.
+  for (const auto* list : {&look.tests, &look.hooks}) {
+    for (const release::RenderedObject& each : *list) MIST_TRY_VOID(apply::refuse_reserved(each));
+  }
   look.verb = look.options.no_hooks ? HookVerb::None : rendered.hooks.value_or(intent.hooks);
   if (look.verb == HookVerb::Upgrade && !look.state.deployed) look.verb = HookVerb::Install;
   return {};

@@ -114,6 +114,76 @@ TEST_F(OwnershipTest, WhatAnotherReleaseMarkedIsNeitherPrunedNorUninstalled) {
   EXPECT_TRUE(cluster.has("ConfigMap", "default", "two"));
 }
 
+// A record names what its writer likes; only a mark, which takes the right to write the object, lets it go.
+TEST_F(OwnershipTest, WhatARecordClaimsByUidAloneIsNeverDeleted) {
+  cluster.put(encoding::Value::object({{"apiVersion", "v1"},
+                                       {"kind", "Namespace"},
+                                       {"metadata", encoding::Value::object({{"name", "prod"}})}}));
+  const auto foreign = cluster.put(encoding::Value::object(
+      {{"apiVersion", "v1"},
+       {"kind", "Secret"},
+       {"metadata", encoding::Value::object({{"name", "theirs"}, {"namespace", "prod"}})}}));
+  const auto claim = [&] {
+    auto state = now();
+    state.deployed->inventory.push_back({.key = {{"", "Secret"}, "prod", "theirs"},
+                                         .version = "v1",
+                                         .uid = std::string(foreign.string_at({"metadata", "uid"}))});
+    ASSERT_TRUE(release::Store(cluster).finish_revision(*state.anchor, *state.deployed, Context()).ok());
+  };
+  ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok());
+  claim();
+  const auto upgraded = upgrade_now("{apiVersion: v1, kind: ConfigMap, metadata: {name: one}}");
+  ASSERT_TRUE(upgraded.ok()) << upgraded.error().to_line();
+  EXPECT_TRUE(cluster.has("Secret", "prod", "theirs")) << "pruned";
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "two"));
+  ASSERT_TRUE(rollback_now(0).ok());
+  EXPECT_TRUE(cluster.has("Secret", "prod", "theirs")) << "rolled back";
+  claim();
+  const auto uninstalled = uninstall_now();
+  ASSERT_TRUE(uninstalled.ok());
+  EXPECT_TRUE(cluster.has("Secret", "prod", "theirs")) << "uninstalled";
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "one"));
+  EXPECT_EQ(uninstalled->retained, 1u);
+}
+
+TEST_F(OwnershipTest, AnObjectThatLosesItsLabelBeforeItsDeletionStays) {
+  ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok());
+  const auto unmark = [&] {
+    auto two = *cluster.find("ConfigMap", "default", "two");
+    two["metadata"]["labels"].erase(release::kPartOfLabel);
+    cluster.put(two);
+  };
+  bool once = false;
+  cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "delete" && call.key.name == "two" && !std::exchange(once, true)) unmark();
+    return std::nullopt;
+  });
+  const auto uninstalled = uninstall_now();
+  ASSERT_TRUE(uninstalled.ok()) << uninstalled.error().to_line();
+  EXPECT_TRUE(once);
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "two"));
+  EXPECT_EQ(uninstalled->retained, 1u);
+}
+
+TEST_F(OwnershipTest, AnObjectThatLostItsLabelIsNotReplacedButWrittenAgain) {
+  const auto job = [](std::string_view image) {
+    return fmt::format(
+        "{{apiVersion: batch/v1, kind: Job, metadata: {{name: j}}, spec: {{template: {{spec: "
+        "{{containers: [{{name: c, image: {}}}]}}}}}}}}",
+        image);
+  };
+  ASSERT_TRUE(install_now(job("a")).ok());
+  auto live = *cluster.find("Job.batch", "default", "j");
+  live["metadata"]["labels"].erase(release::kPartOfLabel);
+  cluster.put(live);
+  const std::string uid(live.string_at({"metadata", "uid"}));
+  ASSERT_TRUE(upgrade_now(job("a"), {.replace = true}).ok());
+  EXPECT_EQ(cluster.find("Job.batch", "default", "j")->string_at({"metadata", "uid"}), uid);
+  EXPECT_FALSE(cluster.find("Job.batch", "default", "j")
+                   ->string_at({"metadata", "labels", release::kPartOfLabel})
+                   .empty());
+}
+
 // A restored backup, `kubectl replace --force`: the release's mark with another uid.
 TEST_F(OwnershipTest, WhatWasMadeAnewFromACopyStaysTheReleases) {
   ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok());

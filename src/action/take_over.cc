@@ -160,7 +160,11 @@ Result<encoding::Value> replace_back(const Environment& environment, const kube:
       .propagation = one_after_another ? kube::Propagation::Foreground : kube::Propagation::Background,
       .still_goes = [&](const encoding::Value& now) -> Status {
         const apply::Marks marks = apply::marks_of(now);
-        if (marks.part_of.empty() || marks.part_of == going.part_of) return {};
+        if (marks.part_of == going.part_of) return {};
+        if (marks.part_of.empty())
+          return error(ErrorKind::Conflict, "{} is not deleted", going.item.key.display())
+              .with_because(std::string(apply::kUnmarked))
+              .with_hint("change it back by hand, then run the command again");
         return error(ErrorKind::Conflict, "{} belongs to {} since just now", going.item.key.display(),
                      marks.release.empty() ? fmt::format("ApplySet {}", marks.part_of)
                                            : fmt::format("release {}", marks.release))

@@ -207,6 +207,10 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseStat
       action.kind = ActionKind::Retain;
       action.reason = "it was there before the release";
     }
+    if (action.kind == ActionKind::Delete && apply::marks_of(object).part_of != part_of) {
+      action.kind = ActionKind::Retain;
+      action.reason = apply::kUnmarked;
+    }
     plan.removals.push_back(std::move(action));
   }
   MIST_TRY_VOID(plan_returns(environment, plan.state, plan.removals, context));

@@ -169,23 +169,6 @@ Error unknown_kind(Error failure, const RenderedObject& rendered) {
   return failure.kind == ErrorKind::NotFound ? at_source(std::move(failure), rendered) : failure;
 }
 
-Status refuse_own_marks(const RenderedObject& rendered) {
-  const auto refuse = [&](std::string_view what, std::string_view name, const Value* at) {
-    return at_source(error(ErrorKind::Invalid, "{} sets the {} {}, which belongs to Mistletoe",
-                           rendered.object.key().display(), what, name)
-                         .with_hint("remove it from the package"),
-                     rendered, at);
-  };
-  for (const std::string_view label : {release::kPartOfLabel, release::kNameLabel, release::kVersionLabel}) {
-    if (const Value* set = rendered.object.value().at_path({"metadata", "labels", label}))
-      return refuse("label", label, set);
-  }
-  if (const Value* set =
-          rendered.object.value().at_path({"metadata", "annotations", release::kReleaseAnnotation}))
-    return refuse("annotation", release::kReleaseAnnotation, set);
-  return {};
-}
-
 void fold_string_data(Object& object) {
   if (object.gvk().group_kind() != GroupKind{"", "Secret"}) return;
   Value& secret = object.mutable_value();
@@ -378,8 +361,16 @@ Lookup built_in_or_defined_by(const std::vector<RenderedObject>& objects) {
 
 }  // namespace
 
+Status refuse_reserved(const RenderedObject& rendered) {
+  const auto reserved = release::find_reserved(rendered.object.value());
+  if (!reserved) return {};
+  return at_source(error(ErrorKind::Invalid, "{} {}", rendered.object.key().display(), reserved->words)
+                       .with_hint("remove it from the package"),
+                   rendered, reserved->at);
+}
+
 Status check_rendered(const RenderedObject& rendered) {
-  MIST_TRY_VOID(refuse_own_marks(rendered));
+  MIST_TRY_VOID(refuse_reserved(rendered));
   MIST_TRY_VOID(check_string_data(rendered));
   MIST_TRY_VOID(check_keyed_lists(rendered));
   return check_waiting_rules(rendered);

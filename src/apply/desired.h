@@ -36,9 +36,13 @@ struct DesiredObject {
   std::vector<LeftOut> left_out = {};  ///< what was rendered and isn't applied
 };
 
-/// What a rendered object may not say, without a look at the cluster. Invalid, with file and line: one of our
-/// marks, stringData that is none, waiting annotations that can't be read, two items of one key in a list
-/// that is merged by key.
+/// Invalid, with file and line: it carries what only Mistletoe writes (release::find_reserved()). A package
+/// that could would make a release's record, with a seed that its author knows.
+Status refuse_reserved(const release::RenderedObject& rendered);
+
+/// What a rendered object may not say, without a look at the cluster. Invalid, with file and line: what
+/// refuse_reserved() refuses, stringData that is none, waiting annotations that can't be read, two items of
+/// one key in a list that is merged by key.
 Status check_rendered(const release::RenderedObject& rendered);
 
 /// Adds kPartOfLabel, kReleaseAnnotation and kNameLabel, fills in `release.ns` for namespaced objects, and

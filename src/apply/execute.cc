@@ -111,12 +111,12 @@ class Writer {
     if (deleted_[node] != 0 || uids_[node].empty() || kept) return {};
 
     const kube::ObjectRef ref = written_at(node);
-    const auto gone = kube::delete_object(
-        client_, ref,
-        {.uid = uids_[node],
-         .resource_version = still_version(node),
-         .still_goes = [&](const Value& now) { return is_still_whose_it_was(action, now); }},
-        context_);
+    const auto gone =
+        kube::delete_object(client_, ref,
+                            {.uid = uids_[node],
+                             .resource_version = still_version(node),
+                             .still_goes = [&](const Value& now) { return may_be_deleted(action, now); }},
+                            context_);
     if (!gone.ok())
       return Error(gone.error()).with_frame(fmt::format("while deleting the hook {}", action.key.display()));
     MIST_TRY_VOID(wait_until_gone(client_, ref, uids_[node], options_.edge_timeout, context_)
@@ -388,6 +388,15 @@ class Writer {
         .with_hint("run the command again to see what can be done");
   }
 
+  // An object that lost our label is written again, and not deleted.
+  Status may_be_deleted(const PlannedAction& action, const Value& there) const {
+    MIST_TRY_VOID(is_still_whose_it_was(action, there));
+    if (action.adopting || !marks_of(there).part_of.empty()) return {};
+    return error(ErrorKind::Conflict, "{} is not deleted", action.key.display())
+        .with_because(std::string(kUnmarked))
+        .with_hint("run the command again to see what can be done");
+  }
+
   // At which a written object can be deleted without another look; empty: it changes by itself.
   std::string still_version(Node node) const {
     const apimachinery::Object& object = plan_.desired[plan_.writes[node].desired].rendered.object;
@@ -442,13 +451,13 @@ class Writer {
   // and the next write creates it.
   Status delete_old(const kube::ObjectRef& ref, const PlannedAction& action, const std::string& uid) {
     if (options_.before_replacing) MIST_TRY_VOID(options_.before_replacing(action));
-    const auto deleted = kube::delete_object(
-        client_, ref,
-        {.uid = uid,
-         .resource_version = action.again ? still_version(*action.again) : action.seen,
-         .propagation = replacement_propagation(action),
-         .still_goes = [&](const Value& now) { return is_still_whose_it_was(action, now); }},
-        context_);
+    const auto deleted =
+        kube::delete_object(client_, ref,
+                            {.uid = uid,
+                             .resource_version = action.again ? still_version(*action.again) : action.seen,
+                             .propagation = replacement_propagation(action),
+                             .still_goes = [&](const Value& now) { return may_be_deleted(action, now); }},
+                            context_);
     if (deleted.ok() && *deleted == kube::Deletion::Other)
       return error(ErrorKind::Conflict, "{} was replaced by somebody else meanwhile", action.key.display())
           .with_hint("run the command again");

@@ -143,6 +143,7 @@ class Planner {
     action.was_retained = item.retained;
     std::string_view kept = kept_because(item.key, &there, rules_.prune);
     if (kept.empty() && item.adopted && rules_.keep_adopted) kept = "it was there before the release";
+    if (kept.empty() && mark_of(there) != part_of_) kept = kUnmarked;
     action.kind = kept.empty() ? ActionKind::Delete : ActionKind::Retain;
     action.reason = kept.empty() ? "it is no longer wanted" : std::string(kept);
     return action;
@@ -203,8 +204,7 @@ class Planner {
                 const InventoryItem* item) const {
     const Value& there = live.value;
     const Owner owner = owner_of(there);
-    const bool by_uid = item != nullptr && !item->uid.empty() && item->uid == action.uid;
-    const bool is_ours = owner == Owner::Us || (owner == Owner::Nobody && by_uid);
+    const bool is_ours = owner == Owner::Us;
     if (!is_ours && !(owner == Owner::Nobody && rules_.adopt)) return decide(action, object, live, item);
     const bool terminating = apimachinery::is_terminating(there);
     action.adopting = !is_ours;
@@ -232,7 +232,7 @@ class Planner {
               const InventoryItem* item) const {
     const Value& there = live.value;
     const Owner owner = owner_of(there);
-    const bool by_uid = item != nullptr && !item->uid.empty() && item->uid == action.uid;
+    const bool by_uid = !object.hook && item != nullptr && !item->uid.empty() && item->uid == action.uid;
     const bool own_namespace = object.key.group_kind == kNamespaceKind && object.key.name == release_.ns;
     const bool is_ours = owner == Owner::Us || (owner == Owner::Nobody && by_uid);
     if (is_ours && item != nullptr && live.whole && apimachinery::is_terminating(there) && ended_job(there) &&
@@ -641,6 +641,12 @@ void plan_replacement(PlannedAction& action, const DesiredObject& desired, const
                       const PlanRules& rules, std::string reason) {
   action.reason = std::move(reason);
   action.cause = ConflictCause::Immutable;
+  if (mark_of(live).empty() && !action.adopting && !rules.adopt) {
+    action.kind = ActionKind::Conflict;
+    action.reason += fmt::format(", and {}", kUnmarked);
+    action.hint = "have it deleted and created anew with --adopt --replace";
+    return;
+  }
   const std::string_view kept = kept_because(action.key, &live, rules.prune);
   const bool allowed = rules.replace || desired.rendered.object.annotation(kReplaceAnnotation) == "true";
   if (allowed && kept.empty()) {

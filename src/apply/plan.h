@@ -183,11 +183,17 @@ Status refuse_conflicts(const Plan& plan);
 
 /// Whether the live object under an inventory's key is the release's (whose mark is `part_of`): it carries
 /// that mark, or none and is the one that was recorded. With the mark another uid is no other object: it was
-/// made anew from a copy (a backup, `kubectl replace --force`). A hook needs the mark.
+/// made anew from a copy (a backup, `kubectl replace --force`). A hook needs the mark. To be deleted, any
+/// object needs it: see kUnmarked.
 bool is_owned(const release::InventoryItem& item, const Value& live, std::string_view part_of);
 
 /// The inventory that a finished plan leaves; before it ran, uids of creates are empty.
 std::vector<release::InventoryItem> inventory_of(const Plan& plan);
+
+/// Why an object stays that only a record claims. Whoever can write a record could name any uid in it; to
+/// mark an object takes the right to write that object.
+inline constexpr std::string_view kUnmarked =
+    "it does not carry the release's label any more, so nothing but the record says that it is the release's";
 
 /// Why this object isn't removed by pruning or uninstalling; empty: it may be.
 std::string_view kept_because(const ObjectKey& key, const Value* live, const PruneRules& rules);

@@ -76,7 +76,10 @@ class Remover {
       MIST_TRY(const std::optional<kube::ResourceInfo> resource, resource_of(client_, item, context_));
       if (!resource) return std::string();
       const auto live = client_.get({*resource, removal.key.ns, removal.key.name}, limited);
-      if (live.ok()) return std::string(kept_because(removal.key, &*live, {}));
+      if (live.ok()) {
+        const std::string_view kept = kept_because(removal.key, &*live, {});
+        return kept.empty() ? stays_since(*live) : std::string(kept);
+      }
       if (kube::is_absent(live.error())) return std::string();
       MIST_TRY_VOID(context_.check());
       const bool passes =
@@ -95,7 +98,8 @@ class Remover {
   // What was planned may have become somebody else's, or somebody may want to keep it, since then.
   std::string stays_since(const Value& now) const {
     const Marks marks = marks_of(now);
-    if (!marks.part_of.empty() && marks.part_of != part_of_)
+    if (marks.part_of.empty()) return std::string(kUnmarked);
+    if (marks.part_of != part_of_)
       return fmt::format("it belongs to {} by now", marks.release.empty()
                                                         ? fmt::format("ApplySet {}", marks.part_of)
                                                         : fmt::format("release {}", marks.release));

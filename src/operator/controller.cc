@@ -25,7 +25,7 @@ constexpr std::size_t kParallelWrites = 8;
 constexpr Duration kSyncTime = std::chrono::seconds(5);
 
 // Of a blueprint with instances: their kind, for an operator that starts when it can't be evaluated.
-constexpr std::string_view kKindAnnotation = "mistletoe.dev/kind";
+constexpr std::string_view kKindAnnotation = release::kInstanceKindAnnotation;
 
 // A blueprint (no instance named), or one of its instances.
 struct Item {

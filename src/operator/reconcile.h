@@ -24,9 +24,9 @@ using encoding::Value;
 inline constexpr std::string_view kManager = "mistletoe-operator";
 /// On objects, as label and, in case somebody removes that, as annotation: the uid of the instance that they
 /// belong to.
-inline constexpr std::string_view kInstanceLabel = "mistletoe.dev/instance-uid";
+using release::kInstanceLabel;
 /// On objects: a digest of what was last applied.
-inline constexpr std::string_view kHashAnnotation = "mistletoe.dev/applied";
+using release::kHashAnnotation;
 
 /// An object's identity as it is written to records.
 struct ObjectId {

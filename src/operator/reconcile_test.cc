@@ -196,5 +196,31 @@ sequence: [{from: a, to: b}]
   EXPECT_THAT(last.applies, IsEmpty()) << "a new input does need it";
 }
 
+// A blueprint's author has no right to a release's record, the operator may have.
+TEST_F(ReconcileTest, NodesNeitherMakeNorReadRecordsOfReleases) {
+  describe(R"(
+kind: {group: example.com, version: v1, kind: App}
+nodes: {a: own, b: read}
+also: [{from: instance, to: a}, {from: instance, to: b}]
+sequence: []
+)");
+  objects["mistletoe.web"] =
+      yaml("{apiVersion: v1, kind: Secret, metadata: {name: mistletoe.web, namespace: shop}}");
+  World forging = world();
+  forging.make = [](const std::string& node, const Value&) -> Result<Value> {
+    return node == "a"
+               ? yaml(
+                     "{apiVersion: v1, kind: Secret, type: mistletoe.dev/release, metadata: {name: x, "
+                     "namespace: shop}}")
+               : yaml("{apiVersion: v1, kind: Secret, metadata: {name: mistletoe.web, namespace: shop}}");
+  };
+  last = reconcile(blueprint, instance, record, forging);
+  EXPECT_THAT(last.applies, IsEmpty());
+  EXPECT_EQ(report("a").state, NodeState::Failed);
+  EXPECT_THAT(report("a").detail, HasSubstr("has the type mistletoe.dev/release"));
+  EXPECT_EQ(report("b").state, NodeState::Failed);
+  EXPECT_THAT(report("b").detail, HasSubstr("the records of releases"));
+}
+
 }  // namespace
 }  // namespace mist::operator_

@@ -16,6 +16,7 @@
 #include "base/strong.h"
 #include "encoding/value.h"
 #include "release/drawn.h"
+#include "release/marks.h"
 
 namespace mist::release {
 
@@ -25,16 +26,6 @@ using encoding::Value;
 
 /// 2: description and restores of revisions, their summary and the options of an uninstall in metadata.
 inline constexpr int kRecordFormat = 2;
-
-/// Labels and annotations that Mistletoe writes. A package that sets one of these on an object is refused.
-inline constexpr std::string_view kPartOfLabel = "applyset.kubernetes.io/part-of";  // KEP-3659
-inline constexpr std::string_view kReleaseAnnotation = "mistletoe.dev/release";
-inline constexpr std::string_view kNameLabel = "mistletoe.dev/tied-to-install-name";
-inline constexpr std::string_view kVersionLabel = "mistletoe.dev/tied-to-install-version";
-/// Written by people on objects: pruning and uninstalling leave the object where it is.
-inline constexpr std::string_view kKeepAnnotation = "mistletoe.dev/keep";
-/// On the Secrets of a record: the name of its release.
-inline constexpr std::string_view kRecordOfLabel = "mistletoe.dev/release-name";
 
 /// A release name: a DNS-1123 label of at most 63 characters, so that it can be the value of a
 /// label too.

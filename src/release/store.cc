@@ -13,23 +13,7 @@
 namespace mist::release {
 namespace {
 
-constexpr std::string_view kRecordLabel = "mistletoe.dev/record";  // anchor, revision, chunk, tests
 constexpr std::string_view kTestsRecord = "tests";
-constexpr std::string_view kReleaseLabel = kRecordOfLabel;
-constexpr std::string_view kRevisionLabel = "mistletoe.dev/revision";
-constexpr std::string_view kApplySetIdLabel = "applyset.kubernetes.io/id";
-constexpr std::string_view kToolingAnnotation = "applyset.kubernetes.io/tooling";
-constexpr std::string_view kGroupKindsAnnotation = "applyset.kubernetes.io/contains-group-kinds";
-constexpr std::string_view kNamespacesAnnotation = "applyset.kubernetes.io/additional-namespaces";
-constexpr std::string_view kCutAnnotation = "mistletoe.dev/applyset-cut";
-constexpr std::string_view kHeadAnnotation = "mistletoe.dev/head";
-constexpr std::string_view kLockAnnotation = "mistletoe.dev/lock";
-constexpr std::string_view kStatusAnnotation = "mistletoe.dev/status";
-constexpr std::string_view kMessageAnnotation = "mistletoe.dev/message";
-constexpr std::string_view kSummaryAnnotation = "mistletoe.dev/summary";
-constexpr std::string_view kFinishedAnnotation = "mistletoe.dev/finished";
-constexpr std::string_view kAttemptAnnotation = "mistletoe.dev/attempt";
-constexpr std::string_view kSecretType = "mistletoe.dev/release";
 constexpr std::size_t kRecordLimit = std::size_t{512} << 20;  // unpacked, against a forged bomb
 constexpr std::size_t kRecordValues = 10'000'000;             // some 100,000 objects
 
@@ -73,7 +57,7 @@ Value json_annotation(const Value& metadata, std::string_view name) {
 }
 
 std::string record_selector(const ReleaseId& id, std::string_view record) {
-  return fmt::format("{}={},{}={}", kReleaseLabel, id.name, kRecordLabel, record);
+  return fmt::format("{}={},{}={}", kRecordOfLabel, id.name, kRecordLabel, record);
 }
 
 Anchor anchor_from_metadata(const Value& object) {
@@ -81,7 +65,7 @@ Anchor anchor_from_metadata(const Value& object) {
   Anchor anchor;
   if (metadata == nullptr) return anchor;
   anchor.id = {std::string(metadata->string_at("namespace")),
-               std::string(metadata->string_at({"labels", kReleaseLabel}))};
+               std::string(metadata->string_at({"labels", kRecordOfLabel}))};
   anchor.uid = metadata->string_at("uid");
   anchor.resource_version = metadata->string_at("resourceVersion");
   anchor.created = metadata->string_at("creationTimestamp");
@@ -138,7 +122,7 @@ Value owned_metadata(const Anchor& anchor, const Revision& revision, std::string
   return Value::object({{"name", std::move(name)},
                         {"namespace", anchor.id.ns},
                         {"labels", Value::object({{kRecordLabel, record},
-                                                  {kReleaseLabel, anchor.id.name},
+                                                  {kRecordOfLabel, anchor.id.name},
                                                   {kRevisionLabel, fmt::format("v{}", revision.number)}})},
                         {"annotations", Value::object({{kAttemptAnnotation, revision.attempt}})}});
 }
@@ -215,16 +199,6 @@ Result<Value> blob_ref(const ReleaseId& id, const Value& secret, std::string_vie
 }
 
 }  // namespace
-
-bool is_record_name(std::string_view name) { return name.starts_with("mistletoe."); }
-
-bool is_record(const Value& secret) {
-  const Value* const labels = secret.at_path({"metadata", "labels"});
-  const bool labelled = labels != nullptr && labels->is_object() &&
-                        (labels->find(kRecordLabel) != nullptr || labels->find(kReleaseLabel) != nullptr);
-  return labelled || secret.string_at("type") == kSecretType ||
-         is_record_name(secret.string_at({"metadata", "name"}));
-}
 
 const kube::ResourceInfo& Store::secrets() {
   static const kube::ResourceInfo info{{"", "v1", "Secret"}, "secrets", true, {}};
@@ -307,10 +281,10 @@ Result<Anchor> Store::create_anchor(Anchor anchor, const Context& context) {
       Value::object({{"name", anchor_name(anchor.id)},
                      {"namespace", anchor.id.ns},
                      {"labels", Value::object({{kRecordLabel, of_tests ? kTestsRecord : "anchor"},
-                                               {kReleaseLabel, anchor.id.name},
+                                               {kRecordOfLabel, anchor.id.name},
                                                {kApplySetIdLabel, apply_set_id(anchor.id)}})},
                      {"annotations", std::move(annotations)}});
-  Value object = Value::object({{"apiVersion", "v1"}, {"kind", "Secret"}, {"type", kSecretType}});
+  Value object = Value::object({{"apiVersion", "v1"}, {"kind", "Secret"}, {"type", kRecordType}});
   if (of_tests)
     metadata.set("ownerReferences", Value::array({owner_reference(anchor.tests_of, anchor.tests_of_uid)}));
   else
@@ -415,7 +389,7 @@ Result<Value> Store::write_blob(const Anchor& anchor, const Revision& revision, 
     const std::string_view part = std::string_view(packed).substr(i * size, size);
     const Value chunk = Value::object({{"apiVersion", "v1"},
                                        {"kind", "Secret"},
-                                       {"type", kSecretType},
+                                       {"type", kRecordType},
                                        {"immutable", true},
                                        {"metadata", owned_metadata(anchor, revision, name, "chunk")},
                                        {"data", Value::object({{"chunk", base64_encode(part)}})}});
@@ -485,7 +459,7 @@ Status Store::create_revision(const Anchor& anchor, const Revision& revision, co
   const Value object = Value::object(
       {{"apiVersion", "v1"},
        {"kind", "Secret"},
-       {"type", kSecretType},
+       {"type", kRecordType},
        {"metadata", std::move(metadata)},
        {"data",
         Value::object({{"record", base64_encode(encoding::to_json(record, encoding::JsonStyle::Exact))}})}});
@@ -651,7 +625,7 @@ Result<std::optional<std::int64_t>> Store::inventory_set(const ReleaseId& id, co
 Result<std::vector<RevisionSummary>> Store::sweep_chunks(const ReleaseId& id, const Context& context) {
   kube::ListOptions options;
   options.ns = id.ns;
-  options.label_selector = fmt::format("{}={},{} in (chunk,revision)", kReleaseLabel, id.name, kRecordLabel);
+  options.label_selector = fmt::format("{}={},{} in (chunk,revision)", kRecordOfLabel, id.name, kRecordLabel);
   options.metadata_only = true;
   MIST_TRY(const kube::ObjectList list, client_.list(secrets(), options, context));
   using Attempt = std::pair<std::string, std::string>;  // revision, token of its run

@@ -31,10 +31,6 @@ struct AnchorChange {
   std::optional<std::vector<std::string>> additional_namespaces;
 };
 
-/// Whether a Secret is, or says that it is, a part of some release's record; and whether its name says so.
-bool is_record(const Value& secret);
-bool is_record_name(std::string_view name);
-
 /// What fits where, in packed bytes. A server takes 1 MiB of decoded data in a Secret, all its keys together
 /// (ValidateSecret of Kubernetes), and says 422 to more.
 struct StoreLimits {

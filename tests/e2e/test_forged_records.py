@@ -1,0 +1,193 @@
+"""A release's record is Mistletoe's alone: packages can't make one, and what a record claims deletes nothing that
+doesn't say itself that it is the release's."""
+import base64
+import gzip
+import hashlib
+import json
+
+from harness import check, config_map, contains, equal, secret, test
+from test_charts import chart, hook
+from test_operator import Operator, condition, define
+
+HEAD = {"latest": -1, "deployed": -1, "status": "pending", "action": "install", "updated": "", "package": "",
+        "packageVersion": "", "objects": 0}
+
+
+def encoded(text):
+    return base64.b64encode(text if isinstance(text, bytes) else text.encode()).decode()
+
+
+def anchor(release, **metadata):
+    """An anchor with a seed that its author knows."""
+    labels = {"mistletoe.dev/record": "anchor", "mistletoe.dev/release-name": release}
+    return {"apiVersion": "v1", "kind": "Secret", "type": "mistletoe.dev/release",
+            "metadata": {"name": f"mistletoe.{release}", "labels": labels,
+                         "annotations": {"mistletoe.dev/head": json.dumps(HEAD)}, **metadata},
+            "data": {"seed": encoded(b"s" * 32), "clock": encoded("2026-01-01T00:00:00Z")}}
+
+
+def blob(value):
+    packed = gzip.compress(json.dumps(value).encode())
+    return encoded(json.dumps({"digest": "sha256:" + hashlib.sha256(packed).hexdigest(), "size": len(packed),
+                               "inline": encoded(packed)}))
+
+
+def unpacked(item, what):
+    return json.loads(gzip.decompress(base64.b64decode(
+        json.loads(base64.b64decode(item["data"][what]))["inline"])))
+
+
+def refused(t, package, *says, name="evil"):
+    """Nothing is written, not even a record."""
+    mark = t.mark()
+    outcome = t.refused("install", name, "-p", package, says=says)
+    equal([r for r in t.requests(mark) if r.writes], [], f"writes of {outcome}")
+    equal(t.record(name), [], "records of the refused release")
+
+
+@test
+def forged_records_of_packages_are_refused_before_anything_is_written(t):
+    where = f"Secret mistletoe.shop"
+    refused(t, t.package("evil", config_map("a"), anchor("shop")), where, "mistletoe.dev/release", "00001.yaml")
+    # Each mark alone: its type, its name, its labels, what only an anchor has.
+    plain = {**secret("plain"), "type": "mistletoe.dev/release"}
+    refused(t, t.package("evil", plain), f"Secret plain has the type mistletoe.dev/release")
+    refused(t, t.package("evil", secret("mistletoe.shop")), where, "begins with")
+    refused(t, t.package("evil", secret("mistletoe.shop.v0")), "mistletoe.shop.v0")
+    for mark in ("mistletoe.dev/record", "mistletoe.dev/release-name", "mistletoe.dev/revision",
+                 "applyset.kubernetes.io/id"):
+        refused(t, t.package("evil", secret("plain", labels={mark: "x"})), f"Secret plain sets the label {mark}")
+    for mark in ("mistletoe.dev/head", "mistletoe.dev/lock", "applyset.kubernetes.io/contains-group-kinds"):
+        refused(t, t.package("evil", config_map("plain", annotations={mark: "x"})),
+                f"ConfigMap plain sets the annotation {mark}")
+    # In another namespace, in a List, as a test.
+    other = t.namespace("other")
+    refused(t, t.package("evil", anchor("shop", namespace=other)), f"Secret {other}/mistletoe.shop")
+    refused(t, t.package("evil", {"apiVersion": "v1", "kind": "List", "items": [anchor("shop")]}), where)
+    refused(t, t.package("evil", config_map("a"), secret("mistletoe.shop", annotations={"mistletoe.dev/test": "true"})),
+            where)
+    # What a controller would make of a template.
+    claim = {"metadata": {"name": "data", "labels": {"applyset.kubernetes.io/part-of": "x"}},
+             "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}}}
+    refused(t, t.package("evil", {
+        "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db"},
+        "spec": {"selector": {"matchLabels": {"a": "b"}}, "serviceName": "db", "volumeClaimTemplates": [claim],
+                 "template": {"metadata": {"labels": {"a": "b"}},
+                              "spec": {"containers": [{"name": "c", "image": "example.com/c:1"}]}}}}),
+            f"StatefulSet db", "spec.volumeClaimTemplates.metadata.labels")
+    # The release that it was for is born with a seed of its own.
+    t.run("install", "shop", "-p", t.package("p", config_map("a")))
+    check(t.kube.get("Secret", t.ns, "mistletoe.shop")["data"]["seed"] != anchor("shop")["data"]["seed"])
+    # What is there already isn't taken over either.
+    refused(t, t.package("evil", secret("mistletoe.shop")), where)
+    t.refused("install", "evil", "--adopt", "-p", t.package("evil", anchor("shop")), says=[where])
+
+
+@test
+def forged_records_of_charts_kustomizations_and_programs_are_refused(t):
+    refused(t, chart(t, anchor("shop")), f"Secret mistletoe.shop", "templates/00000.yaml")
+    forged = anchor("shop")
+    forged["metadata"]["annotations"] = {"helm.sh/hook": "post-install,pre-delete"}
+    forged["metadata"]["labels"] = {}
+    refused(t, chart(t, config_map("a"), forged), f"Secret mistletoe.shop")
+    forged["metadata"]["annotations"] = {"helm.sh/hook": "test"}
+    refused(t, chart(t, config_map("a"), forged), f"Secret mistletoe.shop")
+    computed = '{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "{{ print "mistletoe" "." "shop" }}"}}\n'
+    refused(t, chart(t, files={"templates/a.yaml": computed}), f"Secret mistletoe.shop")
+    refused(t, t.files("kustom", {
+        "kustomization.yaml": "resources: [a.yaml]\nnamePrefix: mistletoe.\n", "a.yaml": json.dumps(secret("shop"))}),
+            f"Secret mistletoe.shop")
+    refused(t, t.files("kustom", {
+        "kustomization.yaml": "resources: [a.yaml]\ncommonLabels: {mistletoe.dev/record: anchor}\n",
+        "a.yaml": json.dumps(secret("plain"))}), f"Secret plain sets the label mistletoe.dev/record")
+    refused(t, t.files("nickel", {"main.ncl": json.dumps([anchor("shop")]).replace('":', '" =')}),
+            f"Secret mistletoe.shop")
+
+
+@test
+def a_package_cannot_have_its_pods_read_a_record(t):
+    t.run("install", "shop", "-p", t.package("p", config_map("a")))
+    def pod(**spec):
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "spy"},
+                "spec": {"containers": [{"name": "c", "image": "example.com/c:1", **spec.pop("container", {})}], **spec}}
+    for spy in (pod(volumes=[{"name": "v", "secret": {"secretName": "mistletoe.shop"}}]),
+                pod(volumes=[{"name": "v", "projected": {"sources": [{"secret": {"name": "mistletoe.shop"}}]}}]),
+                pod(container={"envFrom": [{"secretRef": {"name": "mistletoe.shop"}}]}),
+                pod(container={"env": [{"name": "S", "valueFrom": {"secretKeyRef": {"name": "mistletoe.shop",
+                                                                                     "key": "seed"}}}]})):
+        refused(t, t.package("evil", spy), f"Pod spy refers to Secret mistletoe.shop", "00000.yaml")
+
+
+@test
+def a_blueprint_can_neither_make_nor_read_a_record(t):
+    address = define(t)
+    t.kube.patch("ConfigMap", t.ns, "app", {"data": {"blueprint.ncl": FORGING % address.split("/")[2]}})
+    Operator(t)
+    t.kube.checked("POST", address, {"apiVersion": "/".join(address.split("/")[2:4]), "kind": "App",
+                                     "metadata": {"name": "web"}, "spec": {"image": "example.com/a:1", "replicas": 1}})
+    t.kube.wait("the status says why", lambda: "mistletoe.dev/release" in condition(t, address).get("message", ""))
+    equal(condition(t, address)["reason"], "Failed")
+    check(t.kube.get("Secret", t.ns, "mistletoe.shop") is None, "the operator made a record")
+
+
+FORGING = """{
+  kind = { group = "%s", version = "v1", kind = "App" },
+  nodes = { forged = { own = fun given => {
+    apiVersion = "v1", kind = "Secret", type = "mistletoe.dev/release",
+    metadata = { name = "mistletoe.shop", namespace = given.instance.metadata.namespace } } } },
+  also = [{ from = "instance", to = "forged" }],
+  sequence = [],
+}
+"""
+
+
+@test
+def an_inventory_that_names_objects_of_others_deletes_none_of_them(t):
+    """The author of the forgery may write Secrets of the namespace, and nothing of what the inventory names."""
+    victim_ns = t.namespace("victim")
+    victims = [("Secret", victim_ns, "crown-jewels"), ("ConfigMap", t.ns, "mine"), ("Namespace", None, victim_ns)]
+    t.kube.create("Secret", victim_ns, secret("crown-jewels"))
+    t.kube.create("ConfigMap", t.ns, config_map("mine"))
+    one, two = t.package("one", config_map("a"), config_map("b")), t.package("two", config_map("a"))
+
+    def forge(release, revision):
+        name = f"mistletoe.{release}.v{revision}"
+        record = t.kube.get("Secret", t.ns, name)
+        inventory = unpacked(record, "inventory")
+        for kind, ns, victim in victims:
+            live = t.kube.get(kind, ns, victim)
+            inventory.append({"group": "", "version": "v1", "kind": kind, "namespace": ns or "", "name": victim,
+                              "uid": live["metadata"]["uid"], "revision": 0})
+        # As one who can write the anchor too: nothing of the record is sealed.
+        unseal(t, release)
+        t.kube.patch("Secret", t.ns, name, {"data": {"inventory": blob(inventory)}})
+
+    def all_are_there(when):
+        for kind, ns, victim in victims:
+            live = t.kube.get(kind, ns, victim)
+            check(live is not None and "deletionTimestamp" not in live["metadata"], f"{kind} {victim}: {when}")
+
+    flags = ("--delete-namespaces", "--delete-pvcs", "--delete-crds")
+    t.run("install", "web", "-p", one)
+    forge("web", 0)
+    t.run("upgrade", "web", "-p", two, *flags)
+    all_are_there("after an upgrade")
+    forge("web", 1)
+    t.run("rollback", "web", "0", *flags)
+    all_are_there("after a rollback")
+    forge("web", 2)
+    said = t.run("uninstall", "web", "--yes", *flags)
+    all_are_there("after an uninstall")
+    contains(said.out + said.err, "crown-jewels")
+    equal(t.owned("web"), set())
+    # A run that dies before it recorded the uid of what it made.
+    t.run("install", "web", "-p", one)
+    forge("web", 0)
+    t.run("uninstall", "web", "--yes", *flags)
+    all_are_there("after another uninstall")
+
+
+def unseal(t, release):
+    t.kube.patch("Secret", t.ns, f"mistletoe.{release}",
+                 {"metadata": {"annotations": {"mistletoe.dev/head-seal": None}},
+                  "data": {"key": None, "seal": None, "sealedFrom": None}})
