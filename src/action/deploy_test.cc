@@ -583,13 +583,13 @@ TEST_F(DeployTest, LargeRecordsAreStoredInChunksAndSweptWhenOrphaned) {
   release::Store store(cluster, {.inline_bytes = 200, .chunk_bytes = 200});
   ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok());
   auto anchor = **store.read_anchor(id, Context());
-  auto revision = **store.read_revision(id, 0, Context());
+  auto revision = **store.read_revision(anchor, 0, Context());
   revision.number = 7;
   revision.attempt = "abcd";
   ASSERT_TRUE(store.create_revision(anchor, revision, *release::Store::pack(revision), Context()).ok());
   revision.status = release::RevisionStatus::Deployed;
   ASSERT_TRUE(store.finish_revision(anchor, revision, Context()).ok());
-  const auto back = store.read_revision(id, 7, Context());
+  const auto back = store.read_revision(anchor, 7, Context());
   ASSERT_TRUE(back.ok() && back->has_value()) << back.error().to_line();
   EXPECT_EQ((*back)->objects.size(), 2u);
   EXPECT_EQ((*back)->inventory.size(), revision.inventory.size());

@@ -103,7 +103,8 @@ AnchorChange Deployment::announcement() const {
   return {.head = head(RevisionStatus::Pending),
           .lock = {},
           .group_kinds = group_kinds_of(all),
-          .additional_namespaces = namespaces_of(all, look_.state.id.ns)};
+          .additional_namespaces = namespaces_of(all, look_.state.id.ns),
+          .seals = new_seals(environment_, look_.state, revision_.number)};
 }
 
 Status Deployment::lock(const Context& context) {
@@ -119,6 +120,7 @@ Status Deployment::lock(const Context& context) {
   anchor.id = state.id;
   anchor.seed = state.birth.seed;
   anchor.frozen_clock = state.birth.frozen_clock;
+  anchor.seals = *change.seals;
   anchor.head = *change.head;
   anchor.group_kinds = *change.group_kinds;
   anchor.additional_namespaces = *change.additional_namespaces;

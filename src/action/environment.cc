@@ -118,6 +118,13 @@ Birth draw_birth(const Environment& environment) {
           .frozen_clock = format_time(environment.clock.now())};
 }
 
+std::optional<release::Seals> new_seals(const Environment& environment, const ReleaseState& state,
+                                        int revision) {
+  if (state.anchor && state.anchor->seals.has_key()) return std::nullopt;
+  const bool from_before = state.anchor && !state.anchor->seals.needed();
+  return release::Seals::draw(environment.random, from_before ? revision : 0);
+}
+
 bool is_uninstalling(const ReleaseState& state) {
   return state.anchor->head.status == release::RevisionStatus::Uninstalling;
 }
@@ -131,7 +138,8 @@ Status make_up_for_damage(const Environment& environment, ReleaseState& state, L
   for (const std::string& damage : anchor.damage)
     environment.events.warn(
         fmt::format("the record {}/{} is damaged: {}", state.id.ns, release::anchor_name(state.id), damage));
-  state.deployed_lost = state.deployed_lost || anchor.head_lost;
+  const bool key_lost = anchor.seals.needed() && !anchor.seals.has_key();
+  state.deployed_lost = state.deployed_lost || anchor.head_lost || key_lost;
   const std::string way_out =
       fmt::format("mistctl recover {} -n {} --from-labels", state.id.name, state.id.ns);
   if (state.deployed_lost && lost == LostRevision::Refused) {
@@ -179,7 +187,7 @@ Result<ReleaseState> read_release(const Environment& environment, const release:
   state.birth = {state.anchor->seed, state.anchor->frozen_clock};
   const release::Head& head = state.anchor->head;
   if (head.deployed >= 0) {
-    auto deployed = store.read_revision(id, head.deployed, context);
+    auto deployed = store.read_revision(*state.anchor, head.deployed, context);
     if (!deployed.ok() && deployed.error().kind != ErrorKind::Internal) return std::move(deployed).error();
     if (!deployed.ok())
       state.damaged.push_back({head.deployed, std::move(deployed).error()});
@@ -193,7 +201,7 @@ Result<ReleaseState> read_release(const Environment& environment, const release:
   }
   MIST_TRY(const std::vector<int> later, later_revisions(store, id, head, context));
   for (const int number : later) {
-    auto revision = store.read_revision(id, number, context);
+    auto revision = store.read_revision(*state.anchor, number, context);
     if (!revision.ok() && revision.error().kind != ErrorKind::Internal) return std::move(revision).error();
     if (!revision.ok())
       state.damaged.push_back({number, std::move(revision).error()});

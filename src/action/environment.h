@@ -66,6 +66,12 @@ struct ReleaseState {
 /// Seed and clock for a release that is born now.
 Birth draw_birth(const Environment& environment);
 
+/// For the next write of a release that has no key for seals (release/seal.h): a new one, under which
+/// `revision` is the first that is sealed. Revisions of a time without a key are believed as they are; where
+/// a key was there and is lost, none is. nullopt: it has one.
+std::optional<release::Seals> new_seals(const Environment& environment, const ReleaseState& state,
+                                        int revision);
+
 /// Its uninstall began and has not ended. Of a release that there is.
 bool is_uninstalling(const ReleaseState& state);
 

@@ -18,7 +18,7 @@ Result<History> history(const Environment& environment, const release::ReleaseId
     // Records of format 1 have nothing but their status in metadata.
     if (summary.action.empty()) {
       MIST_TRY(const std::optional<release::Revision> whole,
-               store.read_revision(id, summary.number, context));
+               store.read_revision(result.anchor, summary.number, context));
       if (whole) summary = release::summary_of(*whole);
     }
     const release::RevisionStatus status = release::status_in(result.anchor.head, summary);

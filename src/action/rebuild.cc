@@ -29,21 +29,27 @@ Status refuse_unfinished(const ReleaseState& state) {
                              state.id.name, state.id.ns));
 }
 
-// What the deployed revision was, as far as that can be known: it itself, or where only the anchor is lost,
-// the newest that was finished.
-Result<std::optional<Revision>> last_good(const Environment& environment, const ReleaseState& state,
-                                          const std::vector<RevisionSummary>& kept, const Context& context) {
-  if (state.deployed) return std::optional<Revision>(*state.deployed);
-  if (state.anchor) return std::optional<Revision>();
-  release::Store store(environment.client);
+// The one that says what is deployed, if its seal were believed; -1: none is kept.
+int newest_good(const ReleaseState& state, const std::vector<RevisionSummary>& kept) {
+  if (state.anchor && !state.anchor->head_lost) return state.anchor->head.deployed;
   for (const RevisionSummary& summary : kept | std::views::reverse) {
-    if (summary.status != RevisionStatus::Deployed) continue;
-    auto revision = store.read_revision(state.id, summary.number, context);
-    if (revision.ok()) return revision;
-    if (revision.error().kind != ErrorKind::Internal) return std::move(revision).error();
-    environment.events.warn(revision.error().to_line());
-    break;
+    if (summary.status == RevisionStatus::Deployed) return summary.number;
   }
+  return -1;
+}
+
+// What the deployed revision was, as far as that can be known: it itself; or, if the user vouches for it, one
+// whose seal nobody can check any more, or whose seal is wrong.
+Result<std::optional<Revision>> last_good(const Environment& environment, const ReleaseState& state,
+                                          int newest, bool trust, const Context& context) {
+  if (state.deployed) return std::optional<Revision>(*state.deployed);
+  if (newest < 0 || !trust) return std::optional<Revision>();
+  release::Anchor vouched;
+  vouched.id = state.id;
+  vouched.seals = release::Seals::none();
+  auto revision = release::Store(environment.client).read_revision(vouched, newest, context);
+  if (revision.ok() || revision.error().kind != ErrorKind::Internal) return revision;
+  environment.events.warn(revision.error().to_line());
   return std::optional<Revision>();
 }
 
@@ -61,7 +67,8 @@ std::vector<release::RenderedObject> applied_objects(const Labelled& labelled) {
 
 }  // namespace
 
-Result<RebuildPlan> plan_rebuild(const Environment& environment, ReleaseState state, const Context& context) {
+Result<RebuildPlan> plan_rebuild(const Environment& environment, ReleaseState state, bool trust,
+                                 const Context& context) {
   RebuildPlan plan;
   plan.state = std::move(state);
   const ReleaseState& seen = plan.state;
@@ -75,7 +82,9 @@ Result<RebuildPlan> plan_rebuild(const Environment& environment, ReleaseState st
                  "neither a record of release {} is there, nor an object that carries its marks",
                  seen.id.display())
         .with_hint("see mistctl list -A");
-  MIST_TRY(const std::optional<Revision> good, last_good(environment, seen, kept, context));
+  const int newest = newest_good(seen, kept);
+  MIST_TRY(const std::optional<Revision> good, last_good(environment, seen, newest, trust, context));
+  if (!good && newest >= 0 && !trust) plan.unproven = newest;
 
   std::map<apimachinery::ObjectKey, InventoryItem> items;
   if (good) {
@@ -114,8 +123,9 @@ Result<RebuildPlan> plan_rebuild(const Environment& environment, ReleaseState st
   plan.revision.description =
       fmt::format("recorded from the labels of {}", plural(labelled.items.size(), "object"));
   plan.new_seed = !seen.anchor || seen.anchor->seed.reveal().empty();
-  plan.needed = plan.new_seed || seen.deployed_lost || !seen.damaged.empty() || !plan.discovered.empty() ||
-                !seen.anchor->damage.empty();
+  plan.new_key = !seen.anchor || (seen.anchor->seals.needed() && !seen.anchor->seals.has_key());
+  plan.needed = plan.new_seed || plan.new_key || seen.deployed_lost || !seen.damaged.empty() ||
+                !plan.discovered.empty() || !seen.anchor->damage.empty();
   return plan;
 }
 
@@ -135,17 +145,20 @@ Status rebuild(const Environment& environment, RebuildPlan& plan, const Context&
   const release::LockOptions options = lock_options(environment, "recover", state);
   std::unique_ptr<ReleaseLock> lock;
   if (state.anchor) {
-    MIST_TRY(lock,
-             ReleaseLock::acquire(
-                 world, *state.anchor,
-                 {.head = head, .lock = {}, .group_kinds = group_kinds, .additional_namespaces = namespaces},
-                 options, context));
+    MIST_TRY(lock, ReleaseLock::acquire(world, *state.anchor,
+                                        {.head = head,
+                                         .lock = {},
+                                         .group_kinds = group_kinds,
+                                         .additional_namespaces = namespaces,
+                                         .seals = new_seals(environment, state, revision.number)},
+                                        options, context));
     if (plan.new_seed)
       MIST_TRY_VOID(
           store.put_birth(lock->anchor(), state.birth.seed, state.birth.frozen_clock, lock->context()));
   } else {
     release::Anchor anchor;
     anchor.id = state.id;
+    anchor.seals = *new_seals(environment, state, revision.number);
     anchor.seed = state.birth.seed;
     anchor.frozen_clock = state.birth.frozen_clock;
     anchor.head = head;

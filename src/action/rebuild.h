@@ -15,12 +15,16 @@ struct RebuildPlan {
   std::vector<apimachinery::ObjectKey> discovered;  ///< of these, what no readable record names
   bool new_seed = false;     ///< the old one is lost: what packages draw at random will be different
   bool values_lost = false;  ///< of the deployed revision
-  bool needed = false;       ///< else the record names all that is there
+  bool new_key = false;      ///< of its seals: there was none, or it is lost
+  int unproven = -1;    ///< the revision that would tell more, if anything proved that it is the release's
+  bool needed = false;  ///< else the record names all that is there
 };
 
 /// Reads only. NotFound: neither a record nor an object with the release's marks is there. Conflict: it is
 /// half uninstalled, or a revision did not end that can be read and so be ended.
-Result<RebuildPlan> plan_rebuild(const Environment& environment, ReleaseState state, const Context& context);
+/// `trust`: its user vouches for the newest revision that is kept, whatever its seal says.
+Result<RebuildPlan> plan_rebuild(const Environment& environment, ReleaseState state, bool trust,
+                                 const Context& context);
 
 /// Writes the planned revision, as deployed, and the anchor if it is missing. anchor_moved(error) when the
 /// release changed since it was read.

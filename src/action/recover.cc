@@ -230,7 +230,7 @@ Result<RecoverReport> recover_from_labels(const Environment& environment, Releas
                                           const RecoverOptions& options, const Context& context) {
   RecoverReport report;
   report.id = state.id;
-  MIST_TRY(RebuildPlan plan, plan_rebuild(environment, std::move(state), context));
+  MIST_TRY(RebuildPlan plan, plan_rebuild(environment, std::move(state), options.trust_record, context));
   if (!plan.needed) {
     report.revision = plan.state.deployed ? plan.state.deployed->number : -1;
     return report;

@@ -20,6 +20,9 @@ struct RecoverOptions {
   /// Instead: record what carries the release's marks. `agree` is asked before anything is written; empty:
   /// yes.
   bool from_labels = false;
+  /// With that: the newest revision that is kept is believed whatever its seal says. Its user has looked at
+  /// it.
+  bool trust_record = false;
   std::function<Result<bool>(const RebuildPlan&)> agree = {};
 };
 

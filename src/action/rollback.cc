@@ -86,7 +86,8 @@ Intent rollback_intent(const Environment& environment, std::optional<int> to, co
     release::Store store(environment.client);
     MIST_TRY(const std::vector<RevisionSummary> kept, store.list_revisions(state.id, context));
     MIST_TRY(const int number, target(state, kept, to));
-    MIST_TRY(const std::optional<release::Revision> revision, store.read_revision(state.id, number, context));
+    MIST_TRY(const std::optional<release::Revision> revision,
+             store.read_revision(*state.anchor, number, context));
     if (!revision)
       return error(ErrorKind::Conflict, "revision v{} of release {} was removed just now", number,
                    state.id.display())

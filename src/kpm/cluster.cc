@@ -9,9 +9,12 @@ Result<std::vector<Installed>> installed_packages(release::Store& store, const s
     anchors = store.list_anchors(ns, context);
   if (!anchors.ok()) return std::move(anchors).error();
   std::vector<Installed> installed;
-  for (const release::Anchor& anchor : *anchors) {
-    if (anchor.head.deployed < 0) continue;
-    const auto revision = store.read_revision(anchor.id, anchor.head.deployed, context);
+  for (const release::Anchor& listed : *anchors) {
+    if (listed.head.deployed < 0) continue;
+    const auto anchor = store.read_anchor(listed.id, context);
+    if (!anchor.ok() && anchor.error().kind == ErrorKind::Cancelled) return anchor.error();
+    if (!anchor.ok() || !*anchor || (*anchor)->head.deployed < 0) continue;
+    const auto revision = store.read_revision(**anchor, (*anchor)->head.deployed, context);
     if (!revision.ok() && revision.error().kind == ErrorKind::Cancelled) return revision.error();
     if (revision.ok() && *revision)
       installed.push_back({(*revision)->package.name, (*revision)->package.version});

@@ -17,6 +17,7 @@
 #include "encoding/value.h"
 #include "release/drawn.h"
 #include "release/marks.h"
+#include "release/seal.h"
 
 namespace mist::release {
 
@@ -25,7 +26,8 @@ using apimachinery::RenderedObject;
 using encoding::Value;
 
 /// 2: description and restores of revisions, their summary and the options of an uninstall in metadata.
-inline constexpr int kRecordFormat = 2;
+/// 3: seals. An earlier Mistletoe would write without them.
+inline constexpr int kRecordFormat = 3;
 
 /// A release name: a DNS-1123 label of at most 63 characters, so that it can be the value of a
 /// label too.
@@ -170,6 +172,7 @@ struct Anchor {
   Head head;
   std::optional<Lock> lock;
   std::string created;
+  Seals seals;        ///< unknown when only metadata was read
   SecretString seed;  ///< 32 bytes; empty when only metadata was read
   std::string
       frozen_clock;  ///< RFC 3339: the wall clock that packages see; empty when only metadata was read

@@ -14,6 +14,9 @@ namespace mist::release {
 namespace {
 
 constexpr std::string_view kTestsRecord = "tests";
+// What is sealed.
+constexpr std::string_view kBirthSeal = "birth", kHeadSeal = "head", kRevisionSeal = "record",
+                           kInventorySeal = "inventory";
 constexpr std::size_t kRecordLimit = std::size_t{512} << 20;  // unpacked, against a forged bomb
 constexpr std::size_t kRecordValues = 10'000'000;             // some 100,000 objects
 
@@ -79,16 +82,80 @@ Anchor anchor_from_metadata(const Value& object) {
   return anchor;
 }
 
-Result<Anchor> anchor_from_secret(const Value& secret) {
+std::string decoded(const Value& secret, std::string_view key) {
+  std::string text;
+  return base64_decode(secret.string_at({"data", key}), text) ? text : std::string();
+}
+
+// A run of a release's tests: its anchor has no seed and no seals. No release's own name has a dot.
+bool is_of_tests(const ReleaseId& id, const Value& secret) {
+  return secret.string_at({"metadata", "labels", kRecordLabel}) == kTestsRecord && id.name.contains('.');
+}
+
+// Of an anchor's Secret. A key that was there once left other traces: without it nothing is believed.
+Seals seals_of(const Value& secret) {
+  const std::string_view encoded = secret.string_at({"data", "key"});
+  const bool traces = secret.at_path({"data", "seal"}) != nullptr ||
+                      secret.at_path({"data", "sealedFrom"}) != nullptr ||
+                      secret.at_path({"metadata", "annotations", kHeadSealAnnotation}) != nullptr;
+  if (encoded.empty()) return traces ? Seals::lost() : Seals::none();
+  std::string key, from;
+  int first = 0;
+  if (!base64_decode(encoded, key) || key.size() != 32 ||
+      !base64_decode(secret.string_at({"data", "sealedFrom"}), from) ||
+      std::from_chars(from.data(), from.data() + from.size(), first).ec != std::errc() || first < 0)
+    return Seals::lost();
+  return Seals::with(SecretString(std::move(key)), first);
+}
+
+// An anchor's data: what its release was born with.
+Value birth_data(const Seals& seals, const ReleaseId& id, const SecretString& seed,
+                 const std::string& clock) {
+  Value data = Value::object({{"seed", base64_encode(seed.reveal())}, {"clock", base64_encode(clock)}});
+  if (!seals.has_key()) return data;
+  const std::string first = fmt::to_string(seals.first());
+  data.set("key", base64_encode(seals.key().reveal()));
+  data.set("sealedFrom", base64_encode(first));
+  data.set("seal", base64_encode(seals.make(kBirthSeal, id.display(), {seed.reveal(), clock, first})));
+  return data;
+}
+
+Result<Anchor> anchor_from_secret(const Value& secret, const ReleaseId& id) {
   if (secret.string_at("kind") != "Secret")
     return error(ErrorKind::Invalid, "the server answered something that is no Secret")
         .with_hint("check the server address of the context, and proxies on the way");
+  if (secret.string_at("type") != kRecordType)
+    return error(ErrorKind::Conflict, "Secret {}/{} has the name of a release's record, and is none", id.ns,
+                 anchor_name(id))
+        .with_because(fmt::format("its type is {}, and that of a record is {}",
+                                  escape_controls(secret.string_at("type")), kRecordType))
+        .with_hint("remove it, or choose another name for the release");
   Anchor anchor = anchor_from_metadata(secret);
-  if (secret.string_at({"metadata", "labels", kRecordLabel}) == kTestsRecord) return anchor;
+  // It was asked for by its name, so that is what it is, whatever became of its labels.
+  anchor.id = id;
+  if (is_of_tests(id, secret)) {
+    anchor.seals = Seals::none();
+    anchor.head_lost = false;
+    return anchor;
+  }
+  const std::string owner = id.display();
+  const Value* const head = secret.at_path({"metadata", "annotations", kHeadAnnotation});
+  anchor.seals = seals_of(secret);
+  if (anchor.seals.needed() && !anchor.head_lost &&
+      !anchor.seals.holds(secret.string_at({"metadata", "annotations", kHeadSealAnnotation}), kHeadSeal,
+                          owner, {head->as_string()}))
+    anchor.head_lost = true;
+  if (anchor.seals.needed() && !anchor.seals.has_key())
+    anchor.damage.emplace_back("the key of its seals is missing");
   std::string seed, clock;
   if (!base64_decode(secret.string_at({"data", "seed"}), seed) || seed.size() != 32 ||
       !base64_decode(secret.string_at({"data", "clock"}), clock) || !parse_time(clock)) {
     anchor.damage.emplace_back("its seed or its clock is missing");
+    return anchor;
+  }
+  if (anchor.seals.needed() && !anchor.seals.holds(decoded(secret, "seal"), kBirthSeal, owner,
+                                                   {seed, clock, fmt::to_string(anchor.seals.first())})) {
+    anchor.damage.emplace_back("its seed or its clock doesn't have the release's seal");
     return anchor;
   }
   anchor.seed = SecretString(std::move(seed));
@@ -96,9 +163,13 @@ Result<Anchor> anchor_from_secret(const Value& secret) {
   return anchor;
 }
 
-Value change_annotations(const AnchorChange& change) {
+Value change_annotations(const Seals& seals, const ReleaseId& id, const AnchorChange& change) {
   Value annotations = Value::object();
-  if (change.head) annotations.set(kHeadAnnotation, encoding::to_json(to_value(*change.head)));
+  if (change.head) {
+    const std::string head = encoding::to_json(to_value(*change.head));
+    if (seals.has_key()) annotations.set(kHeadSealAnnotation, seals.make(kHeadSeal, id.display(), {head}));
+    annotations.set(kHeadAnnotation, head);
+  }
   if (change.lock)
     annotations.set(kLockAnnotation,
                     *change.lock ? Value(encoding::to_json(to_value(**change.lock))) : Value());
@@ -198,6 +269,44 @@ Result<Value> blob_ref(const ReleaseId& id, const Value& secret, std::string_vie
   return ref;
 }
 
+// Labels are anybody's to copy, onto whatever Secret: what is deleted as a revision or a chunk has the name
+// of one too.
+bool is_part_of(const ReleaseId& id, const Value& item) {
+  return item.string_at({"metadata", "name"}).starts_with(anchor_name(id) + ".v");
+}
+
+// Whether what a revision's Secret says was written by the release, about that revision.
+Status check_seals(const Anchor& anchor, int number, const Value& secret) {
+  if (secret.string_at("type") != kRecordType)
+    return damaged_record(anchor.id, secret, fmt::format("its type is not {}", kRecordType));
+  if (!anchor.seals.needed_for(number)) return {};
+  const auto annotation = [&](std::string_view name) {
+    return secret.string_at({"metadata", "annotations", name});
+  };
+  const auto holds = [&](std::string_view key, std::string_view what,
+                         std::initializer_list<std::string_view> fields) {
+    return anchor.seals.holds(decoded(secret, key), what, anchor.id.display(), fields);
+  };
+  constexpr std::string_view kForeign =
+      "it doesn't have the release's seal: somebody else wrote it, or it is of an earlier life of the "
+      "release";
+  const std::string revision = fmt::to_string(number);
+  const std::string_view attempt = annotation(kAttemptAnnotation);
+  if (!holds("recordSeal", kRevisionSeal, {revision, attempt, decoded(secret, "record")}))
+    return damaged_record(anchor.id, secret, kForeign);
+  if (secret.at_path({"data", "inventory"}) == nullptr) {
+    if (annotation(kStatusAnnotation) == to_string(RevisionStatus::Pending)) return {};
+    return damaged_record(anchor.id, secret, "its status doesn't have the release's seal");
+  }
+  if (holds("inventorySeal", kInventorySeal,
+            {revision, attempt, annotation(kStatusAnnotation), annotation(kFinishedAnnotation),
+             decoded(secret, "inventory")}))
+    return {};
+  return damaged_record(
+      anchor.id, secret,
+      "its status and its inventory don't have the release's seal: somebody else wrote them");
+}
+
 }  // namespace
 
 const kube::ResourceInfo& Store::secrets() {
@@ -213,13 +322,8 @@ Result<std::optional<Anchor>> Store::read_anchor(const ReleaseId& id, const Cont
         .error()
         .with_frame(fmt::format("while reading the record of release {}", id.display()));
   }
-  MIST_TRY(Anchor anchor, anchor_from_secret(*secret_value));
-  // It was asked for by its name, so that is what it is, whatever became of its labels.
-  anchor.id = id;
-  if (secret_value->string_at({"metadata", "labels", kRecordLabel}) == kTestsRecord)
-    anchor.head_lost = false;
-  else if (anchor.head_lost)
-    MIST_TRY_VOID(find_head(anchor, context));
+  MIST_TRY(Anchor anchor, anchor_from_secret(*secret_value, id));
+  if (anchor.head_lost) MIST_TRY_VOID(find_head(anchor, context));
   return std::optional<Anchor>(std::move(anchor));
 }
 
@@ -242,7 +346,7 @@ Status Store::find_head(Anchor& anchor, const Context& context) {
   anchor.head = std::move(head);
   anchor.head_lost = anchor.head.latest < 0;
   anchor.damage.push_back(fmt::format(
-      "its annotation {} is missing; {}", kHeadAnnotation,
+      "its annotation {} is missing or doesn't have the release's seal; {}", kHeadAnnotation,
       anchor.head_lost ? std::string("no revision is kept that would tell it")
                        : fmt::format("its revisions say that the newest is v{}", anchor.head.latest)));
   return {};
@@ -258,7 +362,7 @@ Result<std::vector<Anchor>> Store::list_anchors(const std::string& ns, const Con
   std::vector<Anchor> anchors;
   for (const Value& item : list.items) {
     Anchor anchor = anchor_from_metadata(item);
-    if (anchor.id.name.empty()) continue;
+    if (item.string_at({"metadata", "name"}) != anchor_name(anchor.id)) continue;
     if (anchor.head_lost) MIST_TRY_VOID(find_head(anchor, context));
     anchors.push_back(std::move(anchor));
   }
@@ -267,7 +371,8 @@ Result<std::vector<Anchor>> Store::list_anchors(const std::string& ns, const Con
 }
 
 Result<Anchor> Store::create_anchor(Anchor anchor, const Context& context) {
-  Value annotations = change_annotations({.head = anchor.head,
+  Value annotations = change_annotations(anchor.seals, anchor.id,
+                                         {.head = anchor.head,
                                           .lock = anchor.lock,
                                           .group_kinds = anchor.group_kinds,
                                           .additional_namespaces = anchor.additional_namespaces});
@@ -288,24 +393,27 @@ Result<Anchor> Store::create_anchor(Anchor anchor, const Context& context) {
   if (of_tests)
     metadata.set("ownerReferences", Value::array({owner_reference(anchor.tests_of, anchor.tests_of_uid)}));
   else
-    object.set("data", Value::object({{"seed", base64_encode(anchor.seed.reveal())},
-                                      {"clock", base64_encode(anchor.frozen_clock)}}));
+    object.set("data", birth_data(anchor.seals, anchor.id, anchor.seed, anchor.frozen_clock));
   object.set("metadata", std::move(metadata));
   MIST_TRY(const Value created,
            client_.create(secrets(), anchor.id.ns, object, context)
                .in(fmt::format("while creating the record of release {}", anchor.id.display())));
-  return anchor_from_secret(created);
+  return anchor_from_secret(created, anchor.id);
 }
 
 Status Store::change_anchor(Anchor& anchor, const AnchorChange& change, const Context& context) {
-  const Value patch =
-      Value::object({{"metadata", Value::object({{"uid", anchor.uid},
-                                                 {"resourceVersion", anchor.resource_version},
-                                                 {"annotations", change_annotations(change)}})}});
+  const Seals& seals = change.seals ? *change.seals : anchor.seals;
+  MIST_CHECK(seals.known(), "an anchor is written as it was read, and not from its metadata");
+  Value patch = Value::object(
+      {{"metadata", Value::object({{"uid", anchor.uid},
+                                   {"resourceVersion", anchor.resource_version},
+                                   {"annotations", change_annotations(seals, anchor.id, change)}})}});
+  if (change.seals) patch.set("data", birth_data(seals, anchor.id, anchor.seed, anchor.frozen_clock));
   MIST_TRY(const Value changed,
            client_.merge_patch(secret(anchor.id, anchor_name(anchor.id)), patch, context)
                .in(fmt::format("while writing the record of release {}", anchor.id.display())));
   anchor.resource_version = changed.string_at({"metadata", "resourceVersion"});
+  if (change.seals) anchor.seals = *change.seals;
   if (change.head) anchor.head = *change.head;
   if (change.lock) anchor.lock = *change.lock;
   if (change.group_kinds) anchor.group_kinds = *change.group_kinds;
@@ -315,9 +423,8 @@ Status Store::change_anchor(Anchor& anchor, const AnchorChange& change, const Co
 
 Status Store::put_birth(const Anchor& anchor, const SecretString& seed, const std::string& clock,
                         const Context& context) {
-  const Value patch = Value::object(
-      {{"metadata", Value::object({{"uid", anchor.uid}})},
-       {"data", Value::object({{"seed", base64_encode(seed.reveal())}, {"clock", base64_encode(clock)}})}});
+  const Value patch = Value::object({{"metadata", Value::object({{"uid", anchor.uid}})},
+                                     {"data", birth_data(anchor.seals, anchor.id, seed, clock)}});
   MIST_TRY_VOID(client_.merge_patch(secret(anchor.id, anchor_name(anchor.id)), patch, context)
                     .in(fmt::format("while writing the record of release {}", anchor.id.display())));
   return {};
@@ -456,20 +563,29 @@ Status Store::create_revision(const Anchor& anchor, const Revision& revision, co
   Value metadata = owned_metadata(anchor, revision, revision_name(anchor.id, revision.number), "revision");
   metadata["annotations"].set(kStatusAnnotation, to_string(revision.status));
   metadata["annotations"].set(kSummaryAnnotation, summary_annotation(revision));
-  const Value object = Value::object(
-      {{"apiVersion", "v1"},
-       {"kind", "Secret"},
-       {"type", kRecordType},
-       {"metadata", std::move(metadata)},
-       {"data",
-        Value::object({{"record", base64_encode(encoding::to_json(record, encoding::JsonStyle::Exact))}})}});
+  const std::string text = encoding::to_json(record, encoding::JsonStyle::Exact);
+  Value data = Value::object({{"record", base64_encode(text)}});
+  MIST_CHECK(anchor.seals.known(), "a revision is written to an anchor that was read whole");
+  if (anchor.seals.has_key() && anchor.seals.needed_for(revision.number))
+    data.set("recordSeal",
+             base64_encode(anchor.seals.make(kRevisionSeal, anchor.id.display(),
+                                             {fmt::to_string(revision.number), revision.attempt, text})));
+  const Value object = Value::object({{"apiVersion", "v1"},
+                                      {"kind", "Secret"},
+                                      {"type", kRecordType},
+                                      {"metadata", std::move(metadata)},
+                                      {"data", std::move(data)}});
   return create_own(anchor.id, object, context).in(frame);
 }
 
-Result<Revision> Store::revision_from_secret(const ReleaseId& id, const Value& secret_value,
+Result<Revision> Store::revision_from_secret(const Anchor& anchor, int number, const Value& secret_value,
                                              const Context& context) {
+  const ReleaseId& id = anchor.id;
+  MIST_TRY_VOID(check_seals(anchor, number, secret_value));
   MIST_TRY(const Value record, read_json(id, secret_value, "record", context));
   MIST_TRY(Revision revision, revision_from_value(record));
+  if (revision.number != number)
+    return damaged_record(id, secret_value, fmt::format("it holds revision v{}", revision.number));
   if (secret_value.at_path({"data", "inventory"}) != nullptr) {
     MIST_TRY(const Value inventory, read_json(id, secret_value, "inventory", context));
     MIST_TRY(revision.inventory, inventory_from_value(inventory));
@@ -483,8 +599,10 @@ Result<Revision> Store::revision_from_secret(const ReleaseId& id, const Value& s
   return revision;
 }
 
-Result<std::optional<Revision>> Store::read_revision(const ReleaseId& id, int number,
+Result<std::optional<Revision>> Store::read_revision(const Anchor& anchor, int number,
                                                      const Context& context) {
+  const ReleaseId& id = anchor.id;
+  MIST_CHECK(anchor.seals.known(), "a revision is read by an anchor that was read whole");
   const std::string frame = fmt::format("while reading revision {} of release {}", number, id.display());
   std::string seen;
   while (true) {
@@ -493,7 +611,7 @@ Result<std::optional<Revision>> Store::read_revision(const ReleaseId& id, int nu
       if (kube::is_absent(found.error())) return std::optional<Revision>();
       return std::move(found).error().with_frame(frame);
     }
-    auto revision = revision_from_secret(id, *found, context);
+    auto revision = revision_from_secret(anchor, number, *found, context);
     if (revision.ok()) return std::optional<Revision>(*std::move(revision));
     if (!kube::is_absent(revision.error())) return std::move(revision).error().with_frame(frame);
     // Between our reads it may have got another inventory, or have been deleted; what is as it was is
@@ -525,9 +643,16 @@ Status Store::put_inventory(const Anchor& anchor, const Revision& revision, cons
       {{kStatusAnnotation, to_string(revision.status)}, {kFinishedAnnotation, revision.finished}});
   // A message never carries values of objects; bounded, since annotations are.
   if (!revision.message.empty()) annotations.set(kMessageAnnotation, revision.message.substr(0, 4096));
-  const Value patch =
-      Value::object({{"metadata", Value::object({{"annotations", std::move(annotations)}})},
-                     {"data", Value::object({{"inventory", base64_encode(encoding::to_json(inventory))}})}});
+  const std::string text = encoding::to_json(inventory);
+  Value data = Value::object({{"inventory", base64_encode(text)}});
+  MIST_CHECK(anchor.seals.known(), "a revision is written to an anchor that was read whole");
+  if (anchor.seals.has_key() && anchor.seals.needed_for(revision.number))
+    data.set("inventorySeal",
+             base64_encode(anchor.seals.make(kInventorySeal, anchor.id.display(),
+                                             {fmt::to_string(revision.number), revision.attempt,
+                                              to_string(revision.status), revision.finished, text})));
+  const Value patch = Value::object(
+      {{"metadata", Value::object({{"annotations", std::move(annotations)}})}, {"data", std::move(data)}});
   const kube::ObjectRef ref = secret(anchor.id, revision_name(anchor.id, revision.number));
   for (int tries = 1;; ++tries) {
     auto patched = client_.merge_patch(ref, patch, context);
@@ -547,7 +672,12 @@ Result<std::vector<RevisionSummary>> Store::list_revisions(const ReleaseId& id, 
            client_.list(secrets(), options, context)
                .in(fmt::format("while listing the revisions of release {}", id.display())));
   std::vector<RevisionSummary> revisions;
-  for (const Value& item : list.items) revisions.push_back(summary_from_metadata(item));
+  for (const Value& item : list.items) {
+    RevisionSummary summary = summary_from_metadata(item);
+    // Labels are anybody's to copy, onto whatever Secret.
+    if (item.string_at({"metadata", "name"}) == revision_name(id, summary.number))
+      revisions.push_back(std::move(summary));
+  }
   std::ranges::sort(revisions, {}, &RevisionSummary::number);
   return revisions;
 }
@@ -593,8 +723,10 @@ Status Store::delete_records(const ReleaseId& id, std::string_view record, int n
   if (number >= 0) options.label_selector += fmt::format(",{}=v{}", kRevisionLabel, number);
   options.metadata_only = true;
   MIST_TRY(const kube::ObjectList list, client_.list(secrets(), options, context));
-  return parallel_for(list.items.size(), 8,
-                      [&](std::size_t i) { return delete_listed(id, list.items[i], context); });
+  return parallel_for(list.items.size(), 8, [&](std::size_t i) -> Status {
+    if (!is_part_of(id, list.items[i])) return {};
+    return delete_listed(id, list.items[i], context);
+  });
 }
 
 // Revisions before chunks: a chunk without its revision is rubbish, a revision without its chunks is damage.
@@ -627,7 +759,8 @@ Result<std::vector<RevisionSummary>> Store::sweep_chunks(const ReleaseId& id, co
   options.ns = id.ns;
   options.label_selector = fmt::format("{}={},{} in (chunk,revision)", kRecordOfLabel, id.name, kRecordLabel);
   options.metadata_only = true;
-  MIST_TRY(const kube::ObjectList list, client_.list(secrets(), options, context));
+  MIST_TRY(kube::ObjectList list, client_.list(secrets(), options, context));
+  std::erase_if(list.items, [&](const Value& item) { return !is_part_of(id, item); });
   using Attempt = std::pair<std::string, std::string>;  // revision, token of its run
   struct Chunks {
     Attempt attempt;

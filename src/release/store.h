@@ -29,6 +29,7 @@ struct AnchorChange {
   std::optional<std::optional<Lock>> lock;  ///< inner nullopt: unlock
   std::optional<std::vector<std::string>> group_kinds;
   std::optional<std::vector<std::string>> additional_namespaces;
+  std::optional<Seals> seals = {};  ///< with a key, for an anchor that has none
 };
 
 /// What fits where, in packed bytes. A server takes 1 MiB of decoded data in a Secret, all its keys together
@@ -55,7 +56,7 @@ class Store {
   Result<Anchor> create_anchor(Anchor anchor, const Context& context);
   /// Guarded by anchor.resource_version: Conflict when somebody else changed it since. Updates `anchor`.
   Status change_anchor(Anchor& anchor, const AnchorChange& change, const Context& context);
-  /// Seed and clock, for an anchor that lost them. Under the lock.
+  /// Seed and clock, for an anchor that lost them; sealed if it has a key. Under the lock.
   Status put_birth(const Anchor& anchor, const SecretString& seed, const std::string& clock,
                    const Context& context);
   /// Of the lock's holder: Conflict if the lock in it isn't that of `anchor` any more.
@@ -68,8 +69,9 @@ class Store {
   /// exists.
   Status create_revision(const Anchor& anchor, const Revision& revision, const std::string& packed,
                          const Context& context);
-  /// nullopt: it doesn't exist. Internal: it is damaged, or a chunk is missing.
-  Result<std::optional<Revision>> read_revision(const ReleaseId& id, int number, const Context& context);
+  /// nullopt: it doesn't exist. Internal: it is damaged, a chunk is missing, or its seal isn't that of the
+  /// anchor, of which the seals must be known.
+  Result<std::optional<Revision>> read_revision(const Anchor& anchor, int number, const Context& context);
   /// Every revision that is kept, ascending; from metadata only.
   Result<std::vector<RevisionSummary>> list_revisions(const ReleaseId& id, const Context& context);
   /// Stores status, message, time and the inventory as it is now. May be repeated, with another inventory
@@ -108,7 +110,8 @@ class Store {
                                 const Context& context);
   Result<Value> read_json(const ReleaseId& id, const Value& secret, std::string_view what,
                           const Context& context);
-  Result<Revision> revision_from_secret(const ReleaseId& id, const Value& secret, const Context& context);
+  Result<Revision> revision_from_secret(const Anchor& anchor, int number, const Value& secret,
+                                        const Context& context);
   Status put_inventory(const Anchor& anchor, const Revision& revision, const std::string& packed,
                        std::size_t inline_bytes, const Context& context);
   Result<std::optional<std::int64_t>> inventory_set(const ReleaseId& id, const std::string& revision,

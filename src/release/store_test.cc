@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <random>
 #include <set>
 
@@ -38,14 +39,40 @@ class StoreTest : public ::testing::Test {
  protected:
   static constexpr StoreLimits kSmall{.inline_bytes = 300, .chunk_bytes = 300};
 
-  Anchor born() {
+  Anchor born(bool sealed = true) {
     Anchor anchor;
     anchor.id = id;
+    SystemRandom random;
+    if (sealed) anchor.seals = Seals::draw(random, 0);
     anchor.seed = SecretString(std::string(32, 's'));
     anchor.frozen_clock = "2026-01-01T00:00:00Z";
     auto created = store.create_anchor(std::move(anchor), Context());
     EXPECT_TRUE(created.ok()) << created.error().to_line();
     return *std::move(created);
+  }
+  Anchor whole() { return **store.read_anchor(id, Context()); }
+  // Somebody with the right to write Secrets.
+  void forge(const std::string& name, const std::function<void(Value&)>& change) {
+    Value secret = *cluster.find("Secret", "default", name);
+    change(secret);
+    cluster.drop({{"", "Secret"}, "default", name});
+    secret["metadata"].erase("uid");
+    cluster.put(std::move(secret));
+  }
+  Revision stored(const Anchor& anchor, int number) {
+    Revision made = revision(100);
+    made.number = number;
+    made.attempt = fmt::format("ab{}", number);
+    EXPECT_TRUE(store.create_revision(anchor, made, *Store::pack(made), Context()).ok());
+    finished_with(made, 10);
+    EXPECT_TRUE(store.finish_revision(anchor, made, Context()).ok());
+    return made;
+  }
+  std::string why_not(int number) {
+    const auto read = store.read_revision(whole(), number, Context());
+    if (read.ok()) return *read ? "ok" : "missing";
+    EXPECT_EQ(read.error().kind, ErrorKind::Internal);
+    return read.error().because;
   }
   static Revision revision(std::size_t packed) {
     Revision revision;
@@ -71,7 +98,7 @@ class StoreTest : public ::testing::Test {
     return names;
   }
   std::string inventory_name(Store& reader) {
-    auto read = reader.read_revision(id, 0, Context());
+    auto read = reader.read_revision(whole(), 0, Context());
     if (!read.ok()) return read.error().to_line();
     return (*read)->inventory.size() == 1 ? (*read)->inventory[0].key.name : "";
   }
@@ -99,7 +126,7 @@ TEST_F(StoreTest, RecordsOfEverySizeAreStoredAndFinished) {
     finished_with(stored, sizes.inventory);
     const Status finished = store.finish_revision(anchor, stored, Context());
     ASSERT_TRUE(finished.ok()) << finished.error().to_line();
-    const auto back = store.read_revision(id, 0, Context());
+    const auto back = store.read_revision(whole(), 0, Context());
     ASSERT_TRUE(back.ok()) << back.error().to_line();
     EXPECT_EQ((*back)->user_values, stored.user_values);
     EXPECT_EQ((*back)->inventory[0].key, stored.inventory[0].key);
@@ -144,11 +171,11 @@ TEST_F(StoreTest, NamespacesBeyondWhatAnnotationsHoldAreLeftOutOfThem) {
 // Earlier versions kept up to 800 KiB inline, and numbered the chunks of every inventory from 1000.
 TEST_F(StoreTest, RecordsOfEarlierVersionsAreReadAndFinished) {
   Store earlier(cluster, {.inline_bytes = 800 * 1024, .chunk_bytes = 800 * 1024});
-  const Anchor anchor = born();
+  const Anchor anchor = born(false);
   Revision stored = revision(700 * kKilo);
   ASSERT_TRUE(earlier.create_revision(anchor, stored, *Store::pack(stored), Context()).ok());
   EXPECT_THAT(chunks(), IsEmpty());
-  const auto pending = store.read_revision(id, 0, Context());
+  const auto pending = store.read_revision(whole(), 0, Context());
   ASSERT_TRUE(pending.ok()) << pending.error().to_line();
   EXPECT_EQ((*pending)->status, RevisionStatus::Pending);
   EXPECT_EQ((*pending)->user_values, stored.user_values);
@@ -161,7 +188,7 @@ TEST_F(StoreTest, RecordsOfEarlierVersionsAreReadAndFinished) {
 }
 
 TEST_F(StoreTest, ChunksOfAnInventoryAsEarlierVersionsNamedThemAreReadAndSwept) {
-  const Anchor anchor = born();
+  const Anchor anchor = born(false);
   Revision stored = revision(1 * kKilo);
   ASSERT_TRUE(store.create_revision(anchor, stored, *Store::pack(stored), Context()).ok());
   finished_with(stored, 1 * kKilo);
@@ -217,6 +244,7 @@ TEST_F(StoreTest, AnInventoryWrittenAnewIsNeverDamaged) {
         Store first(fresh, shape.before), second(fresh, shape.after), reader(fresh);
         Anchor anchor;
         anchor.id = id;
+        anchor.seals = Seals::with(SecretString(std::string(32, 'k')), 0);
         anchor.seed = SecretString(std::string(32, 's'));
         anchor.frozen_clock = "2026-01-01T00:00:00Z";
         anchor = *first.create_anchor(std::move(anchor), Context());
@@ -244,12 +272,12 @@ TEST_F(StoreTest, AnInventoryWrittenAnewIsNeverDamaged) {
         fresh.set_before({});
         fresh.set_after({});
 
-        const auto left = reader.read_revision(id, 0, Context());
+        const auto left = reader.read_revision(anchor, 0, Context());
         ASSERT_TRUE(left.ok()) << left.error().to_line();
         const std::string name = (*left)->inventory[0].key.name;
         EXPECT_TRUE(name == stored.inventory[0].key.name || (name == before && !survived));
         ASSERT_TRUE(reader.sweep_chunks(id, Context()).ok());
-        const auto swept = reader.read_revision(id, 0, Context());
+        const auto swept = reader.read_revision(anchor, 0, Context());
         ASSERT_TRUE(swept.ok()) << swept.error().to_line();
         EXPECT_EQ((*swept)->inventory[0].key.name, name);
         // Of the inventories' chunks (the record's are numbered from 0) only one set is left.
@@ -340,11 +368,159 @@ TEST_F(StoreTest, AMissingChunkIsDamageThatNamesIt) {
   const Revision stored = revision(kKilo);
   ASSERT_TRUE(small.create_revision(anchor, stored, *Store::pack(stored), Context()).ok());
   cluster.drop({{"", "Secret"}, "default", revision_name(id, 0) + ".abcd.2"});
-  const auto read = store.read_revision(id, 0, Context());
+  const auto read = store.read_revision(whole(), 0, Context());
   ASSERT_FALSE(read.ok());
   EXPECT_EQ(read.error().kind, ErrorKind::Internal);
   EXPECT_THAT(read.error().to_line(), HasSubstr("mistletoe.web.v0 is damaged"));
   EXPECT_THAT(read.error().to_line(), HasSubstr("mistletoe.web.v0.abcd.2"));
+}
+
+TEST_F(StoreTest, ARevisionThatSomebodyElseWroteIsNotRead) {
+  stored(born(), 0);
+  stored(whole(), 1);
+  EXPECT_EQ(why_not(0), "ok");
+  // With a key of their own.
+  Anchor theirs = whole();
+  SystemRandom random;
+  theirs.seals = Seals::draw(random, 0);
+  stored(theirs, 2);
+  EXPECT_THAT(why_not(2), HasSubstr("doesn't have the release's seal"));
+  theirs.seals = Seals::none();
+  stored(theirs, 3);
+  EXPECT_THAT(why_not(3), HasSubstr("doesn't have the release's seal"));
+  // One of another release, which has its key in common.
+  theirs = whole();
+  theirs.id.name = "other";
+  const Revision made = stored(theirs, 4);
+  Value copy = *cluster.find("Secret", "default", "mistletoe.other.v4");
+  copy["metadata"].set("name", "mistletoe.web.v4");
+  copy["metadata"].erase("uid");
+  cluster.put(copy);
+  EXPECT_THAT(why_not(4), HasSubstr("doesn't have the release's seal"));
+}
+
+TEST_F(StoreTest, NothingOfARevisionCanBeChangedOrPassForAnother) {
+  stored(born(), 0);
+  stored(whole(), 1);
+  const Value first = *cluster.find("Secret", "default", "mistletoe.web.v0");
+  const Value second = *cluster.find("Secret", "default", "mistletoe.web.v1");
+  const auto with = [&](std::string_view from_first) {
+    cluster.drop({{"", "Secret"}, "default", "mistletoe.web.v1"});
+    Value mixed = second;
+    mixed["metadata"].erase("uid");
+    if (from_first == "all") mixed.set("data", *first.find("data"));
+    for (const std::string_view key : {"record", "recordSeal", "inventory", "inventorySeal"}) {
+      if (key.starts_with(from_first)) mixed["data"].set(key, first.string_at({"data", key}));
+    }
+    cluster.put(mixed);
+    return why_not(1);
+  };
+  EXPECT_EQ(with("nothing"), "ok");
+  for (const std::string_view part : {"all", "record", "inventory"})
+    EXPECT_THAT(with(part), HasSubstr("seal")) << part;
+  with("nothing");
+  forge("mistletoe.web.v1",
+        [](Value& secret) { secret["metadata"]["annotations"].set(kStatusAnnotation, "failed"); });
+  EXPECT_THAT(why_not(1), HasSubstr("its status"));
+  with("nothing");
+  forge("mistletoe.web.v1", [](Value& secret) {
+    secret["data"].erase("inventory");
+    secret["data"].erase("inventorySeal");
+  });
+  EXPECT_THAT(why_not(1), HasSubstr("its status"));
+  with("nothing");
+  forge("mistletoe.web.v1", [](Value& secret) { secret.set("type", "Opaque"); });
+  EXPECT_THAT(why_not(1), HasSubstr("its type"));
+}
+
+TEST_F(StoreTest, AnAnchorWithAForeignHeadOrSeedSaysSo) {
+  Anchor anchor = born();
+  stored(anchor, 0);
+  Head head;
+  head.latest = head.deployed = 0;
+  head.status = RevisionStatus::Deployed;
+  anchor = whole();
+  ASSERT_TRUE(store
+                  .change_anchor(anchor,
+                                 {.head = head, .lock = {}, .group_kinds = {}, .additional_namespaces = {}},
+                                 Context())
+                  .ok());
+  EXPECT_THAT(whole().damage, IsEmpty());
+  const Value good = *cluster.find("Secret", "default", "mistletoe.web");
+  forge("mistletoe.web", [](Value& secret) {
+    secret["metadata"]["annotations"].set(kHeadAnnotation,
+                                          R"({"latest":7,"deployed":7,"status":"uninstalling"})");
+  });
+  EXPECT_EQ(whole().head.latest, 0) << "as the revisions tell";
+  EXPECT_EQ(whole().head.status, RevisionStatus::Deployed);
+  EXPECT_THAT(whole().damage, ElementsAre(HasSubstr("seal")));
+  forge("mistletoe.web", [&](Value& secret) {
+    secret = good;
+    secret["data"].set("seed", base64_encode(std::string(32, 'x')));
+  });
+  EXPECT_TRUE(whole().seed.empty()) << "nothing is rendered with a seed that somebody else knows";
+  EXPECT_THAT(whole().damage, ElementsAre(HasSubstr("its seed")));
+  forge("mistletoe.web", [&](Value& secret) {
+    secret = good;
+    secret["data"].erase("key");
+  });
+  EXPECT_THAT(whole().damage, ::testing::Contains(HasSubstr("key of its seals")));
+  EXPECT_THAT(why_not(0), HasSubstr("seal"));
+  forge("mistletoe.web", [&](Value& secret) {
+    secret = good;
+    secret.set("type", "kubernetes.io/tls");
+  });
+  const auto none = store.read_anchor(id, Context());
+  ASSERT_FALSE(none.ok());
+  EXPECT_THAT(none.error().to_line(), HasSubstr("has the name of a release's record, and is none"));
+}
+
+TEST_F(StoreTest, ALabelAloneMakesNoRevisionOfASecret) {
+  const Anchor anchor = born();
+  stored(anchor, 0);
+  Value victim = *cluster.find("Secret", "default", "mistletoe.web.v0");
+  victim["metadata"].set("name", "crown-jewels");
+  victim["metadata"].erase("uid");
+  cluster.put(victim);
+  victim["metadata"]["labels"].set(kRecordLabel, "chunk");
+  victim["metadata"].set("name", "pearls");
+  cluster.put(victim);
+  EXPECT_EQ(store.list_revisions(id, Context())->size(), 1u);
+  EXPECT_EQ(store.sweep_chunks(id, Context())->size(), 1u);
+  ASSERT_TRUE(store.delete_revisions(id, Context()).ok());
+  EXPECT_FALSE(cluster.has("Secret", "default", "mistletoe.web.v0"));
+  EXPECT_TRUE(cluster.has("Secret", "default", "crown-jewels"));
+  EXPECT_TRUE(cluster.has("Secret", "default", "pearls"));
+  victim["metadata"]["labels"].set(kRecordLabel, "anchor");
+  victim["metadata"].set("name", "opal");
+  cluster.put(victim);
+  EXPECT_EQ(store.list_anchors("", Context())->size(), 1u);
+}
+
+TEST_F(StoreTest, ARecordOfATimeBeforeSealsIsBelievedUpToItsKey) {
+  Anchor anchor = born(false);
+  stored(anchor, 0);
+  EXPECT_FALSE(whole().seals.needed());
+  EXPECT_EQ(why_not(0), "ok");
+  SystemRandom random;
+  anchor = whole();
+  ASSERT_TRUE(store
+                  .change_anchor(anchor,
+                                 {.head = Head(),
+                                  .lock = {},
+                                  .group_kinds = {},
+                                  .additional_namespaces = {},
+                                  .seals = Seals::draw(random, 1)},
+                                 Context())
+                  .ok());
+  stored(anchor, 1);
+  EXPECT_THAT(whole().damage, IsEmpty());
+  EXPECT_EQ(whole().seed, anchor.seed);
+  EXPECT_EQ(why_not(0), "ok");
+  EXPECT_EQ(why_not(1), "ok");
+  anchor.seals = Seals::none();
+  stored(anchor, 2);
+  EXPECT_THAT(why_not(2), HasSubstr("seal"));
 }
 
 }  // namespace

@@ -90,10 +90,11 @@ constexpr Example kReleaseExamples[] = {
     {"mistctl inspect release web --only manifest", "The objects of the deployed revision"},
 };
 
-Result<release::Revision> kept_revision(kube::Client& client, const release::ReleaseId& id, int number,
+Result<release::Revision> kept_revision(kube::Client& client, const release::Anchor& anchor, int number,
                                         const Context& context) {
+  const release::ReleaseId& id = anchor.id;
   release::Store store(client);
-  MIST_TRY(std::optional<release::Revision> revision, store.read_revision(id, number, context));
+  MIST_TRY(std::optional<release::Revision> revision, store.read_revision(anchor, number, context));
   if (!revision)
     return error(ErrorKind::NotFound, "release {} has no revision v{}, or it is not kept any more",
                  id.display(), number)
@@ -111,7 +112,8 @@ Result<ExitCode> run_release(const Invocation& invocation, World& world) {
   const bool show = invocation.enabled("show-secrets");
   std::vector<release::Revision> chosen;
   if (number) {
-    MIST_TRY(release::Revision revision, kept_revision(*cluster.client, id, *number, world.context));
+    MIST_TRY(release::Revision revision,
+             kept_revision(*cluster.client, *state.anchor, *number, world.context));
     chosen.push_back(std::move(revision));
   } else {
     if (state.deployed) chosen.push_back(*std::move(state.deployed));

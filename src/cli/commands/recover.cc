@@ -17,6 +17,9 @@ using action::RecoverReport;
 constexpr Flag kFlags[] = {
     {.name = "undo", .help = "Return to what was deployed before, instead of finishing what was begun"},
     {.name = "from-labels", .help = "Make the record anew from the objects that carry the release's labels"},
+    {.name = "trust-record",
+     .help = "With --from-labels: believe the newest revision that is kept, though nothing proves that it is "
+             "the release's. Look at it first"},
 };
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kRecordedFlags, kPruneFlags,
                                  kConfirmFlags,     kLockFlags,     kOutputFlags};
@@ -33,6 +36,11 @@ std::string rebuild_words(const action::RebuildPlan& plan) {
                                   plural(plan.revision.inventory.size(), "object"), plan.revision.number);
   for (const apimachinery::ObjectKey& key : plan.discovered)
     words += fmt::format("  no readable record names {}\n", escape_controls(key.display()));
+  if (plan.unproven >= 0)
+    words += fmt::format(
+        "  nothing proves that v{} is this release's, so it is not used: --trust-record takes values and "
+        "package from it, if you know that it is\n",
+        plan.unproven);
   if (plan.values_lost)
     words += "  the values of the deployed revision are lost: give them again with the next upgrade\n";
   if (plan.new_seed)
@@ -85,6 +93,9 @@ Result<ExitCode> run_recover(const Invocation& invocation, World& world) {
   if (options.undo && options.from_labels)
     return error(ErrorKind::Usage, "--undo and --from-labels can't be given together")
         .with_hint("record what is there first; then it can be changed");
+  options.trust_record = invocation.enabled("trust-record");
+  if (options.trust_record && !options.from_labels)
+    return error(ErrorKind::Usage, "--trust-record needs --from-labels");
   options.agree = [&](const action::RebuildPlan& plan) {
     if (!invocation.enabled("yes") && world.in.is_terminal()) world.err.write(rebuild_words(plan));
     return confirm(
