@@ -30,9 +30,10 @@ class RebuildTest : public testing::ReleaseWorld {
     const auto done = install_now(map("one") + map("two"));
     ASSERT_TRUE(done.ok()) << done.error().to_line();
   }
-  Result<RecoverReport> from_labels() {
+  Result<RecoverReport> from_labels(bool trust = false) {
     RecoverOptions options;
     options.from_labels = true;
+    options.trust_record = trust;
     return recover(environment(), id, options, Context());
   }
   Value secret(const std::string& name) { return *cluster.find("Secret", "default", name); }
@@ -141,14 +142,47 @@ TEST_F(RebuildTest, FromLabelsMakesALostAnchorAnewFromTheRevisions) {
   ASSERT_FALSE(again.ok());
   EXPECT_THAT(again.error().hint, HasSubstr("--from-labels"));
   EXPECT_FALSE(cluster.has("Secret", "default", "mistletoe.web"));
-  const auto rebuilt = from_labels();
+  const auto rebuilt = from_labels(true);
   ASSERT_TRUE(rebuilt.ok()) << rebuilt.error().to_line();
   EXPECT_TRUE(rebuilt->rebuilt->new_seed);
   EXPECT_FALSE(rebuilt->rebuilt->values_lost);
+  EXPECT_EQ(rebuilt->rebuilt->unproven, -1);
   EXPECT_EQ(now().deployed->package.reference, "test:1");
   EXPECT_EQ(now().birth.seed.reveal().size(), 32u);
   ASSERT_TRUE(uninstall_now().ok());
   EXPECT_THAT(cluster.objects(), IsEmpty());
+}
+
+// The key of its seals went with the anchor, so whoever may write Secrets may have written it.
+TEST_F(RebuildTest, ARevisionThatNothingProvesIsNotUsedUnlessItsUserVouchesForIt) {
+  install();
+  drop("mistletoe.web");
+  const auto rebuilt = from_labels();
+  ASSERT_TRUE(rebuilt.ok()) << rebuilt.error().to_line();
+  EXPECT_EQ(rebuilt->rebuilt->unproven, 0);
+  EXPECT_TRUE(rebuilt->rebuilt->values_lost);
+  EXPECT_EQ(now().deployed->number, 1);
+  EXPECT_EQ(now().deployed->objects.size(), 2u) << "as the objects tell";
+  const auto refused = rollback_now(0);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().because, HasSubstr("doesn't have the release's seal"));
+  ASSERT_TRUE(upgrade_now(map("one")).ok());
+  EXPECT_FALSE(has("two"));
+}
+
+TEST_F(RebuildTest, AnAnchorThatLostTheKeyOfItsSealsIsRefusedAndGetsANewOne) {
+  install();
+  Value anchor = secret("mistletoe.web");
+  anchor["data"].erase("key");
+  cluster.put(anchor);
+  const auto refused = upgrade_now(map("one"));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().hint, HasSubstr("--from-labels"));
+  ASSERT_TRUE(from_labels().ok());
+  EXPECT_TRUE(now().anchor->seals.has_key());
+  EXPECT_THAT(now().anchor->damage, IsEmpty());
+  ASSERT_TRUE(upgrade_now(map("one")).ok());
+  EXPECT_FALSE(has("two"));
 }
 
 TEST_F(RebuildTest, FromLabelsMakesARecordOfObjectsAlone) {

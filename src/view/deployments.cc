@@ -181,10 +181,12 @@ Value recover_value(const action::RecoverReport& report, Duration elapsed, bool 
     Value::Array discovered;
     for (const apimachinery::ObjectKey& key : report.rebuilt->discovered)
       discovered.push_back(identity_value(key, {}));
-    record = Value::object({{"objects", report.rebuilt->revision.inventory.size()},
-                            {"discovered", Value(std::move(discovered))},
-                            {"newSeed", report.rebuilt->new_seed},
-                            {"valuesLost", report.rebuilt->values_lost}});
+    record =
+        Value::object({{"objects", report.rebuilt->revision.inventory.size()},
+                       {"discovered", Value(std::move(discovered))},
+                       {"newSeed", report.rebuilt->new_seed},
+                       {"unproven", report.rebuilt->unproven < 0 ? Value() : Value(report.rebuilt->unproven)},
+                       {"valuesLost", report.rebuilt->values_lost}});
   }
   return Value::object({{"release", report.id.name},
                         {"namespace", report.id.ns},

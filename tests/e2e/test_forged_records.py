@@ -191,3 +191,119 @@ def unseal(t, release):
     t.kube.patch("Secret", t.ns, f"mistletoe.{release}",
                  {"metadata": {"annotations": {"mistletoe.dev/head-seal": None}},
                   "data": {"key": None, "seal": None, "sealedFrom": None}})
+
+
+def sealed(text):
+    return json.loads(base64.b64decode(text))
+
+
+def forge_record(t, name, change):
+    """Rewrites what a revision's Secret holds, digests and all, as one who may write Secrets can."""
+    record = t.kube.get("Secret", t.ns, name)
+    value = unpacked(record, "record")
+    change(value)
+    t.kube.patch("Secret", t.ns, name, {"data": {"record": blob(value)}})
+
+
+def binding(name):
+    return {"file": "a.yaml", "line": 1, "object": {
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "mallory"}]}}
+
+
+@test
+def a_revision_that_was_forged_is_neither_rolled_back_to_nor_finished(t):
+    evil = f"{t.ns}-evil"
+    t.cleanup(lambda: t.kube.get("ClusterRoleBinding", None, evil) and t.kube.delete("ClusterRoleBinding", None, evil))
+    t.run("install", "web", "-p", t.package("one", config_map("a"), config_map("b")))
+    t.run("upgrade", "web", "-p", t.package("two", config_map("a")))
+    forge_record(t, "mistletoe.web.v0", lambda record: record["objects"].append(binding(evil)))
+    for arguments in (("rollback", "web"), ("rollback", "web", "0")):
+        t.refused(*arguments, says=["mistletoe.web.v0", "seal"])
+    check(t.kube.get("ClusterRoleBinding", None, evil) is None, "a forged revision was applied")
+    # The deployed one.
+    forge_record(t, "mistletoe.web.v1", lambda record: record["objects"].append(binding(evil)))
+    for arguments in (("rollback", "web", "1"), ("recover", "web"), ("recover", "web", "--undo"), ("upgrade", "web"),
+                      ("drift", "web", "--fix", "--yes")):
+        outcome = t.run(*arguments, code=None)
+        check(outcome.code != 0, outcome)
+    check(t.kube.get("ClusterRoleBinding", None, evil) is None, "a forged revision was applied")
+    contains(t.run("status", "web").err, "mistletoe.web.v1", "seal")
+    # What is there is recorded anew, without what was forged.
+    report = t.run("recover", "web", "--from-labels", "--yes", "-o", "json").json
+    equal((report["outcome"], report["record"]["unproven"]), ("rebuilt", 1))
+    t.run("upgrade", "web", "-p", t.package("two", config_map("a")))
+    t.run("uninstall", "web", "--yes")
+    check(t.kube.get("ClusterRoleBinding", None, evil) is None, "a forged revision was applied")
+    equal((t.owned("web"), t.record("web")), (set(), []))
+
+
+@test
+def a_revision_of_another_release_or_another_life_is_not_believed(t):
+    for name in ("web", "other"):
+        t.run("install", name, "-p", t.package("one", config_map(f"{name}-a")))
+        t.run("upgrade", name, "-p", t.package("two", config_map(f"{name}-b")))
+    old = t.kube.get("Secret", t.ns, "mistletoe.web.v0")
+    other = t.kube.get("Secret", t.ns, "mistletoe.other.v0")
+    t.kube.patch("Secret", t.ns, "mistletoe.web.v0", {"data": other["data"]})
+    t.refused("rollback", "web", says=["seal"])
+    t.kube.patch("Secret", t.ns, "mistletoe.web.v0", {"data": old["data"]})
+    t.run("rollback", "web")
+    t.run("uninstall", "web", "--yes")
+    t.run("install", "web", "-p", t.package("one", config_map("web-a")))
+    t.run("upgrade", "web", "-p", t.package("two", config_map("web-b")))
+    t.kube.patch("Secret", t.ns, "mistletoe.web.v0",
+                 {"metadata": {"annotations": old["metadata"]["annotations"]}, "data": old["data"]})
+    t.refused("rollback", "web", says=["seal"])
+
+
+@test
+def a_forged_head_or_seed_is_not_believed(t):
+    package = t.package("one", config_map("a"))
+    t.run("install", "web", "-p", package)
+    head = json.dumps({**HEAD, "latest": 0, "deployed": 0, "status": "uninstalling",
+                       "options": {"deleteNamespaces": True}})
+    t.kube.patch("Secret", t.ns, "mistletoe.web", {"metadata": {"annotations": {"mistletoe.dev/head": head}}})
+    t.run("recover", "web")
+    equal(t.owned("web"), {"ConfigMap/a"}, "after a forged uninstall")
+    t.run("upgrade", "web", "-p", t.package("one", config_map("a", {"x": "y"})))
+    check("seal" not in t.run("status", "web").err, "the next write mends the head")
+    t.kube.patch("Secret", t.ns, "mistletoe.web", {"data": {"seed": encoded(b"s" * 32)}})
+    t.refused("upgrade", "web", "-p", t.package("one", config_map("a")), says=["seed"])
+
+
+@test
+def without_its_anchor_no_revision_is_believed_unless_the_user_vouches_for_it(t):
+    t.run("install", "web", "-p", t.package("one", config_map("a")))
+    def lose():
+        t.kube.delete("Secret", t.ns, "mistletoe.web")
+        newest = [name for name in t.record("web")][-1]
+        forge_record(t, newest, lambda record: record["package"].update(reference="evil/package:1"))
+    lose()
+    said = t.run("recover", "web", "--from-labels", "--yes")
+    contains(said.out, "nothing proves that v0", "--trust-record")
+    check("evil" not in t.run("status", "web", "-o", "json").out, "the forged package is recorded")
+    t.run("upgrade", "web", "-p", t.package("one", config_map("a"), config_map("b")))
+    lose()
+    t.run("recover", "web", "--from-labels", "--trust-record", "--yes")
+    contains(t.run("status", "web", "-o", "json").out, "evil")
+    t.refused("recover", "web", "--trust-record", code=2, says=["--from-labels"])
+
+
+@test
+def a_record_of_a_time_before_seals_goes_on_and_is_sealed_by_its_next_write(t):
+    t.run("install", "web", "-p", t.package("one", config_map("a")))
+    unseal(t, "web")
+    t.kube.patch("Secret", t.ns, "mistletoe.web.v0", {"data": {"recordSeal": None, "inventorySeal": None}})
+    seed = t.kube.get("Secret", t.ns, "mistletoe.web")["data"]["seed"]
+    equal(t.run("status", "web", "-o", "json").json["status"], "deployed")
+    t.run("upgrade", "web", "-p", t.package("one", config_map("a"), config_map("b")))
+    data = t.kube.get("Secret", t.ns, "mistletoe.web")["data"]
+    equal((data["seed"], sealed(data["sealedFrom"])), (seed, 1))
+    t.run("rollback", "web")
+    equal(t.owned("web"), {"ConfigMap/a"})
+    forge_record(t, "mistletoe.web.v1", lambda record: record["objects"].clear())
+    t.refused("rollback", "web", "1", says=["seal"])
+    t.run("uninstall", "web", "--yes")
+    equal((t.owned("web"), t.record("web")), (set(), []))
