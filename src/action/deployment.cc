@@ -158,6 +158,15 @@ Status Deployment::journal(const std::string& packed) {
             "-n {0} --from-labels",
             look_.state.id.ns, release::anchor_name(look_.state.id), look_.state.id.name));
   }
+  if (!stored.ok() && stored.error().kind == ErrorKind::Conflict && !lock_->lost())
+    return std::move(stored)
+        .error()
+        .with_because(
+            fmt::format("the Secret {} is there already, and the record of the release knows no such "
+                        "revision",
+                        release::revision_name(look_.state.id, revision_.number)))
+        .with_hint(fmt::format("look at it, and delete it if nobody needs it: kubectl delete secret {} -n {}",
+                               release::revision_name(look_.state.id, revision_.number), look_.state.id.ns));
   MIST_TRY_VOID(std::move(stored));
   stored_ = true;
   revision_.objects.clear();  // recorded by now; the plan has them
@@ -340,6 +349,8 @@ Status Deployment::finish(RevisionStatus status) {
 // What the head still points to stays too: until it moves, it must find its revision.
 void Deployment::trim(const Context& context) {
   std::vector<release::RevisionSummary> all = kept_;
+  // Nobody may push out what is the release's by numbers that it has not come to yet.
+  std::erase_if(all, [&](const release::RevisionSummary& each) { return each.number >= revision_.number; });
   all.emplace_back();
   all.back().number = revision_.number;
   for (const int number :

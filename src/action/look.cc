@@ -288,6 +288,12 @@ Result<Look> look_with(const Environment& environment, ReleaseState state, const
       return std::move(refused).error();
     }
   }
+  // An install that never ended is gone on with, and so is what somebody else may have put there.
+  if (intent.action == "install" && result.state.anchor && result.state.anchor->head.deployed < 0)
+    environment.events.warn(fmt::format(
+        "release {} has a record since {}, of an install that did not end: its seed is used again. If "
+        "that was not yours, remove it first: mistctl uninstall {} -n {}",
+        result.state.id.display(), result.state.anchor->created, result.state.id.name, result.state.id.ns));
   MIST_TRY(result.rendered, intent.render(result.state));
   if (result.rendered.birth) result.state.birth = *result.rendered.birth;
   result.hidden = hidden_values(result);

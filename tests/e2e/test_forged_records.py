@@ -307,3 +307,34 @@ def a_record_of_a_time_before_seals_goes_on_and_is_sealed_by_its_next_write(t):
     t.refused("rollback", "web", "1", says=["seal"])
     t.run("uninstall", "web", "--yes")
     equal((t.owned("web"), t.record("web")), (set(), []))
+
+
+@test
+def what_a_secret_writer_puts_beside_a_record_blocks_with_a_name_and_pushes_nothing_out(t):
+    one, two = t.package("one", config_map("a")), t.package("two", config_map("a", {"b": "c"}))
+    t.run("install", "web", "-p", one)
+    copy = t.kube.get("Secret", t.ns, "mistletoe.web.v0")
+    for field in ("uid", "resourceVersion", "creationTimestamp", "managedFields"):
+        copy["metadata"].pop(field, None)
+    for number in [1, *range(50, 62)]:
+        copy["metadata"]["name"] = f"mistletoe.web.v{number}"
+        copy["metadata"]["labels"]["mistletoe.dev/revision"] = f"v{number}"
+        t.kube.create("Secret", t.ns, copy)
+    t.refused("upgrade", "web", "-p", two, says=["Secret mistletoe.web.v1", "kubectl delete secret mistletoe.web.v1"])
+    t.kube.delete("Secret", t.ns, "mistletoe.web.v1")
+    t.run("upgrade", "web", "-p", two)
+    t.refused("rollback", "web", "55", says=["seal"])
+    t.run("rollback", "web")
+    equal(t.kube.get("ConfigMap", t.ns, "a")["data"], {"key": "a"})
+    t.run("uninstall", "web", "--yes")
+
+
+@test
+def an_anchor_that_an_install_finds_is_named(t):
+    """Who may write Secrets may put one there; nothing in the cluster tells it from an install that died."""
+    t.kube.create("Secret", t.ns, anchor("web"))
+    said = t.run("install", "web", "-p", t.package("one", config_map("a")))
+    contains(said.err, "web has a record since", "its seed is used again", "mistctl uninstall web")
+    t.run("uninstall", "web", "--yes")
+    contains(t.run("install", "web", "-p", t.package("one", config_map("a"))).out, "installed")
+    check(t.kube.get("Secret", t.ns, "mistletoe.web")["data"]["seed"] != anchor("web")["data"]["seed"])
