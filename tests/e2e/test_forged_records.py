@@ -225,7 +225,7 @@ def a_revision_that_was_forged_is_neither_rolled_back_to_nor_finished(t):
     # The deployed one.
     forge_record(t, "mistletoe.web.v1", lambda record: record["objects"].append(binding(evil)))
     for arguments in (("rollback", "web", "1"), ("recover", "web"), ("recover", "web", "--undo"), ("upgrade", "web"),
-                      ("drift", "web", "--fix", "--yes")):
+                      ("drift", "web", "--fix")):
         outcome = t.run(*arguments, code=None)
         check(outcome.code != 0, outcome)
     check(t.kube.get("ClusterRoleBinding", None, evil) is None, "a forged revision was applied")
