@@ -1,8 +1,8 @@
 #include "release/record_secrets.h"
 
 #include <fmt/format.h>
-#include <algorithm>
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/text.h"
@@ -19,6 +19,9 @@ constexpr std::string_view kBirthSeal = "birth", kHeadSeal = "head", kRevisionSe
 // add need a part of it.
 constexpr std::size_t kKindsLimit = std::size_t{32} << 10;
 constexpr std::size_t kNamespacesLimit = std::size_t{160} << 10;
+
+// More than anybody makes; labels may say anything, and the next number must be one too.
+constexpr int kMostRevisions = 1'000'000'000;
 
 // As many as fit.
 std::string comma_joined(const std::vector<std::string>& parts, std::size_t limit, bool& cut) {
@@ -106,6 +109,23 @@ Value birth_data(const Seals& seals, const ReleaseId& id, const SecretString& se
   return data;
 }
 
+namespace {
+
+// Why seed and clock can't be had; null: they can. Without their seal nobody can say either from which
+// revision on there are seals.
+const char* read_birth(Anchor& anchor, const Value& secret) {
+  std::string seed = decoded(secret, "seed"), clock = decoded(secret, "clock");
+  if (seed.size() != 32 || !parse_time(clock)) return "its seed or its clock is missing";
+  if (anchor.seals.needed() && !anchor.seals.holds(decoded(secret, "seal"), kBirthSeal, anchor.id.display(),
+                                                   {seed, clock, fmt::to_string(anchor.seals.first())}))
+    return "its seed or its clock doesn't have the release's seal";
+  anchor.seed = SecretString(std::move(seed));
+  anchor.frozen_clock = std::move(clock);
+  return nullptr;
+}
+
+}  // namespace
+
 Result<Anchor> anchor_from_secret(const Value& secret, const ReleaseId& id) {
   if (secret.string_at("kind") != "Secret")
     return error(ErrorKind::Invalid, "the server answered something that is no Secret")
@@ -124,28 +144,18 @@ Result<Anchor> anchor_from_secret(const Value& secret, const ReleaseId& id) {
     anchor.head_lost = false;
     return anchor;
   }
-  const std::string owner = id.display();
   const Value* const head = secret.at_path({"metadata", "annotations", kHeadAnnotation});
   anchor.seals = seals_of(secret);
   if (anchor.seals.needed() && !anchor.head_lost &&
       !anchor.seals.holds(secret.string_at({"metadata", "annotations", kHeadSealAnnotation}), kHeadSeal,
-                          owner, {head->as_string()}))
+                          id.display(), {head->as_string()}))
     anchor.head_lost = true;
   if (anchor.seals.needed() && !anchor.seals.has_key())
     anchor.damage.emplace_back("the key of its seals is missing");
-  std::string seed, clock;
-  if (!base64_decode(secret.string_at({"data", "seed"}), seed) || seed.size() != 32 ||
-      !base64_decode(secret.string_at({"data", "clock"}), clock) || !parse_time(clock)) {
-    anchor.damage.emplace_back("its seed or its clock is missing");
-    return anchor;
+  if (const char* damage = read_birth(anchor, secret)) {
+    anchor.damage.emplace_back(damage);
+    if (anchor.seals.has_key()) anchor.seals = Seals::with(anchor.seals.key(), 0);
   }
-  if (anchor.seals.needed() && !anchor.seals.holds(decoded(secret, "seal"), kBirthSeal, owner,
-                                                   {seed, clock, fmt::to_string(anchor.seals.first())})) {
-    anchor.damage.emplace_back("its seed or its clock doesn't have the release's seal");
-    return anchor;
-  }
-  anchor.seed = SecretString(std::move(seed));
-  anchor.frozen_clock = std::move(clock);
   return anchor;
 }
 
@@ -188,7 +198,8 @@ RevisionSummary summary_from_metadata(const Value& object) {
   RevisionSummary summary;
   const std::string_view label = object.string_at({"metadata", "labels", kRevisionLabel});
   if (label.size() < 2 ||
-      std::from_chars(label.data() + 1, label.data() + label.size(), summary.number).ec != std::errc())
+      std::from_chars(label.data() + 1, label.data() + label.size(), summary.number).ec != std::errc() ||
+      summary.number > kMostRevisions)
     summary.number = -1;
   const Value text =
       json_annotation(object.find("metadata") ? *object.find("metadata") : Value(), kSummaryAnnotation);

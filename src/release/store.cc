@@ -541,7 +541,9 @@ Result<std::vector<RevisionSummary>> Store::sweep_chunks(const ReleaseId& id, co
   const auto set_at = [](const Value& item) { return set_of(item.string_at({"metadata", "name"})); };
   for (const Value& item : list.items) {
     if (!is(item, "revision")) continue;
-    revisions.push_back(summary_from_metadata(item));
+    RevisionSummary summary = summary_from_metadata(item);
+    if (item.string_at({"metadata", "name"}) != revision_name(id, summary.number)) continue;
+    revisions.push_back(std::move(summary));
     living.push_back({attempt_of(item)});
   }
   std::ranges::sort(revisions, {}, &RevisionSummary::number);

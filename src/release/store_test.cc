@@ -475,6 +475,20 @@ TEST_F(StoreTest, AnAnchorWithAForeignHeadOrSeedSaysSo) {
   EXPECT_THAT(none.error().to_line(), HasSubstr("has the name of a release's record, and is none"));
 }
 
+// Of a time without a key there may be revisions that are believed: nobody else may say which.
+TEST_F(StoreTest, FromWhichRevisionOnThereAreSealsIsSealed) {
+  stored(born(), 0);
+  Anchor theirs = whole();
+  theirs.seals = Seals::none();
+  stored(theirs, 1);
+  forge("mistletoe.web", [](Value& secret) { secret["data"].set("sealedFrom", base64_encode("99")); });
+  EXPECT_THAT(why_not(1), HasSubstr("seal"));
+  EXPECT_EQ(why_not(0), "ok");
+  EXPECT_THAT(whole().damage, ::testing::Contains(HasSubstr("seal")));
+  forge("mistletoe.web", [](Value& secret) { secret["data"].erase("seed"); });
+  EXPECT_THAT(why_not(1), HasSubstr("seal"));
+}
+
 TEST_F(StoreTest, ALabelAloneMakesNoRevisionOfASecret) {
   const Anchor anchor = born();
   stored(anchor, 0);
@@ -486,6 +500,12 @@ TEST_F(StoreTest, ALabelAloneMakesNoRevisionOfASecret) {
   victim["metadata"].set("name", "pearls");
   cluster.put(victim);
   EXPECT_EQ(store.list_revisions(id, Context())->size(), 1u);
+  Value endless = victim;
+  endless["metadata"].set("name", "mistletoe.web.v2147483647");
+  endless["metadata"]["labels"].set(kRevisionLabel, "v2147483647");
+  endless["metadata"]["labels"].set(kRecordLabel, "revision");
+  cluster.put(endless);
+  EXPECT_EQ(store.list_revisions(id, Context())->size(), 1u) << "there is a number after each";
   EXPECT_EQ(store.sweep_chunks(id, Context())->size(), 1u);
   ASSERT_TRUE(store.delete_revisions(id, Context()).ok());
   EXPECT_FALSE(cluster.has("Secret", "default", "mistletoe.web.v0"));
