@@ -400,6 +400,14 @@ Status renew_kinds(std::vector<DesiredObject>& desired, const std::set<GroupKind
     if (!kinds.contains(object.key.group_kind)) continue;
     auto kind = known_kind(object.resource.gvk, own, lookup);
     if (!kind.ok()) return unknown_kind(std::move(kind).error(), object.rendered);
+    // What it is, and where, would be something else than what was looked at.
+    if (kind->scope_known && kind->resource.namespaced == object.key.ns.empty())
+      return at_source(
+          error(ErrorKind::Conflict, "{} got another scope while the cluster was looked at: its kind {}",
+                object.key.display(),
+                kind->resource.namespaced ? "has namespaces now" : "has no namespaces any more")
+              .with_hint("run the command again"),
+          object.rendered);
     object.resource = std::move(kind->resource);
     object.late = kind->late;
   }

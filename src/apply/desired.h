@@ -71,7 +71,7 @@ Result<WithHooks> prepare_with_hooks(std::vector<release::RenderedObject> object
 
 /// Looks again at `kinds`, of which observe() found that the server doesn't serve them, whatever discovery
 /// said when they were prepared: what the release itself brings is late, the others are asked for anew.
-/// NotFound, with file and line, as prepare().
+/// NotFound, with file and line, as prepare(); Conflict: one of them has another scope by now.
 Status renew_kinds(std::vector<DesiredObject>& desired, const std::set<apimachinery::GroupKind>& kinds,
                    kube::Client& client, const Context& context);
 

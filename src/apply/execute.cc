@@ -227,6 +227,10 @@ class Writer {
                                                  : not_served(action, served.error());
       }
     }
+    if (!action.late && resource.namespaced == action.key.ns.empty())
+      return error(ErrorKind::Conflict, "{} can't be written where it was looked for: its kind {}",
+                   action.key.display(), resource.namespaced ? "has namespaces" : "has no namespaces")
+          .with_hint("run the command again");
     if (!resource.namespaced && !action.key.ns.empty())
       events_.warn(fmt::format("{} is applied without metadata.namespace (its kind has no namespace)",
                                action.key.display()));
@@ -323,7 +327,19 @@ class Writer {
     uids_[node] = applied->string_at({"metadata", "uid"});
     versions_[node] = applied->string_at({"metadata", "resourceVersion"});
     server_made_[node] = server_made(differences_of(desired, *applied));
+    MIST_TRY_VOID(is_where_meant(node, ref, *applied));
     return is_no_other(node, uids_[node], true);
+  }
+
+  // The record is to name what the server wrote, not what was asked for.
+  Status is_where_meant(Node node, const kube::ObjectRef& ref, const Value& written) {
+    const std::string ns(written.string_at({"metadata", "namespace"}));
+    if (written.string_at({"metadata", "name"}).empty() || ns == ref.ns) return {};
+    const std::scoped_lock lock(late_mutex_);
+    late_.insert_or_assign(node, kube::ObjectRef{ref.resource, ns, ref.name});
+    return error(ErrorKind::Conflict, "{} was written {}", plan_.writes[node].key.display(),
+                 ns.empty() ? "without a namespace" : fmt::format("into the namespace {}", ns))
+        .with_hint("run the command again: its kind has got another scope");
   }
 
   // What this run wrote under another API group is not to be written over.

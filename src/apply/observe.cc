@@ -260,8 +260,15 @@ Result<std::optional<ResourceInfo>> resource_of(kube::Client& client, const Inve
     if (auto other = client.resource_for(item.key.group_kind, "", context); other.ok())
       found = std::move(other);
   }
-  // Under a definition of another scope, which took the place of its own, it can't be.
-  if (found.ok() && found->namespaced == item.key.ns.empty()) return std::optional<ResourceInfo>();
+  // Under a definition of another scope, which took the place of its own, it can't be, unless it was written
+  // under that one and recorded as if under the old: its uid tells.
+  if (found.ok() && found->namespaced == item.key.ns.empty()) {
+    if (found->namespaced || item.uid.empty()) return std::optional<ResourceInfo>();
+    const auto there = client.get({*found, "", item.key.name}, context);
+    if (!there.ok() && !kube::is_absent(there.error())) return there.error();
+    if (!there.ok() || there->string_at({"metadata", "uid"}) != item.uid)
+      return std::optional<ResourceInfo>();
+  }
   if (found.ok()) return std::optional<ResourceInfo>(*std::move(found));
   if (found.error().kind == ErrorKind::NotFound) return std::optional<ResourceInfo>();
   return std::move(found).error();

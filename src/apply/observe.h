@@ -59,7 +59,8 @@ inline constexpr int kTriesToAgree = 10;
 inline constexpr auto kPauseToAgree = std::chrono::milliseconds(100);
 
 /// How the server serves what the inventory names; nullopt: its kind is gone, or has another scope by now,
-/// and with it the object. kube/api_down.h: that can't be known.
+/// and with it the object. An object that was recorded in a namespace, and is there without one under the
+/// recorded uid, isn't gone. kube/api_down.h: that can't be known.
 Result<std::optional<kube::ResourceInfo>> resource_of(kube::Client& client,
                                                       const release::InventoryItem& item,
                                                       const Context& context);

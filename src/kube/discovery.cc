@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "apimachinery/built_in_groups.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "crypto/digest.h"
@@ -13,6 +14,8 @@ namespace mist::kube {
 namespace {
 
 constexpr auto kMaxCatalogAge = std::chrono::minutes(10);
+// So long what the server said of a kind that may be replaced counts, without asking whether it still does.
+constexpr auto kConfirmedFor = std::chrono::seconds(5);
 constexpr std::uint64_t kLargestCatalog = 16 << 20;
 constexpr std::size_t kParallelGroups = 16;
 
@@ -37,7 +40,8 @@ Discovery::Discovery(World world, const DiscoveryCache& cache) : world_(std::mov
 
 void Discovery::invalidate() {
   const std::lock_guard lock(mutex_);
-  catalog_.reset();
+  known_ = {};
+  confirmed_.reset();
   distrust_file_ = true;
 }
 
@@ -45,6 +49,10 @@ Result<ResourceInfo> Discovery::resource_for(const GroupKind& kind, const std::s
                                              const Context& context) {
   MIST_TRY(Loaded loaded, load(context));
   const ApiResource* found = loaded.catalog->find(kind, version);
+  if (found != nullptr && !loaded.fresh && !apimachinery::is_built_in_group(kind.group)) {
+    MIST_TRY(loaded, load_current(context));
+    found = loaded.catalog->find(kind, version);
+  }
   if (found == nullptr && !loaded.fresh) {
     MIST_TRY(loaded, load(context, loaded.catalog.get()));
     found = loaded.catalog->find(kind, version);
@@ -85,35 +93,62 @@ Result<std::vector<DownApi>> Discovery::apis_down(const Context& context) {
 // new enough.
 Result<Discovery::Loaded> Discovery::load(const Context& context, const ApiCatalog* outdated) {
   const std::lock_guard lock(mutex_);
-  if (catalog_ && catalog_.get() != outdated) return Loaded{catalog_, outdated != nullptr};
+  if (known_.catalog && known_.catalog.get() != outdated) return Loaded{known_.catalog, outdated != nullptr};
   if (outdated == nullptr && !distrust_file_) {
     if (auto kept = read_cache()) {
-      catalog_ = std::make_shared<const ApiCatalog>(*std::move(kept));
-      return Loaded{catalog_, false};
+      known_ = *std::move(kept);
+      return Loaded{known_.catalog, false};
     }
   }
-  auto fresh = ask(context);
-  if (!fresh) return std::move(fresh).error().with_frame("while asking the cluster which kinds it serves");
-  catalog_ = std::make_shared<const ApiCatalog>(*std::move(fresh));
-  distrust_file_ = false;
-  write_cache(*catalog_);
-  return Loaded{catalog_, true};
+  return keep(ask(context));
 }
 
-Result<ApiCatalog> Discovery::ask(const Context& context) const {
+// One small request where nothing changed.
+Result<Discovery::Loaded> Discovery::load_current(const Context& context) {
+  const std::lock_guard lock(mutex_);
+  const WallTime now = world_.clock.now();
+  const bool confirmed = confirmed_ && now >= *confirmed_ && now - *confirmed_ < kConfirmedFor;
+  if (known_.catalog && confirmed) return Loaded{known_.catalog, false};
+  if (!known_.catalog || known_.etag.empty()) return keep(ask(context));
+  auto groups = world_.get({.path = "/apis", .accept = kAggregated, .known = known_.etag}, context);
+  if (!groups) return keep(std::move(groups).error());
+  if (!groups->value.is_null()) return keep(ask(context, *std::move(groups)));
+  confirmed_ = now;
+  return Loaded{known_.catalog, false};
+}
+
+Result<Discovery::Loaded> Discovery::keep(Result<Asked> asked) {
+  if (!asked) return std::move(asked).error().with_frame("while asking the cluster which kinds it serves");
+  known_ = *std::move(asked);
+  confirmed_ = world_.clock.now();
+  distrust_file_ = false;
+  write_cache(known_);
+  return Loaded{known_.catalog, true};
+}
+
+// `groups`: the answer to /apis, if it is there already.
+Result<Discovery::Asked> Discovery::ask(const Context& context, std::optional<Answer> groups) const {
   constexpr std::array<std::string_view, 2> kPaths = {"/api", "/apis"};
-  std::array<Value, 2> answers;
-  MIST_TRY_VOID(parallel_for(2, 2, [&](std::size_t i) -> Status {
-    MIST_TRY(answers[i], world_.get(std::string(kPaths[i]), kAggregated, context));
+  std::array<Answer, 2> answers;
+  const std::size_t questions = groups ? 1 : 2;
+  MIST_TRY_VOID(parallel_for(questions, questions, [&](std::size_t i) -> Status {
+    MIST_TRY(answers[i], world_.get({.path = std::string(kPaths[i]), .accept = kAggregated}, context));
     return {};
   }));
+  if (groups) answers[1] = *std::move(groups);
   ApiCatalog catalog;
-  if (!is_aggregated(answers[0]) || !is_aggregated(answers[1])) {
-    MIST_TRY_VOID(ask_group_versions(answers[0], answers[1], catalog, context));
-    return catalog;
+  if (!is_aggregated(answers[0].value) || !is_aggregated(answers[1].value)) {
+    MIST_TRY_VOID(ask_group_versions(answers[0].value, answers[1].value, catalog, context));
+    return Asked{std::make_shared<const ApiCatalog>(std::move(catalog)), {}};
   }
-  for (const Value& list : answers) MIST_TRY_VOID(catalog.add_aggregated(list));
-  return catalog;
+  for (const Answer& list : answers) MIST_TRY_VOID(catalog.add_aggregated(list.value));
+  return Asked{std::make_shared<const ApiCatalog>(std::move(catalog)), std::move(answers[1].etag)};
+}
+
+Result<Value> Discovery::get(const std::string& path, const std::string& accept,
+                             const Context& context) const {
+  MIST_TRY(Answer answer, world_.get({.path = path, .accept = accept}, context));
+  return std::move(answer.value);
 }
 
 Status Discovery::ask_group_versions(const Value& core, const Value& groups, ApiCatalog& into,
@@ -144,7 +179,7 @@ Status Discovery::ask_group_versions(const Value& core, const Value& groups, Api
     for (std::string& name : names) wanted.push_back({"/apis/" + name, std::move(name), {}, false});
   }
   MIST_TRY_VOID(parallel_for(wanted.size(), kParallelGroups, [&](std::size_t i) -> Status {
-    auto resources = world_.get(wanted[i].path, kPlain, context);
+    auto resources = get(wanted[i].path, kPlain, context);
     // One aggregated API that is down must not hide all others.
     if (!resources) {
       const ErrorKind kind = resources.error().kind;
@@ -164,26 +199,34 @@ Status Discovery::ask_group_versions(const Value& core, const Value& groups, Api
   return {};
 }
 
-// The first line of the file is the time when the server was asked, in seconds since 1970.
-std::optional<ApiCatalog> Discovery::read_cache() const {
+// The first line of the file is the time when the server was asked, in seconds since 1970, and the ETag of
+// its answer to /apis, if it had one.
+std::optional<Discovery::Asked> Discovery::read_cache() const {
   if (file_.empty()) return std::nullopt;
   const auto text = world_.fs.read(file_, kLargestCatalog);
   if (!text) return std::nullopt;
   const auto newline = text->find('\n');
   if (newline == std::string::npos) return std::nullopt;
+  const std::string_view heading = std::string_view(*text).substr(0, newline);
+  const std::string_view time = heading.substr(0, heading.find(' '));
+  const std::string_view etag = time.size() == heading.size() ? "" : heading.substr(time.size() + 1);
   std::int64_t asked = 0;
-  const char* end = text->data() + newline;
-  if (const auto [stop, failure] = std::from_chars(text->data(), end, asked);
+  const char* end = time.data() + time.size();
+  if (const auto [stop, failure] = std::from_chars(time.data(), end, asked);
       failure != std::errc() || stop != end)
     return std::nullopt;
   const std::int64_t age = seconds_of(world_.clock.now()) - asked;
   if (age < 0 || age >= std::chrono::seconds(kMaxCatalogAge).count()) return std::nullopt;
-  return ApiCatalog::parse(std::string_view(*text).substr(newline + 1));
+  auto catalog = ApiCatalog::parse(std::string_view(*text).substr(newline + 1));
+  if (!catalog) return std::nullopt;
+  return Asked{std::make_shared<const ApiCatalog>(*std::move(catalog)), std::string(etag)};
 }
 
-void Discovery::write_cache(const ApiCatalog& catalog) const {
+void Discovery::write_cache(const Asked& asked) const {
   if (file_.empty()) return;
-  const std::string text = fmt::format("{}\n{}", seconds_of(world_.clock.now()), catalog.to_text());
+  const std::string etag = asked.etag.empty() ? std::string() : " " + asked.etag;
+  const std::string text =
+      fmt::format("{}{}\n{}", seconds_of(world_.clock.now()), etag, asked.catalog->to_text());
   Status made = world_.fs.make_directories(file_.parent_path(), 0700);
   if (made) made = world_.fs.write(file_, text, {.mode = 0600, .durable = false, .exclusive = false});
   if (!made) world_.events.debug("the discovery cache can't be written: " + made.error().to_line());
@@ -191,7 +234,7 @@ void Discovery::write_cache(const ApiCatalog& catalog) const {
 
 // What the aggregator says about an API service that doesn't answer.
 std::string Discovery::condition_of(const std::string& service, const Context& context) const {
-  const auto there = world_.get("/apis/apiregistration.k8s.io/v1/apiservices/" + service, kPlain, context);
+  const auto there = get("/apis/apiregistration.k8s.io/v1/apiservices/" + service, kPlain, context);
   if (!there.ok()) return there.error().to_line();
   const Value* conditions = there->at_path({"status", "conditions"});
   if (conditions != nullptr && conditions->is_array()) {

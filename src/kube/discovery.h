@@ -1,7 +1,10 @@
 #pragma once
 // Which kinds a cluster serves, and how. Asked by the aggregated API (KEP-3352: two requests, sent together),
 // by the old one where the server has no other; kept in memory and, for ten minutes as kubectl does, in a
-// file. An unknown kind makes it ask again. Any thread; threads that come while it asks wait for the answer.
+// file. An unknown kind makes it ask again. A kind that isn't compiled into the server may have been replaced
+// by one of another scope or plural meanwhile: what is kept of it counts only if the server says, in an
+// answer without a body, that nothing changed. Any thread; threads that come while it asks wait for the
+// answer.
 
 #include <functional>
 #include <memory>
@@ -25,9 +28,18 @@ struct DiscoveryCache {
 
 class Discovery {
  public:
+  struct Question {
+    std::string path;
+    std::string accept;
+    std::string known = {};  ///< the ETag of what is known of it (If-None-Match); empty: nothing is
+  };
+  struct Answer {
+    Value value = {};  ///< null: it is as known
+    std::string etag = {};
+  };
   struct World {
-    /// GET `path` with this Accept header: the decoded JSON of a 2xx answer, or the error.
-    std::function<Result<Value>(const std::string& path, const std::string& accept, const Context&)> get;
+    /// GET: the decoded JSON of a 2xx answer, that nothing changed (304), or the error.
+    std::function<Result<Answer>(const Question&, const Context&)> get;
     FileSystem& fs;
     const Clock& clock;
     EventSink& events;
@@ -48,16 +60,23 @@ class Discovery {
   void invalidate();
 
  private:
+  struct Asked {
+    std::shared_ptr<const ApiCatalog> catalog;
+    std::string etag;  // of /apis; empty: the server has none
+  };
   struct Loaded {
     std::shared_ptr<const ApiCatalog> catalog;
     bool fresh = false;  // asked from the server in this very call
   };
   Result<Loaded> load(const Context& context, const ApiCatalog* outdated = nullptr);
-  Result<ApiCatalog> ask(const Context& context) const;
+  Result<Loaded> load_current(const Context& context);
+  Result<Loaded> keep(Result<Asked> asked);
+  Result<Asked> ask(const Context& context, std::optional<Answer> groups = {}) const;
+  Result<Value> get(const std::string& path, const std::string& accept, const Context& context) const;
   Status ask_group_versions(const Value& core, const Value& groups, ApiCatalog& into,
                             const Context& context) const;
-  std::optional<ApiCatalog> read_cache() const;
-  void write_cache(const ApiCatalog& catalog) const;
+  std::optional<Asked> read_cache() const;
+  void write_cache(const Asked& asked) const;
   std::string condition_of(const std::string& service, const Context& context) const;
   Error unknown(const GroupKind& kind, const std::string& version, const ApiCatalog& catalog,
                 const Context& context) const;
@@ -65,7 +84,8 @@ class Discovery {
   const World world_;
   Path file_;  // empty: nothing is kept
   std::mutex mutex_;
-  std::shared_ptr<const ApiCatalog> catalog_;
+  Asked known_;                        // guarded by mutex_, as all below
+  std::optional<WallTime> confirmed_;  // when the server said that known_ is what it serves
   bool distrust_file_ = false;
 };
 

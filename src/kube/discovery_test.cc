@@ -42,11 +42,14 @@ class DiscoveryTest : public ::testing::Test {
   std::unique_ptr<Discovery> make(std::string identity = "me") {
     return std::make_unique<Discovery>(
         Discovery::World{
-            .get = [this](const std::string& path, const std::string&, const Context&) -> Result<Value> {
+            .get = [this](const Discovery::Question& question, const Context&) -> Result<Discovery::Answer> {
               ++requests;
-              const auto found = answers.find(path);
+              const auto found = answers.find(question.path);
               if (found == answers.end()) return error(ErrorKind::Retryable, "503");
-              return found->second;
+              const auto tag = etags.find(question.path);
+              const std::string etag = tag == etags.end() ? "" : tag->second;
+              if (!etag.empty() && etag == question.known) return Discovery::Answer{{}, etag};
+              return Discovery::Answer{found->second, etag};
             },
             .fs = fs,
             .clock = clock,
@@ -55,6 +58,7 @@ class DiscoveryTest : public ::testing::Test {
   }
 
   std::map<std::string, Value> answers;
+  std::map<std::string, std::string> etags;  // a path without one is answered whole each time
   std::atomic<int> requests = 0;
   HostFileSystem fs;
   testing::TempDir directory;
@@ -120,12 +124,13 @@ TEST_F(DiscoveryTest, UnknownKindAsksAgainOnce) {
   const auto unknown = discovery->resource_for({"example.com", "Toy"}, "", {});
   EXPECT_EQ(unknown.error().message, "the cluster has no kind Toy.example.com");
   EXPECT_EQ(requests, 4);
+  etags["/apis"] = "\"toys\"";
   serve(kCore, R"({"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"example.com"},"versions":[
     {"version":"v1","resources":[{"resource":"toys","responseKind":{"kind":"Toy"},"scope":"Cluster","verbs":[]}]}]}]})");
   EXPECT_TRUE(discovery->resource_for({"example.com", "Toy"}, "", {}).ok());
   EXPECT_EQ(requests, 6);
   EXPECT_EQ(make()->resource_for({"example.com", "Toy"}, "v1", {})->resource, "toys");
-  EXPECT_EQ(requests, 6) << "what was learned is in the file";
+  EXPECT_EQ(requests, 7) << "what was learned is in the file, and nothing changed since";
 }
 
 TEST_F(DiscoveryTest, InvalidateTrustsNeitherMemoryNorFile) {
@@ -134,6 +139,57 @@ TEST_F(DiscoveryTest, InvalidateTrustsNeitherMemoryNorFile) {
   discovery->invalidate();
   ASSERT_TRUE(discovery->resource_for({"", "ConfigMap"}, "", {}).ok());
   EXPECT_EQ(requests, 4);
+}
+
+std::string toys(std::string_view scope) {
+  return fmt::format(
+      R"({{"kind":"APIGroupDiscoveryList","items":[{{"metadata":{{"name":"example.com"}},"versions":[
+    {{"version":"v1","resources":[{{"resource":"toys","responseKind":{{"kind":"Toy"}},"scope":"{}","verbs":[]}}]}}]}}]}})",
+      scope);
+}
+
+TEST_F(DiscoveryTest, AKindThatMayBeReplacedIsAskedForAgainInEachCommand) {
+  const GroupKind toy{"example.com", "Toy"};
+  serve(kCore, toys("Namespaced"));
+  etags["/apis"] = "\"one\"";
+  EXPECT_TRUE(make()->resource_for(toy, "v1", {})->namespaced);
+  EXPECT_EQ(requests, 2);
+  const auto unchanged = make();
+  EXPECT_TRUE(unchanged->resource_for({"", "ConfigMap"}, "", {}).ok());
+  EXPECT_EQ(requests, 2) << "nobody can replace what is compiled into the server";
+  EXPECT_TRUE(unchanged->resource_for(toy, "v1", {})->namespaced);
+  EXPECT_EQ(requests, 3) << "nothing changed";
+  EXPECT_TRUE(unchanged->resource_for(toy, "", {})->namespaced);
+  EXPECT_EQ(requests, 3) << "as the server just said";
+
+  serve(kCore, toys("Cluster"));
+  etags["/apis"] = "\"two\"";
+  EXPECT_FALSE(make()->resource_for(toy, "v1", {})->namespaced);
+  EXPECT_EQ(requests, 5);
+  EXPECT_FALSE(make()->resource_for(toy, "v1", {})->namespaced);
+  EXPECT_EQ(requests, 6) << "what was learned is in the file, with its tag";
+  clock.advance(6s);
+  EXPECT_FALSE(unchanged->resource_for(toy, "v1", {})->namespaced) << "one that lives long asks, too";
+}
+
+TEST_F(DiscoveryTest, AServerWithoutTagsIsAskedForAllOfIt) {
+  const GroupKind toy{"example.com", "Toy"};
+  serve(kCore, toys("Namespaced"));
+  EXPECT_TRUE(make()->resource_for(toy, "v1", {})->namespaced);
+  serve(kCore, toys("Cluster"));
+  EXPECT_FALSE(make()->resource_for(toy, "v1", {})->namespaced);
+  EXPECT_EQ(requests, 4);
+}
+
+TEST_F(DiscoveryTest, WhatCannotBeConfirmedIsAnError) {
+  const GroupKind toy{"example.com", "Toy"};
+  serve(kCore, toys("Namespaced"));
+  etags["/apis"] = "\"one\"";
+  EXPECT_TRUE(make()->resource_for(toy, "v1", {}).ok());
+  answers.erase("/apis");
+  const auto unknown = make()->resource_for(toy, "v1", {});
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_EQ(unknown.error().kind, ErrorKind::Retryable);
 }
 
 TEST_F(DiscoveryTest, ErrorsSuggestOrExplain) {

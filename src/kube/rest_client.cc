@@ -107,10 +107,8 @@ RestClient::RestClient(std::shared_ptr<http::Transport> transport, RestOptions o
     : transport_(std::move(transport)),
       options_(std::move(options)),
       world_(world),
-      discovery_({.get =
-                      [this](const std::string& path, const std::string& accept, const Context& context) {
-                        return exchange(request("GET", path, {}, accept), asked("read", path), context);
-                      },
+      discovery_({.get = [this](const Discovery::Question& question,
+                                const Context& context) { return discover(question, context); },
                   .fs = world.fs,
                   .clock = world.clock,
                   .events = world.events},
@@ -166,6 +164,8 @@ Result<Value> RestClient::exchange(http::Request request, const Asked& asked, co
   if (transfer != nullptr && response) {
     transfer->bytes = response->body.size();
     transfer->too_slow = response->status == 504;
+    transfer->unchanged = response->status == 304;
+    transfer->etag = http::find_header(response->headers, "ETag");
   }
   if (!response) {
     Error failure = std::move(response).error();
@@ -189,9 +189,18 @@ Result<Value> RestClient::exchange(http::Request request, const Asked& asked, co
   const bool secret = about_secrets(asked.object);
   for (const std::string& text : warnings_of(response->headers))
     world_.events.warn(fmt::format("{}: {}", asked.object, secret ? mask_secret_values(text, sent) : text));
+  if (transfer != nullptr && transfer->unchanged) return Value();
   auto answer = decode_answer(*response, asked);
   if (!answer.ok() && is_not_served(answer.error())) discovery_.invalidate();
   return answer;
+}
+
+Result<Discovery::Answer> RestClient::discover(const Discovery::Question& question, const Context& context) {
+  http::Request wire = request("GET", question.path, {}, question.accept);
+  if (!question.known.empty()) wire.headers.push_back({"If-None-Match", question.known});
+  Transfer transfer;
+  MIST_TRY(Value value, exchange(std::move(wire), asked("read", question.path), context, {}, &transfer));
+  return Discovery::Answer{std::move(value), std::move(transfer.etag)};
 }
 
 Result<Value> RestClient::exchange_with_body(std::string method, const std::string& path, const Query& query,

@@ -78,6 +78,8 @@ class RestClient final : public Client, public PodLogs, public ServerClock {
     std::size_t bytes = 0;
     bool too_slow = false;   ///< request_timeout was over, or the server's own limit
     bool too_large = false;  ///< http::is_over_limit
+    bool unchanged = false;  ///< 304, which only who sent If-None-Match gets; the value is null then
+    std::string etag = {};
   };
   const std::string& default_namespace() const override { return options_.default_namespace; }
   std::optional<Duration> clock_skew() const override;
@@ -95,6 +97,7 @@ class RestClient final : public Client, public PodLogs, public ServerClock {
   /// Sends, hands on warnings, decodes; errors say what was asked. `sent`: what the request's body says.
   Result<Value> exchange(http::Request request, const Asked& asked, const Context& context,
                          const Value& sent = {}, Transfer* transfer = nullptr);
+  Result<Discovery::Answer> discover(const Discovery::Question& question, const Context& context);
   Result<Value> exchange_with_body(std::string method, const std::string& path, const Query& query,
                                    std::string content_type, const Value& body, http::Repeat repeat,
                                    const Asked& asked, const Context& context);

@@ -2,6 +2,7 @@
 from harness import config_map, definition, equal, test
 from test_exact import writes
 
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 TARGET = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
 
 
@@ -78,3 +79,47 @@ def a_field_of_a_version_that_is_gone_goes_too(t):
     path = f"/apis/{group}/v2/namespaces/{t.ns}/pairs/one"
     equal(t.kube.checked("GET", path)["spec"], {"kept": "1", "map": {"a": "1"}})
     equal(writes(t, "upgrade", "shop", "-p", new), [], "writes without a change")
+
+
+@test
+def a_kind_that_got_another_scope_is_written_and_found_under_that(t):
+    group = f"{t.ns}.example.com"
+
+    def scopes():
+        status, kinds = t.kube.request("GET", f"/apis/{group}/v1")
+        return [r["namespaced"] for r in kinds["resources"] if r["name"] == "foos"] if status == 200 else []
+
+    def define(scope):
+        crd = definition(group, "foos", "Foo")
+        crd["spec"]["scope"] = scope
+        t.kube.checked("POST", DEFINITIONS, crd)
+        t.kube.wait(f"{scope} Foo", lambda: any(
+            c["type"] == "Established" and c["status"] == "True"
+            for c in t.kube.checked("GET", f"{DEFINITIONS}/foos.{group}").get("status", {}).get("conditions") or []))
+        served = scope == "Namespaced"
+        t.kube.wait("discovery", lambda: served in scopes())
+
+    def undefine():
+        t.kube.request("DELETE", f"{DEFINITIONS}/foos.{group}")
+        t.kube.wait("no Foo", lambda: t.kube.request("GET", f"{DEFINITIONS}/foos.{group}")[0] == 404)
+
+    t.cleanup(undefine)
+    package = t.package("p", config_map("x", {"a": "1"}),
+                        {"apiVersion": f"{group}/v1", "kind": "Foo", "metadata": {"name": "f1"}, "spec": {"a": 1}})
+    for before, after in (("Namespaced", "Cluster"), ("Cluster", "Namespaced")):
+        release = after.lower()
+        define(before)
+        t.run("install", release, "-p", package)  # which leaves what the server served in the cache
+        undefine()
+        define(after)
+        t.run("upgrade", release, "-p", package)
+        where = f"/apis/{group}/v1/" + (f"namespaces/{t.ns}/foos/f1" if after == "Namespaced" else "foos/f1")
+        equal(t.kube.checked("GET", where)["spec"], {"a": 1})
+        ns = t.ns if after == "Namespaced" else None
+        recorded = [o.get("namespace") or None for o in t.run("status", release, "-o", "json").json["objects"]
+                    if o["kind"] == "Foo"]
+        equal(recorded, [ns], "the namespace that the record has")
+        equal(writes(t, "upgrade", release, "-p", package), [], "writes without a change")
+        t.run("uninstall", release, "--yes")
+        equal(t.kube.request("GET", where)[0], 404, "what uninstall left")
+        undefine()
