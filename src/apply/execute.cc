@@ -437,7 +437,9 @@ class Writer {
       // The apply, which names the uid, says that it is another object.
       if (there.string_at({"metadata", "uid"}) != action.uid) return std::string();
       MIST_TRY_VOID(is_still_whose_it_was(action, there));
-      const auto transfer = field_transfer(object, there, chosen, options_.field_manager);
+      const auto transfer =
+          field_transfer(object, kube::with_present_owners(client_, ref.resource, there, context_), chosen,
+                         options_.field_manager);
       if (!transfer) return std::string();
       if (transfer->fields != action.transfer->fields)
         return error(ErrorKind::Conflict, "{} was written by {} since it was looked at", action.key.display(),

@@ -6,6 +6,7 @@
 #include "apply/field_owners.h"
 #include "base/text.h"
 #include "encoding/json.h"
+#include "kube/field_set_union.h"
 #include "release/record.h"
 
 namespace mist::apply {
@@ -43,31 +44,6 @@ bool is_predecessor(const Value& entry) {
   if (operation == "Update" && owns_last_applied(*entry.find("fieldsV1"))) return true;
   return std::ranges::any_of(
       kPredecessors, [&](const Manager& each) { return each.name == name && each.operation == operation; });
-}
-
-// Both are fieldsV1 of one place. A leaf owns the place; beside children that is spelled as the member ".".
-void add_fields(Value& to, const Value& more) {
-  if (!to.is_object()) to = Value::object();
-  const bool to_leaf = to.empty(), more_leaf = more.empty();
-  if (more_leaf) {
-    if (!to_leaf) to.set(".", Value::object());
-    return;
-  }
-  for (const Value::Member& member : more.as_object()) {
-    if (Value* known = to.find(member.key))
-      add_fields(*known, member.value);
-    else
-      to.set(member.key, member.value);
-  }
-  if (to_leaf) to.set(".", Value::object());
-}
-
-// The whole sets: nothing owns the object itself.
-void add_sets(Value& to, const Value& more) {
-  if (!to.is_object() || to.empty())
-    to = more;
-  else if (!more.empty())
-    add_fields(to, more);
 }
 
 // Of an item of a list by key; the server fills in the protocol of ports.
@@ -242,7 +218,7 @@ std::optional<FieldTransfer> field_transfer(const Value& desired, const Value& l
         others.back().set("fieldsV1", std::move(left));
       }
       managers.emplace(entry.string_at("manager"), entry.string_at("operation"));
-      add_sets(transfer.fields, *fields);
+      kube::add_field_set(transfer.fields, *fields);
     }
     // The latest version that the fields were written in, our own if we have one: the server converts from
     // it.
@@ -250,9 +226,10 @@ std::optional<FieldTransfer> field_transfer(const Value& desired, const Value& l
       const Value known = ours.is_null() ? Value::object() : *ours.find("fieldsV1");
       ours = entry;
       if (!mine) ours.set("fieldsV1", taken);
-      if (fields != nullptr && fields->is_object() && !known.empty()) add_sets(ours["fieldsV1"], known);
+      if (fields != nullptr && fields->is_object() && !known.empty())
+        kube::add_field_set(ours["fieldsV1"], known);
     } else {
-      add_sets(ours["fieldsV1"], *fields);
+      kube::add_field_set(ours["fieldsV1"], *fields);
     }
   }
   transfer.last_applied = live.at_path({"metadata", "annotations", kLastAppliedAnnotation}) != nullptr &&

@@ -1,27 +1,104 @@
 #include "kube/lost_version.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+
+#include "apimachinery/built_in_groups.h"
+#include "kube/field_set_union.h"
 
 namespace mist::kube {
 namespace {
 
-// More versions than a kind had in its life, and more writers than one meets at once.
+// The server names one version at a time where we may not read the definition; and somebody may write
+// meanwhile.
 constexpr int kTries = 8;
 
-// With the version that `failure` names made the present one; null: nothing has that version.
-Value with_present_version(const Value& live, const Error& failure, const std::string& present) {
-  const Value* entries = live.at_path({"metadata", "managedFields"});
-  if (entries == nullptr || !entries->is_array()) return {};
-  Value renewed = *entries;
-  bool found = false;
-  for (Value& entry : renewed.as_array()) {
+// Whom an entry of managedFields is about: the server keeps one for each.
+struct Identity {
+  std::string manager, operation, version, subresource;
+  friend auto operator<=>(const Identity&, const Identity&) = default;
+};
+
+Identity identity_of(const Value& entry) {
+  Identity identity{std::string(entry.string_at("manager")), std::string(entry.string_at("operation")),
+                    std::string(entry.string_at("apiVersion")), std::string(entry.string_at("subresource"))};
+  if (identity.operation == "Apply") identity.version.clear();
+  return identity;
+}
+
+// The versions that the definition of a kind has, served or not; empty: we can't know.
+std::set<std::string> versions_of(Client& client, const ResourceInfo& resource, const Context& context) {
+  const ResourceInfo definitions{
+      {"apiextensions.k8s.io", "v1", "CustomResourceDefinition"}, "customresourcedefinitions", false, {}};
+  const auto definition =
+      client.get({definitions, "", fmt::format("{}.{}", resource.resource, resource.gvk.group)}, context);
+  std::set<std::string> names;
+  if (!definition.ok()) return names;
+  const Value* versions = definition->at_path({"spec", "versions"});
+  if (versions == nullptr || !versions->is_array()) return names;
+  for (const Value& version : versions->as_array())
+    names.insert(fmt::format("{}/{}", resource.gvk.group, version.string_at("name")));
+  return names;
+}
+
+// Of those in which the fields of a live object were written; one is `named` at the end of what the server
+// said. A write that leaves one of them makes the
+// server forget all owners.
+std::set<std::string> lost_versions(Client& client, const ResourceInfo& resource, const Value& entries,
+                                    std::string_view named, const Context& context) {
+  const std::string group = resource.gvk.group + "/";
+  const bool others = std::ranges::any_of(entries.as_array(), [&](const Value& entry) {
     const std::string_view version = entry.string_at("apiVersion");
-    if (version.empty() || version == present || !failure.because.ends_with(fmt::format(": {}", version)))
+    return version.starts_with(group) && version != resource.gvk.api_version();
+  });
+  if (!others || apimachinery::is_built_in_group(resource.gvk.group)) return {};
+  const std::set<std::string> known = versions_of(client, resource, context);
+  std::set<std::string> seen, lost;
+  for (const Value& entry : entries.as_array()) {
+    const std::string version(entry.string_at("apiVersion"));
+    if (!version.starts_with(group) || version == resource.gvk.api_version() || !seen.insert(version).second)
       continue;
-    entry.set("apiVersion", present);
-    found = true;
+    bool gone = named.ends_with(": " + version);
+    if (!gone && !known.empty()) gone = !known.contains(version);
+    if (!gone && known.empty()) {
+      const auto served =
+          client.resource_for(resource.gvk.group_kind(), version.substr(group.size()), context);
+      gone = !served.ok() && served.error().kind == ErrorKind::NotFound;
+    }
+    if (gone) lost.insert(version);
   }
-  return found ? renewed : Value();
+  return lost;
+}
+
+// Each of `lost` made the present one. What one manager wrote in both is then in one entry: of two, the
+// server would believe the last.
+Value with_present_version(const Value& entries, const std::set<std::string>& lost,
+                           const std::string& present) {
+  Value renewed = Value::array();
+  std::map<Identity, std::size_t> places;
+  for (Value entry : entries.as_array()) {
+    if (lost.contains(std::string(entry.string_at("apiVersion")))) entry.set("apiVersion", present);
+    const auto [place, fresh] = places.emplace(identity_of(entry), renewed.size());
+    if (fresh) {
+      renewed.push_back(std::move(entry));
+      continue;
+    }
+    Value& first = renewed.as_array()[place->second];
+    if (const Value* fields = entry.find("fieldsV1")) add_field_set(first["fieldsV1"], *fields);
+    if (first.string_at("time") < entry.string_at("time")) first.set("time", entry.string_at("time"));
+  }
+  return renewed;
+}
+
+// Whether the server, asked to write `owners`, would keep any of them.
+bool keeps_owners(const Value& answer, const Value& owners) {
+  const Value* kept = answer.at_path({"metadata", "managedFields"});
+  if (kept == nullptr || !kept->is_array()) return false;
+  std::set<Identity> wanted;
+  for (const Value& entry : owners.as_array()) wanted.insert(identity_of(entry));
+  return std::ranges::any_of(kept->as_array(),
+                             [&](const Value& entry) { return wanted.contains(identity_of(entry)); });
 }
 
 // Makes `object`, if it names a version, name the one that this wrote.
@@ -36,9 +113,14 @@ Status renew_owners(Client& client, const ObjectRef& ref, Value& object, const E
     if (!wanted.empty() && wanted != there) return failure;
     patch["metadata"].set(guard, there);
   }
-  Value owners = with_present_version(live, failure, ref.resource.gvk.api_version());
-  if (owners.is_null()) return failure;
-  patch["metadata"].set("managedFields", std::move(owners));
+  const Value* entries = live.at_path({"metadata", "managedFields"});
+  if (entries == nullptr || !entries->is_array()) return failure;
+  const std::set<std::string> lost = lost_versions(client, ref.resource, *entries, failure.because, context);
+  if (lost.empty()) return failure;
+  const Value owners = with_present_version(*entries, lost, ref.resource.gvk.api_version());
+  patch["metadata"].set("managedFields", owners);
+  MIST_TRY(const Value tried, client.merge_patch(ref, patch, context, DryRun::Server));
+  if (!keeps_owners(tried, owners)) return failure;
   MIST_TRY(const Value patched, client.merge_patch(ref, patch, context));
   if (!object.string_at({"metadata", "resourceVersion"}).empty())
     object["metadata"].set("resourceVersion", patched.string_at({"metadata", "resourceVersion"}));
@@ -46,6 +128,16 @@ Status renew_owners(Client& client, const ObjectRef& ref, Value& object, const E
 }
 
 }  // namespace
+
+Value with_present_owners(Client& client, const ResourceInfo& resource, Value live, const Context& context) {
+  const Value* entries = live.at_path({"metadata", "managedFields"});
+  if (entries == nullptr || !entries->is_array()) return live;
+  const std::set<std::string> lost = lost_versions(client, resource, *entries, {}, context);
+  if (lost.empty()) return live;
+  Value owners = with_present_version(*entries, lost, resource.gvk.api_version());
+  live["metadata"].set("managedFields", std::move(owners));
+  return live;
+}
 
 bool is_lost_version(const Error& failure) {
   return std::ranges::find(failure.frames, kLostVersionFrame) != failure.frames.end();
