@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "action/adopted.h"
 #include "action/deployment.h"
 #include "action/examine.h"
 #include "action/late_deletes.h"
@@ -127,8 +128,9 @@ Try carry_out(const Environment& environment, Result<Look> seen, const Intent& i
       seen->seen_uids.emplace(live.value.string_at({"metadata", "uid"}));
     write_what_may_be_deleted_late(seen->state, seen->plan);
   }
+  encoding::Value before = before_adoption(seen->plan, seen->live);
   seen->live.clear();  // thousands of objects are not kept through the run
-  Deployment deployment(environment, *seen, intent.action);
+  Deployment deployment(environment, *seen, intent.action, std::move(before));
   if (Status done = deployment.run(context); !done)
     return {located(seen->rendered, std::move(done).error(), context), deployment.failed()};
   for (apply::PlannedAction& removal : seen->plan.removals) {

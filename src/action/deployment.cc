@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "action/adopted.h"
 #include "action/labelled.h"
 #include "action/record_head.h"
 #include "action/recorded_options.h"
@@ -37,7 +38,8 @@ std::string recorded_message(const Error& failure) {
 
 }  // namespace
 
-Deployment::Deployment(const Environment& environment, const Look& look, std::string action)
+Deployment::Deployment(const Environment& environment, const Look& look, std::string action,
+                       encoding::Value before_adoption)
     : environment_(environment), look_(look), store_(environment.client) {
   revision_.number = look.plan.revision;
   revision_.action = std::move(action);
@@ -53,6 +55,7 @@ Deployment::Deployment(const Environment& environment, const Look& look, std::st
   revision_.options.set(kHooks, apply::to_string(look.verb));
   look.rendered.lookups.record(revision_.options);
   if (look.options.force_crds) revision_.options.set(kForceCrds, true);
+  if (!before_adoption.is_null()) revision_.options.set(kBeforeAdoption, std::move(before_adoption));
   for (const apply::DesiredObject& object : look.plan.desired) {
     if (!object.hook) revision_.objects.push_back(object.rendered);
   }
@@ -242,6 +245,12 @@ Status Deployment::give_back(apply::Execution& execution) {
   return {};
 }
 
+// What the undone revisions adopted leaves the release as it was before. Empty: it is none of those.
+Result<std::string> Deployment::return_adopted(const apply::PlannedAction& action) {
+  if (!look_.options.keep_adopted || !action.adopted || is_return(action)) return std::string();
+  return give_adopted_back(environment_, look_.state, action, lock_->context());
+}
+
 void Deployment::prune(apply::Execution& execution) {
   if (Status given = give_back(execution); !given) {
     execution.failure = std::move(given).error();
@@ -261,7 +270,13 @@ void Deployment::prune(apply::Execution& execution) {
       continue;
     }
     if (action.kind != apply::ActionKind::Delete) {
-      environment_.events.object({action.key.display(), "retained", action.reason});
+      auto given = return_adopted(action);
+      if (!given.ok()) {
+        execution.failure = std::move(given).error();
+        return;
+      }
+      if (!given->empty()) execution.removals[i] = apply::Outcome::Done;
+      environment_.events.object({action.key.display(), "retained", given->empty() ? action.reason : *given});
       continue;
     }
     const auto known = earlier.find(action.key);

@@ -17,7 +17,9 @@ namespace mist::action {
 class Deployment {
  public:
   /// `look` was just made and outlives this.
-  Deployment(const Environment& environment, const Look& look, std::string action);
+  /// `before_adoption`: adopted.h
+  Deployment(const Environment& environment, const Look& look, std::string action,
+             encoding::Value before_adoption);
 
   /// release::anchor_moved(error): the release changed since the look, and nothing was written. Any other
   /// failure after the journal is in the record, unless the lock was lost.
@@ -45,6 +47,7 @@ class Deployment {
   std::optional<Error> wait(const apply::Execution& execution);
   void note_ended_jobs();
   Status give_back(apply::Execution& execution);
+  Result<std::string> return_adopted(const apply::PlannedAction& action);
   void prune(apply::Execution& execution);
   std::map<apimachinery::ObjectKey, const apimachinery::Object*> recorded() const;
   Status finish(release::RevisionStatus status);

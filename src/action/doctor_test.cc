@@ -38,7 +38,8 @@ struct Doctor : ::testing::Test {
                                   .config_file = home.path() / "config.yaml",
                                   .state = home.path() / "state",
                                   .cache = home.path() / "cache",
-                                  .engines = home.path() / "engines"}};
+                                  .engines = home.path() / "engines",
+                                  .safe = {}}};
 };
 
 TEST_F(Doctor, ANewHomeIsWell) {

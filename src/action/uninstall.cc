@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "action/adopted.h"
 #include "action/deploy.h"
 #include "action/labelled.h"
 #include "action/recorded_options.h"
@@ -344,10 +345,14 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
   locking.reset();
 
   environment.events.planned(apply::announcement(plan.removals, plan.id, options.action));
+  // What was there before an install that is undone is told of when it is as before.
+  const auto is_adopted = [&](const PlannedAction& action) {
+    return options.keep_adopted && action.adopted && action.kind == ActionKind::Retain && !is_return(action);
+  };
   for (const PlannedAction& action : plan.removals) {
     if (action.kind != ActionKind::Retain || is_return(action)) continue;
     ++report.retained;
-    environment.events.object({action.key.display(), "retained", action.reason});
+    if (!is_adopted(action)) environment.events.object({action.key.display(), "retained", action.reason});
   }
   // A prompt and the deleting of all the rest lie between the plan and the end of a namespace.
   Containers containers = plan.containers;
@@ -400,6 +405,15 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
     }
     return {};
   };
+  const auto return_adopted = [&]() -> Status {
+    for (PlannedAction& action : report.plan.removals) {
+      if (!is_adopted(action)) continue;
+      MIST_TRY(std::string words, give_adopted_back(environment, plan.state, action, lock->context()));
+      if (!words.empty()) action.reason = std::move(words);
+      environment.events.object({action.key.display(), "retained", action.reason});
+    }
+    return {};
+  };
   // The record is about to go, and with it what would name them.
   const auto remove_late_arrivals = [&]() -> Status {
     if (plan.state.silent_version.empty()) return {};
@@ -420,6 +434,7 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
         plan.hooks, [](const apply::DesiredObject& hook) { return hook.hook->phase == HookPhase::After; });
     MIST_TRY_VOID(remove(first, options.wait || more));
     MIST_TRY_VOID(give_back());
+    MIST_TRY_VOID(return_adopted());
     MIST_TRY(left, hooks.run(HookPhase::After, containers));
     MIST_TRY_VOID(ended(HookPhase::After, kAfterEnded));
     MIST_TRY_VOID(remove(left, options.wait));

@@ -80,7 +80,9 @@ Result<bool> selected(const ObjectKey& key, const Value& object, const ResourceI
 Result<const FakeKind*> FakeCluster::served_kind(const ResourceInfo& resource, std::string_view verb,
                                                  const ObjectKey& key) {
   const FakeKind* kind = state_->store.find_kind(resource.gvk.group_kind());
-  if (kind != nullptr && std::ranges::find(kind->versions, resource.gvk.version) != kind->versions.end())
+  // No path leads to a kind of another scope.
+  if (kind != nullptr && kind->namespaced == resource.namespaced &&
+      std::ranges::find(kind->versions, resource.gvk.version) != kind->versions.end())
     return kind;
   state_->remembered.clear();
   return fake_answer(ErrorKind::NotFound, verb, key, "the server could not find the requested resource")

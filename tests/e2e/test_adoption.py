@@ -123,3 +123,67 @@ def a_policy_that_looks_at_the_release_decides_when_the_turn_comes(t):
     equal([r for r in t.requests(mark) if r.writes and "dryRun" not in r.uri], [], "writes")
     t.run("install", "shop", "-p", package(5, 3), "--adopt")
     equal(t.kube.get("ConfigMap", t.ns, "judged")["data"], {"size": "3"})
+
+
+def adopted_things(t):
+    """As Helm and kubectl leave them, with fields that no package of ours has."""
+    web = with_sidecar("web")
+    web["spec"]["replicas"] = 2
+    web["metadata"]["labels"] = {"app.kubernetes.io/managed-by": "Helm"}
+    web["spec"]["template"]["spec"]["nodeSelector"] = {"a": "b"}
+    made_by(t, "helm", web)
+    data = config_map("cfg", {"a": "1", "b": "2"})
+    data["metadata"].update(labels={"old": "yes"}, annotations={LAST_APPLIED: '{"kept":"too"}'})
+    made_by(t, "kubectl-client-side-apply", data)
+    t.kube.patch("ConfigMap", t.ns, "cfg", {"data": {"by-hand": "1"}})
+
+
+def as_it_is(t, kind, name):
+    """Without what controllers and the server write."""
+    live = t.kube.get(kind, t.ns, name)
+    live.pop("status", None)
+    live["metadata"] = {k: v for k, v in live["metadata"].items() if k not in ("resourceVersion", "generation")}
+    live["metadata"]["annotations"] = {k: v for k, v in live["metadata"].get("annotations", {}).items()
+                                       if not k.startswith("deployment.kubernetes.io/")}
+    live["metadata"]["managedFields"] = sorted(
+        (e["manager"], e["operation"], str(e["fieldsV1"])) for e in live["metadata"]["managedFields"] if not e.get("subresource"))
+    return live
+
+
+@test
+def an_install_that_is_undone_gives_adopted_objects_back_as_they_were(t):
+    adopted_things(t)
+    before = {name: as_it_is(t, kind, name) for kind, name in (("Deployment", "web"), ("ConfigMap", "cfg"))}
+    wanted = [workload("Deployment", "web"), config_map("cfg", {"a": "other", "new": "1"})]
+    bad = workload("Deployment", "bad", pod_spec={"containers": [
+        {"name": "main", "image": "example.com/a:1", "ports": [{"containerPort": 80, "name": "WAYTOOLONGNAMEFORAPORT"}]}]})
+    bad["metadata"]["annotations"] = {"mistletoe.dev/after": "ConfigMap/cfg, Deployment/web"}
+    outcome = t.refused("install", "shop", "-p", t.package("shop", *wanted, bad), "--adopt", "--rollback-on-failure", code=None,
+                        says=["rolled back"])
+    contains(outcome.err, "is as it was")
+    for kind, name in (("Deployment", "web"), ("ConfigMap", "cfg")):
+        equal(as_it_is(t, kind, name), before[name], f"{kind} {name}")
+    # Nothing says that it belongs to a release that isn't there.
+    t.run("install", "other", "-p", t.package("other", *wanted), "--adopt")
+    equal(containers(t, "web"), ["main"])
+
+
+@test
+def an_upgrade_that_is_undone_gives_adopted_objects_back_as_they_were(t):
+    t.run("install", "shop", "-p", t.package("v1", config_map("own", {"a": "1"})))
+    adopted_things(t)
+    before = {name: as_it_is(t, kind, name) for kind, name in (("Deployment", "web"), ("ConfigMap", "cfg"))}
+    bad = config_map("bad", {})
+    bad["metadata"]["annotations"] = {"mistletoe.dev/after": "ConfigMap/cfg, Deployment/web"}
+    bad["data"] = {"not a key!": "1"}
+    wanted = [config_map("own", {"a": "2"}), workload("Deployment", "web"), config_map("cfg", {"a": "other", "new": "1"})]
+    t.refused("upgrade", "shop", "-p", t.package("v2", *wanted, bad), "--adopt", code=None)
+    # Somebody changes what we left alone, and something that we wrote.
+    t.kube.patch("ConfigMap", t.ns, "cfg", {"data": {"by-hand": "2"}})
+    t.run("recover", "shop", "--undo", "--yes")
+    before["cfg"]["data"]["by-hand"] = "2"
+    for kind, name in (("Deployment", "web"), ("ConfigMap", "cfg")):
+        equal(as_it_is(t, kind, name), before[name], f"{kind} {name}")
+    equal(t.kube.get("ConfigMap", t.ns, "own")["data"], {"a": "1"})
+    equal(t.run("status", "shop", "-o", "json").json["objects"][0]["name"], "own")
+    equal(len(t.run("status", "shop", "-o", "json").json["objects"]), 1, "objects of the release")

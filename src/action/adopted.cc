@@ -1,0 +1,268 @@
+#include "action/adopted.h"
+
+#include <algorithm>
+#include <array>
+
+#include "apply/field_owners.h"
+#include "apply/field_transfer.h"
+#include "apply/settle.h"
+#include "base/text.h"
+#include "encoding/json.h"
+#include "kube/field_set_union.h"
+#include "kube/lost_version.h"
+#include "kube/not_served.h"
+
+namespace mist::action {
+
+using apply::PlannedAction;
+using encoding::Value;
+
+namespace {
+
+constexpr std::string_view kManager = "mistctl";
+
+const Value::Array& entries_of(const Value& object) {
+  static const Value::Array kNone;
+  const Value* entries = object.at_path({"metadata", "managedFields"});
+  return entries != nullptr && entries->is_array() ? entries->as_array() : kNone;
+}
+
+bool is_ours(const Value& entry) {
+  return entry.string_at("manager") == kManager && entry.string_at("operation") == "Apply" &&
+         entry.string_at("subresource").empty();
+}
+
+bool same_owner(const Value& a, const Value& b) {
+  return std::ranges::all_of(std::array{"manager", "operation", "subresource"},
+                             [&](std::string_view part) { return a.string_at(part) == b.string_at(part); });
+}
+
+// Of what they own together under whatever versions.
+Value fields_of(const Value& object, const Value& owner) {
+  Value fields = Value::object();
+  for (const Value& entry : entries_of(object)) {
+    const Value* more = entry.find("fieldsV1");
+    if (more != nullptr && same_owner(entry, owner)) kube::add_field_set(fields, *more);
+  }
+  return fields;
+}
+
+// What of `fields` isn't in `known`; both are fieldsV1 of one place.
+Value without(const Value& fields, const Value& known) {
+  Value rest = Value::object();
+  for (const Value::Member& member : fields.as_object()) {
+    const Value* there = known.find(member.key);
+    if (there == nullptr) {
+      rest.set(member.key, member.value);
+      continue;
+    }
+    if (!member.value.is_object() || member.value.empty()) continue;
+    Value below = without(member.value, there->is_object() ? *there : Value::object());
+    const bool only_itself = below.size() == 1 && below.find(".") != nullptr;
+    if (!below.empty() && !only_itself) rest.set(member.key, std::move(below));
+  }
+  return rest;
+}
+
+// The keys of list items are needed to name them, though somebody else may own them still.
+Value with_keys(Value fields) {
+  if (!fields.is_object()) return fields;
+  for (Value::Member& member : fields.as_object()) {
+    member.value = with_keys(std::move(member.value));
+    if (!member.key.starts_with("k:")) continue;
+    const auto key = encoding::parse_json(std::string_view(member.key).substr(2));
+    if (!key.ok() || !key->is_object() || member.value.empty()) continue;
+    for (const Value::Member& part : key->as_object()) member.value.set("f:" + part.key, Value::object());
+  }
+  return fields;
+}
+
+// What was owned before, and by that owner isn't any more.
+Value fields_taken(const Value& before, const Value& live) {
+  Value taken = Value::object();
+  for (const Value& entry : entries_of(before)) {
+    const Value* fields = entry.find("fieldsV1");
+    if (fields == nullptr || !fields->is_object() || !entry.string_at("subresource").empty()) continue;
+    kube::add_field_set(taken, is_ours(entry) ? *fields : without(*fields, fields_of(live, entry)));
+  }
+  return with_keys(std::move(taken));
+}
+
+// As one applies it who owns just these fields, with the values of before.
+Value part_of(Value before, Value fields) {
+  const Value owner =
+      Value::object({{"manager", kManager}, {"operation", "Apply"}, {"fieldsV1", std::move(fields)}});
+  before["metadata"].set("managedFields", Value::array({owner}));
+  return apply::applied_fields(before, kManager);
+}
+
+// Who owned what before owns it again, and who owns what since then still does.
+Value owners_again(const Value& before, const Value& live) {
+  Value::Array owners;
+  for (const Value& entry : entries_of(live)) {
+    if (!is_ours(entry)) owners.push_back(entry);
+  }
+  for (const Value& entry : entries_of(before)) {
+    if (!entry.string_at("subresource").empty()) continue;
+    const auto known = std::ranges::find_if(owners, [&](const Value& each) {
+      return same_owner(each, entry) && each.string_at("apiVersion") == entry.string_at("apiVersion");
+    });
+    const Value* fields = entry.find("fieldsV1");
+    if (known == owners.end())
+      owners.push_back(entry);
+    else if (fields != nullptr)
+      kube::add_field_set((*known)["fieldsV1"], *fields);
+  }
+  return Value(std::move(owners));
+}
+
+// Without what the server keeps for itself, and what controllers say.
+Value comparable(Value object) {
+  object.erase("status");
+  Value& metadata = object["metadata"];
+  for (const std::string_view field : {"managedFields", "resourceVersion", "generation", "selfLink"})
+    metadata.erase(field);
+  for (const std::string_view field : {"labels", "annotations"}) {
+    const Value* map = metadata.find(field);
+    if (map != nullptr && map->empty()) metadata.erase(field);
+  }
+  return object;
+}
+
+void add_paths(const Value& patch, const std::string& path, std::vector<std::string>& paths) {
+  for (const Value::Member& member : patch.as_object()) {
+    const std::string here = path + "." + member.key;
+    if (member.value.is_object() && !member.value.empty())
+      add_paths(member.value, here, paths);
+    else
+      paths.push_back(here);
+  }
+}
+
+std::string what_differs(const Value& before, const Value& now) {
+  constexpr std::size_t kShown = 8;
+  Value after = comparable(now);
+  const bool metadata_only = std::ranges::all_of(before.as_object(), [](const Value::Member& member) {
+    return member.key == "apiVersion" || member.key == "kind" || member.key == "metadata";
+  });
+  if (metadata_only)
+    std::erase_if(after.as_object(), [](const Value::Member& member) { return member.key != "metadata"; });
+  const Value patch = apply::merge_patch_between(comparable(before), after);
+  std::vector<std::string> paths;
+  for (const Value::Member& member : patch.as_object()) {
+    if (member.key == "apiVersion" || member.key == "kind") continue;
+    if (member.value.is_object() && !member.value.empty())
+      add_paths(member.value, "." + member.key, paths);
+    else
+      paths.push_back("." + member.key);
+  }
+  const std::size_t more = paths.size() > kShown ? paths.size() - kShown : 0;
+  paths.resize(paths.size() - more);
+  return join(paths, ", ") + (more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+std::string words(const Value& before, const Value& now) {
+  const std::string differs = what_differs(before, now);
+  return differs.empty() ? "it was there before the release, and is as it was"
+                         : fmt::format("it was there before the release; otherwise than before: {}", differs);
+}
+
+// The first that adopted it knew it as it was.
+const Value* recorded_before(const ReleaseState& state, const PlannedAction& action) {
+  for (const release::Revision& revision : state.unfinished) {
+    const Value* all = revision.options.is_object() ? revision.options.find(kBeforeAdoption) : nullptr;
+    if (all == nullptr || !all->is_array()) continue;
+    for (const Value& before : all->as_array()) {
+      if (before.string_at({"metadata", "uid"}) == action.uid &&
+          before.string_at("kind") == action.key.group_kind.kind)
+        return &before;
+    }
+  }
+  return nullptr;
+}
+
+// Only the marks go, from what can't be applied as it was.
+Result<Value> without_marks(const Environment& environment, const kube::ObjectRef& ref, const Value& live,
+                            const Context& context) {
+  Value patch = Value::object();
+  Value& metadata = patch["metadata"];
+  metadata.set("uid", live.string_at({"metadata", "uid"}));
+  metadata.set("resourceVersion", live.string_at({"metadata", "resourceVersion"}));
+  for (const std::string_view label : {release::kPartOfLabel, release::kNameLabel, release::kVersionLabel})
+    metadata["labels"].set(label, Value());
+  metadata["annotations"].set(release::kReleaseAnnotation, Value());
+  return environment.client.merge_patch(ref, patch, context);
+}
+
+Result<std::string> give_back_once(const Environment& environment, const kube::ObjectRef& ref,
+                                   const std::string& part_of_us, const Value& before,
+                                   const Context& context) {
+  auto found = environment.client.get(ref, context);
+  if (!found.ok() && kube::is_absent(found.error())) return std::string("it is gone");
+  MIST_TRY(Value live, std::move(found));
+  const std::string_view owner = live.string_at({"metadata", "labels", release::kPartOfLabel});
+  const bool somebody_elses = !owner.empty() && owner != part_of_us;
+  if (live.string_at({"metadata", "uid"}) != before.string_at({"metadata", "uid"}) || somebody_elses)
+    return std::string("it is somebody else's by now");
+  const Value taken = fields_taken(before, live);
+  if (owner.empty() && taken.empty() && std::ranges::none_of(entries_of(live), is_ours))
+    return words(before, live);  // nothing of it was written
+  Value wanted = part_of(before, taken);
+  wanted["metadata"].set("uid", before.string_at({"metadata", "uid"}));
+  wanted["metadata"].set("resourceVersion", live.string_at({"metadata", "resourceVersion"}));
+  const auto applied = kube::apply_over_lost_version(environment.client, ref, wanted, {}, context);
+  const bool refused = !applied.ok() && (applied.error().kind == ErrorKind::Invalid ||
+                                         apply::is_field_conflict(applied.error()));
+  if (refused) {
+    MIST_TRY(const Value unmarked, without_marks(environment, ref, live, context));
+    return fmt::format("{}; it could not be given back: {}", words(before, unmarked),
+                       applied.error().because);
+  }
+  if (!applied.ok()) return applied.error();
+  Value patch = Value::object();
+  patch["metadata"].set("uid", applied->string_at({"metadata", "uid"}));
+  patch["metadata"].set("resourceVersion", applied->string_at({"metadata", "resourceVersion"}));
+  patch["metadata"].set("managedFields", owners_again(before, *applied));
+  MIST_TRY(const Value given, environment.client.merge_patch(ref, patch, context));
+  return words(before, given);
+}
+
+}  // namespace
+
+Value before_adoption(const apply::Plan& plan, const apply::LiveState& live) {
+  Value all = Value::array();
+  for (const PlannedAction& action : plan.writes) {
+    const auto there = live.find(action.key);
+    if (action.kind != apply::ActionKind::Adopt || !action.adopted || !action.owner.empty() ||
+        there == live.end())
+      continue;
+    Value before = there->second.value;
+    before.erase("status");
+    all.push_back(std::move(before));
+  }
+  return all.empty() ? Value() : all;
+}
+
+Result<std::string> give_adopted_back(const Environment& environment, const ReleaseState& state,
+                                      const PlannedAction& action, const Context& context) {
+  const Value* before = recorded_before(state, action);
+  if (before == nullptr) return std::string();
+  const auto gvk =
+      apimachinery::GroupVersionKind::parse(before->string_at("apiVersion"), before->string_at("kind"));
+  const release::InventoryItem item{
+      .key = action.key, .version = gvk ? gvk->version : std::string(), .uid = action.uid};
+  MIST_TRY(const std::optional<kube::ResourceInfo> resource,
+           apply::resource_of(environment.client, item, context));
+  if (!resource) return std::string("it is gone");
+  const kube::ObjectRef ref{*resource, action.key.ns, action.key.name};
+  constexpr int kTries = 20;  // controllers write all the time
+  for (int tries = 1;; ++tries) {
+    auto given = give_back_once(environment, ref, release::apply_set_id(state.id), *before, context);
+    if (given.ok() || given.error().kind != ErrorKind::Conflict || tries == kTries)
+      return std::move(given).in(fmt::format("while giving back {}", action.key.display()));
+    SystemClock().sleep(std::chrono::milliseconds(50), context.stop());
+    MIST_TRY_VOID(context.check());
+  }
+}
+
+}  // namespace mist::action

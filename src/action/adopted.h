@@ -1,0 +1,28 @@
+#pragma once
+// What was adopted by a revision that is undone goes back to what it was. Before an object is adopted, it is
+// written into the revision's record, with its managedFields. Undoing applies the fields that its earlier
+// managers owned and we took, as ours, so that what we added goes and what we changed or removed comes back;
+// then these fields get their owners again. What others changed since is left as it is. Any thread.
+
+#include <string>
+
+#include "action/environment.h"
+#include "apply/observe.h"
+#include "apply/plan.h"
+
+namespace mist::action {
+
+inline constexpr std::string_view kBeforeAdoption = "beforeAdoption";  ///< of a revision's options
+
+/// The objects that a plan adopts, and that belong to no other release, as they are: without their status.
+/// null: there are none.
+encoding::Value before_adoption(const apply::Plan& plan, const apply::LiveState& live);
+
+/// Gives back one object that an unfinished revision of `state` adopted. Again after a run that died, it goes
+/// on. Returns in words what is there now and how that differs from before, without values; empty: no record
+/// tells what it was, so nothing was written. Errors: of the server, but for what it finds invalid and what
+/// others own meanwhile: those are words.
+Result<std::string> give_adopted_back(const Environment& environment, const ReleaseState& state,
+                                      const apply::PlannedAction& action, const Context& context);
+
+}  // namespace mist::action

@@ -1,0 +1,107 @@
+// What was adopted by a revision that is undone is given back. That the server does as the fake:
+// tests/e2e/test_adoption.py.
+
+#include "action/adopted.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "action/recover.h"
+#include "encoding/json.h"
+#include "encoding/yaml.h"
+#include "testing/recorded_events.h"
+#include "testing/release_world.h"
+
+namespace mist::action {
+namespace {
+
+using encoding::Value;
+using ::testing::HasSubstr;
+
+constexpr std::string_view kTheirs = R"(
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: two, namespace: default, labels: {theirs: "yes"}, annotations: {note: kept}}
+data: {b: theirs, c: theirs}
+)";
+
+class AdoptedTest : public testing::ReleaseWorld {
+ protected:
+  // The second object is refused once the first is adopted.
+  void fail_after_adopting(const DeployOptions& options) {
+    cluster.put(*encoding::parse_yaml(kTheirs), "helm");
+    before = two();
+    refuse("zero");
+    const auto failed = install_now(std::string(testing::kTwoConfigMaps) + R"(---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: zero, annotations: {mistletoe.dev/after: ConfigMap/two}}
+)",
+                                    options);
+    ASSERT_FALSE(failed.ok());
+    words = failed.error().to_line();
+  }
+  void refuse(std::string name) {
+    cluster.set_before([name](const testing::FakeCall& call) -> std::optional<Error> {
+      if (call.verb != "apply" || call.key.name != name) return std::nullopt;
+      return error(ErrorKind::Invalid, "no");
+    });
+  }
+  Value two() { return *cluster.find("ConfigMap", "default", "two"); }
+  // Without what the server counts.
+  static std::string text(Value object) {
+    object["metadata"].erase("resourceVersion");
+    object["metadata"].erase("generation");
+    return encoding::to_json(object);
+  }
+
+  Value before;
+  std::string words;
+};
+
+TEST_F(AdoptedTest, AnInstallThatIsUndoneLeavesItAsItWas) {
+  fail_after_adopting({.adopt = true, .rollback_on_failure = true});
+  EXPECT_THAT(words, HasSubstr("rolled back"));
+  EXPECT_EQ(text(two()), text(before));
+}
+
+TEST_F(AdoptedTest, RecoverUndoesAllUnfinishedRevisionsTogether) {
+  fail_after_adopting({.adopt = true});
+  EXPECT_EQ(two().string_at({"data", "b"}), "2");
+  refuse("one");
+  std::string changed(testing::kTwoConfigMaps);
+  changed.replace(changed.find("\"1\""), 3, "\"9\"");
+  ASSERT_FALSE(install_now(changed, {.adopt = true}).ok());
+  const auto undone = recover(environment(), id, {.undo = true, .deploy = {}}, Context());
+  ASSERT_TRUE(undone.ok()) << undone.error().to_line();
+  EXPECT_EQ(text(two()), text(before));
+}
+
+TEST_F(AdoptedTest, WhatOthersWroteSinceStaysAndIsSaid) {
+  fail_after_adopting({.adopt = true});
+  Value edited = two();
+  edited["data"].set("d", "new");
+  cluster.put(edited, "kubectl-edit");
+  const auto undone = recover(environment(), id, {.undo = true, .deploy = {}}, Context());
+  ASSERT_TRUE(undone.ok()) << undone.error().to_line();
+  EXPECT_EQ(two().string_at({"data", "d"}), "new");
+  EXPECT_EQ(two().string_at({"data", "b"}), "theirs");
+  const apply::PlannedAction& returned = *std::ranges::find(
+      undone->removal->plan.removals, "two", [](const apply::PlannedAction& each) { return each.key.name; });
+  EXPECT_EQ(returned.reason, "it was there before the release; otherwise than before: .data.d");
+}
+
+TEST_F(AdoptedTest, ARecordThatDoesNotTellWritesNothing) {
+  fail_after_adopting({.adopt = true});
+  ReleaseState state = now();
+  apply::PlannedAction action;
+  action.key = {{"", "ConfigMap"}, "default", "two"};
+  action.uid = before.string_at({"metadata", "uid"});
+  for (release::Revision& each : state.unfinished) each.options.erase(kBeforeAdoption);
+  cluster.clear_calls();
+  EXPECT_EQ(*give_adopted_back(environment(), state, action, Context()), "");
+  EXPECT_EQ(cluster.writes(), 0u);
+}
+
+}  // namespace
+}  // namespace mist::action
