@@ -82,6 +82,11 @@ bool is_values_flag(const Flag& flag) {
   return std::ranges::any_of(kValuesFlagList, [&](const Flag& known) { return known.name == flag.name; });
 }
 
+std::shared_ptr<wasm::Compiler> compiler_of(const World& world, const wasm::CompileLimits& limits) {
+  return std::make_shared<wasm::ProcessCompiler>(world.processes, wasm::this_program(world.program), limits,
+                                                 world.context);
+}
+
 package::RendererOptions renderer_options(const World& world, const config::Paths& paths) {
   package::RendererOptions options;
   options.code_cache = paths.compiled_code();
@@ -89,6 +94,7 @@ package::RendererOptions renderer_options(const World& world, const config::Path
   options.engine_limits.memory_bytes = kEngineMemory;
   options.engines = package::EngineStore(paths.engines, world.build.engines);
   options.pulse = world.pulse;
+  options.compiler = compiler_of(world, {});
   return options;
 }
 
@@ -165,6 +171,9 @@ Result<std::unique_ptr<package::Renderer>> open_renderer(const Invocation& invoc
   if (!invocation.has("limit-time")) options.engine_limits.guest_time = engine.guest_time;
   if (!invocation.has("limit-memory")) options.engine_limits.memory_bytes = engine.memory_bytes;
   options.limits = limits;
+  options.compiler = compiler_of(
+      world, {.memory_bytes = static_cast<std::uint64_t>(invocation.number("limit-compile-memory")) << 20,
+              .cpu_time = invocation.duration("limit-compile-time")});
   options.stack_bytes = static_cast<std::size_t>(invocation.number("limit-stack")) << 10;
   if (invocation.has("limit-stack")) options.engine_stack_bytes = options.stack_bytes;
   if (!invocation.enabled("no-render-cache")) {

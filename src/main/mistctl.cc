@@ -23,6 +23,7 @@
 #include "engine_digests.h"
 #include "kube/connect.h"
 #include "main/interrupt.h"
+#include "wasm/compiler.h"
 
 namespace {
 
@@ -71,6 +72,8 @@ mist::Result<std::unique_ptr<mist::kube::Client>> connect(const mist::cli::Clust
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && argv[1] == mist::wasm::kCompileVerb)
+    return mist::wasm::run_compiler(std::span(argv, static_cast<std::size_t>(argc)).subspan(2));
   occupy_standard_descriptors();
   mist::Interrupt interrupt;
   mist::cli::HostInput in(0);

@@ -18,6 +18,7 @@
 #include "kube/connect.h"
 #include "main/interrupt.h"
 #include "operator/controller.h"
+#include "wasm/compiler.h"
 
 namespace {
 
@@ -129,6 +130,8 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
   engines.code_cache = paths.compiled_code();
   engines.engines = mist::package::EngineStore(paths.engines, mist::package::kEngineDigests);
   engines.pulse = &pulse;
+  engines.compiler = std::make_shared<mist::wasm::ProcessCompiler>(
+      processes, mist::wasm::this_program(program), mist::wasm::CompileLimits{}, context);
   mist::package::Renderer renderer(engines, log);
   log.info(fmt::format("mistletoe-operator {} at {}", MIST_VERSION, client->describe()));
   mist::operator_::Controller controller(
@@ -139,6 +142,8 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && argv[1] == mist::wasm::kCompileVerb)
+    return mist::wasm::run_compiler(std::span(argv, static_cast<std::size_t>(argc)).subspan(2));
   mist::Interrupt interrupt;
   const auto options = parse(std::span(argv, static_cast<std::size_t>(argc)).subspan(argc > 0 ? 1 : 0));
   if (!options.ok()) {

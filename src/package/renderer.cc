@@ -178,6 +178,7 @@ wasm::RuntimeOptions for_packages(const RendererOptions& options) {
   runtime.cache_directory = options.code_cache;
   runtime.stack_bytes = options.stack_bytes;
   runtime.pulse = options.pulse;
+  runtime.compiler = options.compiler.get();
   return runtime;
 }
 
@@ -187,6 +188,7 @@ wasm::RuntimeOptions for_engines(const RendererOptions& options) {
   runtime.stack_bytes = options.engine_stack_bytes;
   runtime.optimise = true;
   runtime.pulse = options.pulse;
+  runtime.compiler = options.compiler.get();
   runtime.cache_for_all = options.cache_for_all;
   // What is just being filled can't be asked as well.
   if (!options.cache_for_all) runtime.shared_cache_directory = options.engines.code();

@@ -20,6 +20,7 @@
 #include "package/engine.h"
 #include "package/host.h"
 #include "package/metadata.h"
+#include "wasm/compiler.h"
 #include "wasm/limits.h"
 #include "wasm/module_bytes.h"
 #include "wasm/world.h"
@@ -129,6 +130,8 @@ struct RendererOptions {
   std::uint64_t render_cache_bytes = RenderCache::kDefaultBytes;
   Random* random = nullptr;  ///< for sealing renders; outlives the renderer. Null: no render cache
   Pulse* pulse = nullptr;    ///< for running guests; outlives the renderer. Null: they have a thread
+  /// Null: modules are compiled in this process, without limits of memory and time.
+  std::shared_ptr<wasm::Compiler> compiler = nullptr;
 };
 
 class Renderer {

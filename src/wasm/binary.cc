@@ -17,23 +17,8 @@ struct Section {
   std::uint8_t id = 0;
   std::string_view whole;    // with its id and length
   std::string_view name;     // of a custom section
-  std::string_view content;  // of a custom section: what follows the name
+  std::string_view content;  // of a custom section: what follows the name; of others all
 };
-
-// Takes an unsigned LEB128 number of at most 32 bits off `bytes`.
-std::optional<std::uint32_t> take_number(std::string_view& bytes) {
-  std::uint32_t value = 0;
-  for (unsigned i = 0; i < 5 && i < bytes.size(); ++i) {
-    const auto byte = static_cast<std::uint8_t>(bytes[i]);
-    if (i == 4 && byte > 0x0f) return std::nullopt;  // more than 32 bits, or a sixth byte
-    value |= static_cast<std::uint32_t>(byte & 0x7f) << (7 * i);
-    if ((byte & 0x80) == 0) {
-      bytes.remove_prefix(i + 1);
-      return value;
-    }
-  }
-  return std::nullopt;
-}
 
 std::optional<std::string_view> take_bytes(std::string_view& bytes, std::size_t count) {
   if (count > bytes.size()) return std::nullopt;
@@ -117,14 +102,28 @@ Result<std::vector<Section>> sections_of(std::span<const std::byte> wasm, std::s
       if (!section_name || !is_valid_utf8(*section_name))
         return damaged(name, offset, "a custom section has no valid name");
       section.name = *section_name;
-      section.content = *body;
     }
+    section.content = *body;
     sections.push_back(section);
   }
   return sections;
 }
 
 }  // namespace
+
+std::optional<std::uint32_t> take_number(std::string_view& bytes) {
+  std::uint32_t value = 0;
+  for (unsigned i = 0; i < 5 && i < bytes.size(); ++i) {
+    const auto byte = static_cast<std::uint8_t>(bytes[i]);
+    if (i == 4 && byte > 0x0f) return std::nullopt;  // more than 32 bits, or a sixth byte
+    value |= static_cast<std::uint32_t>(byte & 0x7f) << (7 * i);
+    if ((byte & 0x80) == 0) {
+      bytes.remove_prefix(i + 1);
+      return value;
+    }
+  }
+  return std::nullopt;
+}
 
 Status check_module(std::span<const std::byte> wasm, std::string_view name) {
   MIST_TRY([[maybe_unused]] const auto sections, sections_of(wasm, name));
@@ -141,6 +140,15 @@ Result<std::optional<std::string_view>> custom_section(std::span<const std::byte
     found = each.content;
   }
   return found;
+}
+
+Result<std::vector<std::string_view>> contents_of_sections(std::span<const std::byte> wasm,
+                                                           std::string_view name, std::uint8_t id) {
+  MIST_TRY(const auto sections, sections_of(wasm, name));
+  std::vector<std::string_view> contents;
+  for (const Section& each : sections)
+    if (each.id == id) contents.push_back(each.content);
+  return contents;
 }
 
 Result<std::string> with_custom_section(std::span<const std::byte> wasm, std::string_view name,

@@ -4,10 +4,12 @@
 // untrusted. Pure; any thread.
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -28,5 +30,16 @@ Result<std::optional<std::string_view>> custom_section(std::span<const std::byte
 /// The module with `content` as its custom section `section`, any earlier one removed. Invalid as above.
 Result<std::string> with_custom_section(std::span<const std::byte> wasm, std::string_view name,
                                         std::string_view section, std::string_view content);
+
+/// The number of the section that holds the functions' bodies.
+inline constexpr std::uint8_t kCodeSection = 10;
+
+/// The contents of all sections that have this number, in order; a valid module has at most one, unless it is
+/// 0. Invalid as above.
+Result<std::vector<std::string_view>> contents_of_sections(std::span<const std::byte> wasm,
+                                                           std::string_view name, std::uint8_t id);
+
+/// Takes an unsigned LEB128 number of at most 32 bits off `bytes`; nothing if there is none.
+std::optional<std::uint32_t> take_number(std::string_view& bytes);
 
 }  // namespace mist::wasm

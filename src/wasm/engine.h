@@ -40,6 +40,12 @@ struct Module::Impl {
   std::vector<Export> exports;
 };
 
+/// The one configuration of engines; code that is compiled with other arguments doesn't run.
+EngineHandle make_engine(std::size_t stack_bytes, bool optimise);
+
+/// The error for bytes that Wasmtime doesn't compile, for its reason.
+Error not_compiled(std::string_view name, std::string because);
+
 /// Wasmtime's own words, with causes and backtrace.
 std::string message_of(const wasmtime_error_t& failure);
 std::string message_of(const wasm_trap_t& trap);

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "wasm/binary.h"
 #include "wasm/code_cache.h"
+#include "wasm/compile_limits.h"
 #include "wasm/cpu_features.h"
 #include "wasm/engine.h"
 #include "wasm/host_requests.h"
@@ -27,33 +28,6 @@ constexpr std::string_view kSettings =
     "threads, no GC, no exceptions, no function references, no stack switching";
 constexpr std::string_view kQuickCode = "opt level none";
 constexpr std::string_view kFastCode = "opt level speed";
-
-// One fixed configuration: a wrong one ends the process.
-EngineHandle make_engine(std::size_t stack_bytes, bool optimise) {
-  wasm_config_t* const config = wasm_config_new();
-  wasmtime_config_epoch_interruption_set(config, true);
-  wasmtime_config_max_wasm_stack_set(config, stack_bytes);
-  // A package runs for milliseconds, and people wait for its first compile: a fifth less of that, measured
-  // on 1.4 MB.
-  wasmtime_config_cranelift_opt_level_set(config,
-                                          optimise ? WASMTIME_OPT_LEVEL_SPEED : WASMTIME_OPT_LEVEL_NONE);
-  wasmtime_config_async_stack_size_set(config, stack_bytes + kHostStack);
-  // The same bytes on every processor.
-  wasmtime_config_cranelift_nan_canonicalization_set(config, true);
-  wasmtime_config_wasm_relaxed_simd_deterministic_set(config, true);
-  // Proposals that no toolchain of packages needs are ways in that needn't be there.
-  wasmtime_config_wasm_memory64_set(config, false);
-  wasmtime_config_wasm_multi_memory_set(config, false);
-  wasmtime_config_wasm_function_references_set(config, false);
-  wasmtime_config_wasm_gc_set(config, false);
-  wasmtime_config_wasm_exceptions_set(config, false);
-  wasmtime_config_wasm_stack_switching_set(config, false);
-  wasmtime_config_gc_support_set(config, false);  // no collector is compiled in
-  wasmtime_config_native_unwind_info_set(config, false);
-  wasmtime_config_wasm_component_model_set(config, false);
-  wasmtime_config_concurrency_support_set(config, false);
-  return EngineHandle(wasm_engine_new_with_config(config));
-}
 
 std::string take_text(wasm_byte_vec_t& bytes) {
   std::string text(bytes.data, bytes.size);
@@ -169,6 +143,39 @@ Status check_imports(const Module::Impl& module) {
 
 }  // namespace
 
+// One fixed configuration: a wrong one ends the process.
+EngineHandle make_engine(std::size_t stack_bytes, bool optimise) {
+  wasm_config_t* const config = wasm_config_new();
+  wasmtime_config_epoch_interruption_set(config, true);
+  wasmtime_config_max_wasm_stack_set(config, stack_bytes);
+  // A package runs for milliseconds, and people wait for its first compile: a fifth less of that, measured
+  // on 1.4 MB.
+  wasmtime_config_cranelift_opt_level_set(config,
+                                          optimise ? WASMTIME_OPT_LEVEL_SPEED : WASMTIME_OPT_LEVEL_NONE);
+  wasmtime_config_async_stack_size_set(config, stack_bytes + kHostStack);
+  // The same bytes on every processor.
+  wasmtime_config_cranelift_nan_canonicalization_set(config, true);
+  wasmtime_config_wasm_relaxed_simd_deterministic_set(config, true);
+  // Proposals that no toolchain of packages needs are ways in that needn't be there.
+  wasmtime_config_wasm_memory64_set(config, false);
+  wasmtime_config_wasm_multi_memory_set(config, false);
+  wasmtime_config_wasm_function_references_set(config, false);
+  wasmtime_config_wasm_gc_set(config, false);
+  wasmtime_config_wasm_exceptions_set(config, false);
+  wasmtime_config_wasm_stack_switching_set(config, false);
+  wasmtime_config_gc_support_set(config, false);  // no collector is compiled in
+  wasmtime_config_native_unwind_info_set(config, false);
+  wasmtime_config_wasm_component_model_set(config, false);
+  wasmtime_config_concurrency_support_set(config, false);
+  return EngineHandle(wasm_engine_new_with_config(config));
+}
+
+Error not_compiled(std::string_view name, std::string because) {
+  return error(ErrorKind::Invalid, "{} is not a valid WebAssembly module", name)
+      .with_because(std::move(because))
+      .with_hint("fetch or build it again");
+}
+
 std::string message_of(const wasmtime_error_t& failure) {
   wasm_byte_vec_t bytes;
   wasmtime_error_message(&failure, &bytes);
@@ -228,6 +235,15 @@ bool Module::has_memory() const {
                              [](const Export& each) { return each.is_memory && each.name == "memory"; });
 }
 
+namespace {
+
+struct Code {
+  ModuleHandle module;
+  std::string bytes;  // to keep; empty: those of `module`
+};
+
+}  // namespace
+
 struct Runtime::Impl {
   Impl(std::shared_ptr<Engine> e, RuntimeOptions options, EventSink& sink)
       : engine(std::move(e)),
@@ -235,20 +251,25 @@ struct Runtime::Impl {
         cache(std::move(options.cache_directory), options.cache_bytes, sink,
               options.cache_for_all ? CodeReaders::All : CodeReaders::Owner),
         shared(std::move(options.shared_cache_directory), sink),
-        events(sink) {}
+        events(sink),
+        compiler(options.compiler) {}
 
   std::shared_ptr<Engine> engine;
   std::string_view settings;
   CodeCache cache;
   SharedCodeCache shared;
   EventSink& events;
+  Compiler* compiler;
 
   Result<Module> load(const crypto::Digest& digest, std::string_view name,
                       std::optional<std::string> package_section,
                       const std::function<Result<std::span<const std::byte>>()>& bytes);
   crypto::Digest cache_key(const crypto::Digest& module) const;
   ModuleHandle from_cache(const crypto::Digest& key, std::string_view name);
-  Result<ModuleHandle> compile(std::span<const std::byte> wasm, std::string_view name);
+  Result<Code> compile(std::span<const std::byte> wasm, std::string_view name);
+  Result<ModuleHandle> compile_here(std::span<const std::byte> wasm, std::string_view name);
+  Result<Code> compile_within_limits(std::span<const std::byte> wasm, std::string_view name);
+  void keep(const crypto::Digest& key, const ModuleHandle& module, std::string_view bytes);
 };
 
 crypto::Digest Runtime::Impl::cache_key(const crypto::Digest& module) const {
@@ -272,17 +293,51 @@ ModuleHandle Runtime::Impl::from_cache(const crypto::Digest& key, std::string_vi
   return module;
 }
 
-Result<ModuleHandle> Runtime::Impl::compile(std::span<const std::byte> wasm, std::string_view name) {
-  Activity activity(events, fmt::format("compiling {}", name));
+Result<ModuleHandle> Runtime::Impl::compile_here(std::span<const std::byte> wasm, std::string_view name) {
   ModuleHandle module;
   const FailureHandle failed(wasmtime_module_new(engine->handle.get(),
                                                  reinterpret_cast<const std::uint8_t*>(wasm.data()),
                                                  wasm.size(), out_ptr(module)));
-  if (!failed) return module;
-  activity.fail();
-  return error(ErrorKind::Invalid, "{} is not a valid WebAssembly module", name)
-      .with_because(message_of(*failed))
-      .with_hint("fetch or build it again");
+  if (failed) return not_compiled(name, message_of(*failed));
+  return module;
+}
+
+Result<Code> Runtime::Impl::compile_within_limits(std::span<const std::byte> wasm, std::string_view name) {
+  Code code;
+  MIST_TRY(
+      code.bytes,
+      compiler->compile(wasm, name, {.stack_bytes = engine->stack_bytes, .optimise = settings == kFastCode}));
+  const FailureHandle failed(wasmtime_module_deserialize(
+      engine->handle.get(), reinterpret_cast<const std::uint8_t*>(code.bytes.data()), code.bytes.size(),
+      out_ptr(code.module)));
+  if (failed)
+    return error(ErrorKind::Internal, "the compiled code of {} can't be used", name)
+        .with_because(message_of(*failed))
+        .with_hint("mistctl doctor");
+  return code;
+}
+
+Result<Code> Runtime::Impl::compile(std::span<const std::byte> wasm, std::string_view name) {
+  Activity activity(events, fmt::format("compiling {}", name));
+  const auto compiled = [&]() -> Result<Code> {
+    MIST_TRY_VOID(check_shape(wasm, name));
+    if (compiler != nullptr) return compile_within_limits(wasm, name);
+    MIST_TRY(ModuleHandle module, compile_here(wasm, name));
+    return Code{std::move(module), {}};
+  };
+  Result<Code> code = compiled();
+  if (!code.ok()) activity.fail();
+  return code;
+}
+
+// What is compiled elsewhere came as bytes.
+void Runtime::Impl::keep(const crypto::Digest& key, const ModuleHandle& module, std::string_view bytes) {
+  if (!bytes.empty()) return cache.store(key, std::as_bytes(std::span(bytes)));
+  wasm_byte_vec_t code;
+  const FailureHandle failed(wasmtime_module_serialize(module.get(), &code));
+  if (failed) return;
+  cache.store(key, std::as_bytes(std::span(code.data, code.size)));
+  wasm_byte_vec_delete(&code);
 }
 
 Runtime::Runtime(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -318,21 +373,16 @@ Result<Module> Runtime::Impl::load(const crypto::Digest& digest, std::string_vie
   const crypto::Digest key = cache_key(digest);
   module->handle = from_cache(key, name);
   const bool is_new = module->handle == nullptr;
+  Code code;
   if (is_new) {
     MIST_TRY(const std::span<const std::byte> wasm, bytes());
-    MIST_TRY(module->handle, compile(wasm, name));
+    MIST_TRY(code, compile(wasm, name));
+    module->handle = std::move(code.module);
   }
   module->imports = imports_of(*module->handle);
   module->exports = exports_of(*module->handle);
   MIST_TRY_VOID(check_imports(*module));
-  if (is_new) {
-    wasm_byte_vec_t code;
-    const FailureHandle failed(wasmtime_module_serialize(module->handle.get(), &code));
-    if (!failed) {
-      cache.store(key, std::as_bytes(std::span(code.data, code.size)));
-      wasm_byte_vec_delete(&code);
-    }
-  }
+  if (is_new) keep(key, module->handle, code.bytes);
   return Module(std::move(module));
 }
 

@@ -16,6 +16,7 @@
 #include "base/pulse.h"
 #include "base/result.h"
 #include "crypto/digest.h"
+#include "wasm/compiler.h"
 #include "wasm/module_bytes.h"
 
 namespace mist::wasm {
@@ -33,6 +34,8 @@ struct RuntimeOptions {
   Path shared_cache_directory = {};
   /// By which running guests are looked after; outlives what is compiled. Null: a thread does it.
   Pulse* pulse = nullptr;
+  /// Who compiles, within limits; outlives the Runtime. Null: this process does, so only for modules of ours.
+  Compiler* compiler = nullptr;
 };
 
 /// A function that a module imports or exports. Types are one letter for each value: i is i32, I i64, f f32,
@@ -90,8 +93,8 @@ class Runtime {
   ~Runtime();
 
   /// Compiles `wasm`, or maps what was compiled earlier. `name` is what people call it, for messages. Invalid
-  /// for what is no core module, is damaged, or imports anything but WASI preview 1 and the requests of
-  /// host_requests.h, saying what.
+  /// for what is no core module, is damaged, costs too much to compile (compile_limits.h), or imports
+  /// anything but WASI preview 1 and the requests of host_requests.h, saying what.
   Result<Module> load(std::span<const std::byte> wasm, std::string_view name);
 
   /// The same; the bytes are read only if no compiled code of their digest is cached.

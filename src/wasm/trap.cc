@@ -1,11 +1,8 @@
 #include "wasm/trap.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdlib>
 
 #include "base/text.h"
 
@@ -15,6 +12,7 @@ namespace {
 constexpr std::size_t kMaxFrames = 16;
 constexpr std::size_t kMaxErrorTail = 4096;  // bytes of stderr
 constexpr std::size_t kMaxFunctionName = 200;
+constexpr std::size_t kLongestMangled = 1000;
 
 struct TrapText {
   wasmtime_trap_code_t code;
@@ -35,6 +33,33 @@ constexpr auto kTrapTexts = std::to_array<TrapText>({
     {WASMTIME_TRAP_CODE_ALLOCATION_TOO_LARGE, "it asked for an allocation that is too large"},
 });
 
+// The parts of "_ZN4core9panicking5panic17h0123456789abcdefE", Rust's first kind of mangled names; nothing
+// for any other. A real demangler's work isn't bounded by a name's length, so other names stay as they are.
+std::optional<std::vector<std::string>> parts_of(std::string_view name) {
+  constexpr std::string_view kBegin = "_ZN";
+  if (!name.starts_with(kBegin) || !name.ends_with('E')) return std::nullopt;
+  name = name.substr(kBegin.size(), name.size() - kBegin.size() - 1);
+  std::vector<std::string> parts;
+  while (!name.empty()) {
+    std::size_t size = 0;
+    const auto [end, code] = std::from_chars(name.data(), name.data() + name.size(), size);
+    if (code != std::errc{}) return std::nullopt;
+    name.remove_prefix(static_cast<std::size_t>(end - name.data()));
+    if (size == 0 || size > name.size()) return std::nullopt;
+    parts.emplace_back(name.substr(0, size));
+    name.remove_prefix(size);
+  }
+  return parts;
+}
+
+std::string plain_name(std::string_view name) {
+  auto parts = parts_of(name);
+  if (!parts || parts->empty()) return std::string(name.substr(0, kMaxFunctionName));
+  constexpr std::size_t kHash = 17;  // "h" and 16 digits
+  if (parts->size() > 1 && parts->back().size() == kHash && parts->back().front() == 'h') parts->pop_back();
+  return join(*parts, "::").substr(0, kMaxFunctionName);
+}
+
 std::vector<std::string> names_of(wasm_frame_vec_t& frames) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < frames.size && i < kMaxFrames; ++i) {
@@ -43,10 +68,7 @@ std::vector<std::string> names_of(wasm_frame_vec_t& frames) {
       names.push_back(fmt::format("function {}", wasm_frame_func_index(frames.data[i])));
       continue;
     }
-    std::string text(name->data, std::min(name->size, kMaxFunctionName));
-    int status = 0;
-    const Handle<char, &std::free> plain(abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status));
-    names.push_back(plain ? std::string(plain.get()).substr(0, kMaxFunctionName) : std::move(text));
+    names.push_back(plain_name({name->data, std::min(name->size, kLongestMangled)}));
   }
   wasm_frame_vec_delete(&frames);
   return names;
