@@ -1,11 +1,11 @@
 #include "kube/secret_mask.h"
 
-#include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>
 
 #include "base/text.h"
+#include "base/text_mask.h"
 #include "encoding/json.h"
 
 namespace mist::kube {
@@ -54,15 +54,7 @@ std::vector<std::string> secrets_of(const Value& sent) {
           sent.string_at({"metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"});
       !applied.empty())
     add(secrets, std::string(applied));
-  // The longest first, so that a part of one doesn't leave the rest of it.
-  std::ranges::sort(secrets, [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
   return secrets;
-}
-
-std::string replaced(std::string text, std::string_view what, std::string_view by) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
-    text.replace(at, what.size(), by);
-  return text;
 }
 
 // Where a quoted value ends: at its closing quote, else before what can't belong to it.
@@ -101,18 +93,38 @@ bool about_metadata(std::string_view before) {
   return field == "metadata" || field.starts_with("metadata.");
 }
 
+// One pass for each mark: what is cut out of the middle of a text would move its end each time.
 std::string without_quoted(std::string text) {
   for (const std::string_view mark : kQuotes) {
-    for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + mark.size())) {
-      if (about_metadata(std::string_view(text).substr(0, at))) continue;
-      const std::size_t begin = at + mark.size();
-      const std::size_t end = end_of_value(text, begin);
-      if (std::string_view(text).substr(begin, end - begin).find_first_not_of(' ') == std::string_view::npos)
-        continue;
-      text.replace(begin, end - begin, kHidden);
+    std::string out;
+    std::size_t copied = 0;
+    for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at)) {
+      const std::string_view whole = text;
+      const bool names = about_metadata(whole.substr(copied, at - copied));
+      at += mark.size();
+      if (names) continue;
+      const std::size_t end = end_of_value(whole, at);
+      if (whole.substr(at, end - at).find_first_not_of(' ') == std::string_view::npos) continue;
+      out += whole.substr(copied, at - copied);
+      out += kHidden;
+      copied = at = end;
     }
+    if (copied > 0) text = out + text.substr(copied);
   }
   return text;
+}
+
+std::string without(std::string text, const TextMask& mask) {
+  return without_quoted(mask.masked(std::move(text), kHidden));
+}
+
+Error without(Error failure, const TextMask& mask) {
+  failure.message = without(std::move(failure.message), mask);
+  failure.because = without(std::move(failure.because), mask);
+  failure.hint = without(std::move(failure.hint), mask);
+  for (std::string& frame : failure.frames) frame = without(std::move(frame), mask);
+  if (failure.cause) failure.cause = std::make_shared<const Error>(without(*failure.cause, mask));
+  return failure;
 }
 
 }  // namespace
@@ -123,18 +135,11 @@ bool about_secrets(std::string_view object) {
 }
 
 std::string mask_secret_values(std::string_view text, const Value& sent) {
-  std::string masked(text);
-  for (const std::string& secret : secrets_of(sent)) masked = replaced(std::move(masked), secret, kHidden);
-  return without_quoted(std::move(masked));
+  return without(std::string(text), TextMask(secrets_of(sent)));
 }
 
 Error mask_secret_values(Error failure, const Value& sent) {
-  failure.message = mask_secret_values(failure.message, sent);
-  failure.because = mask_secret_values(failure.because, sent);
-  failure.hint = mask_secret_values(failure.hint, sent);
-  for (std::string& frame : failure.frames) frame = mask_secret_values(frame, sent);
-  if (failure.cause) failure.cause = std::make_shared<const Error>(mask_secret_values(*failure.cause, sent));
-  return failure;
+  return without(std::move(failure), TextMask(secrets_of(sent)));
 }
 
 }  // namespace mist::kube

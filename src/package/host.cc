@@ -76,6 +76,15 @@ Result<Value> Host::answer(std::string_view operation, const Value& request) {
   return answer;
 }
 
+const TextMask* SharedSecrets::mask() {
+  if (!changed_) return &mask_;
+  for (const auto& [name, value] : values) built_ += value.reveal().size() * 7 / 3;  // with its base64
+  if (built_ > kMostMasked) return nullptr;
+  mask_ = mask_of(values);
+  changed_ = false;
+  return &mask_;
+}
+
 Result<Value> Host::secret_get(const Value& request) {
   MIST_TRY(const SecretRequest wanted, SecretRequest::parse(request));
   const std::string key = fmt::format("{}\n{}\n{}", scope_.package, scope_.install, wanted.name);
@@ -86,7 +95,7 @@ Result<Value> Host::secret_get(const Value& request) {
         .with_hint("give each secret a name of its own");
   MIST_TRY(const Secret secret, derive_secret(scope_, wanted));
   secrets_.try_emplace(scope_.prefix + wanted.name, secret.value);
-  shared_->values.try_emplace(key, secret.value);
+  if (shared_->values.try_emplace(key, secret.value).second) shared_->changed_ = true;
   Value answer = Value::object({{"value", secret.value.reveal()}});
   if (!secret.public_key.empty()) answer.set("publicKey", secret.public_key);
   return answer;
@@ -107,7 +116,12 @@ Result<Value> Host::log(const Value& request) {
     events_.message({EventLevel::Debug,
                      fmt::format("package: more than {} log lines; the rest is left out", kMostLines)});
   if (lines_ > kMostLines) return Value::object();
-  std::string text = without_secrets(message->as_string(), shared_->values);
+  const TextMask* const mask = shared_->mask();
+  if (mask == nullptr) {
+    events_.message({EventLevel::Debug, "package: a log line is left out: too many secrets came before it"});
+    return Value::object();
+  }
+  std::string text = without_secrets(message->as_string(), *mask);
   if (text.size() > kLongestLine) text = text.substr(0, kLongestLine) + " …";
   shown_.push_back({level->level, fmt::format("package: {}", escape_controls(text))});
   events_.message({shown_.back().level, shown_.back().text});
@@ -142,7 +156,10 @@ Result<Value> Host::lookup(const Value& request) {
     return answer;
   }
   for (auto& [name, value] : values_of_secrets(*answer)) {
-    if (value.reveal().size() >= kShortestInText) shared_->values.insert_or_assign("lookup " + name, value);
+    if (value.reveal().size() >= kShortestInText) {
+      shared_->values.insert_or_assign("lookup " + name, value);
+      shared_->changed_ = true;
+    }
     shared_->looked_up.insert_or_assign(name, std::move(value));
   }
   return answer;

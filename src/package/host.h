@@ -33,6 +33,18 @@ struct SharedSecrets {
   std::map<std::string, SecretRequest> asked;  ///< by package, install and name
   std::map<std::string, SecretString> values;  ///< the same, and those of looked_up that may stand in texts
   std::map<std::string, SecretString> looked_up = {};  ///< values_of_secrets() of what was looked up
+
+  /// Hides `values`; null: secrets were added between so many texts that building it again costs too much.
+  const TextMask* mask();
+
+  /// Bytes of secrets of which one render builds masks.
+  static constexpr std::size_t kMostMasked = std::size_t{64} << 20;
+
+ private:
+  friend class Host;
+  bool changed_ = true;    // `values`, since mask_ was built
+  std::size_t built_ = 0;  // bytes
+  TextMask mask_;
 };
 
 /// What a called package gave its caller (package/calls.h).

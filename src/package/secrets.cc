@@ -173,11 +173,6 @@ Secret draw_ecdsa(crypto::RandomStream& stream) {
   }
 }
 
-void replace_all(std::string& text, std::string_view what) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 3))
-    text.replace(at, what.size(), "***");
-}
-
 }  // namespace
 
 Result<SecretRequest> SecretRequest::parse(const Value& request) {
@@ -247,24 +242,38 @@ crypto::Seed unnamed_seed(const SecretScope& scope) {
   return seed;
 }
 
-std::string without_secrets(std::string text, const std::map<std::string, SecretString>& secrets) {
+TextMask mask_of(const std::map<std::string, SecretString>& secrets) {
+  std::vector<std::string> patterns;
   for (const auto& [name, secret] : secrets) {
-    replace_all(text, secret.reveal());
+    patterns.push_back(secret.reveal());
     // As it stands in the data of a Secret.
-    replace_all(text, base64_encode(secret.reveal()));
+    patterns.push_back(base64_encode(secret.reveal()));
   }
-  return text;
+  return TextMask(std::move(patterns));
+}
+
+std::string without_secrets(std::string text, const TextMask& mask) {
+  return mask.masked(std::move(text), "***");
+}
+
+std::string without_secrets(std::string text, const std::map<std::string, SecretString>& secrets) {
+  if (secrets.empty() || text.empty()) return text;
+  return without_secrets(std::move(text), mask_of(secrets));
+}
+
+Error without_secrets(Error failure, const TextMask& mask) {
+  if (mask.empty()) return failure;
+  failure.message = without_secrets(std::move(failure.message), mask);
+  failure.because = without_secrets(std::move(failure.because), mask);
+  failure.hint = without_secrets(std::move(failure.hint), mask);
+  for (std::string& frame : failure.frames) frame = without_secrets(std::move(frame), mask);
+  if (failure.where) failure.where->excerpt = without_secrets(std::move(failure.where->excerpt), mask);
+  if (failure.cause) failure.cause = std::make_shared<const Error>(without_secrets(*failure.cause, mask));
+  return failure;
 }
 
 Error without_secrets(Error failure, const std::map<std::string, SecretString>& secrets) {
-  if (secrets.empty()) return failure;
-  failure.message = without_secrets(std::move(failure.message), secrets);
-  failure.because = without_secrets(std::move(failure.because), secrets);
-  failure.hint = without_secrets(std::move(failure.hint), secrets);
-  for (std::string& frame : failure.frames) frame = without_secrets(std::move(frame), secrets);
-  if (failure.where) failure.where->excerpt = without_secrets(std::move(failure.where->excerpt), secrets);
-  if (failure.cause) failure.cause = std::make_shared<const Error>(without_secrets(*failure.cause, secrets));
-  return failure;
+  return without_secrets(std::move(failure), mask_of(secrets));
 }
 
 }  // namespace mist::package

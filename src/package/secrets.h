@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "base/secret.h"
+#include "base/text_mask.h"
 #include "crypto/random_stream.h"
 #include "encoding/value.h"
 
@@ -67,5 +68,10 @@ crypto::Seed unnamed_seed(const SecretScope& scope);
 /// Replaces what was drawn in a text for people by ***.
 std::string without_secrets(std::string text, const std::map<std::string, SecretString>& secrets);
 Error without_secrets(Error failure, const std::map<std::string, SecretString>& secrets);
+
+/// The same for who has many texts: the mask is built once.
+TextMask mask_of(const std::map<std::string, SecretString>& secrets);
+std::string without_secrets(std::string text, const TextMask& mask);
+Error without_secrets(Error failure, const TextMask& mask);
 
 }  // namespace mist::package

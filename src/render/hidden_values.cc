@@ -1,7 +1,5 @@
 #include "render/hidden_values.h"
 
-#include <algorithm>
-
 #include "base/text.h"
 #include "encoding/json.h"
 #include "package/looked_up.h"
@@ -80,9 +78,15 @@ void HiddenValues::add_text(const std::string& text) {
 
 void HiddenValues::add(const std::map<std::string, SecretString>& values) {
   for (const auto& [name, value] : values) add_text(value.reveal());
+  prepare();
 }
 
 void HiddenValues::add(const std::vector<DrawnField>& fields, const ObjectView& objects) {
+  add_fields(fields, objects);
+  prepare();
+}
+
+void HiddenValues::add_fields(const std::vector<DrawnField>& fields, const ObjectView& objects) {
   std::map<apimachinery::ObjectKey, Nodes> known;
   for (const DrawnField& field : fields) {
     const auto object = objects.find(field.key);
@@ -97,7 +101,8 @@ void HiddenValues::add(const std::vector<DrawnField>& fields, const ObjectView& 
 void HiddenValues::add(const release::Revision& revision) {
   if (revision.drawn.looked_up.empty()) return;
   for (const auto* list : {&revision.objects, &revision.tests, &revision.hooks})
-    add(revision.drawn.looked_up, view_of(*list));
+    add_fields(revision.drawn.looked_up, view_of(*list));
+  prepare();
 }
 
 bool HiddenValues::hides(const Value& leaf) const {
@@ -105,14 +110,9 @@ bool HiddenValues::hides(const Value& leaf) const {
   const std::string text = text_of(leaf);
   if (text.empty()) return false;
   if (whole_.contains(text)) return true;
-  const auto holds = [&](std::string_view where) {
-    return std::ranges::any_of(parts_, [&](const std::string& part) {
-      return part.size() <= where.size() && where.find(part) != std::string_view::npos;
-    });
-  };
-  if (holds(text)) return true;
+  if (in_texts_.finds(text)) return true;
   std::string plain;
-  return text.size() >= package::kShortestInText && base64_decode(text, plain) && holds(plain);
+  return text.size() >= package::kShortestInText && base64_decode(text, plain) && in_texts_.finds(plain);
 }
 
 void HiddenValues::mask(Value& value) const {
@@ -129,16 +129,7 @@ void HiddenValues::mask(Value& before, Value& after) const {
   mark(after, &old, "", *this, kMaskAfter);
 }
 
-std::string HiddenValues::masked(std::string text) const {
-  // The longest first, so that a part of one doesn't leave the rest of it.
-  std::vector<std::string_view> parts(parts_.begin(), parts_.end());
-  std::ranges::stable_sort(parts, std::ranges::greater(), &std::string_view::size);
-  for (const std::string_view part : parts) {
-    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + kMask.size()))
-      text.replace(at, part.size(), kMask);
-  }
-  return text;
-}
+std::string HiddenValues::masked(std::string text) const { return in_texts_.masked(std::move(text), kMask); }
 
 Error HiddenValues::masked(Error failure) const {
   if (empty()) return failure;

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/event.h"
 #include "base/secret.h"
+#include "base/text_mask.h"
 #include "release/record.h"
 #include "render/drawn.h"
 
@@ -44,9 +45,12 @@ class HiddenValues {
 
  private:
   void add_text(const std::string& text);
+  void add_fields(const std::vector<release::DrawnField>& fields, const ObjectView& objects);
+  void prepare() { in_texts_ = TextMask({parts_.begin(), parts_.end()}); }
 
   std::set<std::string, std::less<>> whole_;  // of values
   std::set<std::string, std::less<>> parts_;  // of texts, each as it is and as base64
+  TextMask in_texts_;                         // finds parts_
 };
 
 /// Hides what the revision's objects, hooks and tests hold of looked-up Secrets.
