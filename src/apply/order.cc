@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "apply/declared_order.h"
-#include "apply/label_match.h"
+#include "apply/label_index.h"
 #include "apply/pod_template.h"
 #include "apply/references.h"
 #include "base/text.h"
@@ -53,6 +54,25 @@ constexpr PodRule kPodRules[] = {
     {"", "ResourceQuota", "", true, "the quota of its namespace"},
     {"networking.k8s.io", "NetworkPolicy", "spec.podSelector", true, "the policy of its network"},
     {"policy", "PodDisruptionBudget", "spec.selector", false, "what it protects"},
+};
+
+// What a package may make us compare, and how many edges may come of it. Beyond them, groups come before
+// groups: the order holds, with some edges more than it would need.
+constexpr std::size_t kMostWork = 20'000'000;
+constexpr std::size_t kMostEdges = 200'000;
+
+struct PodsOfNamespace {
+  LabelIndex workloads;
+  std::vector<std::pair<const PodRule*, Node>> rules;
+  bool chosen = false;
+  std::unordered_map<Node, std::vector<std::pair<const PodRule*, Node>>> acting;  // by workload
+  std::optional<std::pair<Node, Node>> barriers;  // before all workloads, and behind them; then not `acting`
+};
+
+// What comes before others together.
+struct Group {
+  std::vector<Node> members;
+  std::optional<Node> barrier;
 };
 
 class Inference {
@@ -163,17 +183,22 @@ class Inference {
   // One look at every object for what needs all of them.
   void collect() {
     for (Node node = 0; node < objects_.size(); ++node) {
-      if (is_hook(node)) continue;
       const Object& each = object(node);
+      if (is_hook(node)) {
+        if (objects_[node].hook->phase == HookPhase::Before) hook_namespaces_.emplace(each.ns());
+        continue;
+      }
       const GroupKind kind = each.gvk().group_kind();
       for (const PodRule& rule : kPodRules) {
         if (rule.group == kind.group && rule.kind == kind.kind)
-          pod_rules_[std::string(each.ns())].emplace_back(&rule, node);
+          namespaces_[std::string(each.ns())].rules.emplace_back(&rule, node);
       }
-      if (pod_template(each) != nullptr) workloads_[std::string(each.ns())].push_back(node);
+      if (const Value* const pod = pod_template(each))
+        namespaces_[std::string(each.ns())].workloads.add(node, pod->at_path({"metadata", "labels"}));
       if (kind.group == "rbac.authorization.k8s.io" && kind.kind.ends_with("Binding"))
         for_each_reference(each, [&](const Reference& reference) {
-          if (reference.key.group_kind.kind == "ServiceAccount") grants_[reference.key].push_back(node);
+          if (reference.key.group_kind.kind == "ServiceAccount")
+            grants_[reference.key].members.push_back(node);
         });
     }
   }
@@ -202,20 +227,47 @@ class Inference {
     }
   }
 
+  // Which rules act on which workloads; where that can't be found out at a bearable cost, or would be too
+  // many edges, all of the namespace act on all.
+  void choose(PodsOfNamespace& pods) {
+    pods.chosen = true;
+    std::unordered_map<Node, std::vector<std::pair<const PodRule*, Node>>> acting;
+    for (const auto& [rule, at] : pods.rules) {
+      std::optional<std::vector<Node>> selected = std::vector<Node>();
+      if (rule->selector.empty())
+        selected = pods.workloads.all();
+      else
+        for_each_value(object(at).value(), rule->selector,
+                       [&](const Value& selector) { selected = pods.workloads.selected(selector, work_); });
+      if (!selected || !edges_.spend(selected->size())) return choose_all(pods);
+      for (const Node node : *selected) acting[node].emplace_back(rule, at);
+    }
+    pods.acting = std::move(acting);
+  }
+
+  void act(const PodRule* rule, Node at, Node node) {
+    if (rule->first)
+      edge(at, node, rule->reason, Strength::Soft);
+    else
+      edge(node, at, rule->reason, Strength::Soft);
+  }
+
+  void choose_all(PodsOfNamespace& pods) {
+    const Node before = add_barrier(), behind = add_barrier();
+    for (const auto& [rule, at] : pods.rules) act(rule, at, rule->first ? before : behind);
+    pods.barriers = {before, behind};
+  }
+
   void workload(Node node) {
     const Value& pod = *pod_template(object(node));
-    const Value* labels = pod.at_path({"metadata", "labels"});
-    if (const auto rules = pod_rules_.find(object(node).ns()); rules != pod_rules_.end()) {
-      for (const auto& [rule, at] : rules->second) {
-        bool chosen = rule->selector.empty();
-        if (!chosen)
-          for_each_value(object(at).value(), rule->selector,
-                         [&](const Value& selector) { chosen = selects(selector, labels); });
-        if (!chosen) continue;
-        if (rule->first)
-          edge(at, node, rule->reason, Strength::Soft);
-        else
-          edge(node, at, rule->reason, Strength::Soft);
+    if (const auto found = namespaces_.find(object(node).ns()); found != namespaces_.end()) {
+      PodsOfNamespace& pods = found->second;
+      if (!pods.chosen) choose(pods);
+      if (pods.barriers) {
+        edge(pods.barriers->first, node, "the rules of its namespace", Strength::Soft);
+        edge(node, pods.barriers->second, "what protects its namespace", Strength::Soft);
+      } else if (const auto rules = pods.acting.find(node); rules != pods.acting.end()) {
+        for (const auto& [rule, at] : rules->second) act(rule, at, node);
       }
     }
     if (grants_.empty()) return;
@@ -224,10 +276,18 @@ class Inference {
     const ObjectKey key{{"", "ServiceAccount"},
                         std::string(object(node).ns()),
                         std::string(account.empty() ? "default" : account)};
-    if (const auto bindings = grants_.find(key); bindings != grants_.end()) {
-      for (const Node binding : bindings->second)
-        edge(binding, node, "the rights of its pods", Strength::Soft);
+    if (const auto bindings = grants_.find(key); bindings != grants_.end())
+      connect(bindings->second, node, "the rights of its pods");
+  }
+
+  // Every one of the group comes before the node: over a barrier of the group where edges would be too many.
+  void connect(Group& group, Node node, std::string_view reason) {
+    if (!group.barrier && !edges_.spend(group.members.size())) {
+      group.barrier = add_barrier();
+      for (const Node member : group.members) edge(member, *group.barrier, reason, Strength::Soft);
     }
+    if (group.barrier) return edge(*group.barrier, node, reason, Strength::Soft);
+    for (const Node member : group.members) edge(member, node, reason, Strength::Soft);
   }
 
   // Webhooks and API services answer through the Pods behind their Services.
@@ -235,18 +295,24 @@ class Inference {
     const bool last = std::ranges::any_of(
         kLast, [&](const LastClass& each) { return each.contains(object(node).gvk().group_kind()); });
     if (!last) return;
+    std::set<Node> seen;
     for_each_reference(object(node), [&](const Reference& reference) {
       if (reference.key.group_kind != kService) return;
       const auto service = nodes_.find(reference.key);
-      const auto workloads = workloads_.find(reference.key.ns);
-      if (service == nodes_.end() || workloads == workloads_.end()) return;
-      const Value* selector = object(service->second).value().at_path({"spec", "selector"});
-      if (selector == nullptr) return;
-      for (const Node workload : workloads->second) {
-        if (selects_by_map(*selector, pod_template(object(workload))->at_path({"metadata", "labels"})))
-          edge(workload, node, "what answers for it", Strength::Soft);
-      }
+      if (service == nodes_.end() || !seen.insert(service->second).second) return;
+      connect(answering(service->second), node, "what answers for it");
     });
+  }
+
+  // The workloads behind a Service; all of its namespace if they can't be found out at a bearable cost.
+  Group& answering(Node service) {
+    const auto [group, is_new] = answering_.try_emplace(service);
+    const auto pods = namespaces_.find(object(service).ns());
+    const Value* const selector = object(service).value().at_path({"spec", "selector"});
+    if (is_new && pods != namespaces_.end() && selector != nullptr)
+      group->second.members =
+          pods->second.workloads.selected_by_map(*selector, work_).value_or(pods->second.workloads.all());
+    return group->second;
   }
 
   // A barrier keeps the number of edges down: all → barrier → each of the last.
@@ -309,9 +375,7 @@ class Inference {
     const Object& each = object(node);
     if (each.gvk().group_kind() == kCustomResourceDefinition)
       return std::string_view(objects_[node].file).find("/crds/") != std::string_view::npos;
-    return each.gvk().group_kind() == kNamespace &&
-           std::ranges::any_of(hook_nodes(HookPhase::Before),
-                               [&](Node hook) { return object(hook).ns() == each.name(); });
+    return each.gvk().group_kind() == kNamespace && hook_namespaces_.contains(each.name());
   }
 
   std::vector<Node> hook_nodes(HookPhase phase) const {
@@ -376,6 +440,7 @@ class Inference {
     auto targets = parse_targets(text->as_string());
     if (!targets.ok()) return refuse(std::move(targets).error(), node, annotation, *text);
     for (const DeclaredTarget& target : *targets) {
+      if (mistake_) return;  // only the first one is reported
       if (Status linked = link(node, annotation, target, *text); !linked.ok())
         refuse(std::move(linked).error(), node, annotation, *text);
     }
@@ -427,21 +492,19 @@ class Inference {
 
   // The object that a target means; nullopt: it is optional and not there.
   Result<std::optional<Node>> find(Node from, const DeclaredTarget& target) {
-    if (by_kind_.empty()) {
-      for (Node node = 0; node < objects_.size(); ++node)
-        by_kind_[lower_case(object(node).gvk().kind)].push_back(node);
+    if (named_.empty()) index_names();
+    const std::vector<Node> all = named(target, std::nullopt);
+    std::vector<Node> near;
+    if (target.ns) {
+      near = named(target, *target.ns);
+    } else {
+      near = named(target, "");
+      if (!object(from).ns().empty())
+        std::ranges::copy(named(target, object(from).ns()), std::back_inserter(near));
+      std::ranges::sort(near);
     }
-    std::vector<Node> near, far;
-    if (const auto kinds = by_kind_.find(lower_case(target.kind)); kinds != by_kind_.end()) {
-      for (const Node node : kinds->second) {
-        const Object& each = object(node);
-        if (each.name() != target.name || (target.group && *target.group != each.gvk().group)) continue;
-        if (target.ns ? each.ns() == *target.ns : each.ns().empty() || each.ns() == object(from).ns())
-          near.push_back(node);
-        else
-          far.push_back(node);
-      }
-    }
+    // Without a near one all are far.
+    const std::vector<Node> far = near.empty() ? all : std::vector<Node>();
     // An object without namespace means the only one of that name.
     if (near.empty() && !target.ns && object(from).ns().empty()) near = far;
     if (near.size() == 1) return std::optional(near.front());
@@ -458,6 +521,35 @@ class Inference {
                                suggestion.empty() ? "" : fmt::format("did you mean {}? Or ", suggestion),
                                escape_controls(target.text), escape_controls(target.text));
     return failure;
+  }
+
+  // By kind and name, with and without namespace and group. Two of each are enough to call it ambiguous.
+  static std::string name_key(std::string_view kind, std::string_view name,
+                              const std::optional<std::string_view>& ns,
+                              const std::optional<std::string_view>& group) {
+    const auto part = [](const std::optional<std::string_view>& text) {
+      return text ? fmt::format("/{}", *text) : std::string();
+    };
+    return fmt::format("{}\n{}\n{}\n{}", lower_case(kind), name, part(ns), part(group));
+  }
+
+  void index_names() {
+    for (Node node = 0; node < objects_.size(); ++node) {
+      const Object& each = object(node);
+      for (const auto& ns : {std::optional<std::string_view>(), std::optional<std::string_view>(each.ns())})
+        for (const auto& group :
+             {std::optional<std::string_view>(), std::optional<std::string_view>(each.gvk().group)}) {
+          std::vector<Node>& nodes = named_[name_key(each.gvk().kind, each.name(), ns, group)];
+          if (nodes.size() < 2) nodes.push_back(node);
+        }
+    }
+  }
+
+  std::vector<Node> named(const DeclaredTarget& target, const std::optional<std::string_view>& ns) const {
+    const std::optional<std::string_view> group =
+        target.group ? std::optional<std::string_view>(*target.group) : std::nullopt;
+    const auto found = named_.find(name_key(target.kind, target.name, ns, group));
+    return found == named_.end() ? std::vector<Node>() : found->second;
   }
 
   // As an annotation has to spell it from anywhere.
@@ -510,11 +602,13 @@ class Inference {
   std::vector<Node> barriers_;
   std::optional<Node> before_ended_, written_, after_ended_;
   std::map<ObjectKey, Node> nodes_;
-  std::map<std::string, std::vector<Node>> by_kind_;  // lower case; filled by the first annotation
-  std::map<std::string, std::vector<std::pair<const PodRule*, Node>>, std::less<>>
-      pod_rules_;                                                    // by namespace
-  std::map<std::string, std::vector<Node>, std::less<>> workloads_;  // by namespace
-  std::map<ObjectKey, std::vector<Node>> grants_;  // bindings by the ServiceAccount that they name
+  std::unordered_map<std::string, std::vector<Node>> named_;  // filled by the first annotation
+  std::map<std::string, PodsOfNamespace, std::less<>> namespaces_;
+  std::map<ObjectKey, Group> grants_;                   // bindings by the ServiceAccount that they name
+  std::map<Node, Group> answering_;                     // workloads by their Service
+  std::set<std::string, std::less<>> hook_namespaces_;  // of hooks that come before
+  WorkBudget work_{kMostWork};
+  WorkBudget edges_{kMostEdges};
   std::map<OutsideObject, std::vector<Edge>> outside_;
   std::map<std::tuple<Node, Node, int>, SourceLocation> declarations_;
   std::optional<Error> mistake_;

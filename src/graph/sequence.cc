@@ -9,6 +9,11 @@ namespace mist::graph {
 
 namespace {
 
+// Of looks for circles in relaxed(): a second or so.
+constexpr std::size_t kMostSteps = 200'000'000;
+constexpr std::size_t kMostCycles = 20;
+constexpr std::size_t kMostImpliedBits = std::size_t{1} << 30;
+
 constexpr std::string_view kBetweenReasons = "; ";
 
 std::string merged_reasons(const std::string& a, const std::string& b) {
@@ -82,9 +87,11 @@ Relaxed SequenceGraph::relaxed() const {
       result.graph.add(edge);
   }
   std::ranges::sort(doubtful, {}, [&](std::size_t i) { return place(edges_[i]); });
+  std::size_t steps = 0;
   for (const std::size_t i : doubtful) {
     const Edge& edge = edges_[i];
-    if (result.graph.reaches(edge.after, edge.before))
+    // A wish that would cost too much to look at is dropped: that never makes a circle.
+    if (steps > kMostSteps || result.graph.reaches(edge.after, edge.before, steps))
       result.dropped.push_back(edge);
     else
       result.graph.add(edge);
@@ -169,7 +176,8 @@ std::vector<std::size_t> SequenceGraph::sorted_out(Node node) const {
   return edges;
 }
 
-bool SequenceGraph::reaches(Node from, Node to) const {
+bool SequenceGraph::reaches(Node from, Node to, std::size_t& steps) const {
+  steps += size() / 64;
   std::vector<char> seen(size(), 0);
   std::vector<Node> stack{from};
   seen[from] = 1;
@@ -177,6 +185,7 @@ bool SequenceGraph::reaches(Node from, Node to) const {
     const Node node = stack.back();
     stack.pop_back();
     if (node == to) return true;
+    steps += 1 + out_[node].size();
     for (const std::size_t edge : out_[node]) {
       const Node next = edges_[edge].after;
       if (!seen[next]) {
@@ -221,6 +230,7 @@ std::vector<std::vector<std::size_t>> SequenceGraph::cycles() const {
   for (Node node = 0; node < size(); ++node) {
     // Every node of a larger tangle lies on a circle. One circle for each is enough.
     if (members[tangle[node]] > 1) result.push_back(explain(node, node));
+    if (result.size() == kMostCycles) break;
     members[tangle[node]] = 0;
   }
   return result;
@@ -252,6 +262,7 @@ std::vector<std::size_t> SequenceGraph::ahead(const std::vector<std::size_t>& co
 
 std::vector<bool> SequenceGraph::implied() const {
   std::vector<bool> result(edges_.size(), false);
+  if (size() > kMostImpliedBits / std::max<std::size_t>(size(), 1)) return result;
   const std::vector<Node> order = order_of_free_nodes();
   MIST_CHECK(order.size() == size());
   // Row `node`: one bit for each node that is reached from it, itself included.
