@@ -4,10 +4,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -105,6 +107,15 @@ class Telling {
   std::optional<std::chrono::steady_clock::time_point> since_;
 };
 
+// From outside, because posix_spawn knows no limits: a program that just began has written no large file.
+void limit_files(pid_t pid, std::uint64_t bytes) {
+  rlimit limit{};
+  if (::prlimit(pid, RLIMIT_FSIZE, nullptr, &limit) != 0) return;
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, bytes);
+  limit.rlim_max = limit.rlim_cur;
+  ::prlimit(pid, RLIMIT_FSIZE, &limit, nullptr);
+}
+
 class SpawnActions {
  public:
   SpawnActions() {
@@ -171,6 +182,7 @@ Result<ProcessResult> HostProcessRunner::run(const Command& command, const Conte
     if (code == ENOENT) failure.hint = fmt::format("install {}, or add its folder to PATH", command.program);
     return failure;
   }
+  if (command.file_limit) limit_files(pid, *command.file_limit);
   in.read.reset();
   out.write.reset();
   err.write.reset();

@@ -24,6 +24,8 @@ struct Command {
   bool inherit_stderr = false;                            ///< for programs that talk to the user
   bool inherit_stdin = false;
   std::uint64_t output_limit = 64u << 20;  ///< bytes of stdout and of stderr kept
+  /// Bytes that each file may have that it or a child of it writes (RLIMIT_FSIZE): SIGXFSZ. Nothing: as here.
+  std::optional<std::uint64_t> file_limit = {};
   /// Called on the calling thread with what has come on stderr while the program goes on: about a third of a
   /// second late, so not with the last words of one that ends. It stands in the result all the same.
   std::function<void(std::string_view)> on_stderr = {};

@@ -83,5 +83,19 @@ TEST(HostProcessRunner, LimitsOutput) {
   EXPECT_EQ(HostProcessRunner().run(command, Context()).error().kind, ErrorKind::Invalid);
 }
 
+TEST(HostProcessRunner, BoundsTheFilesOfAProgramAndItsChildren) {
+  Command command;
+  command.program = "sh";
+  // After a moment: the limit comes from outside.
+  command.arguments = {"-c", "read -r line; f=$(mktemp); (head -c 300000 /dev/zero >$f); wc -c <$f; rm $f"};
+  command.input = "go\n";
+  command.file_limit = 200'000;
+  const auto limited = HostProcessRunner().run(command, Context());
+  ASSERT_TRUE(limited.ok());
+  EXPECT_EQ(limited->out, "200000\n");
+  command.file_limit.reset();
+  EXPECT_EQ(HostProcessRunner().run(command, Context())->out, "300000\n");
+}
+
 }  // namespace
 }  // namespace mist

@@ -9,8 +9,6 @@ namespace mist::graph {
 
 namespace {
 
-// Of looks for circles in relaxed(): a second or so.
-constexpr std::size_t kMostSteps = 200'000'000;
 constexpr std::size_t kMostCycles = 20;
 constexpr std::size_t kMostImpliedBits = std::size_t{1} << 30;
 
@@ -75,7 +73,7 @@ SequenceGraph SequenceGraph::reversed() const {
   return result;
 }
 
-Relaxed SequenceGraph::relaxed() const {
+Relaxed SequenceGraph::relaxed(std::size_t most_steps) const {
   const std::vector<std::size_t> tangle = components();
   Relaxed result{SequenceGraph(size()), {}};
   std::vector<std::size_t> doubtful;  // only an edge inside of a tangle can be part of a circle
@@ -91,7 +89,7 @@ Relaxed SequenceGraph::relaxed() const {
   for (const std::size_t i : doubtful) {
     const Edge& edge = edges_[i];
     // A wish that would cost too much to look at is dropped: that never makes a circle.
-    if (steps > kMostSteps || result.graph.reaches(edge.after, edge.before, steps))
+    if (steps > most_steps || result.graph.reaches(edge.after, edge.before, steps))
       result.dropped.push_back(edge);
     else
       result.graph.add(edge);

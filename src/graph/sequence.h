@@ -57,7 +57,8 @@ class SequenceGraph {
   /// Without the soft edges that would close a circle. Every hard edge stays, so the result has a circle only
   /// where the hard edges have one. Which soft edge of a circle goes is a function of the edges. The work is
   /// bounded: in a tangle that is too large, soft edges go that wouldn't close a circle.
-  Relaxed relaxed() const;
+  Relaxed relaxed(std::size_t most_steps = kMostSteps) const;
+  static constexpr std::size_t kMostSteps = 200'000'000;  ///< a second or so
 
   /// Every node after all of its predecessors; among free nodes the smallest number first. Invalid when
   /// there is a circle: the message names its path through `name_of`, `because` the reason of each step.

@@ -260,5 +260,27 @@ TEST(SequenceProperties, StepsAreLongestPathsAndImpliedEdgesCanBeLeftOut) {
   }));
 }
 
+TEST(SequenceGraph, DropsWishesThatCostTooMuchToLookAt) {
+  SequenceGraph graph(200);
+  for (Node a = 0; a < graph.size(); ++a) {
+    for (const Node distance : {1, 7, 31})
+      graph.add({a, (a + distance) % graph.size(), 0, "", Strength::Soft});
+  }
+  const Relaxed all = graph.relaxed();
+  const Relaxed some = graph.relaxed(500);
+  EXPECT_TRUE(some.graph.cycles().empty());
+  EXPECT_GT(some.dropped.size(), all.dropped.size());
+  EXPECT_EQ(some.dropped.size() + some.graph.edges().size(), graph.edges().size());
+}
+
+TEST(SequenceGraph, NamesAFewOfManyCircles) {
+  SequenceGraph graph(1000);
+  for (Node a = 0; a < graph.size(); a += 2) {
+    graph.add({a, a + 1, 0, ""});
+    graph.add({a + 1, a, 0, ""});
+  }
+  EXPECT_EQ(graph.cycles().size(), 20U);
+}
+
 }  // namespace
 }  // namespace mist::graph
