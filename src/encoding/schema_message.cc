@@ -1,4 +1,5 @@
 #include "encoding/schema_message.h"
+#include "encoding/member_finder.h"
 
 #include <algorithm>
 #include <charconv>
@@ -97,22 +98,27 @@ std::string_view first_quoted(std::string_view text, char quote) {
 }
 
 std::string unknown_members(const Value& object_schema, const Value& instance) {
+  constexpr std::size_t kMost = 20;
   std::vector<std::string_view> known;
-  if (const Value* properties = object_schema.find("properties");
-      properties != nullptr && properties->is_object())
+  const Value* const properties = object_schema.find("properties");
+  const MemberFinder declared(properties);
+  if (properties != nullptr && properties->is_object())
     for (const Value::Member& member : properties->as_object()) known.push_back(member.key);
   std::string out;
+  std::size_t unknown = 0;
   if (!instance.is_object()) return out;
   for (const Value::Member& member : instance.as_object()) {
-    if (std::ranges::find(known, std::string_view(member.key)) != known.end()) continue;
+    if (declared.contains(member.key)) continue;
     if (const Value* patterns = object_schema.find("patternProperties");
         patterns != nullptr && !patterns->empty())
       return {};
+    if (++unknown > kMost) continue;
     if (!out.empty()) out += "; ";
     out += fmt::format("there is no \"{}\"", escape_controls(member.key));
     if (const std::string_view near = nearest(member.key, known); !near.empty())
       out += fmt::format(", did you mean \"{}\"?", near);
   }
+  if (unknown > kMost) out += fmt::format("; and {} more", unknown - kMost);
   return out;
 }
 

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include <unordered_set>
+
 #include "base/error.h"
+#include "encoding/member_finder.h"
 
 namespace mist::encoding {
 
@@ -160,15 +163,19 @@ void merge_into(Value& base, const Value& over) {
     base = over;
     return;
   }
-  for (const Value::Member& member : over.as_object()) {
-    if (member.value.is_null()) {
-      base.erase(member.key);
-    } else if (Value* existing = base.find(member.key)) {
-      merge_into(*existing, member.value);
-    } else {
-      base.set(member.key, member.value);
-    }
-  }
+  std::unordered_set<const Value*> gone;
+  lay_members_over(
+      base, over,
+      [&](Value& mine, const Value& theirs) {
+        if (theirs.is_null())
+          gone.insert(&mine);
+        else
+          merge_into(mine, theirs);
+      },
+      [](const Value& value) { return value.is_null() ? std::nullopt : std::optional(value); });
+  if (!gone.empty())
+    std::erase_if(base.as_object(),
+                  [&](const Value::Member& member) { return gone.contains(&member.value); });
 }
 
 }  // namespace mist::encoding

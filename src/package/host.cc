@@ -78,8 +78,10 @@ Result<Value> Host::answer(std::string_view operation, const Value& request) {
 
 const TextMask* SharedSecrets::mask() {
   if (!changed_) return &mask_;
-  for (const auto& [name, value] : values) built_ += value.reveal().size() * 7 / 3;  // with its base64
-  if (built_ > kMostMasked) return nullptr;
+  std::size_t bytes = 0;
+  for (const auto& [name, value] : values) bytes += value.reveal().size() * 7 / 3;  // with its base64
+  if (bytes > kMostMasked - built_) return nullptr;
+  built_ += bytes;
   mask_ = mask_of(values);
   changed_ = false;
   return &mask_;

@@ -39,6 +39,7 @@ struct SharedSecrets {
 
   /// Bytes of secrets of which one render builds masks.
   static constexpr std::size_t kMostMasked = std::size_t{64} << 20;
+  std::size_t bytes_of_masks() const { return built_; }
 
  private:
   friend class Host;

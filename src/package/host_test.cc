@@ -101,6 +101,34 @@ TEST(Host, SaysWhatItCanNotGive) {
   EXPECT_THAT(host.answer("\x1b[2J", Value::object()).error().message, HasSubstr("\\x1b"));
 }
 
+// A package that adds a secret before every line makes the search begin anew each time.
+TEST(Host, SecretsTimesLogLinesAreBounded) {
+  RecordingEvents events;
+  const auto shared = std::make_shared<SharedSecrets>();
+  Host host(scope(), events, shared);
+  int asked = 0;
+  host.answer_lookup(
+      [&](const LookupAsker&, const Value&) -> Result<Value> {
+        return Value::object(
+            {{"apiVersion", "v1"},
+             {"kind", "Secret"},
+             {"metadata", Value::object({{"namespace", "a"}, {"name", fmt::format("s{}", asked)}})},
+             {"stringData", Value::object({{"key", fmt::format("{:0>100000}", ++asked)}})}});
+      },
+      {});
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(ask(host, "{op: lookup, kind: Secret}").ok());
+    ASSERT_TRUE(host.answer("log", Value::object({{"level", "info"},
+                                                  {"message", "it is " + fmt::format("{:0>100000}", asked)}}))
+                    .ok());
+  }
+  const std::vector<std::string> lines = events.take_messages();
+  ASSERT_EQ(lines.size(), 100U);
+  EXPECT_EQ(lines.front(), "package: it is ***");
+  EXPECT_THAT(lines.back(), HasSubstr("left out"));
+  EXPECT_LE(shared->bytes_of_masks(), SharedSecrets::kMostMasked);
+}
+
 TEST(Host, LogLinesAreEscapedBoundedAndWithoutSecrets) {
   RecordingEvents events;
   Host host(scope(), events);

@@ -3,6 +3,7 @@
 #include "abi/abi.h"
 #include "base/text.h"
 #include "encoding/json.h"
+#include "encoding/member_finder.h"
 #include "encoding/schema.h"
 #include "package/calls.h"
 
@@ -15,25 +16,27 @@ bool declares(const Value& schema, std::string_view property) {
 
 // Without what `other` has too: where it has an object, only that object's keys go.
 void remove_keys_of(const Value& other, Value& value) {
-  for (const Value::Member& member : other.as_object()) {
-    Value* const mine = value.find(member.key);
-    if (mine == nullptr) continue;
-    if (mine->is_object() && member.value.is_object())
-      remove_keys_of(member.value, *mine);
-    else
-      value.erase(member.key);
-  }
+  const encoding::MemberFinder others(&other);
+  std::erase_if(value.as_object(), [&](Value::Member& mine) {
+    const Value* const theirs = others.find(mine.key);
+    if (theirs == nullptr) return false;
+    if (!mine.value.is_object() || !theirs->is_object()) return true;
+    remove_keys_of(*theirs, mine.value);
+    return false;
+  });
 }
 
 // Nulls stay: the engine takes them as "remove the default".
 void lay_over(Value& value, const Value& other) {
-  for (const Value::Member& member : other.as_object()) {
-    Value* const mine = value.find(member.key);
-    if (mine != nullptr && mine->is_object() && member.value.is_object())
-      lay_over(*mine, member.value);
-    else
-      value.set(member.key, member.value);
-  }
+  encoding::lay_members_over(
+      value, other,
+      [](Value& mine, const Value& theirs) {
+        if (mine.is_object() && theirs.is_object())
+          lay_over(mine, theirs);
+        else
+          mine = theirs;
+      },
+      [](const Value& added) { return std::optional(added); });
 }
 
 // Who is rendered. What changes from one revision to the next only packages see that say so.

@@ -114,14 +114,17 @@ Result<std::vector<RenderedObject>> parse_objects(const std::map<std::string, st
     }
   }
   // They may name objects of later files.
+  if (orders.empty()) return objects;
+  OrderDeclarations declarations(objects);
   for (const auto& [path, order] : orders) {
-    if (Status declared = declare_order(order, objects); !declared.ok()) {
+    if (Status declared = declarations.add(order); !declared.ok()) {
       Error failure = std::move(declared).error().with_frame("while reading what the package rendered");
       failure.where->file = *path;
       failure.where->excerpt = line_of(files.at(*path), failure.where->line);
       return failure;
     }
   }
+  declarations.write();
   return objects;
 }
 

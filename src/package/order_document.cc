@@ -1,6 +1,7 @@
 #include "package/order_document.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "base/text.h"
@@ -14,6 +15,8 @@ namespace {
 
 constexpr std::string_view kKind = "MistOrder";
 constexpr std::string_view kVersion = "mistletoe.dev/v1";
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kAnnotations{
+    {{"after", "mistletoe.dev/after"}, {"before", "mistletoe.dev/before"}}};
 constexpr std::string_view kEntryForm =
     "write - object: KIND/NAME with after: or before: below it, as the annotations mistletoe.dev/after and "
     "mistletoe.dev/before have them";
@@ -36,13 +39,7 @@ Status refuse_unknown(const Value& map, std::initializer_list<std::string_view> 
 }
 
 // KIND[.GROUP]/[NAMESPACE/]NAME, the kind without case.
-struct Name {
-  std::string kind;
-  std::string_view group, ns, name;
-  bool has_group = false, has_ns = false;
-};
-
-Result<Name> parse_name(const Value& value) {
+Result<apimachinery::ObjectName> parse_name(const Value& value) {
   const auto refuse = [&] {
     return wrong(value, "\"object\" must be KIND/NAME, KIND.GROUP/NAME or KIND/NAMESPACE/NAME",
                  std::string(kEntryForm));
@@ -52,13 +49,11 @@ Result<Name> parse_name(const Value& value) {
   if (parts.size() < 2 || parts.size() > 3 ||
       std::ranges::any_of(parts, [](auto part) { return part.empty(); }))
     return refuse();
-  Name name;
+  apimachinery::ObjectName name;
   const auto dot = parts[0].find('.');
-  name.kind = lower_case(parts[0].substr(0, dot));
-  name.has_group = dot != std::string_view::npos;
-  if (name.has_group) name.group = parts[0].substr(dot + 1);
-  name.has_ns = parts.size() == 3;
-  if (name.has_ns) name.ns = parts[1];
+  name.kind = parts[0].substr(0, dot);
+  if (dot != std::string_view::npos) name.group = parts[0].substr(dot + 1);
+  if (parts.size() == 3) name.ns = parts[1];
   name.name = parts.back();
   return name;
 }
@@ -67,30 +62,6 @@ std::string spelled(const RenderedObject& rendered) {
   const auto& object = rendered.object;
   return object.ns().empty() ? fmt::format("{}/{}", object.gvk().kind, object.name())
                              : fmt::format("{}/{}/{}", object.gvk().kind, object.ns(), object.name());
-}
-
-Result<RenderedObject*> find(const Value& value, std::vector<RenderedObject>& objects) {
-  MIST_TRY(const Name name, parse_name(value));
-  std::vector<RenderedObject*> found;
-  for (RenderedObject& rendered : objects) {
-    const auto& object = rendered.object;
-    if (object.name() == name.name && lower_case(object.gvk().kind) == name.kind &&
-        (!name.has_group || object.gvk().group == name.group) && (!name.has_ns || object.ns() == name.ns))
-      found.push_back(&rendered);
-  }
-  if (found.size() == 1) return found.front();
-  if (found.size() > 1)
-    return wrong(
-        value,
-        fmt::format("\"{}\" is ambiguous: {} and {} are rendered", escape_controls(value.as_string()),
-                    found[0]->object.key().display(), found[1]->object.key().display()),
-        "write KIND.GROUP/NAME or KIND/NAMESPACE/NAME");
-  std::vector<std::string> names;
-  for (const RenderedObject& rendered : objects) names.push_back(spelled(rendered));
-  const std::vector<std::string_view> views(names.begin(), names.end());
-  const std::string near(nearest(value.as_string(), views));
-  return wrong(value, fmt::format("the package renders no {}", escape_controls(value.as_string())),
-               near.empty() ? std::string(kEntryForm) : fmt::format("did you mean {}?", near));
 }
 
 // A target, or a list of them.
@@ -109,26 +80,6 @@ Result<std::string> targets_of(const Value& value, std::string_view member) {
   return join(targets, ", ");
 }
 
-Status declare(const Value& entry, std::vector<RenderedObject>& objects) {
-  if (!entry.is_object()) return wrong(entry, "an entry of edges is no object", std::string(kEntryForm));
-  MIST_TRY_VOID(refuse_unknown(entry, {"object", "after", "before"}, "an entry of edges"));
-  const Value* const name = entry.find("object");
-  if (name == nullptr || entry.size() < 2)
-    return wrong(entry, "an entry of edges needs \"object\", and \"after\" or \"before\"",
-                 std::string(kEntryForm));
-  MIST_TRY(RenderedObject* const rendered, find(*name, objects));
-  for (const std::string_view member : {"after", "before"}) {
-    const Value* const value = entry.find(member);
-    if (value == nullptr) continue;
-    MIST_TRY(std::string targets, targets_of(*value, member));
-    const std::string annotation = fmt::format("mistletoe.dev/{}", member);
-    const std::string_view already = rendered->object.annotation(annotation);
-    rendered->object.set_annotation(annotation,
-                                    already.empty() ? targets : fmt::format("{}, {}", already, targets));
-  }
-  return {};
-}
-
 }  // namespace
 
 bool is_order_document(const Value& document) {
@@ -136,7 +87,47 @@ bool is_order_document(const Value& document) {
          document.string_at("apiVersion").starts_with("mistletoe.dev/");
 }
 
-Status declare_order(const Value& document, std::vector<RenderedObject>& objects) {
+OrderDeclarations::OrderDeclarations(std::vector<RenderedObject>& objects) : objects_(objects) {
+  for (std::size_t i = 0; i < objects.size(); ++i) names_.add(objects[i].object, i);
+}
+
+Result<std::size_t> OrderDeclarations::find(const Value& value) const {
+  MIST_TRY(const apimachinery::ObjectName name, parse_name(value));
+  const std::vector<std::size_t> found = names_.find(name);
+  if (found.size() == 1) return found.front();
+  if (found.size() > 1)
+    return wrong(
+        value,
+        fmt::format("\"{}\" is ambiguous: {} and {} are rendered", escape_controls(value.as_string()),
+                    objects_[found[0]].object.key().display(), objects_[found[1]].object.key().display()),
+        "write KIND.GROUP/NAME or KIND/NAMESPACE/NAME");
+  std::vector<std::string> names;
+  for (const RenderedObject& rendered : objects_) names.push_back(spelled(rendered));
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const std::string near(nearest(value.as_string(), views));
+  return wrong(value, fmt::format("the package renders no {}", escape_controls(value.as_string())),
+               near.empty() ? std::string(kEntryForm) : fmt::format("did you mean {}?", near));
+}
+
+Status OrderDeclarations::declare(const Value& entry) {
+  if (!entry.is_object()) return wrong(entry, "an entry of edges is no object", std::string(kEntryForm));
+  MIST_TRY_VOID(refuse_unknown(entry, {"object", "after", "before"}, "an entry of edges"));
+  const Value* const name = entry.find("object");
+  if (name == nullptr || entry.size() < 2)
+    return wrong(entry, "an entry of edges needs \"object\", and \"after\" or \"before\"",
+                 std::string(kEntryForm));
+  MIST_TRY(const std::size_t object, find(*name));
+  for (const auto& [member, annotation] : kAnnotations) {
+    const Value* const value = entry.find(member);
+    if (value == nullptr) continue;
+    MIST_TRY(const std::string targets, targets_of(*value, member));
+    std::string& all = targets_[{object, annotation}];
+    all += all.empty() ? targets : ", " + targets;
+  }
+  return {};
+}
+
+Status OrderDeclarations::add(const Value& document) {
   if (document.string_at("apiVersion") != kVersion)
     return wrong(document,
                  fmt::format("a {} of the version {}, which this mistctl doesn't know", kKind,
@@ -146,8 +137,17 @@ Status declare_order(const Value& document, std::vector<RenderedObject>& objects
   const Value* const edges = document.find("edges");
   if (edges == nullptr || !edges->is_array())
     return wrong(edges == nullptr ? document : *edges, "edges must be a list", std::string(kEntryForm));
-  for (const Value& entry : edges->as_array()) MIST_TRY_VOID(declare(entry, objects));
+  for (const Value& entry : edges->as_array()) MIST_TRY_VOID(declare(entry));
   return {};
+}
+
+void OrderDeclarations::write() {
+  for (auto& [place, targets] : targets_) {
+    auto& object = objects_[place.first].object;
+    const std::string_view already = object.annotation(place.second);
+    object.set_annotation(place.second, already.empty() ? targets : fmt::format("{}, {}", already, targets));
+  }
+  targets_.clear();
 }
 
 }  // namespace mist::package

@@ -4,8 +4,13 @@
 // everything that follows (the record, the cluster, `mistctl graph`) knows one form only. docs/order.md has
 // the format. Pure; any thread.
 
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "apimachinery/name_index.h"
 #include "apimachinery/object.h"
 #include "base/result.h"
 #include "encoding/value.h"
@@ -15,8 +20,26 @@ namespace mist::package {
 /// Whether a rendered document is one of ours and no object.
 bool is_order_document(const encoding::Value& document);
 
-/// Writes what the document declares into the annotations of `objects`. Invalid, with line and column in the
-/// document: what it may not say, an object that isn't among them or isn't the only one of that name.
-Status declare_order(const encoding::Value& document, std::vector<apimachinery::RenderedObject>& objects);
+/// Collects what order documents declare about objects. One thread.
+class OrderDeclarations {
+ public:
+  /// `objects` outlives this, and only this changes it.
+  explicit OrderDeclarations(std::vector<apimachinery::RenderedObject>& objects);
+
+  /// Invalid, with line and column in the document: what it may not say, an object that isn't among them or
+  /// isn't the only one of that name.
+  Status add(const encoding::Value& document);
+
+  /// Writes all of it into the annotations of the objects.
+  void write();
+
+ private:
+  Result<std::size_t> find(const encoding::Value& name) const;
+  Status declare(const encoding::Value& entry);
+
+  std::vector<apimachinery::RenderedObject>& objects_;
+  apimachinery::NameIndex names_;
+  std::map<std::pair<std::size_t, std::string_view>, std::string> targets_;  // by object and annotation
+};
 
 }  // namespace mist::package

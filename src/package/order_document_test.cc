@@ -92,5 +92,26 @@ TEST_F(Declared, MistakesAreRefusedWithTheirPlace) {
   EXPECT_THAT(newer.error().to_line(), HasSubstr("mistletoe.dev/v9"));
 }
 
+// One object in many entries: its annotation is written once, not once for each of them.
+TEST(OrderDocument, WritesEachAnnotationOnce) {
+  auto objects = parse_objects({{"a.yaml", std::string(kObjects)}}, *std::make_unique<NullEventSink>());
+  ASSERT_TRUE(objects.ok());
+  OrderDeclarations declarations(*objects);
+  Value entries = Value::array();
+  for (int i = 0; i < 2000; ++i)
+    entries.push_back(
+        Value::object({{"object", "Job/migrate"}, {"after", fmt::format("ConfigMap/c{}?", i)}}));
+  ASSERT_TRUE(
+      declarations
+          .add(Value::object({{"apiVersion", "mistletoe.dev/v1"}, {"kind", "MistOrder"}, {"edges", entries}}))
+          .ok());
+  EXPECT_EQ((*objects)[1].object.annotation("mistletoe.dev/after"), "Secret/password")
+      << "until all is known";
+  declarations.write();
+  const std::string after((*objects)[1].object.annotation("mistletoe.dev/after"));
+  EXPECT_TRUE(after.starts_with("Secret/password, ConfigMap/c0?, ConfigMap/c1?"));
+  EXPECT_TRUE(after.ends_with("ConfigMap/c1999?"));
+}
+
 }  // namespace
 }  // namespace mist::package

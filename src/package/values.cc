@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "encoding/json.h"
+#include "encoding/member_finder.h"
 #include "encoding/set_path.h"
 #include "encoding/yaml.h"
 
@@ -54,14 +55,16 @@ Result<Value> mapping_of(std::string_view text, const std::string& origin) {
 }
 
 // Nulls stay: they remove defaults of the package later on.
-void merge_mapping(Value& values, Value more) {
-  for (Value::Member& member : more.as_object()) {
-    Value* const existing = values.find(member.key);
-    if (existing != nullptr && existing->is_object() && member.value.is_object())
-      merge_mapping(*existing, std::move(member.value));
-    else
-      values.set(member.key, std::move(member.value));
-  }
+void merge_mapping(Value& values, const Value& more) {
+  encoding::lay_members_over(
+      values, more,
+      [](Value& mine, const Value& theirs) {
+        if (mine.is_object() && theirs.is_object())
+          merge_mapping(mine, theirs);
+        else
+          mine = theirs;
+      },
+      [](const Value& value) { return std::optional(value); });
 }
 
 // Where the JSON value at the beginning of `text` ends: at a comma or the end, outside of brackets and

@@ -9,6 +9,7 @@ namespace mist::wasm {
 namespace {
 
 constexpr std::uint64_t kMemoryForEachByte = 64;
+constexpr std::uint64_t kCodeForEachByte = 16;  // engines have 2 to 3
 constexpr std::chrono::microseconds kTimeForEachByte{10};
 
 struct FunctionShape {
@@ -78,8 +79,9 @@ Status check_code(std::string_view code, std::size_t module_bytes, std::string_v
 }  // namespace
 
 CompileLimits limits_for(const CompileLimits& base, std::size_t size) {
-  return {base.memory_bytes + size * kMemoryForEachByte,
-          base.cpu_time + std::chrono::duration_cast<Duration>(kTimeForEachByte * size)};
+  return {.memory_bytes = base.memory_bytes + size * kMemoryForEachByte,
+          .cpu_time = base.cpu_time + std::chrono::duration_cast<Duration>(kTimeForEachByte * size),
+          .code_bytes = base.code_bytes + size * kCodeForEachByte};
 }
 
 Status check_shape(std::span<const std::byte> wasm, std::string_view name) {

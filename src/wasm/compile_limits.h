@@ -17,9 +17,11 @@ namespace mist::wasm {
 struct CompileLimits {
   std::uint64_t memory_bytes = std::uint64_t{512} << 20;  ///< flag --limit-compile-memory
   Duration cpu_time = std::chrono::seconds(60);           ///< of all its threads; --limit-compile-time
+  std::uint64_t code_bytes = std::uint64_t{16} << 20;     ///< what comes out
 };
 
-/// What compiling a module of `size` bytes may use: 64 bytes of memory and 10 µs for each byte on top.
+/// What compiling a module of `size` bytes may use: 64 bytes of memory, 10 µs and 16 bytes of code for each
+/// byte on top.
 CompileLimits limits_for(const CompileLimits& base, std::size_t size);
 
 /// Bounds of a module's shape. The engines, among them two Go programs of 30 MB, have at most 16,000

@@ -115,6 +115,12 @@ Error reached(std::string_view name, std::string_view what, std::string_view fla
       .with_hint(fmt::format("do not use this package unless you trust it; if you do, raise {}", flag));
 }
 
+Error too_much_code(std::string_view name, const CompileLimits& limits) {
+  return error(ErrorKind::Invalid, "the compiled code of {} would be larger than {}", name,
+               mebibytes(limits.code_bytes))
+      .with_hint("build the package so that it needs less code");
+}
+
 Error failure_of_process(const ProcessResult& ended, std::string_view name, const CompileLimits& limits) {
   switch (ended.exit_code) {
     case kNotAModule:
@@ -150,12 +156,16 @@ Result<std::string> ProcessCompiler::compile(std::span<const std::byte> wasm, st
                        std::to_string(whole_seconds(limits.cpu_time))};
   command.env = {{"RUST_BACKTRACE", std::nullopt}, {"RUST_LIB_BACKTRACE", std::nullopt}};
   command.input.assign(reinterpret_cast<const char*>(wasm.data()), wasm.size());
-  command.output_limit = limits.memory_bytes;
-  MIST_TRY(ProcessResult ended,
-           processes_.run(command, context_.with_timeout(limits.cpu_time * kDeadlineFactor))
-               .in(fmt::format("while compiling {}", name)));
-  if (ended.exit_code != 0) return failure_of_process(ended, name, limits);
-  return std::move(ended.out);
+  command.output_limit = limits.code_bytes;
+  Result<ProcessResult> ended =
+      processes_.run(command, context_.with_timeout(limits.cpu_time * kDeadlineFactor));
+  if (!ended.ok()) {
+    // The only input that it refuses is what comes back.
+    if (ended.error().kind == ErrorKind::Invalid) return too_much_code(name, limits);
+    return std::move(ended).error().with_frame(fmt::format("while compiling {}", name));
+  }
+  if (ended->exit_code != 0) return failure_of_process(*ended, name, limits);
+  return std::move(ended->out);
 }
 
 Path this_program(const Path& otherwise) {

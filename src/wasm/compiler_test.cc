@@ -75,6 +75,12 @@ TEST(ProcessCompiler, EndsAtTheTimeLimit) {
   EXPECT_THAT(failure.hint, HasSubstr("--limit-compile-time"));
 }
 
+TEST(ProcessCompiler, TakesNoMoreCodeThanItAllows) {
+  const Error failure = refused({.code_bytes = 1000}, assemble(kAnswer));
+  EXPECT_EQ(failure.kind, ErrorKind::Invalid);
+  EXPECT_THAT(failure.message, HasSubstr("compiled code of shop"));
+}
+
 TEST(ProcessCompiler, StopsWhenItsCallerDoes) {
   std::stop_source stop;
   stop.request_stop();
