@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "encoding/member_finder.h"
 #include "encoding/yaml.h"
 
 namespace mist::action {
@@ -57,8 +58,9 @@ void mask_members(Value* before, Value* after) {
   };
   const auto mask = [&](Value* map, const Value* other, std::string_view changed) {
     if (map == nullptr || !map->is_object()) return;
+    const encoding::MemberFinder others(other);
     for (Value::Member& member : map->as_object()) {
-      const Value* same = other == nullptr ? nullptr : other->find(member.key);
+      const Value* same = others.find(member.key);
       set(member.value, same == nullptr || *same == member.value ? kMask : changed);
     }
   };

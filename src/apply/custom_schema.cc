@@ -7,6 +7,7 @@
 
 #include "apply/keyed_lists.h"
 #include "base/text.h"
+#include "encoding/member_finder.h"
 #include "encoding/schema.h"
 
 namespace mist::apply {
@@ -91,14 +92,20 @@ class Translation {
 const Value* default_in(const Value* schema) { return schema == nullptr ? nullptr : schema->find("default"); }
 
 // The schema of a member of an object; null: it has none.
-const Value* schema_of_member(const Value& schema, std::string_view name) {
-  const Value* const properties = schema.find("properties");
-  if (properties != nullptr && properties->is_object()) {
-    if (const Value* const own = properties->find(name)) return own;
+class SchemasOfMembers {
+ public:
+  explicit SchemasOfMembers(const Value& schema)
+      : properties_(schema.find("properties")), others_(schema.find("additionalProperties")) {}
+
+  const Value* of(std::string_view name) const {
+    if (const Value* const own = properties_.find(name)) return own;
+    return others_ != nullptr && others_->is_object() ? others_ : nullptr;
   }
-  const Value* const others = schema.find("additionalProperties");
-  return others != nullptr && others->is_object() ? others : nullptr;
-}
+
+ private:
+  encoding::MemberFinder properties_;
+  const Value* others_;
+};
 
 // What a POST takes out before values are looked at: each null that its schema neither allows nor has a
 // default for (PruneNonNullableNullsWithoutDefaults). Server-side apply leaves them in, and then refuses
@@ -110,13 +117,14 @@ void take_nulls(const Value& schema, Value& value) {
     for (Value& item : value.as_array()) take_nulls(*items, item);
   }
   if (!value.is_object()) return;
+  const SchemasOfMembers schemas(schema);
   std::erase_if(value.as_object(), [&](const Value::Member& member) {
-    const Value* const known = schema_of_member(schema, member.key);
+    const Value* const known = schemas.of(member.key);
     return member.value.is_null() && known != nullptr && !flag(*known, "nullable") &&
            default_in(known) == nullptr;
   });
   for (Value::Member& member : value.as_object()) {
-    if (const Value* const known = schema_of_member(schema, member.key)) take_nulls(*known, member.value);
+    if (const Value* const known = schemas.of(member.key)) take_nulls(*known, member.value);
   }
 }
 
@@ -136,13 +144,16 @@ void fill_in(const Value& schema, Value& value) {
   }
   if (!value.is_object()) return;
   if (const Value* properties = schema.find("properties"); properties != nullptr && properties->is_object()) {
-    for (const Value::Member& member : properties->as_object()) {
-      const Value* const fallback = default_in(&member.value);
-      if (value.find(member.key) == nullptr && fallback != nullptr) value.set(member.key, *fallback);
-    }
+    encoding::lay_members_over(
+        value, *properties, [](Value&, const Value&) {},
+        [](const Value& schema_of_it) {
+          const Value* const fallback = default_in(&schema_of_it);
+          return fallback == nullptr ? std::nullopt : std::optional(*fallback);
+        });
   }
+  const SchemasOfMembers schemas(schema);
   for (Value::Member& member : value.as_object()) {
-    const Value* const known = schema_of_member(schema, member.key);
+    const Value* const known = schemas.of(member.key);
     if (known == nullptr) continue;
     fill_null(*known, member.value);
     fill_in(*known, member.value);
@@ -175,11 +186,13 @@ void find_unknown(const Value& schema, const Value& value, const std::string& pa
   const bool free =
       flag(schema, "x-kubernetes-preserve-unknown-fields") || (others != nullptr && *others == Value(true));
   const bool whole_object = root || flag(schema, "x-kubernetes-embedded-resource");
+  const encoding::MemberFinder fields(properties);
   for (const Value::Member& member : value.as_object()) {
+    if (issues.size() >= kMost) return;
     if (whole_object && (member.key == "apiVersion" || member.key == "kind" || member.key == "metadata"))
       continue;
     const std::string below = path.empty() ? member.key : path + "." + member.key;
-    const Value* known = properties == nullptr ? nullptr : properties->find(member.key);
+    const Value* known = fields.find(member.key);
     if (known == nullptr && others != nullptr && others->is_object()) known = others;
     if (known != nullptr) {
       find_unknown(*known, member.value, below, false, issues);
@@ -221,8 +234,9 @@ void find_duplicate_items(const Value& schema, const Value& value, const std::st
     return;
   }
   if (!value.is_object()) return;
+  const SchemasOfMembers schemas(schema);
   for (const Value::Member& member : value.as_object()) {
-    if (const Value* const known = schema_of_member(schema, member.key))
+    if (const Value* const known = schemas.of(member.key))
       find_duplicate_items(*known, member.value, path.empty() ? member.key : path + "." + member.key, issues);
   }
 }

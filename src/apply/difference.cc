@@ -9,6 +9,7 @@
 #include "apimachinery/built_in_groups.h"
 #include "apply/stored_forms.h"
 #include "encoding/json.h"
+#include "encoding/member_finder.h"
 
 namespace mist::apply {
 namespace {
@@ -70,9 +71,10 @@ class Comparison {
   std::vector<FieldDifference> found;
 
   void compare_object(const Value& desired, const Value& live, const FieldPlace& place) {
+    const encoding::MemberFinder there(&live);
     for (const Value::Member& member : desired.as_object()) {
       push({.kind = PathStep::Kind::Field, .name = member.key});
-      compare(&member.value, live.find(member.key), below(place, member.key));
+      compare(&member.value, there.find(member.key), below(place, member.key));
       pop();
     }
     if (place.whole) return compare_leftovers(desired, live, place);
@@ -201,8 +203,9 @@ class Comparison {
 
   // Inside of what is owned as a whole, a live member that isn't wanted goes, or the server filled it in.
   void compare_leftovers(const Value& desired, const Value& live, const FieldPlace& place) {
+    const encoding::MemberFinder wanted(&desired);
     for (const Value::Member& member : live.as_object()) {
-      if (desired.find(member.key) != nullptr) continue;
+      if (wanted.contains(member.key)) continue;
       push({.kind = PathStep::Kind::Field, .name = member.key});
       differ(nullptr, &member.value, below(place, member.key), true);
       pop();

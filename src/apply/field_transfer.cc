@@ -6,6 +6,7 @@
 #include "apply/field_owners.h"
 #include "base/text.h"
 #include "encoding/json.h"
+#include "encoding/member_finder.h"
 #include "kube/field_set_union.h"
 #include "release/record.h"
 
@@ -265,15 +266,21 @@ Value transfer_patch(const Value& live, const FieldTransfer& transfer) {
 Value merge_patch_between(const Value& before, const Value& after) {
   if (!before.is_object() || !after.is_object()) return after;
   Value patch = Value::object();
-  for (const Value::Member& member : before.as_object()) {
-    if (after.find(member.key) == nullptr) patch.set(member.key, Value());
-  }
+  const encoding::MemberFinder was(&before), is(&after);
+  Value::Object& changes = patch.as_object();
+  const auto change = [&](const std::string& key, Value value) {
+    Value::Member& member = changes.emplace_back();
+    member.key = key;
+    member.value = std::move(value);
+  };
+  for (const Value::Member& member : before.as_object())
+    if (!is.contains(member.key)) change(member.key, Value());
   for (const Value::Member& member : after.as_object()) {
-    const Value* old = before.find(member.key);
+    const Value* const old = was.find(member.key);
     if (old == nullptr)
-      patch.set(member.key, member.value);
+      change(member.key, member.value);
     else if (*old != member.value)
-      patch.set(member.key, merge_patch_between(*old, member.value));
+      change(member.key, merge_patch_between(*old, member.value));
   }
   return patch;
 }

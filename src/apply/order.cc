@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "apimachinery/name_index.h"
 #include "apply/declared_order.h"
 #include "apply/label_index.h"
 #include "apply/pod_template.h"
@@ -492,19 +493,22 @@ class Inference {
 
   // The object that a target means; nullopt: it is optional and not there.
   Result<std::optional<Node>> find(Node from, const DeclaredTarget& target) {
-    if (named_.empty()) index_names();
-    const std::vector<Node> all = named(target, std::nullopt);
-    std::vector<Node> near;
-    if (target.ns) {
-      near = named(target, *target.ns);
-    } else {
-      near = named(target, "");
-      if (!object(from).ns().empty())
-        std::ranges::copy(named(target, object(from).ns()), std::back_inserter(near));
+    if (names_ready_ == 0) {
+      for (; names_ready_ < objects_.size(); ++names_ready_) names_.add(object(names_ready_), names_ready_);
+    }
+    const apimachinery::ObjectName wanted{target.kind, target.name, target.group};
+    const auto in = [&](std::string_view ns) {
+      apimachinery::ObjectName there = wanted;
+      there.ns = ns;
+      return names_.find(there);
+    };
+    std::vector<Node> near = in(target.ns ? std::string_view(*target.ns) : std::string_view());
+    if (!target.ns && !object(from).ns().empty()) {
+      std::ranges::copy(in(object(from).ns()), std::back_inserter(near));
       std::ranges::sort(near);
     }
     // Without a near one all are far.
-    const std::vector<Node> far = near.empty() ? all : std::vector<Node>();
+    const std::vector<Node> far = near.empty() ? names_.find(wanted) : std::vector<Node>();
     // An object without namespace means the only one of that name.
     if (near.empty() && !target.ns && object(from).ns().empty()) near = far;
     if (near.size() == 1) return std::optional(near.front());
@@ -521,35 +525,6 @@ class Inference {
                                suggestion.empty() ? "" : fmt::format("did you mean {}? Or ", suggestion),
                                escape_controls(target.text), escape_controls(target.text));
     return failure;
-  }
-
-  // By kind and name, with and without namespace and group. Two of each are enough to call it ambiguous.
-  static std::string name_key(std::string_view kind, std::string_view name,
-                              const std::optional<std::string_view>& ns,
-                              const std::optional<std::string_view>& group) {
-    const auto part = [](const std::optional<std::string_view>& text) {
-      return text ? fmt::format("/{}", *text) : std::string();
-    };
-    return fmt::format("{}\n{}\n{}\n{}", lower_case(kind), name, part(ns), part(group));
-  }
-
-  void index_names() {
-    for (Node node = 0; node < objects_.size(); ++node) {
-      const Object& each = object(node);
-      for (const auto& ns : {std::optional<std::string_view>(), std::optional<std::string_view>(each.ns())})
-        for (const auto& group :
-             {std::optional<std::string_view>(), std::optional<std::string_view>(each.gvk().group)}) {
-          std::vector<Node>& nodes = named_[name_key(each.gvk().kind, each.name(), ns, group)];
-          if (nodes.size() < 2) nodes.push_back(node);
-        }
-    }
-  }
-
-  std::vector<Node> named(const DeclaredTarget& target, const std::optional<std::string_view>& ns) const {
-    const std::optional<std::string_view> group =
-        target.group ? std::optional<std::string_view>(*target.group) : std::nullopt;
-    const auto found = named_.find(name_key(target.kind, target.name, ns, group));
-    return found == named_.end() ? std::vector<Node>() : found->second;
   }
 
   // As an annotation has to spell it from anywhere.
@@ -602,7 +577,8 @@ class Inference {
   std::vector<Node> barriers_;
   std::optional<Node> before_ended_, written_, after_ended_;
   std::map<ObjectKey, Node> nodes_;
-  std::unordered_map<std::string, std::vector<Node>> named_;  // filled by the first annotation
+  apimachinery::NameIndex names_;  // filled by the first annotation
+  Node names_ready_ = 0;           // how many of the objects are in it
   std::map<std::string, PodsOfNamespace, std::less<>> namespaces_;
   std::map<ObjectKey, Group> grants_;                   // bindings by the ServiceAccount that they name
   std::map<Node, Group> answering_;                     // workloads by their Service

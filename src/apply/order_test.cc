@@ -398,5 +398,69 @@ TEST(Order, EdgesDoNotDependOnTheOrderOfTheObjects) {
   EXPECT_EQ(names(), first);
 }
 
+// Objects that are made to be compared with each other: `count` of each of two kinds.
+Objects two_kinds(int count, std::string_view rule, std::string_view workload) {
+  std::string yaml;
+  for (int i = 0; i < count; ++i) yaml += fmt::format(fmt::runtime(rule), i) + "\n---\n";
+  for (int i = 0; i < count; ++i) yaml += fmt::format(fmt::runtime(workload), i) + "\n---\n";
+  return Objects(yaml);
+}
+
+constexpr std::string_view kLabelled =
+    "{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: w{0}, namespace: a}}, "
+    "spec: {{template: {{metadata: {{labels: {{app: all, own: w{0}}}}}}}}}}}";
+
+struct Product {
+  std::string_view rule;
+  bool rule_comes_first;
+};
+
+// The edges of what acts on everything would be as many as pairs.
+TEST(Order, EdgesGrowWithTheObjectsAndNotWithTheirPairs) {
+  const std::vector<Product> cases = {
+      {"{{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {{name: r{0}, namespace: a}}, "
+       "spec: {{selector: {{matchLabels: {{app: all}}}}}}}}",
+       false},
+      {"{{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {{name: r{0}, namespace: a}}, "
+       "spec: {{podSelector: {{}}}}}}",
+       true},
+      {"{{apiVersion: v1, kind: LimitRange, metadata: {{name: r{0}, namespace: a}}}}", true},
+      {"{{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {{name: r{0}, namespace: "
+       "a}}, "
+       "subjects: [{{kind: ServiceAccount, name: default}}]}}",
+       true},
+  };
+  constexpr int kCount = 700;
+  for (const Product& each : cases) {
+    const Objects objects = two_kinds(kCount, each.rule, kLabelled);
+    const auto order = infer_order(objects.ordered());
+    ASSERT_TRUE(order.ok());
+    EXPECT_LT(order->graph.edges().size(), 210'000U) << each.rule;
+    for (const graph::Node rule : {0, kCount - 1}) {
+      for (const graph::Node workload : {kCount, 2 * kCount - 1}) {
+        const auto path = each.rule_comes_first ? order->graph.explain(rule, workload)
+                                                : order->graph.explain(workload, rule);
+        EXPECT_FALSE(path.empty()) << each.rule;
+      }
+    }
+  }
+}
+
+TEST(Order, WebhooksBehindOneServiceDoNotMultiplyItsWorkloads) {
+  Objects objects =
+      two_kinds(700,
+                "{{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, "
+                "metadata: {{name: "
+                "r{0}}}, webhooks: [{{clientConfig: {{service: {{name: s, namespace: a}}}}}}]}}",
+                kLabelled);
+  objects.objects.push_back(*Object::from_value(*encoding::parse_yaml(
+      "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: a}, spec: {selector: {app: all}}}")));
+  objects.lines.push_back(1);
+  const auto order = infer_order(objects.ordered());
+  ASSERT_TRUE(order.ok());
+  EXPECT_LT(order->graph.edges().size(), 220'000U);
+  EXPECT_FALSE(order->graph.explain(700, 0).empty());
+}
+
 }  // namespace
 }  // namespace mist::apply

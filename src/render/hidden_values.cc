@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "encoding/json.h"
+#include "encoding/member_finder.h"
 #include "package/looked_up.h"
 #include "render/value_paths.h"
 
@@ -49,11 +50,11 @@ void for_each_leaf(Value& value, const std::string& path, const Each& each) {
 void mark(Value& value, const Value* other, const std::string& path, const HiddenValues& hidden,
           std::string_view changed) {
   if (value.is_object()) {
+    const encoding::MemberFinder others(other);
     for (Value::Member& member : value.as_object()) {
       const std::string below = path + "." + member.key;
       if (is_identity(below)) continue;
-      mark(member.value, other != nullptr && other->is_object() ? other->find(member.key) : nullptr, below,
-           hidden, changed);
+      mark(member.value, others.find(member.key), below, hidden, changed);
     }
   } else if (value.is_array()) {
     for (std::size_t i = 0; i < value.size(); ++i) {
