@@ -38,6 +38,9 @@ constexpr std::array<std::string_view, 18> kRemovedVariables{
     "GIT_TRACE_SETUP", "LANGUAGE",
 };
 
+// Of one shallow fetch; the callers bound its time.
+constexpr std::uint64_t kLargestPack = std::uint64_t{4} << 30;
+
 // Who asks nothing, in the place of the user's own program, when git or ssh would ask a person.
 constexpr std::string_view kAskNobody = "/bin/false";
 
@@ -92,6 +95,8 @@ Command command_for(const GitCall& call) {
   if (std::getenv("SSH_ASKPASS") == nullptr) command.env["SSH_ASKPASS"] = std::string(kAskNobody);
   command.input = call.input;
   command.output_limit = call.output_limit;
+  // Who sends us a pack decides how large it is, and that it ends.
+  if (call.remote != nullptr) command.file_limit = kLargestPack;
   return command;
 }
 
@@ -138,6 +143,8 @@ constexpr std::array kSymptoms{
     Symptom{"hung up unexpectedly", ErrorKind::Retryable, kCheckNetwork},
     Symptom{"returned error: 5", ErrorKind::Retryable, "the server has a fault; try again later"},
     Symptom{"returned error: 429", ErrorKind::Retryable, "the server asks to slow down; try again later"},
+    Symptom{"died of signal 25", ErrorKind::Invalid,
+            "one fetch may have at most 4 GiB: use a smaller repository, or clone it and name the directory"},
     Symptom{"No space left", ErrorKind::Retryable, "free some disk space, then try again"},
     Symptom{"does not appear to be a git repository", ErrorKind::NotFound, kCheckUrl},
     Symptom{"Repository not found", ErrorKind::NotFound, kCheckCredentials},

@@ -101,5 +101,21 @@ TEST(Git, SaysWhenItIsNotInstalled) {
   EXPECT_THAT(result.error().hint, HasSubstr("install"));
 }
 
+TEST(Git, BoundsWhatARemoteMayMakeItWrite) {
+  testing::WatchedRunner runner;
+  runner.before = [](const Command&) -> std::optional<Result<ProcessResult>> {
+    return Result<ProcessResult>(
+        ProcessResult{.exit_code = 128,
+                      .out = {},
+                      .err = "error: index-pack died of signal 25\nfatal: fetch-pack: invalid"});
+  };
+  const GitUrl remote = url("https://h/r");
+  const auto fetched =
+      Git(runner).run({.arguments = {"fetch"}, .repository = {}, .remote = &remote, .input = {}}, Context());
+  EXPECT_EQ(runner.commands.back().file_limit, std::uint64_t{4} << 30);
+  EXPECT_EQ(fetched.error().kind, ErrorKind::Invalid);
+  EXPECT_THAT(fetched.error().hint, HasSubstr("4 GiB"));
+}
+
 }  // namespace
 }  // namespace mist::registry

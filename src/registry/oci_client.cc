@@ -11,6 +11,8 @@ namespace mist::registry {
 namespace {
 
 constexpr int kMaxHops = 10;
+constexpr std::chrono::minutes kPatience{5};        // a login helper may ask a person
+constexpr std::uint64_t kSlowestServer = 32 << 10;  // bytes per second
 constexpr int kMaxPages = 1000;
 constexpr std::uint64_t kMaxAnswer = std::uint64_t{16} << 20;
 
@@ -148,7 +150,14 @@ Result<http::Response> OciClient::follow(const Call& call, const std::string& or
       .with_hint("ask whoever runs the registry");
 }
 
-Result<http::Response> OciClient::exchange(const Call& call, const Context& context) {
+// A server that sends a byte now and then is never idle, and never done.
+Context OciClient::bounded(const Call& call, const Context& context) {
+  const std::uint64_t bytes = call.request.response_limit + call.request.body.size();
+  return context.with_timeout(kPatience + std::chrono::seconds(bytes / kSlowestServer));
+}
+
+Result<http::Response> OciClient::exchange(const Call& call, const Context& caller) {
+  const Context context = bounded(call, caller);
   std::string origin = origin_of(call.host);
   OciScope scope{call.host, origin, call.repository, call.access};
   std::optional<OciAnswer> known = auth_.known(scope);

@@ -65,6 +65,7 @@ class OciClient {
  private:
   struct Call;
 
+  static Context bounded(const Call& call, const Context& context);
   Result<http::Response> exchange(const Call& call, const Context& context);
   Result<http::Response> follow(const Call& call, const std::string& origin,
                                 const std::optional<OciAnswer>& known, const Context& context);

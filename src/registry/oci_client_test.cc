@@ -4,6 +4,7 @@
 
 #include "registry/oci_fixture.h"
 #include "registry/oci_packages.h"
+#include "testing/fake_transport.h"
 
 namespace mist::registry {
 namespace {
@@ -268,6 +269,23 @@ TEST_F(OciClientTest, APublishedVersionIsOnlyReplacedWhenAskedFor) {
   registry.publish("prod", artifact);
   reference.tag = "prod";
   EXPECT_TRUE(push_artifact(client, reference, other, Overwrite::No, Context()).ok());
+}
+
+TEST(OciClientTime, NoAnswerMayTakeForEver) {
+  mist::testing::FakeTransport transport;
+  std::vector<std::optional<Duration>> left;
+  transport.otherwise([&](const http::Request&, const Context& context) -> Result<http::Response> {
+    left.push_back(context.remaining());
+    return http::Response{.status = 500, .headers = {}, .body = {}};
+  });
+  OciClient client(transport, {}, {});
+  EXPECT_FALSE(client.manifest(kShop, "1.4.0", Context()).ok());
+  const oci::Descriptor large{
+      .media_type = {}, .digest = crypto::sha256(""), .size = std::uint64_t{60} << 20};
+  EXPECT_FALSE(client.blob(kShop, large, std::uint64_t{64} << 20, Context()).ok());
+  ASSERT_GE(left.size(), 2U);
+  ASSERT_TRUE(left.front() && left.back());
+  EXPECT_LT(*left.front(), *left.back()) << "more time for more bytes";
 }
 
 }  // namespace
