@@ -47,6 +47,13 @@ bool is_predecessor(const Value& entry) {
       kPredecessors, [&](const Manager& each) { return each.name == name && each.operation == operation; });
 }
 
+// For keys that are not there yet.
+void append(Value& object, const std::string& key, Value value) {
+  Value::Member& member = object.as_object().emplace_back();
+  member.key = key;
+  member.value = std::move(value);
+}
+
 // Of an item of a list by key; the server fills in the protocol of ports.
 bool has_key(const Value& item, const Value& key) {
   return item.is_object() && std::ranges::all_of(key.as_object(), [&](const Value::Member& part) {
@@ -61,8 +68,8 @@ bool owns_our_mark(const Value& fields) {
 }
 
 // What a step of fieldsV1 ("f:name", "k:{…}", "v:…", "i:0") leads to; null: it isn't there.
-const Value* step_into(const Value& at, std::string_view step) {
-  if (step.starts_with("f:")) return at.is_object() ? at.find(step.substr(2)) : nullptr;
+const Value* step_into(const Value& at, const encoding::MemberFinder& members, std::string_view step) {
+  if (step.starts_with("f:")) return members.find(step.substr(2));
   const auto key = encoding::parse_json(step.substr(std::min<std::size_t>(2, step.size())));
   if (!at.is_array() || !key.ok()) return nullptr;
   const Value::Array& items = at.as_array();
@@ -83,23 +90,28 @@ constexpr std::array<std::string_view, 6> kSharedMaps{"f:annotations", "f:binary
 // by itself. `wanted` null: nothing is wanted here.
 Value fields_to_take(const Value& fields, const Value* wanted, const std::vector<const Value*>& recorded) {
   Value taken = Value::object();
+  const encoding::MemberFinder wanted_members(wanted);
+  std::vector<encoding::MemberFinder> recorded_members;
+  for (const Value* object : recorded) recorded_members.emplace_back(object);
   for (const Value::Member& member : fields.as_object()) {
     if (member.key == ".") {
-      taken.set(".", Value::object());
+      append(taken, ".", Value::object());
       continue;
     }
-    const Value* const wanted_below = wanted == nullptr ? nullptr : step_into(*wanted, member.key);
+    const Value* const wanted_below =
+        wanted == nullptr ? nullptr : step_into(*wanted, wanted_members, member.key);
     std::vector<const Value*> recorded_below;
-    for (const Value* object : recorded)
-      if (const Value* value = step_into(*object, member.key)) recorded_below.push_back(value);
+    for (std::size_t i = 0; i < recorded.size(); ++i)
+      if (const Value* value = step_into(*recorded[i], recorded_members[i], member.key))
+        recorded_below.push_back(value);
     const bool shared = std::ranges::find(kSharedMaps, member.key) != kSharedMaps.end();
     if (wanted_below == nullptr && recorded_below.empty()) continue;
     if (wanted_below == nullptr && !shared) {
-      taken.set(member.key, member.value);
+      append(taken, member.key, member.value);
     } else if (member.value.empty()) {
-      taken.set(member.key, Value::object());
+      append(taken, member.key, Value::object());
     } else if (Value below = fields_to_take(member.value, wanted_below, recorded_below); !below.empty()) {
-      taken.set(member.key, std::move(below));
+      append(taken, member.key, std::move(below));
     }
   }
   return taken;
@@ -108,26 +120,28 @@ Value fields_to_take(const Value& fields, const Value* wanted, const std::vector
 // Both are fieldsV1 of one place.
 Value common_sets(const Value& fields, const Value& others) {
   Value common = Value::object();
+  const encoding::MemberFinder known(&others);
   for (const Value::Member& member : fields.as_object()) {
-    const Value* other = others.find(member.key);
+    const Value* other = known.find(member.key);
     if (other == nullptr) continue;
     if (member.value.empty() || other->empty())
-      common.set(member.key, Value::object());
+      append(common, member.key, Value::object());
     else if (Value below = common_sets(member.value, *other); !below.empty())
-      common.set(member.key, std::move(below));
+      append(common, member.key, std::move(below));
   }
   return common;
 }
 
 Value fields_without(const Value& fields, const Value& taken) {
   Value left = Value::object();
+  const encoding::MemberFinder known(&taken);
   for (const Value::Member& member : fields.as_object()) {
-    const Value* gone = taken.find(member.key);
+    const Value* gone = known.find(member.key);
     if (gone == nullptr)
-      left.set(member.key, member.value);
+      append(left, member.key, member.value);
     else if (!member.value.empty() && !gone->empty())
       if (Value below = fields_without(member.value, *gone); !below.empty())
-        left.set(member.key, std::move(below));
+        append(left, member.key, std::move(below));
   }
   return left;
 }
