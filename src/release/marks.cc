@@ -1,5 +1,7 @@
 #include "release/marks.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
