@@ -77,41 +77,69 @@ Value with_keys(Value fields) {
   return fields;
 }
 
-// What was owned before, and by that owner isn't any more.
+// What was owned before, and nobody else owns now: what others wrote since is left to them.
 Value fields_taken(const Value& before, const Value& live) {
+  Value known = Value::object();
+  for (const Value& entry : entries_of(live)) {
+    const Value* fields = entry.find("fieldsV1");
+    if (fields != nullptr && !is_ours(entry)) kube::add_field_set(known, *fields);
+  }
   Value taken = Value::object();
   for (const Value& entry : entries_of(before)) {
     const Value* fields = entry.find("fieldsV1");
     if (fields == nullptr || !fields->is_object() || !entry.string_at("subresource").empty()) continue;
-    kube::add_field_set(taken, is_ours(entry) ? *fields : without(*fields, fields_of(live, entry)));
+    kube::add_field_set(taken, without(*fields, known));
   }
   return with_keys(std::move(taken));
 }
 
+// What others wrote since, who didn't own it before.
+Value fields_since(const Value& before, const Value& live) {
+  Value since = Value::object();
+  for (const Value& entry : entries_of(live)) {
+    const Value* fields = entry.find("fieldsV1");
+    if (fields == nullptr || !fields->is_object() || is_ours(entry)) continue;
+    kube::add_field_set(since, without(*fields, fields_of(before, entry)));
+  }
+  return since;
+}
+
 // As one applies it who owns just these fields, with the values of before.
 Value part_of(Value before, Value fields) {
+  if (fields.empty()) {  // which would stand for all of it
+    Value metadata = Value::object({{"name", before.string_at({"metadata", "name"})}});
+    if (const auto ns = before.string_at({"metadata", "namespace"}); !ns.empty())
+      metadata.set("namespace", ns);
+    return Value::object({{"apiVersion", before.string_at("apiVersion")},
+                          {"kind", before.string_at("kind")},
+                          {"metadata", std::move(metadata)}});
+  }
   const Value owner =
       Value::object({{"manager", kManager}, {"operation", "Apply"}, {"fieldsV1", std::move(fields)}});
   before["metadata"].set("managedFields", Value::array({owner}));
   return apply::applied_fields(before, kManager);
 }
 
-// Who owned what before owns it again, and who owns what since then still does.
+// Who owned what before owns it again, but for what others wrote since.
 Value owners_again(const Value& before, const Value& live) {
   Value::Array owners;
   for (const Value& entry : entries_of(live)) {
     if (!is_ours(entry)) owners.push_back(entry);
   }
-  for (const Value& entry : entries_of(before)) {
-    if (!entry.string_at("subresource").empty()) continue;
+  const Value since = fields_since(before, live);
+  for (Value entry : entries_of(before)) {
+    const Value* all = entry.find("fieldsV1");
+    if (all == nullptr || !all->is_object() || !entry.string_at("subresource").empty()) continue;
+    Value fields = without(*all, since);
+    if (fields.empty()) continue;
+    entry.set("fieldsV1", fields);
     const auto known = std::ranges::find_if(owners, [&](const Value& each) {
       return same_owner(each, entry) && each.string_at("apiVersion") == entry.string_at("apiVersion");
     });
-    const Value* fields = entry.find("fieldsV1");
     if (known == owners.end())
-      owners.push_back(entry);
-    else if (fields != nullptr)
-      kube::add_field_set((*known)["fieldsV1"], *fields);
+      owners.push_back(std::move(entry));
+    else
+      kube::add_field_set((*known)["fieldsV1"], fields);
   }
   return Value(std::move(owners));
 }

@@ -25,6 +25,12 @@ metadata: {name: two, namespace: default, labels: {theirs: "yes"}, annotations: 
 data: {b: theirs, c: theirs}
 )";
 
+const std::string kZero = R"(---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: zero, annotations: {mistletoe.dev/after: ConfigMap/two}}
+)";
+
 class AdoptedTest : public testing::ReleaseWorld {
  protected:
   // The second object is refused once the first is adopted.
@@ -32,12 +38,7 @@ class AdoptedTest : public testing::ReleaseWorld {
     cluster.put(*encoding::parse_yaml(kTheirs), "helm");
     before = two();
     refuse("zero");
-    const auto failed = install_now(std::string(testing::kTwoConfigMaps) + R"(---
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: zero, annotations: {mistletoe.dev/after: ConfigMap/two}}
-)",
-                                    options);
+    const auto failed = install_now(std::string(testing::kTwoConfigMaps) + kZero, options);
     ASSERT_FALSE(failed.ok());
     words = failed.error().to_line();
   }
@@ -89,6 +90,35 @@ TEST_F(AdoptedTest, WhatOthersWroteSinceStaysAndIsSaid) {
   const apply::PlannedAction& returned = *std::ranges::find(
       undone->removal->plan.removals, "two", [](const apply::PlannedAction& each) { return each.key.name; });
   EXPECT_EQ(returned.reason, "it was there before the release; otherwise than before: .data.d");
+}
+
+TEST_F(AdoptedTest, AFieldThatSomebodyElseTookSinceIsTheirsAndTheRestComesBack) {
+  fail_after_adopting({.adopt = true});
+  Value edited = two();
+  edited["data"].set("b", "edited");
+  cluster.put(edited, "kubectl-edit");
+  ASSERT_TRUE(recover(environment(), id, {.undo = true, .deploy = {}}, Context()).ok());
+  EXPECT_EQ(encoding::to_json(*two().find("data")), R"({"b":"edited","c":"theirs"})");
+  EXPECT_EQ(two().at_path({"metadata", "labels", release::kPartOfLabel}), nullptr);
+  std::string owners;
+  const Value now = two();
+  for (const Value& entry : now.at_path({"metadata", "managedFields"})->as_array())
+    owners += fmt::format("{} {}\n", entry.string_at("manager"), encoding::to_json(entry));
+  EXPECT_THAT(owners, HasSubstr(R"("f:data":{"f:b":{}})"));
+  EXPECT_THAT(owners, HasSubstr(R"("f:c":{})"));
+  EXPECT_THAT(owners, ::testing::Not(HasSubstr("mistctl")));
+}
+
+TEST_F(AdoptedTest, WhatWasWrittenOfItIsAllThatGoes) {
+  Value theirs = *encoding::parse_yaml(kTheirs);
+  theirs["data"] = Value::object({{"c", "theirs"}});
+  cluster.put(theirs, "kubectl-edit");  // whose fields nobody takes
+  before = two();
+  refuse("zero");
+  ASSERT_FALSE(
+      install_now(std::string(testing::kTwoConfigMaps) + kZero, {.adopt = true, .rollback_on_failure = true})
+          .ok());
+  EXPECT_EQ(text(two()), text(before));
 }
 
 TEST_F(AdoptedTest, ARecordThatDoesNotTellWritesNothing) {

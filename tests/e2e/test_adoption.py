@@ -179,11 +179,14 @@ def an_upgrade_that_is_undone_gives_adopted_objects_back_as_they_were(t):
     wanted = [config_map("own", {"a": "2"}), workload("Deployment", "web"), config_map("cfg", {"a": "other", "new": "1"})]
     t.refused("upgrade", "shop", "-p", t.package("v2", *wanted, bad), "--adopt", code=None)
     # Somebody changes what we left alone, and something that we wrote.
-    t.kube.patch("ConfigMap", t.ns, "cfg", {"data": {"by-hand": "2"}})
-    t.run("recover", "shop", "--undo", "--yes")
-    before["cfg"]["data"]["by-hand"] = "2"
-    for kind, name in (("Deployment", "web"), ("ConfigMap", "cfg")):
-        equal(as_it_is(t, kind, name), before[name], f"{kind} {name}")
+    t.kube.patch("ConfigMap", t.ns, "cfg", {"data": {"by-hand": "2", "a": "since"}})
+    outcome = t.run("recover", "shop", "--undo", "--yes")
+    equal(as_it_is(t, "Deployment", "web"), before["web"])
+    cfg = as_it_is(t, "ConfigMap", "cfg")
+    equal(cfg["data"], {"a": "since", "b": "2", "by-hand": "2"})
+    equal([cfg["metadata"][k] for k in ("labels", "annotations")], [before["cfg"]["metadata"][k] for k in ("labels", "annotations")])
+    contains(outcome.out + outcome.err, ".data.a")
+    equal([m for m, _, fields in cfg["metadata"]["managedFields"] if "'f:b'" in fields], ["kubectl-client-side-apply"])
     equal(t.kube.get("ConfigMap", t.ns, "own")["data"], {"a": "1"})
     equal(t.run("status", "shop", "-o", "json").json["objects"][0]["name"], "own")
     equal(len(t.run("status", "shop", "-o", "json").json["objects"]), 1, "objects of the release")
