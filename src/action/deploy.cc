@@ -85,6 +85,16 @@ Status wait_for_what_is_there(const Environment& environment, const Look& look, 
       .in("while waiting for the release to become ready; nothing had to be written");
 }
 
+// What a stopped run may still be deleting, and this one leaves, is written first: what is seen after that
+// stays.
+Status outdate_late_deletes(const Environment& environment, Look& look, const Context& context) {
+  std::set<apimachinery::ObjectKey> going = going_by(look.plan.removals);
+  going.merge(going_by(look.plan.writes));
+  MIST_TRY(const std::size_t written, outdate_late_deletes(environment, look.state, going, context));
+  if (written == 0) return {};
+  return look_again(environment, look, context);
+}
+
 // A deployment that failed may have a revision to undo.
 struct Try {
   Result<DeployReport> report;
@@ -95,6 +105,10 @@ Try carry_out(const Environment& environment, Result<Look> seen, const Intent& i
               const DeployOptions& options, const Context& context) {
   const release::ReleaseId id = seen->state.id;
   if (Status drawn = accept_drawn(environment, *seen); !drawn) return {std::move(drawn).error()};
+  if (options.dry_run == DryRun::No) {
+    if (Status kept = outdate_late_deletes(environment, *seen, context); !kept)
+      return {located(seen->rendered, std::move(kept).error(), context)};
+  }
   if (intent.agree) {
     if (Status agreed = intent.agree(seen->plan); !agreed) return {std::move(agreed).error()};
   }
@@ -126,7 +140,6 @@ Try carry_out(const Environment& environment, Result<Look> seen, const Intent& i
   if (!seen->state.silent_version.empty()) {
     for (const auto& [key, live] : seen->live)
       seen->seen_uids.emplace(live.value.string_at({"metadata", "uid"}));
-    write_what_may_be_deleted_late(seen->state, seen->plan);
   }
   encoding::Value before = before_adoption(seen->plan, seen->live);
   seen->live.clear();  // thousands of objects are not kept through the run

@@ -6,6 +6,7 @@
 
 #include "action/deploy.h"
 #include "action/labelled.h"
+#include "action/late_deletes.h"
 #include "action/record_head.h"
 #include "apply/field_owners.h"
 #include "base/text.h"
@@ -132,6 +133,7 @@ Result<RebuildPlan> plan_rebuild(const Environment& environment, ReleaseState st
 Status rebuild(const Environment& environment, RebuildPlan& plan, const Context& context) {
   ReleaseState& state = plan.state;
   Revision& revision = plan.revision;
+  MIST_TRY_VOID(outdate_late_deletes(environment, state, {}, context));
   const Activity activity(environment.events, fmt::format("recording revision v{}", revision.number));
   release::Store store(environment.client);
   const auto group_kinds = group_kinds_of(revision.inventory);

@@ -1,5 +1,6 @@
 #include "action/recover.h"
 
+#include "action/late_deletes.h"
 #include "action/record_head.h"
 #include "action/recorded_options.h"
 #include "action/rollback.h"
@@ -158,6 +159,7 @@ class Recovery {
   Result<int> settle(const ReleaseState& state) {
     const Revision& newest = state.unfinished.empty() ? *state.deployed : state.unfinished.back();
     if (dry()) return newest.number;
+    MIST_TRY_VOID(outdate_late_deletes(environment_, state, {}, context_));
     release::Store store(environment_.client);
     MIST_TRY(const std::unique_ptr<ReleaseLock> lock,
              ReleaseLock::acquire(lock_world(environment_, store), *state.anchor, {},

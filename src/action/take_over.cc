@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "action/containers.h"
+#include "action/late_deletes.h"
 #include "action/recorded_options.h"
 #include "apply/observe.h"
 #include "apply/remove.h"
@@ -350,6 +351,7 @@ void TakeOver::mend(const Environment& environment, const ReleaseId& id, const R
     other.state = *std::move(state);
     if (other.state.anchor->lock && ends_move) {
       MIST_TRY(other.state, read_release_to_write(environment, id, operation, context));
+      MIST_TRY_VOID(outdate_late_deletes(environment, other.state, {}, context, operation));
     } else if (const auto& held = other.state.anchor->lock) {
       return error(ErrorKind::Conflict, "{} has been running \"{}\" since {}", held->holder, held->operation,
                    held->acquired);
@@ -376,6 +378,9 @@ Result<std::optional<TakeOver::Other>> TakeOver::lock(const Environment& environ
     Other other;
     MIST_TRY(other.state, read_release_to_write(environment, id, operation, context));
     if (!other.state.anchor) return std::optional<Other>();
+    // Nobody would know any more that its lock had a silent holder.
+    if (!other.state.silent_version.empty())
+      MIST_TRY_VOID(outdate_late_deletes(environment, other.state, {}, context, operation));
     other.store = std::make_unique<release::Store>(environment.client);
     auto lock = release::ReleaseLock::acquire(lock_world(environment, *other.store), *other.state.anchor, {},
                                               lock_options(environment, operation, other.state), context);

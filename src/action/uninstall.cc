@@ -6,6 +6,7 @@
 #include "action/adopted.h"
 #include "action/deploy.h"
 #include "action/labelled.h"
+#include "action/late_deletes.h"
 #include "action/recorded_options.h"
 #include "action/run_tests.h"
 #include "action/take_over.h"
@@ -139,23 +140,8 @@ Result<PlannedAction> unread_removal(const ReleaseId& id, const InventoryItem& i
   return action;
 }
 
-}  // namespace
-
-std::size_t UninstallPlan::deletes() const {
-  return static_cast<std::size_t>(std::ranges::count(removals, ActionKind::Delete, &PlannedAction::kind));
-}
-
-Result<UninstallPlan> plan_uninstall(const Environment& environment, const ReleaseId& id,
-                                     const UninstallOptions& options, const Context& context) {
-  MIST_TRY(ReleaseState state, options.dry_run ? read_release(environment, id, context, LostRevision::Allowed)
-                                               : read_release_to_write(environment, id, options.action,
-                                                                       context, LostRevision::Allowed));
-  if (!state.anchor) return missing_release(environment, id, context);
-  return plan_uninstall(environment, std::move(state), options, context);
-}
-
-Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseState state,
-                                     const UninstallOptions& options, const Context& context) {
+Result<UninstallPlan> look_and_plan(const Environment& environment, ReleaseState state,
+                                    const UninstallOptions& options, const Context& context) {
   const Activity reading(environment.events, "reading the cluster");
   UninstallPlan plan;
   plan.id = state.id;
@@ -218,6 +204,32 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseStat
   plan.containers = Containers(id, options.rules, RecordFate::Goes);
   MIST_TRY_VOID(plan.containers.settle(environment, plan.removals, live, context));
   return plan;
+}
+
+}  // namespace
+
+std::size_t UninstallPlan::deletes() const {
+  return static_cast<std::size_t>(std::ranges::count(removals, ActionKind::Delete, &PlannedAction::kind));
+}
+
+Result<UninstallPlan> plan_uninstall(const Environment& environment, const ReleaseId& id,
+                                     const UninstallOptions& options, const Context& context) {
+  MIST_TRY(ReleaseState state, options.dry_run ? read_release(environment, id, context, LostRevision::Allowed)
+                                               : read_release_to_write(environment, id, options.action,
+                                                                       context, LostRevision::Allowed));
+  if (!state.anchor) return missing_release(environment, id, context);
+  return plan_uninstall(environment, std::move(state), options, context);
+}
+
+Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseState state,
+                                     const UninstallOptions& options, const Context& context) {
+  MIST_TRY(UninstallPlan plan, look_and_plan(environment, std::move(state), options, context));
+  if (options.dry_run) return plan;
+  std::set<ObjectKey> going = going_by(plan.removals);
+  for (const apply::DesiredObject& hook : plan.hooks) going.insert(hook.key);
+  MIST_TRY(const std::size_t written, outdate_late_deletes(environment, plan.state, going, context));
+  if (written == 0) return plan;
+  return look_and_plan(environment, std::move(plan.state), options, context);
 }
 
 namespace {

@@ -3,13 +3,14 @@
 What mistctl had queued it must not send. What was sent in time may still arrive late, by a proxy that holds it: then
 whoever comes next finds it.
 """
+import json
 import os
 import random
 import signal
 import threading
 import time
 
-from harness import check, config_map, contains, equal, kubeconfig_text, test
+from harness import check, config_map, contains, equal, kubeconfig_text, test, workload
 from proxy import Proxy
 
 TERM_MS = 1000
@@ -214,6 +215,75 @@ def a_late_delete_of_an_uninstall_spares_what_its_undoing_found(t):
     holder = Holder(t, "DELETE", "/configmaps/disputed")
     process = t.start("uninstall", "web", "--yes", kubeconfig=holder.kubeconfig, term_ms=TERM_MS)
     late_delete(t, holder, process, "recover", "web", "--undo", "--yes")
+
+
+CLAIM = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"},
+         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
+
+
+def late_delete_of_what_is_left(t, holder, process, kind, name, *successor):
+    """As late_delete(), of what the successor neither writes nor deletes."""
+    holder.stop(t, process)
+    before = t.kube.get(kind, t.ns, name)["metadata"]
+    t.run(*successor, "--lock-wait", "20s")
+    holder.let_go(t)
+    os.kill(process.pid, signal.SIGCONT)
+    contains(t.finish(process, code=1).err, "lock")
+    there = t.kube.get(kind, t.ns, name)
+    check(there and "deletionTimestamp" not in there["metadata"], "what the successor left was deleted")
+    for part in ("uid", "labels", "annotations"):
+        equal(there["metadata"].get(part), before.get(part), part)
+
+
+def retained_claim(t):
+    """A release whose claim is not wanted any more, and kept."""
+    t.run("install", "web", "-p", t.package("with-claim", config_map("settings"), CLAIM))
+    without = t.package("without", config_map("settings"))
+    contains(t.run("upgrade", "web", "-p", without).out, "1 retained")
+    return without
+
+
+@test(waits=True)
+def a_late_delete_of_an_uninstall_spares_a_claim_that_its_undoing_retains(t):
+    retained_claim(t)
+    holder = Holder(t, "DELETE", "/persistentvolumeclaims/data")
+    process = t.start("uninstall", "web", "--yes", "--delete-pvcs", kubeconfig=holder.kubeconfig, term_ms=TERM_MS)
+    late_delete_of_what_is_left(t, holder, process, "PersistentVolumeClaim", "data", "recover", "web", "--undo", "--yes")
+    t.run("uninstall", "web", "--yes", "--delete-pvcs")
+
+
+@test(waits=True)
+def a_late_delete_of_an_upgrade_spares_a_claim_that_its_successor_retains(t):
+    without = retained_claim(t)
+    holder = Holder(t, "DELETE", "/persistentvolumeclaims/data")
+    process = t.start("upgrade", "web", "-p", without, "--delete-pvcs", kubeconfig=holder.kubeconfig, term_ms=TERM_MS)
+    late_delete_of_what_is_left(t, holder, process, "PersistentVolumeClaim", "data", "upgrade", "web", "-p", without)
+    t.run("uninstall", "web", "--yes", "--delete-pvcs")
+
+
+@test(waits=True)
+def a_late_delete_spares_a_hook_that_nobody_runs_again(t):
+    hooked = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "hooked", "annotations": {"helm.sh/hook": "pre-install"}},
+              "stringData": {"key": "value"}}
+    chart = t.files("chart", {"Chart.yaml": "apiVersion: v2\nname: c\nversion: 0.1.0\n",
+                              "templates/a.yaml": json.dumps(config_map("settings")), "templates/h.yaml": json.dumps(hooked)})
+    t.run("install", "web", "-p", chart)
+    holder = Holder(t, "DELETE", "/secrets/hooked")
+    process = t.start("uninstall", "web", "--yes", kubeconfig=holder.kubeconfig, term_ms=TERM_MS)
+    late_delete_of_what_is_left(t, holder, process, "Secret", "hooked", "recover", "web", "--undo", "--yes")
+
+
+@test(waits=True)
+def a_late_delete_of_a_replacement_spares_what_belongs_to_another_release(t):
+    """It was being taken over from there, to be replaced; then that was undone."""
+    def job(image):
+        return workload("Job", "job", pod_spec={"containers": [{"name": "c", "image": image}]}, suspend=True)
+    t.run("install", "theirs", "-p", t.package("theirs", config_map("settings"), job("x")))
+    holder = Holder(t, "DELETE", "/jobs/job")
+    process = t.start("install", "web", "-p", t.package("ours", job("y")), "--replace", "--take-over-from", f"{t.ns}/theirs",
+                      kubeconfig=holder.kubeconfig, term_ms=TERM_MS)
+    late_delete_of_what_is_left(t, holder, process, "Job", "job", "recover", "web", "--undo", "--yes")
+    t.run("drift", "theirs", "--exit-code")
 
 
 @test(waits=True)
