@@ -79,7 +79,8 @@ Status Deployment::run(const Context& context) {
   if (execution.ok()) prune_late_arrivals(execution);
   revision_.inventory = apply::inventory_after(look_.plan, execution);
   for (InventoryItem& item : revision_.inventory) item.retained |= stayed_.contains(item.key);
-  if (jobs_ended_) note_ended_jobs();
+  if (jobs_ended_) note_completed_jobs();
+  if (execution.ok()) note_failed_jobs();
   if (execution.failure) return stop(*std::move(execution.failure));
   MIST_TRY_VOID(finish(RevisionStatus::Deployed));
   if (take_over_) take_over_->let_go(environment_, look_.plan.writes);
@@ -161,6 +162,7 @@ Status Deployment::journal(const std::string& packed) {
             "-n {0} --from-labels",
             look_.state.id.ns, release::anchor_name(look_.state.id), look_.state.id.name));
   }
+    unclear_ = !stored.ok() && !is_refusal(stored.error());
   if (!stored.ok() && stored.error().kind == ErrorKind::Conflict && !lock_->lost())
     return std::move(stored)
         .error()
@@ -221,11 +223,20 @@ std::optional<Error> Deployment::wait(const apply::Execution& execution) {
 }
 
 // Whoever comes when they have removed themselves shall know that they had ended.
-void Deployment::note_ended_jobs() {
+void Deployment::note_completed_jobs() {
   for (std::size_t i = 0; i < look_.plan.writes.size(); ++i) {
     const apply::PlannedAction& write = look_.plan.writes[i];
     const encoding::Value& wanted = look_.plan.desired[write.desired].rendered.object.value();
     if (!look_.plan.is_hook(write) && apply::removes_itself(wanted)) revision_.inventory[i].ended = true;
+  }
+}
+
+// Of a deployed revision they are not run again, either (finished_jobs.h).
+void Deployment::note_failed_jobs() {
+  for (std::size_t i = 0; i < look_.plan.writes.size(); ++i) {
+    const apply::PlannedAction& write = look_.plan.writes[i];
+    if (write.failed && write.kind == apply::ActionKind::Unchanged && !look_.plan.is_hook(write))
+      revision_.inventory[i].ended = true;
   }
 }
 
@@ -443,13 +454,28 @@ Status Deployment::remove_nobodys(const std::vector<apply::Removal>& removals, c
   return {};
 }
 
+// The release is as it was before us: nothing says that a revision is there, or a release.
+void Deployment::take_announcement_back() {
+  if (look_.state.anchor) {
+    const Status taken = lock_->finish(as_it_was(look_.state));
+    if (!taken.ok())
+      environment_.events.warn(fmt::format(
+          "the record announces v{}, which was never stored, until the next run takes that number: {}",
+          revision_.number, taken.error().to_line()));
+    return;
+  }
+  const Context brief = lock_->closing_context(std::chrono::seconds(30));
+  if (store_.delete_anchor(lock_->anchor(), brief).ok()) lock_->drop();
+}
+
 // Records the failure, if we may still write, and returns it.
 Status Deployment::stop(Error failure) {
   failure = look_.hidden.masked(std::move(failure));
   if (lock_->lost() || !lock_->check().ok()) clean_up_after_loss();
   if (lock_->lost()) return lock_->loss();
-  // What failed before its revision was stored has nothing to finish: the lock goes with us, and the
-  // announced number is taken again or, should it have been stored after all, seen as unfinished.
+  // What failed before its revision was stored has nothing to finish. Where nobody knows whether it was, the
+  // announcement stays: its number is taken again or, should it have been stored, seen as unfinished.
+  if (!stored_ && !unclear_) take_announcement_back();
   if (!stored_) return failure;
   revision_.message = recorded_message(failure);
   if (const Status finished = finish(RevisionStatus::Failed); finished.ok())

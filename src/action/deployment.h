@@ -45,7 +45,8 @@ class Deployment {
   Context writing_context() const;
   apply::Execution write();
   std::optional<Error> wait(const apply::Execution& execution);
-  void note_ended_jobs();
+  void note_completed_jobs();
+  void note_failed_jobs();
   Status give_back(apply::Execution& execution);
   Result<std::string> return_adopted(const apply::PlannedAction& action);
   void prune(apply::Execution& execution);
@@ -54,6 +55,7 @@ class Deployment {
   void trim(const Context& context);
   void prune_late_arrivals(apply::Execution& execution);
   Status stop(Error failure);
+  void take_announcement_back();
   void clean_up_after_loss();
   Status remove_nobodys(const std::vector<apply::Removal>& removals, const Context& context);
 
@@ -66,6 +68,7 @@ class Deployment {
   std::vector<release::RevisionSummary> kept_;  // revisions that were there before this one
   bool stored_ = false;
   bool jobs_ended_ = false;  // it was waited for their end
+  bool unclear_ = false;     // it may have been stored, though nobody said so
   std::optional<Recorded> failed_;
   std::map<apimachinery::ObjectKey, std::string> stayed_;
 };

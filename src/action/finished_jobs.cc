@@ -42,12 +42,16 @@ Recorded recorded(const ReleaseState& state, const InventoryItem& item) {
   return {};
 }
 
-// A Job that is gone before its time to live can be over was deleted by somebody, before or after it ended.
-bool may_have_removed_itself(const encoding::Value& job, const Revision& written, const Clock& clock) {
+// A revision makes a Job, or has seen it without an end when it was planned: else its inventory says `ended`.
+// So a Job that is gone before its time to live can be over since then was deleted by somebody, before or
+// after it ended. One that is wanted suspended has not even begun, as far as anybody told us.
+bool may_have_removed_itself(const encoding::Value& job, const Revision& seen_by, const Clock& clock) {
+  const encoding::Value* const suspended = job.at_path({"spec", "suspend"});
+  if (suspended != nullptr && suspended->is_bool() && suspended->as_bool()) return false;
   const encoding::Value* const ttl = job.at_path({"spec", "ttlSecondsAfterFinished"});
-  const auto begun = parse_time(written.created);
-  if (ttl == nullptr || !ttl->is_int() || !begun) return true;
-  return *begun + std::chrono::seconds(ttl->as_int()) <= clock.now();
+  const auto seen = parse_time(seen_by.created);
+  if (ttl == nullptr || !ttl->is_int() || !seen) return true;
+  return *seen + std::chrono::seconds(ttl->as_int()) <= clock.now();
 }
 
 bool had_ended(const Environment& environment, const ReleaseState& state, const InventoryItem& item,
@@ -64,9 +68,7 @@ bool had_ended(const Environment& environment, const ReleaseState& state, const 
     case apply::JobEnd::Unknown:
       break;
   }
-  if (!deployed) return false;
-  return item.revision != known.revision->number ||
-         may_have_removed_itself(known.object->value(), *known.revision, environment.clock);
+  return deployed && may_have_removed_itself(known.object->value(), *known.revision, environment.clock);
 }
 
 }  // namespace

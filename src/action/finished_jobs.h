@@ -2,7 +2,8 @@
 // Which Jobs of a release are gone because they had ended, and which because somebody deleted them. A Job
 // with spec.ttlSecondsAfterFinished leaves nothing behind; so whoever sees that one has ended writes it down
 // (release::InventoryItem::ended). Where nobody did, its Events are asked. Where these are gone too, or may
-// not be read, a Job of the deployed revision counts as ended as soon as its time to live may be over.
+// not be read, a Job of the deployed revision counts as ended as soon as its time to live may be over: since
+// that revision was made, which saw it without an end, or made it. Not one that is wanted suspended.
 
 #include <functional>
 #include <set>

@@ -171,7 +171,11 @@ Status rebuild(const Environment& environment, RebuildPlan& plan, const Context&
   const auto write = [&]() -> Status {
     MIST_TRY_VOID(store.sweep_chunks(state.id, lock->context()));
     MIST_TRY(const std::string packed, release::Store::pack(revision));
-    MIST_TRY_VOID(store.create_revision(lock->anchor(), revision, packed, lock->context()));
+    Status stored = store.create_revision(lock->anchor(), revision, packed, lock->context());
+    // Nothing says then that there is such a revision.
+    if (!stored.ok() && is_refusal(stored.error()) && state.anchor && !state.anchor->head_lost)
+      (void)lock->finish(as_it_was(state));
+    MIST_TRY_VOID(std::move(stored));
     revision.status = RevisionStatus::Deployed;
     revision.finished = format_time(environment.clock.now());
     return store.finish_revision(lock->anchor(), revision, lock->context());

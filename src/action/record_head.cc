@@ -32,4 +32,16 @@ std::vector<std::string> namespaces_of(const std::vector<InventoryItem>& invento
   return {names.begin(), names.end()};
 }
 
+release::AnchorChange as_it_was(const ReleaseState& state) {
+  const std::vector<InventoryItem> owned = state.owned();
+  return {.head = state.anchor->head,
+          .lock = std::optional<release::Lock>(),
+          .group_kinds = group_kinds_of(owned),
+          .additional_namespaces = namespaces_of(owned, state.id.ns)};
+}
+
+bool is_refusal(const Error& failure) {
+  return failure.kind == ErrorKind::Forbidden || failure.kind == ErrorKind::Invalid;
+}
+
 }  // namespace mist::action

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "release/record.h"
+#include "action/environment.h"
 
 namespace mist::action {
 
@@ -15,5 +15,10 @@ release::Head head_of(const release::Revision& revision, std::string updated);
 std::vector<std::string> group_kinds_of(const std::vector<release::InventoryItem>& inventory);
 std::vector<std::string> namespaces_of(const std::vector<release::InventoryItem>& inventory,
                                        const std::string& own);
+
+/// Of the anchor that was read: takes back what a run announced that stored nothing. It also unlocks.
+release::AnchorChange as_it_was(const ReleaseState& state);
+/// The server has answered, and has done nothing of what it was asked.
+bool is_refusal(const Error& failure);
 
 }  // namespace mist::action

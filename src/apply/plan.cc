@@ -87,6 +87,7 @@ class Planner {
     action.uid = there.string_at({"metadata", "uid"});
     action.seen = there.string_at({"metadata", "resourceVersion"});
     action.ended = has_completed(there);
+    action.failed = !action.ended && ended_job(there).has_value();
     // The same object, which an earlier revision wanted under another API group.
     if (item == nullptr) item = owned_under_another_group(action.uid);
     if (mark_of(there) != part_of_) {

@@ -80,6 +80,7 @@ struct PlannedAction {
   bool unreadable = false;  ///< it can't be read now: what is there of it is as recorded
   bool finished = false;    ///< of unchanged Jobs: they have ended and are gone (finished_job.h)
   bool ended = false;       ///< release::InventoryItem::ended, after this plan
+  bool failed = false;      ///< of Jobs that are there: they have ended, and not well
   bool ask = false;         ///< only the server knows whether its fields may change so (settle.h)
   /// Of deletes and replaces: what goes with it although the release doesn't own it.
   std::vector<std::string> with_it = {};

@@ -75,6 +75,33 @@ def a_namespace_that_a_webhook_denies_with_409_does_not_exist(t):
               says=["the team has all its namespaces", "while creating the release's namespace"])
 
 
+# -- a record that may not be stored
+
+def allow_secrets(t, count):
+    t.kube.delete("ResourceQuota", t.ns, "secrets")
+    t.kube.wait("no quota", lambda: not t.kube.get("ResourceQuota", t.ns, "secrets"))
+    t.kube.create("ResourceQuota", t.ns, {"metadata": {"name": "secrets"}, "spec": {"hard": {"count/secrets": str(count)}}})
+    t.kube.wait("it is in force", lambda: t.kube.get("ResourceQuota", t.ns, "secrets").get("status", {}).get("used"))
+
+
+@test(waits=True)
+def a_revision_that_a_quota_forbids_leaves_the_release_as_it_was(t):
+    package, other = (t.package(name, config_map("settings", {"a": name})) for name in ("p", "q"))
+    allow_secrets(t, 1)  # the anchor, and no revision
+    t.refused("install", "web", "-p", package, says=["exceeded quota"])
+    equal((t.owned("web"), t.record("web")), (set(), []), "after the install")
+    allow_secrets(t, 2)
+    t.run("install", "web", "-p", package)
+    before = t.run("status", "web", "-o", "json").json
+    t.refused("upgrade", "web", "-p", other, says=["exceeded quota"])
+    equal(t.run("status", "web", "-o", "json").json, before, "status after the upgrade")
+    contains(t.run("recover", "web").out, "nothing unfinished")
+    contains(t.run("upgrade", "web", "-p", package).out, "nothing was written")
+    allow_secrets(t, 5)
+    t.run("upgrade", "web", "-p", other)
+    contains(t.run("status", "web").out, "v1")
+
+
 # -- 404
 
 def html_404(what):

@@ -510,6 +510,25 @@ def a_job_that_somebody_deletes_before_it_ends_runs_again_however_late(t):
     t.kube.wait("it runs again", lambda: len(job_uids(t, "once")) == 2)
 
 
+@test
+def a_job_that_never_ran_and_that_somebody_deletes_is_missed_after_its_events_are_gone(t):
+    suspended = workload("Job", "suspended", ttlSecondsAfterFinished=0, suspend=True)
+    running = workload("Job", "running", "run", ttlSecondsAfterFinished=86400)
+    t.run("install", "shop", "-p", t.package("p", suspended, running, config_map("settings", {"a": "1"})))
+    package = t.package("p", suspended, running, config_map("settings", {"a": "2"}))
+    t.run("upgrade", "shop", "-p", package)  # which leaves both as they are
+    for name in ("suspended", "running"):
+        t.kube.wait("it has Events", lambda: job_uids(t, name))
+        t.kube.delete("Job", t.ns, name)
+        t.kube.wait("it is gone", lambda: not t.kube.get("Job", t.ns, name))
+    for event in t.kube.list("Event", t.ns):
+        t.kube.delete("Event", t.ns, event["metadata"]["name"])
+    equal(health(t, "shop"), {"Job/suspended": "missing", "Job/running": "missing", "ConfigMap/settings": "ready"})
+    t.run("drift", "shop", "--exit-code", code=3)
+    contains(t.run("upgrade", "shop", "-p", package).out, "2 created")
+    check(t.kube.get("Job", t.ns, "suspended") and t.kube.get("Job", t.ns, "running"), "they were not made again")
+
+
 @test(waits=True)
 def how_long_something_may_take_to_go_is_what_the_user_says(t):
     held = config_map("held", finalizers=["example.com/hold"])
