@@ -162,7 +162,7 @@ Status Deployment::journal(const std::string& packed) {
             "-n {0} --from-labels",
             look_.state.id.ns, release::anchor_name(look_.state.id), look_.state.id.name));
   }
-    unclear_ = !stored.ok() && !is_refusal(stored.error());
+  unclear_ = !stored.ok() && !is_refusal(stored.error());
   if (!stored.ok() && stored.error().kind == ErrorKind::Conflict && !lock_->lost())
     return std::move(stored)
         .error()

@@ -82,7 +82,8 @@ Command command_for(const GitCall& call) {
   command.env["GIT_TERMINAL_PROMPT"] = "0";
   command.env["GIT_NO_REPLACE_OBJECTS"] = "1";
   command.env["GIT_LFS_SKIP_SMUDGE"] = "1";
-  // Credentials, proxies and ssh are the user's business with remotes; what is here needs no settings but ours.
+  // Credentials, proxies and ssh are the user's business with remotes; what is here needs no settings but
+  // ours.
   if (call.remote == nullptr) {
     command.env["GIT_CONFIG_NOSYSTEM"] = "1";
     command.env["GIT_CONFIG_GLOBAL"] = "/dev/null";
