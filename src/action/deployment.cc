@@ -256,9 +256,12 @@ Status Deployment::give_back(apply::Execution& execution) {
   return {};
 }
 
-// What the undone revisions adopted leaves the release as it was before. Empty: it is none of those.
+// What revisions adopted that are undone, or were never deployed, leaves the release as it was before. Empty:
+// it is none of those.
 Result<std::string> Deployment::return_adopted(const apply::PlannedAction& action) {
-  if (!look_.options.keep_adopted || !action.adopted || is_return(action)) return std::string();
+  if (!action.adopted || is_return(action)) return std::string();
+  if (!look_.options.keep_adopted && !look_.state.adopted_in_vain().contains(action.key))
+    return std::string();
   return give_adopted_back(environment_, look_.state, action, lock_->context());
 }
 

@@ -92,6 +92,17 @@ std::vector<InventoryItem> ReleaseState::owned() const {
   return result;
 }
 
+std::set<apimachinery::ObjectKey> ReleaseState::adopted_in_vain() const {
+  std::set<apimachinery::ObjectKey> keys;
+  if (deployed_lost) return keys;
+  for (const Revision& revision : unfinished)
+    for (const InventoryItem& item : revision.inventory)
+      if (item.adopted && item.taken_from.empty()) keys.insert(item.key);
+  if (deployed)
+    for (const InventoryItem& item : deployed->inventory) keys.erase(item.key);
+  return keys;
+}
+
 int ReleaseState::next_revision() const {
   if (!anchor) return 0;
   const int latest = anchor->head.latest;

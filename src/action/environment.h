@@ -2,6 +2,7 @@
 // What every action on a cluster needs from the world. References outlive the call; any thread.
 
 #include <functional>
+#include <set>
 #include <string>
 
 #include "base/clock.h"
@@ -57,6 +58,9 @@ struct ReleaseState {
   /// The union of the inventories of the deployed and every later revision; later entries win, by key and by
   /// uid: no object is named twice. What is deployed is the release's for good, whoever had it before.
   std::vector<release::InventoryItem> owned() const;
+  /// What revisions adopted that never were deployed, and the deployed one doesn't name: nobody ever had it
+  /// as the release's, so no verb deletes it. Empty where the deployed revision is lost.
+  std::set<apimachinery::ObjectKey> adopted_in_vain() const;
   /// The number that the next revision gets.
   int next_revision() const;
   /// For rendering the next revision; they refer to this.

@@ -225,6 +225,7 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
   rules.made_namespace = look.made_namespace;
   rules.unreadable = look.unconverted;
   rules.recorded = recorded_objects(look.state);
+  rules.adopted_in_vain = look.state.adopted_in_vain();
   rules.finished_jobs = finished_jobs_of(environment, look, desired, owned, context);
   MIST_TRY(look.plan, apply::make_plan(look.state.id, std::move(desired), owned, look.live,
                                        look.state.next_revision(), rules, look.waiting));

@@ -110,7 +110,7 @@ bool was_before(const InventoryItem& item, const Value& live) {
 // definition goes too, that needs no conversion any more; anything else is for somebody to repair.
 Result<PlannedAction> unread_removal(const ReleaseId& id, const InventoryItem& item,
                                      const apply::Unconverted& why, const apply::LiveState& live,
-                                     const UninstallOptions& options) {
+                                     const UninstallOptions& options, bool keep_adopted) {
   const auto definition = live.find({apimachinery::kCustomResourceDefinition, "", why.definition});
   const bool ours = definition != live.end() &&
                     definition->second.value.string_at({"metadata", "labels", release::kPartOfLabel}) ==
@@ -125,7 +125,7 @@ Result<PlannedAction> unread_removal(const ReleaseId& id, const InventoryItem& i
                                       why.hint, why.definition)
                         : why.hint);
   PlannedAction action;
-  action.kind = options.keep_adopted && item.adopted ? ActionKind::Retain : ActionKind::Delete;
+  action.kind = keep_adopted && item.adopted ? ActionKind::Retain : ActionKind::Delete;
   action.key = item.key;
   action.resource.gvk = {item.key.group_kind.group, item.version, item.key.group_kind.kind};
   action.uid = item.uid;
@@ -155,12 +155,15 @@ Result<UninstallPlan> look_and_plan(const Environment& environment, ReleaseState
   warn_of_strays(environment, id, live, {}, owned);
   const std::string part_of = release::apply_set_id(id);
 
+  const auto keeps = [&, in_vain = plan.state.adopted_in_vain()](const InventoryItem& item) {
+    return options.keep_adopted || in_vain.contains(item.key);
+  };
   std::set<std::string> uids;  // an object may be named twice, under two API groups
   for (const InventoryItem& item : owned) {
     const auto there = live.find(item.key);
     const auto unread = unconverted.find(item.key);
     if (there == live.end() && unread != unconverted.end()) {
-      MIST_TRY(PlannedAction action, unread_removal(id, item, unread->second, live, options));
+      MIST_TRY(PlannedAction action, unread_removal(id, item, unread->second, live, options, keeps(item)));
       plan.unconverted.insert(unread->second.definition);
       plan.removals.push_back(std::move(action));
       continue;
@@ -190,7 +193,7 @@ Result<UninstallPlan> look_and_plan(const Environment& environment, ReleaseState
     const std::string_view kept = apply::kept_because(item.key, &object, rules);
     action.kind = kept.empty() ? ActionKind::Delete : ActionKind::Retain;
     action.reason = kept.empty() ? "the release is uninstalled" : std::string(kept);
-    if (options.keep_adopted && was_before(item, object) && action.kind == ActionKind::Delete) {
+    if (keeps(item) && was_before(item, object) && action.kind == ActionKind::Delete) {
       action.kind = ActionKind::Retain;
       action.reason = "it was there before the release";
     }
@@ -358,8 +361,9 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
 
   environment.events.planned(apply::announcement(plan.removals, plan.id, options.action));
   // What was there before an install that is undone is told of when it is as before.
-  const auto is_adopted = [&](const PlannedAction& action) {
-    return options.keep_adopted && action.adopted && action.kind == ActionKind::Retain && !is_return(action);
+  const auto is_adopted = [&, in_vain = plan.state.adopted_in_vain()](const PlannedAction& action) {
+    return (options.keep_adopted || in_vain.contains(action.key)) && action.adopted &&
+           action.kind == ActionKind::Retain && !is_return(action);
   };
   for (const PlannedAction& action : plan.removals) {
     if (action.kind != ActionKind::Retain || is_return(action)) continue;

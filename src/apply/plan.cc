@@ -143,7 +143,7 @@ class Planner {
     action.server_made = item.server_made;
     action.was_retained = item.retained;
     std::string_view kept = kept_because(item.key, &there, rules_.prune);
-    if (kept.empty() && item.adopted && rules_.keep_adopted) kept = "it was there before the release";
+    if (kept.empty() && was_before(item)) kept = "it was there before the release";
     if (kept.empty() && mark_of(there) != part_of_) kept = kUnmarked;
     action.kind = kept.empty() ? ActionKind::Delete : ActionKind::Retain;
     action.reason = kept.empty() ? "it is no longer wanted" : std::string(kept);
@@ -151,6 +151,10 @@ class Planner {
   }
 
  private:
+  bool was_before(const InventoryItem& item) const {
+    return item.adopted && (rules_.keep_adopted || rules_.adopted_in_vain.contains(item.key));
+  }
+
   static bool has_completed(const Value& live) {
     const auto ended = ended_job(live);
     return ended && ended->health == Health::Ready;
@@ -179,7 +183,7 @@ class Planner {
     action.was_retained = item.retained;
     action.unreadable = true;
     action.reason = fmt::format("it is no longer wanted; it can't be read: {}", why);
-    if (!item.retained && !(item.adopted && rules_.keep_adopted)) return action;
+    if (!item.retained && !was_before(item)) return action;
     action.kind = ActionKind::Retain;
     action.reason = fmt::format("it stays; it can't be read: {}", why);
     return action;

@@ -111,7 +111,8 @@ struct PlanRules {
   bool replace = false;       ///< what can't be changed is deleted and created anew
   bool force_conflicts = false;                           ///< fields that other managers own are taken
   std::optional<release::ReleaseId> take_over_from = {};  ///< that release's objects become ours
-  bool keep_adopted = false;    ///< what was there before the release stays: for going back
+  bool keep_adopted = false;                 ///< what was there before the release stays: for going back
+  std::set<ObjectKey> adopted_in_vain = {};  ///< by revisions that were never deployed: it stays as well
   bool made_namespace = false;  ///< the Namespace of the record is there only since this run made it
   /// Jobs that removed themselves when they had ended, and are wanted as they were (finished_job.h).
   std::set<ObjectKey> finished_jobs = {};

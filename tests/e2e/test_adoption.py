@@ -190,3 +190,60 @@ def an_upgrade_that_is_undone_gives_adopted_objects_back_as_they_were(t):
     equal(t.kube.get("ConfigMap", t.ns, "own")["data"], {"a": "1"})
     equal(t.run("status", "shop", "-o", "json").json["objects"][0]["name"], "own")
     equal(len(t.run("status", "shop", "-o", "json").json["objects"]), 1, "objects of the release")
+
+
+def failing(name, *after):
+    body = config_map(name, {})
+    body["metadata"]["annotations"] = {"mistletoe.dev/after": ", ".join(after)}
+    body["data"] = {"not a key!": "1"}
+    return body
+
+
+def adopt_in_vain(t, verb, *objects):
+    """An attempt that adopts ConfigMap precious and then fails."""
+    made_by(t, "kubectl-create", config_map("precious", {"years": "of data"}))
+    before = as_it_is(t, "ConfigMap", "precious")
+    t.refused(verb, "shop", "-p", t.package("bad", *objects, config_map("precious", {"a": "1"}),
+                                            failing("bad", "ConfigMap/precious")), "--adopt", code=None)
+    contains(str(t.kube.get("ConfigMap", t.ns, "precious")["metadata"]["annotations"]), "mistletoe.dev/release")
+    return before
+
+
+@test
+def what_only_a_failed_upgrade_adopted_is_deleted_by_no_later_one(t):
+    good = t.package("good", config_map("own", {"a": "1"}))
+    t.run("install", "shop", "-p", good)
+    before = adopt_in_vain(t, "upgrade", config_map("own", {"a": "2"}))
+    done = t.run("upgrade", "shop", "-p", good)
+    contains(done.out + done.err, "is as it was")
+    equal(as_it_is(t, "ConfigMap", "precious"), before)
+    t.run("upgrade", "shop", "-p", t.package("more", config_map("own", {"a": "3"})))
+    t.run("uninstall", "shop", "--yes")
+    equal(as_it_is(t, "ConfigMap", "precious"), before)
+
+
+@test
+def what_only_a_failed_install_adopted_is_deleted_by_no_later_one(t):
+    before = adopt_in_vain(t, "install", config_map("own", {"a": "2"}))
+    t.run("install", "shop", "-p", t.package("good", config_map("own", {"a": "1"})))
+    equal(as_it_is(t, "ConfigMap", "precious"), before)
+    t.run("uninstall", "shop", "--yes")
+    equal(as_it_is(t, "ConfigMap", "precious"), before)
+
+
+@test
+def what_only_a_failed_attempt_adopted_is_not_uninstalled(t):
+    before = adopt_in_vain(t, "install", config_map("own", {"a": "2"}))
+    t.run("uninstall", "shop", "--yes")
+    equal((as_it_is(t, "ConfigMap", "precious"), t.owned("shop")), (before, set()))
+
+
+@test
+def what_an_attempt_adopted_and_the_next_one_wants_is_the_releases(t):
+    made_by(t, "kubectl-create", config_map("precious", {"years": "of data"}))
+    wanted = config_map("precious", {"a": "1"})
+    t.refused("install", "shop", "-p", t.package("bad", wanted, failing("bad", "ConfigMap/precious")), "--adopt", code=None)
+    t.run("install", "shop", "-p", t.package("good", wanted))
+    equal(t.kube.get("ConfigMap", t.ns, "precious")["data"], {"a": "1"})
+    t.run("uninstall", "shop", "--yes")
+    equal(t.kube.get("ConfigMap", t.ns, "precious"), None)
