@@ -42,7 +42,7 @@ class AdoptedTest : public testing::ReleaseWorld {
     ASSERT_FALSE(failed.ok());
     words = failed.error().to_line();
   }
-  void refuse(std::string name) {
+  void refuse(const std::string& name) {
     cluster.set_before([name](const testing::FakeCall& call) -> std::optional<Error> {
       if (call.verb != "apply" || call.key.name != name) return std::nullopt;
       return error(ErrorKind::Invalid, "no");

@@ -8,6 +8,7 @@
 
 #include "action/environment.h"
 #include "apply/observe.h"
+#include "apply/plan.h"
 #include "apply/remove.h"
 
 namespace mist::action {

@@ -49,7 +49,7 @@ class LateDeletesTest : public testing::ReleaseWorld {
 
   // `run` sends a DELETE of this, which doesn't arrive, and nothing more.
   template <typename Run>
-  void stop_at_delete(std::string_view kind, std::string name, Run&& run) {
+  void stop_at_delete(std::string_view kind, const std::string& name, Run&& run) {
     std::atomic<bool> stopped{false};
     cluster.set_before([&, name](const FakeCall& call) -> std::optional<Error> {
       if (call.verb == "delete" && call.key.name == name) stopped = true;

@@ -43,7 +43,7 @@ int newest_good(const ReleaseState& state, const std::vector<RevisionSummary>& k
 // whose seal nobody can check any more, or whose seal is wrong.
 Result<std::optional<Revision>> last_good(const Environment& environment, const ReleaseState& state,
                                           int newest, bool trust, const Context& context) {
-  if (state.deployed) return std::optional<Revision>(*state.deployed);
+  if (state.deployed) return state.deployed;
   if (newest < 0 || !trust) return std::optional<Revision>();
   release::Anchor vouched;
   vouched.id = state.id;

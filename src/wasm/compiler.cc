@@ -50,13 +50,21 @@ bool set_cpu_limit(std::uint64_t seconds) {
   return ::setrlimit(RLIMIT_CPU, &limit) == 0;
 }
 
+// A sanitizer maps terabytes of addresses.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kIsSanitized = true;
+#else
+constexpr bool kIsSanitized = false;
+#endif
+
 bool limit_this_process(std::uint64_t memory, std::uint64_t seconds, unsigned threads) {
   ::mallopt(M_ARENA_MAX, static_cast<int>(threads));
   ::signal(SIGXCPU, SIG_DFL);
   ::signal(SIGABRT, SIG_DFL);
   return set_limit(RLIMIT_CORE, 0) && set_limit(RLIMIT_FSIZE, 0) && set_cpu_limit(seconds) &&
-         set_limit(RLIMIT_DATA, memory) &&
-         set_limit(RLIMIT_AS, memory + kAddressesOfProgram + threads * kAddressesOfThread);
+         (kIsSanitized ||
+          (set_limit(RLIMIT_DATA, memory) &&
+           set_limit(RLIMIT_AS, memory + kAddressesOfProgram + threads * kAddressesOfThread)));
 }
 
 std::optional<std::uint64_t> number(const char* text) {
