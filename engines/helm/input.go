@@ -54,13 +54,6 @@ type options struct {
 	RenderSubchartNotes  bool     `json:"renderSubchartNotes"`  // the subcharts' NOTES.txt too
 	Lookup               string   `json:"lookup"`               // "empty": answer nothing; else ask the host
 	Random               string   `json:"random"`               // "native": one stream; else one for each template
-	Refused              *refused `json:"refused"`              // fail where this comes from
-}
-
-// refused is a line of an earlier render's output that the host can't use.
-type refused struct {
-	File string `json:"file"` // of the result
-	Line int    `json:"line"`
 }
 
 func readInput(in io.Reader) (*input, error) {

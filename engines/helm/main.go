@@ -63,6 +63,7 @@ type document struct {
 type result struct {
 	Result  string            `json:"result"` // Ok or Err
 	Files   map[string]string `json:"files,omitempty"`
+	Origins map[string]origin `json:"origins,omitempty"` // of those files
 	Message string            `json:"message,omitempty"`
 	Print   *string           `json:"print,omitempty"`
 	Where   *where            `json:"where,omitempty"`

@@ -20,6 +20,7 @@ func (r *rendering) collect() error {
 		return err
 	}
 	r.result.Files = r.resultFiles()
+	r.result.Origins = r.originsOfFiles()
 	if !options.Print && len(options.ShowOnly) == 0 {
 		return nil
 	}

@@ -24,9 +24,6 @@ func render(in *input) result {
 	if err := r.run(); err != nil {
 		return result{Result: "Err", Message: err.Error(), Where: r.locate(err)}
 	}
-	if line := in.Engine.Options.Refused; line != nil {
-		return result{Result: "Err", Message: "the host refused it", Where: r.locateLine(line)}
-	}
 	r.result.Result = "Ok"
 	return r.result
 }
@@ -39,7 +36,8 @@ type rendering struct {
 	origins origins
 	caps    *common.Capabilities
 	values  common.Values
-	files   map[string]string // what the templates gave, by Helm's name for them
+	files   map[string]string  // what the templates gave, by Helm's name for them
+	traces  map[string]*tracer // by Helm's name
 	result  result
 }
 
@@ -70,7 +68,7 @@ func (r *rendering) runWithChart() error {
 		return fmt.Errorf("chart requires kubeVersion: %s which is incompatible with Kubernetes %s",
 			wanted, r.caps.KubeVersion.Version)
 	}
-	if err := r.execute(r.enterFile); err != nil {
+	if err := r.execute(); err != nil {
 		return err
 	}
 	r.result.Message = takeNotes(r.chart, r.files, r.in.Engine.Options.RenderSubchartNotes)
@@ -119,9 +117,9 @@ func (r *rendering) prepareValues() error {
 	return err
 }
 
-// execute renders all templates; each file's output goes where enter says.
-func (r *rendering) execute(enter func(string, *strings.Builder) io.Writer) error {
-	engine.BeforeFile = enter
+// execute renders all templates.
+func (r *rendering) execute() error {
+	engine.BeforeFile = r.enterFile
 	e := engine.Engine{CustomTemplateFuncs: functions(r.in.Engine.Options.Lookup != "empty")}
 	var err error
 	r.files, err = e.RenderWithContext(context.Background(), r.chart, r.values)
@@ -136,7 +134,7 @@ func (r *rendering) enterFile(name string, out *strings.Builder) io.Writer {
 	if r.in.Engine.Options.Random != "native" {
 		useRandomStream(strings.TrimPrefix(name, r.chart.Name()+"/"))
 	}
-	return out
+	return r.trace(name, out)
 }
 
 // checkInstallable refuses what `helm install` refuses before it looks at any values.

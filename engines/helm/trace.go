@@ -2,38 +2,103 @@ package main
 
 import (
 	"io"
+	"slices"
 	"strings"
-	"text/template/parse"
 
+	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/engine"
 	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
 	"mistletoe.dev/engines/yamlfault"
 	"sigs.k8s.io/yaml"
 )
 
-// An error of YAML, or of the host, names a line of what a template printed. To find the template's own line the chart is rendered once
-// more, and every write is watched: text/template writes the text between two actions as it stands in the parsed
-// template, and those bytes say where they are from.
+// A difference, an error of YAML or of the API server names a line of what a template printed, and the chart's author
+// knows the template's own lines. So every write of a template is watched: text/template writes the text between two
+// actions as it stands in the parsed template, and an empty text before each action, and both say where they are from
+// (engine.PlaceOf). What `include` and `tpl` give is printed by the action that calls them, and so it has that line.
+
+// origin is where the lines of a file of the result are from.
+type origin struct {
+	File  string `json:"file"`            // of the package
+	Lines []int  `json:"lines,omitempty"` // for each line of the result's file its line there; none: they are the same
+}
+
+// trace watches what a template writes.
+func (r *rendering) trace(name string, out io.Writer) io.Writer {
+	t := &tracer{out: out, name: name, lines: []int{1}, current: 1}
+	if r.traces == nil {
+		r.traces = map[string]*tracer{}
+	}
+	r.traces[name] = t
+	return t
+}
 
 // templateLine is the line of that template which printed that line, or 0.
 func (r *rendering) templateLine(name string, printed int) int {
-	if printed <= 0 {
-		return 0
-	}
-	t := &tracer{}
-	err := r.execute(func(file string, out *strings.Builder) io.Writer {
-		r.enterFile(file, out)
-		if file != name {
-			return out
-		}
-		t.out = out
-		t.learn(file, string(r.templateOf(r.chart, file).Data))
-		return t
-	})
-	if err != nil || printed > len(t.lines) {
+	t, traced := r.traces[name]
+	if !traced || printed <= 0 || printed > len(t.lines) {
 		return 0
 	}
 	return t.lines[printed-1]
+}
+
+// originsOfFiles says of each file of the result where it is from, as far as that is known.
+func (r *rendering) originsOfFiles() map[string]origin {
+	all := make(map[string]origin, len(r.result.Files))
+	for name, text := range r.result.Files {
+		file, known := r.fileOf(name)
+		if !known {
+			continue
+		}
+		if t, traced := r.traces[name]; !traced {
+			continue
+		} else if lines, found := linesAfterSplit(r.files[name], text, t.lines); found {
+			all[name] = origin{file, lines}
+		}
+	}
+	for _, crd := range r.chart.CRDObjects() {
+		if _, given := r.result.Files[crd.Filename]; given {
+			if file, known := r.origins.nameOf(crd.File); known {
+				all[crd.Filename] = origin{File: file}
+			}
+		}
+	}
+	return all
+}
+
+func (o origins) nameOf(file *common.File) (string, bool) {
+	if file == nil || len(file.Data) == 0 {
+		return "", false
+	}
+	name, known := o.names[&file.Data[0]]
+	return name, known
+}
+
+// linesAfterSplit are the lines of `text`, which asHelmSplits made of `printed`; `lines` are those of `printed`.
+func linesAfterSplit(printed, text string, lines []int) ([]int, bool) {
+	if text == printed {
+		return lines, true
+	}
+	var moved []int
+	at := 0
+	for i, document := range strings.Split(text, "\n---\n") {
+		found := strings.Index(printed[at:], document)
+		if found < 0 {
+			return nil, false
+		}
+		at += found
+		first := strings.Count(printed[:at], "\n")
+		last := first + strings.Count(document, "\n")
+		if last >= len(lines) {
+			return nil, false
+		}
+		if i > 0 {
+			moved = append(moved, lines[first]) // the separator
+		}
+		moved = slices.Concat(moved, lines[first:last+1])
+		at += len(document)
+	}
+	return moved, true
 }
 
 // badLine is the first line, from 1, that Helm can't read, or 0: counted from the beginning of the output, where the
@@ -59,73 +124,40 @@ func badLine(text string) int {
 // tracer passes a template's output on and keeps, for each line of it, the template's line.
 type tracer struct {
 	out     io.Writer
-	source  string
-	texts   map[*byte]int // where the text of a text node stands in the source
-	lines   []int         // of the source: for each line, where the first of it that isn't blank is from
-	begun   bool          // the last of them has such
-	current int           // the source's line at the end of what was written
-}
-
-// learn remembers the text nodes that the source was parsed to.
-func (t *tracer) learn(name, source string) {
-	t.source, t.texts, t.current = source, map[*byte]int{}, 1
-	t.lines = []int{1}
-	for _, tree := range engine.ParsedTemplates(name, source) {
-		t.learnNode(tree.Root)
-	}
-}
-
-func (t *tracer) learnNode(node parse.Node) {
-	switch n := node.(type) {
-	case *parse.ListNode:
-		if n == nil {
-			return
-		}
-		for _, member := range n.Nodes {
-			t.learnNode(member)
-		}
-	case *parse.TextNode:
-		if len(n.Text) > 0 {
-			t.texts[&n.Text[0]] = int(n.Pos)
-		}
-	case *parse.IfNode:
-		t.learnNode(n.List)
-		t.learnNode(n.ElseList)
-	case *parse.RangeNode:
-		t.learnNode(n.List)
-		t.learnNode(n.ElseList)
-	case *parse.WithNode:
-		t.learnNode(n.List)
-		t.learnNode(n.ElseList)
-	}
+	name    string
+	lines   []int // of the template: for each line, where the first of it that isn't blank is from
+	begun   bool  // the last of them has such
+	current int   // the template's line that writes now
 }
 
 func (t *tracer) Write(text []byte) (int, error) {
-	position, isText := 0, false
-	if len(text) > 0 {
-		position, isText = t.texts[&text[0]]
+	place, known := engine.PlaceOf(text)
+	own := known && place.File == t.name // what {{ template }} calls may stand elsewhere
+	if own {
+		t.current = place.Line
 	}
-	if isText {
-		t.current = t.lineAt(position)
-	}
-	for i, part := range strings.Split(string(text), "\n") {
-		if i > 0 {
-			if isText {
-				t.current++
-			}
-			t.lines, t.begun = append(t.lines, t.current), false
+	for rest := text; len(rest) > 0; {
+		end := slices.Index(rest, '\n')
+		part := rest
+		if end >= 0 {
+			part = rest[:end]
 		}
-		if !t.begun && strings.TrimLeft(part, " \t\r") != "" {
+		if !t.begun && hasInk(part) {
 			t.lines[len(t.lines)-1], t.begun = t.current, true
 		}
-	}
-	if isText {
-		// What comes next is printed by the action that follows, perhaps after blanks that it trims.
-		end := position + len(text)
-		blank := len(t.source[end:]) - len(strings.TrimLeft(t.source[end:], " \t\r\n"))
-		t.current = t.lineAt(end + blank)
+		if end < 0 {
+			break
+		}
+		if known && own {
+			t.current++
+		}
+		t.lines, t.begun = append(t.lines, t.current), false
+		rest = rest[end+1:]
 	}
 	return t.out.Write(text)
 }
 
-func (t *tracer) lineAt(position int) int { return 1 + strings.Count(t.source[:position], "\n") }
+// hasInk says whether there is anything but blanks.
+func hasInk(text []byte) bool {
+	return slices.ContainsFunc(text, func(c byte) bool { return c != ' ' && c != '\t' && c != '\r' })
+}

@@ -83,12 +83,7 @@ func (r *rendering) fileOf(helmName string) (string, bool) {
 	if r.chart == nil {
 		return "", false
 	}
-	template := r.templateOf(r.chart, helmName)
-	if template == nil || len(template.Data) == 0 {
-		return "", false
-	}
-	name, known := r.origins.names[&template.Data[0]]
-	return name, known
+	return r.origins.nameOf(r.templateOf(r.chart, helmName))
 }
 
 // textOf is a file of the package as where names it: as it was loaded, or of a chart that couldn't be.
@@ -102,15 +97,6 @@ func (r *rendering) textOf(file string) string {
 // locate finds the place that an error is about, or nil.
 func (r *rendering) locate(err error) *where {
 	return r.withText(r.placeOf(err))
-}
-
-// locateLine finds the place that gave a line of the result's files, or nil.
-func (r *rendering) locateLine(line *refused) *where {
-	file, known := r.fileOf(line.File)
-	if text := r.files[line.File]; !known || asHelmSplits(text) != text {
-		return nil
-	}
-	return r.withText(&where{File: file, Line: r.templateLine(line.File, line.Line)})
 }
 
 func (r *rendering) withText(place *where) *where {

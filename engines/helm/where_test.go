@@ -158,24 +158,6 @@ func TestErrorsInPackedChartsNameTheirPlaceAndLine(t *testing.T) {
 	}
 }
 
-func TestALineThatTheHostRefusesHasItsPlaceInATemplate(t *testing.T) {
-	files := map[string]string{
-		"templates/x.yaml": "{{/* text\n*/}}\na: b\n{{- range until 3 }}\nc{{ . }}: {{ $.Values.d }}\n{{- end }}\n"}
-	for line, want := range map[int]int{2: 3, 3: 5, 4: 5, 5: 5} {
-		got := renderFiles(t, files, func(in *input) { in.Engine.Options.Refused = &refused{"shop/templates/x.yaml", line} })
-		if got.Result != "Err" || got.Where == nil || got.Where.File != "templates/x.yaml" || got.Where.Line != want ||
-			(want == 5 && got.Where.Text != "c{{ . }}: {{ $.Values.d }}") {
-			t.Errorf("line %d: %s at %+v", line, got.Result, got.Where)
-		}
-	}
-	for _, unknown := range []refused{{"shop/templates/y.yaml", 1}, {"", 0}} {
-		got := renderFiles(t, files, func(in *input) { in.Engine.Options.Refused = &unknown })
-		if got.Result != "Err" || got.Where != nil {
-			t.Errorf("%+v: %s at %+v", unknown, got.Result, got.Where)
-		}
-	}
-}
-
 func TestWhatWasPreparedKnowsItsLines(t *testing.T) {
 	files := map[string]string{"templates/x.yaml": "a: b\nc: {{ fail \"no\" }}\n"}
 	defer func() { baked = nil }()

@@ -29,8 +29,11 @@ inline constexpr std::string_view kPlainOutputFile = "stdout.yaml";
 
 /// One file of Kubernetes YAML (any number of documents), not parsed yet.
 struct OutputFile {
-  std::string path;  ///< relative, without "." and ".." parts and control characters
-  std::string text;  ///< valid UTF-8
+  std::string path;         ///< relative, without "." and ".." parts and control characters
+  std::string text;         ///< valid UTF-8
+  std::string source = {};  ///< of an engine: the package's file that made it; empty: unknown
+  /// For each line of `text` its line in `source`; empty: they are the same. Any numbers: a guest gives them.
+  std::vector<std::uint32_t> lines = {};
 };
 
 struct Output {

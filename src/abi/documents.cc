@@ -113,6 +113,25 @@ std::optional<SourceLocation> parse_where(const Value& data) {
                         .excerpt = std::string(one_line ? text : std::string_view())};
 }
 
+// Where each file is from; what isn't as it should be is left out.
+void parse_origins(const Value& data, std::vector<OutputFile>& files) {
+  const Value* const origins = data.find("origins");
+  if (origins == nullptr || !origins->is_object()) return;
+  for (OutputFile& file : files) {
+    const Value* const origin = origins->find(file.path);
+    if (origin == nullptr || !is_safe_path(origin->string_at("file"))) continue;
+    const Value* const lines = origin->find("lines");
+    if (lines != nullptr && lines->is_array()) {
+      file.lines.reserve(lines->size());
+      for (const Value& line : lines->as_array()) {
+        const bool good = line.is_int() && line.as_int() >= 0 && line.as_int() <= 1'000'000'000;
+        file.lines.push_back(good ? static_cast<std::uint32_t>(line.as_int()) : 0);
+      }
+    }
+    file.source = origin->string_at("file");
+  }
+}
+
 Result<Value> parse_exports(const Value& data, std::string_view name) {
   const Value* const exports = data.find("exports");
   if (exports == nullptr) return Value();
@@ -226,6 +245,7 @@ Result<Output> output_of(const Value& document, std::string_view name) {
         .at(place(*data, kResultSource));
   Output output;
   MIST_TRY(output.files, parse_files(*data, name, kResultSource));
+  parse_origins(*data, output.files);
   MIST_TRY(output.exports, parse_exports(*data, name));
   output.message = trim(data->string_at("message"));
   if (const Value* const print = data->find("print"); print != nullptr && print->is_string())

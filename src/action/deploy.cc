@@ -115,7 +115,7 @@ Try carry_out(const Environment& environment, Result<Look> seen, const Intent& i
   if (intent.may_change_nothing && seen->nothing_new) {
     if (options.wait && options.dry_run == DryRun::No) {
       if (Status ready = wait_for_what_is_there(environment, *seen, context); !ready)
-        return {located(seen->rendered, std::move(ready).error(), context)};
+        return {with_line(seen->rendered, std::move(ready).error())};
     }
     const int deployed = seen->state.deployed->number;
     DeployReport report = report_of(*std::move(seen));
@@ -127,7 +127,7 @@ Try carry_out(const Environment& environment, Result<Look> seen, const Intent& i
   if (options.dry_run == DryRun::Server) {
     const bool force = seen->options.force_conflicts;
     if (Status checked = dry_run_on_server(environment, seen->plan, force, context); !checked)
-      return {located(seen->rendered, std::move(checked).error(), context)};
+      return {with_line(seen->rendered, std::move(checked).error())};
   }
   if (options.dry_run != DryRun::No) return {report_of(*std::move(seen))};
   if (seen->namespace_missing) {
@@ -145,7 +145,7 @@ Try carry_out(const Environment& environment, Result<Look> seen, const Intent& i
   seen->live.clear();  // thousands of objects are not kept through the run
   Deployment deployment(environment, *seen, intent.action, std::move(before));
   if (Status done = deployment.run(context); !done)
-    return {located(seen->rendered, std::move(done).error(), context), deployment.failed()};
+    return {with_line(seen->rendered, std::move(done).error()), deployment.failed()};
   for (apply::PlannedAction& removal : seen->plan.removals) {
     const auto stayed = deployment.stayed().find(removal.key);
     if (stayed == deployment.stayed().end()) continue;

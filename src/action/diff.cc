@@ -206,7 +206,7 @@ class Differ {
     const release::RenderedObject& rendered = plan_.desired[action.desired].rendered;
     ObjectDiff result;
     result.action = &action;
-    result.file = rendered.file;
+    result.file = rendered.source_file();
     result.line = rendered.line;
     Value before = live(action), after = rendered.object.value();
     // A conflict of whose fields nothing is known shows none.
@@ -311,10 +311,10 @@ std::vector<TestDiff> diff_of_tests(const std::vector<release::RenderedObject>& 
     const auto known = old_tests.find(key);
     if (known == old_tests.end()) {
       result.push_back(
-          {key, LineChange::Added, wanted.file, wanted.line, hunks(key, {}, wanted.object.value())});
+          {key, LineChange::Added, wanted.source_file(), wanted.line, hunks(key, {}, wanted.object.value())});
     } else if (known->second->object.value() != wanted.object.value() ||
                old_places.at(key) != new_places.at(key)) {
-      result.push_back({key, LineChange::Same, wanted.file, wanted.line,
+      result.push_back({key, LineChange::Same, wanted.source_file(), wanted.line,
                         hunks(key, known->second->object.value(), wanted.object.value())});
     }
   }

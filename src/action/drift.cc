@@ -59,7 +59,7 @@ ObjectDrift object_drift(const Look& look, const PlannedAction& action) {
       .key = action.key,
       .kind = kind_of(action),
       .reason = action.kind == ActionKind::Unchanged && !action.finished ? "as recorded" : action.reason,
-      .file = desired.rendered.file,
+      .file = desired.rendered.source_file(),
       .line = desired.rendered.line,
       .fields = {},
       .foreign = {}};

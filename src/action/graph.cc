@@ -2,6 +2,7 @@
 
 #include "action/recorded_options.h"
 #include "apply/desired.h"
+#include "release/command_text.h"
 
 namespace mist::action {
 
@@ -30,7 +31,7 @@ Result<ReleaseGraph> graph_of(const release::ReleaseId& id, int revision,
   ordered.reserve(graph.objects.size());
   for (std::size_t i = 0; i < graph.objects.size(); ++i) {
     const release::RenderedObject& rendered = graph.objects[i];
-    ordered.push_back({&rendered.object, rendered.file, rendered.line, roles[i]});
+    ordered.push_back({&rendered.object, rendered.file, rendered.place(), roles[i]});
   }
   MIST_TRY(graph.order, apply::infer_order(ordered));
   return graph;
@@ -57,7 +58,7 @@ Result<ReleaseGraph> graph_of_release(const Environment& environment, const rele
   if (state.deployed) return graph_of_revision(id, *state.deployed);
   if (state.unfinished.empty())
     return error(ErrorKind::NotFound, "release {} has no revision yet", id.display())
-        .with_hint(fmt::format("see mistctl status {}", id.name));
+        .with_hint("see " + release::command_text("status", id));
   return graph_of_revision(id, state.unfinished.back());
 }
 

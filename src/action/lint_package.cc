@@ -86,7 +86,7 @@ class PackageLint {
   void objects(Rendered rendered, const RenderRequest& request) {
     add_all(package::lint_objects(rendered, engine_, request.release_namespace));
     const Status good = installable(std::move(rendered), {request.release_namespace, request.release_name});
-    if (!good.ok()) found_.push_back(package::finding_of_object(good.error(), engine_));
+    if (!good.ok()) found_.push_back(package::finding_of_object(good.error()));
   }
 
   // The checks that its installation makes, and every later change.

@@ -143,7 +143,7 @@ Status check_namespaces(const Environment& environment, const Look& look, const 
                          .with_hint(fmt::format("put the Namespace into the package, or create it: "
                                                 "kubectl create namespace {}",
                                                 name));
-    failure.where = SourceLocation{.file = rendered.file, .line = rendered.line, .column = 0, .excerpt = {}};
+    failure.where = rendered.place();
     return failure;
   });
 }
@@ -304,7 +304,7 @@ Result<Look> look_with(const Environment& environment, ReleaseState state, const
   if (!options.take_over_from && !result.state.unfinished.empty())
     result.options.take_over_from = recorded_take_over(result.rendered.recorded_options);
   if (Status seen = look_at_cluster(environment, result, intent, options, unreadable, context); !seen.ok())
-    return result.hidden.masked(located(result.rendered, std::move(seen).error(), context));
+    return result.hidden.masked(with_line(result.rendered, std::move(seen).error()));
   return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "apply/field_place.h"
 #include "apply/refusal.h"
 #include "apply/settle.h"
 #include "base/one_line.h"
@@ -81,8 +82,7 @@ Status dry_run_on_server(const Environment& environment, const apply::Plan& plan
     }
     Error failure = std::move(checked).error().with_frame(
         fmt::format("while the server checked {}", action.key.display()));
-    if (!failure.where) failure.where = SourceLocation{rendered.file, rendered.line, 0, {}};
-    return failure;
+    return apply::at_refused_field(std::move(failure), rendered);
   });
 }
 

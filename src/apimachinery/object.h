@@ -66,11 +66,22 @@ inline const GroupKind kCustomResourceDefinition{"apiextensions.k8s.io", "Custom
 /// The kind that such an object defines.
 GroupKind defined_kind(const encoding::Value& definition);
 
-/// An object and where it stands in what a package rendered.
+/// An object and where it comes from.
 struct RenderedObject {
   Object object;
-  std::string file;        ///< inside the package's result
-  std::uint32_t line = 0;  ///< from 1
+  std::string file;  ///< inside the package's result
+  std::uint32_t line =
+      0;  ///< from 1, in source_file(), as the positions of the object's values are; 0: unknown
+  std::string source = {};  ///< the package's file that made it, or `file` with kRenderedMark; empty: `file`
+
+  /// For people: the file that lines are of.
+  const std::string& source_file() const { return source.empty() ? file : source; }
+  /// Of the object, or of a value in it with that position.
+  SourceLocation place() const { return place({}); }
+  SourceLocation place(encoding::Position position) const {
+    const bool inside = line != 0 && position.line != 0;
+    return {source_file(), inside ? position.line : line, inside ? position.column : 0, {}};
+  }
 };
 
 /// Replaces every `kind: List` (and `…List` with items) by its items, recursively.

@@ -16,7 +16,7 @@ class Announcer {
     PlanAnnounced::Object result = without_edges(plan_.writes[index]);
     const DesiredObject& desired = plan_.desired[plan_.writes[index].desired];
     for (PlanAnnounced::Field& field : result.fields)
-      if (field.line != 0) field.file = desired.rendered.file;
+      if (field.line != 0) field.file = desired.rendered.source_file();
     std::set<graph::Node> seen;
     awaited(index, "", seen, result);
     return result;

@@ -340,15 +340,15 @@ Status check_custom_resources(const std::vector<DesiredObject>& desired, const C
         if (known->second) continue;
       }
       ++count;
-      const std::uint32_t line = issue.line == 0 ? object.rendered.line : issue.line;
+      SourceLocation where = object.rendered.place({.line = issue.line});
       if (!failure) {
         failure = error(ErrorKind::Invalid, "{} is not as its definition wants it: {}", object.key.display(),
                         issue.message);
-        failure->where = SourceLocation{object.rendered.file, line, 0, {}};
+        failure->where = std::move(where);
         failure->hint = fmt::format("the schema is in CustomResourceDefinition {}", kind->second.name);
       } else if (count <= kMost) {
-        failure->frames.push_back(fmt::format("also: {}: {} ({}:{})", object.key.display(), issue.message,
-                                              object.rendered.file, line));
+        failure->frames.push_back(
+            fmt::format("also: {}: {} ({})", object.key.display(), issue.message, where.text()));
       }
     }
   }

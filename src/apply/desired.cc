@@ -56,11 +56,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kCluster
 // `at`: the value of the object that is wrong, if it is one of them; without a line the file isn't what was
 // parsed.
 Error at_source(Error failure, const RenderedObject& rendered, const Value* at = nullptr) {
-  failure.where = SourceLocation{.file = rendered.file, .line = rendered.line, .column = 0, .excerpt = {}};
-  if (at != nullptr && rendered.line != 0 && at->position().line != 0) {
-    failure.where->line = at->position().line;
-    failure.where->column = at->position().column;
-  }
+  failure.where = rendered.place(at == nullptr ? encoding::Position{} : at->position());
   return failure;
 }
 
@@ -218,8 +214,8 @@ Status check_keyed_lists(const RenderedObject& rendered) {
                     .with_hint("keep one of them: Kubernetes merges this list by key"),
                 rendered, found.front().item);
   for (std::size_t i = 1; i < std::min(found.size(), kShown); ++i)
-    failure.frames.push_back(fmt::format("also: {} ({}:{})", words(found[i]), rendered.file,
-                                         found[i].line == 0 ? rendered.line : found[i].line));
+    failure.frames.push_back(
+        fmt::format("also: {} ({})", words(found[i]), rendered.place({.line = found[i].line}).text()));
   if (found.size() > kShown) failure.frames.push_back(fmt::format("and {} more", found.size() - kShown));
   return failure;
 }
@@ -298,8 +294,8 @@ Result<std::vector<DesiredObject>> prepare_with(std::vector<RenderedObject> obje
                                     ? std::string()
                                     : fmt::format(", under two API groups of one kind ({} and {})",
                                                   first.object.gvk().api_version(), gvk.api_version());
-      return at_source(error(ErrorKind::Invalid, "{} is there twice{}: first at {}:{}", object.key.display(),
-                             other, first.file, first.line)
+      return at_source(error(ErrorKind::Invalid, "{} is there twice{}: first at {}", object.key.display(),
+                             other, first.place().text())
                            .with_hint("keep one of them"),
                        object.rendered, object.rendered.object.value().at_path({"metadata", "name"}));
     }

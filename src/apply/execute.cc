@@ -6,6 +6,7 @@
 
 #include "apply/conversion.h"
 #include "apply/edge_wait.h"
+#include "apply/field_place.h"
 #include "apply/hooks.h"
 #include "apply/order.h"
 #include "apply/pod_logs.h"
@@ -94,8 +95,7 @@ class Writer {
         Error failure =
             std::move(sent).error().with_frame(fmt::format("while applying {}", action.key.display()));
         const release::RenderedObject& rendered = plan_.desired[action.desired].rendered;
-        if (!failure.where) failure.where = SourceLocation{rendered.file, rendered.line, 0, {}};
-        return failure;
+        return at_refused_field(std::move(failure), rendered);
       }
       events_.object({action.key.display(), std::string(progress_word(action.kind)), {}});
     }

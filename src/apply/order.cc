@@ -456,11 +456,9 @@ class Inference {
 
   SourceLocation place(Node node, const Value& text) const {
     // Lines of the annotation are those of the file, unless the object came back from a record.
-    const std::uint32_t line = text.position().line >= objects_[node].line ? text.position().line : 0;
-    return {.file = std::string(objects_[node].file),
-            .line = line > 0 ? line : objects_[node].line,
-            .column = 0,
-            .excerpt = {}};
+    SourceLocation place = objects_[node].place;
+    if (place.line != 0 && text.position().line != 0) place.line = text.position().line;
+    return place;
   }
 
   Status link(Node node, std::string_view annotation, const DeclaredTarget& target, const Value& text) {

@@ -47,8 +47,8 @@ struct OutsideObject {
 /// What infer_order needs of an object; the pointer must be good for the call only.
 struct OrderedObject {
   const apimachinery::Object* object = nullptr;
-  std::string_view file = {};  ///< for errors
-  std::uint32_t line = 0;
+  std::string_view file = {};      ///< of the package's result
+  SourceLocation place = {};       ///< for errors
   const HookRole* hook = nullptr;  ///< null: an ordinary object
   bool unreadable = false;         ///< it comes after all that may make it readable (conversion.h)
 };

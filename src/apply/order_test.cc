@@ -30,7 +30,8 @@ struct Objects {
   }
   std::vector<OrderedObject> ordered() const {
     std::vector<OrderedObject> result;
-    for (std::size_t i = 0; i < objects.size(); ++i) result.push_back({&objects[i], "all.yaml", lines[i]});
+    for (std::size_t i = 0; i < objects.size(); ++i)
+      result.push_back({&objects[i], "all.yaml", {"all.yaml", lines[i], 0, {}}});
     return result;
   }
   std::string name(const Order& order, graph::Node node) const {

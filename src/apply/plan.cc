@@ -566,7 +566,7 @@ Result<Plan> make_plan(const ReleaseId& release, std::vector<DesiredObject> desi
     const DesiredObject& object = plan.desired[i];
     plan.writes.push_back(planner.write(object, i));
     wanted.insert(object.key);
-    objects.push_back({&object.rendered.object, object.rendered.file, object.rendered.line,
+    objects.push_back({&object.rendered.object, object.rendered.file, object.rendered.place(),
                        object.hook ? &*object.hook : nullptr, plan.writes.back().unreadable});
     if (!object.hook) continue;
     const auto [first, fresh] = first_runs.emplace(object.key, i);
@@ -603,11 +603,11 @@ Error same_object_error(const Plan& plan, const PlannedAction& first, const Plan
   const release::RenderedObject& other = plan.desired[second.desired].rendered;
   Error failure = error(ErrorKind::Invalid,
                         "{} of {} and {} of {} are one object, which the server serves under both "
-                        "API groups: first at {}:{}",
+                        "API groups: first at {}",
                         second.key.display(), other.object.gvk().api_version(), first.key.display(),
-                        one.object.gvk().api_version(), one.file, one.line)
+                        one.object.gvk().api_version(), one.place().text())
                       .with_hint("keep one of them");
-  failure.where = SourceLocation{.file = other.file, .line = other.line, .column = 0, .excerpt = {}};
+  failure.where = other.place();
   return failure;
 }
 
@@ -715,11 +715,10 @@ Status refuse_conflicts(const Plan& plan) {
         action.reason.substr(std::min<std::size_t>(action.reason.size(), std::string_view("it").size()));
     if (!failure) {
       failure = error(ErrorKind::Conflict, "{}", words);
-      failure->where =
-          SourceLocation{.file = rendered.file, .line = rendered.line, .column = 0, .excerpt = {}};
+      failure->where = rendered.place();
       failure->hint = action.hint;
     } else if (count <= kShown) {
-      failure->frames.push_back(fmt::format("also: {} ({}:{})", words, rendered.file, rendered.line));
+      failure->frames.push_back(fmt::format("also: {} ({})", words, rendered.place().text()));
     }
   }
   if (!failure) return {};

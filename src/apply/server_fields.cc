@@ -89,9 +89,7 @@ class Taking {
 };
 
 std::string place_of(const DesiredObject& object) {
-  const std::uint32_t inside = object.left_out.front().line;
-  const std::uint32_t line = object.rendered.line == 0 || inside == 0 ? object.rendered.line : inside;
-  return line == 0 ? object.rendered.file : fmt::format("{}:{}", object.rendered.file, line);
+  return object.rendered.place({.line = object.left_out.front().line}).text();
 }
 
 // "metadata.uid, status (only the server sets them)".

@@ -13,10 +13,9 @@ Result<bool> is_test(const RenderedObject& rendered) {
   if (value == nullptr) return false;
   if (value->is_string() && value->as_string() == "true") return true;
   if (value->is_string() && value->as_string() == "false") return false;
-  const std::uint32_t line = value->position().line != 0 ? value->position().line : rendered.line;
   return error(ErrorKind::Invalid, "the annotation {} of {} is \"true\" or \"false\", in quotes",
                kTestAnnotation, rendered.object.key().display())
-      .at({.file = rendered.file, .line = line, .column = 0, .excerpt = {}});
+      .at(rendered.place({.line = value->position().line}));
 }
 
 }  // namespace

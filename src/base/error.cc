@@ -35,14 +35,19 @@ std::string_view to_string(ErrorKind kind) {
   return "Internal";
 }
 
+std::string place_text(std::string_view file, std::uint32_t line, std::uint32_t column) {
+  const bool rendered = file.ends_with(kRenderedMark);
+  if (rendered) file.remove_suffix(kRenderedMark.size());
+  std::string text(file);
+  if (line != 0) text += fmt::format(":{}", line);
+  if (line != 0 && column != 0) text += fmt::format(":{}", column);
+  if (rendered) text += kRenderedMark;
+  return text;
+}
+
 std::string Error::to_line() const {
   std::string line;
-  if (where) {
-    line += where->file;
-    if (where->line != 0) line += fmt::format(":{}", where->line);
-    if (where->column != 0) line += fmt::format(":{}", where->column);
-    line += ": ";
-  }
+  if (where) line = where->text() + ": ";
   line += message;
   if (!because.empty()) line += fmt::format(" ({})", because);
   for (const std::string& frame : frames) line += fmt::format("; {}", frame);

@@ -33,13 +33,20 @@ enum class ErrorKind : std::uint8_t {
 /// "NotFound", "Conflict", … as `-o json` prints it.
 std::string_view to_string(ErrorKind kind);
 
-/// A place in a text that the user can open.
+/// Ends the `file` of a place in what a package made, of which nobody knows what line of the package it is.
+inline constexpr std::string_view kRenderedMark = " (rendered)";
+
+/// "app.yaml:11", "app.yaml:11 (rendered)"; without the numbers that are 0.
+std::string place_text(std::string_view file, std::uint32_t line, std::uint32_t column = 0);
+
+/// A place in a text that the user can open, or in what was rendered.
 struct SourceLocation {
-  std::string file;          ///< as the user wrote it, or the path inside a package
+  std::string file;          ///< as the user wrote it, or the path inside a package; may end in kRenderedMark
   std::uint32_t line = 0;    ///< from 1; 0: unknown
   std::uint32_t column = 0;  ///< from 1; 0: unknown
   std::string excerpt;       ///< the line itself, without its newline; may be empty
 
+  std::string text() const { return place_text(file, line, column); }
   friend bool operator==(const SourceLocation&, const SourceLocation&) = default;
 };
 

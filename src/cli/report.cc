@@ -74,10 +74,8 @@ class Painter {
   }
 
   void place(const SourceLocation& where, int depth) {
-    std::string text = one_line(where.file);
-    if (where.line != 0) text += fmt::format(":{}", where.line);
-    if (where.line != 0 && where.column != 0) text += fmt::format(":{}", where.column);
-    line(depth, "at " + paint(color_, Tone::Name, text));
+    line(depth,
+         "at " + paint(color_, Tone::Name, place_text(one_line(where.file), where.line, where.column)));
     if (!where.excerpt.empty() && where.line != 0) excerpt(where, depth + 1);
   }
 

@@ -208,7 +208,8 @@ Error status_error(const Value& status, int http_status, const Asked& asked) {
                       .with_because(std::move(because))
                       .with_hint(hint_for(http_status, reason, status.string_at("message"), asked));
   if (kind == ErrorKind::Invalid && names_invalid_fields(status, http_status))
-    failure.frames.emplace_back(kInvalidFieldsFrame);
+    failure.frames.push_back(invalid_field_frame(
+        escape_controls(status.at_path({"details", "causes"})->as_array().front().string_at("field"))));
   if (kind == ErrorKind::Invalid && status.string_at("message").starts_with(kLostVersion))
     failure.frames.emplace_back(kLostVersionFrame);
   return failure;

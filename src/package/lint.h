@@ -46,12 +46,12 @@ Finding finding_of(std::string_view rule, const Error& failure, std::string_view
 std::vector<Finding> lint_files(const Files& files, const EngineKind* engine,
                                 ChartSchema schema = ChartSchema::Holds);
 
-/// What the objects show that were rendered into the namespace `ns`. `engine` as above: without one, lines
-/// are those of the files.
+/// What the objects show that were rendered into the namespace `ns`, at their places in the package; where a
+/// line isn't known, of the rendered file. `engine` as above.
 std::vector<Finding> lint_objects(const Rendered& rendered, const EngineKind* engine, std::string_view ns);
 
-/// What an error says of a rendered object, at its place in the package. `engine` as above.
-Finding finding_of_object(const Error& failure, const EngineKind* engine);
+/// What an error says of a rendered object, at its place in the package.
+Finding finding_of_object(const Error& failure);
 
 /// By file and line, each once: cases of one package find much alike.
 void sort_findings(std::vector<Finding>& findings);

@@ -26,12 +26,6 @@ std::string_view tag_of(std::string_view image) {
   return colon == image.npos ? std::string_view() : image.substr(colon + 1);
 }
 
-// Charts call a file as Helm does: below the chart's name.
-std::string source_file(const std::string& rendered, const EngineKind* engine) {
-  const auto slash = rendered.find('/');
-  return has_chart_values(engine) && slash != rendered.npos ? rendered.substr(slash + 1) : rendered;
-}
-
 class ObjectLint {
  public:
   ObjectLint(const Rendered& rendered, const EngineKind* engine, std::string_view ns)
@@ -54,10 +48,9 @@ class ObjectLint {
 
  private:
   void add(std::string_view rule, const RenderedObject& at, const Value& value, std::string message) {
-    // What an engine renders has lines of its own, which no file of the package has (finding_of_object too).
-    std::uint32_t line = 0;
-    if (engine_ == nullptr) line = value.position().line > 0 ? value.position().line : at.line;
-    found_.push_back(finding(rule, source_file(at.file, engine_), line, std::move(message)));
+    const SourceLocation where = at.place(value.position());
+    const bool known = !where.file.ends_with(kRenderedMark);
+    found_.push_back(finding(rule, known ? where.file : at.file, known ? where.line : 0, std::move(message)));
   }
 
   void home(const RenderedObject& each) {
@@ -127,10 +120,12 @@ std::vector<Finding> lint_objects(const Rendered& rendered, const EngineKind* en
   return ObjectLint(rendered, engine, ns).run();
 }
 
-Finding finding_of_object(const Error& failure, const EngineKind* engine) {
+Finding finding_of_object(const Error& failure) {
   Finding found = finding_of("object", failure, "");
-  found.file = source_file(found.file, engine);
-  if (engine != nullptr) found.line = 0;
+  if (found.file.ends_with(kRenderedMark)) {
+    found.file.resize(found.file.size() - kRenderedMark.size());
+    found.line = 0;
+  }
   return found;
 }
 

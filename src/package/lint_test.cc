@@ -117,10 +117,12 @@ TEST(Lint, ReadsMistletoeYaml) {
       ElementsAre(":0: no-metadata: there is no mistletoe.yaml, so it has no version and no description"));
 }
 
-std::vector<std::string> lint_yaml(const std::string& text, const EngineKind* engine = nullptr) {
+std::vector<std::string> lint_yaml(const std::string& text, const EngineKind* engine = nullptr,
+                                   const FileOrigins& origins = {}) {
   NullEventSink nobody;
   Rendered rendered;
-  auto objects = parse_objects({{"chart/templates/a.yaml", text}}, nobody);
+  auto objects = parse_objects({{"chart/templates/a.yaml", text}}, nobody,
+                               engine == nullptr ? Lines::Written : Lines::Rendered, origins);
   EXPECT_TRUE(objects.ok());
   rendered.objects = *std::move(objects);
   return lines_of(lint_objects(rendered, engine, "default"));
@@ -141,7 +143,11 @@ TEST(Lint, LooksAtImagesWhereverTheyAre) {
       ElementsAre(
           "chart/templates/a.yaml:11: image-tag: CronJob a: the image host:5000/nginx of container main "
           "has no tag: what runs would change by itself"));
-  // Of an engine's output no line is one of the package's files.
+  // A line of an engine's output is the template's, or none.
+  std::vector<std::uint32_t> lines(20, 3);
+  EXPECT_THAT(lint_yaml(pod("nginx:latest"), find_engine("helm"),
+                        {{"chart/templates/a.yaml", {"templates/a.yaml", lines}}}),
+              ElementsAre(HasSubstr("templates/a.yaml:3: image-tag: ")));
   EXPECT_THAT(lint_yaml(pod("nginx:latest"), find_engine("helm")),
               ElementsAre(HasSubstr(
                   "templates/a.yaml:0: image-tag: CronJob a: the image nginx:latest of container main "

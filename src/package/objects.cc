@@ -67,29 +67,92 @@ void hide_secret(Error& failure, std::string_view text) {
     failure.where->excerpt = masked_line(failure.where->excerpt);
 }
 
+// Where the lines of one file are from.
+class LineOrigins {
+ public:
+  LineOrigins(const std::string& file, Lines lines, const FileOrigins& origins) : file_(file) {
+    if (lines == Lines::Written) return;
+    const auto known = origins.find(file);
+    source_ = known == origins.end() ? file + std::string(kRenderedMark) : known->second.source;
+    if (known != origins.end() && !known->second.lines.empty()) lines_ = &known->second.lines;
+  }
+
+  const std::string& source() const { return source_; }  // empty: the file itself
+  std::uint32_t line(std::uint32_t rendered) const {
+    if (lines_ == nullptr || rendered == 0) return rendered;
+    return rendered <= lines_->size() ? (*lines_)[rendered - 1] : 0;
+  }
+
+  void move(Value& value) const {
+    if (lines_ == nullptr) return;
+    value.set_position({.line = line(value.position().line), .column = 0});
+    if (value.is_array())
+      for (Value& item : value.as_array()) move(item);
+    if (value.is_object())
+      for (Value::Member& member : value.as_object()) move(member.value);
+  }
+
+  // An author knows the template's line, and not what came of it.
+  void move(Error& failure) const {
+    if (!failure.where) return;
+    SourceLocation& where = *failure.where;
+    if (!source_.empty()) where.file = source_;
+    if (lines_ == nullptr || where.line == 0) return;
+    if (failure.because.empty() && !where.excerpt.empty())
+      failure.because =
+          fmt::format("line {} of what {} rendered is: {}", where.line, file_, trim(where.excerpt));
+    where = {.file = source_, .line = line(where.line), .column = 0, .excerpt = {}};
+  }
+
+ private:
+  const std::string& file_;
+  std::string source_;
+  const std::vector<std::uint32_t>* lines_ = nullptr;
+};
+
+// One file on its way to objects.
+struct RenderedFile {
+  const std::string& path;
+  const std::string& text;
+  LineOrigins origins;
+
+  Error failed(Error failure) const {
+    hide_secret(failure, text);
+    origins.move(failure);
+    return std::move(failure).with_frame("while reading what the package rendered");
+  }
+
+  // `line`: where the error knows no better.
+  Error failed_at(Error failure, std::uint32_t line) const {
+    SourceLocation where =
+        failure.where.value_or(SourceLocation{.file = {}, .line = line, .column = 0, .excerpt = {}});
+    where.file = path;
+    where.excerpt = line_of(text, where.line);
+    failure.where = std::move(where);
+    return failed(std::move(failure));
+  }
+};
+
 }  // namespace
 
 Result<std::vector<RenderedObject>> parse_objects(const std::map<std::string, std::string>& files,
-                                                  EventSink& events, Lines lines) {
+                                                  EventSink& events, Lines lines,
+                                                  const FileOrigins& origins) {
   std::vector<RenderedObject> objects;
   std::vector<std::pair<const std::string*, Value>> orders;  // with the path of its file
   for (const auto& [path, text] : files) {
+    const RenderedFile file{path, text, {path, lines, origins}};
     encoding::YamlOptions options;
     options.file = path;
     options.on_warning = [&](const SourceLocation& where, const std::string& what) {
-      const std::string file = escape_controls(where.file);
-      events.warn(fmt::format("{}: {}",
-                              lines == Lines::Rendered
-                                  ? fmt::format("line {} of what {} rendered", where.line, file)
-                                  : fmt::format("{}:{}", file, where.line),
-                              escape_controls(what)));
+      const std::string& source = file.origins.source();
+      events.warn(fmt::format(
+          "{}: {}",
+          escape_controls(place_text(source.empty() ? where.file : source, file.origins.line(where.line))),
+          escape_controls(what)));
     };
     auto parsed = encoding::parse_yaml_documents(text, options);
-    if (!parsed.ok()) {
-      Error failure = std::move(parsed).error().with_frame("while reading what the package rendered");
-      hide_secret(failure, text);
-      return failure;
-    }
+    if (!parsed.ok()) return file.failed(std::move(parsed).error());
     std::vector<Value> documents = *std::move(parsed);
     std::erase_if(documents, [](const Value& document) { return document.is_null(); });
     MIST_TRY(std::vector<Value> flat, apimachinery::flatten_lists(std::move(documents)));
@@ -100,17 +163,9 @@ Result<std::vector<RenderedObject>> parse_objects(const std::map<std::string, st
       }
       const std::uint32_t line = value.position().line;
       auto object = Object::from_value(std::move(value));
-      if (!object.ok()) {
-        Error failure = std::move(object).error();
-        SourceLocation where =
-            failure.where.value_or(SourceLocation{.file = {}, .line = line, .column = 0, .excerpt = {}});
-        where.file = path;
-        where.excerpt = line_of(text, where.line);
-        failure.where = std::move(where);
-        hide_secret(failure, text);
-        return std::move(failure).with_frame("while reading what the package rendered");
-      }
-      objects.push_back({*std::move(object), path, line});
+      if (!object.ok()) return file.failed_at(std::move(object).error(), line);
+      file.origins.move(object->mutable_value());
+      objects.push_back({*std::move(object), path, file.origins.line(line), file.origins.source()});
     }
   }
   // They may name objects of later files.
@@ -118,10 +173,8 @@ Result<std::vector<RenderedObject>> parse_objects(const std::map<std::string, st
   OrderDeclarations declarations(objects);
   for (const auto& [path, order] : orders) {
     if (Status declared = declarations.add(order); !declared.ok()) {
-      Error failure = std::move(declared).error().with_frame("while reading what the package rendered");
-      failure.where->file = *path;
-      failure.where->excerpt = line_of(files.at(*path), failure.where->line);
-      return failure;
+      const RenderedFile file{*path, files.at(*path), {*path, lines, origins}};
+      return file.failed_at(std::move(declared).error(), 0);
     }
   }
   declarations.write();

@@ -15,11 +15,22 @@ namespace mist::package {
 /// Whose lines the files have: those of the package's own files, or lines that an engine made.
 enum class Lines : std::uint8_t { Written, Rendered };
 
+/// What a rendered file was made from.
+struct FileOrigin {
+  std::string source;  ///< a file of the package
+  /// For each line of the rendered file the line in `source`, 0: unknown; empty: they are the same.
+  std::vector<std::uint32_t> lines = {};
+};
+using FileOrigins = std::map<std::string, FileOrigin>;  ///< by the rendered file's path
+
 /// Files in ascending order of their paths, documents in theirs; lists are flattened, empty documents
 /// dropped, MistOrder documents (order_document.h) carried out. As the ecosystem does, a duplicate key warns
 /// and the last one wins. Invalid, with file, line, column and the line's text: what can't be parsed, or is
 /// no object with apiVersion, kind and name. Of a line that may belong to a Secret only the key is shown.
+/// Lines of errors, objects and their values are those of `origins`; of a rendered file that isn't there they
+/// are its own, and its name ends in kRenderedMark.
 Result<std::vector<apimachinery::RenderedObject>> parse_objects(
-    const std::map<std::string, std::string>& files, EventSink& events, Lines lines = Lines::Written);
+    const std::map<std::string, std::string>& files, EventSink& events, Lines lines = Lines::Written,
+    const FileOrigins& origins = {});
 
 }  // namespace mist::package

@@ -261,6 +261,48 @@ TEST(ParseObjects, ErrorsShowTheLine) {
   EXPECT_THAT(broken.error().where->excerpt, HasSubstr("labels"));
 }
 
+// Five lines that a template of three made.
+constexpr std::string_view kFromTemplate =
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata:\n  a: \"1\"\n";
+const FileOrigins kTemplates{{"web/templates/a.yaml", {"templates/a.yaml", {7, 7, 8, 9, 12}}}};
+
+TEST(ParseObjects, ObjectsAndTheirValuesHaveTheLinesOfTheTemplate) {
+  NullEventSink events;
+  const auto line_of_data = [&](const FileOrigins& origins) {
+    const auto objects = parse_objects({{"web/templates/a.yaml", std::string(kFromTemplate)}}, events,
+                                       Lines::Rendered, origins);
+    EXPECT_TRUE(objects.ok());
+    const apimachinery::RenderedObject& object = objects->front();
+    EXPECT_EQ(object.file, "web/templates/a.yaml");
+    return object.place().text() + ", " +
+           object.place(object.object.value().at_path({"data", "a"})->position()).text();
+  };
+  EXPECT_EQ(line_of_data(kTemplates), "templates/a.yaml:7, templates/a.yaml:12");
+  // The file passed as it was written.
+  EXPECT_EQ(line_of_data({{"web/templates/a.yaml", {"crds/a.yaml", {}}}}), "crds/a.yaml:1, crds/a.yaml:5:6");
+  EXPECT_EQ(line_of_data({}), "web/templates/a.yaml:1 (rendered), web/templates/a.yaml:5:6 (rendered)");
+  // A guest may say anything.
+  EXPECT_EQ(line_of_data({{"web/templates/a.yaml", {"templates/a.yaml", {7}}}}),
+            "templates/a.yaml:7, templates/a.yaml:7");
+}
+
+TEST(ParseObjects, ErrorsAndWarningsHaveTheLinesOfTheTemplate) {
+  testing::RecordedEvents events;
+  const auto failure = [&](const std::string& text, const FileOrigins& origins) {
+    return parse_objects({{"web/templates/a.yaml", text}}, events, Lines::Rendered, origins).error();
+  };
+  const std::string unnamed = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name:\n";
+  EXPECT_EQ(failure(unnamed, kTemplates).where->text(), "templates/a.yaml:9");
+  EXPECT_EQ(failure(unnamed, kTemplates).because, "line 4 of what web/templates/a.yaml rendered is: name:");
+  EXPECT_EQ(failure(unnamed, {}).where->file, "web/templates/a.yaml (rendered)");
+  EXPECT_EQ(failure("a: b\nc: [\n", kTemplates).where->file, "templates/a.yaml");
+  const auto twice =
+      parse_objects({{"web/templates/a.yaml", std::string(kFromTemplate) + "kind: ConfigMap\n"}}, events,
+                    Lines::Rendered, {{"web/templates/a.yaml", {"templates/a.yaml", {1, 2, 3, 4, 5, 11}}}});
+  ASSERT_TRUE(twice.ok());
+  EXPECT_THAT(events.messages, ElementsAre(HasSubstr("templates/a.yaml:11: the key \"kind\" is set twice")));
+}
+
 TEST(ParseObjects, ErrorsShowNothingOfASecretButTheKey) {
   NullEventSink events;
   const auto excerpt = [&](std::string_view text) {

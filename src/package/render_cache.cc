@@ -12,7 +12,7 @@ namespace {
 
 using encoding::Value;
 
-constexpr std::string_view kCacheVersion = "mistletoe/render-cache/v3";
+constexpr std::string_view kCacheVersion = "mistletoe/render-cache/v4";
 constexpr std::string_view kAsks = ".asks";
 constexpr std::string_view kRender = ".render";
 constexpr std::uint64_t kMaxEntry = std::uint64_t{256} << 20;
@@ -44,13 +44,21 @@ crypto::Digest key_with(const crypto::Digest& key, const std::vector<crypto::Dig
   return hasher.finish();
 }
 
+Value numbers(const std::vector<std::uint32_t>& lines) {
+  Value::Array list;
+  list.reserve(lines.size());
+  for (const std::uint32_t line : lines) list.emplace_back(line);
+  return Value(std::move(list));
+}
+
 Value to_value(const CachedRender& render) {
   // All of it by name: a member that is new to Output and forgotten here would be lost in silence. Its log
   // isn't kept.
   const auto& [files, message, exports, print, missing, package, log, drawn] = render.output;
   Value::Array texts;
   for (const abi::OutputFile& file : files)
-    texts.push_back(Value::object({{"path", file.path}, {"text", file.text}}));
+    texts.push_back(Value::object(
+        {{"path", file.path}, {"text", file.text}, {"source", file.source}, {"lines", numbers(file.lines)}}));
   Value::Array lines;
   for (const LoggedLine& line : render.lines)
     lines.push_back(Value::object({{"level", static_cast<int>(line.level)}, {"text", line.text}}));
@@ -79,8 +87,12 @@ Value value_at(const Value& value, std::string_view key) {
 CachedRender from_value(const Value& value) {
   CachedRender render;
   abi::Output& output = render.output;
-  for (const Value& file : list_at(value, "files"))
-    output.files.push_back({std::string(file.string_at("path")), std::string(file.string_at("text"))});
+  for (const Value& file : list_at(value, "files")) {
+    output.files.push_back({std::string(file.string_at("path")), std::string(file.string_at("text")),
+                            std::string(file.string_at("source"))});
+    for (const Value& number : list_at(file, "lines"))
+      output.files.back().lines.push_back(number.is_int() ? static_cast<std::uint32_t>(number.as_int()) : 0);
+  }
   output.message = value.string_at("message");
   output.exports = value_at(value, "exports");
   output.missing = value_at(value, "missing");

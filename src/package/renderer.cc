@@ -325,6 +325,8 @@ struct Renderer::Impl {
     rendered.looked_up = tree->secrets()->looked_up;
     rendered.asked = host.take_exchanges();
     for (abi::OutputFile& file : output->files) {
+      if (job.engine && !file.source.empty())
+        rendered.origins.emplace(file.path, FileOrigin{std::move(file.source), std::move(file.lines)});
       if (!rendered.files.emplace(file.path, std::move(file.text)).second)
         return error(ErrorKind::Invalid, "{} gave the file {} twice", job.source.reference,
                      escape_controls(file.path));
@@ -527,10 +529,15 @@ struct Renderer::Impl {
     job.chart = tree.engine->name == kHelmEngine;
     if (tree.engine->name == kKustomizeEngine) job.charts = std::move(charts);
     auto rendered = generate(std::move(job));
-    if (rendered.ok())
-      rendered->engine = tree.engine->name;
-    else
+    if (!rendered.ok()) {
       add_excerpt(rendered.error(), tree.files);
+      return rendered;
+    }
+    rendered->engine = tree.engine->name;
+    for (const auto& [path, text] : rendered->files) {
+      if (const auto own = tree.files.find(path); own != tree.files.end() && own->second == text)
+        rendered->origins.emplace(path, FileOrigin{.source = path});
+    }
     return rendered;
   }
 
@@ -595,54 +602,26 @@ Result<Rendered> Renderer::render(const Source& source, const RenderRequest& req
   if (!request.quiet) activity.emplace(impl_->events, fmt::format("rendering {}", source.reference));
   MIST_TRY(Rendered rendered, render_files(source, request, context));
   NullEventSink nobody;
+  const bool written = rendered.engine.empty() && std::holds_alternative<Files>(source.content);
   auto objects = parse_objects(rendered.files, request.quiet ? nobody : impl_->events,
-                               rendered.engine.empty() ? Lines::Written : Lines::Rendered);
+                               written ? Lines::Written : Lines::Rendered, rendered.origins);
   // An error shows the line that it is about.
   if (!objects.ok()) {
     Error failure = without_secrets(std::move(objects).error(), rendered.secrets);
     failure = without_secrets(std::move(failure), looked_up_in_texts(rendered.looked_up));
-    Origin origin = origin_of(source, rendered);
-    origin.looked_up = false;  // what was answered a moment ago
-    return at_template(std::move(failure), source, request, origin, context);
+    return with_excerpt(std::move(failure), source, rendered.origins);
   }
   rendered.objects = *std::move(objects);
   return rendered;
 }
 
-Origin origin_of(const Source& source, const Rendered& rendered) {
-  Origin origin{
-      .by_engine = !rendered.engine.empty(),
-      .as_written = {},
-      .looked_up = std::ranges::find(rendered.asked, "lookup", &Exchange::operation) != rendered.asked.end()};
-  if (const auto* files = std::get_if<Files>(&source.content); files != nullptr && origin.by_engine) {
-    for (const auto& [path, text] : rendered.files) {
-      if (const auto own = files->find(path); own != files->end() && own->second == text)
-        origin.as_written.insert(path);
-    }
-  }
-  return origin;
-}
-
-// Its author knows the line of a template and not what came of it. An engine that knows it too fails there.
-Error Renderer::at_template(Error failure, const Source& source, const RenderRequest& request,
-                            const Origin& origin, const Context& context) {
-  if (!origin.by_engine || !failure.where || failure.where->line == 0) return failure;
-  const std::string& file = failure.where->file;
-  if (origin.as_written.contains(file)) return failure;
-  RenderRequest again = request;
-  again.quiet = true;
-  again.engine_options.set("refused", Value::object({{"file", file}, {"line", failure.where->line}}));
-  const Result<Rendered> refused = origin.looked_up
-                                       ? Result<Rendered>(error(ErrorKind::Invalid, "it may differ by now"))
-                                       : render_files(source, again, context);
-  if (refused.ok() || !refused.error().where) {
-    failure.where->file += " (rendered)";
-    return failure;
-  }
-  if (failure.because.empty() && !failure.where->excerpt.empty())
-    failure.because = fmt::format("line {} of what {} rendered is: {}", failure.where->line, file,
-                                  trim(failure.where->excerpt));
-  failure.where = refused.error().where;
+Error with_excerpt(Error failure, const Source& source, const FileOrigins& origins) {
+  const auto* const files = std::get_if<Files>(&source.content);
+  if (files == nullptr || !failure.where || !failure.where->excerpt.empty()) return failure;
+  const bool template_line = std::ranges::any_of(origins, [&](const auto& each) {
+    return each.second.source == failure.where->file && !each.second.lines.empty();
+  });
+  if (template_line) add_excerpt(failure, *files);
   return failure;
 }
 

@@ -8,7 +8,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -20,6 +19,7 @@
 #include "package/engine.h"
 #include "package/host.h"
 #include "package/metadata.h"
+#include "package/objects.h"
 #include "wasm/compiler.h"
 #include "wasm/limits.h"
 #include "wasm/module_bytes.h"
@@ -89,6 +89,7 @@ struct RenderRequest {
 struct Rendered {
   Metadata metadata;
   std::map<std::string, std::string> files;  ///< as the package gave them
+  FileOrigins origins;                       ///< of those that an engine made, as far as it knows
   std::vector<apimachinery::RenderedObject> objects;
   Value exports;
   std::string message;                          ///< for the user, after installing; escape it before printing
@@ -102,13 +103,9 @@ struct Rendered {
   Value package;                                  ///< of an engine with the option `inspect`: what it sees
 };
 
-/// Where the lines of what was rendered come from.
-struct Origin {
-  bool by_engine = false;                 ///< else they are the package's own
-  std::set<std::string> as_written = {};  ///< files that passed as they are
-  bool looked_up = false;                 ///< something in the cluster, so that another render may differ
-};
-Origin origin_of(const Source& source, const Rendered& rendered);
+/// The error, with the text of the template's line that it names, if the package has it as a file. What
+/// passed through an engine as it was written isn't shown: it may be a secret.
+Error with_excerpt(Error failure, const Source& source, const FileOrigins& origins);
 
 struct Inspection {
   Metadata metadata;
@@ -157,10 +154,6 @@ class Renderer {
   /// list, perhaps empty. What else is wrong with it, rendering says. Errors: Trap, NotFound (the engine),
   /// Cancelled.
   Result<Value> missing(const Source& source, const Context& context);
-  /// An error about a line of what was rendered, at the line of the template that it came from; where nobody
-  /// knows that, it says of its line that it is a rendered one. Renders once more.
-  Error at_template(Error failure, const Source& source, const RenderRequest& request, const Origin& origin,
-                    const Context& context);
   /// Makes the engine's code ready, so that nobody waits for it later.
   Status compile_engine(std::string_view name);
 

@@ -166,19 +166,25 @@ namespace {
 Value objects_to_value(const std::vector<RenderedObject>& objects) {
   Value::Array values;
   values.reserve(objects.size());
-  for (const RenderedObject& rendered : objects)
+  for (const RenderedObject& rendered : objects) {
     values.push_back(Value::object(
         {{"file", rendered.file}, {"line", rendered.line}, {"object", rendered.object.value()}}));
+    if (!rendered.source.empty()) values.back().set("source", rendered.source);
+  }
   return Value(std::move(values));
 }
 
-Result<std::vector<RenderedObject>> objects_from_value(const Value& values) {
+// Older records of what an engine rendered have its lines under the template's name.
+Result<std::vector<RenderedObject>> objects_from_value(const Value& values, bool by_engine) {
   std::vector<RenderedObject> objects;
   if (!values.is_array()) return objects;
   for (const Value& entry : values.as_array()) {
     MIST_TRY(auto object, apimachinery::Object::from_value(value_at(entry, "object")));
     objects.push_back({std::move(object), std::string(entry.string_at("file")),
-                       static_cast<std::uint32_t>(int_at(entry, "line", 0))});
+                       static_cast<std::uint32_t>(int_at(entry, "line", 0)),
+                       std::string(entry.string_at("source"))});
+    RenderedObject& rendered = objects.back();
+    if (rendered.source.empty() && by_engine) rendered.source = rendered.file + std::string(kRenderedMark);
   }
   return objects;
 }
@@ -273,9 +279,10 @@ Result<Revision> revision_from_value(const Value& value) {
   revision.description = value.string_at("description");
   revision.notes = value.string_at("notes");
   revision.restores = static_cast<int>(int_at(value, "restores", -1));
-  MIST_TRY(revision.objects, objects_from_value(*objects));
-  MIST_TRY(revision.tests, objects_from_value(value_at(value, "tests")));
-  MIST_TRY(revision.hooks, objects_from_value(value_at(value, "hooks")));
+  const bool by_engine = !revision.package.engine.empty();
+  MIST_TRY(revision.objects, objects_from_value(*objects, by_engine));
+  MIST_TRY(revision.tests, objects_from_value(value_at(value, "tests"), by_engine));
+  MIST_TRY(revision.hooks, objects_from_value(value_at(value, "hooks"), by_engine));
   MIST_TRY(revision.drawn, drawn_from_value(value_at(value, "drawn")));
   MIST_TRY(revision.inventory, inventory_from_value(value_at(value, "inventory")));
   return revision;

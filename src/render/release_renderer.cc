@@ -181,9 +181,9 @@ Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::S
     result.drawn.asked.push_back({each.operation, each.digest.str()});
   result.secrets = std::move(rendered.secrets);
   result.looked_up = std::move(rendered.looked_up);
-  if (package::Origin origin = package::origin_of(*job->source, rendered); origin.by_engine)
-    result.locate = [job, origin = std::move(origin)](Error failure, const Context& now) {
-      return job->renderer->at_template(std::move(failure), *job->source, job->asking(now), origin, now);
+  if (!rendered.origins.empty())
+    result.show_line = [job, origins = std::move(rendered.origins)](Error failure) {
+      return package::with_excerpt(std::move(failure), *job->source, origins);
     };
   result.again = [job](const RenderVariant& variant, const Context& now) {
     return job->variant(variant, now);

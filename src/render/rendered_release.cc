@@ -17,8 +17,8 @@ release::RenderedObject without_marks(release::RenderedObject rendered) {
 
 }  // namespace
 
-Error located(const RenderedRelease& rendered, Error failure, const Context& context) {
-  return rendered.locate && failure.where ? rendered.locate(std::move(failure), context) : failure;
+Error with_line(const RenderedRelease& rendered, Error failure) {
+  return rendered.show_line && failure.where ? rendered.show_line(std::move(failure)) : failure;
 }
 
 RenderedRelease recorded_release(const release::Revision& revision) {

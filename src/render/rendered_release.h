@@ -45,15 +45,15 @@ struct RenderedRelease {
   /// package::values_of_secrets() of what it looked up.
   std::map<std::string, SecretString> looked_up = {};
   LookupGrants lookups = {};  ///< what it may look up, to be remembered
-  /// Where an error about a line of what was rendered has its cause; empty: the lines are the package's own.
-  std::function<Error(Error, const Context&)> locate = {};
+  /// Adds the text of the template's line that an error names; empty: nobody has it.
+  std::function<Error(Error)> show_line = {};
   RenderAgain again = {};                     ///< empty: recorded, nothing can be rendered
   std::optional<apply::HookVerb> hooks = {};  ///< whose hooks run; nullopt: those of the intent
   int hooks_resume = -1;                      ///< apply::PlanRules::resumes
 };
 
-/// The error, at the place of its cause.
-Error located(const RenderedRelease& rendered, Error failure, const Context& context);
+/// The error, with the template's line that it names.
+Error with_line(const RenderedRelease& rendered, Error failure);
 
 /// What a revision has recorded, to be applied again as it is: nothing is rendered or fetched.
 RenderedRelease recorded_release(const release::Revision& revision);

@@ -33,7 +33,7 @@ Tone tone_of(ActionKind kind) {
 std::string safe(std::string_view text) { return escape_controls(text); }
 
 std::string place(const ObjectDiff& object) {
-  return object.file.empty() ? std::string() : fmt::format("{}:{}", object.file, object.line);
+  return object.file.empty() ? std::string() : place_text(object.file, object.line);
 }
 
 std::string_view change_word(LineChange change) {
@@ -67,9 +67,10 @@ class DiffPrinter {
 
   void test(const action::TestDiff& test) {
     separate();
-    line(Tone::Warning, fmt::format("test {} {}{}: only mistctl test applies it", change_word(test.change),
-                                    test.key.display(),
-                                    test.file.empty() ? "" : fmt::format(" ({}:{})", test.file, test.line)));
+    line(Tone::Warning,
+         fmt::format("test {} {}{}: only mistctl test applies it", change_word(test.change),
+                     test.key.display(),
+                     test.file.empty() ? "" : fmt::format(" ({})", place_text(test.file, test.line))));
     const std::string name = test.key.display();
     line(Tone::Strong, "--- " + (test.change == LineChange::Added ? "/dev/null" : "recorded/" + name));
     line(Tone::Strong, "+++ " + (test.change == LineChange::Removed ? "/dev/null" : "wanted/" + name));
@@ -122,7 +123,7 @@ class DiffPrinter {
           // Where the value was written, once for those of one line.
           const bool told = each.source == 0 || each.source == last;
           last = each.source;
-          added(each.text, told ? "" : fmt::format("  # {}:{}", file, each.source));
+          added(each.text, told ? "" : "  # " + place_text(file, each.source));
           break;
         }
       }

@@ -207,7 +207,7 @@ Value graph_value(const ReleaseGraph& graph) {
         kind = key.group_kind.kind;
         ns = text_or_null(key.ns);
         name = key.name;
-        file = text_or_null(rendered.file);
+        file = text_or_null(rendered.source_file());
         if (rendered.line > 0) line = rendered.line;
         break;
       }

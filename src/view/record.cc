@@ -20,7 +20,7 @@ Value masked(Value object, bool show) {
 Value revision_value(const release::Revision& revision, bool show) {
   Value::Array objects;
   for (const release::RenderedObject& rendered : revision.objects)
-    objects.push_back(Value::object({{"file", rendered.file},
+    objects.push_back(Value::object({{"file", rendered.source_file()},
                                      {"line", rendered.line},
                                      {"object", masked(rendered.object.value(), show)}}));
   return Value::object({{"revision", revision.number},

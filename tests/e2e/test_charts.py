@@ -63,13 +63,62 @@ spec:
 def what_the_server_refuses_is_shown_in_the_template(t):
     package = chart(t, config_map("settings"), files={"templates/bad.yaml": BAD})
     for how in (["--dry-run=server"], []):
-        refused = t.refused("install", "shop", "-p", package, *how, says=["spec.replicas", "at templates/bad.yaml:4"])
+        refused = t.refused("install", "shop", "-p", package, *how, says=["spec.replicas", "at templates/bad.yaml:8", "replicas: {{ $replicas }}"])
         check("(rendered)" not in refused.err, refused)
     contains(t.run("status", "shop").out, "spec.replicas")
-    # What is looked up may be another thing by now: the line of the text that was refused, and that it is that.
+    # What is looked up may be another thing by now, which changes nothing about the line.
     looks = BAD.replace("-3", '(lookup "v1" "ConfigMap" .Release.Namespace "none" | len | add -3)')
     package = chart(t, config_map("settings"), files={"templates/bad.yaml": looks})
-    t.refused("install", "shop", "-p", package, says=["at chart/templates/bad.yaml (rendered):"])
+    t.refused("install", "shop", "-p", package, says=["at templates/bad.yaml:8"])
+
+
+LINES = """{{/* A comment
+     of two lines */}}
+{{- $labels := dict "app" "x" }}
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ .Release.Name }}
+  labels:
+    {{- toYaml $labels | nindent 4 }}
+data:
+  {{- range $i, $word := .Values.words }}
+  word{{ $i }}: {{ $word }}
+  {{- end }}
+  {{- include "more" . | nindent 2 }}
+
+  last: {{ .Values.last | quote }}
+"""
+MORE = '{{- define "more" -}}\nincluded: {{ .Values.last | quote }}\n{{- end -}}\n'
+
+
+@test
+def a_difference_names_the_line_of_the_template_that_wrote_it(t):
+    values = {"values.yaml": "words: [a, b]\nlast: c\n", "templates/lines.yaml": LINES, "templates/_h.tpl": MORE}
+    package = chart(t, files=values)
+    t.run("install", "shop", "-p", package)
+    change = ["upgrade", "shop", "-p", package, "--set", "words={a,z}", "--set", "last=d"]
+    diff = t.run("diff", "shop", "-p", package, *change[4:]).out
+    contains(diff, "word1: z  # templates/lines.yaml:12", "last: d  # templates/lines.yaml:16",
+             "included: d  # templates/lines.yaml:14", "(templates/lines.yaml:4)")
+    fields = [field for object in json.loads(t.run("diff", "shop", "-p", package, *change[4:], "-o", "json").out)["objects"]
+              for field in object["fields"]]
+    equal({field["path"]: field["line"] for field in fields}, {".data.word1": 12, ".data.last": 16, ".data.included": 14})
+    contains(t.run(*change, "--dry-run", "--explain").out, ".data.word1  (templates/lines.yaml:12)")
+    events = [json.loads(line) for line in t.run(*change, "--events", "jsonl").err.splitlines()]
+    planned = [field for event in events if event.get("event") == "plan" for object in event["objects"] for field in object["fields"]]
+    equal({field["path"]: (field["file"], field["line"]) for field in planned if field["path"] == ".data.last"},
+          {".data.last": ("templates/lines.yaml", 16)})
+
+
+@test
+def what_has_no_line_of_a_template_says_that_it_is_rendered(t):
+    package = t.files("base", {"kustomization.yaml": "resources: [a.yaml]\nnamePrefix: x-\n",
+                               "a.yaml": "# one\n# two\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: a}\n"})
+    t.run("install", "shop", "-p", package)
+    t.file(pathlib.Path(package) / "a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: b}\n")
+    diff = t.run("diff", "shop", "-p", package).out
+    check("(rendered)" in diff and "a.yaml:" not in diff, diff)
 
 
 @test

@@ -68,7 +68,7 @@ def fields_that_the_server_refuses(t):
     bad = workload("Deployment", "web")
     bad["spec"]["replicas"] = "three"
     failed = t.refused("install", "shop", "-p", t.package("p", config_map("fine"), bad),
-                       says=["Deployment", "web", "replicas", "00001.yaml:1", "try: "])
+                       says=["Deployment", "web", "replicas", "at 00001.yaml:28:15", "try: "])
     check(not t.lock("shop"), "still locked")
     status = t.run("status", "shop", "-o", "json").json
     equal((status["status"], status["deployedRevision"]), ("failed", None), failed)

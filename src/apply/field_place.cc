@@ -1,0 +1,107 @@
+#include "apply/field_place.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+
+#include "base/text.h"
+#include "kube/invalid_fields.h"
+
+namespace mist::apply {
+namespace {
+
+using encoding::Value;
+
+// The next step of a path, which loses it: "name", or what stands in brackets.
+struct Step {
+  std::string_view text;
+  bool bracket = false;
+};
+
+std::optional<Step> next_step(std::string_view& path) {
+  if (path.starts_with('.')) path.remove_prefix(1);
+  if (path.empty()) return std::nullopt;
+  if (path.front() != '[') {
+    const Step step{path.substr(0, path.find_first_of(".["))};
+    path.remove_prefix(step.text.size());
+    return step;
+  }
+  bool quoted = false;
+  for (std::size_t i = 1; i < path.size(); ++i) {
+    if (path[i] == '"') quoted = !quoted;
+    if (path[i] != ']' || quoted) continue;
+    const Step step{path.substr(1, i - 1), true};
+    path.remove_prefix(i + 1);
+    return step;
+  }
+  return std::nullopt;
+}
+
+std::string_view unquoted(std::string_view text) {
+  return text.size() >= 2 && text.starts_with('"') && text.ends_with('"') ? text.substr(1, text.size() - 2)
+                                                                          : text;
+}
+
+// "name="web"", "containerPort=80,protocol="TCP"": a value of a set has no key.
+bool is_item(const Value& item, std::string_view keys) {
+  return std::ranges::all_of(split(keys, ','), [&](std::string_view key) {
+    const auto equals = key.find('=');
+    if (equals == std::string_view::npos) return false;
+    const Value* const value = item.find(trim(key.substr(0, equals)));
+    const std::string_view wanted = unquoted(key.substr(equals + 1));
+    if (value == nullptr) return false;
+    return value->is_string() ? value->as_string() == wanted
+                              : value->is_int() && std::to_string(value->as_int()) == wanted;
+  });
+}
+
+const Value* item_of(const Value& list, std::string_view text) {
+  std::size_t index = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), index);
+  if (failed == std::errc() && end == text.data() + text.size())
+    return index < list.size() ? &list.as_array()[index] : nullptr;
+  for (const Value& item : list.as_array())
+    if (item.is_object() && is_item(item, text)) return &item;
+  return nullptr;
+}
+
+const Value* follow(const Value& value, const Step& step) {
+  if (value.is_object()) return value.find(step.bracket ? unquoted(step.text) : step.text);
+  return value.is_array() && step.bracket ? item_of(value, step.text) : nullptr;
+}
+
+// Server-side apply writes ": .spec.replicas: " into its message, and has no other place for it.
+std::string_view path_in(std::string_view words) {
+  for (auto at = words.find(": ."); at != std::string_view::npos; at = words.find(": .", at + 1)) {
+    const std::string_view path = words.substr(at + 2);
+    const auto end = path.find(": ");
+    if (end != std::string_view::npos && end > 1 && path.substr(0, end).find(' ') == std::string_view::npos)
+      return path.substr(0, end);
+  }
+  return {};
+}
+
+}  // namespace
+
+const Value& value_on_path(const Value& object, std::string_view path) {
+  const Value* at = &object;
+  while (const std::optional<Step> step = next_step(path)) {
+    const Value* const next = follow(*at, *step);
+    if (next == nullptr) break;
+    at = next;
+  }
+  return *at;
+}
+
+Error at_refused_field(Error failure, const apimachinery::RenderedObject& rendered) {
+  if (failure.where) return failure;
+  std::string_view path = kube::invalid_field(failure);
+  if (path.empty()) path = path_in(failure.because);
+  const Value& object = rendered.object.value();
+  const Value& value = value_on_path(object, path);
+  failure.where = &value == &object ? rendered.place() : rendered.place(value.position());
+  return failure;
+}
+
+}  // namespace mist::apply
