@@ -15,6 +15,7 @@
 #include "base/one_line.h"
 #include "base/parallel.h"
 #include "base/text.h"
+#include "release/command_text.h"
 #include "release/history.h"
 
 namespace mist::action {
@@ -488,13 +489,11 @@ Status Deployment::stop(Error failure) {
         fmt::format("the failure could not be recorded: {}", finished.error().to_line()));
   if (failure.hint.empty() && failure.kind == ErrorKind::Cancelled)
     failure.hint = fmt::format(
-        "what was written stays: the same command goes on from there, mistctl recover {0} --undo goes back; "
-        "mistctl status {0} shows what is there",
-        look_.state.id.name);
+        "what was written stays: the same command goes on from there, {} goes back; {} shows what is there",
+        release::command_text("recover", look_.state.id, "--undo"), command_text("status", look_.state.id));
   if (failure.hint.empty())
-    failure.hint =
-        fmt::format("run the command again once the cause is mended; mistctl status {} shows what is there",
-                    look_.state.id.name);
+    failure.hint = fmt::format("run the command again once the cause is mended; {} shows what is there",
+                               release::command_text("status", look_.state.id));
   return failure;
 }
 

@@ -183,10 +183,10 @@ TEST_F(ClusterCommands, ASummaryCountsTellsTheTimeAndWhatIsNext) {
       "{a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}}");
   ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
   // A fake clock runs while the lock is kept.
-  EXPECT_THAT(
-      fake.out.take(),
-      ::testing::MatchesRegex("web is installed at revision 0 in namespace default: 1 created in [0-9.ms]+\n"
-                              "next: mistctl status web tells when it is ready; --wait waits for that\n"));
+  EXPECT_THAT(fake.out.take(),
+              ::testing::MatchesRegex(
+                  "web is installed at revision 0 in namespace default: 1 created in [0-9.ms]+\n"
+                  "next: mistctl status web -n default tells when it is ready; --wait waits for that\n"));
   ASSERT_EQ(run({"upgrade", "web", "-p", package.string(), "-q"}), ExitCode::Ok);
   EXPECT_EQ(fake.out.take(), "web is as wanted, at revision 0: nothing was written\n");
 }
@@ -278,7 +278,7 @@ TEST_F(ClusterCommands, AHolderThatLivesIsToldFromOneThatSeemsDead) {
   EXPECT_EQ(told.string_at({"lock", "state"}), "silent");
   EXPECT_EQ(told.find("lock")->find("silentSeconds")->as_int(), 17);
   EXPECT_EQ(run({"history", "web"}), ExitCode::Ok);
-  EXPECT_THAT(fake.err.take(), HasSubstr("did not end: finish or undo it with mistctl recover"));
+  EXPECT_THAT(fake.err.take(), HasSubstr("did not end: finish it with mistctl recover web -n default"));
 
   fake.clock.advance(-std::chrono::hours(1));
   fake.out.take();
@@ -425,6 +425,17 @@ TEST_F(ClusterCommands, ASavedPlanIsCarriedOut) {
   EXPECT_TRUE(cluster.has("ConfigMap", "default", "one"));
   EXPECT_EQ(run({"apply-plan", file}), ExitCode::Failed);
   EXPECT_THAT(fake.err.take(), HasSubstr("the plan is stale"));
+}
+
+// In the namespace of -n another release of that name may be.
+TEST_F(ClusterCommands, APlanIsNotCarriedOutInAnotherNamespace) {
+  const std::string file = (fake.home.path() / "web.plan").string();
+  ASSERT_EQ(run({"plan", "web", "-p", package.string(), "-o", file}), ExitCode::Ok) << fake.err.take();
+  fake.err.take();
+  EXPECT_EQ(run({"apply-plan", file, "-n", "other"}), ExitCode::Usage);
+  EXPECT_THAT(fake.err.take(), HasSubstr("the plan is for release default/web, and -n says other"));
+  EXPECT_EQ(cluster.writes(), 0u);
+  EXPECT_EQ(run({"apply-plan", file, "-n", "default"}), ExitCode::Ok) << fake.err.take();
 }
 
 TEST_F(ClusterCommands, TestPrintsLogsOutcomesAndWhy) {

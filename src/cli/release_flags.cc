@@ -13,6 +13,7 @@
 #include "apply/readiness.h"
 #include "base/text.h"
 #include "cli/cluster.h"
+#include "cli/command_hint.h"
 #include "cli/output.h"
 #include "view/deployments.h"
 #include "view/explain.h"
@@ -47,9 +48,8 @@ std::string what_next(const Invocation& invocation, const action::DeployReport& 
   if (invocation.enabled("wait")) return {};
   const auto starting = static_cast<std::size_t>(std::ranges::count_if(report.plan.writes, starts_something));
   if (starting == 0) return {};
-  const std::string place = invocation.has("namespace") ? " -n " + report.id.ns : "";
-  return fmt::format("next: mistctl status {}{} tells when {} ready; --wait waits for that\n", report.id.name,
-                     place,
+  return fmt::format("next: {} tells when {} ready; --wait waits for that\n",
+                     command_hint(invocation, "status", report.id),
                      starting == 1 ? "it is" : fmt::format("its {} are", plural(starting, "workload")));
 }
 

@@ -1,4 +1,5 @@
 #include "release/lock.h"
+#include "release/command_text.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -254,8 +255,8 @@ Error ReleaseLock::loss() const {
   return error(ErrorKind::Conflict, "the lock of release {} was lost, so nothing more was written",
                anchor_.id.display())
       .with_because(loss_)
-      .with_hint(fmt::format("see what is there with mistctl status {} -n {}, then run the command again",
-                             anchor_.id.name, anchor_.id.ns));
+      .with_hint(fmt::format("see what is there with {}, then run the command again",
+                             command_text("status", anchor_.id)));
 }
 
 Anchor ReleaseLock::anchor() const {
@@ -304,7 +305,8 @@ Status ReleaseLock::change_locked(const AnchorChange& change, const Context& con
       if (now && now->lock)
         failure.because = fmt::format("{} took it over for \"{}\"", now->lock->holder, now->lock->operation);
       loss_ = failure.because;
-      failure.hint = "see what happened with mistctl status, then run the command again";
+      failure.hint = fmt::format("see what happened with {}, then run the command again",
+                                 command_text("status", anchor_.id));
       return failure;
     }
     anchor_.resource_version = now->resource_version;

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "encoding/json.h"
+#include "release/command_text.h"
 #include "view/style.h"
 #include "view/values.h"
 
@@ -67,7 +68,8 @@ class DriftPrinter {
       text_ += fmt::format("{}: {} could not be looked at: you may not read {}\n", name,
                            plural(unknown, "object"), unknown == 1 ? "it" : "them");
     if (report.unfinished)
-      text_ += fmt::format("{}: a later revision did not end; see mistctl status {}\n", name, name);
+      text_ += fmt::format("{}: a later revision did not end; see {}\n", name,
+                           escape_controls(release::command_text("status", report.id)));
   }
 
  private:

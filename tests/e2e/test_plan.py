@@ -149,6 +149,7 @@ def a_saved_plan_is_carried_out_as_it_was_shown(t):
     t.refused("apply-plan", "shop.plan", says=["the plan is stale", "is at revision"])
     # And one of a release that isn't there yet.
     t.run("plan", "fresh", "-p", t.package("r", config_map("fresh")), "-o", "fresh.plan")
+    t.refused("apply-plan", "fresh.plan", "-n", "other", code=2, says=[f"the plan is for release {t.ns}/fresh, and -n says other"])
     contains(t.run("apply-plan", "fresh.plan").out, "fresh is installed at revision 0")
 
 

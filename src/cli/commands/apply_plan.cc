@@ -1,4 +1,5 @@
 #include "action/saved_plan.h"
+#include "cli/command_hint.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/release_flags.h"
@@ -26,6 +27,12 @@ Result<ExitCode> run_apply_plan(const Invocation& invocation, World& world) {
     return failure;
   }
   MIST_TRY(const action::SavedPlan plan, action::saved_plan_from(*text, file));
+  if (invocation.has("namespace") && invocation.text("namespace") != plan.id.ns)
+    return error(ErrorKind::Usage, "the plan is for release {}, and -n says {}", plan.id.display(),
+                 invocation.text("namespace"))
+        .with_hint(
+            fmt::format("leave -n out, or make a plan for that namespace with mistctl plan {} -n {} -o FILE",
+                        plan.id.name, shell_word(invocation.text("namespace"))));
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   action::DeployOptions options = plan.options;
   options.wait = invocation.enabled("wait");

@@ -1,6 +1,7 @@
 #include "action/history.h"
 
 #include "action/status.h"
+#include "cli/command_hint.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/output.h"
@@ -17,18 +18,20 @@ constexpr Example kExamples[] = {
     {"mistctl history web", "What was done to the release, and which revisions can be rolled back to"}};
 
 // What somebody is working on needs no advice.
-void warn_of_unfinished(World& world, const release::Anchor& anchor) {
+void warn_of_unfinished(const Invocation& invocation, World& world, const release::Anchor& anchor) {
   const release::Head& head = anchor.head;
   if (head.status != RevisionStatus::Uninstalling && head.status != RevisionStatus::Pending) return;
   using State = action::HolderLife::State;
   if (anchor.lock && action::holder_life(*anchor.lock, world.clock.now()).state != State::Silent) {
-    world.events->info(fmt::format("\"{}\" of {} is under way; see mistctl status {}", anchor.lock->operation,
-                                   anchor.lock->holder, anchor.id.name));
+    world.events->info(fmt::format("\"{}\" of {} is under way; see {}", anchor.lock->operation,
+                                   anchor.lock->holder, command_hint(invocation, "status", anchor.id)));
   } else if (head.status == RevisionStatus::Uninstalling) {
-    world.events->warn(
-        fmt::format("{} is half uninstalled: finish or undo it with mistctl recover", anchor.id.name));
+    world.events->warn(fmt::format("{} is half uninstalled: finish it with {}", anchor.id.name,
+                                   command_hint(invocation, "recover", anchor.id)));
   } else {
-    world.events->warn(fmt::format("v{} did not end: finish or undo it with mistctl recover", head.latest));
+    world.events->warn(fmt::format("v{} did not end: finish it with {}, or undo it with {}", head.latest,
+                                   command_hint(invocation, "recover", anchor.id),
+                                   command_hint(invocation, "recover", anchor.id, "--undo")));
   }
 }
 
@@ -44,7 +47,7 @@ Result<ExitCode> run_history(const Invocation& invocation, World& world) {
   // Why a revision failed may be long; -o json has all of it.
   if (!table.empty())
     world.out.write(table.render(world.color_out, world.out.is_terminal() ? world.out.columns() : 0));
-  warn_of_unfinished(world, history.anchor);
+  warn_of_unfinished(invocation, world, history.anchor);
   return ExitCode::Ok;
 }
 

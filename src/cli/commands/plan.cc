@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "action/saved_plan.h"
+#include "cli/command_hint.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/output.h"
@@ -53,7 +54,8 @@ Result<ExitCode> run_plan(const Invocation& invocation, World& world) {
   MIST_TRY(const action::SavedPlan plan, action::save_plan(cluster.environment, look, world.context));
   MIST_TRY_VOID(world.files.write(invocation.text("out"), action::to_text(plan), {.mode = 0600})
                     .in("while saving the plan"));
-  world.events->info(fmt::format("saved; carry it out with mistctl apply-plan {}", invocation.text("out")));
+  world.events->info(fmt::format("saved; carry it out with mistctl apply-plan {}{}",
+                                 shell_word(invocation.text("out")), cluster_words(invocation)));
   return ExitCode::Ok;
 }
 

@@ -1,0 +1,40 @@
+#include "cli/command_hint.h"
+
+#include <algorithm>
+#include <array>
+
+#include "release/command_text.h"
+
+namespace mist::cli {
+
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) return std::string(text);
+  std::string word = "'";
+  for (const char c : text) {
+    if (c == '\'')
+      word += "'\\''";
+    else
+      word.push_back(c);
+  }
+  return word + "'";
+}
+
+std::string cluster_words(const Invocation& invocation) {
+  constexpr std::array<std::string_view, 2> kFlags{"context", "kubeconfig"};
+  std::string words;
+  for (const std::string_view flag : kFlags)
+    if (invocation.has(flag))
+      words.append(" --").append(flag).append(" ").append(shell_word(invocation.text(flag)));
+  return words;
+}
+
+std::string command_hint(const Invocation& invocation, std::string_view verb, const release::ReleaseId& id,
+                         std::string_view flags) {
+  std::string text = release::command_text(verb, id) + cluster_words(invocation);
+  if (!flags.empty()) text.append(" ").append(flags);
+  return text;
+}
+
+}  // namespace mist::cli

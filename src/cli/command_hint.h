@@ -1,0 +1,23 @@
+#pragma once
+// Commands in hints, as they find the same cluster and release again: with the context that the user gave.
+// Pure; any thread.
+
+#include <string>
+#include <string_view>
+
+#include "cli/invocation.h"
+#include "release/record.h"
+
+namespace mist::cli {
+
+/// The text as a POSIX shell reads it back as one word.
+std::string shell_word(std::string_view text);
+
+/// " --context prod --kubeconfig ./k": what the user said about the cluster, after a space; empty: nothing.
+std::string cluster_words(const Invocation& invocation);
+
+/// "mistctl recover web -n shop --context prod --undo".
+std::string command_hint(const Invocation& invocation, std::string_view verb, const release::ReleaseId& id,
+                         std::string_view flags = {});
+
+}  // namespace mist::cli
