@@ -66,7 +66,7 @@ TEST_F(RefusalTest, IsNotFinalWhereSomethingIsWrittenBefore) {
 
 TEST_F(RefusalTest, IsFinalOfFieldsThatAreWrong) {
   const PlannedAction action =
-      judged(kAfterLimits, Error(denied).with_frame(std::string(kube::kInvalidFieldsFrame)));
+      judged(kAfterLimits, Error(denied).with_frame(kube::invalid_field_frame("spec.replicas")));
   EXPECT_EQ(action.kind, ActionKind::Conflict);
   EXPECT_EQ(action.cause, ConflictCause::Refused);
 }
