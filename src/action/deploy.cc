@@ -107,7 +107,7 @@ Try carry_out(const Environment& environment, Result<Look> seen, const Intent& i
   if (Status drawn = accept_drawn(environment, *seen); !drawn) return {std::move(drawn).error()};
   if (options.dry_run == DryRun::No) {
     if (Status kept = outdate_late_deletes(environment, *seen, context); !kept)
-      return {located(seen->rendered, std::move(kept).error(), context)};
+      return {std::move(kept).error()};
   }
   if (intent.agree) {
     if (Status agreed = intent.agree(seen->plan); !agreed) return {std::move(agreed).error()};
