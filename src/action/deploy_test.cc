@@ -474,7 +474,7 @@ TEST_F(DeployTest, AStopWhileItWaitsIsRecordedAsOne) {
                               Context(stop.get_token()));
   ASSERT_FALSE(stopped.ok());
   EXPECT_EQ(stopped.error().kind, ErrorKind::Cancelled);
-  EXPECT_THAT(stopped.error().hint, HasSubstr("recover web --undo"));
+  EXPECT_THAT(stopped.error().hint, HasSubstr("recover web -n default --undo"));
   EXPECT_THAT(now().unfinished.back().message,
               ::testing::StartsWith("stopped on request while 1 object was not ready"));
 }

@@ -872,7 +872,10 @@ TEST_F(TakeOverTest, ItsOwnReleaseIsNoOther) {
   ASSERT_FALSE(upgrade_now(kTakenAndLast, {.adopt = true, .take_over_from = id}).ok());
   cluster.set_before({});
   ASSERT_TRUE(upgrade_now(config_map("mine", "2")).ok());
-  EXPECT_FALSE(cluster.has("ConfigMap", "default", "two"));
+  // Adopted by what failed, it was never the release's.
+  const auto two = cluster.find("ConfigMap", "default", "two");
+  ASSERT_TRUE(two);
+  EXPECT_EQ(two->at_path({"metadata", "labels", release::kPartOfLabel}), nullptr);
 }
 
 }  // namespace
