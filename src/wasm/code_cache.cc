@@ -100,6 +100,11 @@ Status publish_stamp(int directory, const std::string& key, const struct stat& i
   return publish_file(directory, stamp_name(key), crypto::as_bytes(line));
 }
 
+// Where that fails, others compile for themselves.
+void share(int directory, const std::string& name) {
+  [[maybe_unused]] const int failed = ::fchmodat(directory, name.c_str(), 0644, 0);
+}
+
 std::optional<crypto::Digest> digest_of(int fd) {
   crypto::Hasher hasher;
   std::vector<std::byte> buffer(std::size_t{1} << 20);
@@ -271,11 +276,10 @@ void CodeCache::publish(int directory, const std::string& key, std::span<const s
   }
   if (readers_ == CodeReaders::All) {
     // Before the stamp was read by anybody else: a change of mode is a change of ctime.
-    for (const std::string& name : {code_name(key), stamp_name(key)})
-      ::fchmodat(directory, name.c_str(), 0644, 0);
+    for (const std::string& name : {code_name(key), stamp_name(key)}) share(directory, name);
     if (::fstatat(directory, code_name(key).c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
       [[maybe_unused]] const Status stamped = publish_stamp(directory, key, info, content);
-      ::fchmodat(directory, stamp_name(key).c_str(), 0644, 0);
+      share(directory, stamp_name(key));
     }
   }
   evict(directory, key);
