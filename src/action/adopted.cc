@@ -8,8 +8,8 @@
 #include "apply/settle.h"
 #include "base/text.h"
 #include "encoding/json.h"
-#include "kube/field_set_union.h"
 #include "kube/lost_version.h"
+#include "kube/managed_fields.h"
 #include "kube/not_served.h"
 
 namespace mist::action {
@@ -21,47 +21,21 @@ namespace {
 
 constexpr std::string_view kManager = "mistctl";
 
-const Value::Array& entries_of(const Value& object) {
-  static const Value::Array kNone;
-  const Value* entries = object.at_path({"metadata", "managedFields"});
-  return entries != nullptr && entries->is_array() ? entries->as_array() : kNone;
-}
-
-bool is_ours(const Value& entry) {
-  return entry.string_at("manager") == kManager && entry.string_at("operation") == "Apply" &&
-         entry.string_at("subresource").empty();
-}
+bool is_ours(const Value& entry) { return kube::is_applied_by(entry, kManager); }
 
 bool same_owner(const Value& a, const Value& b) {
   return std::ranges::all_of(std::array{"manager", "operation", "subresource"},
                              [&](std::string_view part) { return a.string_at(part) == b.string_at(part); });
 }
 
-// Of what they own together under whatever versions.
+// All that one owner has, in whatever versions it was written.
 Value fields_of(const Value& object, const Value& owner) {
   Value fields = Value::object();
-  for (const Value& entry : entries_of(object)) {
+  for (const Value& entry : kube::managed_fields(object)) {
     const Value* more = entry.find("fieldsV1");
     if (more != nullptr && same_owner(entry, owner)) kube::add_field_set(fields, *more);
   }
   return fields;
-}
-
-// What of `fields` isn't in `known`; both are fieldsV1 of one place.
-Value without(const Value& fields, const Value& known) {
-  Value rest = Value::object();
-  for (const Value::Member& member : fields.as_object()) {
-    const Value* there = known.find(member.key);
-    if (there == nullptr) {
-      rest.set(member.key, member.value);
-      continue;
-    }
-    if (!member.value.is_object() || member.value.empty()) continue;
-    Value below = without(member.value, there->is_object() ? *there : Value::object());
-    const bool only_itself = below.size() == 1 && below.find(".") != nullptr;
-    if (!below.empty() && !only_itself) rest.set(member.key, std::move(below));
-  }
-  return rest;
 }
 
 // The keys of list items are needed to name them, though somebody else may own them still.
@@ -77,34 +51,35 @@ Value with_keys(Value fields) {
   return fields;
 }
 
-// What was owned before, and nobody else owns now: what others wrote since is left to them.
+// The fields that had an owner before and that nobody else owns now. Fields that others wrote since are left
+// to them.
 Value fields_taken(const Value& before, const Value& live) {
   Value known = Value::object();
-  for (const Value& entry : entries_of(live)) {
+  for (const Value& entry : kube::managed_fields(live)) {
     const Value* fields = entry.find("fieldsV1");
     if (fields != nullptr && !is_ours(entry)) kube::add_field_set(known, *fields);
   }
   Value taken = Value::object();
-  for (const Value& entry : entries_of(before)) {
+  for (const Value& entry : kube::managed_fields(before)) {
     const Value* fields = entry.find("fieldsV1");
     if (fields == nullptr || !fields->is_object() || !entry.string_at("subresource").empty()) continue;
-    kube::add_field_set(taken, without(*fields, known));
+    kube::add_field_set(taken, kube::field_set_without(*fields, known));
   }
   return with_keys(std::move(taken));
 }
 
-// What others wrote since, who didn't own it before.
+// Fields that managers have written since and did not own before.
 Value fields_since(const Value& before, const Value& live) {
   Value since = Value::object();
-  for (const Value& entry : entries_of(live)) {
+  for (const Value& entry : kube::managed_fields(live)) {
     const Value* fields = entry.find("fieldsV1");
     if (fields == nullptr || !fields->is_object() || is_ours(entry)) continue;
-    kube::add_field_set(since, without(*fields, fields_of(before, entry)));
+    kube::add_field_set(since, kube::field_set_without(*fields, fields_of(before, entry)));
   }
   return since;
 }
 
-// As one applies it who owns just these fields, with the values of before.
+// What a manager who owns just these fields would apply, with the values from before.
 Value part_of(Value before, Value fields) {
   if (fields.empty()) {  // which would stand for all of it
     Value metadata = Value::object({{"name", before.string_at({"metadata", "name"})}});
@@ -120,17 +95,17 @@ Value part_of(Value before, Value fields) {
   return apply::applied_fields(before, kManager);
 }
 
-// Who owned what before owns it again, but for what others wrote since.
+// Gives each earlier owner its fields back, except for those that others have written since.
 Value owners_again(const Value& before, const Value& live) {
   Value::Array owners;
-  for (const Value& entry : entries_of(live)) {
+  for (const Value& entry : kube::managed_fields(live)) {
     if (!is_ours(entry)) owners.push_back(entry);
   }
   const Value since = fields_since(before, live);
-  for (Value entry : entries_of(before)) {
+  for (Value entry : kube::managed_fields(before)) {
     const Value* all = entry.find("fieldsV1");
     if (all == nullptr || !all->is_object() || !entry.string_at("subresource").empty()) continue;
-    Value fields = without(*all, since);
+    Value fields = kube::field_set_without(*all, since);
     if (fields.empty()) continue;
     entry.set("fieldsV1", fields);
     const auto known = std::ranges::find_if(owners, [&](const Value& each) {
@@ -216,8 +191,7 @@ Result<Value> without_marks(const Environment& environment, const kube::ObjectRe
   Value& metadata = patch["metadata"];
   metadata.set("uid", live.string_at({"metadata", "uid"}));
   metadata.set("resourceVersion", live.string_at({"metadata", "resourceVersion"}));
-  for (const std::string_view label : {release::kPartOfLabel, release::kNameLabel, release::kVersionLabel})
-    metadata["labels"].set(label, Value());
+  for (const std::string_view label : release::kOwnershipLabels) metadata["labels"].set(label, Value());
   metadata["annotations"].set(release::kReleaseAnnotation, Value());
   return environment.client.merge_patch(ref, patch, context);
 }
@@ -233,7 +207,7 @@ Result<std::string> give_back_once(const Environment& environment, const kube::O
   if (live.string_at({"metadata", "uid"}) != before.string_at({"metadata", "uid"}) || somebody_elses)
     return std::string("it is somebody else's by now");
   const Value taken = fields_taken(before, live);
-  if (owner.empty() && taken.empty() && std::ranges::none_of(entries_of(live), is_ours))
+  if (owner.empty() && taken.empty() && std::ranges::none_of(kube::managed_fields(live), is_ours))
     return words(before, live);  // nothing of it was written
   Value wanted = part_of(before, taken);
   wanted["metadata"].set("uid", before.string_at({"metadata", "uid"}));
@@ -288,7 +262,7 @@ Result<std::string> give_adopted_back(const Environment& environment, const Rele
     auto given = give_back_once(environment, ref, release::apply_set_id(state.id), *before, context);
     if (given.ok() || given.error().kind != ErrorKind::Conflict || tries == kTries)
       return std::move(given).in(fmt::format("while giving back {}", action.key.display()));
-    SystemClock().sleep(std::chrono::milliseconds(50), context.stop());
+    environment.clock.sleep(std::chrono::milliseconds(50), context.stop());
     MIST_TRY_VOID(context.check());
   }
 }

@@ -1,8 +1,9 @@
 #pragma once
-// What was adopted by a revision that is undone goes back to what it was. Before an object is adopted, it is
-// written into the revision's record, with its managedFields. Undoing applies the fields that its earlier
-// managers owned and we took, as ours, so that what we added goes and what we changed or removed comes back;
-// then these fields get their owners again. What others changed since is left as it is. Any thread.
+// Returns adopted objects to the state they had before their adoption, when the revision that adopted them is
+// undone. Before an object is adopted, it is written into the revision's record, with its managedFields.
+// Undoing applies the fields that its earlier managers owned and we took, as ours, so that what we added goes
+// and what we changed or removed comes back; then these fields get their owners again. What others changed
+// since is left as it is. Any thread.
 
 #include <string>
 

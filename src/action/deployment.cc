@@ -259,10 +259,10 @@ Status Deployment::give_back(apply::Execution& execution) {
 
 // What revisions adopted that are undone, or were never deployed, leaves the release as it was before. Empty:
 // it is none of those.
-Result<std::string> Deployment::return_adopted(const apply::PlannedAction& action) {
+Result<std::string> Deployment::return_adopted(const apply::PlannedAction& action,
+                                               const std::set<apply::ObjectKey>& in_vain) {
   if (!action.adopted || is_return(action)) return std::string();
-  if (!look_.options.keep_adopted && !look_.state.adopted_in_vain().contains(action.key))
-    return std::string();
+  if (!look_.options.keep_adopted && !in_vain.contains(action.key)) return std::string();
   return give_adopted_back(environment_, look_.state, action, lock_->context());
 }
 
@@ -275,6 +275,7 @@ void Deployment::prune(apply::Execution& execution) {
   // Created under one API group, an object may turn out to be what was to go under another.
   const std::set<std::string> written(execution.uids.begin(), execution.uids.end());
   const auto earlier = recorded();
+  const std::set<apply::ObjectKey> in_vain = look_.state.adopted_in_vain();
   std::vector<apply::Removal> removals;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < look_.plan.removals.size(); ++i) {
@@ -285,7 +286,7 @@ void Deployment::prune(apply::Execution& execution) {
       continue;
     }
     if (action.kind != apply::ActionKind::Delete) {
-      auto given = return_adopted(action);
+      auto given = return_adopted(action, in_vain);
       if (!given.ok()) {
         execution.failure = std::move(given).error();
         return;

@@ -48,7 +48,8 @@ class Deployment {
   void note_completed_jobs();
   void note_failed_jobs();
   Status give_back(apply::Execution& execution);
-  Result<std::string> return_adopted(const apply::PlannedAction& action);
+  Result<std::string> return_adopted(const apply::PlannedAction& action,
+                                     const std::set<apply::ObjectKey>& in_vain);
   void prune(apply::Execution& execution);
   std::map<apimachinery::ObjectKey, const apimachinery::Object*> recorded() const;
   Status finish(release::RevisionStatus status);

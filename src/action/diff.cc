@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 
 #include "base/text.h"
 #include "encoding/member_finder.h"
@@ -30,14 +31,14 @@ void strip(Value& object) {
   for (const std::string_view name :
        {"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink"})
     metadata->erase(name);
-  const auto without = [&](std::string_view member, std::initializer_list<std::string_view> names) {
+  const auto without = [&](std::string_view member, std::span<const std::string_view> names) {
     Value* map = metadata->find(member);
     if (map == nullptr || !map->is_object()) return;
     for (const std::string_view name : names) map->erase(name);
     if (map->empty()) metadata->erase(member);
   };
-  without("labels", {release::kPartOfLabel, release::kNameLabel, release::kVersionLabel});
-  without("annotations", {release::kReleaseAnnotation});
+  without("labels", release::kOwnershipLabels);
+  without("annotations", std::array{release::kReleaseAnnotation});
 }
 
 void forget_positions(Value& value) {

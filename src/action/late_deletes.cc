@@ -49,7 +49,7 @@ class PendingRun {
   std::set<ObjectKey> always_;
 };
 
-// Who moves objects to another release holds our lock, too, and changes nothing of our head.
+// A run that moves objects to another release holds our lock, too, and leaves our head as it is.
 bool locked_by_another_release(const release::Anchor& anchor, std::string_view taker) {
   return anchor.lock && anchor.head.status != RevisionStatus::Pending &&
          anchor.head.status != RevisionStatus::Uninstalling && anchor.lock->operation != taker;

@@ -10,6 +10,7 @@
 #include "apply/stored_forms.h"
 #include "encoding/json.h"
 #include "encoding/member_finder.h"
+#include "kube/managed_fields.h"
 
 namespace mist::apply {
 namespace {
@@ -367,13 +368,10 @@ class Comparison {
 // Our own ownership, and that of everybody else.
 FieldPlace ownership(const Value& live, std::string_view manager) {
   FieldPlace place;
-  const Value* entries = live.at_path({"metadata", "managedFields"});
-  if (entries == nullptr || !entries->is_array()) return place;
-  for (const Value& entry : entries->as_array()) {
+  for (const Value& entry : kube::managed_fields(live)) {
     const Value* fields = entry.find("fieldsV1");
     if (fields == nullptr || !fields->is_object() || fields->empty()) continue;
-    const bool main = entry.string_at("subresource").empty();
-    if (entry.string_at("manager") == manager && entry.string_at("operation") == "Apply" && main)
+    if (kube::is_applied_by(entry, manager))
       place.owned = fields;
     else
       place.others.emplace_back(entry.string_at("manager"), fields);

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "encoding/json.h"
+#include "kube/managed_fields.h"
 
 namespace mist::apply {
 namespace {
@@ -155,12 +156,8 @@ Value named_part(const Value& fields, const Value& live) {
 }  // namespace
 
 Value applied_fields(const Value& live, std::string_view manager) {
-  const Value* entries = live.at_path({"metadata", "managedFields"});
-  if (entries == nullptr || !entries->is_array()) return {};
-  for (const Value& entry : entries->as_array()) {
-    if (entry.string_at("manager") != manager || entry.string_at("operation") != "Apply" ||
-        !entry.string_at("subresource").empty())
-      continue;
+  for (const Value& entry : kube::managed_fields(live)) {
+    if (!kube::is_applied_by(entry, manager)) continue;
     const Value* fields = entry.find("fieldsV1");
     if (fields == nullptr || !fields->is_object()) return {};
     const Value part = named_part(*fields, live);

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "encoding/json.h"
 #include "encoding/member_finder.h"
-#include "kube/field_set_union.h"
+#include "kube/managed_fields.h"
 #include "release/record.h"
 
 namespace mist::apply {
@@ -25,11 +25,6 @@ constexpr std::array kPredecessors{
 bool owns_last_applied(const Value& fields) {
   return fields.at_path({"f:metadata", "f:annotations", fmt::format("f:{}", kLastAppliedAnnotation)}) !=
          nullptr;
-}
-
-bool is_ours(const Value& entry, std::string_view manager) {
-  return entry.string_at("manager") == manager && entry.string_at("operation") == "Apply" &&
-         entry.string_at("subresource").empty();
 }
 
 // Of nobody: controllers, and what was written through a subresource.
@@ -132,20 +127,6 @@ Value common_sets(const Value& fields, const Value& others) {
   return common;
 }
 
-Value fields_without(const Value& fields, const Value& taken) {
-  Value left = Value::object();
-  const encoding::MemberFinder known(&taken);
-  for (const Value::Member& member : fields.as_object()) {
-    const Value* gone = known.find(member.key);
-    if (gone == nullptr)
-      append(left, member.key, member.value);
-    else if (!member.value.empty() && !gone->empty())
-      if (Value below = fields_without(member.value, *gone); !below.empty())
-        append(left, member.key, std::move(below));
-  }
-  return left;
-}
-
 // The place that a path leads to, exactly; null: it isn't there. Items by their position can't be followed:
 // the list as a whole stands for them.
 const Value* place_at(const Value& object, const std::vector<PathStep>& steps) {
@@ -169,10 +150,8 @@ const Value* place_at(const Value& object, const std::vector<PathStep>& steps) {
 }  // namespace
 
 ChosenFields predecessors_and(std::set<std::string> named) {
-  return [named = std::move(named)](const Value& entry) {
-    return is_predecessor(entry) || named.contains(std::string(entry.string_at("manager")))
-               ? *entry.find("fieldsV1")
-               : Value();
+  return [named = only_named(std::move(named))](const Value& entry) {
+    return is_predecessor(entry) ? *entry.find("fieldsV1") : named(entry);
   };
 }
 
@@ -183,11 +162,10 @@ ChosenFields only_named(std::set<std::string> named) {
 }
 
 bool is_copy(const Value& live, std::string_view manager) {
-  const Value* entries = live.at_path({"metadata", "managedFields"});
-  return entries != nullptr && entries->is_array() &&
-         std::ranges::any_of(entries->as_array(), [&](const Value& entry) {
-           return !is_ours(entry, manager) && may_be_taken(entry) && owns_our_mark(*entry.find("fieldsV1"));
-         });
+  return std::ranges::any_of(kube::managed_fields(live), [&](const Value& entry) {
+    return !kube::is_applied_by(entry, manager) && may_be_taken(entry) &&
+           owns_our_mark(*entry.find("fieldsV1"));
+  });
 }
 
 ChosenFields copied_of(const Value& wanted, std::vector<const Value*> recorded) {
@@ -213,13 +191,11 @@ ChosenFields fields_of(const FieldTransfer& transfer) {
 std::optional<FieldTransfer> field_transfer(const Value& desired, const Value& live,
                                             const ChosenFields& chosen, std::string_view manager) {
   FieldTransfer transfer;
-  const Value* entries = live.at_path({"metadata", "managedFields"});
-  if (entries == nullptr || !entries->is_array()) return std::nullopt;
   Value ours;
   std::set<std::pair<std::string, std::string>> managers;
   Value::Array others;
-  for (const Value& entry : entries->as_array()) {
-    const bool mine = is_ours(entry, manager);
+  for (const Value& entry : kube::managed_fields(live)) {
+    const bool mine = kube::is_applied_by(entry, manager);
     const Value taken = mine || !may_be_taken(entry) ? Value() : chosen(entry);
     if (!mine && taken.empty()) {
       others.push_back(entry);
@@ -227,7 +203,7 @@ std::optional<FieldTransfer> field_transfer(const Value& desired, const Value& l
     }
     const Value* const fields = mine ? entry.find("fieldsV1") : &taken;
     if (!mine) {
-      if (Value left = fields_without(*entry.find("fieldsV1"), taken); !left.empty()) {
+      if (Value left = kube::field_set_without(*entry.find("fieldsV1"), taken); !left.empty()) {
         transfer.copied = true;
         others.push_back(entry);
         others.back().set("fieldsV1", std::move(left));

@@ -9,6 +9,7 @@
 #include "apply/order.h"
 #include "apply/server_made.h"
 #include "base/text.h"
+#include "kube/managed_fields.h"
 
 namespace mist::apply {
 
@@ -296,7 +297,7 @@ class Planner {
   // taken.
   bool plan_transfer(PlannedAction& action, const DesiredObject& object, const Value& there,
                      const ChosenFields& chosen) const {
-    action.transfer = field_transfer(object.rendered.object.value(), there, chosen, "mistctl");
+    action.transfer = field_transfer(object.rendered.object.value(), there, chosen, kManager);
     action.fields_taken = action.adopted;
     if (!action.transfer) return false;
     action.differences = real_differences(action, object, with_transfer(there, *action.transfer));
@@ -326,7 +327,7 @@ class Planner {
   // Whoever wrote our mark restored a copy of the object, or made it anew from one. What was ours in it is
   // ours again, else what we no longer want would stay, and what we change would be a conflict.
   void take_back(PlannedAction& action, const DesiredObject& object, const Value& there) const {
-    if (action.transfer || rules_.leave_fields || !is_copy(there, "mistctl")) return;
+    if (action.transfer || rules_.leave_fields || !is_copy(there, kManager)) return;
     std::vector<const Value*> recorded;
     const auto [first, last] = rules_.recorded.equal_range(action.key);
     for (auto it = first; it != last; ++it) recorded.push_back(it->second);
@@ -404,13 +405,10 @@ class Planner {
   // Whether our field manager wrote it, in the version that is wanted now: else who owns what isn't known,
   // or is told in the fields of another version.
   static bool has_our_fields(const DesiredObject& object, const Value& live) {
-    const Value* entries = live.at_path({"metadata", "managedFields"});
-    return entries != nullptr && entries->is_array() &&
-           std::ranges::any_of(entries->as_array(), [&](const Value& entry) {
-             return entry.string_at("manager") == kManager && entry.string_at("operation") == "Apply" &&
-                    entry.string_at("subresource").empty() &&
-                    entry.string_at("apiVersion") == object.rendered.object.value().string_at("apiVersion");
-           });
+    return std::ranges::any_of(kube::managed_fields(live), [&](const Value& entry) {
+      return kube::is_applied_by(entry, kManager) &&
+             entry.string_at("apiVersion") == object.rendered.object.value().string_at("apiVersion");
+    });
   }
 
   Owner owner_of(const Value& live) const {

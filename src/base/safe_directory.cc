@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <deque>
+#include <optional>
 #include <string>
 
 #include "base/text.h"
@@ -21,13 +22,23 @@ namespace {
 
 constexpr int kMostLinks = 40;  // as Linux
 
-std::string user_name(unsigned id) {
+struct User {
+  std::string name;
+  unsigned group = 0;
+};
+
+std::optional<User> user_of(unsigned id) {
   passwd entry{};
   passwd* found = nullptr;
   std::array<char, 4096> buffer;
   if (::getpwuid_r(id, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr)
-    return fmt::format("user {}", id);
-  return fmt::format("{} (user {})", escape_controls(entry.pw_name), id);
+    return std::nullopt;
+  return User{entry.pw_name, entry.pw_gid};
+}
+
+std::string user_words(unsigned id) {
+  const auto user = user_of(id);
+  return user ? fmt::format("{} (user {})", escape_controls(user->name), id) : fmt::format("user {}", id);
 }
 
 bool has_access_list(const Path& path) {
@@ -36,20 +47,16 @@ bool has_access_list(const Path& path) {
 
 // The group of the same name that many systems give each user, as long as nobody else is in it.
 bool is_private_group(unsigned group, unsigned user) {
-  passwd user_entry{};
-  passwd* user_found = nullptr;
-  std::array<char, 4096> user_buffer;
-  if (::getpwuid_r(user, &user_entry, user_buffer.data(), user_buffer.size(), &user_found) != 0 ||
-      user_found == nullptr || user_entry.pw_gid != group)
-    return false;
+  const auto owner = user_of(user);
+  if (!owner || owner->group != group) return false;
   ::group entry{};
   ::group* found = nullptr;
   std::array<char, 16384> buffer;
   if (::getgrgid_r(group, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr ||
-      std::string_view(entry.gr_name) != user_entry.pw_name)
+      entry.gr_name != owner->name)
     return false;
   for (char** member = entry.gr_mem; *member != nullptr; ++member)
-    if (std::string_view(*member) != user_entry.pw_name) return false;
+    if (*member != owner->name) return false;
   return true;
 }
 
@@ -143,7 +150,7 @@ class Walk {
 
   Status check_owner(const Path& path, const struct stat& info) const {
     if (info.st_uid == 0 || info.st_uid == owners_.user || info.st_uid == owners_.also) return {};
-    return refuse(path, fmt::format("it belongs to {}", user_name(info.st_uid)), "");
+    return refuse(path, fmt::format("it belongs to {}", user_words(info.st_uid)), "");
   }
 
   Error refuse(const Path& where, const std::string& why, const std::string& repair) const {

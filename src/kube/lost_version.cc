@@ -5,7 +5,7 @@
 #include <set>
 
 #include "apimachinery/built_in_groups.h"
-#include "kube/field_set_union.h"
+#include "kube/managed_fields.h"
 
 namespace mist::kube {
 namespace {
@@ -42,9 +42,8 @@ std::set<std::string> versions_of(Client& client, const ResourceInfo& resource, 
   return names;
 }
 
-// Of those in which the fields of a live object were written; one is `named` at the end of what the server
-// said. A write that leaves one of them makes the
-// server forget all owners.
+// The versions in which fields of a live object were written and which its kind has lost. One is `named` at
+// the end of what the server said. A write that leaves one of them makes the server forget all owners.
 std::set<std::string> lost_versions(Client& client, const ResourceInfo& resource, const Value& entries,
                                     std::string_view named, const Context& context) {
   const std::string group = resource.gvk.group + "/";
@@ -93,11 +92,9 @@ Value with_present_version(const Value& entries, const std::set<std::string>& lo
 
 // Whether the server, asked to write `owners`, would keep any of them.
 bool keeps_owners(const Value& answer, const Value& owners) {
-  const Value* kept = answer.at_path({"metadata", "managedFields"});
-  if (kept == nullptr || !kept->is_array()) return false;
   std::set<Identity> wanted;
   for (const Value& entry : owners.as_array()) wanted.insert(identity_of(entry));
-  return std::ranges::any_of(kept->as_array(),
+  return std::ranges::any_of(managed_fields(answer),
                              [&](const Value& entry) { return wanted.contains(identity_of(entry)); });
 }
 

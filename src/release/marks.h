@@ -3,6 +3,7 @@
 // objects of a release, the objects of a blueprint's instance. Whatever a package renders may carry none of
 // them: what looks like a record would be read as one. Pure; any thread.
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,6 +37,8 @@ inline constexpr std::string_view kPartOfLabel = "applyset.kubernetes.io/part-of
 inline constexpr std::string_view kReleaseAnnotation = "mistletoe.dev/release";
 inline constexpr std::string_view kNameLabel = "mistletoe.dev/tied-to-install-name";
 inline constexpr std::string_view kVersionLabel = "mistletoe.dev/tied-to-install-version";
+/// The labels among them.
+inline constexpr std::array kOwnershipLabels{kPartOfLabel, kNameLabel, kVersionLabel};
 /// Written by people on objects: pruning and uninstalling leave the object where it is.
 inline constexpr std::string_view kKeepAnnotation = "mistletoe.dev/keep";
 

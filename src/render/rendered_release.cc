@@ -9,8 +9,7 @@ namespace {
 // Our marks are added to recorded objects again, as to rendered ones.
 release::RenderedObject without_marks(release::RenderedObject rendered) {
   encoding::Value& metadata = rendered.object.mutable_value()["metadata"];
-  for (const std::string_view label : {release::kPartOfLabel, release::kNameLabel, release::kVersionLabel})
-    metadata["labels"].erase(label);
+  for (const std::string_view label : release::kOwnershipLabels) metadata["labels"].erase(label);
   metadata["annotations"].erase(release::kReleaseAnnotation);
   return rendered;
 }

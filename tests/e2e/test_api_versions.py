@@ -125,18 +125,20 @@ def a_kind_that_got_another_scope_is_written_and_found_under_that(t):
         undefine()
 
 
+def lv_kind(group, *versions):
+    crd = definition(group, "lvs", "Lv")
+    one = crd["spec"]["versions"][0]
+    crd["spec"]["versions"] = [{**one, "name": v, "storage": v == "v1"} for v in versions]
+    return crd
+
+
+def lv(group, version, **spec):
+    return {"apiVersion": f"{group}/{version}", "kind": "Lv", "metadata": {"name": "o"}, "spec": spec}
+
+
 @test
 def owners_of_fields_in_versions_that_are_gone_stay_owners(t):
     group = f"{t.ns}.example.com"
-
-    def define(*versions):
-        crd = definition(group, "lvs", "Lv")
-        one = crd["spec"]["versions"][0]
-        crd["spec"]["versions"] = [{**one, "name": v, "storage": v == "v1"} for v in versions]
-        return crd
-
-    def lv(**spec):
-        return {"apiVersion": f"{group}/v1", "kind": "Lv", "metadata": {"name": "o"}, "spec": spec}
 
     def written_in(version, manager, **spec):
         path = f"/apis/{group}/{version}/namespaces/{t.ns}/lvs/o?fieldManager={manager}"
@@ -146,16 +148,16 @@ def owners_of_fields_in_versions_that_are_gone_stay_owners(t):
         entries = t.kube.checked("GET", f"/apis/{group}/v1/namespaces/{t.ns}/lvs/o")["metadata"]["managedFields"]
         return sorted((e["manager"], e["apiVersion"].split("/")[1], sorted(e["fieldsV1"].get("f:spec", {}))) for e in entries)
 
-    t.run("install", "kinds", "-p", t.package("kinds", define("v1alpha1", "v1beta1", "v1")), "--wait")
+    t.run("install", "kinds", "-p", t.package("kinds", lv_kind(group, "v1alpha1", "v1beta1", "v1")), "--wait")
     t.cleanup(lambda: t.run("uninstall", "kinds", "--delete-crds", "--yes"))
-    t.run("install", "shop", "-p", t.package("old", lv(a="1")))
+    t.run("install", "shop", "-p", t.package("old", lv(group, "v1", a="1")))
     written_in("v1alpha1", "ed", x="1", x2="1")
     written_in("v1beta1", "al", y="1")
     written_in("v1", "ed", z="1")
-    t.run("upgrade", "kinds", "-p", t.package("kinds", define("v1")), "--wait")
-    t.run("upgrade", "shop", "-p", t.package("new", lv(a="2")))
+    t.run("upgrade", "kinds", "-p", t.package("kinds", lv_kind(group, "v1")), "--wait")
+    t.run("upgrade", "shop", "-p", t.package("new", lv(group, "v1", a="2")))
     equal(owned(), [("al", "v1", ["f:y"]), ("ed", "v1", ["f:x", "f:x2", "f:z"]), ("mistctl", "v1", [".", "f:a"])])
-    t.refused("upgrade", "shop", "-p", t.package("greedy", lv(a="2", x="mine", y="mine", z="mine")), code=None,
+    t.refused("upgrade", "shop", "-p", t.package("greedy", lv(group, "v1", a="2", x="mine", y="mine", z="mine")), code=None,
               says=[".spec.x", ".spec.y", ".spec.z"])
 
 
@@ -163,22 +165,13 @@ def owners_of_fields_in_versions_that_are_gone_stay_owners(t):
 def adopting_what_was_written_in_versions_that_are_gone_takes_its_fields(t):
     group = f"{t.ns}.example.com"
 
-    def define(*versions):
-        crd = definition(group, "lvs", "Lv")
-        one = crd["spec"]["versions"][0]
-        crd["spec"]["versions"] = [{**one, "name": v, "storage": v == "v1"} for v in versions]
-        return crd
-
-    def lv(version, **spec):
-        return {"apiVersion": f"{group}/{version}", "kind": "Lv", "metadata": {"name": "o"}, "spec": spec}
-
-    t.run("install", "kinds", "-p", t.package("kinds", define("v1alpha1", "v1beta1", "v1")), "--wait")
+    t.run("install", "kinds", "-p", t.package("kinds", lv_kind(group, "v1alpha1", "v1beta1", "v1")), "--wait")
     t.cleanup(lambda: t.run("uninstall", "kinds", "--delete-crds", "--yes"))
     path = f"/apis/{group}/%s/namespaces/{t.ns}/lvs"
-    t.kube.checked("POST", path % "v1alpha1" + "?fieldManager=helm", lv("v1alpha1", a="1", gone="1"))
+    t.kube.checked("POST", path % "v1alpha1" + "?fieldManager=helm", lv(group, "v1alpha1", a="1", gone="1"))
     t.kube.checked("PATCH", path % "v1beta1" + "/o?fieldManager=al", {"spec": {"y": "1"}}, "application/merge-patch+json")
-    t.run("upgrade", "kinds", "-p", t.package("kinds", define("v1")), "--wait")
-    t.run("install", "shop", "-p", t.package("new", lv("v1", a="2")), "--adopt")
+    t.run("upgrade", "kinds", "-p", t.package("kinds", lv_kind(group, "v1")), "--wait")
+    t.run("install", "shop", "-p", t.package("new", lv(group, "v1", a="2")), "--adopt")
     live = t.kube.checked("GET", path % "v1" + "/o")
     equal(live["spec"], {"a": "2", "y": "1"})
     equal(sorted(e["manager"] for e in live["metadata"]["managedFields"]), ["al", "mistctl"])
