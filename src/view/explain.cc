@@ -1,5 +1,8 @@
 #include "view/explain.h"
 
+#include <fmt/format.h>
+
+#include "base/error.h"
 #include "base/text.h"
 #include "view/style.h"
 

@@ -1,5 +1,7 @@
 #include "view/style.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
