@@ -290,7 +290,8 @@ Result<Look> look_with(const Environment& environment, ReleaseState state, const
     }
   }
   // An install that never ended is gone on with, and so is what somebody else may have put there.
-  if (intent.action == "install" && result.state.anchor && result.state.anchor->head.deployed < 0)
+  if (intent.action_for(result.state) == "install" && result.state.anchor &&
+      result.state.anchor->head.deployed < 0)
     environment.events.warn(fmt::format(
         "release {} has a record since {}, of an install that did not end: its seed is used again. If "
         "that was not yours, remove it first: mistctl uninstall {} -n {}",
