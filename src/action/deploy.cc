@@ -61,6 +61,7 @@ DeployReport report_of(Look look) {
   report.id = look.state.id;
   report.dry_run = look.options.dry_run;
   report.package = look.rendered.package;
+  report.first = !look.state.deployed;
   if (look.state.deployed)
     report.packages = package_changes(look.state.deployed->package, look.rendered.package);
   report.message = std::move(look.rendered.message);
@@ -143,7 +144,8 @@ Try carry_out(const Environment& environment, Result<Look> seen, const Intent& i
   }
   encoding::Value before = before_adoption(seen->plan, seen->live);
   seen->live.clear();  // thousands of objects are not kept through the run
-  Deployment deployment(environment, *seen, intent.action, std::move(before));
+  const std::string& action = intent.action_for(seen->state);
+  Deployment deployment(environment, *seen, action, std::move(before));
   if (Status done = deployment.run(context); !done)
     return {with_line(seen->rendered, std::move(done).error()), deployment.failed()};
   for (apply::PlannedAction& removal : seen->plan.removals) {
@@ -245,6 +247,14 @@ Intent upgrade_intent(Render render) {
   };
   return {
       .action = "upgrade", .check = check, .render = std::move(render), .hooks = apply::HookVerb::Upgrade};
+}
+
+Intent upgrade_or_install_intent(Render render) {
+  return {.action = "upgrade",
+          .first_action = "install",
+          .check = refuse_uninstalling,
+          .render = std::move(render),
+          .hooks = apply::HookVerb::Upgrade};
 }
 
 Intent preview_intent(Render render) {

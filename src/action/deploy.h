@@ -69,6 +69,8 @@ using Render = std::function<Result<RenderedRelease>(const ReleaseState&)>;
 /// What a verb is beside the one path.
 struct Intent {
   std::string action;  ///< for the record and the lock: "install"
+  /// The same as long as nothing of the release was ever deployed; empty: `action`.
+  std::string first_action = {};
   /// Refuses releases that the verb doesn't fit; empty: fits all.
   std::function<Status(const ReleaseState&)> check;
   Render render;
@@ -80,6 +82,10 @@ struct Intent {
   LostRevision lost = LostRevision::Refused;
   /// The last word on the plan before anything is written; empty: agrees with all.
   std::function<Status(const apply::Plan&)> agree = {};
+
+  const std::string& action_for(const ReleaseState& state) const {
+    return first_action.empty() || state.deployed ? action : first_action;
+  }
 };
 
 /// Refuses a release that is deployed already (Conflict, naming upgrade); one whose first install never
@@ -87,6 +93,8 @@ struct Intent {
 Intent install_intent(Render render);
 /// NotFound if there is no such release, naming install.
 Intent upgrade_intent(Render render);
+/// Upgrades, or installs a release that doesn't exist or whose first install never finished.
+Intent upgrade_or_install_intent(Render render);
 /// What upgrade would do, or install where there is no such release; for looking only.
 Intent preview_intent(Render render);
 /// Applies what the deployed revision has recorded once more, from the record alone. NotFound, or Conflict
@@ -98,6 +106,7 @@ struct DeployReport {
   int revision = 0;
   bool changed =
       true;  ///< false: everything was as wanted; nothing was written, `revision` is the deployed one
+  bool first = false;  ///< nothing of the release was deployed before
   DryRun dry_run = DryRun::No;
   apply::Plan plan;
   release::PackageInfo package;

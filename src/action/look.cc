@@ -243,6 +243,19 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
   return {};
 }
 
+// What was answered because --adopt takes it is taken. A hook or a test of that name takes nothing, and would
+// let a chart read every Secret of the cluster.
+Status refuse_untaken(const RenderedRelease& rendered, const std::vector<apply::DesiredObject>& desired) {
+  if (rendered.to_be_taken.empty()) return {};
+  std::set<apimachinery::ObjectKey> taken;
+  for (const apply::DesiredObject& each : desired)
+    if (!each.hook) taken.insert(each.key);
+  for (const apimachinery::ObjectKey& key : rendered.to_be_taken)
+    if (!taken.contains(key))
+      return render::lookup_not_granted(key.group_kind, key.ns, key.name, rendered.scope);
+  return {};
+}
+
 // Of what is wanted: what is there, and what is to be done.
 Status look_at_cluster(const Environment& environment, Look& result, const Intent& intent,
                        const DeployOptions& options, Unreadable unreadable, const Context& context) {
@@ -254,6 +267,7 @@ Status look_at_cluster(const Environment& environment, Look& result, const Inten
                                      environment.client, context));
   std::vector<apply::DesiredObject> desired = std::move(wanted.desired);
   result.waiting = std::move(wanted.waiting);
+  MIST_TRY_VOID(refuse_untaken(result.rendered, desired));
   // What is recorded was warned of when it was rendered.
   if (result.rendered.restores < 0) apply::warn_of_left_out(desired, environment.events);
   MIST_TRY_VOID(
@@ -290,7 +304,8 @@ Result<Look> look_with(const Environment& environment, ReleaseState state, const
     }
   }
   // An install that never ended is gone on with, and so is what somebody else may have put there.
-  if (intent.action == "install" && result.state.anchor && result.state.anchor->head.deployed < 0)
+  if (intent.action_for(result.state) == "install" && result.state.anchor &&
+      result.state.anchor->head.deployed < 0)
     environment.events.warn(fmt::format(
         "release {} has a record since {}, of an install that did not end: its seed is used again. If "
         "that was not yours, remove it first: mistctl uninstall {} -n {}",

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/text.h"
 
@@ -13,6 +14,18 @@ namespace {
 bool is_git(std::string_view name) {
   return name.size() == 4 && std::ranges::equal(name, std::string_view(".git"),
                                                 [](char a, char b) { return (a | 0x20) == (b | 0x20); });
+}
+
+// What git takes for the HEAD of a repository (is_git_directory in its setup.c): beside it a file "config"
+// names programs to run. Not by its neighbours, which may come from another tree or be named in "commondir".
+bool is_git_head(const TreeFile& file) {
+  const std::string name = Path(file.path).filename().string();
+  const bool is_head = name.size() == 4 && std::ranges::equal(name, std::string_view("head"),
+                                                              [](char a, char b) { return (a | 0x20) == b; });
+  if (!is_head) return false;
+  const auto is_hex = [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; };
+  const std::string_view start = file.bytes.substr(0, 40);
+  return file.bytes.starts_with("ref:") || (start.size() == 40 && std::ranges::all_of(start, is_hex));
 }
 
 Error refused(std::string_view path, std::string_view why) {
@@ -75,7 +88,11 @@ Status write_new(FileSystem& files, const Path& directory, std::span<const TreeF
 
 Status write_tree(FileSystem& files, const Path& directory, std::span<const TreeFile> tree,
                   const TreeRules& rules) {
-  for (const TreeFile& file : tree) MIST_TRY_VOID(check_path(file.path, rules));
+  for (const TreeFile& file : tree) {
+    MIST_TRY_VOID(check_path(file.path, rules));
+    if (is_git_head(file))
+      return refused(file.path, "would make its directory a git repository, which may run commands");
+  }
   if (!files.exists(directory)) return write_new(files, directory, tree, rules.durable);
   if (!files.is_directory(directory))
     return error(ErrorKind::Invalid, "{} is no directory", directory.string());

@@ -72,6 +72,14 @@ TEST_F(TreeTest, TakesNoNameThatLeavesOrConfigures) {
   EXPECT_TRUE(write({{".helmignore", "1"}, {"a..b/..c", "2"}}, {.hidden = true}).ok());
 }
 
+TEST_F(TreeTest, MakesNoGitRepository) {
+  for (const std::string_view head : {"ref: refs/heads/main\n", "66c7f54ddff42f04dd5ef5a23348451a388e9dce\n"})
+    for (const std::string_view path : {"HEAD", "templates/HEAD", "a/head"})
+      EXPECT_FALSE(write({{"a/config", "[core]"}, {path, head}}).ok()) << path;
+  EXPECT_THAT(around(), IsEmpty());
+  EXPECT_TRUE(write({{"HEAD", "kind: ConfigMap\n"}, {"config", "x"}, {"HEADER", "ref: x"}}).ok());
+}
+
 TEST_F(TreeTest, PassesNoLink) {
   const Path elsewhere = root_.path() / "elsewhere";
   ASSERT_TRUE(files_.make_directories(elsewhere).ok());

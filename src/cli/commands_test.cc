@@ -137,6 +137,21 @@ TEST(Manual, RendersMarkdown) {
             "\nArguments and flags: mistctl x --help\n");
 }
 
+TEST(Manual, RendersTablesAsTables) {
+  const ManualPage page{"x", "Before\n\n| file | engine |\n|---|---|\n| `Chart.yaml` | **helm** |\n| x | "
+                             "a long text that has to be wrapped somewhere behind here |\n\nAfter\n"};
+  EXPECT_EQ(render_page(page, 60, false),
+            "\nBefore\n\n"
+            "    file         engine\n"
+            "    Chart.yaml   helm\n"
+            "    x            a long text that has to be wrapped\n"
+            "                 somewhere behind here\n"
+            "\nAfter\n\nArguments and flags: mistctl x --help\n");
+  const std::string roff = roff_page(page, {}, "1");
+  EXPECT_THAT(roff, HasSubstr(".TP\n\\fBChart.yaml\\fR\n\\fBhelm\\fR\n"));
+  EXPECT_THAT(roff, Not(HasSubstr("| ")));
+}
+
 TEST(Manual, WritesRoffThatManUnderstands) {
   const ManualPage page{"x", "# T\n\n.dot `--flag`\n\n    .code \\n\n"};
   const std::string roff = roff_page(page, {}, "1.2.3");

@@ -7,15 +7,36 @@
 #include "cli/flags.h"
 #include "cli/help.h"
 #include "cli/style.h"
+#include "view/display_width.h"
 
 namespace mist::cli {
 namespace {
 
+constexpr int kLeastCell = 20;
+
 // The Markdown that our pages use, as a list of blocks.
 struct Block {
-  enum class Kind { Title, Heading, Paragraph, Item, Code } kind;
-  std::string text;  // of Code with its newlines; else one line
+  enum class Kind { Title, Heading, Paragraph, Item, Code, Table } kind;
+  std::string text;  // of Code and Table with their newlines; else one line
 };
+
+bool is_row(std::string_view line) { return line.starts_with('|'); }
+
+using Row = std::vector<std::string_view>;
+
+// Without the line that parts the headers from the rest.
+std::vector<Row> rows_of(const Block& table) {
+  std::vector<Row> rows;
+  for (std::string_view line : split(table.text, '\n')) {
+    if (line.find_first_not_of("|-: ") == std::string_view::npos) continue;
+    line.remove_prefix(1);
+    if (line.ends_with('|')) line.remove_suffix(1);
+    Row row;
+    for (const std::string_view cell : split(line, '|')) row.push_back(trim(cell));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
 
 bool is_item(std::string_view line) { return line.starts_with("* ") || line.starts_with("- "); }
 
@@ -48,9 +69,12 @@ std::vector<Block> parse_markdown(std::string_view text) {
       add(Block::Kind::Title, line.substr(2), false);
     } else if (line.starts_with("#")) {
       add(Block::Kind::Heading, trim(line.substr(line.find_first_not_of('#'))), false);
+    } else if (is_row(line)) {
+      if (!open || blocks.back().kind != Block::Kind::Table) add(Block::Kind::Table, "", true);
+      blocks.back().text += std::string(line) + "\n";
     } else if (is_item(line)) {
       add(Block::Kind::Item, trim(line.substr(2)), true);
-    } else if (open && blocks.back().kind != Block::Kind::Code) {
+    } else if (open && blocks.back().kind != Block::Kind::Code && blocks.back().kind != Block::Kind::Table) {
       blocks.back().text += " " + std::string(trim(line));
     } else {
       add(Block::Kind::Paragraph, trim(line), true);
@@ -79,6 +103,29 @@ void visit_runs(std::string_view text, Visit visit) {
 std::string plain_runs(std::string_view text) {
   std::string out;
   visit_runs(text, [&](std::string_view run, bool) { out += run; });
+  return out;
+}
+
+// Columns as wide as their widest cell, the last one wrapped.
+std::string table_text(const Block& table, int width) {
+  std::vector<int> widths;
+  const std::vector<Row> rows = rows_of(table);
+  for (const Row& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i + 1 < row.size(); ++i)
+      widths[i] = std::max(widths[i], view::display_width(plain_runs(row[i])));
+  }
+  std::string out;
+  for (const Row& row : rows) {
+    int at = 4;
+    out += "    ";
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+      const std::string cell = plain_runs(row[i]);
+      out += cell + std::string(static_cast<std::size_t>(widths[i] + 3 - view::display_width(cell)), ' ');
+      at += widths[i] + 3;
+    }
+    out += wrap(plain_runs(row.back()), std::max(width - at, kLeastCell), at) + "\n";
+  }
   return out;
 }
 
@@ -113,6 +160,16 @@ std::string roff_runs(std::string_view text) {
 
 std::string roff_entry(std::string_view label, std::string_view text) {
   return fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff_escape(trim(label)), roff_escape(text));
+}
+
+std::string roff_table(const Block& table) {
+  std::string out;
+  for (const Row& row : rows_of(table)) {
+    std::vector<std::string> rest;
+    for (std::size_t i = 1; i < row.size(); ++i) rest.push_back(roff_runs(row[i]));
+    out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff_escape(plain_runs(row[0])), join(rest, "; "));
+  }
+  return out;
 }
 
 std::string roff_flags(const FlagGroup& group) {
@@ -162,6 +219,9 @@ std::string render_page(const ManualPage& page, int columns, bool color) {
         for (const std::string_view line : split(block.text, '\n'))
           out += line.empty() ? "\n" : fmt::format("    {}\n", line);
         break;
+      case Block::Kind::Table:
+        out += "\n" + table_text(block, width);
+        break;
     }
   }
   return out +
@@ -194,6 +254,9 @@ std::string roff_page(const ManualPage& page, const CommandTable& table, std::st
         break;
       case Block::Kind::Code:
         out += fmt::format(".PP\n.RS 4\n.nf\n{}\n.fi\n.RE\n", roff_escape(block.text));
+        break;
+      case Block::Kind::Table:
+        out += roff_table(block);
         break;
     }
   }

@@ -122,15 +122,21 @@ Result<std::optional<int>> revision_number(const std::string& text) {
   return std::optional<int>(number);
 }
 
+void read_run_flags(const Invocation& invocation, action::DeployOptions& options) {
+  options.wait = invocation.enabled(kWaitFlag.name);
+  options.wait_for_jobs = !invocation.enabled(kNoWaitForJobsFlag.name);
+  options.timeout = invocation.duration(kTimeoutFlag.name);
+  options.rollback_on_failure = given(invocation, kRollbackOnFailureFlag.name);
+  options.history_max =
+      static_cast<int>(std::min<std::int64_t>(invocation.number(kHistoryMaxFlag.name), 1000000));
+}
+
 action::DeployOptions deploy_options(const Invocation& invocation) {
   const std::string dry_run = invocation.text("dry-run");
-  return {
+  action::DeployOptions options{
       .dry_run = dry_run == "client"   ? action::DryRun::Client
                  : dry_run == "server" ? action::DryRun::Server
                                        : action::DryRun::No,
-      .wait = invocation.enabled("wait"),
-      .wait_for_jobs = !invocation.enabled("no-wait-for-jobs"),
-      .timeout = invocation.duration("timeout"),
       .create_namespace = given(invocation, "create-namespace"),
       .force_conflicts = invocation.enabled("force-conflicts"),
       .prune = find_flag(invocation.command(), "delete-crds") ? prune_rules(invocation) : apply::PruneRules{},
@@ -139,9 +145,9 @@ action::DeployOptions deploy_options(const Invocation& invocation) {
       .no_hooks = given(invocation, "no-hooks"),
       .skip_crds = given(invocation, "skip-crds"),
       .force_crds = given(invocation, "force-crds"),
-      .rotate = rotate_secrets(invocation),
-      .rollback_on_failure = given(invocation, "rollback-on-failure"),
-      .history_max = static_cast<int>(std::min<std::int64_t>(invocation.number("history-max"), 1000000))};
+      .rotate = rotate_secrets(invocation)};
+  read_run_flags(invocation, options);
+  return options;
 }
 
 apply::PruneRules prune_rules(const Invocation& invocation) {
@@ -221,9 +227,10 @@ void print_deploy_report(const Invocation& invocation, World& world, const actio
     return print_value(world, format, view::deploy_value(report, elapsed));
   const bool dry = report.dry_run != action::DryRun::No;
   if (dry && report.changed && invocation.enabled("explain"))
-    world.out.write(
-        view::explanation(apply::announcement(report.plan, report.id, std::string(invocation.command().path)),
-                          world.color_out));
+    world.out.write(view::explanation(
+        apply::announcement(report.plan, report.id,
+                            report.first ? "install" : std::string(invocation.command().path)),
+        world.color_out));
   else if (dry && report.changed)
     world.out.write(view::plan_table(report.plan).render(world.color_out));
   world.out.write(view::deploy_text(report, did, elapsed));

@@ -59,6 +59,9 @@ inline constexpr Flag kForceConflictsFlag{.name = "force-conflicts",
                                           .help = "Take fields that other field managers own"};
 inline constexpr Flag kReplaceFlag{.name = "replace",
                                    .help = "Delete and create anew what can't be changed in place"};
+inline constexpr Flag kRollbackOnFailureFlag{
+    .name = "rollback-on-failure",
+    .help = "Should it fail, return to the deployed revision, or remove what a first install made"};
 inline constexpr Flag kHistoryMaxFlag{
     .name = "history-max",
     .type = FlagType::Number,
@@ -100,8 +103,7 @@ inline constexpr Flag kDeployFlagList[] = {
     {.name = "adopt", .help = "Take objects into the release that exist already and belong to nobody"},
     kAdoptFromFlag,
     kTakeOverFlag,
-    {.name = "rollback-on-failure",
-     .help = "Should it fail, return to the deployed revision, or remove what a first install made"},
+    kRollbackOnFailureFlag,
     kHistoryMaxFlag,
 };
 inline constexpr FlagGroup kDeployFlags{"Deployment flags", kDeployFlagList};
@@ -186,6 +188,8 @@ Result<release::ReleaseId> release_id(const Invocation& invocation, const kube::
 Result<std::optional<int>> revision_number(const std::string& text);
 
 action::DeployOptions deploy_options(const Invocation& invocation);
+/// Those of them that say how it is carried out, not what: waiting, rolling back, how much history is kept.
+void read_run_flags(const Invocation& invocation, action::DeployOptions& options);
 apply::PruneRules prune_rules(const Invocation& invocation);
 /// What --adopt-from names. Usage: a controller of the cluster.
 Result<std::set<std::string>> adopt_from(const Invocation& invocation);

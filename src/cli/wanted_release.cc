@@ -2,6 +2,7 @@
 
 #include "action/cluster_lookup.h"
 #include "action/examine.h"
+#include "render/local_birth.h"
 
 namespace mist::cli {
 namespace {
@@ -48,6 +49,14 @@ Result<render::WantedRelease> wanted_package(const Invocation& invocation, World
   MIST_TRY(wanted.choices, render_choices(invocation, world));
   MIST_TRY(wanted.choices.take_over_from, taken_over(invocation, id));
   return prepared(invocation, world, cluster, std::move(wanted));
+}
+
+void use_seed_file(const Invocation& invocation, World& world, Cluster& cluster) {
+  if (!invocation.has(kSeedFileFlag.name)) return;
+  cluster.environment.birth = [&](const release::ReleaseId& born) {
+    return render::local_birth(world.files, world.random, world.clock, *world.events,
+                               Path(invocation.text(kSeedFileFlag.name)), render::SeedFile::MustExist, born);
+  };
 }
 
 action::Render render_of(render::WantedRelease& wanted, const World& world) {

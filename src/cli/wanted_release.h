@@ -35,6 +35,10 @@ Result<render::WantedRelease> wanted_release(const Invocation& invocation, World
 Result<render::WantedRelease> wanted_package(const Invocation& invocation, World& world,
                                              const Cluster& cluster, const release::ReleaseId& id,
                                              std::string package, std::vector<package::ValuesInput> values);
+/// A release that is new takes seed and clock from --seed-file, if that is given. `invocation` and `world`
+/// outlive the cluster.
+void use_seed_file(const Invocation& invocation, World& world, Cluster& cluster);
+
 /// For an Intent; both outlive it.
 action::Render render_of(render::WantedRelease& wanted, const World& world);
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "encoding/json.h"
+#include "encoding/member_finder.h"
 #include "encoding/schema_cost.h"
 #include "encoding/schema_message.h"
 
@@ -21,15 +22,59 @@ using RustText = std::unique_ptr<char, FreeText>;
 /// More levels, or more values, than any real package's defaults have; a hostile schema's references double.
 constexpr int kDeepestDefault = 64;
 constexpr std::size_t kMostDefaults = 100'000;
+/// Of them as text, about: one large default may be referred to from many places.
+constexpr std::size_t kLargestDefaults = std::size_t{16} << 20;
+/// Of all patterns together: some hundred real ones. A compiled one may have thousands of times its size.
+constexpr std::size_t kLongestPatterns = std::size_t{64} << 10;
 /// Subschemas applied to values in one validation: seconds of work, and far beyond what real schemas need.
 constexpr std::uint64_t kMostSteps = 20'000'000;
 
 bool has_all_required(const Value& schema, const Value& object) {
   const Value* required = schema.find("required");
   if (required == nullptr || !required->is_array()) return true;
-  for (const Value& name : required->as_array())
-    if (name.is_string() && object.find(name.as_string()) == nullptr) return false;
-  return true;
+  const MemberFinder members(&object);
+  return std::ranges::all_of(required->as_array(), [&](const Value& name) {
+    return !name.is_string() || members.contains(name.as_string());
+  });
+}
+
+// Texts and values of it, about its length as JSON; stops above `limit`.
+std::size_t length_of(const Value& value, std::size_t limit) {
+  std::size_t sum = 0;
+  std::vector<const Value*> open{&value};
+  while (!open.empty() && sum <= limit) {
+    const Value& at = *open.back();
+    open.pop_back();
+    sum += at.is_string() ? at.as_string().size() + 8 : 8;
+    if (at.is_array())
+      for (const Value& item : at.as_array()) open.push_back(&item);
+    if (at.is_object())
+      for (const Value::Member& member : at.as_object()) {
+        sum += member.key.size();
+        open.push_back(&member.value);
+      }
+  }
+  return sum;
+}
+
+// Of all texts that a validator compiles.
+std::size_t length_of_patterns(const Value& schema) {
+  std::size_t sum = 0;
+  std::vector<const Value*> open{&schema};
+  while (!open.empty() && sum <= kLongestPatterns) {
+    const Value& at = *open.back();
+    open.pop_back();
+    if (at.is_array())
+      for (const Value& item : at.as_array()) open.push_back(&item);
+    if (!at.is_object()) continue;
+    for (const Value::Member& member : at.as_object()) {
+      if (member.key == "pattern" && member.value.is_string()) sum += member.value.as_string().size();
+      if (member.key == "patternProperties" && member.value.is_object())
+        for (const Value::Member& pattern : member.value.as_object()) sum += pattern.key.size();
+      open.push_back(&member.value);
+    }
+  }
+  return sum;
 }
 
 // The defaults of one schema; each subschema at most once on the way down, since one that contains itself
@@ -39,11 +84,12 @@ class Defaults {
   explicit Defaults(const Value& root) : root_(root) {}
 
   bool too_many() const { return visits_ > kMostDefaults; }
+  bool too_large() const { return length_ > kLargestDefaults; }
 
   std::optional<Value> of(const Value& schema) {
     if (open_.size() > kDeepestDefault || std::ranges::find(open_, &schema) != open_.end())
       return std::nullopt;
-    if (++visits_ > kMostDefaults) return std::nullopt;
+    if (++visits_ > kMostDefaults || too_large()) return std::nullopt;
     open_.push_back(&schema);
     auto result = find(schema);
     open_.pop_back();
@@ -53,16 +99,27 @@ class Defaults {
  private:
   std::optional<Value> find(const Value& schema) {
     std::optional<Value> result;
-    if (const Value* own = schema.find("default")) result = *own;
+    if (const Value* own = schema.find("default")) {
+      length_ += length_of(*own, kLargestDefaults);
+      if (too_large()) return std::nullopt;
+      result = *own;
+    }
     if (const Value* target = local_reference(root_, schema); target != nullptr && !result)
       result = of(*target);
     const Value* properties = schema.find("properties");
     if (properties == nullptr || !properties->is_object() || (result && !result->is_object())) return result;
     const bool is_given = result.has_value();
     Value object = is_given ? std::move(*result) : Value::object();
+    const Value given = object;
+    const MemberFinder known(&given);
     for (const Value::Member& property : properties->as_object()) {
-      if (object.find(property.key) != nullptr) continue;
-      if (auto value = of(property.value)) object.set(property.key, std::move(*value));
+      if (known.contains(property.key)) continue;
+      auto value = of(property.value);
+      if (!value) continue;
+      length_ += property.key.size();
+      Value::Member& added = object.as_object().emplace_back();
+      added.key = property.key;
+      added.value = std::move(*value);
     }
     if (!is_given && (object.empty() || !has_all_required(schema, object)) && open_.size() > 1)
       return std::nullopt;
@@ -71,7 +128,7 @@ class Defaults {
 
   const Value& root_;
   std::vector<const Value*> open_;
-  std::size_t visits_ = 0;
+  std::size_t visits_ = 0, length_ = 0;
 };
 
 }  // namespace
@@ -90,6 +147,12 @@ Result<Schema> Schema::compile(const Value& schema) {
   if (Defaults defaults(schema); (void)defaults.of(schema), defaults.too_many())
     return refuse(fmt::format("its defaults are more than {} values", kMostDefaults),
                   "give the defaults of large parts in the package's code");
+  else if (defaults.too_large())
+    return refuse(fmt::format("its defaults are more than {} MiB", kLargestDefaults >> 20),
+                  "give the defaults of large parts in the package's code");
+  if (length_of_patterns(schema) > kLongestPatterns)
+    return refuse(fmt::format("its patterns are more than {} KiB", kLongestPatterns >> 10),
+                  "use fewer or simpler patterns, or check such values in the package's code");
   const std::string text = to_json(schema);
   void* handle = nullptr;
   const RustText problem(mist_schema_new(text.data(), text.size(), &handle));

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "encoding/member_finder.h"
 #include "encoding/schema_message.h"
 
 namespace mist::encoding {
@@ -27,6 +28,15 @@ class Grammar {
  public:
   explicit Grammar(const Value& root) : root_(root) { index(root); }
 
+  // One object of the schema. Its path is made only for the one that is told of: a long key with many
+  // children would else be kept once for each.
+  struct Place {
+    const Value* node;
+    std::size_t parent;         // in all_; kNone: the root
+    std::string_view key = {};  // in its parent; or
+    std::size_t item = 0;       // its place there
+  };
+
   // Subschemas that see the same value as `node`.
   const Nodes& same(const Value* node) {
     const auto [entry, is_new] = same_.try_emplace(node);
@@ -34,32 +44,41 @@ class Grammar {
     return entry->second;
   }
 
-  Nodes of_member(const Value& node, std::string_view key) const {
+  Nodes of_member(const Value& node, std::string_view key) {
     Nodes found;
-    if (const Value* properties = node.find("properties"); properties != nullptr)
-      add(found, properties->find(key));
+    if (const Value* properties = find(node, "properties"); properties != nullptr)
+      add(found, find(*properties, key));
     // Which patterns match is not asked: all may.
-    add_members(found, node.find("patternProperties"));
-    for (const std::string_view keyword : kEachMember) add(found, node.find(keyword));
+    add_members(found, find(node, "patternProperties"));
+    for (const std::string_view keyword : kEachMember) add(found, find(node, keyword));
     return found;
   }
 
-  Nodes of_item(const Value& node, std::size_t index) const {
+  Nodes of_item(const Value& node, std::size_t index) {
     Nodes found;
     for (const std::string_view keyword : {"prefixItems", "items"}) {
-      const Value* items = node.find(keyword);
+      const Value* items = find(node, keyword);
       if (items == nullptr) continue;
       if (!items->is_array())
         add(found, items);
       else if (index < items->size())
         add(found, &items->as_array()[index]);
     }
-    for (const std::string_view keyword : kEachItem) add(found, node.find(keyword));
+    for (const std::string_view keyword : kEachItem) add(found, find(node, keyword));
     return found;
   }
 
-  // Every object of the schema, by its JSON pointer, in document order.
-  const std::vector<std::pair<std::string, const Value*>>& places() const { return places_; }
+  // Every object and list of the schema, in document order.
+  const std::vector<Place>& places() const { return places_; }
+  // Its JSON pointer.
+  std::string path(const Place& place) const {
+    std::vector<std::string> parts;
+    for (const Place* at = &place; at->parent != kNone; at = &places_[at->parent])
+      parts.push_back(at->key.data() == nullptr ? std::to_string(at->item) : std::string(at->key));
+    std::string path = "#";
+    for (auto part = parts.rbegin(); part != parts.rend(); ++part) path += "/" + *part;
+    return path;
+  }
 
  private:
   static void add(Nodes& nodes, const Value* node) {
@@ -70,22 +89,35 @@ class Grammar {
     for (const Value::Member& member : object->as_object()) add(nodes, &member.value);
   }
 
-  void index(const Value& node) {
-    std::vector<std::pair<std::string, const Value*>> open{{"#", &node}};
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+  const Value* find(const Value& node, std::string_view key) {
+    if (!node.is_object()) return nullptr;
+    if (node.size() <= MemberFinder::kScanned) return node.find(key);
+    return finders_.try_emplace(&node, &node).first->second.find(key);
+  }
+
+  void index(const Value& root) {
+    std::vector<Place> open{{&root, kNone}};
     while (!open.empty()) {
-      auto [path, at] = std::move(open.back());
+      const Place place = open.back();
+      const Value& at = *place.node;
+      const std::size_t here = places_.size();
       open.pop_back();
-      if (at->is_array()) {
-        for (std::size_t i = at->size(); i-- > 0;)
-          open.emplace_back(path + "/" + std::to_string(i), &at->as_array()[i]);
+      places_.push_back(place);
+      if (at.is_array()) {
+        for (std::size_t i = at.size(); i-- > 0;)
+          if (const Value& item = at.as_array()[i]; item.is_array() || item.is_object())
+            open.push_back({&item, here, {}, i});
+        continue;
       }
-      if (!at->is_object()) continue;
+      if (!at.is_object()) continue;
       for (const std::string_view keyword : {"$anchor", "$dynamicAnchor", "$id"}) {
-        if (const std::string_view name = at->string_at(keyword); !name.empty()) named_.emplace(name, at);
+        if (const std::string_view name = at.string_at(keyword); !name.empty()) named_.emplace(name, &at);
       }
-      for (auto member = at->as_object().rbegin(); member != at->as_object().rend(); ++member)
-        open.emplace_back(path + "/" + member->key, &member->value);
-      places_.emplace_back(std::move(path), at);
+      for (auto member = at.as_object().rbegin(); member != at.as_object().rend(); ++member)
+        if (member->value.is_array() || member->value.is_object())
+          open.push_back({&member->value, here, member->key});
     }
   }
 
@@ -112,7 +144,8 @@ class Grammar {
 
   const Value& root_;
   std::map<std::string_view, const Value*, std::less<>> named_;
-  std::vector<std::pair<std::string, const Value*>> places_;
+  std::vector<Place> places_;
+  std::unordered_map<const Value*, MemberFinder> finders_;  // of large objects
   std::unordered_map<const Value*, Nodes> same_;
 };
 
@@ -227,12 +260,10 @@ class Meter {
 std::string endless_reference(const Value& schema) {
   Grammar grammar(schema);
   Walk walk(grammar);
-  for (const auto& [path, node] : grammar.places()) {
-    if (const Value* repeated = walk.visit(node); repeated != nullptr) {
-      const auto place =
-          std::ranges::find(grammar.places(), repeated, &std::pair<std::string, const Value*>::second);
-      return place->first;
-    }
+  for (const Grammar::Place& each : grammar.places()) {
+    if (!each.node->is_object()) continue;
+    if (const Value* repeated = walk.visit(each.node); repeated != nullptr)
+      return grammar.path(*std::ranges::find(grammar.places(), repeated, &Grammar::Place::node));
   }
   return {};
 }

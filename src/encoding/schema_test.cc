@@ -149,6 +149,53 @@ TEST(SchemaCost, DoublingDefaultsAreRefused) {
   EXPECT_THAT(schema.error().message, HasSubstr("defaults are more than"));
 }
 
+TEST(SchemaCost, LargeDefaultsThatAreReferredToOftenAreRefused) {
+  Value properties = Value::object();
+  for (int i = 0; i < 200; ++i)
+    properties.set(fmt::format("p{}", i), Value::object({{"$ref", "#/$defs/large"}}));
+  const auto schema = Schema::compile(Value::object(
+      {{"$defs", Value::object({{"large", Value::object({{"default", std::string(200'000, 'x')}})}})},
+       {"properties", std::move(properties)}}));
+  ASSERT_FALSE(schema.ok());
+  EXPECT_THAT(schema.error().message, HasSubstr("its defaults are more than 16 MiB"));
+}
+
+TEST(SchemaCost, PatternsAreBoundedTogether) {
+  const auto with = [](int count) {
+    Value properties = Value::object();
+    for (int i = 0; i < count; ++i)
+      properties.set(fmt::format("p{}", i),
+                     Value::object({{"pattern", fmt::format("^a{{1,3}}-{}-{}$", i, std::string(200, 'x'))}}));
+    return Value::object({{"properties", std::move(properties)}});
+  };
+  EXPECT_TRUE(Schema::compile(with(100)).ok());
+  const auto schema = Schema::compile(with(1000));
+  ASSERT_FALSE(schema.ok());
+  EXPECT_THAT(schema.error().message, HasSubstr("its patterns are more than 64 KiB"));
+}
+
+TEST(SchemaCost, APlaceIsNamedThroughListsAndLongKeys) {
+  const std::string key(1000, 'k');
+  const auto schema = Schema::compile(Value::object(
+      {{key, Value::array({Value::object(),
+                           Value::object({{"$anchor", "a"}, {"not", Value::object({{"$ref", "#a"}})}})})}}));
+  ASSERT_FALSE(schema.ok());
+  EXPECT_THAT(schema.error().message, HasSubstr(fmt::format("#/{}/1 refers to itself", key)));
+}
+
+TEST(SchemaDefaults, OfManyPropertiesKeepTheirOrder) {
+  Value properties = Value::object();
+  for (int i = 0; i < 20'000; ++i) properties.set(fmt::format("p{}", i), Value::object({{"default", i}}));
+  const Value schema = Value::object(
+      {{"default", Value::object({{"p7", "given"}, {"own", 1}})}, {"properties", std::move(properties)}});
+  const Value defaults = schema_defaults(schema);
+  ASSERT_EQ(defaults.size(), 20'001U);
+  EXPECT_EQ(defaults.as_object()[0].key, "p7");
+  EXPECT_EQ(defaults.string_at("p7"), "given");
+  EXPECT_EQ(defaults.as_object()[2].key, "p0");
+  EXPECT_EQ(defaults.as_object().back().key, "p19999");
+}
+
 TEST(SchemaCost, AReferenceBackToItselfForTheSameValueIsRefused) {
   for (const char* text :
        {"{$ref: '#'}", "{allOf: [{$ref: '#'}]}", "{$defs: {a: {anyOf: [{not: {$ref: '#/$defs/a'}}]}}}",

@@ -163,7 +163,7 @@ Status Exchange::prepare() {
   curl_easy_setopt(easy_, CURLOPT_USERAGENT, options.user_agent.c_str());
   curl_easy_setopt(easy_, CURLOPT_CONNECTTIMEOUT_MS,
                    static_cast<long>(std::max<std::int64_t>(
-                       1, std::chrono::ceil<std::chrono::milliseconds>(options.connect_timeout).count())));
+                       1, std::chrono::ceil<std::chrono::milliseconds>(connect_timeout()).count())));
   curl_easy_setopt(easy_, CURLOPT_TCP_KEEPALIVE, 1L);
   curl_easy_setopt(easy_, CURLOPT_TCP_KEEPIDLE, 15L);
   curl_easy_setopt(easy_, CURLOPT_TCP_KEEPINTVL, 15L);
@@ -422,8 +422,7 @@ Exchange::Woken Exchange::wait(const Context& context) {
     const std::int64_t active = last_activity_.load(std::memory_order_relaxed);
     const bool started = active != 0;
     // Waiting for a connection can't last longer than another exchange that occupies it and then opening one.
-    const SteadyTime due =
-        started ? steady_time(active) + idle : created_ + settings_.options.connect_timeout + idle;
+    const SteadyTime due = started ? steady_time(active) + idle : created_ + connect_timeout() + idle;
     const SteadyTime now = std::chrono::steady_clock::now();
     if (context.deadline() && now >= *context.deadline()) return Woken::Deadline;
     if (now >= due) return started ? Woken::Idle : Woken::Unstarted;
@@ -470,7 +469,7 @@ Failure Exchange::failure() const {
   failure.received = received_;
   failure.has_client_certificate = !settings_.options.tls.client_certificate_pem.empty();
   failure.client_certificate_pem = settings_.options.tls.client_certificate_pem;
-  failure.connect_timeout = settings_.options.connect_timeout;
+  failure.connect_timeout = connect_timeout();
   failure.tls = *tls_;
   return failure;
 }
@@ -504,7 +503,7 @@ Error Exchange::idle_error() const {
 
 Error Exchange::unstarted_error() const {
   return error(ErrorKind::Retryable, "no connection to {} became free within {:g} s{}", url_.authority(),
-               seconds(settings_.options.connect_timeout + settings_.options.idle_timeout), kNothingSent)
+               seconds(connect_timeout() + settings_.options.idle_timeout), kNothingSent)
       .with_hint("all connections that are allowed at once are busy");
 }
 

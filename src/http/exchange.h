@@ -101,6 +101,10 @@ class Exchange {
   Error not_public(std::string_view address) const;
   bool may_reach(const std::string& address);
 
+  Duration connect_timeout() const {
+    return request_.connect_timeout.value_or(settings_.options.connect_timeout);
+  }
+
   const Request request_;
   const Delivery delivery_;
   const ExchangeSettings& settings_;

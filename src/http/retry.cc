@@ -104,7 +104,7 @@ Result<Response> RetryingTransport::stream(const Request& request, const BodyPie
 
 Result<Response> RetryingTransport::run(const Request& request, const BodyPiece* piece,
                                         const Context& context) {
-  Duration waited{};
+  Spent spent;
   bool handed_on = false;
   const BodyPiece watching = [&](std::string_view bytes) {
     handed_on = true;
@@ -112,29 +112,42 @@ Result<Response> RetryingTransport::run(const Request& request, const BodyPiece*
   };
   for (int attempt = 1;; ++attempt) {
     const SteadyTime begin = clock_.steady_now();
-    Result<Response> result =
-        piece == nullptr ? inner_.send(request, context) : inner_.stream(request, watching, context);
-    trace(request, result, attempt, clock_.steady_now() - begin);
+    Result<Response> result = attempt_once(request, attempt, piece == nullptr ? nullptr : &watching, context);
+    const Duration lasted = clock_.steady_now() - begin;
+    trace(request, result, attempt, lasted);
+    spent.attempts += lasted;
     if (result.ok()) reached_.store(true, std::memory_order_relaxed);
 
-    const std::optional<Wait> next = handed_on ? std::nullopt : decide(request, result, attempt, waited);
+    const std::optional<Wait> next = handed_on ? std::nullopt : decide(request, result, attempt, spent);
     // A wait that the deadline would cut short is no use: what is known now says more than "too late".
     const bool too_late = next && context.remaining() && *context.remaining() <= next->time;
     if (!next || too_late) {
       if (result.ok() || attempt == 1) return result;
-      return std::move(result).in(
-          fmt::format("after {} attempts within {:.1f} s", attempt, duration<double>(waited).count()));
+      return std::move(result).in(fmt::format("after {} attempts within {:.1f} s", attempt,
+                                              duration<double>(spent.attempts + spent.waiting).count()));
     }
-    report(*next);
+    report(*next, lasted);
     clock_.sleep(next->time, context.stop());
     MIST_TRY_VOID(context.check());
-    waited += next->time;
+    spent.waiting += next->time;
   }
+}
+
+Result<Response> RetryingTransport::attempt_once(const Request& request, int attempt, const BodyPiece* piece,
+                                                 const Context& context) {
+  const auto once = [&](const Request& each) {
+    return piece == nullptr ? inner_.send(each, context) : inner_.stream(each, *piece, context);
+  };
+  if (attempt > 1 || request.connect_timeout || reached_.load(std::memory_order_relaxed))
+    return once(request);
+  Request first = request;
+  first.connect_timeout = options_.first_connect;
+  return once(first);
 }
 
 std::optional<RetryingTransport::Wait> RetryingTransport::decide(const Request& request,
                                                                  const Result<Response>& result, int attempt,
-                                                                 Duration waited) {
+                                                                 const Spent& spent) {
   if (!may_pass(result) || attempt >= options_.attempts) return std::nullopt;
   if (request.repeat == Repeat::Unsafe && !surely_not_acted(result)) return std::nullopt;
 
@@ -149,10 +162,12 @@ std::optional<RetryingTransport::Wait> RetryingTransport::decide(const Request& 
   } else {
     next.why = without_ending(result.error().message);
   }
-  const Duration patience = throttled                                  ? options_.patience
-                            : reached_.load(std::memory_order_relaxed) ? options_.failure_patience
-                                                                       : options_.first_contact_patience;
-  if (waited + next.time > patience) return std::nullopt;
+  const bool reached = reached_.load(std::memory_order_relaxed);
+  const Duration patience = throttled ? options_.patience
+                            : reached ? options_.failure_patience
+                                      : options_.first_contact_patience;
+  if (spent.waiting + next.time > patience) return std::nullopt;
+  if (!throttled && !reached && spent.attempts > options_.first_connect + patience) return std::nullopt;
   return next;
 }
 
@@ -165,8 +180,9 @@ Duration RetryingTransport::back_off(int attempt) {
   return full / 2 + full / 2 * (number % 1024) / 1024;
 }
 
-void RetryingTransport::report(const Wait& wait) {
-  if (wait.time < options_.report_after) return;
+void RetryingTransport::report(const Wait& wait, Duration attempted) {
+  const bool silent = attempted >= options_.report_after && !reached_.load(std::memory_order_relaxed);
+  if (wait.time < options_.report_after && !silent) return;
   {
     const std::scoped_lock lock(mutex_);
     const SteadyTime now = clock_.steady_now();
@@ -174,7 +190,9 @@ void RetryingTransport::report(const Wait& wait) {
     reported_ = now;
   }
   const double length = duration<double>(wait.time).count();
-  if (wait.asked_for)
+  if (silent)
+    events_.info(fmt::format("{}; trying once more", wait.why));
+  else if (wait.asked_for)
     events_.info(fmt::format("{} asks to wait {:.0f} s ({})", options_.peer, length, wait.why));
   else
     events_.info(fmt::format("trying {} again in {:.0f} s: {}", options_.peer, length, wait.why));

@@ -29,6 +29,9 @@ struct RetryOptions {
   Duration failure_patience = std::chrono::seconds(20);
   /// The same until the server answered for the first time: a wrong address should be reported quickly.
   Duration first_contact_patience = std::chrono::milliseconds(800);
+  /// Until then the first attempt may take this long to connect; then the user is told, and the second one
+  /// has the client's own time. Attempts that took longer than that together are not repeated.
+  Duration first_connect = std::chrono::seconds(4);
   int attempts = 60;
   std::string peer = "the API server";              ///< for messages
   Duration report_after = std::chrono::seconds(1);  ///< waits from this on are told to the EventSink
@@ -60,10 +63,15 @@ class RetryingTransport final : public Transport {
   };
   Result<Response> run(const Request& request, const BodyPiece* piece, const Context& context);
   /// nullopt: don't try again.
+  struct Spent {
+    Duration attempts{}, waiting{};
+  };
   std::optional<Wait> decide(const Request& request, const Result<Response>& result, int attempt,
-                             Duration waited);
+                             const Spent& spent);
+  Result<Response> attempt_once(const Request& request, int attempt, const BodyPiece* piece,
+                                const Context& context);
   Duration back_off(int attempt);
-  void report(const Wait& wait);
+  void report(const Wait& wait, Duration attempted);
   void trace(const Request& request, const Result<Response>& result, int attempt, Duration duration) const;
 
   Transport& inner_;

@@ -143,6 +143,27 @@ TEST_F(Retry, AWrongAddressIsReportedQuickly) {
   EXPECT_THAT(result.error().to_line(), HasSubstr(fmt::format("after {} attempts", inner_.count())));
 }
 
+TEST_F(Retry, SilenceIsToldAfterAShortFirstAttemptAndEndsWithTheSecond) {
+  inner_.otherwise([&](const Request& request, const Context&) -> Result<Response> {
+    clock_.advance(request.connect_timeout.value_or(15s));
+    return error(ErrorKind::Retryable, "api.example did not complete a connection{}", kNothingSent);
+  });
+  ASSERT_FALSE(send(Repeat::Unsafe).ok());
+  ASSERT_EQ(inner_.count(), 2u);
+  EXPECT_EQ(inner_.requests()[0].connect_timeout, RetryOptions().first_connect);
+  EXPECT_EQ(inner_.requests()[1].connect_timeout, std::nullopt);
+  EXPECT_THAT(events_.messages,
+              ::testing::ElementsAre("api.example did not complete a connection; trying once more"));
+}
+
+TEST_F(Retry, AServerThatAnsweredHasTheClientsTimeToConnectAgain) {
+  inner_.reply(200);
+  ASSERT_TRUE(send(Repeat::Safe).ok());
+  inner_.reply(200);
+  ASSERT_TRUE(send(Repeat::Safe).ok());
+  EXPECT_EQ(inner_.requests()[1].connect_timeout, std::nullopt);
+}
+
 TEST_F(Retry, AServerThatAnsweredOnceIsWaitedForLonger) {
   inner_.reply(200);
   ASSERT_TRUE(send(Repeat::Safe).ok());

@@ -48,6 +48,8 @@ struct Request {
   std::uint64_t response_limit = std::uint64_t{512} << 20;  ///< bytes of body; more is an Invalid error
   /// No byte for this long is a Retryable error; nullopt: the client's default.
   std::optional<Duration> idle_timeout = {};
+  /// For name, connection, proxy and TLS together; nullopt: the client's default.
+  std::optional<Duration> connect_timeout = {};
   /// For the whole exchange with its repeats, but without getting the credentials, which may ask a person:
   /// kube::AuthTransport keeps it, other transports only know their Context.
   std::optional<Duration> time_limit = {};

@@ -267,13 +267,19 @@ class Controller::State {
               return Observation{};
             }};
     unsynced_ = false;
+    observing_.clear();
     Plan plan = loaded.blueprint ? reconcile(*loaded.blueprint, *instance, recorded, world)
                                  : tear_down(*instance, recorded, world);
     // What isn't known yet would be said to be missing. The informer wakes this instance when it has synced.
     if (unsynced_) {
+      observed_by_[item].insert(observing_.begin(), observing_.end());
       queue_.add(item, kSyncTime);
       return {};
     }
+    if (!trouble)
+      forget_others(item);
+    else
+      observed_by_[item].insert(observing_.begin(), observing_.end());
     MIST_TRY_VOID(carry_out(item, *instance, recorded, plan, *loaded.instances, context));
     return trouble ? Status(*std::move(trouble)) : Status();
   }
@@ -308,6 +314,7 @@ class Controller::State {
   Result<Observation> observe(const Item& item, const ObjectId& id, bool owned, bool known,
                               const Context& context) {
     const Informer::Key key{id.ns, id.name};
+    observing_.insert(id);
     {
       const std::lock_guard lock(owners_mutex_);
       owners_[id].insert(item);
@@ -357,9 +364,34 @@ class Controller::State {
   static std::string kind_of(const ObjectId& id) { return id.api_version + "/" + id.kind; }
 
   void forget(const Item& item) {
-    const std::lock_guard lock(owners_mutex_);
-    for (auto& [id, items] : owners_) items.erase(item);
-    std::erase_if(owners_, [](const auto& entry) { return entry.second.empty(); });
+    observing_.clear();
+    forget_others(item);
+    observed_by_.erase(item);
+  }
+
+  // What an instance names no more is watched no more, or whoever writes instances could have us watch
+  // without end.
+  void forget_others(const Item& item) {
+    std::set<ObjectId>& before = observed_by_[item];
+    for (const ObjectId& id : before)
+      if (!observing_.contains(id)) leave(id, item);
+    before = observing_;
+  }
+
+  void leave(const ObjectId& id, const Item& item) {
+    {
+      const std::lock_guard lock(owners_mutex_);
+      const auto owner = owners_.find(id);
+      if (owner == owners_.end()) return;
+      owner->second.erase(item);
+      if (!owner->second.empty()) return;
+      owners_.erase(owner);
+    }
+    server_made_.erase(id);
+    const auto read = reads_.find(id);
+    if (read == reads_.end()) return;
+    store_began_.erase(read->second.get());
+    reads_.erase(read);  // waits for its thread, which may want the lock
   }
 
   void changed(const std::string& api_version, const std::string& kind,
@@ -527,6 +559,8 @@ class Controller::State {
   // Their threads use what stands above.
   std::map<std::string, std::unique_ptr<Informer>> stores_;  // by kind
   std::map<ObjectId, std::unique_ptr<Informer>> reads_;
+  std::map<Item, std::set<ObjectId>> observed_by_;
+  std::set<ObjectId> observing_;  // by the instance that is looked at now
   std::unique_ptr<Informer> config_maps_;
 };
 

@@ -152,6 +152,8 @@ Result<Value> Host::chart_render(const Value& request) {
 
 Result<Value> Host::lookup(const Value& request) {
   if (!lookup_) return error(ErrorKind::Invalid, "lookup: there is no cluster that could answer here");
+  // The render fails with it whatever the guest does now: the cluster is not asked for nothing.
+  if (refused_) return *refused_;
   Result<Value> answer = lookup_(asker_, request);
   if (!answer.ok()) {
     if (answer.error().kind == ErrorKind::Forbidden && !refused_) refused_ = answer.error();

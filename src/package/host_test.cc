@@ -101,6 +101,21 @@ TEST(Host, SaysWhatItCanNotGive) {
   EXPECT_THAT(host.answer("\x1b[2J", Value::object()).error().message, HasSubstr("\\x1b"));
 }
 
+TEST(Host, AsksTheClusterNothingMoreOnceItWasRefused) {
+  NullEventSink events;
+  Host host(scope(), events);
+  int asked = 0;
+  host.answer_lookup(
+      [&](const LookupAsker&, const Value&) -> Result<Value> {
+        ++asked;
+        return error(ErrorKind::Forbidden, "not granted");
+      },
+      {});
+  for (int i = 0; i < 3; ++i)
+    EXPECT_THAT(ask(host, "{op: lookup, kind: Secret}").error().message, HasSubstr("not granted"));
+  EXPECT_EQ(asked, 1);
+}
+
 // A package that adds a secret before every line makes the search begin anew each time.
 TEST(Host, SecretsTimesLogLinesAreBounded) {
   RecordingEvents events;

@@ -14,6 +14,9 @@ using encoding::Value;
 
 namespace {
 
+// About the text of YAML: a file may repeat one key a million times.
+constexpr std::size_t kMostWarnings = 20;
+
 std::string line_of(std::string_view text, std::uint32_t line) {
   for (std::uint32_t i = 1; i < line; ++i) {
     const auto end = text.find('\n');
@@ -140,11 +143,13 @@ Result<std::vector<RenderedObject>> parse_objects(const std::map<std::string, st
                                                   const FileOrigins& origins) {
   std::vector<RenderedObject> objects;
   std::vector<std::pair<const std::string*, Value>> orders;  // with the path of its file
+  std::size_t warnings = 0;
   for (const auto& [path, text] : files) {
     const RenderedFile file{path, text, {path, lines, origins}};
     encoding::YamlOptions options;
     options.file = path;
     options.on_warning = [&](const SourceLocation& where, const std::string& what) {
+      if (++warnings > kMostWarnings) return;
       const std::string& source = file.origins.source();
       events.warn(fmt::format(
           "{}: {}",
@@ -168,6 +173,9 @@ Result<std::vector<RenderedObject>> parse_objects(const std::map<std::string, st
       objects.push_back({*std::move(object), path, file.origins.line(line), file.origins.source()});
     }
   }
+  if (warnings > kMostWarnings)
+    events.warn(fmt::format("{} more warnings about what the package rendered are not shown",
+                            warnings - kMostWarnings));
   // They may name objects of later files.
   if (orders.empty()) return objects;
   OrderDeclarations declarations(objects);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "package/objects.h"
+#include "testing/recorded_events.h"
 
 namespace mist::package {
 namespace {
@@ -90,6 +91,15 @@ TEST_F(Declared, MistakesAreRefusedWithTheirPlace) {
   const auto newer = parse("apiVersion: mistletoe.dev/v9\nkind: MistOrder\nedges: []\n");
   ASSERT_FALSE(newer.ok());
   EXPECT_THAT(newer.error().to_line(), HasSubstr("mistletoe.dev/v9"));
+}
+
+TEST(ParseObjects, WarningsAboutOneTextAreBounded) {
+  testing::RecordedEvents events;
+  std::string text = "kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\ndata:\n";
+  for (int i = 0; i < 100; ++i) text += "  key: value\n";
+  ASSERT_TRUE(parse_objects({{"a.yaml", text}}, events).ok());
+  ASSERT_EQ(events.messages.size(), 21U);
+  EXPECT_THAT(events.messages.back(), HasSubstr("79 more warnings"));
 }
 
 // One object in many entries: its annotation is written once, not once for each of them.

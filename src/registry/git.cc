@@ -72,8 +72,10 @@ Command command_for(const GitCall& call) {
       command.arguments.push_back(setting);
     }
   }
-  if (!call.repository.empty())
-    command.arguments.push_back(fmt::format("--git-dir={}", call.repository.string()));
+  // Never the repository that the current directory may be in, or look like: its settings name programs that
+  // git runs, and it may be an unpacked package. /dev/null is none, and git looks for no other.
+  command.arguments.push_back(
+      fmt::format("--git-dir={}", call.repository.empty() ? "/dev/null" : call.repository.string()));
   command.arguments.insert(command.arguments.end(), call.arguments.begin(), call.arguments.end());
   for (const std::string_view name : kRemovedVariables) command.env.emplace(name, std::nullopt);
   command.env["LC_ALL"] = "C";  // git_failure reads English

@@ -22,6 +22,9 @@ constexpr std::string_view kChart = "Chart.yaml";
 constexpr std::string_view kPackage = "mistletoe.yaml";
 constexpr std::size_t kMaxKustomizations = 1000;
 constexpr std::size_t kMaxPath = 4096;
+// Of YAML that is read to find the names of files in it, and of texts looked at for that: some seconds.
+constexpr std::size_t kMostParsed = std::size_t{128} << 20;
+constexpr std::size_t kMostNames = 1'000'000;
 
 // Fields of a kustomization whose items are directories, or files.
 constexpr std::array<std::string_view, 6> kBases{"resources",  "bases",        "components",
@@ -127,7 +130,6 @@ std::string directory_of(const NamedChart& chart) {
   return fmt::format("{}/{}", directory, chart.name);
 }
 
-// A text that can't be parsed names nothing; the engine says what is wrong with it.
 std::vector<Value> documents_of(std::string_view text) {
   return encoding::parse_yaml_documents(text).value_or(std::vector<Value>());
 }
@@ -164,6 +166,18 @@ class Reader {
     std::string_view text;
   };
 
+  // A text that can't be parsed names nothing; the engine says what is wrong with it. All of them together
+  // are bounded: the same text may be read for each of a thousand directories.
+  Result<std::vector<Value>> parsed(std::string_view text) {
+    if (text.size() > parse_room_)
+      return error(ErrorKind::Invalid,
+                   "the kustomization is too large: more than {} MiB of YAML would have to be read",
+                   kMostParsed >> 20)
+          .with_hint("name fewer directories among its generators, or smaller files");
+    parse_room_ -= text.size();
+    return documents_of(text);
+  }
+
   void enter(const std::string& directory) {
     if (seen_.insert(directory).second) pending_.push_back(directory);
   }
@@ -186,7 +200,8 @@ class Reader {
 
   Status kustomization(const NamedFile& file, const std::string& text) {
     const Place place{file.directory, source_.shown(file.path), text};
-    for (const Value& document : documents_of(text)) {
+    MIST_TRY(const std::vector<Value> documents, parsed(text));
+    for (const Value& document : documents) {
       if (!document.is_object()) continue;
       for (const Value::Member& member : document.as_object()) {
         if (is_one_of(member.key, kBases) && member.value.is_array()) {
@@ -253,10 +268,15 @@ class Reader {
   }
 
   Status name(const Place& place, const Value& value, bool only_files) {
+    if (++named_texts_ > kMostNames)
+      return error(ErrorKind::Invalid, "the kustomization has more than {} texts that may be names of files",
+                   kMostNames)
+          .with_hint("name fewer directories among its generators, or smaller files");
     const std::string_view text = value.as_string();
     if (text.find('\n') != std::string_view::npos) {
       // A patch or a generator written in place.
-      for (const Value& document : documents_of(text)) {
+      MIST_TRY(const std::vector<Value> documents, parsed(text));
+      for (const Value& document : documents) {
         if (document.is_string()) continue;
         MIST_TRY_VOID(names({place.directory, place.file, {}}, document, false));
         MIST_TRY_VOID(charts(place.directory, document));
@@ -282,7 +302,8 @@ class Reader {
     const std::vector<NamedFile> files = std::exchange(plugins_, {});
     MIST_TRY(const std::vector<std::string> texts, source_.read(files));
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      for (const Value& document : documents_of(texts[i])) {
+      MIST_TRY(const std::vector<Value> documents, parsed(texts[i]));
+      for (const Value& document : documents) {
         MIST_TRY_VOID(names({files[i].directory, source_.shown(files[i].path), texts[i]}, document, false));
         MIST_TRY_VOID(charts(files[i].directory, document));
       }
@@ -296,12 +317,15 @@ class Reader {
   Status made_plugins() {
     if (makes_plugins_.empty()) return {};
     const std::map<std::string, std::string> all = contents_;
-    for (const std::string& directory : makes_plugins_)
-      for (const auto& [path, text] : all)
-        for (const Value& document : documents_of(text)) {
+    for (const auto& [path, text] : all) {
+      MIST_TRY(const std::vector<Value> documents, parsed(text));
+      for (const std::string& directory : makes_plugins_) {
+        for (const Value& document : documents) {
           MIST_TRY_VOID(names({directory, path, {}}, document, false));
           if (document.string_at("kind") == kChartGenerator) MIST_TRY_VOID(charts(directory, document));
         }
+      }
+    }
     return read_named();
   }
 
@@ -370,8 +394,10 @@ class Reader {
 
   const KustomizationSource& source_;
   std::vector<std::string> pending_;
-  std::set<std::string> seen_;                   // directories
-  std::map<std::string, std::string> named_;     // file → directory of the kustomization that names it
+  std::set<std::string> seen_;                // directories
+  std::map<std::string, std::string> named_;  // file → directory of the kustomization that names it
+  std::size_t parse_room_ = kMostParsed;
+  std::size_t named_texts_ = 0;
   std::vector<NamedFile> plugins_;               // not yet looked into
   std::set<std::string> charts_;                 // directories that were taken
   std::set<std::string> makes_plugins_;          // directories that use a directory for that

@@ -415,6 +415,20 @@ TEST_F(GitRegistry, AnEmptyRepositorySaysSo) {
   EXPECT_EQ(fetch("n/x:1").error().kind, ErrorKind::NotFound);
 }
 
+TEST_F(GitRegistry, WithoutADefaultBranchTheOnlyOneIsRead) {
+  const testing::Upstream other(temp.path() / "other");
+  other.put("x/v1.wasm", "module");
+  other.commit();
+  other.git({"symbolic-ref", "HEAD", "refs/heads/gone"});
+  const std::string reference = fmt::format("git+file://{}//x", (temp.path() / "other").string());
+  EXPECT_TRUE(fetch(reference).ok()) << fetch(reference).error().to_line();
+  other.git({"branch", "dev", "main"});
+  const auto fetched = fetch(reference);
+  ASSERT_FALSE(fetched.ok());
+  EXPECT_THAT(fetched.error().to_line(), HasSubstr("its branches are dev, main"));
+  EXPECT_TRUE(fetch(reference + "?ref=dev").ok());
+}
+
 TEST_P(GitRegistryOfBothKinds, GitReferencesReadAnyRef) {
   upstream.put("chart/Chart.yaml", "one");
   upstream.put("m.wasm", "module");

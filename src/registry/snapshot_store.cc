@@ -19,6 +19,7 @@ constexpr std::string_view kIncoming = "incoming-";
 constexpr std::string_view kSnapshot = "snapshot-";
 constexpr std::string_view kLfsPointer = "version https://git-lfs.github.com/spec/";
 constexpr std::chrono::minutes kNetworkTimeout{5};
+constexpr std::size_t kMostBranchesNamed = 10;  // in an error
 // The list of files of a registry with half a million of them.
 constexpr std::uint64_t kMaxListing = std::uint64_t{64} << 20;
 
@@ -172,10 +173,37 @@ Result<SnapshotStore::RemoteTip> SnapshotStore::remote_tip(const Context& contex
         found->name.ends_with("^{}") ? found->name.substr(0, found->name.size() - 3) : found->name;
     return RemoteTip{std::string(found->commit), std::string(fetched)};
   }
-  if (ref_.empty())
+  if (ref_.empty()) return only_branch(context);
+  return error(ErrorKind::NotFound, "the repository {} has no branch or tag named {}", url_.display(), ref_)
+      .with_hint("name a branch, a tag or a full commit after ?ref=");
+}
+
+// HEAD names a branch that isn't there, as after a server was set up for "master" and got "main" pushed.
+Result<SnapshotStore::RemoteTip> SnapshotStore::only_branch(const Context& context) const {
+  MIST_TRY(const std::string text,
+           git_.run({.arguments = {"ls-remote", "--quiet", "--heads", "--", url_.text()},
+                     .repository = {},
+                     .remote = &url_,
+                     .input = {},
+                     .output_limit = std::uint64_t{1} << 20},
+                    context));
+  const std::vector<RemoteRef> branches = parse_remote_refs(text);
+  if (branches.empty())
     return error(ErrorKind::NotFound, "the repository {} has no commit yet", url_.display())
         .with_hint("push a package into it first");
-  return error(ErrorKind::NotFound, "the repository {} has no branch or tag named {}", url_.display(), ref_)
+  if (branches.size() == 1)
+    return RemoteTip{std::string(branches.front().commit), std::string(branches.front().name)};
+  std::vector<std::string> names;
+  for (const RemoteRef& branch : branches)
+    names.push_back(escape_controls(branch.name.substr(std::string_view("refs/heads/").size())));
+  if (names.size() > kMostBranchesNamed) {
+    names.resize(kMostBranchesNamed);
+    names.emplace_back("…");
+  }
+  return error(ErrorKind::NotFound,
+               "the repository {} has no default branch: its HEAD names one that is not there",
+               url_.display())
+      .with_because(fmt::format("its branches are {}", join(names, ", ")))
       .with_hint("name a branch, a tag or a full commit after ?ref=");
 }
 

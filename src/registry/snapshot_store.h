@@ -65,6 +65,7 @@ class SnapshotStore {
     std::string name;  ///< what to fetch: a full ref name, or the commit
   };
   Result<RemoteTip> remote_tip(const Context& context) const;
+  Result<RemoteTip> only_branch(const Context& context) const;
   Result<std::string> fetch_into(const Path& incoming, const RemoteTip& tip, const Context& context) const;
   Result<std::string> read_file(const Snapshot& snapshot, const TreeEntry& entry,
                                 const Context& context) const;

@@ -95,19 +95,6 @@ struct Job {
   }
 };
 
-// What was answered because --adopt takes it has to be taken.
-Status refuse_untaken(const Job& job, const std::vector<release::RenderedObject>& objects) {
-  for (const apimachinery::ObjectKey& key : job.to_be_taken) {
-    const bool taken = std::ranges::any_of(objects, [&](const release::RenderedObject& each) {
-      const apimachinery::ObjectKey wanted = each.object.key();
-      return wanted.group_kind == key.group_kind && wanted.name == key.name &&
-             (wanted.ns.empty() ? key.ns.empty() || key.ns == job.scope.release.ns : wanted.ns == key.ns);
-    });
-    if (!taken) return lookup_not_granted(key.group_kind, key.ns, key.name, job.scope);
-  }
-  return {};
-}
-
 LookupGrants granted(const RenderChoices& choices, const release::Revision* stored) {
   LookupGrants grants;
   if (stored != nullptr && !choices.revoke_lookup) grants = LookupGrants::recorded(stored->options);
@@ -165,7 +152,6 @@ Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::S
                                              .request = std::move(request),
                                              .birth = birth});
   MIST_TRY(package::Rendered rendered, renderer_->render(*job->source, job->asking(context), context));
-  MIST_TRY_VOID(refuse_untaken(*job, rendered.objects));
   result.package = {job->source->reference,
                     rendered.metadata.name,
                     rendered.metadata.version,
@@ -185,6 +171,8 @@ Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::S
     result.show_line = [job, origins = std::move(rendered.origins)](Error failure) {
       return package::with_excerpt(std::move(failure), *job->source, origins);
     };
+  result.scope = job->scope;
+  result.to_be_taken = job->to_be_taken;
   result.again = [job](const RenderVariant& variant, const Context& now) {
     return job->variant(variant, now);
   };

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,10 @@ struct RenderedRelease {
   /// package::values_of_secrets() of what it looked up.
   std::map<std::string, SecretString> looked_up = {};
   LookupGrants lookups = {};  ///< what it may look up, to be remembered
+  LookupScope scope = {};     ///< in which it was answered
+  /// What it was shown because it is about to take it. Whoever makes a plan of this refuses it unless the
+  /// plan has them all: hooks and tests don't count.
+  std::set<apimachinery::ObjectKey> to_be_taken = {};
   /// Adds the text of the template's line that an error names; empty: nobody has it.
   std::function<Error(Error)> show_line = {};
   RenderAgain again = {};                     ///< empty: recorded, nothing can be rendered

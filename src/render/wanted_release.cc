@@ -1,8 +1,34 @@
 #include "render/wanted_release.h"
 
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/text.h"
+#include "encoding/member_finder.h"
+
 namespace mist::render {
 
 using encoding::Value;
+
+namespace {
+
+constexpr std::size_t kMostNamed = 5;  // in a warning
+
+void note_dropped(const Value& given, const Value& earlier, const std::string& prefix,
+                  std::vector<std::string>& dropped) {
+  const encoding::MemberFinder finder(&given);
+  for (const Value::Member& member : earlier.as_object()) {
+    const std::string path = prefix + escape_controls(member.key);
+    const Value* now = finder.find(member.key);
+    if (now == nullptr)
+      dropped.push_back(path);
+    else if (now->is_object() && member.value.is_object())
+      note_dropped(*now, member.value, path + ".", dropped);
+  }
+}
+
+}  // namespace
 
 Value chosen_values(const std::optional<Value>& given, bool reuse, const release::Revision* stored) {
   if (given && !reuse) return *given;
@@ -10,6 +36,15 @@ Value chosen_values(const std::optional<Value>& given, bool reuse, const release
       stored == nullptr || !stored->user_values.is_object() ? Value::object() : stored->user_values;
   if (given) encoding::merge_into(values, *given);
   return values;
+}
+
+std::string dropped_values(const Value& given, const Value& earlier) {
+  std::vector<std::string> dropped;
+  if (earlier.is_object()) note_dropped(given, earlier, "", dropped);
+  if (dropped.empty()) return {};
+  const std::size_t more = dropped.size() > kMostNamed ? dropped.size() - kMostNamed : 0;
+  dropped.resize(dropped.size() - more);
+  return join(dropped, ", ") + (more == 0 ? "" : fmt::format(" and {} more", more));
 }
 
 Status WantedRelease::prepare(const Context& context) {
@@ -37,8 +72,17 @@ Result<RenderedRelease> WantedRelease::render(const ReleaseFacts& release, const
                                        context));
     MIST_TRY_VOID(take(std::move(source)));
   }
+  if (given_ && !wanted_.reuse_values && release.stored != nullptr) warn_of_dropped(*release.stored);
   return renderer_.render(source_, chosen_values(given_, wanted_.reuse_values, release.stored),
                           wanted_.choices, release, context);
+}
+
+// Values that are given replace all others, which surprises people who meant to change one.
+void WantedRelease::warn_of_dropped(const release::Revision& stored) {
+  const std::string names = dropped_values(*given_, stored.user_values);
+  if (names.empty() || std::exchange(warned_, true)) return;
+  events_.warn(fmt::format(
+      "values that the release has and that are not given now: {}; --reuse-values keeps them", names));
 }
 
 }  // namespace mist::render

@@ -25,6 +25,10 @@ struct Wanted {
 encoding::Value chosen_values(const std::optional<encoding::Value>& given, bool reuse,
                               const release::Revision* stored);
 
+/// Paths of what `earlier` has and `given` has not, at most five of them named: "image.tag, replicas"; empty:
+/// none.
+std::string dropped_values(const encoding::Value& given, const encoding::Value& earlier);
+
 class WantedRelease {
  public:
   /// `events` outlives this.
@@ -43,6 +47,7 @@ class WantedRelease {
 
  private:
   Status take(package::Source source);
+  void warn_of_dropped(const release::Revision& stored);
 
   std::shared_ptr<Packages> packages_;
   ReleaseRenderer renderer_;
@@ -50,6 +55,7 @@ class WantedRelease {
   EventSink& events_;
   std::shared_ptr<const package::Source> source_;
   std::optional<encoding::Value> given_;  // values, once there is a source
+  bool warned_ = false;                   // of values that are dropped
 };
 
 }  // namespace mist::render

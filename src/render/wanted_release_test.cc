@@ -58,6 +58,20 @@ TEST(ChosenValues, AreThoseGivenOrThoseOfTheReleaseOrBoth) {
   EXPECT_EQ(chosen_values({}, true, nullptr), Value::object());
 }
 
+TEST(DroppedValues, AreThoseOfTheReleaseThatNobodyGives) {
+  const Value earlier = Value::object(
+      {{"image", Value::object({{"tag", "1"}, {"name", "web"}})}, {"replicas", 2}, {"hosts", Value::object()}});
+  EXPECT_EQ(dropped_values(Value::object({{"image", Value::object({{"tag", "2"}})}}), earlier),
+            "image.name, replicas, hosts");
+  EXPECT_EQ(dropped_values(earlier, earlier), "");
+  EXPECT_EQ(dropped_values(Value::object(), Value()), "");
+  EXPECT_EQ(dropped_values(Value::object({{"image", Value()}, {"replicas", 1}}), earlier), "hosts")
+      << "null is given, to go back to the default";
+  Value many = Value::object();
+  for (int i = 0; i < 7; ++i) many.set(fmt::format("k{}", i), i);
+  EXPECT_EQ(dropped_values(Value::object(), many), "k0, k1, k2, k3, k4 and 2 more");
+}
+
 TEST_F(WantedReleases, NeedsAPackageThatSomebodyNamed) {
   facts.stored = nullptr;
   const auto missing = rendered({});

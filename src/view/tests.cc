@@ -43,8 +43,10 @@ std::string test_text(const TestResult& result, bool color) {
 
 std::string tests_summary(const TestReport& report) {
   if (report.tests.empty())
-    return fmt::format("{} has no tests: no object of revision v{} carries mistletoe.dev/test: \"true\"\n",
-                       report.id.name, report.revision);
+    return fmt::format(
+        "{} has no tests: no object of revision v{} carries mistletoe.dev/test: \"true\", and no hook of "
+        "a chart is a helm.sh/hook: test\n",
+        report.id.name, report.revision);
   std::string text = fmt::format("{}: {} of {} passed\n", report.id.name, report.count(TestOutcome::Passed),
                                  plural(report.tests.size(), "test"));
   for (const std::string& object : report.kept)

@@ -120,3 +120,29 @@ def what_a_lookup_of_a_granted_secret_found_is_shown_nowhere(t):
                                            '.Release.Namespace "theirs").data "%s" | b64dec }}!/"}}' % key)
     hides(t.run("upgrade", "reader", "-p", raw(t, wrong.replace("labels: {a: \"", "labels: {a: '").replace('!/"}', "!/'}"),
                                                 "wrong"), "-v", code=1))
+
+
+@test
+def what_is_only_a_test_or_hook_of_a_chart_lets_it_read_nothing(t):
+    """--adopt answers what it takes; hooks and tests take nothing."""
+    other = t.namespace("other")
+    t.kube.create("Secret", other, secret("victim", VALUE))
+    for hook in ("test", "post-delete"):
+        bait = f"""apiVersion: v1
+kind: ConfigMap
+metadata: {{name: got}}
+data:
+  got: '{{{{ (lookup "v1" "Secret" "{other}" "victim").data }}}}'
+---
+apiVersion: v1
+kind: Secret
+metadata:
+  name: victim
+  namespace: {other}
+  annotations: {{helm.sh/hook: {hook}}}
+"""
+        for verb in ("install", "diff"):
+            refused = t.refused(verb, "reader", "-p", raw(t, bait), *(["--adopt"] if verb == "install" else []), code=None,
+                                says=[f"--allow-lookup-secrets {other}/victim"])
+            check(VALUE not in refused.out + refused.err, refused)
+    check(t.kube.get("ConfigMap", t.ns, "got") is None, "nothing was written")

@@ -10,9 +10,7 @@ namespace {
 constexpr Argument kArguments[] = {
     {.name = "FILE", .help = "A plan that mistctl plan NAME -o FILE saved", .completion = Completion::File}};
 constexpr Flag kFlags[] = {
-    kWaitFlag,
-    kNoWaitForJobsFlag,
-    kTimeoutFlag,
+    kWaitFlag, kNoWaitForJobsFlag, kTimeoutFlag, kRollbackOnFailureFlag, kHistoryMaxFlag,
 };
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kLockFlags, kOutputFlags};
 constexpr Example kExamples[] = {{"mistctl apply-plan web.plan --wait", "What was shown, and nothing else"}};
@@ -35,9 +33,7 @@ Result<ExitCode> run_apply_plan(const Invocation& invocation, World& world) {
                         plan.id.name, shell_word(invocation.text("namespace"))));
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   action::DeployOptions options = plan.options;
-  options.wait = invocation.enabled("wait");
-  options.wait_for_jobs = !invocation.enabled("no-wait-for-jobs");
-  options.timeout = invocation.duration("timeout");
+  read_run_flags(invocation, options);
   const action::Intent intent = action::saved_plan_intent(cluster.environment, plan, world.context);
   MIST_TRY(const action::DeployReport report,
            action::deploy(cluster.environment, plan.id, intent, options, world.context));

@@ -2,7 +2,6 @@
 #include "cli/flags.h"
 #include "cli/registry_access.h"
 #include "cli/wanted_release.h"
-#include "render/local_birth.h"
 
 namespace mist::cli {
 namespace {
@@ -35,13 +34,7 @@ constexpr Example kExamples[] = {
 
 Result<ExitCode> run_install(const Invocation& invocation, World& world) {
   MIST_TRY(Cluster cluster, open_cluster(invocation, world));
-  if (invocation.has(kSeedFileFlag.name)) {
-    cluster.environment.birth = [&](const release::ReleaseId& born) {
-      return render::local_birth(world.files, world.random, world.clock, *world.events,
-                                 Path(invocation.text(kSeedFileFlag.name)), render::SeedFile::MustExist,
-                                 born);
-    };
-  }
+  use_seed_file(invocation, world, cluster);
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
   action::DeployOptions options = deploy_options(invocation);
   MIST_TRY(options.adopt_from, adopt_from(invocation));

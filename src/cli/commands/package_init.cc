@@ -27,6 +27,7 @@ constexpr Flag kFlags[] = {
      .type = FlagType::Choice,
      .value = "KIND",
      .help = "What kind of package",
+     .fallback = "chart",
      .choices = kTemplates},
     {.name = "name",
      .type = FlagType::Text,
@@ -36,6 +37,7 @@ constexpr Flag kFlags[] = {
 };
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}};
 constexpr Example kExamples[] = {
+    {"mistctl package init shop", "Makes a chart in the directory shop"},
     {"mistctl package init shop --template chart", "Makes the chart shop in the directory shop"},
     {"mistctl package init . -t kustomize --name shop", "The same, of Kustomize, right here"},
     {"mistctl package init --list", "Which templates are there?"},
@@ -74,10 +76,6 @@ Result<ExitCode> print_list(World& world) {
 
 Result<ExitCode> run_init(const Invocation& invocation, World& world) {
   if (invocation.enabled("list")) return print_list(world);
-  const std::string kind = invocation.text("template");
-  if (kind.empty())
-    return error(ErrorKind::Usage, "no template is given")
-        .with_hint("give --template; mistctl package init --list prints what there is");
   Path directory = invocation.argument("DIR");
   std::string name = invocation.text("name");
   if (directory.empty() && name.empty())
@@ -88,6 +86,7 @@ Result<ExitCode> run_init(const Invocation& invocation, World& world) {
     name = (whole.has_filename() ? whole : whole.parent_path()).filename().string();
   }
   MIST_TRY_VOID(check_name(name));
+  const std::string kind = invocation.text("template");
   const std::map<std::string, std::string> files = instantiate(kind, name);
   MIST_TRY_VOID(refuse_to_overwrite(world, directory, files));
   for (const auto& [path, text] : files) {
@@ -97,8 +96,10 @@ Result<ExitCode> run_init(const Invocation& invocation, World& world) {
     MIST_TRY_VOID(world.files.write(directory / path, text, options).in("while writing the template"));
   }
   world.out.write(directory.string() + "\n");
-  world.events->info(fmt::format("{} written; begin with {}", plural(files.size(), "file"),
-                                 (directory / "README.md").string()));
+  const std::string others =
+      invocation.has("template") ? "" : "; mistctl package init --list has other templates";
+  world.events->info(fmt::format("{} written from the template {}; begin with {}{}", plural(files.size(), "file"), kind,
+                                 (directory / "README.md").string(), others));
   return ExitCode::Ok;
 }
 

@@ -41,7 +41,7 @@ fn compile(schema: &Value) -> Result<Validator, String> {
     let mut options = jsonschema::options()
         // A schema may only refer to itself: never to the network or a file.
         .offline()
-        .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT).size_limit(1 << 20))
+        .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT).size_limit(1 << 18))
         .should_validate_formats(true);
     if schema.get("$schema").is_none() {
         options = options.with_draft(Draft::Draft202012);
