@@ -4,7 +4,7 @@
 All documents of the tree (DOCUMENTS below) are read for:
 
 * command lines of mistctl, in blocks and in `code`: command, flags, choices and number of arguments must be those that
-  `mistctl COMMAND --help` prints. Nothing of them is run.
+  `mistctl COMMAND --help` prints. Nothing of them is run here; tests/e2e/test_guides.py runs the guides.
 * YAML blocks: Kubernetes objects must render, MistPackage documents must go into a module, configurations must be read.
 * C blocks with a main function: must compile to a package that renders (left out where clang-19 is missing).
 * JSON blocks: must parse.
@@ -111,7 +111,7 @@ class Commands:
         """Each spelling of a flag: (takes a value as its next word, choices)."""
         found, current = {}, None
         for line in (self.help(path) or "").split("\n"):
-            match = re.match(r"  (?:-(\w), |    )--([\w-]+)(\[=\w+\]| [A-Z][A-Z=]*)?(?:\s|$)", line)
+            match = re.match(r"  (?:-(\w), |    )--([\w-]+)(\[=\w+\]| [A-Z][A-Z=/\[\]]*)?(?:\s|$)", line)
             if match:
                 letter, name, value = match.groups()
                 current = {"value": bool(value and value.startswith(" ")), "text": line}
@@ -133,7 +133,7 @@ class Commands:
         usage = re.search(r"Usage:\n  mistctl (.*)", self.help(path) or "")
         if usage is None:
             return 0, None
-        words = re.sub(r"(?<![\w-])--?[\w-]+ [A-Z=]+", "", usage[1]).replace("[flags]", "").split()[len(path):]
+        words = re.sub(r"(?<![\w-])--?[\w-]+ [A-Z=/]+", "", usage[1]).replace("[flags]", "").split()[len(path):]
         words = [word for word in words if re.match(r"\[?[A-Z]", word)]
         least = sum(not word.startswith("[") for word in words)
         return least, None if any("..." in word or "…" in word for word in words) else len(words)
