@@ -1,4 +1,6 @@
 """The guides in docs/ do what they show."""
+import json
+
 from guides import Guide
 from harness import check, contains, equal, test
 
@@ -19,3 +21,34 @@ def values_win_as_documented(t):
 def ownership_is_as_documented(t):
     t.claim_namespace("owners")
     Guide(t, "docs/ownership.md").run()
+
+
+def installed_by_helm(t, guide, release, namespace):
+    """As `helm install` leaves a release: objects of the manager helm with its annotations, and its record."""
+    code, printed = guide.shell(f"mistctl package init shop --template chart && mistctl generate {release} -p ./shop -n {namespace} "
+                                "-f values.yaml -o json 2>/dev/null > objects.json")
+    check(code == 0, printed)
+    t.kube.namespace(namespace)
+    for item in json.loads((guide.directory / "objects.json").read_text())["items"]:
+        item["metadata"].setdefault("annotations", {}).update({"meta.helm.sh/release-name": release,
+                                                               "meta.helm.sh/release-namespace": namespace})
+        t.kube.apply(item["kind"], namespace, item, "helm")
+    t.kube.create("Secret", namespace, {"metadata": {"name": f"sh.helm.release.v1.{release}.v1",
+                                                     "labels": {"owner": "helm", "name": release}}})
+
+
+@test
+def a_release_of_helm_moves_as_documented(t):
+    t.claim_namespace("store")
+    guide = Guide(t, "docs/from-helm.md")
+    guide.file("values.yaml", "replicas: 2\n")
+    installed_by_helm(t, guide, "shop", "store")
+    t.kube.wait("the Deployment runs", lambda: t.kube.get("Deployment", "store", "shop").get("status", {}).get("readyReplicas"))
+    sets = [item["metadata"]["uid"] for item in t.kube.list("ReplicaSet", "store")]
+    guide.run()
+    equal([item["metadata"]["uid"] for item in t.kube.list("ReplicaSet", "store")], sets, "nothing was restarted")
+    equal(t.kube.list("Secret", "store", "owner=helm"), [], "Helm's record")
+    deployment = t.kube.get("Deployment", "store", "shop")
+    equal(deployment["spec"]["replicas"], 3, "the upgrade")
+    equal(deployment["metadata"]["labels"]["app.kubernetes.io/managed-by"], "Helm", "as the chart renders it")
+    check("meta.helm.sh/release-name" not in deployment["metadata"]["annotations"], "Helm's annotations go")
