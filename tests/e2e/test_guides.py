@@ -2,7 +2,7 @@
 import json
 
 from guides import Guide
-from harness import check, contains, equal, test
+from harness import check, equal, test
 
 
 @test(waits=True)
