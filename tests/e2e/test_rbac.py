@@ -26,7 +26,7 @@ class Deployer:
         self.t, self.namespace, self.failed = t, namespace or t.ns, []
         user = f"system:serviceaccount:{self.namespace}:{name}"
         t.kube.create("ServiceAccount", self.namespace, {"metadata": {"name": name}})
-        place, kind, unique = (None, "ClusterRole", f"{t.ns}-{name}") if cluster else (self.namespace, "Role", name)
+        place, kind, unique = (None, "ClusterRole", f"{self.namespace}-{name}") if cluster else (self.namespace, "Role", name)
         self.create(f"{kind}", place, {"metadata": {"name": unique}, "rules": rules})
         self.create(f"{kind}Binding", place, {
             "metadata": {"name": unique}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": unique},
