@@ -1,5 +1,6 @@
 """The guides in docs/ do what they show."""
 import json
+import re
 
 from guides import Guide
 from harness import check, equal, test
@@ -14,7 +15,23 @@ def the_tutorial_does_what_it_shows(t):
 @test
 def values_win_as_documented(t):
     t.claim_namespace("values")
-    Guide(t, "docs/values.md").run()
+    guide = Guide(t, "docs/values.md")
+    guide.run()
+    # The table of how to write them: each flag, and what the package sees.
+    rows = re.search(r"^## How to write them\n(.*?)^## ", guide.path.read_text(), re.M | re.S)[1]
+    flags = re.findall(r"`(-[^`]*)`", rows)
+    guide.file("tls.crt", "pem")
+    guide.file("any/Chart.yaml", "apiVersion: v2\nname: any\nversion: 1.0.0\n")
+    guide.file("any/templates/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+                                       "data: {text: {{ .Values | toJson | quote }}}\n")
+    seen = {}
+    for flag in flags:
+        code, printed = guide.shell(f"mistctl generate x -p ./any {flag} -o json -q")
+        check(code == 0, flag, printed)
+        seen.update(json.loads(json.loads(printed)["items"][0]["data"]["text"]))
+    equal(seen, {"replicas": 3, "image": {"tag": 1.29}, "hosts": ["a.example", "b.example"], "note": "a,b",
+                 "labels": {"example.com/team": "web"}, "build": "0123", "pattern": "a,b\\c", "cert": "pem",
+                 "tolerations": [{"key": "gpu"}]})
 
 
 @test

@@ -188,3 +188,16 @@ def the_role_to_install_is_the_smallest(t):
 @test
 def the_role_to_upgrade_is_the_smallest(t):
     smallest(t, "mistctl-upgrade")
+
+
+@test
+def a_deployer_that_makes_its_namespace(t):
+    rules = documented(t)["mistctl-install"]["rules"]
+    codes = {}
+    for number, verbs in enumerate((["get", "create"], ["get"], ["create"])):
+        made = t.namespace(f"made-{number}", create=False)
+        deployer = Deployer(t, "deployer", [*rules, {"apiGroups": [""], "resources": ["namespaces"], "verbs": verbs}],
+                            t.namespace(f"home-{number}"), cluster=True)
+        codes["+".join(verbs)] = t.run("install", "shop", "-p", package(t, "p"), "-n", made, "--create-namespace", code=None,
+                                       kubeconfig=deployer.kubeconfig).code
+    equal(codes, {"get+create": 0, "get": 1, "create": 1})
