@@ -157,6 +157,7 @@ def try_role(t, role, roles, number, rules):
 
 def smallest(t, role):
     roles = documented(t)
+    check(roles["mistctl"]["roleRef"]["name"] in roles, "the binding names a role that is not there")
     rules = roles[role]["rules"]
     failed = try_role(t, role, roles, 0, rules)
     check(not failed, "it is not enough:", *failed)
