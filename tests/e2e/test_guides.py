@@ -24,14 +24,21 @@ def values_win_as_documented(t):
     guide.file("any/Chart.yaml", "apiVersion: v2\nname: any\nversion: 1.0.0\n")
     guide.file("any/templates/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
                                        "data: {text: {{ .Values | toJson | quote }}}\n")
+
+    def values_of(flags):
+        code, printed = guide.shell(f"mistctl generate x -p ./any {flags} -o json -q")
+        check(code == 0, flags, printed)
+        return json.loads(json.loads(printed)["items"][0]["data"]["text"])
     seen = {}
     for flag in flags:
-        code, printed = guide.shell(f"mistctl generate x -p ./any {flag} -o json -q")
-        check(code == 0, flag, printed)
-        seen.update(json.loads(json.loads(printed)["items"][0]["data"]["text"]))
+        seen.update(values_of(flag))
     equal(seen, {"replicas": 3, "image": {"tag": 1.29}, "hosts": ["a.example", "b.example"], "note": "a,b",
                  "labels": {"example.com/team": "web"}, "build": "0123", "pattern": "a,b\\c", "cert": "pem",
                  "tolerations": [{"key": "gpu"}]})
+    guide.file("any/values.yaml", "hosts: [a, b]\n")
+    guide.file("hosts.yaml", "hosts: [c, d]\n")
+    equal(values_of("--set 'hosts[0]=x'"), {"hosts": ["x"]}, "of the package's list no other item remains")
+    equal(values_of("-f hosts.yaml --set 'hosts[0]=x'"), {"hosts": ["x", "d"]}, "one item of a file's list")
 
 
 @test
