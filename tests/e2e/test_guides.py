@@ -62,6 +62,22 @@ def installed_by_helm(t, guide, release, namespace):
 
 
 @test
+def a_chart_that_looks_its_password_up_keeps_it_when_it_moves_from_helm(t):
+    body = "apiVersion: v1\nkind: Secret\nmetadata: {name: {{ .Release.Name }}}\ndata: {password: %s}\n"
+    drawn = "{{ randAlphaNum 20 | b64enc }}"
+    kept = '{{- $old := lookup "v1" "Secret" .Release.Namespace .Release.Name }}\n' + body % (
+        "{{ if $old }}{{ $old.data.password }}{{ else }}%s{{ end }}" % drawn)
+    for name, template in (("kept", kept), ("drawn", body % drawn)):
+        t.kube.apply("Secret", t.ns, {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name},
+                                      "data": {"password": "b2xk"}}, "helm")
+        chart = t.files(name, {"Chart.yaml": "apiVersion: v2\nname: db\nversion: 1.0.0\n", "templates/s.yaml": template})
+        shown = t.run("diff", name, "-p", chart, "--adopt").out
+        equal("*** (after)" in shown, name == "drawn", shown)
+        t.run("install", name, "-p", chart, "--adopt")
+        equal(t.kube.get("Secret", t.ns, name)["data"]["password"] == "b2xk", name == "kept", name)
+
+
+@test
 def a_release_of_helm_moves_as_documented(t):
     t.claim_namespace("store")
     guide = Guide(t, "docs/from-helm.md")
