@@ -107,7 +107,7 @@ std::uint32_t rotation_of(const SecretScope& scope, std::string_view name) {
   return found == scope.rotations.end() ? 0 : found->second;
 }
 
-// The stream of one secret: docs/secrets.md, version 1.
+// The stream of one secret: docs/internals/secret-derivation.md, version 1.
 crypto::RandomStream stream_of(const SecretScope& scope, const std::string& name) {
   return {scope.seed, "secret/v1/" + field(scope.package) + field(scope.install) + field(name) +
                           std::to_string(rotation_of(scope, name))};

@@ -1,6 +1,7 @@
 #pragma once
 // Stable secrets: what secret.get gives is a function of the release's seed and of names, never of what else
-// a package asks. The derivation is a stored format with test vectors, docs/secrets.md. Pure; any thread.
+// a package asks. The derivation is a stored format with test vectors:
+// docs/internals/secret-derivation.md. Pure; any thread.
 
 #include <cstdint>
 #include <map>

@@ -33,8 +33,8 @@ std::string value(std::string_view text, const SecretScope& in = test_scope()) {
   return secret.ok() ? secret->value.reveal() : "";
 }
 
-// The vectors of docs/secrets.md, made with Python's hmac and hashlib. They hold for ever: a change here
-// changes the passwords of every release that there is.
+// The vectors of docs/internals/secret-derivation.md, made with Python's hmac and hashlib. They hold for
+// ever: a change here changes the passwords of every release that there is.
 TEST(Secrets, MatchTheVectorsOfTheFormat) {
   EXPECT_EQ(value("{name: db, kind: password}"), "V9ftFh0zHtlucfCbyOhGKBOl");
   EXPECT_EQ(value("{name: db, kind: alphanumeric}"), "V9ftFh0zHtlucfCbyOhGKBOldlW08AD6");

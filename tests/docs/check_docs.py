@@ -4,12 +4,13 @@
 All documents of the tree (DOCUMENTS below) are read for:
 
 * command lines of mistctl, in blocks and in `code`: command, flags, choices and number of arguments must be those that
-  `mistctl COMMAND --help` prints. Nothing of them is run.
+  `mistctl COMMAND --help` prints. Nothing of them is run here; tests/e2e/test_guides.py runs the guides.
 * YAML blocks: Kubernetes objects must render, MistPackage documents must go into a module, configurations must be read.
 * C blocks with a main function: must compile to a package that renders (left out where clang-19 is missing).
 * JSON blocks: must parse.
 * blocks after <!-- from: PATH -->: must stand in that file, word for word.
-* tables whose last column is `test`: each row names tests, and they must exist.
+* tables whose last column is `test`: each row names tests, and they must exist. Each row of the threat model (docs/security.md)
+  must have one in docs/internals/security-tests.md.
 * links, `paths`, names of `file.h`, `make` targets and MIST_ variables: must exist.
 
 Prints file:line: message for each fault and ends with 1 if there was one, with 2 for wrong usage. Needs nothing but the
@@ -110,7 +111,7 @@ class Commands:
         """Each spelling of a flag: (takes a value as its next word, choices)."""
         found, current = {}, None
         for line in (self.help(path) or "").split("\n"):
-            match = re.match(r"  (?:-(\w), |    )--([\w-]+)(\[=\w+\]| [A-Z][A-Z=]*)?(?:\s|$)", line)
+            match = re.match(r"  (?:-(\w), |    )--([\w-]+)(\[=\w+\]| [A-Z][A-Z=/\[\]]*)?(?:\s|$)", line)
             if match:
                 letter, name, value = match.groups()
                 current = {"value": bool(value and value.startswith(" ")), "text": line}
@@ -132,7 +133,7 @@ class Commands:
         usage = re.search(r"Usage:\n  mistctl (.*)", self.help(path) or "")
         if usage is None:
             return 0, None
-        words = re.sub(r"(?<![\w-])--?[\w-]+ [A-Z=]+", "", usage[1]).replace("[flags]", "").split()[len(path):]
+        words = re.sub(r"(?<![\w-])--?[\w-]+ [A-Z=/]+", "", usage[1]).replace("[flags]", "").split()[len(path):]
         words = [word for word in words if re.match(r"\[?[A-Z]", word)]
         least = sum(not word.startswith("[") for word in words)
         return least, None if any("..." in word or "…" in word for word in words) else len(words)
@@ -446,6 +447,27 @@ class Checker:
             elif inside and not re.match(r"^:?-+:?$", cells[-1]):
                 self.test_column((str(path.relative_to(self.root)), number), cells[-1])
 
+    @staticmethod
+    def first_cells(path):
+        """(line number, first cell) of each row below a heading "they try to"."""
+        inside = False
+        for number, line in enumerate(path.read_text().split("\n"), 1):
+            cell = line.strip("| ").split(" | ")[0].strip() if line.startswith("|") else None
+            if cell is not None and inside and not re.match(r"^:?-+", cell):
+                yield number, cell
+            inside = cell is not None and (inside or cell == "they try to")
+
+    def threats(self):
+        """What the threat model says that holds is tested."""
+        model, proof = self.root / "docs/security.md", self.root / "docs/internals/security-tests.md"
+        if not model.exists():
+            return
+        proven = {cell for _, cell in self.first_cells(proof)} if proof.exists() else set()
+        for number, cell in self.first_cells(model):
+            self.checked += 1
+            if cell not in proven:
+                self.fault(("docs/security.md", number), f'docs/internals/security-tests.md has no row "{cell}"')
+
     def link(self, where, document, target):
         if re.match(r"[a-z]+:", target):
             return
@@ -467,6 +489,7 @@ class Checker:
         try:
             with concurrent.futures.ThreadPoolExecutor(4) as pool:
                 list(pool.map(self.document, sorted(documents)))
+            self.threats()
         finally:
             shutil.rmtree(self.scratch, ignore_errors=True)
         return len(documents)

@@ -68,12 +68,13 @@ def kubeconfig_text(server, user, ca=None, namespace="default", **cluster):
 
 
 class T:
-    def __init__(self, name, mistctl, devcluster_directory, kube, audit):
+    def __init__(self, name, mistctl, cluster):
         self.name = name.replace("_", "-")
         self.mistctl = mistctl
-        self.cluster_directory = pathlib.Path(devcluster_directory)
-        self.kube = kube
-        self.audit = audit
+        self.devcluster = cluster.devcluster
+        self.cluster_directory = cluster.directory
+        self.kube = cluster.kube
+        self.audit = cluster.audit
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="mist-e2e-")).resolve()
         self.ns = f"e2e-{self.name}"[:50].rstrip("-")
         self._namespaces, self._cleanups, self._processes = [], [], []
@@ -95,6 +96,11 @@ class T:
         if create:
             self.kube.namespace(name)
         return name
+
+    def claim_namespace(self, name):
+        """A namespace of exactly this name, which a document uses: it is not there now, and is removed with the test."""
+        self.kube.wait(f"namespace {name} is gone", lambda: self.kube.get("Namespace", None, name) is None)
+        self._namespaces.append(name)
 
     def identity(self, suffix, administrator=False):
         """A user that nobody else is: (its name in the audit log, its token)."""

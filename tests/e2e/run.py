@@ -53,7 +53,7 @@ def run_one(name, function, mistctl, cluster, prefix=""):
     began = time.monotonic()
     problem, t = None, None
     try:
-        t = harness.T(prefix + name, mistctl, cluster.directory, cluster.kube, cluster.audit)
+        t = harness.T(prefix + name, mistctl, cluster)
         function(t)
     except Exception as failure:
         problem = described(failure) + (f"\nlast commands:\n{t.transcript()}" if t else "")
