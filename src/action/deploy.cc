@@ -14,6 +14,7 @@
 #include "apply/wait.h"
 #include "base/text.h"
 #include "kube/not_served.h"
+#include "release/command_text.h"
 
 namespace mist::action {
 
@@ -181,7 +182,7 @@ Try try_deploy(const Environment& environment, ReleaseState state, const Intent&
 Error rolled_back(const Environment& environment, const release::ReleaseId& id,
                   const Deployment::Recorded& failed, DeployOptions options, Error failure,
                   const Context& context) {
-  const std::string by_hand = fmt::format("mistctl recover {} -n {} --undo", id.name, id.ns);
+  const std::string by_hand = release::command_text("recover", id, "--undo");
   if (!context.check()) {
     failure.hint = fmt::format("it was not rolled back, because it was stopped; {} does that", by_hand);
     return failure;
@@ -209,15 +210,15 @@ Error rolled_back(const Environment& environment, const release::ReleaseId& id,
 Status refuse_uninstalling(const ReleaseState& state) {
   if (!state.anchor || !is_uninstalling(state)) return {};
   return error(ErrorKind::Conflict, "release {} is half uninstalled", state.id.display())
-      .with_hint(fmt::format(
-          "finish with mistctl recover {0} -n {1}, or take it back with mistctl recover {0} -n {1} --undo",
-          state.id.name, state.id.ns));
+      .with_hint(fmt::format("finish with {}, or take it back with {}",
+                             release::command_text("recover", state.id),
+                             release::command_text("recover", state.id, "--undo")));
 }
 
 Status refuse_missing(const ReleaseState& state) {
   if (state.anchor) return {};
   return error(ErrorKind::NotFound, "release {} does not exist", state.id.display())
-      .with_hint("see mistctl list -A");
+      .with_hint("see " + release::list_text(state.id));
 }
 
 Intent install_intent(Render render) {
@@ -226,7 +227,7 @@ Intent install_intent(Render render) {
     if (state.anchor && state.anchor->head.deployed >= 0)
       return error(ErrorKind::Conflict, "release {} exists already, at revision {}", state.id.display(),
                    state.anchor->head.deployed)
-          .with_hint(fmt::format("change it with mistctl upgrade {} -n {}", state.id.name, state.id.ns));
+          .with_hint("change it with " + release::command_text("upgrade", state.id));
     return {};
   };
   return {.action = "install",
@@ -240,9 +241,8 @@ Intent upgrade_intent(Render render) {
   const auto check = [](const ReleaseState& state) -> Status {
     if (!state.anchor)
       return error(ErrorKind::NotFound, "release {} does not exist", state.id.display())
-          .with_hint(
-              fmt::format("see mistctl list -A, or install it with mistctl install {} -n {} -p PACKAGE",
-                          state.id.name, state.id.ns));
+          .with_hint(fmt::format("see {}, or install it with {}", release::list_text(state.id),
+                                 release::command_text("install", state.id, "-p PACKAGE")));
     return refuse_uninstalling(state);
   };
   return {
@@ -270,7 +270,7 @@ Intent reapply_intent() {
     MIST_TRY_VOID(refuse_uninstalling(state));
     if (!state.deployed)
       return error(ErrorKind::Conflict, "release {} was never deployed", state.id.display())
-          .with_hint("run mistctl install again, with its package");
+          .with_hint("install it again: " + release::command_text("install", state.id, "-p PACKAGE"));
     return {};
   };
   const auto render = [](const ReleaseState& state) -> Result<RenderedRelease> {

@@ -158,10 +158,9 @@ Status Deployment::journal(const std::string& packed) {
     return std::move(stored)
         .error()
         .with_because("revisions of an earlier record of that release are there, and its anchor is not")
-        .with_hint(fmt::format(
-            "restore the Secret {0}/{1} from a backup, or record what is there with mistctl recover {2} "
-            "-n {0} --from-labels",
-            look_.state.id.ns, release::anchor_name(look_.state.id), look_.state.id.name));
+        .with_hint(fmt::format("restore the Secret {}/{} from a backup, or record what is there with {}",
+                               look_.state.id.ns, release::anchor_name(look_.state.id),
+                               release::command_text("recover", look_.state.id, "--from-labels")));
   }
   unclear_ = !stored.ok() && !is_refusal(stored.error());
   if (!stored.ok() && stored.error().kind == ErrorKind::Conflict && !lock_->lost())
@@ -420,18 +419,17 @@ void Deployment::clean_up_after_loss() {
       std::vector<std::string> names;
       for (const apply::Removal& each : late) names.push_back(each.key.display());
       environment_.events.warn(fmt::format(
-          "{} arrived after the lock had run out, and no record names {}: mistctl recover {} -n {} "
-          "--from-labels records what is there",
-          join(names, ", "), names.size() == 1 ? "it" : "them", id.name, id.ns));
+          "{} arrived after the lock had run out, and no record names {}: {} records what is there",
+          join(names, ", "), names.size() == 1 ? "it" : "them",
+          release::command_text("recover", id, "--from-labels")));
       return {};
     }
     return remove_nobodys(late, brief);
   };
   if (const Status done = work(); !done.ok())
-    environment_.events.warn(
-        fmt::format("what arrived after the lock of {} had run out may be left: {}; mistctl recover {} -n {} "
-                    "--from-labels looks for it",
-                    id.display(), done.error().to_line(), id.name, id.ns));
+    environment_.events.warn(fmt::format(
+        "what arrived after the lock of {} had run out may be left: {}; {} looks for it", id.display(),
+        done.error().to_line(), release::command_text("recover", id, "--from-labels")));
 }
 
 // Under a lock of its own, so that nobody takes them up meanwhile: whoever installs looks again after it.

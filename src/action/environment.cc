@@ -7,6 +7,7 @@
 #include "action/labelled.h"
 #include "base/text.h"
 #include "kube/api_down.h"
+#include "release/command_text.h"
 
 namespace mist::action {
 
@@ -151,8 +152,7 @@ Status make_up_for_damage(const Environment& environment, ReleaseState& state, L
         fmt::format("the record {}/{} is damaged: {}", state.id.ns, release::anchor_name(state.id), damage));
   const bool key_lost = anchor.seals.needed() && !anchor.seals.has_key();
   state.deployed_lost = state.deployed_lost || anchor.head_lost || key_lost;
-  const std::string way_out =
-      fmt::format("mistctl recover {} -n {} --from-labels", state.id.name, state.id.ns);
+  const std::string way_out = release::command_text("recover", state.id, "--from-labels");
   if (state.deployed_lost && lost == LostRevision::Refused) {
     Error failure = error(ErrorKind::Internal, "the record of release {} does not tell what is deployed",
                           state.id.display());
@@ -161,10 +161,10 @@ Status make_up_for_damage(const Environment& environment, ReleaseState& state, L
     else if (!anchor.damage.empty())
       failure.because = anchor.damage.back();
     failure.hint = fmt::format(
-        "restore its Secrets from a backup; or let {} record anew what carries its labels; mistctl rollback "
-        "{} "
-        "-n {} goes back to an earlier revision",
-        way_out, state.id.name, state.id.ns);
+        "restore its Secrets from a backup; or let {} record anew what carries its labels; {} goes back to "
+        "an "
+        "earlier revision",
+        way_out, release::command_text("rollback", state.id));
     return failure;
   }
   for (const DamagedRevision& damaged : state.damaged)
@@ -256,15 +256,15 @@ Status refuse_lost_anchor(const Environment& environment, const release::Release
       .with_because(fmt::format("{} of it, up to v{}, {} there, and nothing says which one counts",
                                 plural(kept->size(), "revision"), kept->back().number,
                                 kept->size() == 1 ? "is" : "are"))
-      .with_hint(fmt::format("restore the Secret {0}/{1} from a backup, or record what is there with mistctl "
-                             "recover {2} -n {0} --from-labels",
-                             id.ns, release::anchor_name(id), id.name));
+      .with_hint(fmt::format("restore the Secret {}/{} from a backup, or record what is there with {}", id.ns,
+                             release::anchor_name(id),
+                             release::command_text("recover", id, "--from-labels")));
 }
 
 Error missing_release(const Environment& environment, const release::ReleaseId& id, const Context& context) {
   if (Status lost = refuse_lost_anchor(environment, id, context); !lost) return std::move(lost).error();
   return error(ErrorKind::NotFound, "release {} does not exist", id.display())
-      .with_hint("see mistctl list -A");
+      .with_hint("see " + release::list_text(id));
 }
 
 release::LockWorld lock_world(const Environment& environment, release::Store& store) {

@@ -4,6 +4,7 @@
 
 #include "apply/desired.h"
 #include "apply/test_objects.h"
+#include "release/command_text.h"
 
 namespace mist::action {
 
@@ -105,8 +106,8 @@ Status examine_drawn(const Environment& environment, Look& look, const Context& 
 
 Status accept_drawn(const Environment& environment, const Look& look) {
   for (const AgingCertificate& certificate : look.aging)
-    environment.events.warn(fmt::format("{}; mistctl upgrade {} -n {} --clock now makes a new one",
-                                        to_string(certificate), look.state.id.name, look.state.id.ns));
+    environment.events.warn(fmt::format("{}; {} makes a new one", to_string(certificate),
+                                        release::command_text("upgrade", look.state.id, "--clock now")));
   return refuse_drawn_changes(look.drawn_changes, look.state.id);
 }
 

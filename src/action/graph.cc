@@ -53,7 +53,8 @@ Result<ReleaseGraph> graph_of_release(const Environment& environment, const rele
   if (!state.anchor) {
     MIST_TRY_VOID(refuse_lost_anchor(environment, id, context));
     return error(ErrorKind::NotFound, "release {} does not exist", id.display())
-        .with_hint("see mistctl list -A; for a package that is not installed: mistctl graph -p PACKAGE");
+        .with_hint(fmt::format("see {}; for a package that is not installed: mistctl graph -p PACKAGE",
+                               release::list_text(id)));
   }
   if (state.deployed) return graph_of_revision(id, *state.deployed);
   if (state.unfinished.empty())

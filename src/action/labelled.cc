@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "kube/not_served.h"
+#include "release/command_text.h"
 
 namespace mist::action {
 
@@ -168,10 +169,10 @@ void warn_of_strays(const Environment& environment, const ReleaseId& id, const a
     strays.resize(kShown);
     strays.push_back(fmt::format("{} more", count - kShown));
   }
-  environment.events.warn(fmt::format(
-      "no record names {}, though the marks of release {} are on {}: mistctl recover {} -n {} --from-labels "
-      "records what is there",
-      join(strays, ", "), id.display(), count == 1 ? "it" : "them", id.name, id.ns));
+  environment.events.warn(
+      fmt::format("no record names {}, though the marks of release {} are on {}: {} records what is there",
+                  join(strays, ", "), id.display(), count == 1 ? "it" : "them",
+                  release::command_text("recover", id, "--from-labels")));
 }
 
 }  // namespace mist::action

@@ -15,6 +15,7 @@
 #include "apply/test_objects.h"
 #include "base/parallel.h"
 #include "kube/not_served.h"
+#include "release/command_text.h"
 
 namespace mist::action {
 
@@ -308,8 +309,9 @@ Result<Look> look_with(const Environment& environment, ReleaseState state, const
       result.state.anchor->head.deployed < 0)
     environment.events.warn(fmt::format(
         "release {} has a record since {}, of an install that did not end: its seed is used again. If "
-        "that was not yours, remove it first: mistctl uninstall {} -n {}",
-        result.state.id.display(), result.state.anchor->created, result.state.id.name, result.state.id.ns));
+        "that was not yours, remove it first: {}",
+        result.state.id.display(), result.state.anchor->created,
+        release::command_text("uninstall", result.state.id)));
   MIST_TRY(result.rendered, intent.render(result.state));
   if (result.rendered.birth) result.state.birth = *result.rendered.birth;
   result.hidden = hidden_values(result);

@@ -10,6 +10,7 @@
 #include "action/record_head.h"
 #include "apply/field_owners.h"
 #include "base/text.h"
+#include "release/command_text.h"
 
 namespace mist::action {
 
@@ -26,8 +27,9 @@ Status refuse_unfinished(const ReleaseState& state) {
   if (state.unfinished.empty() || state.deployed_lost || !state.damaged.empty()) return {};
   return error(ErrorKind::Conflict, "revision v{} of release {} did not end, and its record is whole",
                state.unfinished.back().number, state.id.display())
-      .with_hint(fmt::format("first finish it with mistctl recover {0} -n {1}, or undo it with --undo",
-                             state.id.name, state.id.ns));
+      .with_hint(fmt::format("first finish it with {}, or undo it with {}",
+                             release::command_text("recover", state.id),
+                             release::command_text("recover", state.id, "--undo")));
 }
 
 // The one that says what is deployed, if its seal were believed; -1: none is kept.
@@ -82,7 +84,7 @@ Result<RebuildPlan> plan_rebuild(const Environment& environment, ReleaseState st
     return error(ErrorKind::NotFound,
                  "neither a record of release {} is there, nor an object that carries its marks",
                  seen.id.display())
-        .with_hint("see mistctl list -A");
+        .with_hint("see " + release::list_text(seen.id));
   const int newest = newest_good(seen, kept);
   MIST_TRY(const std::optional<Revision> good, last_good(environment, seen, newest, trust, context));
   if (!good && newest >= 0 && !trust) plan.unproven = newest;

@@ -5,6 +5,7 @@
 #include "action/recorded_options.h"
 #include "action/rollback.h"
 #include "base/text.h"
+#include "release/command_text.h"
 
 namespace mist::action {
 
@@ -39,8 +40,7 @@ Result<Unfinished> half_uninstalled(const ReleaseState& state, bool undo) {
   if (gone)
     return error(ErrorKind::Conflict, "release {} can't be applied again: its revisions are deleted already",
                  state.id.display())
-        .with_hint(
-            fmt::format("finish uninstalling with mistctl recover {} -n {}", state.id.name, state.id.ns));
+        .with_hint("finish uninstalling with " + release::command_text("recover", state.id));
   return Unfinished{Recovered::Undone, found};
 }
 
@@ -63,10 +63,10 @@ Result<Unfinished> find_unfinished(const ReleaseState& state, bool undo) {
                  "revision v{} of release {} can't be read, so it can't be finished or undone",
                  state.damaged.back().number, state.id.display())
         .with_because(state.damaged.back().why.to_line())
-        .with_hint(
-            fmt::format("record what is there with mistctl recover {0} -n {1} --from-labels, or write the "
-                        "release anew with mistctl upgrade or mistctl rollback",
-                        state.id.name, state.id.ns));
+        .with_hint(fmt::format("record what is there with {}, or write the release anew with {} or {}",
+                               release::command_text("recover", state.id, "--from-labels"),
+                               release::command_text("upgrade", state.id),
+                               release::command_text("rollback", state.id)));
   const release::Head& head = state.anchor->head;
   if (is_uninstalling(state)) return half_uninstalled(state, undo);
   if (state.unfinished.empty()) {
@@ -281,7 +281,7 @@ Result<RecoverReport> undo_revision(const Environment& environment, const Releas
                         state.unfinished.back().attempt == attempt;
     if (!newest)
       return error(ErrorKind::Conflict, "somebody else has changed release {} since", id.display())
-          .with_hint(fmt::format("see mistctl history {} -n {}", id.name, id.ns));
+          .with_hint("see " + release::command_text("history", id));
     // All that a first try made, it made just now: nobody's data is in it yet.
     const bool first = !state.deployed && state.unfinished.size() == 1;
     recover_options.deploy.prune.delete_crds = options.prune.delete_crds || first;

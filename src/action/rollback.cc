@@ -5,6 +5,7 @@
 
 #include "action/recorded_options.h"
 #include "base/text.h"
+#include "release/command_text.h"
 #include "release/history.h"
 
 namespace mist::action {
@@ -17,8 +18,8 @@ namespace {
 std::string choices(const std::vector<RevisionSummary>& good, const release::ReleaseId& id) {
   constexpr std::size_t kShown = 10;
   if (good.empty())
-    return fmt::format("no revision of it ever became good; mistctl history {} -n {} shows them", id.name,
-                       id.ns);
+    return fmt::format("no revision of it ever became good; {} shows them",
+                       release::command_text("history", id));
   std::vector<std::string> names;
   for (const RevisionSummary& revision : good | std::views::reverse) {
     if (names.size() == kShown) {
@@ -27,8 +28,8 @@ std::string choices(const std::vector<RevisionSummary>& good, const release::Rel
     }
     names.push_back(fmt::format("v{} ({})", revision.number, revision.package));
   }
-  return fmt::format("choose among {}; mistctl history {} -n {} tells more", join(names, ", "), id.name,
-                     id.ns);
+  return fmt::format("choose among {}; {} tells more", join(names, ", "),
+                     release::command_text("history", id));
 }
 
 // The revision to go back to, or why there is none.

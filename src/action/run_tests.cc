@@ -15,6 +15,7 @@
 #include "apply/wait.h"
 #include "apply/waiting_rules.h"
 #include "base/text.h"
+#include "release/command_text.h"
 
 namespace mist::action {
 
@@ -450,7 +451,7 @@ Result<TestReport> run_tests(const Environment& environment, const release::Rele
   if (!state.anchor) return missing_release(environment, id, context);
   if (!state.deployed)
     return error(ErrorKind::Conflict, "nothing of release {} is deployed that could be tested", id.display())
-        .with_hint(fmt::format("see mistctl status {} -n {}", id.name, id.ns));
+        .with_hint("see " + release::command_text("status", id));
   if (state.deployed->tests.empty())
     return TestReport{.id = id, .revision = state.deployed->number, .tests = {}, .kept = {}};
   return TestRun(environment, state, options, on_result).run(context);

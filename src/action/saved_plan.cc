@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "crypto/digest.h"
 #include "encoding/json.h"
+#include "release/command_text.h"
 
 namespace mist::action {
 
@@ -84,9 +85,8 @@ Error damaged(const std::string& file) {
 
 Error moved(const SavedPlan& plan, std::string what) {
   return error(ErrorKind::Conflict, "the plan is stale: {}", what)
-      .with_hint(
-          fmt::format("look at what is there now, and make the plan again: mistctl plan {} -n {} -o FILE",
-                      plan.id.name, plan.id.ns));
+      .with_hint("look at what is there now, and make the plan again: " +
+                 release::command_text("plan", plan.id, "-o FILE"));
 }
 
 // Nothing in Kubernetes names a cluster. Namespace kube-system is made once, with it, and never deleted, so
@@ -122,9 +122,8 @@ Status same_cluster(const Environment& environment, const SavedPlan& plan, const
   return error(ErrorKind::Conflict, "the plan was made for another cluster, {}, and this is {}", plan.cluster,
                environment.client.describe())
       .with_because(std::move(why))
-      .with_hint(fmt::format(
-          "choose that cluster with --context, or make a plan for this one: mistctl plan {} -n {} -o FILE",
-          plan.id.name, plan.id.ns));
+      .with_hint("choose that cluster with --context, or make a plan for this one: " +
+                 release::command_text("plan", plan.id, "-o FILE"));
 }
 
 Status same_release(const SavedPlan& plan, const ReleaseState& state) {

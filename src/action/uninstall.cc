@@ -16,6 +16,7 @@
 #include "apply/settle.h"
 #include "apply/wait.h"
 #include "base/text.h"
+#include "release/command_text.h"
 
 namespace mist::action {
 
@@ -271,9 +272,8 @@ class HookRunner {
       return (*std::move(done.failure))
           .with_frame(fmt::format("while running the hooks {} {} is uninstalled",
                                   phase == HookPhase::Before ? "before" : "after", plan_.id.display()))
-          .with_hint(fmt::format("mend the cause and run mistctl uninstall {0} -n {1} again, or add "
-                                 "--no-hooks to go without them",
-                                 plan_.id.name, plan_.id.ns));
+          .with_hint(fmt::format("mend the cause and run {} again, or add --no-hooks to go without them",
+                                 release::command_text("uninstall", plan_.id)));
     }
     containers.will_go({done.uids.begin(), done.uids.end()});
     for (std::size_t i = 0; i < plan.writes.size(); ++i) {
@@ -387,8 +387,8 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
     if (!done.failure) return {};
     activity.fail();
     return std::move(*done.failure)
-        .with_hint(fmt::format("run mistctl uninstall {} -n {} again: it goes on where this one ended",
-                               plan.id.name, plan.id.ns));
+        .with_hint(fmt::format("run {} again: it goes on where this one ended",
+                               release::command_text("uninstall", plan.id)));
   };
   HookRunner hooks(environment, plan, options, *lock);
   // Recorded, so that whoever goes on doesn't run them again among the ruins.
@@ -407,8 +407,8 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
                                      .replace = options.replace},
                                     lock->context());
       if (!done.ok() && apply::is_field_conflict(done.error()))
-        done.error().hint = fmt::format("take these fields with mistctl recover {} -n {} --force-conflicts",
-                                        plan.id.name, plan.id.ns);
+        done.error().hint =
+            "take these fields with " + release::command_text("recover", plan.id, "--force-conflicts");
       MIST_TRY(given, std::move(done));
     }
     for (PlannedAction& action : report.plan.removals) {

@@ -273,7 +273,8 @@ TEST_F(ClusterCommands, AHolderThatLivesIsToldFromOneThatSeemsDead) {
   text = fake.out.take();
   EXPECT_THAT(text, HasSubstr("Holder     silent for 17s: its process seems to have died, if its clock"));
   EXPECT_THAT(text,
-              HasSubstr("did not end; the next install or upgrade takes over from it, or mistctl recover"));
+              HasSubstr("did not end; the next install or upgrade takes over from it, or mistctl recover "
+                        "web -n "));
   const Value told = printed({"status", "web"}, "status");
   EXPECT_EQ(told.string_at({"lock", "state"}), "silent");
   EXPECT_EQ(told.find("lock")->find("silentSeconds")->as_int(), 17);

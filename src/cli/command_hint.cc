@@ -32,9 +32,7 @@ std::string cluster_words(const Invocation& invocation) {
 
 std::string command_hint(const Invocation& invocation, std::string_view verb, const release::ReleaseId& id,
                          std::string_view flags) {
-  std::string text = release::command_text(verb, id) + cluster_words(invocation);
-  if (!flags.empty()) text.append(" ").append(flags);
-  return text;
+  return release::command_text(verb, {id.ns, id.name, cluster_words(invocation)}, flags);
 }
 
 }  // namespace mist::cli

@@ -17,21 +17,11 @@
 #include "base/duration.h"
 #include "base/text.h"
 #include "cli/flags.h"
+#include "cli/line.h"
+#include "cli/peers.h"
 
 namespace mist::cli {
 namespace {
-
-struct Token {
-  std::string name;                  // of a flag: long name, or one letter
-  bool is_letter = false;            // -n, not --name
-  std::optional<std::string> value;  // as written; none for a bare flag
-  std::string spelled() const { return (is_letter ? "-" : "--") + name; }
-};
-
-struct Line {
-  std::vector<std::string> words;
-  std::vector<Token> flags;
-};
 
 template <typename Visit>
 const Flag* any_flag(const CommandTable& table, Visit matches) {
@@ -90,6 +80,9 @@ class Scanner {
       token.value = text.substr(equals + 1);
     } else if (const Flag* flag = any_flag_named(table_, text); flag != nullptr && takes_value(*flag)) {
       MIST_TRY(token.value, following(token, *flag));
+    } else if (flag == nullptr && peer_takes_value(text) && next_ + 1 < args_.size() &&
+               !args_[next_ + 1].starts_with('-')) {
+      token.value = args_[++next_];
     }
     line_.flags.push_back(std::move(token));
     return {};
@@ -134,10 +127,23 @@ class Scanner {
   Line line_;
 };
 
-std::string_view suggest(std::string_view word, const std::vector<std::string_view>& candidates) {
+// Alike but for the first part, that part has to be a misspelling too: --keep-pvcs is no --delete-pvcs, and
+// --hooks no --no-hooks.
+bool may_mean(std::string_view word, std::string_view candidate) {
+  if (word.starts_with("no-") != candidate.starts_with("no-")) return false;
+  const auto dash = word.find('-');
+  const auto other = candidate.find('-');
+  if (dash == std::string_view::npos || other == std::string_view::npos) return true;
+  if (word.substr(dash) != candidate.substr(other)) return true;
+  const std::string_view first[] = {candidate.substr(0, other)};
+  return !nearest(word.substr(0, dash), first).empty();
+}
+
+std::string_view suggest(std::string_view word, std::vector<std::string_view> candidates) {
   if (word.size() >= 2)
     for (const std::string_view candidate : candidates)
       if (candidate.starts_with(word)) return candidate;
+  std::erase_if(candidates, [&](std::string_view candidate) { return !may_mean(word, candidate); });
   return nearest(word, candidates);
 }
 
@@ -296,10 +302,7 @@ bool asks_for_help(const std::vector<Token>& flags) {
       flags, [](const Token& token) { return token.is_letter ? token.name == "h" : token.name == "help"; });
 }
 
-}  // namespace
-
-Result<Parsed> parse(std::span<const std::string> args, const CommandTable& table) {
-  MIST_TRY(Line line, Scanner(args, table).scan());
+Result<Parsed> parse_line(const Line& line, const CommandTable& table) {
   const bool help = asks_for_help(line.flags);
   if (line.words.empty()) {
     for (const Token& token : line.flags)
@@ -331,6 +334,20 @@ Result<Parsed> parse(std::span<const std::string> args, const CommandTable& tabl
   MIST_TRY_VOID(add_arguments(invocation, std::span(line.words).subspan(used)));
   MIST_TRY_VOID(check_required_flags(invocation));
   return Parsed(std::move(invocation));
+}
+
+}  // namespace
+
+Result<Parsed> parse(std::span<const std::string> args, const CommandTable& table) {
+  MIST_TRY(const Line line, Scanner(args, table).scan());
+  auto parsed = parse_line(line, table);
+  if (parsed.ok()) return parsed;
+  Error failure = std::move(parsed).error();
+  if (auto answer = peer_answer(line, table)) {
+    failure.because = std::move(answer->because);
+    failure.hint = std::move(answer->hint);
+  }
+  return failure;
 }
 
 const Command* find_command(const CommandTable& table, std::string_view path) {

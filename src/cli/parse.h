@@ -22,8 +22,8 @@ struct HelpTopic {
 using Parsed = std::variant<Invocation, HelpTopic>;
 
 /// `args` is argv without the program's name. Flags may stand anywhere, also before the command; `--` ends
-/// them; a flag's last form is checked against its type. Errors: Usage, with the usage line or the nearest
-/// name as hint.
+/// them; a flag's last form is checked against its type. Errors: Usage, with the equivalent of a word of
+/// helm or kubectl (peers.h), the usage line or the nearest name as hint.
 Result<Parsed> parse(std::span<const std::string> args, const CommandTable& table);
 
 /// The command of that path or alias; null if there is none.

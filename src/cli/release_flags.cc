@@ -15,6 +15,7 @@
 #include "cli/cluster.h"
 #include "cli/command_hint.h"
 #include "cli/output.h"
+#include "release/command_text.h"
 #include "view/deployments.h"
 #include "view/explain.h"
 
@@ -108,7 +109,7 @@ Result<release::ReleaseId> release_id(const Invocation& invocation, const kube::
   if (!is_dns1123_label(client.default_namespace()))
     return error(ErrorKind::Usage, "\"{}\" is no namespace name",
                  escape_controls(client.default_namespace()));
-  return release::ReleaseId{client.default_namespace(), name.str()};
+  return release::ReleaseId{client.default_namespace(), name.str(), cluster_words(invocation)};
 }
 
 Result<std::optional<int>> revision_number(const std::string& text) {
@@ -174,10 +175,10 @@ Result<std::optional<release::ReleaseId>> take_over_from(const Invocation& invoc
   auto id = release::ReleaseId::parse(other);
   if (id && *id == ours)
     return error(ErrorKind::Usage, "--take-over-from {} is the release itself", other)
-        .with_hint("name the release that has the objects now; see mistctl list -A");
+        .with_hint("name the release that has the objects now; see " + release::list_text(ours));
   if (id) return id;
   return error(ErrorKind::Usage, "--take-over-from {} is no NAMESPACE/NAME", escape_controls(other))
-      .with_hint("see mistctl list -A");
+      .with_hint("see " + release::list_text(ours));
 }
 
 Result<action::DeployOptions> plan_options(const Invocation& invocation, const release::ReleaseId& ours) {

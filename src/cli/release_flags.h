@@ -181,7 +181,8 @@ struct Cluster {
 };
 Result<Cluster> open_cluster(const Invocation& invocation, World& world);
 
-/// NAME in the release namespace: -n, else the context's, else "default".
+/// NAME in the release namespace: -n, else the context's, else "default"; with the words that hints need to
+/// find that cluster again.
 Result<release::ReleaseId> release_id(const Invocation& invocation, const kube::Client& client);
 
 /// "3" and "v3" are the same revision; nothing for an empty text. Usage: it is no number.

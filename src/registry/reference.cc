@@ -90,10 +90,16 @@ Result<PackageRef> parse_git(std::string_view text) {
 }
 
 Result<PackageRef> refuse_other_scheme(std::string_view text) {
+  const std::string shown = config::redact_urls(escape_controls(text.substr(0, 200)));
+  // What Helm would download.
+  const std::string_view path = std::string_view(shown).substr(0, shown.find_first_of("?#"));
+  if (path.ends_with(".tgz") || path.ends_with(".tar.gz"))
+    return bad(text, "charts are not downloaded from plain URLs",
+               fmt::format("download it, and give the file: -p ./{}", path.substr(path.rfind('/') + 1)));
   if (text.starts_with("https://") || text.starts_with("ssh://"))
     return bad(text, "a plain URL doesn't say what it leads to",
-               fmt::format("for a git repository write {}{}", kGitPrefix,
-                           config::redact_urls(escape_controls(text.substr(0, 200)))));
+               fmt::format("for a git repository write {}{}; a chart's .tgz has to be downloaded first",
+                           kGitPrefix, shown));
   return bad(text, "its scheme isn't known", std::string(kForms));
 }
 

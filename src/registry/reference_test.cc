@@ -102,6 +102,7 @@ TEST(PackageRef, SaysWhatIsWrongAndWhatToDo) {
       {".hidden/x:1", "can't name a registry", "registry list"},
       {"oci://h/x", "it names no version", "oci://h/x:1.4.0"},
       {"https://h/r.git", "plain URL", "git+https://h/r.git"},
+      {"https://h/charts/shop-1.4.0.tgz", "not downloaded", "give the file: -p ./shop-1.4.0.tgz"},
       {"https://u:pw@h/r.git", "plain URL", "git+https://***@h/r.git"},
       {"ftp://h/x", "scheme isn't known", ""},
       {"git@h:o/r", "ssh address", "git+ssh"},

@@ -1,6 +1,7 @@
 #pragma once
-// Commands in hints. A release is named with its namespace always: without it the command could find, and
-// change, another release of that name in the namespace of somebody's context. Pure; any thread.
+// Commands in hints. A release is named with its namespace always, and with the context and kubeconfig that
+// the user gave: without them the command could find, and change, another release of that name. Every hint
+// that names a release is built here (hint_scan_test.cc in cli/ checks it). Pure; any thread.
 
 #include <string>
 #include <string_view>
@@ -9,12 +10,15 @@
 
 namespace mist::release {
 
-/// "mistctl recover web -n shop --undo"; `flags` may be empty.
+/// "mistctl recover web -n shop --context prod --undo"; `flags` may be empty.
 inline std::string command_text(std::string_view verb, const ReleaseId& id, std::string_view flags = {}) {
   std::string text = "mistctl ";
-  text.append(verb).append(" ").append(id.name).append(" -n ").append(id.ns);
+  text.append(verb).append(" ").append(id.name).append(" -n ").append(id.ns).append(id.cluster_words);
   if (!flags.empty()) text.append(" ").append(flags);
   return text;
 }
+
+/// "mistctl list -A --context prod": all releases of the cluster that `id` is looked for in.
+inline std::string list_text(const ReleaseId& id) { return "mistctl list -A" + id.cluster_words; }
 
 }  // namespace mist::release

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "apimachinery/object.h"
@@ -46,10 +47,16 @@ class ReleaseName {
 struct ReleaseId {
   std::string ns;
   std::string name;
+  /// " --context prod", empty where the user gave no such flag: what a command in a hint needs beside the
+  /// name to find the same cluster (command_text.h). It identifies nothing: neither compared nor recorded.
+  std::string cluster_words = {};
   std::string display() const { return ns + "/" + name; }
   /// The reverse of display(); nullopt: it is none.
   static std::optional<ReleaseId> parse(std::string_view display);
-  friend auto operator<=>(const ReleaseId&, const ReleaseId&) = default;
+  friend bool operator==(const ReleaseId& a, const ReleaseId& b) { return a.ns == b.ns && a.name == b.name; }
+  friend auto operator<=>(const ReleaseId& a, const ReleaseId& b) {
+    return std::tie(a.ns, a.name) <=> std::tie(b.ns, b.name);
+  }
 };
 
 enum class RevisionStatus : std::uint8_t { Pending, Deployed, Superseded, Failed, Uninstalling };

@@ -8,6 +8,7 @@
 #include "crypto/hkdf.h"
 #include "crypto/random_stream.h"
 #include "package/capabilities.h"
+#include "release/command_text.h"
 #include "render/dependencies.h"
 
 namespace mist::render {
@@ -119,9 +120,9 @@ Result<RenderRequest> render_request(const ReleaseFacts& release, Value values) 
                  "rendered as before",
                  release.id.display())
         .with_hint(fmt::format(
-            "restore the Secret {0}/mistletoe.{1} from a backup; or draw a new seed, and with it new "
-            "random values, by mistctl recover {1} -n {0} --from-labels",
-            release.id.ns, release.id.name));
+            "restore the Secret {}/mistletoe.{} from a backup; or draw a new seed, and with "
+            "it new random values, by {}",
+            release.id.ns, release.id.name, release::command_text("recover", release.id, "--from-labels")));
   request.clock = *clock;
   request.revision = release.revision;
   request.is_upgrade = release.deployed != nullptr;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "release/command_text.h"
 #include "view/diagnosis_tree.h"
 #include "view/table.h"
 #include "view/values.h"
@@ -82,7 +83,8 @@ std::string unfinished_words(const ReleaseStatus& status, const release::Revisio
   if (status.holder && status.holder->state == HolderLife::State::Alive)
     return fmt::format("has not ended yet: \"{}\" of {} is under way", status.anchor.lock->operation,
                        status.anchor.lock->holder);
-  return "did not end; the next install or upgrade takes over from it, or mistctl recover";
+  return fmt::format("did not end; the next install or upgrade takes over from it, or {}",
+                     release::command_text("recover", status.anchor.id));
 }
 
 // "demo 1.2.3, from ./chart"; a reference that ends with the version says it all.

@@ -50,7 +50,8 @@ std::string tests_summary(const TestReport& report) {
   std::string text = fmt::format("{}: {} of {} passed\n", report.id.name, report.count(TestOutcome::Passed),
                                  plural(report.tests.size(), "test"));
   for (const std::string& object : report.kept)
-    text += fmt::format("  {} stays until the next mistctl test or uninstall\n", escape_controls(object));
+    text +=
+        fmt::format("  {} stays until the next test or uninstall of the release\n", escape_controls(object));
   return text;
 }
 

@@ -24,13 +24,14 @@ Result<ExitCode> run_apply_plan(const Invocation& invocation, World& world) {
       failure.hint = fmt::format("make it with mistctl plan NAME -o {}", file);
     return failure;
   }
-  MIST_TRY(const action::SavedPlan plan, action::saved_plan_from(*text, file));
+  MIST_TRY(action::SavedPlan plan, action::saved_plan_from(*text, file));
+  plan.id.cluster_words = cluster_words(invocation);
   if (invocation.has("namespace") && invocation.text("namespace") != plan.id.ns)
     return error(ErrorKind::Usage, "the plan is for release {}, and -n says {}", plan.id.display(),
                  invocation.text("namespace"))
-        .with_hint(
-            fmt::format("leave -n out, or make a plan for that namespace with mistctl plan {} -n {} -o FILE",
-                        plan.id.name, shell_word(invocation.text("namespace"))));
+        .with_hint("leave -n out, or make a plan for that namespace with " +
+                   command_hint(invocation, "plan", {shell_word(invocation.text("namespace")), plan.id.name},
+                                "-o FILE"));
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   action::DeployOptions options = plan.options;
   read_run_flags(invocation, options);

@@ -2,6 +2,7 @@
 
 #include "base/parallel.h"
 #include "base/text.h"
+#include "cli/command_hint.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/output.h"
@@ -49,7 +50,7 @@ Result<std::vector<ReleaseId>> chosen(const Invocation& invocation, World& world
   for (const release::Anchor& anchor : anchors) {
     // What never was deployed, or is on its way out, has nothing to drift from.
     if (anchor.head.deployed >= 0 && anchor.head.status != release::RevisionStatus::Uninstalling)
-      ids.push_back(anchor.id);
+      ids.push_back({anchor.id.ns, anchor.id.name, cluster_words(invocation)});
   }
   return ids;
 }

@@ -8,6 +8,7 @@
 #include "cli/registry_access.h"
 #include "cli/release_flags.h"
 #include "encoding/yaml.h"
+#include "release/command_text.h"
 #include "release/store.h"
 #include "render/hidden_values.h"
 #include "view/packages.h"
@@ -98,7 +99,7 @@ Result<release::Revision> kept_revision(kube::Client& client, const release::Anc
   if (!revision)
     return error(ErrorKind::NotFound, "release {} has no revision v{}, or it is not kept any more",
                  id.display(), number)
-        .with_hint(fmt::format("see mistctl history {} -n {}", id.name, id.ns));
+        .with_hint("see " + release::command_text("history", id));
   return *std::move(revision);
 }
 

@@ -10,6 +10,7 @@
 #include "action/uninstall.h"
 #include "apply/wait.h"
 #include "base/text.h"
+#include "cli/command_hint.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/output.h"
@@ -232,7 +233,7 @@ Status install_one(const Invocation& invocation, World& world, const Cluster& cl
                    const std::string& name, std::vector<package::ValuesInput> values) {
   MIST_TRY_VOID(refuse_script(world, kube));
   MIST_TRY(const release::ReleaseName checked, release::ReleaseName::parse(name));
-  const release::ReleaseId id{cluster.client->default_namespace(), checked.str()};
+  const release::ReleaseId id{cluster.client->default_namespace(), checked.str(), cluster_words(invocation)};
   action::DeployOptions options = deploy_options(invocation);
   MIST_TRY(options.adopt_from, adopt_from(invocation));
   MIST_TRY(options.take_over_from, take_over_from(invocation, id));

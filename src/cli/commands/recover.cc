@@ -1,6 +1,7 @@
 #include "action/recover.h"
 
 #include "base/text.h"
+#include "cli/command_hint.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/output.h"
@@ -57,8 +58,8 @@ void print_report(const Invocation& invocation, World& world, const RecoverRepor
     case Recovered::Nothing:
       world.out.write(fmt::format(
           "{} has nothing unfinished, at revision {}: there is nothing to recover (its objects were "
-          "not looked at: mistctl status {} -n {} does that)\n",
-          name, report.revision, name, report.id.ns));
+          "not looked at: {} does that)\n",
+          name, report.revision, command_hint(invocation, "status", report.id)));
       return;
     case Recovered::Settled:
       world.out.write(fmt::format("{} {} at revision {}\n", name, dry ? "would be settled" : "is settled",
