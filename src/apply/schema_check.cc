@@ -176,7 +176,7 @@ class SchemaWalk {
         look_at(*own, member.value, path_below(path, member.key), keeps_unknown, depth + 1);
       } else if (others != nullptr && others->is_object()) {
         look_at(*others, member.value, path_below(path, member.key), keeps_unknown, depth + 1);
-      } else if (!free && !(whole_object && is_of_every_object(member.key))) {
+      } else if (!free && !member.value.is_null() && !(whole_object && is_of_every_object(member.key))) {
         unknown(properties, member, path_below(path, member.key));
       }
     }
