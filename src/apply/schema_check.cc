@@ -150,8 +150,12 @@ class SchemaWalk {
       if (choice == value) return;
       if (choice.is_string() && !choice.as_string().empty()) names.push_back(choice.as_string());
     }
-    problems_.push_back({path, fmt::format("it must be one of {}", fmt::join(names, ", ")),
-                         std::string(nearest(value.as_string(), names)), value.position(), false});
+    constexpr std::size_t kMostChoices = 12;
+    std::string message = names.size() > kMostChoices
+                              ? std::string("it is none of the values that there are")
+                              : fmt::format("it must be one of {}", fmt::join(names, ", "));
+    problems_.push_back(
+        {path, std::move(message), std::string(nearest(value.as_string(), names)), value.position(), false});
   }
 
   void look_at_items(const Value& schema, const Value& value, const std::string& path, bool keeps_unknown,
@@ -276,6 +280,32 @@ Result<std::vector<FoundProblem>> compare_with_schemas(kube::Client& client, con
   return compare_with_schemas(plan, writes, schemas);
 }
 
+// What the server doesn't look at, such as a field behind a feature gate that is off, is not wrong: it takes
+// the object. Whatever else it answers leaves the problem as it is.
+Status ask_the_server(kube::Client& client, const Plan& plan, std::vector<FoundProblem>& found,
+                      const Context& context) {
+  std::map<std::size_t, bool> certain;  // by write
+  for (const FoundProblem& each : found) certain[each.write] |= each.problem.before_admission;
+  std::vector<std::size_t> asked;
+  for (const auto& [write, known] : certain)
+    if (!known) asked.push_back(write);
+  std::vector<char> taken(asked.size(), 0);
+  MIST_TRY_VOID(parallel_for(asked.size(), kMostFetches, [&](std::size_t i) -> Status {
+    const PlannedAction& action = plan.writes[asked[i]];
+    kube::ApplyOptions options;
+    options.force = true;
+    options.dry_run = kube::DryRun::Server;
+    const Value object = with_version(plan.desired[action.desired].rendered, action.revision);
+    taken[i] = client.apply({action.resource, action.key.ns, action.key.name}, object, options, context).ok();
+    return context.check();
+  }));
+  std::erase_if(found, [&](const FoundProblem& each) {
+    const auto at = std::ranges::find(asked, each.write);
+    return at != asked.end() && taken[static_cast<std::size_t>(at - asked.begin())] != 0;
+  });
+  return {};
+}
+
 // What admission may still make right is for the server to judge.
 Status leave_to_admission(const Plan& plan, std::vector<FoundProblem>& found,
                           const ChangesOnAdmission& changes) {
@@ -352,6 +382,7 @@ Status check_against_server(kube::Client& client, const Plan& plan, const Change
            compare_with_schemas(client, plan, writes, kube::SchemaAge::Kept, context));
   if (found.empty()) return {};
   MIST_TRY(found, compare_with_schemas(client, plan, writes, kube::SchemaAge::Current, context));
+  MIST_TRY_VOID(ask_the_server(client, plan, found, context));
   MIST_TRY_VOID(leave_to_admission(plan, found, changes));
   if (found.empty()) return {};
   return schema_refusal(plan, found);

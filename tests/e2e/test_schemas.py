@@ -1,8 +1,9 @@
 """The check against the cluster's schemas is never stricter than the server: what that has made itself passes."""
+import itertools
 import json
 
 from harness import check, equal, test
-from test_every_field import KINDS
+from test_every_field import KINDS, Sweep, leaves, put
 
 KEPT = ("name", "labels", "annotations")
 
@@ -63,3 +64,41 @@ def what_is_in_the_cluster_passes(t):
     check(found > 30, f"only {found} objects")
     t.note(f"{found} objects of {len({o['kind'] for o in objects})} kinds")
     t.run("install", "shop", "-p", t.package("p", *objects), "--dry-run")
+
+
+# What people write where something else belongs.
+ODD = ["Nonsense", "", "80", 1, 1.5, 2.0, True, [], {}, ["a"], [1], {"a": "b"}, {"a": 1}, [{"name": "a"}]]
+
+
+def never_stricter(t, kinds, step):
+    """Odd values at every leaf of every kind: whatever the server takes, in a dry run, the check takes too."""
+    sweep = Sweep(t, False)
+    taken, asked = [], 0
+    for number, (address, kind, members, _) in enumerate(kinds):
+        group = address.removeprefix("/").rsplit("/", 1)[0]
+        types = t.kube.checked("GET", "/openapi/v3/" + group)["components"]["schemas"]
+        schema, = [s for s in types.values() if "metadata" in s.get("properties", {}) and any(
+            k["kind"] == kind for k in s.get("x-kubernetes-group-version-kind", []))]
+        version = group.removeprefix("apis/").removeprefix("api/")
+        paths = sorted({path for path, _ in leaves(schema, types) if path and path[0] != "metadata"})
+        for index, (path, value) in enumerate(itertools.product(paths, ODD)):
+            if index % step:
+                continue
+            item = {"apiVersion": version, "kind": kind, "metadata": {"name": f"x{number}-{index}"}, **put(members, path, value)}
+            asked += 1
+            if sweep.dry_run(address, item) is not None:
+                taken.append(item)
+    outcome = t.run("install", "shop", "-p", t.package("odd", *taken), "--dry-run", code=None)
+    t.note(f"{asked} odd objects, of which the server takes {len(taken)}")
+    check(len(taken) > 20, "hardly one of them is taken")
+    check("does not fit the cluster's schema" not in outcome.err, outcome.err)
+
+
+@test
+def the_check_is_never_stricter_than_the_server(t):
+    never_stricter(t, KINDS, 97)
+
+
+@test(full=True)
+def the_check_is_never_stricter_than_the_server_at_any_leaf(t):
+    never_stricter(t, KINDS, 5)
