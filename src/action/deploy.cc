@@ -11,6 +11,7 @@
 #include "action/rollback.h"
 #include "action/server_dry_run.h"
 #include "apply/readiness.h"
+#include "apply/schema_check.h"
 #include "apply/wait.h"
 #include "base/text.h"
 #include "kube/not_served.h"
@@ -97,6 +98,13 @@ Status outdate_late_deletes(const Environment& environment, Look& look, const Co
   return look_again(environment, look, context);
 }
 
+// Half of a release would be written before the server said what it can't read.
+Status check_schemas(const Environment& environment, const Look& look, const Context& context) {
+  return apply::check_against_server(environment.client, look.plan,
+                                     apply::changes_by(look.plan.desired, environment.client, context),
+                                     context);
+}
+
 // A deployment that failed may have a revision to undo.
 struct Try {
   Result<DeployReport> report;
@@ -107,6 +115,8 @@ Try carry_out(const Environment& environment, Result<Look> seen, const Intent& i
               const DeployOptions& options, const Context& context) {
   const release::ReleaseId id = seen->state.id;
   if (Status drawn = accept_drawn(environment, *seen); !drawn) return {std::move(drawn).error()};
+  if (Status fits = check_schemas(environment, *seen, context); !fits)
+    return {with_line(seen->rendered, std::move(fits).error())};
   if (options.dry_run == DryRun::No) {
     if (Status kept = outdate_late_deletes(environment, *seen, context); !kept)
       return {std::move(kept).error()};

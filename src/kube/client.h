@@ -51,6 +51,12 @@ struct DownApi {
 
 enum class DryRun : bool { No, Server };
 
+/// How old what is known of a server's schemas may be.
+enum class SchemaAge : bool {
+  Kept,     ///< ten minutes
+  Current,  ///< as the server has them now
+};
+
 struct ApplyOptions {
   std::string field_manager = "mistctl";
   bool force = false;
@@ -109,6 +115,12 @@ class Client {
   virtual Result<std::vector<ResourceInfo>> all_resources(const Context& context) = 0;
   /// The aggregated APIs that don't answer now, so that all_resources() may lack kinds of theirs.
   virtual Result<std::vector<DownApi>> apis_down(const Context& context) = 0;
+  /// The schemas of a group version's kinds and of what these are made of, by name, as the `components` of
+  /// OpenAPI v3 have them (without descriptions and CEL rules). Null: the server serves none, or they can't
+  /// be read. Errors: of the context.
+  virtual Result<std::shared_ptr<const Value>> schemas_of(const std::string& group,
+                                                          const std::string& version, SchemaAge age,
+                                                          const Context& context) = 0;
   /// GET /version: an object with major, minor, gitVersion.
   virtual Result<Value> server_version(const Context& context) = 0;
 

@@ -112,7 +112,13 @@ RestClient::RestClient(std::shared_ptr<http::Transport> transport, RestOptions o
                   .fs = world.fs,
                   .clock = world.clock,
                   .events = world.events},
-                 options_.discovery_cache) {}
+                 options_.discovery_cache),
+      open_api_({.get = [this](const Discovery::Question& question,
+                               const Context& context) { return discover(question, context); },
+                 .fs = world.fs,
+                 .clock = world.clock,
+                 .events = world.events},
+                options_.discovery_cache) {}
 
 std::string RestClient::describe() const {
   return options_.context.empty() ? options_.server

@@ -20,6 +20,7 @@
 #include "kube/api_status.h"
 #include "kube/client.h"
 #include "kube/discovery.h"
+#include "kube/open_api.h"
 #include "kube/pod_log.h"
 #include "kube/server_clock.h"
 
@@ -54,6 +55,10 @@ class RestClient final : public Client, public PodLogs, public ServerClock {
   void invalidate_discovery() override { discovery_.invalidate(); }
   Result<std::vector<ResourceInfo>> all_resources(const Context& context) override;
   Result<std::vector<DownApi>> apis_down(const Context& context) override;
+  Result<std::shared_ptr<const Value>> schemas_of(const std::string& group, const std::string& version,
+                                                  SchemaAge age, const Context& context) override {
+    return open_api_.schemas_of(group, version, age, context);
+  }
   Result<Value> server_version(const Context& context) override;
   Result<Value> get(const ObjectRef& ref, const Context& context) override;
   Result<ObjectList> list(const ResourceInfo& resource, const ListOptions& options,
@@ -113,6 +118,7 @@ class RestClient final : public Client, public PodLogs, public ServerClock {
   const World world_;
   std::atomic<std::int64_t> skew_ = kNoSkew;  // nanoseconds
   Discovery discovery_;
+  OpenApi open_api_;
 };
 
 }  // namespace mist::kube

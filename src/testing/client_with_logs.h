@@ -54,6 +54,11 @@ class ClientWithLogs final : public kube::Client, public kube::PodLogs {
   Result<std::vector<kube::DownApi>> apis_down(const Context& context) override {
     return inner_.apis_down(context);
   }
+  Result<std::shared_ptr<const kube::Value>> schemas_of(const std::string& group, const std::string& version,
+                                                        kube::SchemaAge age,
+                                                        const Context& context) override {
+    return inner_.schemas_of(group, version, age, context);
+  }
   Result<kube::Value> server_version(const Context& context) override {
     return inner_.server_version(context);
   }

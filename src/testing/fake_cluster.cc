@@ -27,7 +27,10 @@ struct FakeCluster::State {
   std::vector<FakeCall> calls;
   std::string down;                          // a group
   std::map<GroupKind, FakeKind> remembered;  // by a discovery that is frozen
-  std::map<GroupKind, GroupKind> twins;      // served under another group: under which it is stored
+  using Schemas = std::map<std::pair<std::string, std::string>, std::shared_ptr<const Value>>;
+  Schemas schemas;                       // by group and version
+  Schemas kept_schemas;                  // as they were when somebody asked
+  std::map<GroupKind, GroupKind> twins;  // served under another group: under which it is stored
 
   ObjectKey stored(ObjectKey key) const {
     const auto twin = twins.find(key.group_kind);
@@ -266,6 +269,10 @@ void FakeCluster::freeze_discovery() {
   const std::lock_guard lock(state_->mutex);
   for (const auto& [name, kind] : state_->store.kinds()) state_->remembered.insert_or_assign(kind.kind, kind);
 }
+void FakeCluster::set_schemas(const std::string& group, const std::string& version, Value schemas) {
+  const std::lock_guard lock(state_->mutex);
+  state_->schemas[{group, version}] = std::make_shared<const Value>(std::move(schemas));
+}
 void FakeCluster::forget_history() {
   {
     const std::lock_guard lock(state_->mutex);
@@ -312,6 +319,17 @@ Result<std::vector<kube::DownApi>> FakeCluster::apis_down(const Context& context
   if (state_->down.empty()) return std::vector<kube::DownApi>();
   return std::vector<kube::DownApi>{
       {state_->down, "v1", "FailedDiscoveryCheck: failing or missing response"}};
+}
+
+Result<std::shared_ptr<const Value>> FakeCluster::schemas_of(const std::string& group,
+                                                             const std::string& version, kube::SchemaAge age,
+                                                             const Context&) {
+  const std::lock_guard lock(state_->mutex);
+  const auto served = state_->schemas.find({group, version});
+  if (served == state_->schemas.end()) return std::shared_ptr<const Value>();
+  const auto [kept, fresh] = state_->kept_schemas.try_emplace(served->first, served->second);
+  if (age == kube::SchemaAge::Current) kept->second = served->second;
+  return kept->second;
 }
 
 Result<Value> FakeCluster::server_version(const Context& context) {

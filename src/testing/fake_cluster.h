@@ -96,6 +96,9 @@ class FakeCluster final : public kube::Client {
   void set_api_down(std::string group);
   /// What discovery says now it goes on saying, until a request shows that a kind isn't served.
   void freeze_discovery();
+  /// The schemas of a group version that the server publishes; none at first. One that was asked for as
+  /// Kept before goes on being told to those who ask so.
+  void set_schemas(const std::string& group, const std::string& version, Value schemas);
   /// Compaction: every watch has to list again (410 Gone).
   void forget_history();
 
@@ -104,6 +107,8 @@ class FakeCluster final : public kube::Client {
   void invalidate_discovery() override;
   Result<std::vector<kube::ResourceInfo>> all_resources(const Context& context) override;
   Result<std::vector<kube::DownApi>> apis_down(const Context& context) override;
+  Result<std::shared_ptr<const Value>> schemas_of(const std::string& group, const std::string& version,
+                                                  kube::SchemaAge age, const Context& context) override;
   Result<Value> server_version(const Context& context) override;
   Result<Value> get(const kube::ObjectRef& ref, const Context& context) override;
   Result<kube::ObjectList> list(const kube::ResourceInfo& resource, const kube::ListOptions& options,

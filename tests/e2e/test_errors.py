@@ -63,18 +63,49 @@ def broken_documents(t):
 
 
 @test
+def fields_that_the_schema_does_not_have(t):
+    """Every problem of every object at once, before the first write: unknown fields, wrong types, other choices."""
+    web = workload("Deployment", "web")
+    del web["spec"]["replicas"]
+    web["spec"]["replcas"] = 1
+    late = workload("StatefulSet", "late", replicas="three")
+    late["spec"]["template"]["spec"]["containers"][0].update({"imagePullPolicy": "always", "env": [{"name": "PORT", "value": 80}]})
+    refusal = refused_without_a_write(
+        t, t.package("p", config_map("fine"), web, late), "Deployment", "web", "spec.replcas", "did you mean replicas?",
+        "at 00001.yaml:28:", "StatefulSet", "spec.replicas: it must be an integer, and is a string",
+        "imagePullPolicy: it must be one of Always, IfNotPresent, Never (did you mean Always?)",
+        "env[0].value: it must be a string, and is an integer", "try: see kubectl explain deployments.spec")
+    check("three" not in refusal.err, refusal)
+    nothing_was_written(t)
+    # A chart's line is that of its template.
+    chart = t.files("chart", {
+        "Chart.yaml": "apiVersion: v2\nname: chart\nversion: 1.0.0\n",
+        "values.yaml": "count: 2\n",
+        "templates/web.yaml": "{{- range until 3 }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: map-{{ . }}}\n---\n"
+                              "{{- end }}\n" + json.dumps(workload("Deployment", "web")).replace(
+                                  '"replicas": 1', '\n"replcas": {{ .Values.count }}\n') + "\n"})
+    refused_without_a_write(t, str(chart), "templates/web.yaml:8", "spec.replcas", "did you mean replicas?")
+    # An upgrade too, and what is right asks nothing of the schemas once they are known.
+    t.run("install", "shop", "-p", t.package("r", config_map("fine"), workload("Deployment", "web")))
+    mark = t.mark()
+    t.refused("upgrade", "shop", "-p", t.package("q", config_map("fine", data={"a": "other"}), web), says=["spec.replcas"])
+    equal([r for r in t.requests(mark) if r.writes], [], "writes of an upgrade that was refused")
+    mark = t.mark()
+    t.run("upgrade", "shop", "-p", t.package("r2", config_map("fine", data={"a": "b"}), workload("Deployment", "web")))
+    equal([r for r in t.requests(mark) if "openapi" in r.uri], [], "schemas that were known")
+    t.run("uninstall", "shop", "--yes")
+
+
+@test
 def fields_that_the_server_refuses(t):
     """Found out by the server in the middle: the rest is written, recorded, and taken over by the next try."""
     bad = workload("Deployment", "web")
-    bad["spec"]["replicas"] = "three"
+    bad["spec"]["replicas"] = -1
     failed = t.refused("install", "shop", "-p", t.package("p", config_map("fine"), bad),
                        says=["Deployment", "web", "replicas", "at 00001.yaml:28:15", "try: "])
     check(not t.lock("shop"), "still locked")
     status = t.run("status", "shop", "-o", "json").json
     equal((status["status"], status["deployedRevision"]), ("failed", None), failed)
-    unknown = workload("Deployment", "web")
-    unknown["spec"]["replicaas"] = 1
-    t.refused("install", "shop", "-p", t.package("q", config_map("fine"), unknown), says=["replicaas"])
     t.run("install", "shop", "-p", t.package("r", config_map("fine"), workload("Deployment", "web")), "--wait")
     t.run("uninstall", "shop", "--yes")
     nothing_was_written(t)

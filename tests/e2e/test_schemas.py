@@ -1,0 +1,104 @@
+"""The check against the cluster's schemas is never stricter than the server: what that has made itself passes."""
+import itertools
+import json
+
+from harness import check, equal, test
+from test_every_field import KINDS, Sweep, leaves, put
+
+KEPT = ("name", "labels", "annotations")
+
+
+def as_a_manifest(served, listed, name):
+    """What the server answered, defaults and all, as somebody might write it."""
+    metadata = {key: value for key, value in served["metadata"].items() if key in KEPT}
+    metadata["annotations"] = {key: value for key, value in metadata.get("annotations", {}).items() if "mistletoe" not in key}
+    body = {key: value for key, value in served.items() if key not in ("metadata", "status", "apiVersion", "kind")}
+    return {**listed, "metadata": {**metadata, "name": name}, **body}
+
+
+@test
+def what_the_server_makes_of_every_kind_passes(t):
+    objects = []
+    for address, kind, members, _ in KINDS:
+        group = address.split("/")[1:-1]
+        version = {"apiVersion": "/".join(group[1:]), "kind": kind}
+        names = json.loads(json.dumps({**version, "metadata": {"name": "sample"}, **members}))
+        path = address
+        listed = t.kube.checked("GET", "/" + "/".join(group))["resources"]
+        if next(each for each in listed if each["kind"] == kind and "/" not in each["name"])["namespaced"]:
+            path = f"/{'/'.join(group)}/namespaces/{t.ns}/{address.split('/')[-1]}"
+        served = t.kube.checked("POST", path + "?dryRun=All", names)
+        manifest = as_a_manifest(served, version, f"sample-{len(objects)}")
+        manifest["metadata"].pop("labels", None)
+        objects.append(manifest)
+    checked = t.run("install", "shop", "-p", t.package("p", *objects), "--dry-run")
+    check(f"sample-{len(objects) - 1}" in checked.out + checked.err, checked)
+    for each in objects:
+        each["wrong"] = 1
+    refused = t.refused("install", "shop", "-p", t.package("q", *objects), says=["wrong: there is no such field"])
+    check(f"and {len(objects) - 20} more" in refused.err, refused)
+
+
+@test
+def what_is_in_the_cluster_passes(t):
+    """Its own objects, with all that controllers and defaults have put there."""
+    found = 0
+    groups = ["/api/v1"] + ["/apis/" + version["groupVersion"] for group in t.kube.checked("GET", "/apis")["groups"]
+                            for version in group["versions"] if group["name"].endswith(".k8s.io") or "." not in group["name"]]
+    objects = []
+    for group in groups:
+        for each in t.kube.checked("GET", group)["resources"]:
+            if "/" in each["name"] or not {"list", "create", "patch"} <= set(each["verbs"]) or each["kind"] in ("Event", "Namespace"):
+                continue
+            if each["kind"] == "CustomResourceDefinition":
+                continue  # of other tests, which come and go
+            version = {"apiVersion": group.split("/", 2)[2], "kind": each["kind"]}
+            for served in t.kube.checked("GET", f"{group}/{each['name']}?limit=25").get("items", []):
+                if not served["metadata"]["name"].startswith(("system:", "system-", "kube", "cluster-", "v1.", "admin", "edit", "view")):
+                    continue
+                found += 1
+                manifest = as_a_manifest(served, version, f"copy-{found}")
+                manifest["metadata"].pop("labels", None)
+                manifest["metadata"].pop("annotations", None)
+                objects.append(manifest)
+    check(found > 30, f"only {found} objects")
+    t.note(f"{found} objects of {len({o['kind'] for o in objects})} kinds")
+    t.run("install", "shop", "-p", t.package("p", *objects), "--dry-run")
+
+
+# What people write where something else belongs.
+ODD = ["Nonsense", "", "80", 1, 1.5, 2.0, True, [], {}, ["a"], [1], {"a": "b"}, {"a": 1}, [{"name": "a"}]]
+
+
+def never_stricter(t, kinds, step):
+    """Odd values at every leaf of every kind: whatever the server takes, in a dry run, the check takes too."""
+    sweep = Sweep(t, False)
+    taken, asked = [], 0
+    for number, (address, kind, members, _) in enumerate(kinds):
+        group = address.removeprefix("/").rsplit("/", 1)[0]
+        types = t.kube.checked("GET", "/openapi/v3/" + group)["components"]["schemas"]
+        schema, = [s for s in types.values() if "metadata" in s.get("properties", {}) and any(
+            k["kind"] == kind for k in s.get("x-kubernetes-group-version-kind", []))]
+        version = group.removeprefix("apis/").removeprefix("api/")
+        paths = sorted({path for path, _ in leaves(schema, types) if path and path[0] != "metadata"})
+        for index, (path, value) in enumerate(itertools.product(paths, ODD)):
+            if index % step:
+                continue
+            item = {"apiVersion": version, "kind": kind, "metadata": {"name": f"x{number}-{index}"}, **put(members, path, value)}
+            asked += 1
+            if sweep.dry_run(address, item) is not None:
+                taken.append(item)
+    outcome = t.run("install", "shop", "-p", t.package("odd", *taken), "--dry-run", code=None)
+    t.note(f"{asked} odd objects, of which the server takes {len(taken)}")
+    check(len(taken) > 20, "hardly one of them is taken")
+    check("does not fit the cluster's schema" not in outcome.err, outcome.err)
+
+
+@test
+def the_check_is_never_stricter_than_the_server(t):
+    never_stricter(t, KINDS, 97)
+
+
+@test(full=True)
+def the_check_is_never_stricter_than_the_server_at_any_leaf(t):
+    never_stricter(t, KINDS, 5)
