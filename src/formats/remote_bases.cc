@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
-#include <set>
+#include <string>
 #include <utility>
 
 #include "base/text.h"
 #include "config/redact.h"
 #include "encoding/json.h"
 #include "encoding/yaml.h"
-#include "http/public_transport.h"
+#include "formats/trusted_servers.h"
 #include "registry/chart_repository.h"
 #include "registry/git_url.h"
 #include "registry/kustomization.h"
@@ -58,29 +58,16 @@ std::string shown(const Value& need) {
   return escape_controls(text);
 }
 
-// "https://me@git.example:8443/x" → "git.example:8443", "me@git.example:x" → "git.example"; empty: it has
-// none. The port counts: other services of a host are others'.
-std::string server_of_address(std::string_view address) {
-  const auto scheme = address.find("://");
-  const bool has_scheme = scheme != std::string_view::npos;
-  if (has_scheme) address.remove_prefix(scheme + 3);
-  if (!has_scheme && address.find(':') == std::string_view::npos) return {};
-  address = address.substr(0, address.find_first_of(has_scheme ? "/?#" : ":"));
-  if (const auto at = address.rfind('@'); at != std::string_view::npos) address.remove_prefix(at + 1);
-  return lower_case(address);
-}
-
-std::string server_of(const Value& need) {
+std::string_view address_of(const Value& need) {
   const std::string_view url = need.string_at("url");
-  return server_of_address(url.empty() ? need.string_at("repo") : url);
+  return url.empty() ? need.string_at("repo") : url;
 }
 
 class Completion {
  public:
   Completion(const RemoteWorld& world, package::Source& source, const Context& context)
       : world_(world), source_(source), context_(context) {
-    if (!world.is_local && world.origin.contains("://"))
-      trusted_servers_.insert(server_of_address(world.origin));
+    if (!world.is_local && world.origin.contains("://")) trusted_.add(world.origin);
   }
 
   Status run() {
@@ -116,61 +103,55 @@ class Completion {
   }
 
   // What came from elsewhere may name public servers, and those that the user named: in the reference, or in
-  // the files of a package on this machine.
-  bool public_only(const Value& need, bool local) const {
-    if (world_.allowed == RemoteBases::Anywhere || local) return false;
-    const std::string server = server_of(need);
-    return server.empty() || !trusted_servers_.contains(server);
-  }
-
+  // the files of a package on this machine. Redirects, indexes and submodules may lead to the same.
   Status fetch(const Value& need, bool local) {
     if (world_.allowed == RemoteBases::None)
       return error(ErrorKind::Forbidden, "{} names {}, which is elsewhere", source_.reference, shown(need))
           .with_hint("leave out --no-remote-bases to have it fetched");
-    if (local) trusted_servers_.insert(server_of(need));
-    const bool limited = public_only(need, local);
-    Status fetched = fetch_allowed(need, local, limited);
-    if (!fetched.ok() && fetched.error().kind == ErrorKind::Forbidden && limited &&
-        fetched.error().hint.empty())
-      return std::move(fetched).error().with_hint(
-          "a package that isn't on this machine may name public https servers only; if you trust it, "
-          "--allow-private-bases lets it name any");
-    return fetched;
+    if (local) trusted_.add(address_of(need));
+    return fetch_allowed(need, local);
   }
 
-  Status fetch_allowed(const Value& need, bool local, bool limited) {
+  Status fetch_allowed(const Value& need, bool local) {
     Value remote = need;
     const std::string at = fmt::format(".mistletoe/remote/{}", remotes_.size());
     if (const std::string url(need.string_at("url")); !url.empty()) {
-      MIST_TRY(std::optional<std::string> content, registry::fetch_remote_file(web(limited), url, context_));
+      MIST_TRY(std::optional<std::string> content, registry::fetch_remote_file(web(), url, context_));
       if (content)
         files_of(source_).emplace(at, *std::move(content));
       else
         remote.set("absent", true);
     } else if (need.find("chart") != nullptr) {
-      MIST_TRY_VOID(fetch_chart(need, at, limited));
+      MIST_TRY_VOID(fetch_chart(need, at));
     } else {
-      MIST_TRY_VOID(fetch_base(need, at, local, limited));
+      MIST_TRY_VOID(fetch_base(need, at, local));
     }
     if (remote.find("absent") == nullptr) remote.set("at", at);
     remotes_.push_back(std::move(remote));
     return {};
   }
 
-  http::Transport& web(bool limited) {
+  http::Transport& web() {
     only_local_ = false;
-    std::unique_ptr<http::Transport>& transport = limited ? public_transport_ : transport_;
-    if (!transport) {
-      transport = world_.transport();
-      if (limited) transport = std::make_unique<http::PublicTransport>(std::move(transport));
-    }
-    return *transport;
+    if (transport_) return *transport_;
+    transport_ = world_.transport();
+    if (world_.allowed != RemoteBases::Anywhere)
+      transport_ = std::make_unique<LimitedTransport>(std::move(transport_), trusted_, std::string(hint()));
+    return *transport_;
   }
 
-  Status fetch_chart(const Value& need, const std::string& at, bool limited) {
+  std::string_view hint() const {
+    return world_.is_local
+               ? "what a package names may lead on to public https servers, and to servers that the package "
+                 "itself names; if you trust them, --allow-private-bases lets them lead anywhere"
+               : "a package that isn't on this machine may name public https servers only; if you trust it, "
+                 "--allow-private-bases lets it name any";
+  }
+
+  Status fetch_chart(const Value& need, const std::string& at) {
     const Value* const devel = need.find("devel");
     auto chart = registry::fetch_chart(
-        web(limited),
+        web(),
         {std::string(need.string_at("repo")), std::string(need.string_at("chart")),
          std::string(need.string_at("version")), devel != nullptr && devel->is_bool() && devel->as_bool()},
         context_);
@@ -179,7 +160,7 @@ class Completion {
     return {};
   }
 
-  Status fetch_base(const Value& need, const std::string& at, bool local, bool limited) {
+  Status fetch_base(const Value& need, const std::string& at, bool local) {
     const std::string repository(need.string_at("repo"));
     MIST_TRY(const registry::GitUrl address,
              registry::GitUrl::parse(repository, "/").in(fmt::format("while fetching {}", shown(need))));
@@ -193,13 +174,23 @@ class Completion {
                                 : context_;
     auto base = world_.registries.fetch_base(
         {address.text(), std::string(need.string_at("ref")), std::string(need.string_at("path")),
-         need.find("noSubmodules") == nullptr, limited},
+         need.find("noSubmodules") == nullptr, judge()},
         context);
     if (!base) return std::move(base).error().with_frame(fmt::format("while fetching {}", shown(need)));
     only_local_ = only_local_ && base->on_this_machine;
     for (registry::PackageFile& file : base->tree.files)
       files_of(source_).emplace(fmt::format("{}/{}", at, file.path), std::move(file.bytes));
     return {};
+  }
+
+  // Files of this machine were judged before.
+  registry::BaseReference::Judge judge() const {
+    if (world_.allowed == RemoteBases::Anywhere) return {};
+    return {[this](const registry::GitUrl& address) {
+              return address.transport() == registry::GitUrl::Transport::File ||
+                     trusted_.contains(address.text());
+            },
+            std::string(hint())};
   }
 
   // The digest is of everything that is rendered now; bounds are those of any package.
@@ -217,9 +208,9 @@ class Completion {
   const Context& context_;
   Value options_;
   Value::Array remotes_;
-  std::unique_ptr<http::Transport> transport_, public_transport_;
+  TrustedServers trusted_;
+  std::unique_ptr<http::Transport> transport_;
   bool only_local_ = true;  // nothing was fetched from elsewhere yet
-  std::set<std::string> trusted_servers_;
 };
 
 }  // namespace

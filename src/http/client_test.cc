@@ -214,6 +214,9 @@ TEST(Client, PublicOnlyReachesNothingOnThisMachine) {
   const auto inner = through.send({.url = "http://10.0.0.1/", .public_only = true}, Context());
   ASSERT_FALSE(inner.ok());
   EXPECT_EQ(inner.error().kind, ErrorKind::Forbidden);
+  // Nor by an escape, which libcurl would take out.
+  EXPECT_FALSE(through.send({.url = "http://10.0.0.%31/", .public_only = true}, Context()).ok());
+  EXPECT_FALSE(through.send({.url = "http://a.loca%6c/", .public_only = true}, Context()).ok());
 }
 
 TEST(Client, NothingListens) {

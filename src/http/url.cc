@@ -59,10 +59,11 @@ Error invalid(std::string_view text, std::string_view why) {
                escape_controls(loggable_url(text)), why);
 }
 
+// Outside of brackets, where it begins a zone, a '%' would be an escape, and libcurl asks what it stands for.
 bool is_host(std::string_view host) {
   const bool address = host.find(':') != std::string_view::npos;
-  return std::ranges::all_of(
-      host, [&](char c) { return is_unreserved(c) || c == '%' || (address && (c == ':' || c == '.')); });
+  return std::ranges::all_of(host,
+                             [&](char c) { return is_unreserved(c) || (address && (c == ':' || c == '%')); });
 }
 
 bool looks_secret(std::string_view name) {

@@ -43,10 +43,27 @@ TEST(Url, Ipv6AddressesStandInBrackets) {
 }
 
 TEST(Url, RefusesWhatCanNotBeAsked) {
-  for (const char* bad :
-       {"", "example.org", "ftp://h/", "https://", "https:///x", "https://h:0/", "https://h:65536/",
-        "https://h:6443x/", "https://h:-1/", "https://[::1", "https://[x]/", "https://[::1]6443/",
-        "https://h/a b", "https://h/\n", "https://h/#top", "https://h\"x/", "https://hé/"}) {
+  for (const char* bad : {"",
+                          "example.org",
+                          "ftp://h/",
+                          "https://",
+                          "https:///x",
+                          "https://h:0/",
+                          "https://h:65536/",
+                          "https://h:6443x/",
+                          "https://h:-1/",
+                          "https://[::1",
+                          "https://[x]/",
+                          "https://[::1]6443/",
+                          "https://h/a b",
+                          "https://h/\n",
+                          "https://h/#top",
+                          "https://h\"x/",
+                          "https://hé/",
+                          "https://metadata.google.interna%6c/",
+                          "https://127.0.0.%31/",
+                          "https://h%/",
+                          "https://h%2ex/"}) {
     const auto url = Url::parse(bad);
     ASSERT_FALSE(url.ok()) << bad;
     EXPECT_EQ(url.error().kind, ErrorKind::Invalid);

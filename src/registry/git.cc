@@ -144,6 +144,9 @@ constexpr std::array kSymptoms{
     Symptom{"early EOF", ErrorKind::Retryable, kCheckNetwork},
     Symptom{"unexpected disconnect", ErrorKind::Retryable, kCheckNetwork},
     Symptom{"hung up unexpectedly", ErrorKind::Retryable, kCheckNetwork},
+    Symptom{"returned error: 30", ErrorKind::Invalid,
+            "the server sends us to another address, and what a package names may not: name the repository's "
+            "own address, often the same with .git at its end"},
     Symptom{"returned error: 5", ErrorKind::Retryable, "the server has a fault; try again later"},
     Symptom{"returned error: 429", ErrorKind::Retryable, "the server asks to slow down; try again later"},
     Symptom{"died of signal 25", ErrorKind::Invalid,

@@ -134,12 +134,18 @@ Result<GitUrl> GitUrl::limited_to_public(const http::Resolver& resolve) const {
     list += fmt::format("{}{}", list.empty() ? "" : ",",
                         address.contains(':') ? fmt::format("[{}]", address) : address);
   }
-  GitUrl limited = *this;
-  limited.settings_ = {"http.followRedirects=false"};
+  GitUrl limited = without_redirects();
+  limited.public_only_ = true;
   const bool is_address = addresses.size() == 1 && url.host.contains(addresses.front());
   if (!is_address)
     limited.settings_.push_back(fmt::format("http.curloptResolve={}:{}:{}", url.host, url.port, list));
   return limited;
+}
+
+GitUrl GitUrl::without_redirects() const {
+  GitUrl result = *this;
+  result.settings_ = {"http.followRedirects=false"};
+  return result;
 }
 
 bool is_git_ref(std::string_view text) {

@@ -31,7 +31,9 @@ class GitUrl {
   /// told to use those and no others, and to follow no redirects, so that nobody can have another answer by
   /// the time it asks. Errors: Forbidden; of `resolve`.
   Result<GitUrl> limited_to_public(const http::Resolver& resolve) const;
-  bool public_only() const { return !settings_.empty(); }
+  bool public_only() const { return public_only_; }
+  /// The same address, from which git follows no redirects: where they lead, nobody has judged.
+  GitUrl without_redirects() const;
   /// git's settings for calls to it: "http.followRedirects=false".
   const std::vector<std::string>& settings() const { return settings_; }
 
@@ -40,6 +42,7 @@ class GitUrl {
   std::string text_;
   Transport transport_;
   std::vector<std::string> settings_;
+  bool public_only_ = false;
 };
 
 /// True if what stands behind "http://" is on this machine: nobody on the way could change it.

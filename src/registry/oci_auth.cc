@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "http/url.h"
 #include "oci/answers.h"
+#include "registry/oci_reach.h"
 
 namespace mist::registry {
 namespace {
@@ -71,6 +72,15 @@ http::Request token_request(const http::Url& realm, const Challenge& challenge, 
 
 }  // namespace
 
+Error sent_elsewhere(Error failure, const std::string& host) {
+  if (failure.kind != ErrorKind::Forbidden || !failure.hint.empty()) return failure;
+  failure.hint = fmt::format(
+      "{} names it; a registry may send us to public servers, and to its own domain by https if it is at a "
+      "private address: ask whoever runs it",
+      host);
+  return failure;
+}
+
 Error login_refused(const std::string& host, bool had_login, std::string words) {
   Error failure = had_login
                       ? error(ErrorKind::Forbidden, "{} refuses the credentials, or they don't reach", host)
@@ -113,9 +123,13 @@ Result<SecretString> OciAuth::fetch_token(const OciScope& scope, const Challenge
                                           const std::optional<Login>& login, const Context& context) {
   MIST_TRY(const http::Url realm, checked_realm(scope, challenge.realm));
   const std::string wanted = scope.path.empty() ? challenge.scope : oci::scope_of(scope.path, scope.access);
-  MIST_TRY(const http::Response response,
-           transport_.send(token_request(realm, challenge, wanted, login), context)
-               .in(fmt::format("while asking {} for a token for {}", realm.origin(), scope.host)));
+  http::Request request = token_request(realm, challenge, wanted, login);
+  request.public_only = must_be_public(scope.origin, realm, resolve_);
+  Result<http::Response> answer =
+      transport_.send(request, context)
+          .in(fmt::format("while asking {} for a token for {}", realm.origin(), scope.host));
+  if (!answer && request.public_only) return sent_elsewhere(std::move(answer).error(), scope.host);
+  MIST_TRY(const http::Response response, std::move(answer));
   if (response.status == 200) {
     MIST_TRY(const SecretString token,
              oci::parse_token(response.body).in(fmt::format("while reading a token of {}", realm.origin())));

@@ -12,6 +12,7 @@
 #include "base/context.h"
 #include "base/result.h"
 #include "base/secret.h"
+#include "http/resolve.h"
 #include "http/transport.h"
 #include "oci/challenge.h"
 #include "registry/docker_config.h"
@@ -39,7 +40,8 @@ struct OciAnswer {
 class OciAuth {
  public:
   /// `transport` outlives this.
-  OciAuth(http::Transport& transport, FindLogin logins) : transport_(transport), logins_(std::move(logins)) {}
+  OciAuth(http::Transport& transport, FindLogin logins, http::Resolver resolve)
+      : transport_(transport), logins_(std::move(logins)), resolve_(std::move(resolve)) {}
 
   /// What answered the registry before; nothing: it hasn't asked yet.
   std::optional<OciAnswer> known(const OciScope& scope) const;
@@ -56,9 +58,13 @@ class OciAuth {
 
   http::Transport& transport_;
   FindLogin logins_;
+  http::Resolver resolve_;
   mutable std::mutex mutex_;
   std::map<std::string, OciAnswer> known_;  // guarded by mutex_
 };
+
+/// `failure` of a request to where the registry `host` sent us, with a hint if it isn't public (oci_reach.h).
+Error sent_elsewhere(Error failure, const std::string& host);
 
 /// The error for a registry or token server that doesn't let us in; `words`: its own.
 Error login_refused(const std::string& host, bool had_login, std::string words);

@@ -1,11 +1,13 @@
 #include "registry/oci_client.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "http/url.h"
 #include "oci/answers.h"
 #include "oci/tags.h"
+#include "registry/oci_reach.h"
 
 namespace mist::registry {
 namespace {
@@ -26,10 +28,9 @@ std::string origin_in(std::string_view url) {
 }
 
 // Never from https to http, and no registry elsewhere may direct requests to this machine.
-bool may_follow(const std::string& host, const std::string& from, const std::string& to) {
-  const Result<http::Url> url = http::Url::parse(to);
-  if (!url || (from.starts_with("https://") && url->scheme != "https")) return false;
-  return oci::is_loopback_host(host) || !oci::is_loopback_host(url->authority());
+bool may_follow(const std::string& host, const std::string& from, const http::Url& to) {
+  if (from.starts_with("https://") && to.scheme != "https") return false;
+  return oci::is_loopback_host(host) || !oci::is_loopback_host(to.authority());
 }
 
 Error unexpected(const http::Response& response, const std::string& host, std::string_view what) {
@@ -110,7 +111,9 @@ struct OciClient::Call {
 };
 
 OciClient::OciClient(http::Transport& transport, FindLogin logins, Options options)
-    : transport_(transport), auth_(transport, std::move(logins)), options_(options) {}
+    : transport_(transport),
+      auth_(transport, std::move(logins), options.resolve),
+      options_(std::move(options)) {}
 
 std::string OciClient::origin_of(const std::string& host) const {
   const std::lock_guard lock(mutex_);
@@ -131,20 +134,25 @@ Result<http::Response> OciClient::follow(const Call& call, const std::string& or
                                          const std::optional<OciAnswer>& known, const Context& context) {
   http::Request request = call.request;
   request.url = http::resolved_url(origin + "/", call.request.url);
+  std::string from = origin;
   for (int hop = 0; hop <= kMaxHops; ++hop) {
-    const bool at_registry = origin_in(request.url) == origin_in(origin);
+    const Result<http::Url> url = http::Url::parse(request.url);
+    if (!url || !may_follow(call.host, from, *url))
+      return error(ErrorKind::Invalid, "{} sends us to an address that can't be trusted", call.host)
+          .with_because(escape_controls(http::loggable_url(request.url)))
+          .with_hint("ask whoever runs the registry");
+    const bool at_registry = url->origin() == origin_in(origin);
+    request.public_only = must_be_public(origin, *url, options_.resolve);
     request.authorization = at_registry && known ? std::optional(known->authorization) : std::nullopt;
-    MIST_TRY(http::Response response, call.piece != nullptr ? transport_.stream(request, *call.piece, context)
-                                                            : transport_.send(request, context));
+    Result<http::Response> answer = call.piece != nullptr ? transport_.stream(request, *call.piece, context)
+                                                          : transport_.send(request, context);
+    if (!answer && request.public_only) return sent_elsewhere(std::move(answer).error(), call.host);
+    MIST_TRY(http::Response response, std::move(answer));
     const bool reads = request.method == "GET" || request.method == "HEAD";
     const std::string_view location = http::find_header(response.headers, "location");
     if (!reads || !is_redirect(response.status) || location.empty()) return response;
     const std::string next = http::resolved_url(request.url, location);
-    if (!may_follow(call.host, request.url, next))
-      return error(ErrorKind::Invalid, "{} redirects to an address that can't be trusted", call.host)
-          .with_because(escape_controls(http::loggable_url(next)))
-          .with_hint("ask whoever runs the registry");
-    request.url = next.substr(0, next.find('#'));
+    from = std::exchange(request.url, next.substr(0, next.find('#')));
   }
   return error(ErrorKind::Invalid, "{} redirects from one address to the next without end", call.host)
       .with_hint("ask whoever runs the registry");

@@ -4,7 +4,8 @@
 //
 // https, but for hosts of this machine (oci::is_loopback_host), which are asked by http first, and for
 // everything with Options::plain_http. Redirects are followed when something is read, never from https to
-// http, and credentials stay with the registry that they are for. Any thread.
+// http, and credentials stay with the registry that they are for. Redirects, uploads and token servers lead
+// where oci_reach.h lets them. Any thread.
 
 #include <functional>
 #include <map>
@@ -15,6 +16,7 @@
 
 #include "base/context.h"
 #include "base/result.h"
+#include "http/resolve.h"
 #include "http/transport.h"
 #include "oci/layout.h"
 #include "oci/manifest.h"
@@ -33,7 +35,8 @@ struct RawManifest {
 class OciClient {
  public:
   struct Options {
-    bool plain_http = false;  ///< also to other machines
+    bool plain_http = false;                      ///< also to other machines
+    http::Resolver resolve = http::resolve_host;  ///< tells whether a registry is at a private address
   };
   /// `transport` outlives this; it repeats what may be repeated (http::RetryingTransport).
   OciClient(http::Transport& transport, FindLogin logins, Options options);

@@ -171,7 +171,7 @@ TEST_F(OciClientTest, RedirectsToPlainHttpOrThisMachineAreRefused) {
        {"http://store.example/x", "https://127.0.0.1:1/x", "https://localhost/x", "ftp://a/x"}) {
     registry.before = [&](const http::Request&) { return std::optional(redirect(to)); };
     OciClient client = registry.client();
-    EXPECT_NE(blob_error(client).find("redirects to an address that can't be trusted"), std::string::npos)
+    EXPECT_NE(blob_error(client).find("sends us to an address that can't be trusted"), std::string::npos)
         << to;
   }
   registry.before = [](const http::Request&) { return std::optional(redirect("https://reg.example/x")); };
@@ -189,6 +189,61 @@ TEST_F(OciClientTest, CredentialsGoToNoTokenServerThatCannotBeTrusted) {
     EXPECT_NE(blob_error(client).find("token server that can't be trusted"), std::string::npos) << realm;
     for (const http::Request& request : registry.web.requests()) EXPECT_EQ(authorization_of(request), "none");
   }
+}
+
+TEST_F(OciClientTest, WhereTheRegistrySendsUsIsPublic) {
+  registry.before = [&](const http::Request& request) -> std::optional<http::Response> {
+    if (request.url.starts_with("https://auth.example/"))
+      return http::Response{.status = 200, .headers = {}, .body = R"({"token":"t"})"};
+    if (request.url.starts_with("https://cdn.example/"))
+      return http::Response{.status = 200, .headers = {}, .body = kModuleBytes};
+    if (authorization_of(request) == "none") return challenge(R"(Bearer realm="https://auth.example/token")");
+    return redirect("https://cdn.example/blob");
+  };
+  OciClient client = registry.client();
+  EXPECT_EQ(*client.blob(kShop, layer(), 1000, Context()), kModuleBytes);
+  ASSERT_EQ(registry.web.count(), 4u);  // 401, token, redirect, blob
+  for (const http::Request& request : registry.web.requests())
+    EXPECT_EQ(request.public_only, !request.url.starts_with("https://reg.example/")) << request.url;
+}
+
+TEST_F(OciClientTest, APrivateRegistrySendsUsToItsOwnHostToo) {
+  registry.addresses = {"10.1.2.3"};
+  registry.before = [&](const http::Request& request) -> std::optional<http::Response> {
+    if (!request.url.starts_with("https://reg.example/"))
+      return http::Response{.status = 200, .headers = {}, .body = kModuleBytes};
+    return redirect("https://reg.example:9000/blob");
+  };
+  OciClient client = registry.client();
+  EXPECT_EQ(*client.blob(kShop, layer(), 1000, Context()), kModuleBytes);
+  EXPECT_FALSE(registry.web.requests().back().public_only);
+}
+
+TEST_F(OciClientTest, UploadsGoWhereRedirectsMayLead) {
+  for (const char* location :
+       {"http://127.0.0.1:9002/put-anything", "https://localhost/x", "http://files.example/x"}) {
+    MemoryRegistry empty;
+    empty.before = [&](const http::Request& request) -> std::optional<http::Response> {
+      if (request.method != "POST") return std::nullopt;
+      return http::Response{.status = 202, .headers = {{"Location", location}}, .body = {}};
+    };
+    OciClient client = empty.client();
+    const Status pushed = client.push_blob(kShop, artifact.blobs[1], Context());
+    ASSERT_FALSE(pushed.ok()) << location;
+    EXPECT_EQ(pushed.error().kind, ErrorKind::Invalid);
+    for (const http::Request& request : empty.web.requests()) EXPECT_NE(request.method, "PUT") << request.url;
+  }
+  MemoryRegistry empty;
+  empty.before = [&](const http::Request& request) -> std::optional<http::Response> {
+    if (request.method == "PUT") return http::Response{.status = 201, .headers = {}, .body = {}};
+    if (request.method != "POST") return std::nullopt;
+    return http::Response{
+        .status = 202, .headers = {{"Location", "https://[::ffff:10.0.0.1]/x"}}, .body = {}};
+  };
+  OciClient client = empty.client();
+  ASSERT_TRUE(client.push_blob(kShop, artifact.blobs[1], Context()).ok());
+  EXPECT_EQ(empty.web.requests().back().method, "PUT");
+  EXPECT_TRUE(empty.web.requests().back().public_only);
 }
 
 TEST_F(OciClientTest, ThisMachineIsAskedByHttpAndThenByHttps) {

@@ -45,10 +45,12 @@ class MemoryRegistry {
   }
 
   OciClient client(const std::optional<Login>& login = std::nullopt) {
-    return OciClient(web,
-                     [login](const std::string&, const std::string&,
-                             const Context&) -> Result<std::optional<Login>> { return login; },
-                     {});
+    return OciClient(
+        web,
+        [login](const std::string&, const std::string&, const Context&) -> Result<std::optional<Login>> {
+          return login;
+        },
+        {.resolve = [this](const std::string&) -> Result<std::vector<std::string>> { return addresses; }});
   }
 
   std::vector<std::string> asked() const {
@@ -62,6 +64,7 @@ class MemoryRegistry {
   std::map<std::string, std::string> blobs;      ///< by digest
   std::vector<std::string> tags;
   Override before;
+  std::vector<std::string> addresses{"1.1.1.1"};  ///< of the registry
   bool away = false;
 
  private:

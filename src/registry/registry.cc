@@ -26,6 +26,17 @@ constexpr std::string_view kGitName = "_git";
 // The same for oci:// references.
 constexpr std::string_view kOciName = "_oci";
 
+// The address as git may have it. What a repository on this machine names was judged with it.
+Result<GitUrl> judged(const GitUrl& address, const BaseReference::Judge& judge, const GitUrl* parent) {
+  if (!judge.trusts) return address;
+  const bool from_here = parent != nullptr && parent->transport() == GitUrl::Transport::File;
+  if (from_here || judge.trusts(address)) return address.without_redirects();
+  Result<GitUrl> limited = address.limited_to_public(http::resolve_host);
+  if (limited || limited.error().kind != ErrorKind::Forbidden || !limited.error().hint.empty())
+    return limited;
+  return std::move(limited).error().with_hint(judge.hint);
+}
+
 /// What a pin is kept under: a digest or credentials don't make it another version.
 template <typename Form>
 std::string pin_key(Form form) {
@@ -139,7 +150,8 @@ class Registries::Impl {
                                  const Context& context) const;
 
   // As it is now: a commit that was fetched before needs no network.
-  Result<RepositoryAtRef> at_ref(const std::string& url, const std::string& ref, bool public_only,
+  Result<RepositoryAtRef> at_ref(const std::string& url, const std::string& ref,
+                                 const BaseReference::Judge& judge, const GitUrl* parent,
                                  const Context& context) const;
 
   std::optional<Fetched> from_cache(const PackageRef& reference, const Pin& pin) const {
@@ -207,7 +219,7 @@ Result<Fetched> Registries::Impl::fetch(const GitRef& reference, const Context& 
       if (std::optional<Fetched> cached = from_cache(PackageRef(reference), *pin)) return *std::move(cached);
     }
   }
-  MIST_TRY(const RepositoryAtRef there, at_ref(reference.url, reference.ref, false, context));
+  MIST_TRY(const RepositoryAtRef there, at_ref(reference.url, reference.ref, {}, nullptr, context));
   MIST_TRY(const Located located, there.index.find_path(reference.path)
                                       .in(fmt::format("while reading {}", PackageRef(reference).display())));
   MIST_TRY(PackageContent content,
@@ -232,11 +244,10 @@ Result<Fetched> Registries::Impl::fetch(const GitRef& reference, const Context& 
 }
 
 Result<RepositoryAtRef> Registries::Impl::at_ref(const std::string& url, const std::string& ref,
-                                                 bool public_only, const Context& context) const {
+                                                 const BaseReference::Judge& judge, const GitUrl* parent,
+                                                 const Context& context) const {
   MIST_TRY(GitUrl address, GitUrl::parse(url, working_directory()));
-  if (public_only) {
-    MIST_TRY(address, address.limited_to_public(http::resolve_host));
-  }
+  MIST_TRY(address, judged(address, judge, parent));
   std::string shown = address.display();
   const Path directory =
       world_.paths.registries() / snapshot_directory_name(std::string(kGitName), address.text() + '\n' + ref);
@@ -262,9 +273,9 @@ Result<FetchedBase> Registries::Impl::fetch_base(const BaseReference& base, cons
   if (!base.ref.empty() && !is_git_ref(base.ref))
     return error(ErrorKind::Invalid, "{} is no branch, tag or commit", escape_controls(base.ref))
         .with_hint("name one after ?ref=");
-  MIST_TRY(const RepositoryAtRef there, at_ref(base.url, base.ref, base.public_only, context));
-  const auto open = [&](const std::string& url, const std::string& commit) {
-    return at_ref(url, commit, base.public_only, context);
+  MIST_TRY(const RepositoryAtRef there, at_ref(base.url, base.ref, base.judge, nullptr, context));
+  const auto open = [&](const GitUrl& parent, const std::string& url, const std::string& commit) {
+    return at_ref(url, commit, base.judge, &parent, context);
   };
   MIST_TRY(const RepositoryFiles files, RepositoryFiles::open(git_, there, base.submodules, open, context));
   const std::string root = Path(base.path).lexically_normal().generic_string();

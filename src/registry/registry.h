@@ -6,6 +6,7 @@
 // Any thread, many processes at once. `main` builds one; a test builds one with a fake ProcessRunner.
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "config/paths.h"
+#include "registry/git_url.h"
 #include "registry/oci_session.h"
 #include "registry/package_files.h"
 #include "registry/reference.h"
@@ -58,7 +60,13 @@ struct BaseReference {
   std::string ref;   ///< empty: HEAD
   std::string path;  ///< of the directory
   bool submodules = true;
-  bool public_only = false;  ///< so are its submodules: GitUrl::limited_to_public
+  /// Which servers it and its submodules may be on. A server that isn't trusted must be public
+  /// (GitUrl::limited_to_public), and redirects are followed to none.
+  struct Judge {
+    std::function<bool(const GitUrl&)> trusts = {};  ///< empty: all, and git follows redirects as ever
+    std::string hint = {};                           ///< of the Forbidden error for who isn't trusted
+  };
+  Judge judge = {};
 };
 
 /// That, with all it needs.

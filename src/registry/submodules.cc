@@ -110,7 +110,7 @@ Status RepositoryFiles::add_submodules(const Git& git, const std::string& at, co
           .with_hint("its .gitmodules needs a url for it; ?submodules=false leaves submodules out");
     if (one->update == "none") continue;
     MIST_TRY(const std::string url, submodule_url(parent.store.url(), one->url));
-    auto opened = open(url, entry->object);
+    auto opened = open(parent.store.url(), url, entry->object);
     if (!opened)
       return std::move(opened).error().with_frame(
           fmt::format("while fetching the submodule {} of {}", shown, parent.shown));

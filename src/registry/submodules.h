@@ -21,8 +21,9 @@ struct RepositoryAtRef {
   PackageIndex index;
 };
 
-/// Fetches one.
-using OpenRepository = std::function<Result<RepositoryAtRef>(const std::string& url, const std::string& ref)>;
+/// Fetches one, which `parent` names.
+using OpenRepository = std::function<Result<RepositoryAtRef>(const GitUrl& parent, const std::string& url,
+                                                             const std::string& ref)>;
 
 /// Where a submodule of `parent` is: `url` of its .gitmodules, relative to the parent's if it begins with
 /// "./" or

@@ -176,6 +176,69 @@ def what_a_package_from_elsewhere_names_is_public(t):
         server.stop()
 
 
+def decoy(redirects_to=None):
+    """A server of this machine that nobody named; or one that sends everybody there."""
+    asked = []
+
+    class Decoy(QuietHandler):
+        def handle_any(self):
+            self.body()
+            asked.append(self.path)
+            content = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: stolen}\n"
+            if redirects_to and self.path.endswith("/index.yaml"):
+                content = f"entries:\n  web:\n  - {{version: 1.0.0, urls: ['{redirects_to}/run']}}\n".encode()
+            elif redirects_to:
+                content = b""
+            self.send_response(200 if content else 302)
+            if not content:
+                self.send_header("Location", redirects_to + self.path)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+    return QuietServer(Decoy), asked
+
+
+@test
+def a_server_that_a_package_may_name_leads_to_no_other_of_this_machine(t):
+    """By a redirect, an index of charts or a submodule; whether the package is on this machine or comes from it."""
+    inner, stolen = decoy()
+    outer, _ = decoy(f"http://127.0.0.1:{inner.port}")
+    at = f"http://127.0.0.1:{outer.port}"
+    names = {"file": f"resources: ['{at}/secrets.yaml']",
+             "chart": f"helmCharts: [{{name: web, repo: '{at}/charts', version: 1.0.0, releaseName: web}}]",
+             "base": f"resources: ['{at}/shared.git//base?ref=v1']"}
+    try:
+        mine = {name: t.files(name, {"kustomization.yaml": f"{text}\n"}) for name, text in names.items()}
+        for name, package in mine.items():
+            refused = t.run("generate", "web", "-p", package, code=1)
+            contains(refused.err, "own address" if name == "base" else "--allow-private-bases")
+        equal(stolen, [], "what was asked for")
+        contains(t.run("generate", "web", "-p", mine["file"], "--allow-private-bases").out, "name: stolen")
+
+        # A package of a server that sends what it names elsewhere, and one with a submodule elsewhere.
+        repository(t, "evil", {f"{name}/kustomization.yaml": f"{text}\n" for name, text in names.items()} | {
+            "linked/kustomization.yaml": "resources: [module]\n",
+            ".gitmodules": f"[submodule \"m\"]\n\tpath = linked/module\n\turl = http://127.0.0.1:{inner.port}/m.git\n"})
+        work = t.dir / "evil-work"
+        git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},linked/module", cwd=work)
+        git("commit", "-q", "-m", "link", cwd=work)
+        git("push", "-q", str(t.dir / "evil.git"), "main", cwd=work)
+        stolen.clear()
+        server, _ = served(t.dir)
+        try:
+            for name in names:
+                t.run("generate", "web", "-p", f"git+http://127.0.0.1:{server.port}/evil.git//{name}", code=1)
+            package = overlay(t, "mine", f"http://127.0.0.1:{server.port}/evil.git//linked?ref=main")
+            contains(t.run("generate", "web", "-p", package, code=1).err, "submodule", "--allow-private-bases")
+            equal(stolen, [], "what was asked for")
+        finally:
+            server.stop()
+    finally:
+        inner.stop()
+        outer.stop()
+
+
 @test
 def bases_and_registries_by_ssh(t):
     """With a program in the place of ssh that runs what the other side would run."""

@@ -1,0 +1,21 @@
+#pragma once
+// Where an OCI registry may send us: by redirects, by the address of an upload, by that of its token server.
+// A registry is a server that the user named; what it names, the user hasn't. Any thread that the resolver
+// allows.
+
+#include <string>
+#include <string_view>
+
+#include "http/resolve.h"
+#include "http/url.h"
+
+namespace mist::registry {
+
+/// Whether a request to `url` must be http::Request::public_only when the registry at `origin` names it. Not
+/// so: the registry's own server; another server of this machine, if the registry is named as one; and, if
+/// the registry is at a private address, its own host on other ports, and by https (which says who answers)
+/// hosts of its own domain: below corp.example for registry.corp.example. How an address is written doesn't
+/// count: public_only judges what a name leads to.
+bool must_be_public(std::string_view origin, const http::Url& url, const http::Resolver& resolve);
+
+}  // namespace mist::registry
