@@ -8,9 +8,9 @@
 #include "apply/settle.h"
 #include "base/text.h"
 #include "encoding/json.h"
+#include "kube/api_failure.h"
 #include "kube/lost_version.h"
 #include "kube/managed_fields.h"
-#include "kube/not_served.h"
 
 namespace mist::action {
 
@@ -214,7 +214,7 @@ Result<std::string> give_back_once(const Environment& environment, const kube::O
   wanted["metadata"].set("resourceVersion", live.string_at({"metadata", "resourceVersion"}));
   const auto applied = kube::apply_over_lost_version(environment.client, ref, wanted, {}, context);
   const bool refused = !applied.ok() && (applied.error().kind == ErrorKind::Invalid ||
-                                         apply::is_field_conflict(applied.error()));
+                                         kube::is_field_conflict(applied.error()));
   if (refused) {
     MIST_TRY(const Value unmarked, without_marks(environment, ref, live, context));
     return fmt::format("{}; it could not be given back: {}", words(before, unmarked),

@@ -6,7 +6,7 @@
 #include "apply/test_objects.h"
 #include "base/parallel.h"
 #include "base/text.h"
-#include "kube/not_served.h"
+#include "kube/api_failure.h"
 
 namespace mist::action {
 

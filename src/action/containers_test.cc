@@ -7,6 +7,7 @@
 
 #include "action/recover.h"
 #include "encoding/yaml.h"
+#include "testing/api_refusal.h"
 #include "testing/release_world.h"
 
 namespace mist::action {
@@ -247,7 +248,7 @@ TEST_F(ContainersTest, RollingBackAndUndoingKeepThemToo) {
   // An upgrade that ends half way, with the namespace in it again.
   cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
     if (call.verb == "apply" && call.key.name == "inside")
-      return error(ErrorKind::Invalid, "cannot apply").with_because("no");
+      return testing::api_refusal(ErrorKind::Invalid, "cannot apply", "no");
     return std::nullopt;
   });
   ASSERT_FALSE(upgrade_now(text({kBase, kNamespace, kInside})).ok());
@@ -272,7 +273,7 @@ TEST_F(ContainersTest, ADefinitionIsReplacedOnlyIfAllOfItsObjectsComeBack) {
   // As the API server says it; the cluster in memory has no such rules.
   cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
     if (call.verb != "apply" || !call.dry_run || call.key.name != "things.example.com") return std::nullopt;
-    return error(ErrorKind::Invalid, "cannot apply").with_because("spec.scope: field is immutable");
+    return testing::api_refusal(ErrorKind::Invalid, "cannot apply", "spec.scope: field is immutable");
   });
   DeployOptions options = all_flags();
   options.replace = true;

@@ -6,6 +6,7 @@
 #include "action/deploy.h"
 #include "action/rollback.h"
 #include "package/objects.h"
+#include "testing/api_refusal.h"
 #include "testing/fake_cluster.h"
 
 namespace mist::action {
@@ -53,7 +54,7 @@ class DefinitionsTest : public ::testing::Test {
     cluster.set_before([this, times](const testing::FakeCall& call) -> std::optional<Error> {
       if (call.verb != "apply" || call.dry_run || call.key.group_kind.kind != "Thing") return {};
       if (++thing_writes > times) return {};
-      return error(ErrorKind::Invalid, "cannot apply").with_because(".color: field not declared in schema");
+      return testing::api_refusal(ErrorKind::Invalid, "cannot apply", ".color: field not declared in schema");
     });
   }
 

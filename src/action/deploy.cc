@@ -14,7 +14,7 @@
 #include "apply/schema_check.h"
 #include "apply/wait.h"
 #include "base/text.h"
-#include "kube/not_served.h"
+#include "kube/api_failure.h"
 #include "release/command_text.h"
 
 namespace mist::action {

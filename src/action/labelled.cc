@@ -8,7 +8,7 @@
 
 #include "base/parallel.h"
 #include "base/text.h"
-#include "kube/not_served.h"
+#include "kube/api_failure.h"
 #include "release/command_text.h"
 
 namespace mist::action {

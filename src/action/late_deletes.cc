@@ -8,7 +8,7 @@
 #include "apply/settle.h"
 #include "base/parallel.h"
 #include "base/text.h"
-#include "kube/not_served.h"
+#include "kube/api_failure.h"
 
 namespace mist::action {
 
@@ -102,7 +102,7 @@ Status touch(const Environment& environment, const Touched& object, const Contex
     auto touched = environment.client.merge_patch(object.ref, patch, context);
     if (touched.ok()) continue;
     Error& failure = touched.error();
-    if (kube::is_absent(failure) || apply::is_other_object(failure)) return {};
+    if (kube::is_absent(failure) || kube::is_other_object(failure)) return {};
     const bool passes = failure.kind == ErrorKind::Retryable || failure.kind == ErrorKind::Timeout ||
                         failure.kind == ErrorKind::Cancelled;
     if (passes || !context.check().ok())

@@ -9,6 +9,7 @@
 
 #include "action/recover.h"
 #include "encoding/yaml.h"
+#include "testing/api_refusal.h"
 #include "testing/release_world.h"
 
 namespace mist::action {
@@ -56,9 +57,9 @@ class LateDeletesTest : public testing::ReleaseWorld {
       if (stopped) return error(ErrorKind::Retryable, "the process is stopped");
       // As the API server says it; the cluster in memory has no such rules.
       if (call.verb == "apply" && call.dry_run && call.key.group_kind.kind == "Deployment")
-        return error(ErrorKind::Invalid, "cannot apply")
-            .with_because(
-                "Deployment.apps \"web\" is invalid: spec.selector: Invalid value: field is immutable");
+        return testing::api_refusal(
+            ErrorKind::Invalid, "cannot apply",
+            "Deployment.apps \"web\" is invalid: spec.selector: Invalid value: field is immutable");
       return std::nullopt;
     });
     const auto before = cluster.find(kind, "default", name);

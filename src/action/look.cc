@@ -14,7 +14,7 @@
 #include "apply/settle.h"
 #include "apply/test_objects.h"
 #include "base/parallel.h"
-#include "kube/not_served.h"
+#include "kube/api_failure.h"
 #include "release/command_text.h"
 
 namespace mist::action {

@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "testing/api_refusal.h"
 #include "testing/release_world.h"
 
 namespace mist::action {
@@ -29,8 +30,9 @@ std::string selecting(std::string_view app, std::string_view annotations = "{}")
 // As the API server says it; the cluster in memory has no such rules.
 std::optional<Error> immutable_selector(const FakeCall& call) {
   if (call.verb != "apply" || !call.dry_run || call.key.group_kind.kind != "Deployment") return std::nullopt;
-  return error(ErrorKind::Invalid, "cannot apply")
-      .with_because("Deployment.apps \"web\" is invalid: spec.selector: Invalid value: field is immutable");
+  return testing::api_refusal(
+      ErrorKind::Invalid, "cannot apply",
+      "Deployment.apps \"web\" is invalid: spec.selector: Invalid value: field is immutable");
 }
 
 TEST_F(ReplaceTest, WhatCantBeChangedIsRefusedWithTheFieldAndTheFlag) {
@@ -123,7 +125,7 @@ TEST_F(ReplaceTest, KeptObjectsAndClaimsAreNotReplacedWithoutTheirFlag) {
   ASSERT_TRUE(install_now(claim("ReadWriteOnce")).ok());
   cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
     if (call.verb != "apply" || !call.dry_run) return std::nullopt;
-    return error(ErrorKind::Invalid, "cannot apply").with_because("spec is immutable after creation");
+    return testing::api_refusal(ErrorKind::Invalid, "cannot apply", "spec is immutable after creation");
   });
   const auto refused = upgrade_now(claim("ReadWriteMany"), {.replace = true});
   ASSERT_FALSE(refused.ok());

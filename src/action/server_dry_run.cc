@@ -8,7 +8,7 @@
 #include "base/one_line.h"
 #include "base/parallel.h"
 #include "kube/access.h"
-#include "kube/invalid_fields.h"
+#include "kube/api_failure.h"
 
 namespace mist::action {
 

@@ -12,8 +12,8 @@
 #include "apply/settle.h"
 #include "apply/wait.h"
 #include "base/parallel.h"
+#include "kube/api_failure.h"
 #include "kube/deletion.h"
-#include "kube/not_served.h"
 
 namespace mist::action {
 
@@ -189,7 +189,7 @@ Result<std::optional<std::string>> write_back(const Environment& environment, co
   const kube::ObjectRef ref{*resource, going.item.key.ns, going.item.key.name};
   const kube::ApplyOptions options{.field_manager = "mistctl", .force = going.force_conflicts};
   auto written = environment.client.apply(ref, going.object, options, context);
-  if (!written.ok() && apply::is_immutable(written.error())) {
+  if (!written.ok() && kube::is_immutable(written.error())) {
     if (!going.replace)
       return std::move(written).error().with_hint(
           going.holds
@@ -199,9 +199,9 @@ Result<std::optional<std::string>> write_back(const Environment& environment, co
     written = replace_back(environment, ref, going, options, context);
   }
   if (written.ok()) return std::optional(std::string(written->string_at({"metadata", "uid"})));
-  if (kube::is_absent(written.error()) || apply::is_other_object(written.error()))
+  if (kube::is_absent(written.error()) || kube::is_other_object(written.error()))
     return std::optional<std::string>();
-  if (apply::is_field_conflict(written.error())) written.error().hint = std::string(apply::kForceHint);
+  if (kube::is_field_conflict(written.error())) written.error().hint = std::string(apply::kForceHint);
   return std::move(written).error();
 }
 

@@ -10,6 +10,7 @@
 #include "action/drift.h"
 #include "action/recover.h"
 #include "action/status.h"
+#include "testing/api_refusal.h"
 #include "testing/laptop_clock.h"
 #include "testing/release_world.h"
 #include "testing/yaml.h"
@@ -586,7 +587,7 @@ TEST_F(TakeOverTest, WhatATakeOverReplacedGoesBackAsItWas) {
     if (call.verb != "apply") return std::nullopt;
     if (call.key.name == "zzz") return error(ErrorKind::Forbidden, "quota exceeded");
     if (call.key.name == "api" && selector() != "absent")
-      return error(ErrorKind::Invalid, "cannot apply").with_because("spec.selector: field is immutable");
+      return testing::api_refusal(ErrorKind::Invalid, "cannot apply", "spec.selector: field is immutable");
     return std::nullopt;
   });
   DeployOptions options = taking();
@@ -701,7 +702,7 @@ TEST_F(MeanwhileTest, WhatAThirdReleaseAdoptedIsNotReplaced) {
   cluster.set_before([&](const FakeCall& call) -> std::optional<Error> {
     if (call.key.name != "two") return std::nullopt;
     if (call.verb == "apply" && call.dry_run && !adopted)
-      return error(ErrorKind::Invalid, "cannot apply").with_because("data: field is immutable");
+      return testing::api_refusal(ErrorKind::Invalid, "cannot apply", "data: field is immutable");
     if (call.verb != "delete" || adopted) return std::nullopt;
     adopted = true;
     third_installs({.force_conflicts = true, .adopt = true});

@@ -16,6 +16,7 @@
 #include "apply/settle.h"
 #include "apply/wait.h"
 #include "base/text.h"
+#include "kube/api_failure.h"
 #include "release/command_text.h"
 
 namespace mist::action {
@@ -406,7 +407,7 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
                                      .timeout = options.timeout,
                                      .replace = options.replace},
                                     lock->context());
-      if (!done.ok() && apply::is_field_conflict(done.error()))
+      if (!done.ok() && kube::is_field_conflict(done.error()))
         done.error().hint =
             "take these fields with " + release::command_text("recover", plan.id, "--force-conflicts");
       MIST_TRY(given, std::move(done));

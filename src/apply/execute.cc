@@ -20,9 +20,9 @@
 #include "apply/waiting_rules.h"
 #include "base/text.h"
 #include "kube/api_down.h"
+#include "kube/api_failure.h"
 #include "kube/deletion.h"
 #include "kube/lost_version.h"
-#include "kube/not_served.h"
 
 namespace mist::apply {
 
@@ -384,7 +384,8 @@ class Writer {
 
   // A 409 that is about neither fields nor the uid: the object changed since it was looked at.
   static bool is_outdated(const Error& failure) {
-    return failure.kind == ErrorKind::Conflict && !is_field_conflict(failure) && !is_other_object(failure);
+    return failure.kind == ErrorKind::Conflict && !kube::is_field_conflict(failure) &&
+           !kube::is_other_object(failure);
   }
 
   // Whoever writes last would have it, whatever the other release was told: all that we write, `mistctl`
@@ -503,10 +504,10 @@ class Writer {
   static Error explain(Error failure) {
     if (failure.kind != ErrorKind::Conflict || !failure.hint.empty()) return failure;
     failure.hint =
-        is_field_conflict(failure)
+        kube::is_field_conflict(failure)
             ? "another field manager owns these fields: let it, or take them with --force-conflicts"
-        : is_other_object(failure) ? "it was deleted or made anew since the plan: run the command again"
-                                   : "somebody else was writing it: run the command again";
+        : kube::is_other_object(failure) ? "it was deleted or made anew since the plan: run the command again"
+                                         : "somebody else was writing it: run the command again";
     return failure;
   }
 

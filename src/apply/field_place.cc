@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/text.h"
-#include "kube/invalid_fields.h"
+#include "kube/api_failure.h"
 
 namespace mist::apply {
 namespace {
@@ -71,17 +71,6 @@ const Value* follow(const Value& value, const Step& step) {
   return value.is_array() && step.bracket ? item_of(value, step.text) : nullptr;
 }
 
-// Server-side apply writes ": .spec.replicas: " into its message, and has no other place for it.
-std::string_view path_in(std::string_view words) {
-  for (auto at = words.find(": ."); at != std::string_view::npos; at = words.find(": .", at + 1)) {
-    const std::string_view path = words.substr(at + 2);
-    const auto end = path.find(": ");
-    if (end != std::string_view::npos && end > 1 && path.substr(0, end).find(' ') == std::string_view::npos)
-      return path.substr(0, end);
-  }
-  return {};
-}
-
 }  // namespace
 
 const Value& value_on_path(const Value& object, std::string_view path) {
@@ -96,10 +85,8 @@ const Value& value_on_path(const Value& object, std::string_view path) {
 
 Error at_refused_field(Error failure, const apimachinery::RenderedObject& rendered) {
   if (failure.where) return failure;
-  std::string_view path = kube::invalid_field(failure);
-  if (path.empty()) path = path_in(failure.because);
   const Value& object = rendered.object.value();
-  const Value& value = value_on_path(object, path);
+  const Value& value = value_on_path(object, kube::refused_field(failure));
   failure.where = &value == &object ? rendered.place() : rendered.place(value.position());
   return failure;
 }

@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "encoding/yaml.h"
-#include "kube/invalid_fields.h"
+#include "kube/api_failure.h"
+#include "testing/api_refusal.h"
 
 namespace mist::apply {
 namespace {
@@ -55,8 +56,8 @@ TEST(FieldPlace, FindsAFieldInBothNotationsOfServers) {
 
 TEST(FieldPlace, AnErrorIsAtTheFieldThatTheServerNames) {
   const RenderedObject rendered = deployment();
-  Error named = error(ErrorKind::Invalid, "cannot apply");
-  named.frames.push_back(kube::invalid_field_frame("spec.template.spec.containers[0].image"));
+  const Error named = testing::api_refusal(ErrorKind::Invalid, "cannot apply", "it is wrong",
+                                           {{"FieldValueInvalid", "spec.template.spec.containers[0].image"}});
   EXPECT_TRUE(kube::names_invalid_fields(named));
   EXPECT_EQ(at_refused_field(named, rendered).where->text(), "templates/a.yaml:13:16");
   const Error typed = error(ErrorKind::Invalid, "cannot apply")

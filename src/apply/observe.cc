@@ -10,7 +10,7 @@
 #include "apply/conversion.h"
 #include "base/parallel.h"
 #include "kube/api_down.h"
-#include "kube/not_served.h"
+#include "kube/api_failure.h"
 
 namespace mist::apply {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "apply/settle.h"
-#include "kube/invalid_fields.h"
+#include "testing/api_refusal.h"
 #include "testing/plan_of.h"
 
 namespace mist::apply {
@@ -66,7 +66,8 @@ TEST_F(RefusalTest, IsNotFinalWhereSomethingIsWrittenBefore) {
 
 TEST_F(RefusalTest, IsFinalOfFieldsThatAreWrong) {
   const PlannedAction action =
-      judged(kAfterLimits, Error(denied).with_frame(kube::invalid_field_frame("spec.replicas")));
+      judged(kAfterLimits, testing::api_refusal(ErrorKind::Invalid, "cannot apply", "it is wrong",
+                                                {{"FieldValueInvalid", "spec.replicas"}}));
   EXPECT_EQ(action.kind, ActionKind::Conflict);
   EXPECT_EQ(action.cause, ConflictCause::Refused);
 }

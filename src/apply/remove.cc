@@ -8,8 +8,8 @@
 #include "apply/plan.h"
 #include "apply/run_report.h"
 #include "apply/wait.h"
+#include "kube/api_failure.h"
 #include "kube/deletion.h"
-#include "kube/not_served.h"
 
 namespace mist::apply {
 

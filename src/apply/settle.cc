@@ -6,21 +6,11 @@
 #include "apply/refusal.h"
 #include "apply/server_made.h"
 #include "base/parallel.h"
-#include "kube/invalid_fields.h"
+#include "kube/api_failure.h"
 #include "kube/lost_version.h"
 
 namespace mist::apply {
 namespace {
-
-// How the API server says that a field can't be changed; there is no reason code for it.
-constexpr std::array<std::string_view, 7> kImmutableWords{
-    "field is immutable", "is immutable",           "may not be changed",          "cannot be changed",
-    "may not change",     "updates to statefulset", "Forbidden: spec is immutable"};
-
-bool says_immutable(std::string_view words) {
-  return std::ranges::any_of(
-      kImmutableWords, [&](std::string_view each) { return words.find(each) != std::string_view::npos; });
-}
 
 const Value* value_at(const Value& object, const std::vector<PathStep>& steps) {
   const Value* at = &object;
@@ -182,7 +172,7 @@ class Settler {
     if (failure.kind == ErrorKind::Conflict) {
       // A Replace creates a fresh object, which nobody else owns fields of.
       if (action.kind == ActionKind::Replace) return;
-      if (!is_field_conflict(failure)) return;
+      if (!kube::is_field_conflict(failure)) return;
       action.kind = ActionKind::Conflict;
       action.cause = ConflictCause::Fields;
       action.reason = fmt::format("it has fields that other managers own: {}", conflicts(failure.because));
@@ -194,7 +184,7 @@ class Settler {
       action.reason += fmt::format(" ({})", first_line(failure.because));
       return;
     }
-    if (says_immutable(failure.because)) {
+    if (kube::is_immutable(failure)) {
       plan_replacement(action, desired, live, rules_,
                        fmt::format("it can't be changed in place ({})", first_line(failure.because)));
       return;
@@ -245,33 +235,8 @@ std::set<GroupKind> redefined_kinds(const Plan& plan) {
   return kinds;
 }
 
-bool is_field_conflict(const Error& failure) {
-  return failure.kind == ErrorKind::Conflict &&
-         std::ranges::any_of(
-             std::array<std::string_view, 2>{"conflict with ", "conflicts with "},
-             [&](std::string_view words) { return failure.because.find(words) != std::string::npos; });
-}
-
 bool is_about_our_label(const Error& refused) {
-  constexpr std::string_view kBegin = "Apply failed with ";
-  if (refused.kind != ErrorKind::Conflict || !refused.because.starts_with(kBegin)) return false;
-  const std::string ours = fmt::format(".metadata.labels.{}", release::kVersionLabel);
-  std::size_t fields = 0;
-  for (std::size_t at = 0; (at = refused.because.find(ours, at)) != std::string::npos; at += ours.size())
-    ++fields;
-  // "Apply failed with 1 conflict: …", "… 2 conflicts: …"
-  return fields > 0 && refused.because.starts_with(fmt::format("{}{} conflict", kBegin, fields));
-}
-
-bool is_other_object(const Error& failure) {
-  return failure.kind == ErrorKind::Conflict &&
-         std::ranges::any_of(
-             std::array<std::string_view, 2>{"uid mismatch", "metadata.uid"},
-             [&](std::string_view words) { return failure.because.find(words) != std::string::npos; });
-}
-
-bool is_immutable(const Error& failure) {
-  return failure.kind == ErrorKind::Invalid && says_immutable(failure.because);
+  return kube::is_conflict_only_of(refused, fmt::format(".metadata.labels.{}", release::kVersionLabel));
 }
 
 bool needs_the_server(const PlannedAction& action) {

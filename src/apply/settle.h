@@ -18,18 +18,10 @@ bool needs_the_server(const PlannedAction& action);
 /// has now, so that its refusal says nothing.
 std::set<GroupKind> redefined_kinds(const Plan& plan);
 
-/// Whether the server refused an apply because other field managers own what it would change: a 409 that
-/// says so.
-bool is_field_conflict(const Error& failure);
-/// Whether it is one only because another manager owns the label of the release's revision.
-/// Who copies one of our objects (a backup, `kubectl replace`) becomes its owner; it is ours all the same.
+/// Whether the server refused an apply only because another manager owns the label of the release's revision:
+/// a client that copies one of our objects (a backup, `kubectl replace`) becomes its owner; it is ours all
+/// the same.
 bool is_about_our_label(const Error& refused);
-/// Whether it refused a write that names a uid because no object with it is there.
-bool is_other_object(const Error& failure);
-
-/// Whether it refused a write because fields differ that can't be changed.
-bool is_immutable(const Error& failure);
-
 /// Turns what the server would not do into Conflicts or Replaces, and what it would find equal into
 /// Unchanged; then leave_to_the_order() and follow_replaced_definitions(). What the server can't say (a
 /// webhook without dry runs, no permission) stays as planned. Errors: of the context.

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kube/api_failure.h"
+#include "testing/api_refusal.h"
 #include "testing/plan_of.h"
 
 namespace mist::apply {
@@ -34,32 +36,18 @@ TEST(RedefinedKinds, AreThoseWhoseDefinitionsAreWritten) {
   EXPECT_THAT(redefined_kinds(plan), IsEmpty());
 }
 
-TEST(FieldConflict, IsToldByTheServersWords) {
-  const auto refused = [](ErrorKind kind, std::string because) {
-    return error(kind, "cannot apply").with_because(std::move(because));
-  };
-  EXPECT_TRUE(is_field_conflict(refused(
-      ErrorKind::Conflict, "Apply failed with 1 conflict: conflict with \"kubectl\" using v1: .data.a")));
-  EXPECT_TRUE(is_field_conflict(
-      refused(ErrorKind::Conflict,
-              "Apply failed with 2 conflicts: conflicts with \"kubectl\":\n- .data.a\n- .data.b")));
-  EXPECT_FALSE(is_field_conflict(refused(ErrorKind::Conflict, "the object has been modified")));
-  EXPECT_FALSE(is_field_conflict(refused(ErrorKind::Invalid, "it is in conflict with itself")));
-}
-
 TEST(OurLabel, IsTheOnlyFieldOrNot) {
-  const auto refused = [](std::string words) {
-    return error(ErrorKind::Conflict, "x can't be written").with_because(std::move(words));
+  const auto refused = [](const std::vector<std::string>& fields) {
+    std::vector<kube::ApiFailure::Cause> causes;
+    for (const std::string& field : fields) causes.push_back({"FieldManagerConflict", field});
+    return testing::api_refusal(ErrorKind::Conflict, "x can't be written", "Apply failed", causes);
   };
   const std::string label = ".metadata.labels.mistletoe.dev/tied-to-install-version";
-  EXPECT_TRUE(is_about_our_label(refused(
-      "Apply failed with 1 conflict: conflict with \"velero\" using v1 at 2026-01-02T03:04:05Z: " + label)));
-  EXPECT_TRUE(is_about_our_label(refused("Apply failed with 2 conflicts: conflicts with \"a\":\n- " + label +
-                                         "\nconflicts with \"b\" using v1:\n- " + label)));
-  EXPECT_FALSE(is_about_our_label(
-      refused("Apply failed with 2 conflicts: conflicts with \"a\":\n- .data.x\n- " + label)));
-  EXPECT_FALSE(is_about_our_label(refused("Apply failed with 1 conflict: conflict with \"a\": .data.x")));
-  EXPECT_FALSE(is_about_our_label(refused("the object has been modified")));
+  EXPECT_TRUE(is_about_our_label(refused({label})));
+  EXPECT_TRUE(is_about_our_label(refused({label, label})));
+  EXPECT_FALSE(is_about_our_label(refused({".data.x", label})));
+  EXPECT_FALSE(is_about_our_label(refused({".data.x"})));
+  EXPECT_FALSE(is_about_our_label(refused({})));
 }
 
 // A plan that asks about a ConfigMap that is as wanted, while `meanwhile` happens behind the look.

@@ -50,6 +50,36 @@ struct SourceLocation {
   friend bool operator==(const SourceLocation&, const SourceLocation&) = default;
 };
 
+/// What an error means for the program, beside its kind: facts as types of the layers that know them
+/// (kube::ApiFailure, release::AnchorMoved). Program logic reads these; it never reads the words of an error,
+/// which are for people (tools/check-errors.py holds that). At most one fact of each type.
+class ErrorDetails {
+ public:
+  template <typename T>
+  void set(T detail) {
+    const void* type = &kType<T>;
+    std::erase_if(entries_, [&](const Entry& entry) { return entry.type == type; });
+    entries_.push_back({type, std::make_shared<const T>(std::move(detail))});
+  }
+  /// Null: the error says nothing about it.
+  template <typename T>
+  const T* find() const {
+    for (const Entry& entry : entries_)
+      if (entry.type == &kType<T>) return static_cast<const T*>(entry.value.get());
+    return nullptr;
+  }
+
+ private:
+  // Its address is the type's name within this process.
+  template <typename T>
+  static inline const char kType = 0;
+  struct Entry {
+    const void* type;
+    std::shared_ptr<const void> value;
+  };
+  std::vector<Entry> entries_;
+};
+
 struct Error {
   ErrorKind kind = ErrorKind::Internal;
   std::string message;                  ///< what failed, one sentence without a full stop
@@ -58,6 +88,7 @@ struct Error {
   std::string because;                  ///< the other side's own words (API server, guest's stderr)
   std::string hint;                     ///< what to do, a command where there is one
   std::shared_ptr<const Error> cause;   ///< an error of a lower layer that this one wraps
+  ErrorDetails details;                 ///< never printed
 
   /// Each `with_*` returns *this, for `return Error{…}.with_hint(…)`.
   Error&& with_frame(std::string frame) && {
@@ -71,6 +102,16 @@ struct Error {
   Error&& with_because(std::string text) && {
     because = std::move(text);
     return std::move(*this);
+  }
+  template <typename T>
+  Error&& with_detail(T detail) && {
+    details.set(std::move(detail));
+    return std::move(*this);
+  }
+  /// The fact of this type, or null.
+  template <typename T>
+  const T* detail() const {
+    return details.find<T>();
   }
   Error&& at(SourceLocation location) && {
     where = std::move(location);

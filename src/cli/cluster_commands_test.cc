@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "encoding/json.h"
 #include "encoding/schema.h"
+#include "testing/api_refusal.h"
 #include "testing/client_with_logs.h"
 #include "testing/fake_cluster.h"
 #include "testing/fake_world.h"
@@ -403,7 +404,7 @@ TEST_F(ClusterCommands, AllowancesOfTheCommandLineReachThePlan) {
   manifest("{apiVersion: v1, kind: Secret, metadata: {name: key}, type: x.dev/other, data: {a: YQ==}}");
   cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
     if (!call.dry_run || call.key.name != "key") return std::nullopt;
-    return error(ErrorKind::Invalid, "cannot apply").with_because("type: field is immutable");
+    return testing::api_refusal(ErrorKind::Invalid, "cannot apply", "type: field is immutable");
   });
   EXPECT_EQ(run({"upgrade", "web"}), ExitCode::Failed);
   EXPECT_THAT(fake.err.take(), HasSubstr("--replace"));

@@ -487,23 +487,24 @@ Result<Response> Exchange::result() {
   if (over_limit_)
     return error(ErrorKind::Invalid, "the answer of {} is larger than the {} bytes allowed", server,
                  request_.response_limit)
-        .with_frame(std::string(kOverLimitFrame));
+        .with_detail(OverLimit());
   if (would_repeat_)
-    return error(ErrorKind::Retryable, "the connection to {} broke before an answer came{}", server,
-                 kMaybeSent);
+    return undelivered(Delivery::MaybeSent,
+                       fmt::format("the connection to {} broke before an answer came", server));
   return describe_failure(failure(), std::chrono::system_clock::now());
 }
 
 Error Exchange::idle_error() const {
   const Duration idle = request_.idle_timeout.value_or(settings_.options.idle_timeout);
-  return error(ErrorKind::Retryable, "{} sent nothing for {:g} s{}", url_.authority(), seconds(idle),
-               kMaybeSent)
+  return undelivered(Delivery::MaybeSent,
+                     fmt::format("{} sent nothing for {:g} s", url_.authority(), seconds(idle)))
       .with_hint("the server hangs or is overloaded; look at its logs");
 }
 
 Error Exchange::unstarted_error() const {
-  return error(ErrorKind::Retryable, "no connection to {} became free within {:g} s{}", url_.authority(),
-               seconds(connect_timeout() + settings_.options.idle_timeout), kNothingSent)
+  return undelivered(Delivery::NothingSent,
+                     fmt::format("no connection to {} became free within {:g} s", url_.authority(),
+                                 seconds(connect_timeout() + settings_.options.idle_timeout)))
       .with_hint("all connections that are allowed at once are busy");
 }
 

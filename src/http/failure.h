@@ -29,7 +29,7 @@ struct Failure {
   TlsReport tls;
 };
 
-/// Kinds as transport.h promises them. The message ends with kNothingSent or kMaybeSent when it is Retryable.
+/// Kinds as transport.h promises them. A Retryable one is undelivered().
 Error describe_failure(const Failure& failure, WallTime now);
 
 }  // namespace mist::http

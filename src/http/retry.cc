@@ -22,12 +22,6 @@ constexpr std::chrono::seconds kReportInterval{5};
 // A Retry-After beyond this is taken for "never".
 constexpr std::chrono::seconds kLongestRetryAfter{24 * 3600};
 
-std::string without_ending(std::string_view message) {
-  for (const std::string_view ending : {kNothingSent, kMaybeSent})
-    if (message.ends_with(ending)) message.remove_suffix(ending.size());
-  return std::string(message);
-}
-
 /// The server answered that it did not act on the request.
 bool surely_not_acted(const Result<Response>& result) {
   if (!result.ok()) return surely_not_sent(result.error());
@@ -160,7 +154,7 @@ std::optional<RetryingTransport::Wait> RetryingTransport::decide(const Request& 
     if (asked) next.time = *asked + back_off(1) / 2;
     next.why = asked ? fmt::format("{}", result->status) : fmt::format("it answered {}", result->status);
   } else {
-    next.why = without_ending(result.error().message);
+    next.why = without_delivery(result.error());
   }
   const bool reached = reached_.load(std::memory_order_relaxed);
   const Duration patience = throttled ? options_.patience

@@ -34,7 +34,7 @@ class Retry : public ::testing::Test {
     return retrying_.send(request(repeat), context);
   }
   static Error broken() { return error(ErrorKind::Retryable, "the connection broke{}", kMaybeSent); }
-  static Error refused() { return error(ErrorKind::Retryable, "nothing listens{}", kNothingSent); }
+  static Error refused() { return undelivered(Delivery::NothingSent, "nothing listens"); }
   RetryOptions options() {
     RetryOptions result;
     result.tracer = [this](const RequestTrace& trace) { traces_.push_back(trace); };
@@ -146,7 +146,7 @@ TEST_F(Retry, AWrongAddressIsReportedQuickly) {
 TEST_F(Retry, SilenceIsToldAfterAShortFirstAttemptAndEndsWithTheSecond) {
   inner_.otherwise([&](const Request& request, const Context&) -> Result<Response> {
     clock_.advance(request.connect_timeout.value_or(15s));
-    return error(ErrorKind::Retryable, "api.example did not complete a connection{}", kNothingSent);
+    return undelivered(Delivery::NothingSent, "api.example did not complete a connection");
   });
   ASSERT_FALSE(send(Repeat::Unsafe).ok());
   ASSERT_EQ(inner_.count(), 2u);

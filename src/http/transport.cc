@@ -5,6 +5,11 @@
 namespace mist::http {
 namespace {
 
+struct Undelivered {
+  Delivery delivery;
+  std::string failed;  // without what is said of the delivery
+};
+
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 }  // namespace
@@ -15,6 +20,21 @@ std::string_view find_header(const Headers& headers, std::string_view name) {
   return {};
 }
 
-bool surely_not_sent(const Error& error) { return error.message.ends_with(kNothingSent); }
+Error undelivered(Delivery delivery, std::string failed) {
+  Error result =
+      error(ErrorKind::Retryable, "{}; {}", failed,
+            delivery == Delivery::NothingSent ? "nothing was sent" : "the server may have got the request");
+  return std::move(result).with_detail(Undelivered{delivery, std::move(failed)});
+}
+
+bool surely_not_sent(const Error& error) {
+  const Undelivered* const known = error.detail<Undelivered>();
+  return known != nullptr && known->delivery == Delivery::NothingSent;
+}
+
+std::string without_delivery(const Error& error) {
+  const Undelivered* const known = error.detail<Undelivered>();
+  return known != nullptr ? known->failed : error.message;
+}
 
 }  // namespace mist::http

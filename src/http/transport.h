@@ -30,10 +30,14 @@ std::string_view find_header(const Headers& headers, std::string_view name);
 /// True for an error of Transport after which the server can't have seen the request (nothing listens, no
 /// such host, TLS failed): sending it again is safe even when Repeat is Unsafe. False also means "not known".
 bool surely_not_sent(const Error& error);
-/// What the message of an error ends with, by which surely_not_sent() knows it.
-inline constexpr std::string_view kNothingSent = "; nothing was sent";
-/// What it ends with when the server may have acted on the request all the same.
-inline constexpr std::string_view kMaybeSent = "; the server may have got the request";
+
+/// Whether the server can have seen a request that got no answer.
+enum class Delivery : std::uint8_t { NothingSent, MaybeSent };
+/// The Retryable error of such a request: `failed` says what happened, the message also what is known of the
+/// delivery.
+Error undelivered(Delivery delivery, std::string failed);
+/// What undelivered() was given; of other errors the message.
+std::string without_delivery(const Error& error);
 
 /// Whether a request may be sent again when nobody knows if the first try arrived.
 enum class Repeat : std::uint8_t { Safe, Unsafe };

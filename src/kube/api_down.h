@@ -2,7 +2,6 @@
 // The error of Client::resource_for about a kind that may be served, by an aggregated API that doesn't answer
 // now. It is not NotFound: who took the kind for gone would forget objects that are there. Any thread.
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -11,22 +10,22 @@
 
 namespace mist::kube {
 
-inline constexpr std::string_view kApiDownFrame = "while asking which kinds its API service serves";
+/// The fact of that error.
+struct ApiDown {};
 
 /// `service` is the APIService's name, "v1.example.com"; `because` its condition.
 inline Error api_down(const apimachinery::GroupKind& kind, std::string_view service, std::string because) {
   return error(ErrorKind::Retryable, "the API service {} doesn't answer, so nothing is known of {}", service,
                apimachinery::to_string(kind))
       .with_because(std::move(because))
-      .with_frame(std::string(kApiDownFrame))
+      .with_frame("while asking which kinds its API service serves")
+      .with_detail(ApiDown())
       .with_hint(fmt::format(
-          "mend what answers for it (kubectl describe apiservice {0}), or, if nobody needs it any "
+          "repair what answers for it (kubectl describe apiservice {0}), or, if nobody needs it any "
           "more, kubectl delete apiservice {0}",
           service));
 }
 
-inline bool is_api_down(const Error& failure) {
-  return std::ranges::find(failure.frames, kApiDownFrame) != failure.frames.end();
-}
+inline bool is_api_down(const Error& failure) { return failure.detail<ApiDown>() != nullptr; }
 
 }  // namespace mist::kube

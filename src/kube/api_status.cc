@@ -5,9 +5,8 @@
 
 #include "base/text.h"
 #include "encoding/json.h"
-#include "kube/invalid_fields.h"
+#include "kube/api_failure.h"
 #include "kube/lost_version.h"
-#include "kube/not_served.h"
 
 namespace mist::kube {
 namespace {
@@ -17,8 +16,6 @@ using encoding::Value;
 constexpr std::size_t kExcerpt = 200;
 // The Status of a path that no handler takes; CustomResourceDefinitions' say it without a Status.
 constexpr std::string_view kUnknownPath = "the server could not find the requested resource";
-// crConverter in apiextensions-apiserver, of a version that the definition doesn't have.
-constexpr std::string_view kLostVersion = "request to convert CR to an invalid group/version: ";
 
 ErrorKind kind_of(int status, std::string_view reason) {
   if (reason == "Expired" || reason == "Gone") return ErrorKind::Gone;
@@ -143,30 +140,6 @@ std::string without_long_values(std::string text) {
   return text;
 }
 
-// A patch with the uid of another object is answered as if it were a change of that field (422); PUT and
-// DELETE answer 409.
-bool names_other_uid(const Value& status) {
-  const Value* causes = status.at_path({"details", "causes"});
-  return causes != nullptr && causes->is_array() &&
-         std::ranges::any_of(causes->as_array(), [](const Value& cause) {
-           return cause.string_at("field") == "metadata.uid" &&
-                  cause.string_at("message").ends_with("field is immutable");
-         });
-}
-
-// Whether all that it names are fields of the object that was sent (field.ErrorType in apimachinery).
-bool names_invalid_fields(const Value& status, int http_status) {
-  constexpr std::array<std::string_view, 8> kReasons{
-      "FieldValueRequired", "FieldValueInvalid", "FieldValueNotSupported", "FieldValueDuplicate",
-      "FieldValueTooLong",  "FieldValueTooMany", "FieldValueTypeInvalid",  "FieldValueForbidden"};
-  const Value* causes = status.at_path({"details", "causes"});
-  return http_status == 422 && causes != nullptr && causes->is_array() && causes->size() > 0 &&
-         std::ranges::all_of(causes->as_array(), [&](const Value& cause) {
-           return !cause.string_at("field").empty() &&
-                  std::ranges::find(kReasons, cause.string_at("reason")) != kReasons.end();
-         });
-}
-
 // Of an answer without a Status.
 Error bare_error(const http::Response& response, const Asked& asked) {
   const std::string what =
@@ -202,17 +175,14 @@ Error status_error(const Value& status, int http_status, const Asked& asked) {
     }
   }
   ErrorKind kind = kind_of(http_status, reason);
-  if (names_other_uid(status)) kind = ErrorKind::Conflict;
+  ApiFailure fact = read_failure(status, kind);
+  // PUT and DELETE answer 409.
+  if (fact.other_object) kind = ErrorKind::Conflict;
   if (because.empty()) because = fmt::format("HTTP {}: {}", http_status, meaning(http_status));
-  Error failure = error(kind, "cannot {} {} on {}", asked.verb, asked.object, asked.server)
-                      .with_because(std::move(because))
-                      .with_hint(hint_for(http_status, reason, status.string_at("message"), asked));
-  if (kind == ErrorKind::Invalid && names_invalid_fields(status, http_status))
-    failure.frames.push_back(invalid_field_frame(
-        escape_controls(status.at_path({"details", "causes"})->as_array().front().string_at("field"))));
-  if (kind == ErrorKind::Invalid && status.string_at("message").starts_with(kLostVersion))
-    failure.frames.emplace_back(kLostVersionFrame);
-  return failure;
+  return error(kind, "cannot {} {} on {}", asked.verb, asked.object, asked.server)
+      .with_because(std::move(because))
+      .with_hint(hint_for(http_status, reason, status.string_at("message"), asked))
+      .with_detail(std::move(fact));
 }
 
 Error answer_error(const http::Response& response, const Asked& asked) {
@@ -222,7 +192,7 @@ Error answer_error(const http::Response& response, const Asked& asked) {
   const bool unknown_kind = asked.objects && response.status == 404 &&
                             (!is_status || body->string_at("message").starts_with(kUnknownPath));
   Error failure = is_status ? status_error(*body, response.status, asked) : bare_error(response, asked);
-  return unknown_kind ? std::move(failure).with_frame(std::string(kNotServedFrame)) : failure;
+  return unknown_kind ? as_not_served(std::move(failure)) : failure;
 }
 
 Result<Value> decode_answer(const http::Response& response, const Asked& asked) {
@@ -243,7 +213,8 @@ void correct_status(http::Response& response) {
   // has no fraction), or one with fields of a version that is gone: the same request will be refused again. A
   // conversion webhook that fails says other words.
   const std::string_view message = body->string_at("message");
-  if (message.starts_with("failed to create typed patch object") || message.starts_with(kLostVersion) ||
+  if (message.starts_with("failed to create typed patch object") ||
+      read_failure(*body, ErrorKind::Invalid).lost_version ||
       (message.starts_with("failed to convert new object") &&
        message.contains("unable to convert unstructured object to ")))
     response.status = 422;

@@ -18,7 +18,7 @@ struct Asked {
   std::string object;  ///< "Deployment shop/api"
   std::string server;  ///< "https://127.0.0.1:6443"
   std::string user;    ///< the kubeconfig's user, for hints
-  /// Objects of a kind: a 404 of the path means that the kind isn't served (not_served.h).
+  /// Objects of a kind: a 404 of the path means that the kind isn't served (is_not_served()).
   bool objects = false;
 };
 

@@ -4,9 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "encoding/json.h"
-#include "kube/invalid_fields.h"
+#include "kube/api_failure.h"
 #include "kube/lost_version.h"
-#include "kube/not_served.h"
 
 namespace mist::kube {
 namespace {

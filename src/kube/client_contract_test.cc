@@ -8,8 +8,8 @@
 
 #include "base/text.h"
 #include "encoding/yaml.h"
+#include "kube/api_failure.h"
 #include "kube/connect.h"
-#include "kube/not_served.h"
 #include "testing/fake_cluster.h"
 #include "testing/temp_dir.h"
 
@@ -108,6 +108,12 @@ TEST_P(ClientContract, SeveralConflictsAreListed) {
             "ok");
   EXPECT_EQ(words(apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: '2', w: '2'}}")),
             "Conflict: Apply failed with 2 conflicts: conflicts with \"other\":\n- .data.w\n- .data.x");
+  const auto refused = apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: '2'}}");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_TRUE(is_field_conflict(refused.error()));
+  EXPECT_TRUE(is_conflict_only_of(refused.error(), ".data.x"));
+  EXPECT_FALSE(is_conflict_only_of(refused.error(), ".data.w"));
+  EXPECT_FALSE(is_other_object(refused.error()));
 }
 
 TEST_P(ClientContract, KeyedListsMergeByKey) {
@@ -152,6 +158,12 @@ TEST_P(ClientContract, PreconditionsOfApply) {
   EXPECT_EQ(words(apply(kOther)),
             "Conflict: ConfigMap \"a\" is invalid: metadata.uid: Invalid value: "
             "\"11111111-1111-4111-8111-111111111111\": field is immutable");
+  for (const std::string_view object : {kPlanned, kOther}) {
+    const auto refused = apply(object);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(is_other_object(refused.error()), object == kOther);
+    EXPECT_FALSE(is_field_conflict(refused.error()));
+  }
 }
 
 TEST_P(ClientContract, CreateAndUpdateAndPatch) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "kube/not_served.h"
+#include "kube/api_failure.h"
 
 namespace mist::kube {
 namespace {

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "encoding/yaml.h"
-#include "kube/not_served.h"
+#include "kube/api_failure.h"
 #include "testing/fake_cluster.h"
 
 namespace mist::kube {
@@ -162,7 +162,7 @@ TEST_F(DeletionTest, AnotherObjectOfItsNameStays) {
 TEST_F(DeletionTest, AFourHundredAndFourOfThePathIsNoProofThatItIsGone) {
   cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
     if (call.verb != "delete") return std::nullopt;
-    return error(ErrorKind::NotFound, "cannot delete").with_frame(std::string(kNotServedFrame));
+    return as_not_served(error(ErrorKind::NotFound, "cannot delete"));
   });
   const auto refused = remove();
   ASSERT_FALSE(refused.ok());

@@ -136,10 +136,6 @@ Value with_present_owners(Client& client, const ResourceInfo& resource, Value li
   return live;
 }
 
-bool is_lost_version(const Error& failure) {
-  return std::ranges::find(failure.frames, kLostVersionFrame) != failure.frames.end();
-}
-
 Result<Value> apply_over_lost_version(Client& client, const ObjectRef& ref, const Value& object,
                                       const ApplyOptions& options, const Context& context) {
   auto applied = client.apply(ref, object, options, context);

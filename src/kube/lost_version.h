@@ -9,24 +9,18 @@
 
 namespace mist::kube {
 
-inline constexpr std::string_view kLostVersionFrame =
-    "while the server converted it to a version that its kind doesn't have any more";
-
-/// Whether an apply, or its dry run, failed for that.
-bool is_lost_version(const Error& failure);
-
 /// `live` as a patch of its managedFields has to have it, so that the server doesn't forget them: what was
 /// written in a lost version counts as written in that of `resource`. Without a request, unless it has fields
 /// of another version, and nothing is written.
 Value with_present_owners(Client& client, const ResourceInfo& resource, Value live, const Context& context);
 
-/// As Client::apply(). Where it fails for a lost version, what was written in that becomes, for the server,
-/// written in the version of `ref`: the fields keep their owners, and the ones that we don't want any more
-/// go. All versions that the definition of the kind lacks are renewed at once (which it lacks, discovery
-/// tells who may not read definitions): while one is left, the server forgets all owners with any write. What
-/// one manager wrote in several versions becomes one entry. That is a write of its own, at exactly the
-/// version of the object that was read, and only if uid and version are those that `object` names, where it
-/// does. Of a dry run: the error. Errors: as of apply(), get() and merge_patch(); Conflict.
+/// As Client::apply(). Where it fails for a lost version (is_lost_version()), what was written in that
+/// becomes, for the server, written in the version of `ref`: the fields keep their owners, and the ones that
+/// we don't want any more go. All versions that the definition of the kind lacks are renewed at once (which
+/// it lacks, discovery tells who may not read definitions): while one is left, the server forgets all owners
+/// with any write. What one manager wrote in several versions becomes one entry. That is a write of its own,
+/// at exactly the version of the object that was read, and only if uid and version are those that `object`
+/// names, where it does. Of a dry run: the error. Errors: as of apply(), get() and merge_patch(); Conflict.
 Result<Value> apply_over_lost_version(Client& client, const ObjectRef& ref, const Value& object,
                                       const ApplyOptions& options, const Context& context);
 

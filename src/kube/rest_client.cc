@@ -6,8 +6,8 @@
 #include "http/over_limit.h"
 #include "http/retry.h"
 #include "http/url.h"
+#include "kube/api_failure.h"
 #include "kube/api_path.h"
-#include "kube/not_served.h"
 #include "kube/secret_mask.h"
 #include "kube/watch.h"
 

@@ -190,7 +190,7 @@ TEST_F(RestClientTest, APageThatIsTooLargeIsAskedForAgainWithFewerItems) {
   web->otherwise([&](const http::Request& request, const Context&) -> Result<http::Response> {
     const int limit = std::min(left, std::stoi(limit_of(request)));
     if (static_cast<std::uint64_t>(limit) * kItem > request.response_limit)
-      return error(ErrorKind::Invalid, "too large").with_frame(std::string(http::kOverLimitFrame));
+      return error(ErrorKind::Invalid, "too large").with_detail(http::OverLimit());
     left -= limit;
     std::string items;
     for (int i = 0; i < limit; ++i)

@@ -15,6 +15,7 @@
 #include "package/objects.h"
 #include "package/plain_yaml.h"
 #include "package/tree_metadata.h"
+#include "wasm/instance.h"
 #include "wasm/runtime.h"
 #include "wasm/snapshot.h"
 
@@ -82,9 +83,8 @@ void add_excerpt(Error& failure, const Files& files) {
 // An engine's functions have numbers, which tell nobody anything; the file that it was at does.
 Error without_functions(Error failure, const std::string& file) {
   if (failure.kind != ErrorKind::Trap) return failure;
-  const auto backtrace = failure.because.rfind("its backtrace: ");
-  if (backtrace != std::string::npos && (backtrace == 0 || failure.because[backtrace - 1] == '\n'))
-    failure.because = trim(std::string_view(failure.because).substr(0, backtrace));
+  if (const auto* const without = failure.detail<wasm::WithoutBacktrace>())
+    failure.because = without->because;
   if (!file.empty()) failure.frames.push_back(fmt::format("while rendering {}", escape_controls(file)));
   return failure;
 }

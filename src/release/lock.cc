@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::string_view kMovedFrame = "the release changed since it was read";
 
+struct AnchorMoved {};  // the fact of that error
+
 Lock new_lock(const LockWorld& world, const LockOptions& options) {
   const WallTime now = world.clock.now();
   return {.holder = options.holder,
@@ -124,12 +126,13 @@ void give_back_unseen(const LockWorld& world, const ReleaseId& id, const Lock& l
 }  // namespace
 
 Error as_anchor_moved(Error failure) {
-  return std::move(failure).with_frame(std::string(kMovedFrame)).with_hint("run the command again");
+  return std::move(failure)
+      .with_frame(kMovedFrame)
+      .with_detail(AnchorMoved())
+      .with_hint("run the command again");
 }
 
-bool anchor_moved(const Error& failure) {
-  return std::ranges::find(failure.frames, kMovedFrame) != failure.frames.end();
-}
+bool anchor_moved(const Error& failure) { return failure.detail<AnchorMoved>() != nullptr; }
 
 ReleaseLock::ReleaseLock(LockWorld world, Anchor anchor, Lock lock, Duration term, BootTime asked,
                          const Context& context)

@@ -8,7 +8,7 @@
 #include "crypto/digest.h"
 #include "encoding/gzip.h"
 #include "encoding/json.h"
-#include "kube/not_served.h"
+#include "kube/api_failure.h"
 #include "release/record_secrets.h"
 
 namespace mist::release {

@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "kube/api_down.h"
-#include "kube/not_served.h"
+#include "kube/api_failure.h"
 #include "testing/fake_store.h"
 #include "testing/selector_match.h"
 
@@ -88,8 +88,8 @@ Result<const FakeKind*> FakeCluster::served_kind(const ResourceInfo& resource, s
       std::ranges::find(kind->versions, resource.gvk.version) != kind->versions.end())
     return kind;
   state_->remembered.clear();
-  return fake_answer(ErrorKind::NotFound, verb, key, "the server could not find the requested resource")
-      .with_frame(std::string(kube::kNotServedFrame));
+  return kube::as_not_served(
+      fake_answer(ErrorKind::NotFound, verb, key, "the server could not find the requested resource"));
 }
 
 FakeCluster::FakeCluster() : state_(std::make_shared<State>()) {}

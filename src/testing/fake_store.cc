@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "testing/api_refusal.h"
 #include "testing/fake_kinds.h"
 #include "testing/managed_fields.h"
 
@@ -76,8 +77,9 @@ Value without_metadata_and_status(Value object) {
 
 }  // namespace
 
-Error fake_answer(ErrorKind kind, std::string_view verb, const ObjectKey& key, std::string words) {
-  return error(kind, "cannot {} {}", verb, key.display()).with_because(std::move(words));
+Error fake_answer(ErrorKind kind, std::string_view verb, const ObjectKey& key, std::string words,
+                  const std::vector<kube::ApiFailure::Cause>& causes) {
+  return api_refusal(kind, fmt::format("cannot {} {}", verb, key.display()), std::move(words), causes);
 }
 
 ResourceInfo FakeKind::info(const std::string& version) const {
@@ -205,7 +207,8 @@ Status FakeStore::check_preconditions(const FakeKind& kind, const ObjectKey& key
     return fake_answer(
         ErrorKind::Conflict, "write", key,
         fmt::format("{} \"{}\" is invalid: metadata.uid: Invalid value: \"{}\": field is immutable",
-                    kind.kind.kind, key.name, uid));
+                    kind.kind.kind, key.name, uid),
+        {{"FieldValueInvalid", "metadata.uid"}});
   if (!version.empty() && version != live->string_at({"metadata", "resourceVersion"}))
     return fake_answer(
         ErrorKind::Conflict, "write", key,
@@ -299,7 +302,9 @@ Result<Value> FakeStore::apply(const FakeKind& kind, const ObjectKey& key, Value
       conflicts.emplace_back(&other, std::move(taken));
     add(kept, other.fields);
   }
-  if (!conflicts.empty()) return fake_answer(ErrorKind::Conflict, "apply", key, conflict_words(conflicts));
+  if (!conflicts.empty())
+    return fake_answer(ErrorKind::Conflict, "apply", key, conflict_words(conflicts),
+                       conflict_causes(conflicts));
 
   remove_fields(merged, difference(own.fields, applied), kept);
   if (own.fields != applied || own.api_version != api_version || !changes.written.empty())

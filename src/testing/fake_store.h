@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kube/api_failure.h"
 #include "kube/client.h"
 #include "testing/field_set.h"
 
@@ -103,6 +104,7 @@ class FakeStore {
 };
 
 /// The error that RestClient makes of the server's answer: "cannot apply ConfigMap shop/a" because `words`.
-Error fake_answer(ErrorKind kind, std::string_view verb, const ObjectKey& key, std::string words);
+Error fake_answer(ErrorKind kind, std::string_view verb, const ObjectKey& key, std::string words,
+                  const std::vector<kube::ApiFailure::Cause>& causes = {});
 
 }  // namespace mist::testing

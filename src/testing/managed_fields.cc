@@ -85,4 +85,12 @@ std::string conflict_words(const std::vector<std::pair<const Manager*, FieldSet>
   return text;
 }
 
+std::vector<kube::ApiFailure::Cause> conflict_causes(
+    const std::vector<std::pair<const Manager*, FieldSet>>& conflicts) {
+  std::vector<kube::ApiFailure::Cause> causes;
+  for (const auto& [manager, fields] : conflicts)
+    for (const std::string& path : fields.paths()) causes.push_back({"FieldManagerConflict", path});
+  return causes;
+}
+
 }  // namespace mist::testing

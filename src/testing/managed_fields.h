@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "kube/api_failure.h"
 #include "testing/field_set.h"
 
 namespace mist::testing {
@@ -34,5 +35,8 @@ void take_ownership(const Value& before, Value& after, const std::string& writer
 
 /// The message of the server's 409: "Apply failed with 1 conflict: conflict with …".
 std::string conflict_words(const std::vector<std::pair<const Manager*, FieldSet>>& conflicts);
+/// Its causes, one for each field.
+std::vector<kube::ApiFailure::Cause> conflict_causes(
+    const std::vector<std::pair<const Manager*, FieldSet>>& conflicts);
 
 }  // namespace mist::testing

@@ -253,8 +253,12 @@ Error Instance::Impl::failed(const Failure& failure) {
     result = trap_error(failure, module->name);
   }
   if (result.kind == ErrorKind::Trap) {
-    std::string words = last_words(failure, wasi.err);
-    result.because = result.because.empty() ? std::move(words) : fmt::format("{}\n{}", result.because, words);
+    std::vector<std::string> words{std::move(result.because), last_words(wasi.err)};
+    std::erase(words, "");
+    result.details.set(WithoutBacktrace{join(words, "\n")});
+    words.push_back(backtrace_of(failure));
+    std::erase(words, "");
+    result.because = join(words, "\n");
   }
   return result;
 }

@@ -46,6 +46,11 @@ struct RunReport {
   std::uint64_t memory_bytes = 0;  ///< its memory's size; memory never shrinks
 };
 
+/// The fact of a guest's trap: `because` without the names of functions, which may be numbers.
+struct WithoutBacktrace {
+  std::string because;
+};
+
 class Instance {
  public:
   /// Instantiates, which may run guest code (a start function). `context` stops guests within about 10 ms.

@@ -148,8 +148,7 @@ Error trap_error(const Failure& failure, std::string_view name) {
       .with_hint("this is a defect of the package or of its values: check the values, then tell its author");
 }
 
-std::string last_words(const Failure& failure, std::string_view err) {
-  std::string text;
+std::string last_words(std::string_view err) {
   const std::string_view all = trim(err);
   std::string_view tail = all.substr(all.size() - std::min(all.size(), kMaxErrorTail));
   if (tail.size() < all.size()) {
@@ -157,10 +156,12 @@ std::string last_words(const Failure& failure, std::string_view err) {
     const std::size_t newline = tail.find('\n');
     if (newline != std::string_view::npos) tail.remove_prefix(newline + 1);
   }
-  if (!tail.empty()) text += fmt::format("its stderr: {}", tail);
-  if (!failure.backtrace.empty())
-    text += fmt::format("{}its backtrace: {}", text.empty() ? "" : "\n", join(failure.backtrace, " ← "));
-  return text;
+  return tail.empty() ? std::string() : fmt::format("its stderr: {}", tail);
+}
+
+std::string backtrace_of(const Failure& failure) {
+  return failure.backtrace.empty() ? std::string()
+                                   : fmt::format("its backtrace: {}", join(failure.backtrace, " ← "));
 }
 
 }  // namespace mist::wasm

@@ -33,7 +33,9 @@ Error limit_reached(std::string_view name, std::string_view what, std::string_vi
 /// Any other trap: "hello-web stopped: it divided an integer by zero".
 Error trap_error(const Failure& failure, std::string_view name);
 
-/// The guest's backtrace and the end of its stderr, for `because`.
-std::string last_words(const Failure& failure, std::string_view err);
+/// The end of its stderr, for `because`; may be empty.
+std::string last_words(std::string_view err);
+/// Its functions, innermost first, for `because`; may be empty.
+std::string backtrace_of(const Failure& failure);
 
 }  // namespace mist::wasm

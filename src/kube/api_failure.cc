@@ -1,0 +1,112 @@
+#include "kube/api_failure.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+
+namespace mist::kube {
+namespace {
+
+using encoding::Value;
+
+// How the API server says that a field can't be changed; there is no reason code for it.
+constexpr std::array<std::string_view, 6> kImmutable{
+    "is immutable",   "may not be changed",     "cannot be changed",
+    "may not change", "updates to statefulset", "Forbidden: spec is immutable"};
+// crConverter in apiextensions-apiserver, of a version that the CustomResourceDefinition doesn't have.
+constexpr std::string_view kLostVersion = "request to convert CR to an invalid group/version: ";
+// rest.DefaultUpdatedObjectInfo, of an apply that names a uid where nothing is there.
+constexpr std::string_view kOtherUid = "uid mismatch: ";
+constexpr std::string_view kUidField = "metadata.uid";
+
+constexpr std::string_view kFieldManagerConflict = "FieldManagerConflict";
+constexpr std::array<std::string_view, 8> kFieldReasons{
+    "FieldValueRequired", "FieldValueInvalid", "FieldValueNotSupported", "FieldValueDuplicate",
+    "FieldValueTooLong",  "FieldValueTooMany", "FieldValueTypeInvalid",  "FieldValueForbidden"};
+
+bool says_immutable(std::string_view words) {
+  return std::ranges::any_of(kImmutable, [&](std::string_view each) { return words.contains(each); });
+}
+
+bool is_about_a_field(const ApiFailure::Cause& cause) {
+  return !cause.field.empty() && std::ranges::find(kFieldReasons, cause.reason) != kFieldReasons.end();
+}
+
+// Server-side apply writes ": .spec.replicas: " into its message, and has no other place for it.
+std::string_view field_in(std::string_view words) {
+  for (auto at = words.find(": ."); at != std::string_view::npos; at = words.find(": .", at + 1)) {
+    const std::string_view path = words.substr(at + 2);
+    const auto end = path.find(": ");
+    if (end != std::string_view::npos && end > 1 && !path.substr(0, end).contains(' '))
+      return path.substr(0, end);
+  }
+  return {};
+}
+
+const ApiFailure& fact(const Error& failure) {
+  static const ApiFailure kNothing;
+  const ApiFailure* const known = failure.detail<ApiFailure>();
+  return known != nullptr ? *known : kNothing;
+}
+
+}  // namespace
+
+ApiFailure read_failure(const Value& status, ErrorKind kind) {
+  ApiFailure failure;
+  const std::string_view message = status.string_at("message");
+  bool immutable = says_immutable(message);
+  const Value* const causes = status.at_path({"details", "causes"});
+  if (causes != nullptr && causes->is_array()) {
+    for (const Value& cause : causes->as_array()) {
+      failure.causes.push_back(
+          {std::string(cause.string_at("reason")), escape_controls(cause.string_at("field"))});
+      immutable = immutable || says_immutable(cause.string_at("message"));
+      // A patch with the uid of another object is answered as if it were a change of that field.
+      failure.other_object = failure.other_object || (cause.string_at("field") == kUidField &&
+                                                      says_immutable(cause.string_at("message")));
+    }
+  }
+  failure.other_object = failure.other_object || (kind == ErrorKind::Conflict && message.contains(kOtherUid));
+  if (kind != ErrorKind::Invalid || failure.other_object) return failure;
+  failure.immutable = immutable;
+  failure.lost_version = message.starts_with(kLostVersion);
+  failure.invalid_fields = !failure.causes.empty() && std::ranges::all_of(failure.causes, is_about_a_field);
+  failure.field = failure.invalid_fields ? failure.causes.front().field : escape_controls(field_in(message));
+  return failure;
+}
+
+Error as_not_served(Error failure) {
+  ApiFailure known = fact(failure);
+  known.not_served = true;
+  return std::move(failure)
+      .with_detail(std::move(known))
+      .with_frame("while asking for a kind that the server doesn't serve");
+}
+
+bool is_not_served(const Error& failure) { return fact(failure).not_served; }
+
+bool is_absent(const Error& failure) {
+  return failure.kind == ErrorKind::NotFound && !is_not_served(failure);
+}
+
+bool is_lost_version(const Error& failure) { return fact(failure).lost_version; }
+
+bool is_field_conflict(const Error& failure) {
+  return std::ranges::find(fact(failure).causes, kFieldManagerConflict, &ApiFailure::Cause::reason) !=
+         fact(failure).causes.end();
+}
+
+bool is_conflict_only_of(const Error& failure, std::string_view field) {
+  const auto is_of = [&](const ApiFailure::Cause& cause) {
+    return cause.reason == kFieldManagerConflict && cause.field == field;
+  };
+  return is_field_conflict(failure) && std::ranges::all_of(fact(failure).causes, is_of);
+}
+
+bool is_other_object(const Error& failure) { return fact(failure).other_object; }
+bool is_immutable(const Error& failure) { return fact(failure).immutable; }
+bool names_invalid_fields(const Error& failure) { return fact(failure).invalid_fields; }
+std::string_view refused_field(const Error& failure) { return fact(failure).field; }
+
+}  // namespace mist::kube

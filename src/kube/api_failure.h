@@ -1,0 +1,64 @@
+#pragma once
+// What an API server's refusal means for the program, as a fact of the error (ErrorDetails). The server has
+// reason codes for some of it and only English for the rest: api_failure.cc is the one place that reads that.
+// Any thread.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "encoding/value.h"
+
+namespace mist::kube {
+
+struct ApiFailure {
+  /// One of the server's causes (metav1.StatusCause).
+  struct Cause {
+    std::string reason;  ///< "FieldValueInvalid", "FieldManagerConflict", …; may be empty
+    std::string field;   ///< as the server wrote it, control characters escaped
+  };
+  std::vector<Cause> causes;
+  /// The kind isn't served, whatever discovery said: the 404 is of the path, and not of an object.
+  bool not_served = false;
+  /// Fields were written in a version that the CustomResourceDefinition doesn't have any more.
+  bool lost_version = false;
+  /// The write names a uid, and no object with it is there.
+  bool other_object = false;
+  /// It would change a field that can't be changed.
+  bool immutable = false;
+  /// Every cause is about a field of the object that was sent (field.ErrorType in apimachinery). Admission,
+  /// which may decide otherwise once something else is written, gives other causes, or none.
+  bool invalid_fields = false;
+  /// The first field that is wrong, from the causes or else from the message; may be empty.
+  std::string field;
+};
+
+/// Of a metav1.Status that became an error of this kind. Pure.
+ApiFailure read_failure(const encoding::Value& status, ErrorKind kind);
+
+/// The error of a request for objects of a kind that isn't served. The client that met it has forgotten what
+/// discovery said.
+Error as_not_served(Error failure);
+bool is_not_served(const Error& failure);
+/// Whether a failed request says that the object isn't there, and not that nobody serves its path.
+bool is_absent(const Error& failure);
+
+/// Whether an apply, or its dry run, failed for a version that is gone (lost_version.h).
+bool is_lost_version(const Error& failure);
+
+/// Whether the server refused an apply because other field managers own what it would change.
+bool is_field_conflict(const Error& failure);
+/// Whether that is so of this field alone, given as the server writes it: ".metadata.labels.a.b/c".
+bool is_conflict_only_of(const Error& failure, std::string_view field);
+
+/// Whether it refused a write that names a uid because no object with it is there.
+bool is_other_object(const Error& failure);
+/// Whether it refused a write because fields differ that can't be changed.
+bool is_immutable(const Error& failure);
+/// Whether it found the object's own fields wrong: 422 with a cause for each.
+bool names_invalid_fields(const Error& failure);
+/// The first field that it found wrong, "spec.containers[0].image"; empty: it named none.
+std::string_view refused_field(const Error& failure);
+
+}  // namespace mist::kube
