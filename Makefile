@@ -23,12 +23,12 @@ cluster:
 	@"$$(devcluster/build.sh)" up
 build:
 	@tools/prerequisites.sh
-	@tools/build.sh release mistctl mistletoe-operator
+	@tools/build.sh release -DMIST_ENGINES=all mistctl mistletoe-operator
 	@tools/check-hardening.sh build/release/bin/mistctl --release
 	@tools/check-hardening.sh build/release/bin/mistletoe-operator --release
 install:
 	@tools/prerequisites.sh
-	@tools/build.sh release mistctl mistletoe-operator manual_pages
+	@tools/build.sh release -DMIST_ENGINES=all mistctl mistletoe-operator manual_pages
 	@tools/check-hardening.sh build/release/bin/mistctl --release
 	@tools/check-hardening.sh build/release/bin/mistletoe-operator --release
 	@cmake --install build/release --prefix "$(or $(PREFIX),/usr/local)"

@@ -1,10 +1,5 @@
-# Sources are compiled several at a time, because most of a small one's time is its headers'. Not for users: with the
-# others around it a source may take a name for its own that it forgot to include.
-if(CMAKE_BUILD_TYPE STREQUAL Release)
-  option(MIST_UNITY "compile several sources of a folder at a time" OFF)
-else()
-  option(MIST_UNITY "compile several sources of a folder at a time" ON)
-endif()
+# Sources are compiled several at a time, because most of a small one's time is its headers'. clang-tidy sees each alone.
+option(MIST_UNITY "compile several sources of a folder at a time" ON)
 function(mist_compile_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${MIST_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   # g++ takes each source for a header there, from which a class with members of its own namespace would escape.

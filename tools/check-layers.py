@@ -2,7 +2,8 @@
 """Checks every #include "folder/..." under src/ against cmake/layers.txt.
 
 Usage: tools/check-layers.py [ROOT]      ROOT is the checkout; by default the one this file is in.
-Prints file:line for each edge that the list does not allow, and exits 1 if there is one. Test code (*_test.cc, and
+Prints file:line for each edge that the list does not allow, and each edge that nothing uses, and exits 1 if there
+is one. Test code (*_test.cc, and
 *_fixture.h, which only test code may include) may also include testing/ and whatever testing/ may.
 """
 import pathlib
@@ -52,6 +53,7 @@ def find_cycle(layers):
 
 def problems(root):
     layers = read_layers(root / "cmake/layers.txt")
+    used = set()
     if cycle := find_cycle(layers):
         yield f"cmake/layers.txt: a cycle: {' -> '.join(cycle)}"
     source = root / "src"
@@ -74,6 +76,12 @@ def problems(root):
                 yield f"src/{relative}:{number}: {match[1]} is test code"
             elif target in layers and target not in allowed:
                 yield f"src/{relative}:{number}: {folder} may not include {match[1]} (cmake/layers.txt)"
+            if not is_test:
+                used.add((folder, target))
+    for name, others in layers.items():
+        for other in sorted(others) if name != "testing" else ():
+            if (name, other) not in used:
+                yield f"cmake/layers.txt: {name} lists {other}, and includes nothing of it"
 
 
 def main():

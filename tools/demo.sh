@@ -18,12 +18,25 @@ run() {
 
 step "Checking what the build needs"
 tools/prerequisites.sh
-step "Building mistctl (the first time on a machine takes minutes: Wasmtime, libcurl)"
-tools/build.sh release mistctl
+step "Building mistctl and a control plane (the first time on a machine takes minutes: Wasmtime, Kubernetes)"
+# Beside each other, since each has a long end on one core. The engines for charts and the like are left to the first
+# build that needs them, unless they are configured already.
+mkdir -p build
+devcluster/build.sh >build/devcluster.path 2>build/devcluster.log &
+control_plane=$!
+trap 'kill "$control_plane" 2>/dev/null || true' EXIT
+engines=-DMIST_ENGINES=none
+[[ ! -e build/release/CMakeCache.txt ]] || engines=
+tools/build.sh release ${engines:+"$engines"} mistctl
 mistctl=$PWD/build/release/bin/mistctl
-step "Building the control plane (the first time on a machine takes minutes: Kubernetes)"
-devcluster=$(devcluster/build.sh)
-step "Starting it"
+source tools/progress.sh
+follow "building the control plane" build/devcluster.log &
+follower=$!
+wait "$control_plane" || { kill "$follower"; tail -n 20 build/devcluster.log >&2; exit 1; }
+{ kill "$follower" && wait "$follower" || true; } 2>/dev/null
+trap - EXIT
+devcluster=$(<build/devcluster.path)
+step "Starting the control plane"
 KUBECONFIG=$("$devcluster" up --name demo)
 export KUBECONFIG
 

@@ -10,31 +10,18 @@ full=false
 rm -rf build/test-logs
 mkdir -p build/test-logs
 passed=0 failed=() skipped=()
-columns=$(tput cols 2>/dev/null || echo 80)
-# follow NAME LOG: on a terminal, what the step has said last, each second, until it is killed or nobody waits.
-follow() {
-  local began=$SECONDS newest line
-  while sleep 1 && kill -0 $$ 2>/dev/null; do
-    newest=$(ls -t "$2" build/*/build.log 2>/dev/null | head -n 1)
-    line=$(tail -c 400 "$newest" | tr '\r' '\n' | tr -cd '[:print:]\n' | grep -v '^ *$' | tail -n 1)
-    printf '\r\033[K%-34s    %5ds  %s' "$1" $((SECONDS - began)) "${line:0:$((${columns:-80} - 48))}"
-  done
-}
+source tools/progress.sh
 # step NAME COMMAND...: quiet when it goes well.
 step() {
-  local name=$1 began=$SECONDS log status=0 follower=
+  local name=$1 began=$SECONDS log status=0 follower
   shift
   log=build/test-logs/${name// /-}.log
-  printf '%-34s ' "$name"
-  if [[ -t 1 ]]; then
-    follow "$name" "$log" &
-    follower=$!
-  fi
+  follow "$name" "$log" &
+  follower=$!
   "$@" >"$log" 2>&1 </dev/null || status=$?
-  if [[ -n $follower ]]; then
-    kill "$follower" && wait "$follower" || true
-    printf '\r\033[K%-34s ' "$name"
-  fi 2>/dev/null
+  { kill "$follower" && wait "$follower" || true; } 2>/dev/null
+  [[ ! -t 1 ]] || printf '\r\033[K'
+  printf '%-34s ' "$name"
   case $status in
     0)
       printf 'ok %5ds\n' $((SECONDS - began))

@@ -19,7 +19,7 @@ using encoding::Value;
 
 namespace {
 
-constexpr std::string_view kManager = "mistctl";
+constexpr std::string_view kManager = kube::kFieldManager;
 
 bool is_ours(const Value& entry) { return kube::is_applied_by(entry, kManager); }
 
@@ -191,8 +191,8 @@ Result<Value> without_marks(const Environment& environment, const kube::ObjectRe
   Value& metadata = patch["metadata"];
   metadata.set("uid", live.string_at({"metadata", "uid"}));
   metadata.set("resourceVersion", live.string_at({"metadata", "resourceVersion"}));
-  for (const std::string_view label : release::kOwnershipLabels) metadata["labels"].set(label, Value());
-  metadata["annotations"].set(release::kReleaseAnnotation, Value());
+  for (const std::string_view label : apply::kOwnershipLabels) metadata["labels"].set(label, Value());
+  metadata["annotations"].set(apply::kReleaseAnnotation, Value());
   return environment.client.merge_patch(ref, patch, context);
 }
 
@@ -202,7 +202,7 @@ Result<std::string> give_back_once(const Environment& environment, const kube::O
   auto found = environment.client.get(ref, context);
   if (!found.ok() && kube::is_absent(found.error())) return std::string("it is gone");
   MIST_TRY(Value live, std::move(found));
-  const std::string_view owner = live.string_at({"metadata", "labels", release::kPartOfLabel});
+  const std::string_view owner = live.string_at({"metadata", "labels", apply::kPartOfLabel});
   const bool somebody_elses = !owner.empty() && owner != part_of_us;
   if (live.string_at({"metadata", "uid"}) != before.string_at({"metadata", "uid"}) || somebody_elses)
     return std::string("it is somebody else's by now");
@@ -251,7 +251,7 @@ Result<std::string> give_adopted_back(const Environment& environment, const Rele
   if (before == nullptr) return std::string();
   const auto gvk =
       apimachinery::GroupVersionKind::parse(before->string_at("apiVersion"), before->string_at("kind"));
-  const release::InventoryItem item{
+  const apply::InventoryItem item{
       .key = action.key, .version = gvk ? gvk->version : std::string(), .uid = action.uid};
   MIST_TRY(const std::optional<kube::ResourceInfo> resource,
            apply::resource_of(environment.client, item, context));
@@ -259,7 +259,7 @@ Result<std::string> give_adopted_back(const Environment& environment, const Rele
   const kube::ObjectRef ref{*resource, action.key.ns, action.key.name};
   constexpr int kTries = 20;  // controllers write all the time
   for (int tries = 1;; ++tries) {
-    auto given = give_back_once(environment, ref, release::apply_set_id(state.id), *before, context);
+    auto given = give_back_once(environment, ref, apply::apply_set_id(state.id), *before, context);
     if (given.ok() || given.error().kind != ErrorKind::Conflict || tries == kTries)
       return std::move(given).in(fmt::format("while giving back {}", action.key.display()));
     environment.clock.sleep(std::chrono::milliseconds(50), context.stop());

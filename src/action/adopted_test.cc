@@ -99,7 +99,7 @@ TEST_F(AdoptedTest, AFieldThatSomebodyElseTookSinceIsTheirsAndTheRestComesBack) 
   cluster.put(edited, "kubectl-edit");
   ASSERT_TRUE(recover(environment(), id, {.undo = true, .deploy = {}}, Context()).ok());
   EXPECT_EQ(encoding::to_json(*two().find("data")), R"({"b":"edited","c":"theirs"})");
-  EXPECT_EQ(two().at_path({"metadata", "labels", release::kPartOfLabel}), nullptr);
+  EXPECT_EQ(two().at_path({"metadata", "labels", apply::kPartOfLabel}), nullptr);
   std::string owners;
   const Value now = two();
   for (const Value& entry : now.at_path({"metadata", "managedFields"})->as_array())

@@ -38,7 +38,7 @@ class ApiDownTest : public testing::ReleaseWorld {
   }
   bool knows_tally() {
     const auto state = read_release(environment(), id, Context());
-    return state.ok() && std::ranges::any_of(state->owned(), [](const release::InventoryItem& item) {
+    return state.ok() && std::ranges::any_of(state->owned(), [](const apply::InventoryItem& item) {
              return item.key.group_kind.kind == "Tally";
            });
   }

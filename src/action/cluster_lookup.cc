@@ -48,7 +48,7 @@ bool is_secret(const apimachinery::GroupKind& kind) { return kind == apimachiner
 
 // The seeds and values of all releases stand in their records.
 bool is_record(const apimachinery::GroupKind& kind, const Value& object) {
-  return is_secret(kind) && release::is_record(object);
+  return is_secret(kind) && apply::is_record(object);
 }
 
 bool is_declared(const LookupAsker& asker, const apimachinery::GroupKind& kind, std::string_view ns,
@@ -115,13 +115,13 @@ class Answerer {
   apimachinery::GroupKind kind() const { return resource_.gvk.group_kind(); }
 
   Standing standing(const apimachinery::ObjectKey& key, const Value& object) const {
-    const std::string_view part_of = object.string_at({"metadata", "labels", release::kPartOfLabel});
-    if (part_of == release::apply_set_id(scope_.release)) return Standing::Own;
+    const std::string_view part_of = object.string_at({"metadata", "labels", apply::kPartOfLabel});
+    if (part_of == apply::apply_set_id(scope_.release)) return Standing::Own;
     if (scope_.grants.cover(key.group_kind, key.ns, key.name, scope_.release.ns) &&
         is_declared(asker_, key.group_kind, key.ns, key.name, scope_.release.ns))
       return Standing::Granted;
     const bool taken = (scope_.adopt && part_of.empty()) ||
-                       (scope_.take_over_from && part_of == release::apply_set_id(*scope_.take_over_from));
+                       (scope_.take_over_from && part_of == apply::apply_set_id(*scope_.take_over_from));
     return taken ? Standing::ToBeTaken : Standing::Refused;
   }
 
@@ -158,7 +158,7 @@ Result<LookupAnswer> cluster_lookup(kube::Client& client, const LookupScope& sco
   }
   // In no namespace there is no object of a kind that has one.
   if (resource->namespaced && wanted.ns.empty()) return LookupAnswer{};
-  if (is_secret(kind) && release::is_record_name(wanted.name))
+  if (is_secret(kind) && apply::is_record_name(wanted.name))
     return error(ErrorKind::Forbidden, "the package may not read Secret {} in namespace {}",
                  escape_controls(wanted.name), escape_controls(wanted.ns))
         .with_because("it is the record of a release, which no package is shown")

@@ -21,11 +21,11 @@ class LookupTest : public ::testing::Test {
     put(
         fmt::format("{{apiVersion: v1, kind: Secret, metadata: {{name: own, namespace: shop, labels: {{"
                     "applyset.kubernetes.io/part-of: {}}}}}, data: {{p: b3du}}}}",
-                    release::apply_set_id(scope.release)));
+                    apply::apply_set_id(scope.release)));
     put(
         fmt::format("{{apiVersion: v1, kind: Secret, metadata: {{name: theirs, namespace: shop, labels: {{"
                     "applyset.kubernetes.io/part-of: {}}}}}}}",
-                    release::apply_set_id({"shop", "else"})));
+                    apply::apply_set_id({"shop", "else"})));
     put("{apiVersion: v1, kind: Secret, metadata: {name: nobodys, namespace: shop}}");
     put("{apiVersion: v1, kind: Secret, type: mistletoe.dev/release, metadata: {name: mistletoe.web, "
         "namespace: shop}}");

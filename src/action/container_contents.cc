@@ -46,16 +46,16 @@ GroupKind kind_of_owner(const Value& owner) {
 // Why an object stays, whoever asks for its container; empty: it needn't. What another release keeps its
 // record in is as much that release's as any object of it.
 std::string why_it_stays(const release::ReleaseId& id, const GroupKind& kind, const Value& object) {
-  const std::string_view keep = object.string_at({"metadata", "annotations", release::kKeepAnnotation});
+  const std::string_view keep = object.string_at({"metadata", "annotations", apply::kKeepAnnotation});
   if (!keep.empty() && keep != "false") return "carries the annotation mistletoe.dev/keep";
-  const std::string_view part_of = object.string_at({"metadata", "labels", release::kPartOfLabel});
-  const std::string_view owner = object.string_at({"metadata", "annotations", release::kReleaseAnnotation});
+  const std::string_view part_of = object.string_at({"metadata", "labels", apply::kPartOfLabel});
+  const std::string_view owner = object.string_at({"metadata", "annotations", apply::kReleaseAnnotation});
   const bool ours = part_of.empty() ? owner == id.display()
-                                    : part_of == release::apply_set_id(id) ||
-                                          part_of == release::apply_set_id(apply::test_set(id));
+                                    : part_of == apply::apply_set_id(id) ||
+                                          part_of == apply::apply_set_id(apply::test_set(id));
   if (!ours && !owner.empty()) return fmt::format("belongs to release {}", owner);
   if (!ours && !part_of.empty()) return fmt::format("belongs to ApplySet {}", part_of);
-  const std::string_view record = object.string_at({"metadata", "labels", release::kRecordOfLabel});
+  const std::string_view record = object.string_at({"metadata", "labels", apply::kRecordOfLabel});
   const std::string_view ns = object.string_at({"metadata", "namespace"});
   if (kind == GroupKind{"", "Secret"} && !record.empty() && (record != id.name || ns != id.ns))
     return fmt::format("is of the record of release {}/{}", ns, record);
@@ -80,7 +80,7 @@ void ContainerView::add(const release::ReleaseId& id, const kube::ResourceInfo& 
   Item item{.display = ObjectKey{kind, ns, name}.display(),
             .stays = why_it_stays(id, kind, object),
             .record = kind == GroupKind{"", "Secret"} && ns == id.ns &&
-                      object.string_at({"metadata", "labels", release::kRecordOfLabel}) == id.name,
+                      object.string_at({"metadata", "labels", apply::kRecordOfLabel}) == id.name,
             .harmless = belongs_to_the_namespace(kind, name),
             .terminating = apimachinery::is_terminating(object)};
   if (const Value* owners = object.at_path({"metadata", "ownerReferences"});

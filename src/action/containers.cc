@@ -49,7 +49,7 @@ bool is_kept(const LiveState& live, const ObjectKey& key) {
   const auto there = live.find(key);
   if (there == live.end()) return false;
   const std::string_view keep =
-      there->second.value.string_at({"metadata", "annotations", release::kKeepAnnotation});
+      there->second.value.string_at({"metadata", "annotations", apply::kKeepAnnotation});
   return !keep.empty() && keep != "false";
 }
 
@@ -259,12 +259,12 @@ Status Containers::settle_replacements(const Environment& environment, apply::Pl
 Result<Containers> Containers::of_plan(const Environment& environment, apply::Plan& plan,
                                        const LiveState& live, const apply::PruneRules& rules,
                                        const Context& context) {
-  Containers containers(plan.release, rules, RecordFate::Stays);
+  Containers containers(plan.owner, rules, RecordFate::Stays);
   for (const PlannedAction& write : plan.writes)
     containers.stays(write.key, write.resource.gvk.version,
                      plan.is_hook(write) ? "is a hook of the release" : "is still wanted", live,
                      !is_kept(live, write.key));
-  for (const release::InventoryItem& hook : plan.waiting)
+  for (const apply::InventoryItem& hook : plan.waiting)
     containers.stays(hook.key, hook.version, "is a hook of the release", live);
   MIST_TRY_VOID(containers.settle(environment, plan.removals, live, context));
   MIST_TRY_VOID(containers.settle_replacements(environment, plan, live, context));

@@ -61,7 +61,7 @@ class ContainersTest : public testing::ReleaseWorld {
     EXPECT_EQ(kept.kind, ActionKind::Retain);
     EXPECT_THAT(kept.reason, HasSubstr(reason));
     const auto owned = now().owned();
-    EXPECT_TRUE(std::ranges::any_of(owned, [&](const release::InventoryItem& item) {
+    EXPECT_TRUE(std::ranges::any_of(owned, [&](const apply::InventoryItem& item) {
       return item.key.group_kind.kind == kind && item.retained;
     }));
   }

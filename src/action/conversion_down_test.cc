@@ -62,7 +62,7 @@ class ConversionDownTest : public testing::ReleaseWorld {
     });
   }
   bool knows_thing() {
-    return std::ranges::any_of(now().owned(), [](const release::InventoryItem& item) {
+    return std::ranges::any_of(now().owned(), [](const apply::InventoryItem& item) {
       return item.key.group_kind.kind == "Thing" && !item.uid.empty();
     });
   }

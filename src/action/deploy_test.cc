@@ -29,7 +29,7 @@ class DeployTest : public testing::ReleaseWorld {
  protected:
   std::string label(std::string_view kind, std::string_view ns, std::string_view name) {
     const auto object = cluster.find(kind, ns, name);
-    return object ? std::string(object->string_at({"metadata", "labels", release::kVersionLabel})) : "absent";
+    return object ? std::string(object->string_at({"metadata", "labels", apply::kVersionLabel})) : "absent";
   }
   std::size_t object_writes() const {
     std::size_t count = 0;
@@ -45,9 +45,9 @@ TEST_F(DeployTest, FirstInstallMarksEveryObjectWithNameAndV0) {
   EXPECT_EQ(report->revision, 0);
   const auto one = cluster.find("ConfigMap", "default", "one");
   ASSERT_TRUE(one.has_value());
-  EXPECT_EQ(one->string_at({"metadata", "labels", release::kNameLabel}), "web");
-  EXPECT_EQ(one->string_at({"metadata", "labels", release::kVersionLabel}), "v0");
-  EXPECT_EQ(one->string_at({"metadata", "annotations", release::kReleaseAnnotation}), "default/web");
+  EXPECT_EQ(one->string_at({"metadata", "labels", apply::kNameLabel}), "web");
+  EXPECT_EQ(one->string_at({"metadata", "labels", apply::kVersionLabel}), "v0");
+  EXPECT_EQ(one->string_at({"metadata", "annotations", apply::kReleaseAnnotation}), "default/web");
   const auto state = status(environment(), id, Context());
   ASSERT_TRUE(state.ok());
   EXPECT_EQ(state->anchor.head.deployed, 0);

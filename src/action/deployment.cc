@@ -20,8 +20,8 @@
 
 namespace mist::action {
 
+using apply::InventoryItem;
 using release::AnchorChange;
-using release::InventoryItem;
 using release::ReleaseId;
 using release::ReleaseLock;
 using release::Revision;
@@ -159,7 +159,7 @@ Status Deployment::journal(const std::string& packed) {
         .error()
         .with_because("revisions of an earlier record of that release are there, and its anchor is not")
         .with_hint(fmt::format("restore the Secret {}/{} from a backup, or record what is there with {}",
-                               look_.state.id.ns, release::anchor_name(look_.state.id),
+                               look_.state.id.ns, apply::anchor_name(look_.state.id),
                                release::command_text("recover", look_.state.id, "--from-labels")));
   }
   unclear_ = !stored.ok() && !is_refusal(stored.error());
@@ -301,7 +301,7 @@ void Deployment::prune(apply::Execution& execution) {
   }
   if (removals.empty()) return;
   const apply::RemovalReport report = apply::execute_removals(
-      environment_.client, removals, release::apply_set_id(look_.state.id),
+      environment_.client, removals, apply::apply_set_id(look_.state.id),
       {.timeout = look_.options.timeout,
        .last_look =
            [this](const apply::Removal& removal) {
@@ -332,7 +332,7 @@ void Deployment::prune_late_arrivals(apply::Execution& execution) {
   }
   if (late->empty()) return;
   apply::RemovalReport report = apply::execute_removals(
-      environment_.client, *late, release::apply_set_id(look_.state.id),
+      environment_.client, *late, apply::apply_set_id(look_.state.id),
       {.timeout = look_.options.timeout,
        .last_look =
            [this](const apply::Removal& removal) {
@@ -447,7 +447,7 @@ Status Deployment::remove_nobodys(const std::vector<apply::Removal>& removals, c
            ReleaseLock::create(lock_world(environment_, store_), std::move(anchor),
                                lock_options(environment_, "undo", {}), context));
   apply::RemovalReport report =
-      apply::execute_removals(environment_.client, removals, release::apply_set_id(look_.state.id), {},
+      apply::execute_removals(environment_.client, removals, apply::apply_set_id(look_.state.id), {},
                               environment_.events, lock->context());
   if (report.failure) return *std::move(report.failure);
   MIST_TRY_VOID(store_.delete_anchor(lock->anchor(), lock->context()));

@@ -37,8 +37,8 @@ void strip(Value& object) {
     for (const std::string_view name : names) map->erase(name);
     if (map->empty()) metadata->erase(member);
   };
-  without("labels", release::kOwnershipLabels);
-  without("annotations", std::array{release::kReleaseAnnotation});
+  without("labels", apply::kOwnershipLabels);
+  without("annotations", std::array{apply::kReleaseAnnotation});
 }
 
 void forget_positions(Value& value) {

@@ -13,7 +13,7 @@ using encoding::Value;
 
 namespace {
 
-constexpr std::string_view kManager = "mistctl";
+constexpr std::string_view kManager = kube::kFieldManager;
 
 // Whoever owns the field of a difference, latest first.
 FieldDrift field_drift(const apply::FieldDifference& difference, const std::vector<ForeignField>& foreign) {
@@ -155,7 +155,7 @@ Result<DriftReport> drift(const Environment& environment, const release::Release
                             .fields = {},
                             .foreign = {}});
   }
-  for (const release::InventoryItem& item : seen.state.owned()) {
+  for (const apply::InventoryItem& item : seen.state.owned()) {
     const auto unread = unreadable.find(item.key);
     if (unread != unreadable.end() && !item.retained && !item.hook)
       report.found.push_back(unknown_drift(item.key, unread->second, {}, 0));

@@ -224,10 +224,10 @@ class Scene {
   Status no_orphans() {
     MIST_TRY(const ReleaseState state, read_release(calm(), id_, Context()));
     std::set<apimachinery::ObjectKey> named;
-    for (const release::InventoryItem& item : state.owned()) named.insert(item.key);
+    for (const apply::InventoryItem& item : state.owned()) named.insert(item.key);
     for (const auto& key : cluster_.objects()) {
       const auto object = cluster_.find(key);
-      if (object && !object->string_at({"metadata", "labels", release::kPartOfLabel}).empty() &&
+      if (object && !object->string_at({"metadata", "labels", apply::kPartOfLabel}).empty() &&
           !named.contains(key))
         return error(ErrorKind::Internal, "nobody owns {}", key.display());
     }

@@ -11,7 +11,7 @@
 
 namespace mist::action {
 
-using release::InventoryItem;
+using apply::InventoryItem;
 using release::Revision;
 
 namespace {
@@ -149,7 +149,7 @@ Status make_up_for_damage(const Environment& environment, ReleaseState& state, L
   const release::Anchor& anchor = *state.anchor;
   for (const std::string& damage : anchor.damage)
     environment.events.warn(
-        fmt::format("the record {}/{} is damaged: {}", state.id.ns, release::anchor_name(state.id), damage));
+        fmt::format("the record {}/{} is damaged: {}", state.id.ns, apply::anchor_name(state.id), damage));
   const bool key_lost = anchor.seals.needed() && !anchor.seals.has_key();
   state.deployed_lost = state.deployed_lost || anchor.head_lost || key_lost;
   const std::string way_out = release::command_text("recover", state.id, "--from-labels");
@@ -252,13 +252,12 @@ Status refuse_lost_anchor(const Environment& environment, const release::Release
   const auto kept = store.list_revisions(id, context);
   if (!kept.ok() || kept->empty()) return {};
   return error(ErrorKind::NotFound, "the record of release {} has lost its Secret {}", id.display(),
-               release::anchor_name(id))
+               apply::anchor_name(id))
       .with_because(fmt::format("{} of it, up to v{}, {} there, and nothing says which one counts",
                                 plural(kept->size(), "revision"), kept->back().number,
                                 kept->size() == 1 ? "is" : "are"))
       .with_hint(fmt::format("restore the Secret {}/{} from a backup, or record what is there with {}", id.ns,
-                             release::anchor_name(id),
-                             release::command_text("recover", id, "--from-labels")));
+                             apply::anchor_name(id), release::command_text("recover", id, "--from-labels")));
 }
 
 Error missing_release(const Environment& environment, const release::ReleaseId& id, const Context& context) {

@@ -53,11 +53,11 @@ struct ReleaseState {
   /// Something is deployed, and no revision tells what: `deployed` is empty all the same.
   bool deployed_lost = false;
   /// What carries the release's marks, where a revision can't be read that would name it.
-  std::vector<release::InventoryItem> labelled = {};
+  std::vector<apply::InventoryItem> labelled = {};
 
   /// The union of the inventories of the deployed and every later revision; later entries win, by key and by
   /// uid: no object is named twice. What is deployed is the release's for good, whoever had it before.
-  std::vector<release::InventoryItem> owned() const;
+  std::vector<apply::InventoryItem> owned() const;
   /// What revisions adopted that never were deployed, and the deployed one doesn't name: nobody ever had it
   /// as the release's, so no verb deletes it. Empty where the deployed revision is lost.
   std::set<apimachinery::ObjectKey> adopted_in_vain() const;

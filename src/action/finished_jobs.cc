@@ -8,7 +8,7 @@
 namespace mist::action {
 
 using apimachinery::ObjectKey;
-using release::InventoryItem;
+using apply::InventoryItem;
 using release::Revision;
 
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 // Which Jobs of a release are gone because they had ended, and which because somebody deleted them. A Job
 // with spec.ttlSecondsAfterFinished leaves nothing behind; so whoever sees that one has ended writes it down
-// (release::InventoryItem::ended). Where nobody did, its Events are asked. Where these are gone too, or may
+// (apply::InventoryItem::ended). Where nobody did, its Events are asked. Where these are gone too, or may
 // not be read, a Job of the deployed revision counts as ended as soon as its time to live may be over: since
 // that revision was made, which saw it without an end, or made it. Not one that is wanted suspended.
 
@@ -21,13 +21,13 @@ using WantedObject = std::function<const encoding::Value*(const apimachinery::Ob
 /// to run again. Blocking; any thread. It never fails: what can't be read is not known.
 std::set<apimachinery::ObjectKey> finished_jobs(const Environment& environment, const ReleaseState& state,
                                                 const apply::LiveState& live,
-                                                const std::vector<release::InventoryItem>& owned,
+                                                const std::vector<apply::InventoryItem>& owned,
                                                 const WantedObject& wanted, const Context& context);
 
 /// As recorded: what is wanted is the last thing that was. For who only looks.
 std::set<apimachinery::ObjectKey> finished_jobs(const Environment& environment, const ReleaseState& state,
                                                 const apply::LiveState& live,
-                                                const std::vector<release::InventoryItem>& owned,
+                                                const std::vector<apply::InventoryItem>& owned,
                                                 const Context& context);
 
 }  // namespace mist::action

@@ -14,8 +14,8 @@
 namespace mist::action {
 
 using apimachinery::ObjectKey;
+using apply::InventoryItem;
 using encoding::Value;
-using release::InventoryItem;
 using release::ReleaseId;
 
 namespace {
@@ -57,7 +57,7 @@ Result<std::vector<Place>> places_of(const Environment& environment, const Relea
 }
 
 int revision_of(const Value& object) {
-  const std::string_view label = object.string_at({"metadata", "labels", release::kVersionLabel});
+  const std::string_view label = object.string_at({"metadata", "labels", apply::kVersionLabel});
   int number = 0;
   if (label.size() > 1) std::from_chars(label.data() + 1, label.data() + label.size(), number);
   return std::max(number, 0);
@@ -66,8 +66,8 @@ int revision_of(const Value& object) {
 }  // namespace
 
 bool carries_marks(const ReleaseId& id, const Value& object) {
-  if (object.string_at({"metadata", "labels", release::kPartOfLabel}) != release::apply_set_id(id) ||
-      object.string_at({"metadata", "annotations", release::kReleaseAnnotation}) != id.display())
+  if (object.string_at({"metadata", "labels", apply::kPartOfLabel}) != apply::apply_set_id(id) ||
+      object.string_at({"metadata", "annotations", apply::kReleaseAnnotation}) != id.display())
     return false;
   const Value* owners = object.at_path({"metadata", "ownerReferences"});
   if (owners == nullptr || !owners->is_array()) return true;
@@ -89,7 +89,7 @@ Result<Labelled> labelled_objects(const Environment& environment, const ReleaseI
     const Place& place = places[i];
     kube::ListOptions ours;
     ours.ns = place.ns;
-    ours.label_selector = fmt::format("{}={}", release::kPartOfLabel, release::apply_set_id(id));
+    ours.label_selector = fmt::format("{}={}", apply::kPartOfLabel, apply::apply_set_id(id));
     auto listed = environment.client.list(place.resource, ours, context);
     if (!listed.ok() && listed.error().kind == ErrorKind::Forbidden && place.resource.namespaced &&
         ours.ns.empty()) {

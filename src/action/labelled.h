@@ -18,8 +18,8 @@ namespace mist::action {
 bool carries_marks(const release::ReleaseId& id, const encoding::Value& object);
 
 struct Labelled {
-  std::vector<release::InventoryItem> items;  ///< by key
-  std::vector<encoding::Value> objects;       ///< of the same order, whole
+  std::vector<apply::InventoryItem> items;  ///< by key
+  std::vector<encoding::Value> objects;     ///< of the same order, whole
 };
 
 /// By a LIST for each kind and namespace that the anchor names (KEP-3659); without an anchor, or if it names
@@ -33,13 +33,13 @@ Result<Labelled> labelled_objects(const Environment& environment, const release:
 /// Never what pruning keeps by `rules`, or by its annotation: it may hold data.
 Result<std::vector<apply::Removal>> late_arrivals(const Environment& environment,
                                                   const release::ReleaseId& id,
-                                                  const std::vector<release::InventoryItem>& owned,
+                                                  const std::vector<apply::InventoryItem>& owned,
                                                   const std::set<std::string>& seen,
                                                   const apply::PruneRules& rules, const Context& context);
 
 /// Warns of what was seen that carries the release's marks and is in neither.
 void warn_of_strays(const Environment& environment, const release::ReleaseId& id,
                     const apply::LiveState& live, const std::vector<apply::DesiredObject>& desired,
-                    const std::vector<release::InventoryItem>& owned);
+                    const std::vector<apply::InventoryItem>& owned);
 
 }  // namespace mist::action

@@ -13,8 +13,8 @@
 namespace mist::action {
 
 using apimachinery::ObjectKey;
+using apply::InventoryItem;
 using encoding::Value;
-using release::InventoryItem;
 using release::Revision;
 using release::RevisionStatus;
 
@@ -77,7 +77,7 @@ Result<std::vector<Touched>> what_is_there(const Environment& environment, const
   MIST_TRY(const apply::LiveState live,
            apply::observe(environment.client, id, {}, items, context,
                           {.unreachable = &unread, .forbidden = &unread, .unconverted = &unconverted}));
-  const std::string part_of = release::apply_set_id(id);
+  const std::string part_of = apply::apply_set_id(id);
   std::vector<Touched> found;
   for (const InventoryItem& item : items) {
     const auto there = live.find(item.key);

@@ -30,8 +30,7 @@ namespace mist::action {
 
 /// What of the release a run that did not end may still be deleting. `taker`: a lock with that operation was
 /// its caller's own, whose record tells what it deletes. Pure; any thread.
-std::vector<release::InventoryItem> may_be_deleted_late(const ReleaseState& state,
-                                                        std::string_view taker = {});
+std::vector<apply::InventoryItem> may_be_deleted_late(const ReleaseState& state, std::string_view taker = {});
 
 /// Writes what is there of that, but for what `going` names: its caller deletes that itself. Returns how much
 /// that was: who has looked at the cluster before looks again then. What can't be written is warned of,

@@ -100,7 +100,7 @@ class LateDeletesTest : public testing::ReleaseWorld {
   }
   std::vector<std::string> at_risk() {
     std::vector<std::string> names;
-    for (const release::InventoryItem& item : may_be_deleted_late(now())) names.push_back(item.key.name);
+    for (const apply::InventoryItem& item : may_be_deleted_late(now())) names.push_back(item.key.name);
     return names;
   }
 

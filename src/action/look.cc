@@ -170,7 +170,7 @@ render::HiddenValues hidden_values(const Look& look) {
   return hidden;
 }
 
-using Owned = std::vector<release::InventoryItem>;
+using Owned = std::vector<apply::InventoryItem>;
 
 // What the release applied, or began to. Refers to the state.
 std::multimap<apimachinery::ObjectKey, const encoding::Value*> recorded_objects(const ReleaseState& state) {

@@ -18,8 +18,8 @@ struct Look {
   std::vector<release::RenderedObject> tests = {};  ///< of the rendered objects: recorded, not applied
   std::vector<release::RenderedObject> hooks = {};  ///< of a chart, for all verbs; as rendered
   apply::HookVerb verb = apply::HookVerb::None;     ///< whose hooks run
-  std::vector<release::InventoryItem> waiting = {};  ///< hooks, for the plan
-  apply::LiveState live;                             ///< what is there of wanted and owned objects
+  std::vector<apply::InventoryItem> waiting = {};   ///< hooks, for the plan
+  apply::LiveState live;                            ///< what is there of wanted and owned objects
   /// uids of `live`, kept for what compares with them later; only after a holder of the lock fell silent.
   std::set<std::string> seen_uids = {};
   apply::Plan plan;

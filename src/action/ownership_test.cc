@@ -18,7 +18,7 @@ class OwnershipTest : public testing::ReleaseWorld {
  protected:
   std::string label(std::string_view kind, std::string_view ns, std::string_view name) {
     const auto object = cluster.find(kind, ns, name);
-    return object ? std::string(object->string_at({"metadata", "labels", release::kVersionLabel})) : "absent";
+    return object ? std::string(object->string_at({"metadata", "labels", apply::kVersionLabel})) : "absent";
   }
 };
 
@@ -67,7 +67,7 @@ TEST_F(OwnershipTest, AdoptTakesWhatBelongsToNobodyAndSaysWhatDiffers) {
   EXPECT_EQ(label("ConfigMap", "default", "two"), "v0");
   const auto state = read_release(environment(), id, Context());
   ASSERT_TRUE(state.ok());
-  EXPECT_TRUE(std::ranges::any_of(state->deployed->inventory, [](const release::InventoryItem& item) {
+  EXPECT_TRUE(std::ranges::any_of(state->deployed->inventory, [](const apply::InventoryItem& item) {
     return item.key.name == "two" && item.adopted;
   }));
 }
@@ -105,7 +105,7 @@ TEST_F(OwnershipTest, AdoptDoesNotTakeFromOtherReleases) {
 TEST_F(OwnershipTest, WhatAnotherReleaseMarkedIsNeitherPrunedNorUninstalled) {
   ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok());
   auto two = *cluster.find("ConfigMap", "default", "two");
-  two["metadata"]["labels"].set(release::kPartOfLabel, release::apply_set_id({"default", "other"}));
+  two["metadata"]["labels"].set(apply::kPartOfLabel, apply::apply_set_id({"default", "other"}));
   cluster.put(two);
   ASSERT_TRUE(upgrade_now("{apiVersion: v1, kind: ConfigMap, metadata: {name: one}}").ok());
   EXPECT_TRUE(cluster.has("ConfigMap", "default", "two"));
@@ -150,7 +150,7 @@ TEST_F(OwnershipTest, AnObjectThatLosesItsLabelBeforeItsDeletionStays) {
   ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok());
   const auto unmark = [&] {
     auto two = *cluster.find("ConfigMap", "default", "two");
-    two["metadata"]["labels"].erase(release::kPartOfLabel);
+    two["metadata"]["labels"].erase(apply::kPartOfLabel);
     cluster.put(two);
   };
   bool once = false;
@@ -174,13 +174,13 @@ TEST_F(OwnershipTest, AnObjectThatLostItsLabelIsNotReplacedButWrittenAgain) {
   };
   ASSERT_TRUE(install_now(job("a")).ok());
   auto live = *cluster.find("Job.batch", "default", "j");
-  live["metadata"]["labels"].erase(release::kPartOfLabel);
+  live["metadata"]["labels"].erase(apply::kPartOfLabel);
   cluster.put(live);
   const std::string uid(live.string_at({"metadata", "uid"}));
   ASSERT_TRUE(upgrade_now(job("a"), {.replace = true}).ok());
   EXPECT_EQ(cluster.find("Job.batch", "default", "j")->string_at({"metadata", "uid"}), uid);
   EXPECT_FALSE(cluster.find("Job.batch", "default", "j")
-                   ->string_at({"metadata", "labels", release::kPartOfLabel})
+                   ->string_at({"metadata", "labels", apply::kPartOfLabel})
                    .empty());
 }
 

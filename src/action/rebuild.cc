@@ -14,7 +14,7 @@
 
 namespace mist::action {
 
-using release::InventoryItem;
+using apply::InventoryItem;
 using release::ReleaseLock;
 using release::Revision;
 using release::RevisionStatus;
@@ -60,9 +60,9 @@ Result<std::optional<Revision>> last_good(const Environment& environment, const 
 std::vector<release::RenderedObject> applied_objects(const Labelled& labelled) {
   std::vector<release::RenderedObject> objects;
   for (const encoding::Value& live : labelled.objects) {
-    auto object = apimachinery::Object::from_value(apply::applied_fields(live, "mistctl"));
+    auto object = apimachinery::Object::from_value(apply::applied_fields(live, kube::kFieldManager));
     if (!object.ok()) continue;
-    object->mutable_value()["metadata"]["labels"].erase(release::kVersionLabel);
+    object->mutable_value()["metadata"]["labels"].erase(apply::kVersionLabel);
     objects.push_back({*std::move(object), "the cluster", 0});
   }
   return objects;

@@ -5,7 +5,7 @@
 
 namespace mist::action {
 
-using release::InventoryItem;
+using apply::InventoryItem;
 
 release::Head head_of(const release::Revision& revision, std::string updated) {
   release::Head head;

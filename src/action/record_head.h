@@ -12,8 +12,8 @@ namespace mist::action {
 release::Head head_of(const release::Revision& revision, std::string updated);
 
 /// KEP-3659: the kinds of an inventory, and the namespaces beside the release's own.
-std::vector<std::string> group_kinds_of(const std::vector<release::InventoryItem>& inventory);
-std::vector<std::string> namespaces_of(const std::vector<release::InventoryItem>& inventory,
+std::vector<std::string> group_kinds_of(const std::vector<apply::InventoryItem>& inventory);
+std::vector<std::string> namespaces_of(const std::vector<apply::InventoryItem>& inventory,
                                        const std::string& own);
 
 /// Of the anchor that was read: takes back what a run announced that stored nothing. It also unlocks.

@@ -49,7 +49,7 @@ Result<std::vector<apply::Removal>> leftovers(const Environment& environment, co
                                               const Context& context) {
   std::vector<apply::Removal> found;
   std::set<std::pair<GroupKind, std::string>> looked_at;
-  const std::string part_of = release::apply_set_id(apply::test_set(state.id));
+  const std::string part_of = apply::apply_set_id(apply::test_set(state.id));
   for (const RenderedObject* test : recorded_tests(state)) {
     const auto& gvk = test->object.gvk();
     auto resource = environment.client.resource_for(gvk.group_kind(), gvk.version, context);
@@ -62,7 +62,7 @@ Result<std::vector<apply::Removal>> leftovers(const Environment& environment, co
     if (!looked_at.emplace(gvk.group_kind(), ns).second) continue;
     kube::ListOptions options;
     options.ns = ns;
-    options.label_selector = fmt::format("{}={}", release::kPartOfLabel, part_of);
+    options.label_selector = fmt::format("{}={}", apply::kPartOfLabel, part_of);
     options.metadata_only = true;
     const auto list = environment.client.list(*resource, options, context);
     if (!list.ok()) {
@@ -88,7 +88,7 @@ Status remove_leftovers(const Environment& environment, const ReleaseState& stat
   environment.events.info(
       fmt::format("removing {} that an earlier run of tests left", plural(removals->size(), "object")));
   apply::RemovalReport report =
-      apply::execute_removals(environment.client, *removals, release::apply_set_id(apply::test_set(state.id)),
+      apply::execute_removals(environment.client, *removals, apply::apply_set_id(apply::test_set(state.id)),
                               {.wait = true}, environment.events, context);
   if (!report.failure) return {};
   return (*std::move(report.failure)).with_frame("while removing what earlier tests left");
@@ -129,7 +129,7 @@ class TestLock {
     for (int look = 1;; ++look) {
       release::Anchor fresh;
       fresh.id = id;
-      fresh.tests_of = release::anchor_name(state.id);
+      fresh.tests_of = apply::anchor_name(state.id);
       fresh.tests_of_uid = state.anchor->uid;
       auto lock = release::ReleaseLock::create(world, std::move(fresh), options, context);
       if (lock.ok() || !release::anchor_moved(lock.error())) return lock;
@@ -218,7 +218,7 @@ class TestRun {
     object.rendered.object.mutable_value()["metadata"]["ownerReferences"].push_back(
         Value::object({{"apiVersion", "v1"},
                        {"kind", "Secret"},
-                       {"name", release::anchor_name(state_.id)},
+                       {"name", apply::anchor_name(state_.id)},
                        {"uid", state_.anchor->uid}}));
   }
 
@@ -404,8 +404,8 @@ class TestRun {
     Activity activity(environment_.events,
                       fmt::format("removing {} of the tests", plural(created_.size(), "object")));
     const Context brief = Context().with_timeout(kCleaningLimit);
-    const apply::RemovalReport removed = apply::execute_removals(
-        client_, created_, release::apply_set_id(set_), {}, environment_.events, brief);
+    const apply::RemovalReport removed =
+        apply::execute_removals(client_, created_, apply::apply_set_id(set_), {}, environment_.events, brief);
     if (!removed.failure) return;
     activity.fail();
     for (std::size_t i = 0; i < created_.size(); ++i)

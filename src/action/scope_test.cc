@@ -35,7 +35,7 @@ spec:
     define(scope);
   }
   // The only one of the record.
-  release::InventoryItem recorded() { return now().deployed->inventory.front(); }
+  apply::InventoryItem recorded() { return now().deployed->inventory.front(); }
 };
 
 TEST_F(ScopeTest, WhatIsWrittenIsWhatIsRecorded) {
@@ -72,7 +72,7 @@ TEST_F(ScopeTest, WhatWasRecordedUnderTheOldScopeIsNotGone) {
   redefine("Cluster");
   const auto widget = cluster.put(*encoding::parse_yaml(fmt::format(
       "{{apiVersion: example.com/v1, kind: Widget, metadata: {{name: w, uid: {}, labels: {{{}: {}}}}}}}", uid,
-      release::kPartOfLabel, release::apply_set_id(id))));
+      apply::kPartOfLabel, apply::apply_set_id(id))));
   const auto resource = apply::resource_of(cluster,
                                            {.key = {{"example.com", "Widget"}, "default", "w"},
                                             .version = "v1",

@@ -29,7 +29,7 @@ ObjectHealth health_of(apply::Health health) {
   return ObjectHealth::Failed;
 }
 
-ObjectStatus object_status(const release::InventoryItem& item, const apply::LiveState& live,
+ObjectStatus object_status(const apply::InventoryItem& item, const apply::LiveState& live,
                            const std::string& part_of, bool uninstalling, bool finished,
                            const apply::BindsLate& binds_late) {
   ObjectStatus result{.key = item.key,
@@ -52,9 +52,9 @@ ObjectStatus object_status(const release::InventoryItem& item, const apply::Live
   }
   const Value& object = there->second.value;
   result.created = object.string_at({"metadata", "creationTimestamp"});
-  const std::string_view mark = object.string_at({"metadata", "labels", release::kPartOfLabel});
+  const std::string_view mark = object.string_at({"metadata", "labels", apply::kPartOfLabel});
   if (!mark.empty() && mark != part_of) {
-    const std::string_view owner = object.string_at({"metadata", "annotations", release::kReleaseAnnotation});
+    const std::string_view owner = object.string_at({"metadata", "annotations", apply::kReleaseAnnotation});
     result.health = ObjectHealth::Missing;
     result.detail = fmt::format("it belongs to {} by now", owner.empty() ? fmt::format("ApplySet {}", mark)
                                                                          : fmt::format("release {}", owner));
@@ -83,7 +83,7 @@ bool is_unready(const ObjectStatus& object) {
 
 // Nothing is asked for a release that is ready.
 std::optional<Diagnosis> diagnosis_of_unready(const Environment& environment, const release::ReleaseId& id,
-                                              const std::vector<release::InventoryItem>& owned,
+                                              const std::vector<apply::InventoryItem>& owned,
                                               const std::vector<ObjectStatus>& objects,
                                               const apply::LiveState& live, const Context& context) {
   std::vector<apply::Unready> unready;
@@ -97,7 +97,7 @@ std::optional<Diagnosis> diagnosis_of_unready(const Environment& environment, co
   if (unready.empty()) return std::nullopt;
   Activity looking(environment.events, "looking for the cause");
   for (std::size_t i = 0; i < std::min(unready.size(), apply::kObjectsLookedInto); ++i) {
-    const auto item = std::ranges::find(owned, unready[i].key, &release::InventoryItem::key);
+    const auto item = std::ranges::find(owned, unready[i].key, &apply::InventoryItem::key);
     // It was just listed, so its kind is known.
     if (auto resource = apply::resource_of(environment.client, *item, context); resource.ok() && *resource)
       unready[i].resource = **std::move(resource);
@@ -173,7 +173,7 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
   MIST_TRY(ReleaseState state, read_release(environment, id, context, LostRevision::Allowed));
   if (!state.anchor) return missing_release(environment, id, context);
   const Activity reading(environment.events, "reading the cluster");
-  const std::vector<release::InventoryItem> owned = state.owned();
+  const std::vector<apply::InventoryItem> owned = state.owned();
   const bool uninstalling = is_uninstalling(state);
   std::map<apimachinery::ObjectKey, std::string> unknown;
   MIST_TRY(const apply::LiveState live, apply::observe(environment.client, id, {}, owned, context,
@@ -192,11 +192,11 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
         result.deployed->drawn.fields, render::view_of(result.deployed->objects), environment.clock.now());
   result.locked = result.anchor.lock.has_value();
   if (result.locked) result.holder = holder_life(*result.anchor.lock, environment.clock.now());
-  const std::string part_of = release::apply_set_id(id);
+  const std::string part_of = apply::apply_set_id(id);
   apply::BindingModes binding(environment.client);
   std::set<std::string_view> known;
-  for (const release::InventoryItem& item : owned) known.insert(item.uid);
-  for (const release::InventoryItem& item : owned) {
+  for (const apply::InventoryItem& item : owned) known.insert(item.uid);
+  for (const apply::InventoryItem& item : owned) {
     // What nobody saw being created may be what is known under another API group.
     if (const auto there = live.find(item.key);
         item.uid.empty() && there != live.end() &&

@@ -18,9 +18,9 @@
 namespace mist::action {
 
 using apply::ActionKind;
+using apply::InventoryItem;
 using apply::ObjectKey;
 using apply::PlannedAction;
-using release::InventoryItem;
 using release::ReleaseId;
 using release::RenderedObject;
 using release::Revision;
@@ -103,9 +103,9 @@ class RecordedObjects {
     // What a release only retains has no object in its record: it goes back as it is now, by its marks.
     RenderedObject marked = *written;
     encoding::Value& metadata = marked.object.mutable_value()["metadata"];
-    metadata["labels"].set(release::kPartOfLabel, release::apply_set_id(theirs_.id));
-    metadata["labels"].set(release::kNameLabel, theirs_.id.name);
-    metadata["annotations"].set(release::kReleaseAnnotation, theirs_.id.display());
+    metadata["labels"].set(apply::kPartOfLabel, apply::apply_set_id(theirs_.id));
+    metadata["labels"].set(apply::kNameLabel, theirs_.id.name);
+    metadata["annotations"].set(apply::kReleaseAnnotation, theirs_.id.display());
     return marked;
   }
 
@@ -187,7 +187,7 @@ Result<std::optional<std::string>> write_back(const Environment& environment, co
            apply::resource_of(environment.client, going.item, context));
   if (!resource) return std::optional<std::string>();
   const kube::ObjectRef ref{*resource, going.item.key.ns, going.item.key.name};
-  const kube::ApplyOptions options{.field_manager = "mistctl", .force = going.force_conflicts};
+  const kube::ApplyOptions options{.force = going.force_conflicts};
   auto written = environment.client.apply(ref, going.object, options, context);
   if (!written.ok() && kube::is_immutable(written.error())) {
     if (!going.replace)
@@ -425,7 +425,7 @@ Result<std::set<ObjectKey>> TakeOver::give_back(const Environment& environment, 
       object["metadata"].set("uid", removal.uid);
       const bool holds = !apply::kept_because(removal.key, nullptr, {}).empty();
       const bool replace = (options.replace || !same) && !holds;
-      work.push_back({i, removal.key, *known, removal.uid, removal.seen, release::apply_set_id(state.id),
+      work.push_back({i, removal.key, *known, removal.uid, removal.seen, apply::apply_set_id(state.id),
                       std::move(object), force, options.timeout, replace, holds});
     }
   }

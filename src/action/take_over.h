@@ -75,7 +75,7 @@ class TakeOver {
             const std::vector<apply::PlannedAction>& writes, const Context& context);
   void note_named(const ReleaseState& other, const std::vector<apply::PlannedAction>& writes);
   static Status change_inventories(Other& other,
-                                   const std::function<bool(std::vector<release::InventoryItem>&)>& change);
+                                   const std::function<bool(std::vector<apply::InventoryItem>&)>& change);
 
   std::vector<Other> others_;
   std::map<apply::ObjectKey, std::string> named_;  // also_named_by()

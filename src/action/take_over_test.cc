@@ -73,16 +73,15 @@ class TakeOverTest : public testing::ReleaseWorld {
     std::vector<std::string> names;
     const auto state = read_release(environment(), release, Context());
     if (state.ok() && state->anchor)
-      for (const release::InventoryItem& item : state->owned()) names.push_back(item.key.name);
+      for (const apply::InventoryItem& item : state->owned()) names.push_back(item.key.name);
     return names;
   }
   std::string owner(std::string_view name, std::string_view kind = "ConfigMap") {
     const auto object = cluster.find(kind, "default", name);
     if (!object) return "absent";
-    const std::string marked(object->string_at({"metadata", "annotations", release::kReleaseAnnotation}));
+    const std::string marked(object->string_at({"metadata", "annotations", apply::kReleaseAnnotation}));
     for (const release::ReleaseId& each : {theirs, id}) {
-      const bool label =
-          object->string_at({"metadata", "labels", release::kPartOfLabel}) == apply_set_id(each);
+      const bool label = object->string_at({"metadata", "labels", apply::kPartOfLabel}) == apply_set_id(each);
       EXPECT_EQ(label, marked == each.display());
     }
     return marked;
@@ -165,7 +164,7 @@ TEST_F(TakeOverTest, LeavesTheOtherRecordAloneOnceItsLockRanOut) {
     const auto done = deploy(here, id, install_intent(rendering(kTaken)), taking(), Context());
     EXPECT_EQ(done.ok(), last == "patch mistletoe.web");
     EXPECT_EQ(
-        fresh.find("ConfigMap", "default", "two")->string_at({"metadata", "labels", release::kPartOfLabel}),
+        fresh.find("ConfigMap", "default", "two")->string_at({"metadata", "labels", apply::kPartOfLabel}),
         apply_set_id(id));
     for (const FakeCall& call : fresh.calls())
       EXPECT_FALSE(call.writes() && call.key.name.starts_with("mistletoe.theirs.v")) << call.verb;
@@ -396,9 +395,9 @@ TEST_F(TakeOverTest, WhereverTheProcessDiesTheObjectHasOneOwner) {
     fresh.set_before({});
     const auto object = fresh.find("ConfigMap", "default", "two");
     ASSERT_TRUE(object.has_value()) << point;
-    const std::string label(object->string_at({"metadata", "labels", release::kPartOfLabel}));
-    const bool ours = label == release::apply_set_id(id);
-    ASSERT_TRUE(ours || label == release::apply_set_id(theirs)) << point;
+    const std::string label(object->string_at({"metadata", "labels", apply::kPartOfLabel}));
+    const bool ours = label == apply::apply_set_id(id);
+    ASSERT_TRUE(ours || label == apply::apply_set_id(theirs)) << point;
     const auto state = read_release(here, ours ? id : theirs, Context());
     ASSERT_TRUE(state.ok());
     EXPECT_TRUE(std::ranges::any_of(state->owned(), [](const auto& item) { return item.key.name == "two"; }))
@@ -418,8 +417,8 @@ TEST_F(TakeOverTest, WhereverTheProcessDiesTheObjectHasOneOwner) {
                taking(), Context());
     ASSERT_TRUE(again.ok()) << point << ": " << again.error().to_line();
     EXPECT_EQ(
-        fresh.find("ConfigMap", "default", "two")->string_at({"metadata", "labels", release::kPartOfLabel}),
-        release::apply_set_id(id));
+        fresh.find("ConfigMap", "default", "two")->string_at({"metadata", "labels", apply::kPartOfLabel}),
+        apply::apply_set_id(id));
     if (survived) {
       EXPECT_GT(point, 8u);
       return;
@@ -462,7 +461,7 @@ TEST_F(TakeOverTest, WhereverTheProcessDiesUndoingGivesBack) {
       if (dies == Dies::Undoing) survived = run_dying(true, undo);
       ASSERT_TRUE(undo()) << point;
       const auto two = *fresh.find("ConfigMap", "default", "two");
-      EXPECT_EQ(two.string_at({"metadata", "labels", release::kPartOfLabel}), apply_set_id(theirs)) << point;
+      EXPECT_EQ(two.string_at({"metadata", "labels", apply::kPartOfLabel}), apply_set_id(theirs)) << point;
       EXPECT_EQ(two.string_at({"data", "a"}), "1") << point;
       EXPECT_FALSE(fresh.has("Secret", "default", "mistletoe.web")) << point;
       EXPECT_FALSE(fresh.has("ConfigMap", "default", "zzz")) << point;
@@ -611,7 +610,7 @@ TEST_F(TakeOverTest, ARecordWithoutOriginsGivesBackWhatTheOtherReleaseNames) {
   install_theirs();
   fail_to_install(taking());
   ReleaseState state = now();
-  for (release::InventoryItem& item : state.unfinished[0].inventory) item.taken_from.clear();
+  for (apply::InventoryItem& item : state.unfinished[0].inventory) item.taken_from.clear();
   release::Store store(cluster);
   ASSERT_TRUE(store.finish_revision(*state.anchor, state.unfinished[0], Context()).ok());
   ASSERT_TRUE(undo_now().ok());
@@ -639,7 +638,7 @@ class MeanwhileTest : public TakeOverTest {
   }
   std::string mark(std::string_view name) {
     return std::string(cluster.find("ConfigMap", "default", name)
-                           ->string_at({"metadata", "annotations", release::kReleaseAnnotation}));
+                           ->string_at({"metadata", "annotations", apply::kReleaseAnnotation}));
   }
   const release::ReleaseId third{"default", "third"};
 };
@@ -674,7 +673,7 @@ TEST_F(MeanwhileTest, WhatAThirdReleaseTookIsNotOverwritten) {
   EXPECT_THAT(refused.error().message,
               HasSubstr("PersistentVolumeClaim default/two belongs to release default/third since just now"));
   EXPECT_EQ(cluster.find("PersistentVolumeClaim", "default", "two")
-                ->string_at({"metadata", "labels", release::kPartOfLabel}),
+                ->string_at({"metadata", "labels", apply::kPartOfLabel}),
             apply_set_id(third));
   ASSERT_TRUE(uninstall_now({.rules = {.delete_pvcs = true}}).ok());
   EXPECT_TRUE(cluster.has("PersistentVolumeClaim", "default", "two"));
@@ -733,9 +732,9 @@ TEST_F(MeanwhileTest, ALostAnswerIsNoOtherRelease) {
   install_theirs();
   meanwhile("apply", "two", [&] {
     auto two = *cluster.find("ConfigMap", "default", "two");
-    two["metadata"]["labels"].set(release::kPartOfLabel, apply_set_id(id));
-    two["metadata"]["annotations"].set(release::kReleaseAnnotation, id.display());
-    two["metadata"]["labels"].set(release::kNameLabel, id.name);
+    two["metadata"]["labels"].set(apply::kPartOfLabel, apply_set_id(id));
+    two["metadata"]["annotations"].set(apply::kReleaseAnnotation, id.display());
+    two["metadata"]["labels"].set(apply::kNameLabel, id.name);
     cluster.put(two, "mistctl");
   });
   DeployOptions options = taking();
@@ -876,7 +875,7 @@ TEST_F(TakeOverTest, ItsOwnReleaseIsNoOther) {
   // Adopted by what failed, it was never the release's.
   const auto two = cluster.find("ConfigMap", "default", "two");
   ASSERT_TRUE(two);
-  EXPECT_EQ(two->at_path({"metadata", "labels", release::kPartOfLabel}), nullptr);
+  EXPECT_EQ(two->at_path({"metadata", "labels", apply::kPartOfLabel}), nullptr);
 }
 
 }  // namespace

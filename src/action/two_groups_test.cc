@@ -36,7 +36,7 @@ class TwoGroupsTest : public testing::ReleaseWorld {
   }
   std::vector<std::string> inventory() {
     std::vector<std::string> names;
-    for (const release::InventoryItem& item : now().owned())
+    for (const apply::InventoryItem& item : now().owned())
       names.push_back(fmt::format("{}/{}", item.key.group_kind.group, item.key.name));
     return names;
   }
@@ -158,7 +158,7 @@ TEST_F(TwoGroupsTest, WhatIsTakenOverUnderTheOtherGroupLeavesTheOtherRecord) {
   ASSERT_TRUE(recover(environment(), id, {.undo = true, .deploy = {}}, Context()).ok());
   EXPECT_EQ(uid(), before);
   EXPECT_EQ(cluster.find("Gadget.old.example.com", "default", "g")
-                ->string_at({"metadata", "annotations", release::kReleaseAnnotation}),
+                ->string_at({"metadata", "annotations", apply::kReleaseAnnotation}),
             "default/theirs");
   ASSERT_TRUE(install_now(gadget("new", "2"), {.take_over_from = theirs}).ok());
   EXPECT_EQ(uid(), before);

@@ -25,9 +25,9 @@ using apimachinery::GroupKind;
 using apimachinery::ObjectKey;
 using apply::ActionKind;
 using apply::HookPhase;
+using apply::InventoryItem;
 using apply::PlannedAction;
 using encoding::Value;
-using release::InventoryItem;
 using release::ReleaseId;
 using release::ReleaseLock;
 
@@ -115,8 +115,8 @@ Result<PlannedAction> unread_removal(const ReleaseId& id, const InventoryItem& i
                                      const UninstallOptions& options, bool keep_adopted) {
   const auto definition = live.find({apimachinery::kCustomResourceDefinition, "", why.definition});
   const bool ours = definition != live.end() &&
-                    definition->second.value.string_at({"metadata", "labels", release::kPartOfLabel}) ==
-                        release::apply_set_id(id);
+                    definition->second.value.string_at({"metadata", "labels", apply::kPartOfLabel}) ==
+                        apply::apply_set_id(id);
   const bool goes =
       ours && apply::kept_because(definition->first, &definition->second.value, options.rules).empty();
   if (!goes)
@@ -155,7 +155,7 @@ Result<UninstallPlan> look_and_plan(const Environment& environment, ReleaseState
   MIST_TRY(const apply::LiveState live,
            apply::observe(environment.client, id, {}, owned, context, {.unconverted = &unconverted}));
   warn_of_strays(environment, id, live, {}, owned);
-  const std::string part_of = release::apply_set_id(id);
+  const std::string part_of = apply::apply_set_id(id);
 
   const auto keeps = [&, in_vain = plan.state.adopted_in_vain()](const InventoryItem& item) {
     return options.keep_adopted || in_vain.contains(item.key);
@@ -380,7 +380,7 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
     if (removals.empty()) return {};
     Activity activity(environment.events, fmt::format("deleting {}", plural(removals.size(), "object")));
     apply::RemovalReport done =
-        apply::execute_removals(environment.client, removals, release::apply_set_id(plan.id),
+        apply::execute_removals(environment.client, removals, apply::apply_set_id(plan.id),
                                 {.wait = until_gone, .timeout = options.timeout, .last_look = last_look},
                                 environment.events, lock->context());
     report.deleted += static_cast<std::size_t>(std::ranges::count(done.outcomes, apply::Outcome::Done));

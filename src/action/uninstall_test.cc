@@ -151,7 +151,7 @@ TEST_F(UninstallTest, WhatAWebhookKeepsFromBeingDeletedStaysTheReleases) {
   };
   const auto names_it = [&] {
     return std::ranges::any_of(now().owned(),
-                               [](const release::InventoryItem& item) { return item.key.name == "two"; });
+                               [](const apply::InventoryItem& item) { return item.key.name == "two"; });
   };
   cluster.set_before(deny);
   const auto upgrade =

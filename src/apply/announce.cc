@@ -64,7 +64,7 @@ class Announcer {
 
 }  // namespace
 
-PlanAnnounced announcement(const Plan& plan, const release::ReleaseId& release, std::string operation) {
+PlanAnnounced announcement(const Plan& plan, const Owner& release, std::string operation) {
   PlanAnnounced result{.operation = std::move(operation),
                        .ns = release.ns,
                        .release = release.name,
@@ -76,7 +76,7 @@ PlanAnnounced announcement(const Plan& plan, const release::ReleaseId& release, 
   return result;
 }
 
-PlanAnnounced announcement(const std::vector<PlannedAction>& removals, const release::ReleaseId& release,
+PlanAnnounced announcement(const std::vector<PlannedAction>& removals, const Owner& release,
                            std::string operation) {
   PlanAnnounced result{.operation = std::move(operation), .ns = release.ns, .release = release.name};
   for (const PlannedAction& action : removals) result.objects.push_back(Announcer::without_edges(action));

@@ -11,10 +11,10 @@ namespace mist::apply {
 
 /// Every object with what will be done to it, why, which fields differ and where they were written, and what
 /// it waits for. Values are left out: a field of a Secret may be among them.
-PlanAnnounced announcement(const Plan& plan, const release::ReleaseId& release, std::string operation);
+PlanAnnounced announcement(const Plan& plan, const Owner& release, std::string operation);
 
 /// The same for deletions alone.
-PlanAnnounced announcement(const std::vector<PlannedAction>& removals, const release::ReleaseId& release,
+PlanAnnounced announcement(const std::vector<PlannedAction>& removals, const Owner& release,
                            std::string operation);
 
 }  // namespace mist::apply

@@ -17,9 +17,8 @@ namespace mist::apply {
 
 using apimachinery::GroupVersionKind;
 using apimachinery::Object;
+using apimachinery::RenderedObject;
 using kube::ResourceInfo;
-using release::ReleaseId;
-using release::RenderedObject;
 
 namespace {
 
@@ -251,13 +250,13 @@ Place place_of(const std::optional<HookRole>& role) {
   return role->phase == HookPhase::Before ? Place::Before : Place::After;
 }
 
-Result<std::vector<DesiredObject>> prepare_with(std::vector<RenderedObject> objects, const ReleaseId& release,
+Result<std::vector<DesiredObject>> prepare_with(std::vector<RenderedObject> objects, const Owner& release,
                                                 const Lookup& lookup,
                                                 const std::vector<std::optional<HookRole>>& roles = {}) {
   const OwnKinds own(objects);
   std::map<GroupVersionKind, KnownKind> resolved;
   std::map<ObjectKey, std::size_t> places, places_before;
-  const std::string part_of = release::apply_set_id(release);
+  const std::string part_of = apply_set_id(release);
   std::vector<DesiredObject> desired;
   desired.reserve(objects.size());
 
@@ -278,9 +277,9 @@ Result<std::vector<DesiredObject>> prepare_with(std::vector<RenderedObject> obje
     if (scope_known && !resource.namespaced) take_namespace(rendered.object, left_out);
     fold_string_data(rendered.object);
     drop_nulls(rendered.object.mutable_value());
-    rendered.object.set_label(release::kPartOfLabel, part_of);
-    rendered.object.set_label(release::kNameLabel, release.name);
-    rendered.object.set_annotation(release::kReleaseAnnotation, release.display());
+    rendered.object.set_label(kPartOfLabel, part_of);
+    rendered.object.set_label(kNameLabel, release.name);
+    rendered.object.set_annotation(kReleaseAnnotation, release.display());
 
     DesiredObject object{std::move(rendered), resource, late, {}};
     object.left_out = std::move(left_out);
@@ -307,7 +306,7 @@ Result<std::vector<DesiredObject>> prepare_with(std::vector<RenderedObject> obje
 
 Result<WithHooks> prepare_with_hooks_by(std::vector<RenderedObject> objects,
                                         const std::vector<RenderedObject>& hooks, HookVerb verb,
-                                        const ReleaseId& release, const Lookup& lookup) {
+                                        const Owner& release, const Lookup& lookup) {
   std::vector<RenderedObject> all;
   std::vector<std::optional<HookRole>> roles;
   std::vector<HookRun> runs = hook_runs(hooks, verb);
@@ -358,7 +357,7 @@ Lookup built_in_or_defined_by(const std::vector<RenderedObject>& objects) {
 }  // namespace
 
 Status refuse_reserved(const RenderedObject& rendered) {
-  const auto reserved = release::find_reserved(rendered.object.value());
+  const auto reserved = find_reserved(rendered.object.value());
   if (!reserved) return {};
   return at_source(error(ErrorKind::Invalid, "{} {}", rendered.object.key().display(), reserved->words)
                        .with_hint("remove it from the package"),
@@ -372,14 +371,14 @@ Status check_rendered(const RenderedObject& rendered) {
   return check_waiting_rules(rendered);
 }
 
-Result<std::vector<DesiredObject>> prepare(std::vector<RenderedObject> objects, const ReleaseId& release,
+Result<std::vector<DesiredObject>> prepare(std::vector<RenderedObject> objects, const Owner& release,
                                            kube::Client& client, const Context& context) {
   return prepare_with(std::move(objects), release, served_by(client, context));
 }
 
 Result<WithHooks> prepare_with_hooks(std::vector<RenderedObject> objects,
                                      const std::vector<RenderedObject>& hooks, HookVerb verb,
-                                     const ReleaseId& release, kube::Client& client, const Context& context) {
+                                     const Owner& release, kube::Client& client, const Context& context) {
   return prepare_with_hooks_by(std::move(objects), hooks, verb, release, served_by(client, context));
 }
 
@@ -411,21 +410,21 @@ Status renew_kinds(std::vector<DesiredObject>& desired, const std::set<GroupKind
 }
 
 Result<std::vector<DesiredObject>> prepare_offline(std::vector<RenderedObject> objects,
-                                                   const ReleaseId& release) {
+                                                   const Owner& release) {
   const Lookup lookup = built_in_or_defined_by(objects);
   return prepare_with(std::move(objects), release, lookup);
 }
 
 Result<WithHooks> prepare_with_hooks_offline(std::vector<RenderedObject> objects,
                                              const std::vector<RenderedObject>& hooks, HookVerb verb,
-                                             const ReleaseId& release) {
+                                             const Owner& release) {
   const Lookup lookup = built_in_or_defined_by(objects);
   return prepare_with_hooks_by(std::move(objects), hooks, verb, release, lookup);
 }
 
 Value with_version(const RenderedObject& rendered, int revision) {
   Value value = rendered.object.value();
-  value["metadata"]["labels"].set(release::kVersionLabel, fmt::format("v{}", revision));
+  value["metadata"]["labels"].set(kVersionLabel, fmt::format("v{}", revision));
   return value;
 }
 

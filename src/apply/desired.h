@@ -9,12 +9,15 @@
 #include <vector>
 
 #include "apply/hooks.h"
+#include "apply/inventory.h"
+#include "apply/owner.h"
 #include "apply/server_fields.h"
 #include "base/context.h"
 #include "kube/client.h"
-#include "release/record.h"
 
 namespace mist::apply {
+
+using apimachinery::RenderedObject;
 
 using apimachinery::GroupKind;
 using apimachinery::ObjectKey;
@@ -25,7 +28,7 @@ inline constexpr std::string_view kReplaceAnnotation = "mistletoe.dev/replace";
 
 /// A wanted object, ready to be applied but for the version label.
 struct DesiredObject {
-  release::RenderedObject rendered;
+  RenderedObject rendered;
   kube::ResourceInfo resource;
   /// Its kind arrives with a CustomResourceDefinition or an APIService of the same release. Of the latter
   /// only the server behind it knows plural and scope: `resource.resource` is empty until it is asked
@@ -36,14 +39,14 @@ struct DesiredObject {
   std::vector<LeftOut> left_out = {};  ///< what was rendered and isn't applied
 };
 
-/// Invalid, with file and line: it carries what only Mistletoe writes (release::find_reserved()). A package
+/// Invalid, with file and line: it carries what only Mistletoe writes (find_reserved()). A package
 /// that could would make a release's record, with a seed that its author knows.
-Status refuse_reserved(const release::RenderedObject& rendered);
+Status refuse_reserved(const RenderedObject& rendered);
 
 /// What a rendered object may not say, without a look at the cluster. Invalid, with file and line: what
 /// refuse_reserved() refuses, stringData that is none, waiting annotations that can't be read, two items of
 /// one key in a list that is merged by key.
-Status check_rendered(const release::RenderedObject& rendered);
+Status check_rendered(const RenderedObject& rendered);
 
 /// Adds kPartOfLabel, kReleaseAnnotation and kNameLabel, fills in `release.ns` for namespaced objects, and
 /// puts a Secret's stringData into its data (the server does the same, but can't compare it). Leaves out what
@@ -52,22 +55,20 @@ Status check_rendered(const release::RenderedObject& rendered);
 /// two objects with one identity (both places are named). NotFound: a
 /// kind that neither the cluster nor the release defines. What an APIService of the release will serve keeps
 /// the namespace that the package wrote, or none: place_of() fills it in.
-Result<std::vector<DesiredObject>> prepare(std::vector<release::RenderedObject> objects,
-                                           const release::ReleaseId& release, kube::Client& client,
-                                           const Context& context);
+Result<std::vector<DesiredObject>> prepare(std::vector<RenderedObject> objects, const Owner& release,
+                                           kube::Client& client, const Context& context);
 
 /// What a release wants of a chart: its ordinary objects, and those of its hooks that run now.
 struct WithHooks {
   std::vector<DesiredObject> desired;  ///< hooks that run before, ordinary objects, hooks that run after
   /// Hooks of other moments, without uids: what is there of them stays as it is.
-  std::vector<release::InventoryItem> waiting;
+  std::vector<InventoryItem> waiting;
 };
 /// prepare(), with hooks. A hook that comes before everything else may have the name of an ordinary object,
 /// and one that comes after everything else that of one before it.
-Result<WithHooks> prepare_with_hooks(std::vector<release::RenderedObject> objects,
-                                     const std::vector<release::RenderedObject>& hooks, HookVerb verb,
-                                     const release::ReleaseId& release, kube::Client& client,
-                                     const Context& context);
+Result<WithHooks> prepare_with_hooks(std::vector<RenderedObject> objects,
+                                     const std::vector<RenderedObject>& hooks, HookVerb verb,
+                                     const Owner& release, kube::Client& client, const Context& context);
 
 /// Looks again at `kinds`, of which observe() found that the server doesn't serve them, whatever discovery
 /// said when they were prepared: what the release itself brings is late, the others are asked for anew.
@@ -77,13 +78,12 @@ Status renew_kinds(std::vector<DesiredObject>& desired, const std::set<apimachin
 
 /// prepare() and prepare_with_hooks() without a cluster (generate -r): scope is taken from what built-in
 /// kinds are known to have, unknown kinds count as namespaced unless a CRD among the objects says otherwise.
-Result<std::vector<DesiredObject>> prepare_offline(std::vector<release::RenderedObject> objects,
-                                                   const release::ReleaseId& release);
-Result<WithHooks> prepare_with_hooks_offline(std::vector<release::RenderedObject> objects,
-                                             const std::vector<release::RenderedObject>& hooks, HookVerb verb,
-                                             const release::ReleaseId& release);
+Result<std::vector<DesiredObject>> prepare_offline(std::vector<RenderedObject> objects, const Owner& release);
+Result<WithHooks> prepare_with_hooks_offline(std::vector<RenderedObject> objects,
+                                             const std::vector<RenderedObject>& hooks, HookVerb verb,
+                                             const Owner& release);
 
 /// The object as it is sent for revision N: with kVersionLabel.
-Value with_version(const release::RenderedObject& rendered, int revision);
+Value with_version(const RenderedObject& rendered, int revision);
 
 }  // namespace mist::apply

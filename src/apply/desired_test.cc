@@ -11,22 +11,22 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const release::ReleaseId kRelease{"shop", "web"};
+const Owner kRelease{"shop", "web"};
 
-release::RenderedObject job(std::string_view name, std::string_view events) {
+RenderedObject job(std::string_view name, std::string_view events) {
   const auto value = encoding::parse_yaml(fmt::format(
       "{{apiVersion: batch/v1, kind: Job, metadata: {{name: {}, annotations: {{helm.sh/hook: '{}'}}}}}}",
       name, events));
   return {*apimachinery::Object::from_value(*value), "web/templates/hooks.yaml", 1};
 }
-release::RenderedObject plain_job(std::string_view name) {
+RenderedObject plain_job(std::string_view name) {
   const auto value =
       encoding::parse_yaml(fmt::format("{{apiVersion: batch/v1, kind: Job, metadata: {{name: {}}}}}", name));
   return {*apimachinery::Object::from_value(*value), "web/templates/all.yaml", 1};
 }
 
 // "a (pre-install hook, weight 0)", or why it is refused.
-std::vector<std::string> wanted(const std::vector<release::RenderedObject>& hooks, HookVerb verb) {
+std::vector<std::string> wanted(const std::vector<RenderedObject>& hooks, HookVerb verb) {
   const auto prepared = prepare_with_hooks_offline({plain_job("main")}, hooks, verb, kRelease);
   if (!prepared.ok()) return {prepared.error().message};
   std::vector<std::string> lines;
@@ -62,7 +62,7 @@ struct Prepared {
   std::string words = "ok";
 };
 Prepared prepared(std::string_view text) {
-  std::vector<release::RenderedObject> objects;
+  std::vector<RenderedObject> objects;
   auto documents = encoding::parse_yaml_documents(text);
   EXPECT_TRUE(documents.ok());
   for (encoding::Value& document : *documents) {

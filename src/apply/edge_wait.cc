@@ -303,8 +303,8 @@ class EdgeWaiter::Impl {
       list.field_selector = "metadata.name=" + first.name;
     } else if (const auto& write = group.pending.front().wait->write) {
       const std::string_view part_of =
-          plan_.desired[plan_.writes[*write].desired].rendered.object.label(release::kPartOfLabel);
-      list.label_selector = fmt::format("{}={}", release::kPartOfLabel, part_of);
+          plan_.desired[plan_.writes[*write].desired].rendered.object.label(kPartOfLabel);
+      list.label_selector = fmt::format("{}={}", kPartOfLabel, part_of);
     }
     return list;
   }
@@ -471,7 +471,7 @@ class EdgeWaiter::Impl {
     const std::string release =
         plan_.desired.empty()
             ? std::string()
-            : std::string(plan_.desired.front().rendered.object.annotation(release::kReleaseAnnotation));
+            : std::string(plan_.desired.front().rendered.object.annotation(kReleaseAnnotation));
     Diagnosis tree = diagnose(client_, "Release", release, {source},
                               Context(context_.stop()).with_timeout(kDiagnosisLimit));
     if (!tree.children.empty()) failure.because = in_one_line(tree.children.front());

@@ -18,7 +18,7 @@ using testing::FakeCluster;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const release::ReleaseId kId{"default", "shop"};
+const Owner kId{"default", "shop"};
 
 constexpr std::string_view kDatabaseAndJob = R"(
 {apiVersion: apps/v1, kind: Deployment, metadata: {name: db}, spec: {replicas: 1}}
@@ -318,7 +318,7 @@ TEST_F(EdgeWaitTest, WhatAnApiServiceServesIsWrittenWhereItsServerSays) {
   EXPECT_TRUE(cluster.has("Tally.example.com", "default", "implied"));
   EXPECT_TRUE(cluster.has("Tally.example.com", "kube-system", "named"));
   std::vector<std::string> recorded;
-  for (const release::InventoryItem& item : inventory_after(made, execution))
+  for (const InventoryItem& item : inventory_after(made, execution))
     recorded.push_back(item.key.ns + "/" + item.key.name);
   EXPECT_EQ(recorded,
             (std::vector<std::string>{"/north", "default/implied", "kube-system/named", "/v1.example.com"}));

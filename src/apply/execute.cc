@@ -27,7 +27,6 @@
 namespace mist::apply {
 
 using graph::Node;
-using release::InventoryItem;
 
 namespace {
 
@@ -63,7 +62,7 @@ class Writer {
         uids_(plan.writes.size()),
         versions_(plan.writes.size()),
         server_made_(plan.writes.size()),
-        part_of_(release::apply_set_id(plan.release)),
+        part_of_(apply_set_id(plan.owner)),
         redefined_(redefined_kinds(plan)),
         deleted_(plan.writes.size(), 0) {}
 
@@ -73,7 +72,7 @@ class Writer {
     for (Node node = 0; node < plan_.writes.size(); ++node) versions.push_back(still_version(node));
     return versions;
   }
-  std::vector<std::vector<release::ServerMade>> take_server_made() { return std::move(server_made_); }
+  std::vector<std::vector<ServerMade>> take_server_made() { return std::move(server_made_); }
   std::map<std::size_t, kube::ObjectRef> take_late() { return std::move(late_); }
   std::vector<char> take_deleted() { return std::move(deleted_); }
   /// The resourceVersion that this run wrote; empty: it wrote nothing.
@@ -94,7 +93,7 @@ class Writer {
         events_.object(failed_progress(action.key, sent.error()));
         Error failure =
             std::move(sent).error().with_frame(fmt::format("while applying {}", action.key.display()));
-        const release::RenderedObject& rendered = plan_.desired[action.desired].rendered;
+        const RenderedObject& rendered = plan_.desired[action.desired].rendered;
         return at_refused_field(std::move(failure), rendered);
       }
       events_.object({action.key.display(), std::string(progress_word(action.kind)), {}});
@@ -280,7 +279,7 @@ class Writer {
         MIST_TRY_VOID(delete_old(ref, action, uid));
     }
     kube::ApplyOptions apply;
-    apply.field_manager = options_.field_manager;
+    apply.field_manager = plan_.owner.manager;
     apply.force = options_.force_conflicts;
     bool guarded = !create && !action.version.empty();
     if (guarded) object["metadata"].set("resourceVersion", action.version);
@@ -309,8 +308,8 @@ class Writer {
     if (!applied.ok() && create && applied.error().kind == ErrorKind::Conflict) {
       auto there = client_.get(ref, context_);
       // Ours by its mark: our own first try, whose answer was lost, or that of an earlier attempt.
-      const bool ours = there.ok() && there->string_at({"metadata", "labels", release::kPartOfLabel}) ==
-                                          desired.rendered.object.label(release::kPartOfLabel);
+      const bool ours = there.ok() && there->string_at({"metadata", "labels", kPartOfLabel}) ==
+                                          desired.rendered.object.label(kPartOfLabel);
       if (ours) {
         MIST_TRY_VOID(is_no_other(node, std::string(there->string_at({"metadata", "uid"}))));
         object["metadata"].erase("resourceVersion");
@@ -326,7 +325,7 @@ class Writer {
     if (!applied.ok()) return explain(std::move(applied).error());
     uids_[node] = applied->string_at({"metadata", "uid"});
     versions_[node] = applied->string_at({"metadata", "resourceVersion"});
-    server_made_[node] = server_made(differences_of(desired, *applied));
+    server_made_[node] = server_made(differences_of(desired, *applied, plan_.owner.manager));
     MIST_TRY_VOID(is_where_meant(node, ref, *applied));
     return is_no_other(node, uids_[node], true);
   }
@@ -440,7 +439,7 @@ class Writer {
       MIST_TRY_VOID(is_still_whose_it_was(action, there));
       const auto transfer =
           field_transfer(object, kube::with_present_owners(client_, ref.resource, there, context_), chosen,
-                         options_.field_manager);
+                         plan_.owner.manager);
       if (!transfer) return std::string();
       if (transfer->fields != action.transfer->fields)
         return error(ErrorKind::Conflict, "{} was written by {} since it was looked at", action.key.display(),
@@ -518,7 +517,7 @@ class Writer {
   const Context& context_;
   std::vector<std::string> uids_;  // each element has one writer, like those of versions_
   std::vector<std::string> versions_;
-  std::vector<std::vector<release::ServerMade>> server_made_;
+  std::vector<std::vector<ServerMade>> server_made_;
   std::mutex late_mutex_;
   std::map<std::size_t, kube::ObjectRef> late_;  // guarded by late_mutex_
   std::mutex written_mutex_;

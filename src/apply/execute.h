@@ -21,7 +21,6 @@ struct Execution;
 struct ExecuteOptions {
   std::size_t parallel = kMostAtOnce;
   bool force_conflicts = false;
-  std::string field_manager = "mistctl";
   /// Of each wait that an edge asks for (edge_wait.h), and until something is gone.
   Duration edge_timeout = std::chrono::minutes(5);
   /// Asked right before the old object of a Replace is deleted; its failure keeps that where it is.
@@ -39,7 +38,7 @@ struct Execution {
   /// runs, which changes all the time.
   std::vector<std::string> versions = {};
   /// Beside Plan::writes: what the server made of each object; of those that weren't written, earlier.
-  std::vector<std::vector<release::ServerMade>> server_made = {};
+  std::vector<std::vector<ServerMade>> server_made = {};
   std::vector<Outcome> removals;  ///< beside Plan::removals; retained ones are NotStarted
   std::optional<Error> failure;   ///< the first by position; nullopt: everything was done
   /// Where objects of late kinds were sent, by position in Plan::writes.
@@ -57,6 +56,6 @@ Execution execute_writes(kube::Client& client, const Plan& plan, const ExecuteOp
 /// The inventory after this execution of the plan: done objects with their uids and, of late kinds, the
 /// namespaces they turned out to need; failed creates with the uid that is known or none; deleted objects
 /// left out.
-std::vector<release::InventoryItem> inventory_after(const Plan& plan, const Execution& execution);
+std::vector<InventoryItem> inventory_after(const Plan& plan, const Execution& execution);
 
 }  // namespace mist::apply

@@ -58,7 +58,7 @@ TEST(Execute, TheLongestChainBeginsFirstWhenNothingIsWaitedFor) {
 TEST(Execute, OnlyFieldsOfOtherManagersAreToBeForced) {
   constexpr std::string_view kOne =
       "{apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {a: '1'}}";
-  const release::ReleaseId id{"default", "shop"};
+  const Owner id{"default", "shop"};
   FakeCluster cluster;
   NullEventSink events;
   const Plan first = testing::plan_of(cluster, id, kOne);

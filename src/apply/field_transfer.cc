@@ -4,11 +4,12 @@
 #include <array>
 
 #include "apply/field_owners.h"
+#include "apply/inventory.h"
+#include "apply/owner.h"
 #include "base/text.h"
 #include "encoding/json.h"
 #include "encoding/member_finder.h"
 #include "kube/managed_fields.h"
-#include "release/record.h"
 
 namespace mist::apply {
 namespace {
@@ -58,8 +59,7 @@ bool has_key(const Value& item, const Value& key) {
 }
 
 bool owns_our_mark(const Value& fields) {
-  return fields.at_path({"f:metadata", "f:annotations", fmt::format("f:{}", release::kReleaseAnnotation)}) !=
-         nullptr;
+  return fields.at_path({"f:metadata", "f:annotations", fmt::format("f:{}", kReleaseAnnotation)}) != nullptr;
 }
 
 // What a step of fieldsV1 ("f:name", "k:{…}", "v:…", "i:0") leads to; null: it isn't there.
@@ -171,7 +171,7 @@ bool is_copy(const Value& live, std::string_view manager) {
 ChosenFields copied_of(const Value& wanted, std::vector<const Value*> recorded) {
   // Which revision last changed the object stands in neither.
   Value with_version = wanted;
-  with_version["metadata"]["labels"].set(release::kVersionLabel, "");
+  with_version["metadata"]["labels"].set(kVersionLabel, "");
   return [wanted = std::move(with_version), recorded = std::move(recorded)](const Value& entry) {
     const Value& fields = *entry.find("fieldsV1");
     return owns_our_mark(fields) ? fields_to_take(fields, &wanted, recorded) : Value();

@@ -18,8 +18,8 @@ using apimachinery::kHookLogAnnotation;
 using apimachinery::kHookSucceeded;
 using apimachinery::kHookWeightAnnotation;
 using apimachinery::parse_hook_weight;
+using apimachinery::RenderedObject;
 using encoding::Value;
-using release::RenderedObject;
 
 namespace {
 
@@ -119,7 +119,7 @@ bool runs_before(const RenderedObject& a, const RenderedObject& b) {
 
 void keep_if_wanted(RenderedObject& rendered) {
   if (lower_case(trim(annotation(rendered, kResourcePolicy))) == "keep")
-    rendered.object.set_annotation(release::kKeepAnnotation, "true");
+    rendered.object.set_annotation(kKeepAnnotation, "true");
 }
 
 bool is_job(const GroupKind& kind) { return kind == GroupKind{"batch", "Job"}; }

@@ -10,10 +10,13 @@
 #include <vector>
 
 #include "apimachinery/chart_hooks.h"
+#include "apply/inventory.h"
+#include "apply/owner.h"
 #include "apply/readiness.h"
-#include "release/record.h"
 
 namespace mist::apply {
+
+using apimachinery::RenderedObject;
 
 using apimachinery::HookPhase;
 using apimachinery::HookVerb;
@@ -37,27 +40,27 @@ struct HookRole {
 /// A hook at one moment.
 struct HookRun {
   HookRole role;
-  release::RenderedObject rendered;
+  RenderedObject rendered;
 };
 
-/// The engine whose objects are a chart's: release::PackageInfo::engine.
+/// The engine whose objects are a chart's: "helm".
 inline constexpr std::string_view kChartEngine = "helm";
 
 struct ChartParts {
-  std::vector<release::RenderedObject> hooks;  ///< as rendered
-  std::vector<release::RenderedObject> tests;  ///< as rendered, in the order in which they run
+  std::vector<RenderedObject> hooks;  ///< as rendered
+  std::vector<RenderedObject> tests;  ///< as rendered, in the order in which they run
   /// Objects that neither we nor Helm apply, because their hook is none: "Job x: …".
   std::vector<std::string> ignored;
 };
 /// Takes hooks and tests out of a chart's objects; an object that is both is in both. What stays and says
 /// helm.sh/resource-policy: keep is annotated mistletoe.dev/keep.
-ChartParts take_chart_parts(std::vector<release::RenderedObject>& objects);
+ChartParts take_chart_parts(std::vector<RenderedObject>& objects);
 
 /// The runs of `verb`: those before it, then those after it, each by weight, name and kind as Helm sorts.
-std::vector<HookRun> hook_runs(const std::vector<release::RenderedObject>& hooks, HookVerb verb);
+std::vector<HookRun> hook_runs(const std::vector<RenderedObject>& hooks, HookVerb verb);
 
 /// True for an object that runs at another moment than as a test.
-bool is_lifecycle_hook(const release::RenderedObject& rendered);
+bool is_lifecycle_hook(const RenderedObject& rendered);
 
 /// Whether anything waits for the end of an object that is a hook: of a Job and of a Pod.
 bool hook_ends(const apimachinery::GroupKind& kind);
@@ -65,6 +68,6 @@ bool hook_ends(const apimachinery::GroupKind& kind);
 Readiness hook_state(const encoding::Value& live);
 
 /// True for a definition from a chart's crds/, which comes before everything else.
-bool is_chart_definition(const release::RenderedObject& rendered);
+bool is_chart_definition(const RenderedObject& rendered);
 
 }  // namespace mist::apply

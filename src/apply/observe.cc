@@ -15,7 +15,6 @@
 namespace mist::apply {
 
 using kube::ResourceInfo;
-using release::InventoryItem;
 
 namespace {
 
@@ -196,7 +195,7 @@ class Observer {
           ObjectKey key = key_in(place, item);
           if (!missing.contains(key)) continue;
           // With our mark, though no record knows it: ours all the same.
-          const std::string_view part_of = item.string_at({"metadata", "labels", release::kPartOfLabel});
+          const std::string_view part_of = item.string_at({"metadata", "labels", kPartOfLabel});
           if (part_of == part_of_ || (options_.adopt && part_of.empty())) wanted_whole.insert(key);
           add(std::move(key), {std::move(item), false});
         }
@@ -295,7 +294,7 @@ bool is_late(const std::vector<DesiredObject>& desired, const ObjectKey& key) {
 
 }  // namespace
 
-Result<LiveState> observe(kube::Client& client, const release::ReleaseId& release,
+Result<LiveState> observe(kube::Client& client, const Owner& release,
                           const std::vector<DesiredObject>& desired, const std::vector<InventoryItem>& owned,
                           const Context& context, const ObserveOptions& options) {
   // By version too: fields have other names in another one.
@@ -347,11 +346,10 @@ Result<LiveState> observe(kube::Client& client, const release::ReleaseId& releas
 
   std::vector<const ResourcePlace*> work;
   for (const auto& [where, place] : places) work.push_back(&place);
-  const std::string part_of = release::apply_set_id(release);
-  std::string selector = fmt::format("{}={}", release::kPartOfLabel, part_of);
+  const std::string part_of = apply_set_id(release);
+  std::string selector = fmt::format("{}={}", kPartOfLabel, part_of);
   if (options.take_over_from)
-    selector = fmt::format("{} in ({},{})", release::kPartOfLabel, part_of,
-                           release::apply_set_id(*options.take_over_from));
+    selector = fmt::format("{} in ({},{})", kPartOfLabel, part_of, apply_set_id(*options.take_over_from));
   Observer observer(client, part_of, std::move(selector), std::move(versions), options, context);
   MIST_TRY_VOID(parallel_for(work.size(), 16, [&](std::size_t i) {
                   return observer.look_at(*work[i]);

@@ -30,8 +30,8 @@ struct Unconverted {
 
 /// Whose objects are needed whole beside the release's own.
 struct ObserveOptions {
-  bool adopt = false;                                     ///< what is wanted and belongs to nobody
-  std::optional<release::ReleaseId> take_over_from = {};  ///< that release's
+  bool adopt = false;                        ///< what is wanted and belongs to nobody
+  std::optional<Owner> take_over_from = {};  ///< that release's
   /// Takes owned objects whose API doesn't answer, and why, in place of an error: one that discovery says is
   /// down, and one of somebody else's kinds that fails when it is asked for them.
   std::map<ObjectKey, std::string>* unreachable = nullptr;
@@ -48,10 +48,9 @@ struct ObserveOptions {
 /// `owned` may name kinds that the cluster no longer knows; those count as absent. Of a kind whose API
 /// service doesn't answer (kube/api_down.h) that isn't known, and is an error, but for what the release
 /// itself brings that API service for: what it writes again now, and what nobody ever saw there.
-Result<LiveState> observe(kube::Client& client, const release::ReleaseId& release,
-                          const std::vector<DesiredObject>& desired,
-                          const std::vector<release::InventoryItem>& owned, const Context& context,
-                          const ObserveOptions& options = {});
+Result<LiveState> observe(kube::Client& client, const Owner& release,
+                          const std::vector<DesiredObject>& desired, const std::vector<InventoryItem>& owned,
+                          const Context& context, const ObserveOptions& options = {});
 
 /// What the server says of a definition that was just changed, and what it serves, agree a moment later: so
 /// often, and with that time between, discovery is asked about a kind that isn't served as it said.
@@ -61,13 +60,12 @@ inline constexpr auto kPauseToAgree = std::chrono::milliseconds(100);
 /// How the server serves what the inventory names; nullopt: its kind is gone, or has another scope by now,
 /// and with it the object. An object that was recorded in a namespace, and is there without one under the
 /// recorded uid, isn't gone. kube/api_down.h: that can't be known.
-Result<std::optional<kube::ResourceInfo>> resource_of(kube::Client& client,
-                                                      const release::InventoryItem& item,
+Result<std::optional<kube::ResourceInfo>> resource_of(kube::Client& client, const InventoryItem& item,
                                                       const Context& context);
 
 /// Whether a failure of resource_of() says that an object's API service doesn't answer, and nothing is lost
 /// if the object counts as absent: nobody ever saw it, and that API service is one of the release's own
 /// `keys`.
-bool never_seen(const Error& failure, const release::InventoryItem& item, const std::vector<ObjectKey>& keys);
+bool never_seen(const Error& failure, const InventoryItem& item, const std::vector<ObjectKey>& keys);
 
 }  // namespace mist::apply

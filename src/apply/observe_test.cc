@@ -20,17 +20,17 @@ class ObserveTest : public ::testing::Test {
                                   {"metadata", Value::object({{"name", name}, {"namespace", "shop"}})},
                                   {"data", Value::object({{"of", "somebody"}})}});
     if (!part_of.empty())
-      object["metadata"].set("labels", Value::object({{std::string(release::kPartOfLabel), part_of}}));
+      object["metadata"].set("labels", Value::object({{std::string(kPartOfLabel), part_of}}));
     return object;
   }
 
   // The state as seen by a release that wants these ConfigMaps and owns `owned` of them.
   LiveState look(const std::vector<std::string>& names, std::size_t owned,
                  const ObserveOptions& options = {}) {
-    std::vector<release::RenderedObject> objects;
-    std::vector<release::InventoryItem> inventory;
+    std::vector<RenderedObject> objects;
+    std::vector<InventoryItem> inventory;
     for (const std::string& name : names) {
-      release::RenderedObject rendered{*apimachinery::Object::from_value(config_map(name)), "all.yaml", 1};
+      RenderedObject rendered{*apimachinery::Object::from_value(config_map(name)), "all.yaml", 1};
       if (inventory.size() < owned)
         inventory.push_back({.key = rendered.object.key(), .version = "v1", .uid = "u"});
       objects.push_back(std::move(rendered));
@@ -51,8 +51,8 @@ class ObserveTest : public ::testing::Test {
   }
 
   FakeCluster cluster;
-  const release::ReleaseId id{"shop", "web"};
-  const std::string ours = release::apply_set_id(id);
+  const Owner id{"shop", "web"};
+  const std::string ours = apply_set_id(id);
 };
 
 TEST_F(ObserveTest, WhereNothingIsOwnedOneListOfMetadataTellsWhatIsInTheWay) {
@@ -96,9 +96,9 @@ TEST_F(ObserveTest, WhereSomethingIsOwnedOneListOfOursIsEnough) {
 }
 
 TEST_F(ObserveTest, WhatIsTakenOverComesWholeThoughNothingIsOwnedYet) {
-  const release::ReleaseId other{"shop", "old"};
-  cluster.put(config_map("a", release::apply_set_id(other)));
-  cluster.put(config_map("b", release::apply_set_id(other)));
+  const Owner other{"shop", "old"};
+  cluster.put(config_map("a", apply_set_id(other)));
+  cluster.put(config_map("b", apply_set_id(other)));
   const LiveState live = look({"a", "b"}, 0, {.take_over_from = other});
   EXPECT_TRUE(live.at(key("a")).whole);
   EXPECT_TRUE(live.at(key("b")).whole);

@@ -13,32 +13,22 @@
 
 namespace mist::apply {
 
-using release::InventoryItem;
-using release::ReleaseId;
-
 namespace {
 
 const GroupKind kNamespaceKind{"", "Namespace"};
-constexpr std::string_view kManager = "mistctl";
 
-std::string version_label_path() { return fmt::format(".metadata.labels[\"{}\"]", release::kVersionLabel); }
+std::string version_label_path() { return fmt::format(".metadata.labels[\"{}\"]", kVersionLabel); }
 
-std::string_view mark_of(const Value& live) {
-  return live.string_at({"metadata", "labels", release::kPartOfLabel});
-}
+std::string_view mark_of(const Value& live) { return live.string_at({"metadata", "labels", kPartOfLabel}); }
 
 // Whose a live object is, by its marks.
-enum class Owner : std::uint8_t { Us, Nobody, Another };
+enum class Whose : std::uint8_t { Ours, Nobodys, Anothers };
 
 class Planner {
  public:
-  Planner(const ReleaseId& release, const std::vector<InventoryItem>& owned, const LiveState& live,
-          int revision, const PlanRules& rules)
-      : release_(release),
-        live_(live),
-        revision_(revision),
-        rules_(rules),
-        part_of_(release::apply_set_id(release)) {
+  Planner(const Owner& owner, const std::vector<InventoryItem>& owned, const LiveState& live, int revision,
+          const PlanRules& rules)
+      : owner_(owner), live_(live), revision_(revision), rules_(rules), part_of_(apply_set_id(owner)) {
     for (const InventoryItem& item : owned) {
       owned_.insert_or_assign(item.key, &item);
       if (!item.uid.empty()) owned_by_uid_.emplace(item.uid, &item);
@@ -48,7 +38,7 @@ class Planner {
       if (there != live.end())
         owned_by_uid_.emplace(there->second.value.string_at({"metadata", "uid"}), &item);
     }
-    if (rules.take_over_from) taken_part_of_ = release::apply_set_id(*rules.take_over_from);
+    if (rules.take_over_from) taken_part_of_ = apply_set_id(*rules.take_over_from);
   }
 
   PlannedAction write(const DesiredObject& object, std::size_t index) const {
@@ -209,9 +199,9 @@ class Planner {
   void run_hook(PlannedAction& action, const DesiredObject& object, const LiveObject& live,
                 const InventoryItem* item) const {
     const Value& there = live.value;
-    const Owner owner = owner_of(there);
-    const bool is_ours = owner == Owner::Us;
-    if (!is_ours && !(owner == Owner::Nobody && rules_.adopt)) return decide(action, object, live, item);
+    const Whose owner = whose(there);
+    const bool is_ours = owner == Whose::Ours;
+    if (!is_ours && !(owner == Whose::Nobodys && rules_.adopt)) return decide(action, object, live, item);
     const bool terminating = apimachinery::is_terminating(there);
     action.adopting = !is_ours;
     action.previous_revision = item != nullptr ? item->revision : revision_from_label(there);
@@ -237,10 +227,10 @@ class Planner {
   void decide(PlannedAction& action, const DesiredObject& object, const LiveObject& live,
               const InventoryItem* item) const {
     const Value& there = live.value;
-    const Owner owner = owner_of(there);
+    const Whose owner = whose(there);
     const bool by_uid = !object.hook && item != nullptr && !item->uid.empty() && item->uid == action.uid;
-    const bool own_namespace = object.key.group_kind == kNamespaceKind && object.key.name == release_.ns;
-    const bool is_ours = owner == Owner::Us || (owner == Owner::Nobody && by_uid);
+    const bool own_namespace = object.key.group_kind == kNamespaceKind && object.key.name == owner_.ns;
+    const bool is_ours = owner == Whose::Ours || (owner == Whose::Nobodys && by_uid);
     if (is_ours && item != nullptr && live.whole && apimachinery::is_terminating(there) && ended_job(there) &&
         std::ranges::all_of(real_differences(action, object, there), &FieldDifference::uncertain)) {
       finished(action, *item);
@@ -260,11 +250,11 @@ class Planner {
       action.fields_taken = action.adopted && (item == nullptr || item->fields_taken || own_namespace);
       if (item != nullptr) action.taken_from = item->taken_from;
       action.previous_revision = item != nullptr ? item->revision : revision_from_label(there);
-      const bool anew = owner == Owner::Us && item != nullptr && !item->uid.empty() && !by_uid;
+      const bool anew = owner == Whose::Ours && item != nullptr && !item->uid.empty() && !by_uid;
       return compare(action, object, live, owner, anew);
     }
-    if (owner == Owner::Another) {
-      action.owner = there.string_at({"metadata", "annotations", release::kReleaseAnnotation});
+    if (owner == Whose::Anothers) {
+      action.owner = there.string_at({"metadata", "annotations", kReleaseAnnotation});
       if (!taken(there)) return refuse_foreign(action, there);
       action.adopted = true;
       action.fields_taken = true;  // they were that release's
@@ -283,7 +273,7 @@ class Planner {
     if (own_namespace)
       action.fields_taken = action.adopted;  // taken without being asked for: its fields stay
     if (!live.whole) return;
-    if (!own_namespace && owner == Owner::Nobody &&
+    if (!own_namespace && owner == Whose::Nobodys &&
         plan_transfer(action, object, there, predecessors_and(rules_.adopt_from))) {
       action.reason += fmt::format(", with the fields of {}", managers_words(*action.transfer));
     } else {
@@ -297,7 +287,7 @@ class Planner {
   // taken.
   bool plan_transfer(PlannedAction& action, const DesiredObject& object, const Value& there,
                      const ChosenFields& chosen) const {
-    action.transfer = field_transfer(object.rendered.object.value(), there, chosen, kManager);
+    action.transfer = field_transfer(object.rendered.object.value(), there, chosen, owner_.manager);
     action.fields_taken = action.adopted;
     if (!action.transfer) return false;
     action.differences = real_differences(action, object, with_transfer(there, *action.transfer));
@@ -312,7 +302,7 @@ class Planner {
     const bool late = !action.fields_taken;
     if (!action.adopted || rules_.leave_fields || (!late && rules_.adopt_from.empty())) return;
     std::vector<FieldDifference> now = std::move(action.differences);
-    const bool adopting = late && owner == Owner::Nobody && rules_.adopt;
+    const bool adopting = late && owner == Whose::Nobodys && rules_.adopt;
     const ChosenFields chosen = late ? predecessors_and(rules_.adopt_from) : only_named(rules_.adopt_from);
     if (!plan_transfer(action, object, there, chosen)) {
       action.differences = std::move(now);
@@ -327,7 +317,7 @@ class Planner {
   // Whoever wrote our mark restored a copy of the object, or made it anew from one. What was ours in it is
   // ours again, else what we no longer want would stay, and what we change would be a conflict.
   void take_back(PlannedAction& action, const DesiredObject& object, const Value& there) const {
-    if (action.transfer || rules_.leave_fields || !is_copy(there, kManager)) return;
+    if (action.transfer || rules_.leave_fields || !is_copy(there, owner_.manager)) return;
     std::vector<const Value*> recorded;
     const auto [first, last] = rules_.recorded.equal_range(action.key);
     for (auto it = first; it != last; ++it) recorded.push_back(it->second);
@@ -343,17 +333,17 @@ class Planner {
     if (!live.whole) {
       // It became ours between two of our looks, or lost its label.
       action.reason =
-          owner == Owner::Us ? "only its metadata could be read" : "its ownership label was removed";
+          owner == Whose::Ours ? "only its metadata could be read" : "its ownership label was removed";
       return;
     }
     action.differences = real_differences(action, object, live.value);
     catch_up(action, object, live.value, owner);
-    if (owner == Owner::Us) take_back(action, object, live.value);
-    if (owner != Owner::Us) {
+    if (owner == Whose::Ours) take_back(action, object, live.value);
+    if (owner != Whose::Ours) {
       action.reason = "its ownership label was removed";
       return judge(action, object, live.value);
     }
-    if (live.value.string_at({"metadata", "labels", release::kVersionLabel}).empty())
+    if (live.value.string_at({"metadata", "labels", kVersionLabel}).empty())
       action.differences.push_back({version_label_path(), Value(), Value(fmt::format("v{}", revision_)), 0});
     if (action.transfer) {
       action.reason = transfer_words(action);
@@ -397,32 +387,32 @@ class Planner {
   // But for what the server made of the same values before.
   static std::vector<FieldDifference> real_differences(const PlannedAction& action,
                                                        const DesiredObject& object, const Value& live) {
-    std::vector<FieldDifference> found = differences_of(object, live);
+    std::vector<FieldDifference> found = differences_of(object, live, owner_.manager);
     leave_out(found, action.server_made);
     return found;
   }
 
   // Whether our field manager wrote it, in the version that is wanted now: else who owns what isn't known,
   // or is told in the fields of another version.
-  static bool has_our_fields(const DesiredObject& object, const Value& live) {
+  bool has_our_fields(const DesiredObject& object, const Value& live) const {
     return std::ranges::any_of(kube::managed_fields(live), [&](const Value& entry) {
-      return kube::is_applied_by(entry, kManager) &&
+      return kube::is_applied_by(entry, owner_.manager) &&
              entry.string_at("apiVersion") == object.rendered.object.value().string_at("apiVersion");
     });
   }
 
-  Owner owner_of(const Value& live) const {
-    const std::string_view set = live.string_at({"metadata", "labels", release::kPartOfLabel});
-    if (!set.empty()) return set == part_of_ ? Owner::Us : Owner::Another;
-    const std::string_view name = live.string_at({"metadata", "annotations", release::kReleaseAnnotation});
-    return name.empty() || name == release_.display() ? Owner::Nobody : Owner::Another;
+  Whose whose(const Value& live) const {
+    const std::string_view set = live.string_at({"metadata", "labels", kPartOfLabel});
+    if (!set.empty()) return set == part_of_ ? Whose::Ours : Whose::Anothers;
+    const std::string_view name = live.string_at({"metadata", "annotations", kReleaseAnnotation});
+    return name.empty() || name == owner_.display() ? Whose::Nobodys : Whose::Anothers;
   }
 
   bool taken(const Value& live) const {
     if (!rules_.take_over_from) return false;
-    const std::string_view set = live.string_at({"metadata", "labels", release::kPartOfLabel});
+    const std::string_view set = live.string_at({"metadata", "labels", kPartOfLabel});
     return set == taken_part_of_ ||
-           (set.empty() && live.string_at({"metadata", "annotations", release::kReleaseAnnotation}) ==
+           (set.empty() && live.string_at({"metadata", "annotations", kReleaseAnnotation}) ==
                                rules_.take_over_from->display());
   }
 
@@ -434,18 +424,18 @@ class Planner {
   }
 
   void refuse_foreign(PlannedAction& action, const Value& live) const {
-    if (!action.owner.empty() && action.owner != release_.display())
+    if (!action.owner.empty() && action.owner != owner_.display())
       return conflict(action, ConflictCause::Foreign, fmt::format("it belongs to release {}", action.owner),
                       fmt::format("move it here with --take-over-from {}, or rename one of the two objects",
                                   action.owner));
     conflict(action, ConflictCause::Foreign,
              fmt::format("it belongs to another ApplySet ({})",
-                         live.string_at({"metadata", "labels", release::kPartOfLabel})),
+                         live.string_at({"metadata", "labels", kPartOfLabel})),
              "rename the object, or remove it from that set");
   }
 
   static int revision_from_label(const Value& live) {
-    const std::string_view text = live.string_at({"metadata", "labels", release::kVersionLabel});
+    const std::string_view text = live.string_at({"metadata", "labels", kVersionLabel});
     int number = 0;
     for (const char c : text.substr(std::min<std::size_t>(text.size(), 1))) {
       if (c < '0' || c > '9' || number > 100000000) return 0;
@@ -454,7 +444,7 @@ class Planner {
     return number;
   }
 
-  const ReleaseId& release_;
+  const Owner& owner_;
   const LiveState& live_;
   const int revision_;
   const PlanRules& rules_;
@@ -480,7 +470,7 @@ Status refuse_same_objects(const Plan& plan) {
 
 Marks marks_of(const Value& live) {
   return {std::string(mark_of(live)),
-          std::string(live.string_at({"metadata", "annotations", release::kReleaseAnnotation}))};
+          std::string(live.string_at({"metadata", "annotations", kReleaseAnnotation}))};
 }
 
 std::string_view to_string(ActionKind kind) {
@@ -520,7 +510,7 @@ std::size_t Plan::count(ActionKind kind) const {
 
 std::string_view kept_because(const ObjectKey& key, const Value* live, const PruneRules& rules) {
   if (live != nullptr) {
-    const std::string_view keep = live->string_at({"metadata", "annotations", release::kKeepAnnotation});
+    const std::string_view keep = live->string_at({"metadata", "annotations", kKeepAnnotation});
     if (!keep.empty() && keep != "false") return "it carries the annotation mistletoe.dev/keep";
   }
   if (key.group_kind == kNamespaceKind && !rules.delete_namespaces)
@@ -549,14 +539,14 @@ std::set<apimachinery::GroupKind> defined_by(const Plan& plan, ActionKind planne
 
 }  // namespace
 
-Result<Plan> make_plan(const ReleaseId& release, std::vector<DesiredObject> desired,
+Result<Plan> make_plan(const Owner& owner, std::vector<DesiredObject> desired,
                        const std::vector<InventoryItem>& owned, const LiveState& live, int revision,
                        const PlanRules& rules, std::vector<InventoryItem> waiting) {
   Plan plan;
-  plan.release = release;
+  plan.owner = owner;
   plan.revision = revision;
   plan.desired = std::move(desired);
-  const Planner planner(release, owned, live, revision, rules);
+  const Planner planner(owner, owned, live, revision, rules);
   std::set<ObjectKey> wanted, sleeping;
   std::map<ObjectKey, std::size_t> first_runs;
   std::vector<OrderedObject> objects;
@@ -597,8 +587,8 @@ Result<Plan> make_plan(const ReleaseId& release, std::vector<DesiredObject> desi
 }
 
 Error same_object_error(const Plan& plan, const PlannedAction& first, const PlannedAction& second) {
-  const release::RenderedObject& one = plan.desired[first.desired].rendered;
-  const release::RenderedObject& other = plan.desired[second.desired].rendered;
+  const RenderedObject& one = plan.desired[first.desired].rendered;
+  const RenderedObject& other = plan.desired[second.desired].rendered;
   Error failure = error(ErrorKind::Invalid,
                         "{} of {} and {} of {} are one object, which the server serves under both "
                         "API groups: first at {}",
@@ -635,7 +625,7 @@ void follow_replaced_definitions(Plan& plan) {
 }
 
 kube::ObjectRef place_of(const Plan& plan, const PlannedAction& action, kube::ResourceInfo served) {
-  const std::string& ns = action.key.ns.empty() ? plan.release.ns : action.key.ns;
+  const std::string& ns = action.key.ns.empty() ? plan.owner.ns : action.key.ns;
   const bool namespaced = served.namespaced;
   return {std::move(served), namespaced ? ns : std::string(), action.key.name};
 }
@@ -664,8 +654,9 @@ void plan_replacement(PlannedAction& action, const DesiredObject& desired, const
                               kReplaceAnnotation);
 }
 
-std::vector<FieldDifference> differences_of(const DesiredObject& desired, const Value& live) {
-  std::vector<FieldDifference> found = differences(desired.rendered.object.value(), live, kManager);
+std::vector<FieldDifference> differences_of(const DesiredObject& desired, const Value& live,
+                                            std::string_view manager) {
+  std::vector<FieldDifference> found = differences(desired.rendered.object.value(), live, manager);
   std::erase_if(found, [](const FieldDifference& d) { return d.path == version_label_path(); });
   return found;
 }
@@ -706,7 +697,7 @@ Status refuse_conflicts(const Plan& plan) {
   for (const PlannedAction& action : plan.writes) {
     if (action.kind != ActionKind::Conflict) continue;
     ++count;
-    const release::RenderedObject& rendered = plan.desired[action.desired].rendered;
+    const RenderedObject& rendered = plan.desired[action.desired].rendered;
     // Reasons of conflicts begin with "it".
     const std::string words =
         action.key.display() +

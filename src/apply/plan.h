@@ -11,9 +11,10 @@
 #include "apply/desired.h"
 #include "apply/difference.h"
 #include "apply/field_transfer.h"
+#include "apply/inventory.h"
 #include "apply/observe.h"
 #include "apply/order.h"
-#include "release/record.h"
+#include "apply/owner.h"
 
 namespace mist::apply {
 
@@ -58,7 +59,7 @@ struct PlannedAction {
   int revision = 0;           ///< that last changed it, after this plan
   int previous_revision = 0;  ///< that last changed it, before this plan
   bool adopted = false;       ///< it was there before this life of the release: not all of it may be ours
-  bool fields_taken = false;  ///< release::InventoryItem::fields_taken, after this plan
+  bool fields_taken = false;  ///< InventoryItem::fields_taken, after this plan
   /// Of adopts, and updates of what was adopted without it or was restored from a copy: whose fields become
   /// ours before the apply. Without its managed_fields: execute.h computes those from the object as it is
   /// then.
@@ -69,7 +70,7 @@ struct PlannedAction {
   /// Of adopts and conflicts: the release whose it is, "namespace/name"; empty: nobody's. Of retains: the
   /// release that it goes back to (action/take_over.h); empty: it stays.
   std::string owner = {};
-  std::string taken_from = {};                ///< release::InventoryItem::taken_from, after this plan
+  std::string taken_from = {};                ///< InventoryItem::taken_from, after this plan
   std::string hint = {};                      ///< of conflicts: what to do
   ConflictCause cause = ConflictCause::None;  ///< of conflicts
   bool adopting = false;                      ///< it isn't ours yet
@@ -79,14 +80,14 @@ struct PlannedAction {
   Marks marks = {};
   bool unreadable = false;  ///< it can't be read now: what is there of it is as recorded
   bool finished = false;    ///< of unchanged Jobs: they have ended and are gone (finished_job.h)
-  bool ended = false;       ///< release::InventoryItem::ended, after this plan
+  bool ended = false;       ///< InventoryItem::ended, after this plan
   bool failed = false;      ///< of Jobs that are there: they have ended, and not well
   bool ask = false;         ///< only the server knows whether its fields may change so (settle.h)
   /// Of deletes and replaces: what goes with it although the release doesn't own it.
   std::vector<std::string> with_it = {};
   bool arguable = false;    ///< of refusals: not of its own fields, so the order may answer it (refusal.h)
   std::size_t desired = 0;  ///< index into Plan::desired; not of deletes and retains
-  std::vector<release::ServerMade> server_made = {};  ///< when it was last applied, or asked about
+  std::vector<ServerMade> server_made = {};  ///< when it was last applied, or asked about
   /// Of hooks that run before and after everything else: the earlier write, whose object this one replaces.
   std::optional<std::size_t> again = {};
 };
@@ -109,8 +110,8 @@ struct PlanRules {
       {};                     ///< managers whose fields are taken beside those of Helm and kubectl
   bool leave_fields = false;  ///< what was adopted without its earlier managers' fields stays so: for drift
   bool replace = false;       ///< what can't be changed is deleted and created anew
-  bool force_conflicts = false;                           ///< fields that other managers own are taken
-  std::optional<release::ReleaseId> take_over_from = {};  ///< that release's objects become ours
+  bool force_conflicts = false;              ///< fields that other managers own are taken
+  std::optional<Owner> take_over_from = {};  ///< that release's objects become ours
   bool keep_adopted = false;                 ///< what was there before the release stays: for going back
   std::set<ObjectKey> adopted_in_vain = {};  ///< by revisions that were never deployed: it stays as well
   bool made_namespace = false;  ///< the Namespace of the record is there only since this run made it
@@ -125,12 +126,12 @@ struct PlanRules {
 };
 
 struct Plan {
-  release::ReleaseId release;
+  Owner owner;
   std::vector<DesiredObject> desired;
-  std::vector<PlannedAction> writes;            ///< one for each desired object, in its order
-  std::vector<PlannedAction> removals;          ///< deletes and retains
-  std::vector<release::InventoryItem> waiting;  ///< hooks of other moments: what is there of them stays
-  Order order;                                  ///< node i is writes[i]
+  std::vector<PlannedAction> writes;    ///< one for each desired object, in its order
+  std::vector<PlannedAction> removals;  ///< deletes and retains
+  std::vector<InventoryItem> waiting;   ///< hooks of other moments: what is there of them stays
+  Order order;                          ///< node i is writes[i]
   int revision = 0;
 
   /// Hooks don't count: they run when something else changes.
@@ -144,9 +145,9 @@ struct Plan {
 /// record itself is adopted without asking. An object that the server serves under two API groups has two
 /// keys and one uid: it is never removed under one while it is wanted under the other. Errors: a cycle in the
 /// order; same_object_error().
-Result<Plan> make_plan(const release::ReleaseId& release, std::vector<DesiredObject> desired,
-                       const std::vector<release::InventoryItem>& owned, const LiveState& live, int revision,
-                       const PlanRules& rules, std::vector<release::InventoryItem> waiting = {});
+Result<Plan> make_plan(const Owner& owner, std::vector<DesiredObject> desired,
+                       const std::vector<InventoryItem>& owned, const LiveState& live, int revision,
+                       const PlanRules& rules, std::vector<InventoryItem> waiting = {});
 
 /// Invalid: two wanted objects turn out to be one, by their uid.
 Error same_object_error(const Plan& plan, const PlannedAction& first, const PlannedAction& second);
@@ -169,7 +170,8 @@ void plan_replacement(PlannedAction& action, const DesiredObject& desired, const
 
 /// What applying this would change on the live object, or has not made so. Without the version label: that
 /// says when the object last changed, so it is no change by itself.
-std::vector<FieldDifference> differences_of(const DesiredObject& desired, const Value& live);
+std::vector<FieldDifference> differences_of(const DesiredObject& desired, const Value& live,
+                                            std::string_view manager);
 
 /// ".spec.replicas differs", "3 fields differ".
 std::string difference_words(const std::vector<FieldDifference>& differences);
@@ -187,10 +189,10 @@ Status refuse_conflicts(const Plan& plan);
 /// that mark, or none and is the one that was recorded. With the mark another uid is no other object: it was
 /// made anew from a copy (a backup, `kubectl replace --force`). A hook needs the mark. To be deleted, any
 /// object needs it: see kUnmarked.
-bool is_owned(const release::InventoryItem& item, const Value& live, std::string_view part_of);
+bool is_owned(const InventoryItem& item, const Value& live, std::string_view part_of);
 
 /// The inventory that a finished plan leaves; before it ran, uids of creates are empty.
-std::vector<release::InventoryItem> inventory_of(const Plan& plan);
+std::vector<InventoryItem> inventory_of(const Plan& plan);
 
 /// Why an object stays that only a record claims. Whoever can write a record could name any uid in it; to
 /// mark an object takes the right to write that object.

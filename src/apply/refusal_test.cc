@@ -37,7 +37,7 @@ class RefusalTest : public ::testing::Test {
       if (call.dry_run && call.key.name == "judged") return refusal;
       return std::nullopt;
     });
-    std::vector<release::RenderedObject> objects;
+    std::vector<RenderedObject> objects;
     for (Value& document : *encoding::parse_yaml_documents(yaml))
       objects.push_back({*apimachinery::Object::from_value(std::move(document)), "all.yaml", 1});
     auto desired = prepare(std::move(objects), id, cluster, Context());
@@ -52,7 +52,7 @@ class RefusalTest : public ::testing::Test {
   }
 
   testing::FakeCluster cluster;
-  const release::ReleaseId id{"default", "web"};
+  const Owner id{"default", "web"};
   const Error denied =
       error(ErrorKind::Invalid, "cannot apply").with_because("the policy denied the request");
 };

@@ -14,7 +14,6 @@
 namespace mist::apply {
 
 using graph::Node;
-using release::InventoryItem;
 
 namespace {
 
@@ -148,7 +147,7 @@ class Remover {
       auto there = client_.get(ref, context_);
       if (!there.ok())
         return kube::is_absent(there.error()) ? gone(removal) : Status(std::move(there).error());
-      if (there->string_at({"metadata", "labels", release::kPartOfLabel}) != part_of_) return gone(removal);
+      if (there->string_at({"metadata", "labels", kPartOfLabel}) != part_of_) return gone(removal);
       uid = there->string_at({"metadata", "uid"});
       version = there->string_at({"metadata", "resourceVersion"});
     }

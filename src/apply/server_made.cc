@@ -17,10 +17,10 @@ std::string digest_of(const FieldDifference& difference) {
 
 }  // namespace
 
-std::vector<release::ServerMade> server_made(const std::vector<FieldDifference>& differences) {
+std::vector<ServerMade> server_made(const std::vector<FieldDifference>& differences) {
   // More than these are asked for again each time.
   constexpr std::size_t kMost = 1000;
-  std::vector<release::ServerMade> made;
+  std::vector<ServerMade> made;
   if (differences.size() > kMost) return made;
   made.reserve(differences.size());
   for (const FieldDifference& difference : differences)
@@ -28,13 +28,13 @@ std::vector<release::ServerMade> server_made(const std::vector<FieldDifference>&
   return made;
 }
 
-void leave_out(std::vector<FieldDifference>& differences, const std::vector<release::ServerMade>& made) {
+void leave_out(std::vector<FieldDifference>& differences, const std::vector<ServerMade>& made) {
   if (made.empty()) return;
   const auto is_made = [&](const FieldDifference& difference) {
     // Admission changes a value in our own request, so the field is ours. Written by others, it is theirs.
     if (!difference.managers.empty()) return false;
     std::string digest;
-    return std::ranges::any_of(made, [&](const release::ServerMade& each) {
+    return std::ranges::any_of(made, [&](const ServerMade& each) {
       if (each.path != difference.path) return false;
       if (digest.empty()) digest = digest_of(difference);
       return each.digest == digest;

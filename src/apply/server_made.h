@@ -11,14 +11,15 @@
 #include <vector>
 
 #include "apply/difference.h"
-#include "release/record.h"
+#include "apply/inventory.h"
+#include "apply/owner.h"
 
 namespace mist::apply {
 
 /// `differences` between what was applied and the server's answer to that.
-std::vector<release::ServerMade> server_made(const std::vector<FieldDifference>& differences);
+std::vector<ServerMade> server_made(const std::vector<FieldDifference>& differences);
 
 /// Removes the differences that are `made`, if others are left that are written anyway; else marks them.
-void leave_out(std::vector<FieldDifference>& differences, const std::vector<release::ServerMade>& made);
+void leave_out(std::vector<FieldDifference>& differences, const std::vector<ServerMade>& made);
 
 }  // namespace mist::apply

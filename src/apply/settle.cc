@@ -58,6 +58,7 @@ class Settler {
     Value object = with_version(desired.rendered, plan_.revision);
     object["metadata"].set("uid", action.uid);
     kube::ApplyOptions options;
+    options.field_manager = plan_.owner.manager;
     // What is taken over first is no conflict then; what else is, the plan knows (fields_of_others).
     options.force = rules_.force_conflicts || action.transfer.has_value();
     options.dry_run = kube::DryRun::Server;
@@ -111,7 +112,7 @@ class Settler {
     std::vector<FieldDifference> removed, written;
     for (FieldDifference& each : action.differences) (each.removal() ? removed : written).push_back(each);
     keep_real(written, live, applied);
-    const auto transfer = field_transfer(desired, live, fields_of(*action.transfer), "mistctl");
+    const auto transfer = field_transfer(desired, live, fields_of(*action.transfer), plan_.owner.manager);
     if (!removed.empty() && transfer) {
       // Its managers are no part of the question.
       Value before = with_transfer(live, *transfer);
@@ -147,10 +148,10 @@ class Settler {
                 const Value& after) const {
     const bool applies_status = desired.rendered.object.value().find("status") != nullptr;
     if (!action.adopting && live.whole &&
-        same_object(live.value, after, release::kVersionLabel,
+        same_object(live.value, after, kVersionLabel,
                     applies_status ? StatusOf::Applied : StatusOf::Controllers)) {
       unchanged(action, "equal");
-      action.server_made = server_made(differences_of(desired, after));
+      action.server_made = server_made(differences_of(desired, after, plan_.owner.manager));
     } else {
       action.kind = action.adopting ? ActionKind::Adopt : ActionKind::Update;
       if (live.whole) keep_real(action.differences, live.value, after);
@@ -236,7 +237,7 @@ std::set<GroupKind> redefined_kinds(const Plan& plan) {
 }
 
 bool is_about_our_label(const Error& refused) {
-  return kube::is_conflict_only_of(refused, fmt::format(".metadata.labels.{}", release::kVersionLabel));
+  return kube::is_conflict_only_of(refused, fmt::format(".metadata.labels.{}", kVersionLabel));
 }
 
 bool needs_the_server(const PlannedAction& action) {

@@ -58,7 +58,7 @@ kind: ConfigMap
 metadata: {name: plain}
 data: {a: "1"}
 )";
-  const release::ReleaseId id{"default", "web"};
+  const Owner id{"default", "web"};
   testing::FakeCluster cluster;
   Plan plan = testing::plan_of(cluster, id, kMap);
   PlannedAction& action = plan.writes.front();

@@ -4,7 +4,7 @@
 
 namespace mist::apply {
 
-using release::RenderedObject;
+using apimachinery::RenderedObject;
 
 namespace {
 
@@ -32,8 +32,6 @@ Result<std::vector<RenderedObject>> take_tests(std::vector<RenderedObject>& obje
   return tests;
 }
 
-release::ReleaseId test_set(const release::ReleaseId& release) {
-  return {release.ns, release.name + ".test"};
-}
+Owner test_set(const Owner& release) { return {release.ns, release.name + ".test"}; }
 
 }  // namespace mist::apply

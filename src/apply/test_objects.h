@@ -6,7 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "release/record.h"
+#include "apply/inventory.h"
+#include "apply/owner.h"
 
 namespace mist::apply {
 
@@ -15,9 +16,9 @@ inline constexpr std::string_view kTestAnnotation = "mistletoe.dev/test";
 
 /// Takes the tests out of rendered objects, each part in its order. Invalid, with file and line: another
 /// value of the annotation, one of our marks on a test, waiting annotations that can't be read.
-Result<std::vector<release::RenderedObject>> take_tests(std::vector<release::RenderedObject>& objects);
+Result<std::vector<RenderedObject>> take_tests(std::vector<RenderedObject>& objects);
 
 /// Whose the applied tests of a release are: "shop/web.test". No release has a dot in its name.
-release::ReleaseId test_set(const release::ReleaseId& release);
+Owner test_set(const Owner& release);
 
 }  // namespace mist::apply

@@ -10,8 +10,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::vector<release::RenderedObject> parsed_objects(const std::string& text) {
-  std::vector<release::RenderedObject> objects;
+std::vector<RenderedObject> parsed_objects(const std::string& text) {
+  std::vector<RenderedObject> objects;
   const auto documents = encoding::parse_yaml_documents(text);
   EXPECT_TRUE(documents.ok()) << documents.error().to_line();
   for (const auto& document : *documents)
@@ -54,7 +54,7 @@ TEST(TestObjects, OtherValuesAndOurMarksAreRefusedAtTheirLine) {
 }
 
 TEST(TestObjects, BelongToASetThatNoReleaseCanBe) {
-  const release::ReleaseId id = test_set({"shop", "web"});
+  const Owner id = test_set({"shop", "web"});
   EXPECT_EQ(id.display(), "shop/web.test");
   EXPECT_FALSE(release::ReleaseName::parse(id.name).ok());
 }

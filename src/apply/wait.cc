@@ -44,8 +44,8 @@ bool is_begun_job(const Value& object) {
 // What the watching threads and the one that keeps the time share.
 class Waiting {
  public:
-  Waiting(kube::Client& client, const release::ReleaseId& release, const WaitOptions& options,
-          EventSink& events, const Context& context)
+  Waiting(kube::Client& client, const Owner& release, const WaitOptions& options, EventSink& events,
+          const Context& context)
       : client_(client),
         release_(release),
         options_(options),
@@ -102,7 +102,7 @@ class Waiting {
   Status watch(Group& group) {
     kube::ListOptions options;
     options.ns = group.ns;
-    options.label_selector = fmt::format("{}={}", release::kPartOfLabel, release::apply_set_id(release_));
+    options.label_selector = fmt::format("{}={}", kPartOfLabel, apply_set_id(release_));
     const Context context = context_.with_stop(stop_.get_token());
     const GroupKind kind = group.resource.gvk.group_kind();
     return client_.watch(
@@ -237,7 +237,7 @@ class Waiting {
   }
 
   kube::Client& client_;
-  const release::ReleaseId& release_;
+  const Owner& release_;
   const WaitOptions& options_;
   EventSink& events_;
   const Context& context_;
@@ -303,9 +303,8 @@ std::vector<AwaitedObject> awaited_objects(const Plan& plan, const Execution& ex
   return objects;
 }
 
-Status wait_until_ready(kube::Client& client, const release::ReleaseId& release,
-                        const std::vector<AwaitedObject>& objects, const WaitOptions& options,
-                        EventSink& events, const Context& context) {
+Status wait_until_ready(kube::Client& client, const Owner& release, const std::vector<AwaitedObject>& objects,
+                        const WaitOptions& options, EventSink& events, const Context& context) {
   if (objects.empty()) return {};
   Activity activity(events, fmt::format("waiting for {} to become ready", plural(objects.size(), "object")));
   Waiting waiting(client, release, options, events, context);

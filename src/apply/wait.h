@@ -35,9 +35,8 @@ struct WaitOptions {
 /// Until every object is ready. Errors: Timeout, naming each object whose time is over and why it isn't
 /// ready; Invalid when one failed for good (a Job, a Deployment past its progress deadline); Cancelled.
 /// Timeout and Invalid carry a diagnosis; reading what it needs takes at most ten seconds more.
-Status wait_until_ready(kube::Client& client, const release::ReleaseId& release,
-                        const std::vector<AwaitedObject>& objects, const WaitOptions& options,
-                        EventSink& events, const Context& context);
+Status wait_until_ready(kube::Client& client, const Owner& release, const std::vector<AwaitedObject>& objects,
+                        const WaitOptions& options, EventSink& events, const Context& context);
 
 /// Until one object's state satisfies `done` (called with null when the object is absent).
 Status wait_for(kube::Client& client, const kube::ObjectRef& ref,

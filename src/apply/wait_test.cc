@@ -46,7 +46,7 @@ struct Wait : ::testing::Test {
         "{{apiVersion: example.com/v1, kind: Widget, metadata: {{name: {}, namespace: {}, annotations: "
         "{{mistletoe.dev/ready-when: '{{.status.phase}}=Running'}}}}, status: {{phase: {}}}}}",
         name, ns, phase));
-    object["metadata"]["labels"].set(release::kPartOfLabel, release::apply_set_id(id));
+    object["metadata"]["labels"].set(kPartOfLabel, apply_set_id(id));
     cluster.put(object);
     return {{kind.gvk.group_kind(), std::string(ns), std::string(name)}, kind, timeout};
   }
@@ -60,7 +60,7 @@ struct Wait : ::testing::Test {
 
   testing::FakeCluster cluster;
   Seen quiet;
-  const release::ReleaseId id{"shop", "web"};
+  const Owner id{"shop", "web"};
   const kube::ResourceInfo kind{{"example.com", "v1", "Widget"}, "widgets", true, {}};
 };
 
@@ -103,7 +103,7 @@ TEST_F(Wait, AJobThatHasBegunIsEnoughIfThatIsSaid) {
   const auto put = [&](std::string_view name, std::string_view status) {
     auto job = *encoding::parse_yaml(fmt::format(
         "{{apiVersion: batch/v1, kind: Job, metadata: {{name: {}, namespace: shop}}, spec: {{}}}}", name));
-    job["metadata"]["labels"].set(release::kPartOfLabel, release::apply_set_id(id));
+    job["metadata"]["labels"].set(kPartOfLabel, apply_set_id(id));
     cluster.put(job);
     const ObjectKey key{{"batch", "Job"}, "shop", std::string(name)};
     cluster.set_status(key, *encoding::parse_yaml(std::string(status)));
@@ -132,7 +132,7 @@ struct WaitForJobs : Wait {
         fmt::format("{{apiVersion: batch/v1, kind: Job, metadata: {{name: {}, namespace: shop}}, spec: "
                     "{{ttlSecondsAfterFinished: 0}}}}",
                     name));
-    object["metadata"]["labels"].set(release::kPartOfLabel, release::apply_set_id(id));
+    object["metadata"]["labels"].set(kPartOfLabel, apply_set_id(id));
     const ObjectKey key{{"batch", "Job"}, "shop", std::string(name)};
     const std::string uid(cluster.put(object).string_at({"metadata", "uid"}));
     cluster.set_status(key, *encoding::parse_yaml(std::string(status)));

@@ -57,8 +57,11 @@ enum class SchemaAge : bool {
   Current,  ///< as the server has them now
 };
 
+/// The field manager of all that Mistletoe writes, unless another one is named.
+inline constexpr std::string_view kFieldManager = "mistctl";
+
 struct ApplyOptions {
-  std::string field_manager = "mistctl";
+  std::string field_manager = std::string(kFieldManager);
   bool force = false;
   DryRun dry_run = DryRun::No;
   std::string subresource = {};  ///< "status"; empty: the object itself

@@ -323,17 +323,17 @@ Result<ObjectList> RestClient::list_once(const ResourceInfo& resource, const Lis
 Result<Value> RestClient::create(const ResourceInfo& resource, const std::string& ns, const Value& object,
                                  const Context& context) {
   const std::string name(object.string_at({"metadata", "name"}));
-  return exchange_with_body("POST", collection_path(resource, ns), {{"fieldManager", "mistctl"}},
-                            std::string(kJson), object, Repeat::Unsafe,
-                            asked("create", ObjectRef{resource, ns, name}), context);
+  return exchange_with_body("POST", collection_path(resource, ns),
+                            {{"fieldManager", std::string(kFieldManager)}}, std::string(kJson), object,
+                            Repeat::Unsafe, asked("create", ObjectRef{resource, ns, name}), context);
 }
 
 Result<Value> RestClient::update(const ObjectRef& ref, const Value& object, const Context& context) {
   // The resourceVersion makes a second try of an update that had arrived a conflict instead of a second
   // write.
   const Repeat repeat = has_precondition(object) ? Repeat::Safe : Repeat::Unsafe;
-  return exchange_with_body("PUT", object_path(ref), {{"fieldManager", "mistctl"}}, std::string(kJson),
-                            object, repeat, asked("update", ref), context);
+  return exchange_with_body("PUT", object_path(ref), {{"fieldManager", std::string(kFieldManager)}},
+                            std::string(kJson), object, repeat, asked("update", ref), context);
 }
 
 Result<Value> RestClient::apply(const ObjectRef& ref, const Value& object, const ApplyOptions& options,
@@ -353,7 +353,7 @@ Result<Value> RestClient::merge_patch(const ObjectRef& ref, const Value& patch, 
                                       DryRun dry_run) {
   const bool dry = dry_run == DryRun::Server;
   const Repeat repeat = dry || has_precondition(patch) ? Repeat::Safe : Repeat::Unsafe;
-  Query query = {{"fieldManager", "mistctl"}};
+  Query query = {{"fieldManager", std::string(kFieldManager)}};
   if (dry) query.emplace_back("dryRun", "All");
   return exchange_with_body("PATCH", object_path(ref), query, std::string(kMergePatch), patch, repeat,
                             asked("patch", ref), context);

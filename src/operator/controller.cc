@@ -25,7 +25,7 @@ constexpr std::size_t kParallelWrites = 8;
 constexpr Duration kSyncTime = std::chrono::seconds(5);
 
 // Of a blueprint with instances: their kind, for an operator that starts when it can't be evaluated.
-constexpr std::string_view kKindAnnotation = release::kInstanceKindAnnotation;
+constexpr std::string_view kKindAnnotation = apply::kInstanceKindAnnotation;
 
 // A blueprint (no instance named), or one of its instances.
 struct Item {
@@ -552,7 +552,7 @@ class Controller::State {
   WorkQueue<Item> queue_;
   std::mutex owners_mutex_;
   std::map<ObjectId, std::set<Item>> owners_;  // whom a change of an object concerns
-  std::map<ObjectId, std::vector<release::ServerMade>> server_made_;
+  std::map<ObjectId, std::vector<apply::ServerMade>> server_made_;
   std::map<std::string, Loaded> blueprints_;
   std::map<const Informer*, SteadyTime> store_began_;
   bool unsynced_ = false;  // of the instance that is looked at: something of it will be known in a moment

@@ -9,12 +9,12 @@
 #include <memory>
 #include <string>
 
+#include "apply/marks.h"
 #include "base/clock.h"
 #include "base/context.h"
 #include "base/event.h"
 #include "kube/client.h"
 #include "package/renderer.h"
-#include "release/marks.h"
 
 namespace mist::operator_ {
 
@@ -22,7 +22,7 @@ namespace mist::operator_ {
 inline constexpr std::string_view kBlueprintLabel = "mistletoe.dev/blueprint";
 inline constexpr std::string_view kFinalizer = "mistletoe.dev/operator";
 /// Of instances: what was or is about to be created for them, as JSON.
-inline constexpr std::string_view kRecordAnnotation = release::kRecordLabel;
+inline constexpr std::string_view kRecordAnnotation = apply::kRecordLabel;
 
 class Controller {
  public:

@@ -103,7 +103,7 @@ class Reconciler {
     if (id.api_version.empty() || id.kind.empty() || id.name.empty())
       return fails(seen, "its function gives no object with apiVersion, kind and metadata.name");
     seen.report.id = id;
-    if (const auto reserved = release::find_reserved(*made))
+    if (const auto reserved = apply::find_reserved(*made))
       return fails(seen, fmt::format("{} {}", id.display(), reserved->words));
     if (const auto [other, is_new] = ids_.emplace(id, seen.report.node); !is_new)
       return fails(seen, fmt::format("the node {} is {} too", other->second, id.display()));
@@ -151,7 +151,7 @@ class Reconciler {
   static void read(Seen& seen, Observation& observed, const ObjectId& id) {
     if (observed.state == Observation::State::Absent)
       return waits(seen, fmt::format("{} is not there", id.display()));
-    if (id.kind == "Secret" && id.api_version == "v1" && release::is_record(observed.object))
+    if (id.kind == "Secret" && id.api_version == "v1" && apply::is_record(observed.object))
       return fails(
           seen, fmt::format("{} is of the record of a release, which no blueprint may read", id.display()));
     judge(seen, std::move(observed.object));

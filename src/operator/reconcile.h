@@ -24,9 +24,9 @@ using encoding::Value;
 inline constexpr std::string_view kManager = "mistletoe-operator";
 /// On objects, as label and, in case somebody removes that, as annotation: the uid of the instance that they
 /// belong to.
-using release::kInstanceLabel;
+using apply::kInstanceLabel;
 /// On objects: a digest of what was last applied.
-using release::kHashAnnotation;
+using apply::kHashAnnotation;
 
 /// An object's identity as it is written to records.
 struct ObjectId {
@@ -53,7 +53,7 @@ struct Observation {
   State state = State::Unknown;
   Value object = {};
   /// What the server made of it when it was last applied.
-  std::vector<release::ServerMade> made = {};
+  std::vector<apply::ServerMade> made = {};
 };
 
 struct World {

@@ -63,7 +63,7 @@ Result<Anchor> await_free(const LockWorld& world, Anchor anchor, const LockOptio
     bool changed = false, present = false;
     kube::ListOptions only_anchor;
     only_anchor.ns = anchor.id.ns;
-    only_anchor.field_selector = "metadata.name=" + anchor_name(anchor.id);
+    only_anchor.field_selector = "metadata.name=" + apply::anchor_name(anchor.id);
     only_anchor.metadata_only = true;
     const Status watched = world.client.watch(
         Store::secrets(), only_anchor,

@@ -76,20 +76,8 @@ std::optional<RevisionStatus> revision_status(std::string_view text) {
   return found->status;
 }
 
-std::string anchor_name(const ReleaseId& id) { return "mistletoe." + id.name; }
 std::string revision_name(const ReleaseId& id, int revision) {
   return fmt::format("mistletoe.{}.v{}", id.name, revision);
-}
-
-std::string apply_set_id(const ReleaseId& id) {
-  const std::string subject = fmt::format("{}.{}.Secret.", anchor_name(id), id.ns);
-  const auto digest = crypto::sha256(subject);
-  std::string encoded =
-      base64_encode({reinterpret_cast<const char*>(digest.bytes().data()), digest.bytes().size()});
-  std::ranges::replace(encoded, '+', '-');
-  std::ranges::replace(encoded, '/', '_');
-  while (encoded.ends_with('=')) encoded.pop_back();
-  return "applyset-" + encoded + "-v1";
 }
 
 namespace {

@@ -11,19 +11,23 @@
 #include <vector>
 
 #include "apimachinery/object.h"
+#include "apply/inventory.h"
+#include "apply/marks.h"
+#include "apply/owner.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "base/secret.h"
 #include "base/strong.h"
 #include "encoding/value.h"
 #include "release/drawn.h"
-#include "release/marks.h"
 #include "release/seal.h"
 
 namespace mist::release {
 
 using apimachinery::ObjectKey;
 using apimachinery::RenderedObject;
+using apply::InventoryItem;
+using apply::ServerMade;
 using encoding::Value;
 
 /// 2: description and restores of revisions, their summary and the options of an uninstall in metadata.
@@ -44,19 +48,15 @@ class ReleaseName {
 };
 
 /// Which release: its name and the namespace of its record.
-struct ReleaseId {
-  std::string ns;
-  std::string name;
+struct ReleaseId : apply::Owner {
+  ReleaseId() = default;
+  ReleaseId(std::string ns_, std::string name_, std::string cluster_words_ = {})
+      : Owner{std::move(ns_), std::move(name_)}, cluster_words(std::move(cluster_words_)) {}
   /// " --context prod", empty where the user gave no such flag: what a command in a hint needs beside the
   /// name to find the same cluster (command_text.h). It identifies nothing: neither compared nor recorded.
   std::string cluster_words = {};
-  std::string display() const { return ns + "/" + name; }
   /// The reverse of display(); nullopt: it is none.
   static std::optional<ReleaseId> parse(std::string_view display);
-  friend bool operator==(const ReleaseId& a, const ReleaseId& b) { return a.ns == b.ns && a.name == b.name; }
-  friend auto operator<=>(const ReleaseId& a, const ReleaseId& b) {
-    return std::tie(a.ns, a.name) <=> std::tie(b.ns, b.name);
-  }
 };
 
 enum class RevisionStatus : std::uint8_t { Pending, Deployed, Superseded, Failed, Uninstalling };
@@ -81,32 +81,6 @@ struct PackageInfo {
   std::vector<CalledPackage> calls = {};  ///< sorted by id
 };
 
-/// A field that the server stored otherwise than it was applied (apply/server_made.h).
-struct ServerMade {
-  std::string path = {};
-  std::string digest = {};  ///< of the wanted and the stored value
-  friend bool operator==(const ServerMade&, const ServerMade&) = default;
-};
-
-/// One object that the release owns.
-struct InventoryItem {
-  ObjectKey key;
-  std::string version;     ///< API version that it was written with
-  std::string uid;         ///< empty: planned to be created, not known to exist
-  int revision = 0;        ///< the one that last changed it: the N of kVersionLabel
-  bool retained = false;   ///< no longer wanted, left in the cluster by a prune rule
-  bool adopted = false;    ///< existed before the release
-  bool replacing = false;  ///< being deleted and created anew: what carries our mark is it, whatever its uid
-  bool hook = false;       ///< of a chart: it comes and goes, and its absence says nothing
-  bool ended = false;      ///< of Jobs that remove themselves: it was seen to have completed
-  /// Of adopted ones: what its earlier managers owned became ours (apply/field_transfer.h). False in records
-  /// of a Mistletoe that left it to them.
-  bool fields_taken = false;
-  /// ReleaseId::display() of the release that it was taken over from, as long as that one names it too.
-  std::string taken_from = {};
-  std::vector<ServerMade> server_made = {};  ///< when it was last applied
-};
-
 struct Revision {
   int number = 0;
   std::string action;  ///< "install", "upgrade", "rollback", "recover", "undo", "reapply"
@@ -118,7 +92,7 @@ struct Revision {
   Value user_values;  ///< what the user gave, without the package's defaults
   Value options;      ///< options that shape the result (flags), for "unchanged?" and for recover
   std::vector<RenderedObject>
-      objects;  ///< with what Mistletoe adds, but without kVersionLabel, which the inventory gives
+      objects;  ///< with what Mistletoe adds, but without apply::kVersionLabel, which the inventory gives
   std::vector<RenderedObject> tests = {};  ///< only `mistctl test` applies them; as rendered
   std::vector<RenderedObject> hooks = {};  ///< of a chart, for all verbs; as rendered
   std::vector<InventoryItem> inventory;
@@ -195,11 +169,6 @@ struct Anchor {
   bool head_lost = false;  ///< and no revision is kept that would tell it
 };
 
-/// KEP-3659: the value of kPartOfLabel, "applyset-<base64url(sha256(name.namespace.kind.group))>-v1" of the
-/// anchor.
-std::string apply_set_id(const ReleaseId& id);
-
-std::string anchor_name(const ReleaseId& id);                  ///< "mistletoe.<name>"
 std::string revision_name(const ReleaseId& id, int revision);  ///< "mistletoe.<name>.v<N>"
 
 Value to_value(const Revision& revision);

@@ -57,7 +57,8 @@ std::string decoded(const Value& secret, std::string_view key) {
 
 // A run of a release's tests: its anchor has no seed and no seals. No release's own name has a dot.
 bool is_of_tests(const ReleaseId& id, const Value& secret) {
-  return secret.string_at({"metadata", "labels", kRecordLabel}) == kTestsRecord && id.name.contains('.');
+  return secret.string_at({"metadata", "labels", apply::kRecordLabel}) == kTestsRecord &&
+         id.name.contains('.');
 }
 
 // Of an anchor's Secret. A key that was there once left other traces: without it nothing is believed.
@@ -65,7 +66,7 @@ Seals seals_of(const Value& secret) {
   const std::string_view encoded = secret.string_at({"data", "key"});
   const bool traces = secret.at_path({"data", "seal"}) != nullptr ||
                       secret.at_path({"data", "sealedFrom"}) != nullptr ||
-                      secret.at_path({"metadata", "annotations", kHeadSealAnnotation}) != nullptr;
+                      secret.at_path({"metadata", "annotations", apply::kHeadSealAnnotation}) != nullptr;
   if (encoded.empty()) return traces ? Seals::lost() : Seals::none();
   std::string key, from;
   int first = 0;
@@ -83,17 +84,18 @@ Anchor anchor_from_metadata(const Value& object) {
   Anchor anchor;
   if (metadata == nullptr) return anchor;
   anchor.id = {std::string(metadata->string_at("namespace")),
-               std::string(metadata->string_at({"labels", kRecordOfLabel}))};
+               std::string(metadata->string_at({"labels", apply::kRecordOfLabel}))};
   anchor.uid = metadata->string_at("uid");
   anchor.resource_version = metadata->string_at("resourceVersion");
   anchor.created = metadata->string_at("creationTimestamp");
-  const Value head = json_annotation(*metadata, kHeadAnnotation);
+  const Value head = json_annotation(*metadata, apply::kHeadAnnotation);
   anchor.head = head_from_value(head);
   anchor.head_lost = !head.is_object() || head.find("latest") == nullptr;
-  anchor.lock = lock_from_value(json_annotation(*metadata, kLockAnnotation));
-  anchor.cut = metadata->string_at({"annotations", kCutAnnotation}) == "true";
-  anchor.group_kinds = comma_split(metadata->string_at({"annotations", kGroupKindsAnnotation}));
-  anchor.additional_namespaces = comma_split(metadata->string_at({"annotations", kNamespacesAnnotation}));
+  anchor.lock = lock_from_value(json_annotation(*metadata, apply::kLockAnnotation));
+  anchor.cut = metadata->string_at({"annotations", apply::kCutAnnotation}) == "true";
+  anchor.group_kinds = comma_split(metadata->string_at({"annotations", apply::kGroupKindsAnnotation}));
+  anchor.additional_namespaces =
+      comma_split(metadata->string_at({"annotations", apply::kNamespacesAnnotation}));
   return anchor;
 }
 
@@ -130,11 +132,11 @@ Result<Anchor> anchor_from_secret(const Value& secret, const ReleaseId& id) {
   if (secret.string_at("kind") != "Secret")
     return error(ErrorKind::Invalid, "the server answered something that is no Secret")
         .with_hint("check the server address of the context, and proxies on the way");
-  if (secret.string_at("type") != kRecordType)
+  if (secret.string_at("type") != apply::kRecordType)
     return error(ErrorKind::Conflict, "Secret {}/{} has the name of a release's record, and is none", id.ns,
-                 anchor_name(id))
+                 apply::anchor_name(id))
         .with_because(fmt::format("its type is {}, and that of a record is {}",
-                                  escape_controls(secret.string_at("type")), kRecordType))
+                                  escape_controls(secret.string_at("type")), apply::kRecordType))
         .with_hint("remove it, or choose another name for the release");
   Anchor anchor = anchor_from_metadata(secret);
   // It was asked for by its name, so that is what it is, whatever became of its labels.
@@ -144,11 +146,11 @@ Result<Anchor> anchor_from_secret(const Value& secret, const ReleaseId& id) {
     anchor.head_lost = false;
     return anchor;
   }
-  const Value* const head = secret.at_path({"metadata", "annotations", kHeadAnnotation});
+  const Value* const head = secret.at_path({"metadata", "annotations", apply::kHeadAnnotation});
   anchor.seals = seals_of(secret);
   if (anchor.seals.needed() && !anchor.head_lost &&
-      !anchor.seals.holds(secret.string_at({"metadata", "annotations", kHeadSealAnnotation}), kHeadSeal,
-                          id.display(), {head->as_string()}))
+      !anchor.seals.holds(secret.string_at({"metadata", "annotations", apply::kHeadSealAnnotation}),
+                          kHeadSeal, id.display(), {head->as_string()}))
     anchor.head_lost = true;
   if (anchor.seals.needed() && !anchor.seals.has_key())
     anchor.damage.emplace_back("the key of its seals is missing");
@@ -163,20 +165,21 @@ Value change_annotations(const Seals& seals, const ReleaseId& id, const AnchorCh
   Value annotations = Value::object();
   if (change.head) {
     const std::string head = encoding::to_json(to_value(*change.head));
-    if (seals.has_key()) annotations.set(kHeadSealAnnotation, seals.make(kHeadSeal, id.display(), {head}));
-    annotations.set(kHeadAnnotation, head);
+    if (seals.has_key())
+      annotations.set(apply::kHeadSealAnnotation, seals.make(kHeadSeal, id.display(), {head}));
+    annotations.set(apply::kHeadAnnotation, head);
   }
   if (change.lock)
-    annotations.set(kLockAnnotation,
+    annotations.set(apply::kLockAnnotation,
                     *change.lock ? Value(encoding::to_json(to_value(**change.lock))) : Value());
   bool cut = false;
   if (change.group_kinds)
-    annotations.set(kGroupKindsAnnotation, comma_joined(*change.group_kinds, kKindsLimit, cut));
+    annotations.set(apply::kGroupKindsAnnotation, comma_joined(*change.group_kinds, kKindsLimit, cut));
   if (change.additional_namespaces)
-    annotations.set(kNamespacesAnnotation,
+    annotations.set(apply::kNamespacesAnnotation,
                     comma_joined(*change.additional_namespaces, kNamespacesLimit, cut));
   if (change.group_kinds && change.additional_namespaces)
-    annotations.set(kCutAnnotation, cut ? Value("true") : Value());
+    annotations.set(apply::kCutAnnotation, cut ? Value("true") : Value());
   return annotations;
 }
 
@@ -196,13 +199,13 @@ RevisionSummary summary_from_metadata(const Value& object) {
     return std::string(object.string_at({"metadata", "annotations", name}));
   };
   RevisionSummary summary;
-  const std::string_view label = object.string_at({"metadata", "labels", kRevisionLabel});
+  const std::string_view label = object.string_at({"metadata", "labels", apply::kRevisionLabel});
   if (label.size() < 2 ||
       std::from_chars(label.data() + 1, label.data() + label.size(), summary.number).ec != std::errc() ||
       summary.number > kMostRevisions)
     summary.number = -1;
-  const Value text =
-      json_annotation(object.find("metadata") ? *object.find("metadata") : Value(), kSummaryAnnotation);
+  const Value text = json_annotation(object.find("metadata") ? *object.find("metadata") : Value(),
+                                     apply::kSummaryAnnotation);
   summary.action = text.string_at("action");
   summary.created = text.string_at("created");
   summary.package = text.string_at("package");
@@ -210,10 +213,10 @@ RevisionSummary summary_from_metadata(const Value& object) {
   summary.description = text.string_at("description");
   if (const Value* count = text.find("objects"); count != nullptr && count->is_int())
     summary.objects = static_cast<std::size_t>(std::max<std::int64_t>(count->as_int(), 0));
-  summary.status = revision_status(annotation(kStatusAnnotation)).value_or(RevisionStatus::Pending);
-  summary.finished = annotation(kFinishedAnnotation);
-  summary.attempt = annotation(kAttemptAnnotation);
-  summary.message = annotation(kMessageAnnotation);
+  summary.status = revision_status(annotation(apply::kStatusAnnotation)).value_or(RevisionStatus::Pending);
+  summary.finished = annotation(apply::kFinishedAnnotation);
+  summary.attempt = annotation(apply::kAttemptAnnotation);
+  summary.message = annotation(apply::kMessageAnnotation);
   summary.uid = object.string_at({"metadata", "uid"});
   summary.resource_version = object.string_at({"metadata", "resourceVersion"});
   return summary;
@@ -252,8 +255,8 @@ std::optional<std::string> inventory_seal(const Anchor& anchor, const Revision& 
 
 // Whether what a revision's Secret says was written by the release, about that revision.
 Status check_seals(const Anchor& anchor, int number, const Value& secret) {
-  if (secret.string_at("type") != kRecordType)
-    return damaged_record(anchor.id, secret, fmt::format("its type is not {}", kRecordType));
+  if (secret.string_at("type") != apply::kRecordType)
+    return damaged_record(anchor.id, secret, fmt::format("its type is not {}", apply::kRecordType));
   if (!anchor.seals.needed_for(number)) return {};
   const auto annotation = [&](std::string_view name) {
     return secret.string_at({"metadata", "annotations", name});
@@ -266,15 +269,15 @@ Status check_seals(const Anchor& anchor, int number, const Value& secret) {
       "it doesn't have the release's seal: somebody else wrote it, or it is of an earlier life of the "
       "release";
   const std::string revision = fmt::to_string(number);
-  const std::string_view attempt = annotation(kAttemptAnnotation);
+  const std::string_view attempt = annotation(apply::kAttemptAnnotation);
   if (!holds("recordSeal", kRevisionSeal, {revision, attempt, decoded(secret, "record")}))
     return damaged_record(anchor.id, secret, kForeign);
   if (secret.at_path({"data", "inventory"}) == nullptr) {
-    if (annotation(kStatusAnnotation) == to_string(RevisionStatus::Pending)) return {};
+    if (annotation(apply::kStatusAnnotation) == to_string(RevisionStatus::Pending)) return {};
     return damaged_record(anchor.id, secret, "its status doesn't have the release's seal");
   }
   if (holds("inventorySeal", kInventorySeal,
-            {revision, attempt, annotation(kStatusAnnotation), annotation(kFinishedAnnotation),
+            {revision, attempt, annotation(apply::kStatusAnnotation), annotation(apply::kFinishedAnnotation),
              decoded(secret, "inventory")}))
     return {};
   return damaged_record(

@@ -10,7 +10,8 @@
 
 namespace mist::release {
 
-inline constexpr std::string_view kTestsRecord = "tests";  ///< of kRecordLabel: a run of a release's tests
+inline constexpr std::string_view kTestsRecord =
+    "tests";  ///< of apply::kRecordLabel: a run of a release's tests
 
 /// What an anchor's metadata tells: no seed and no seals.
 Anchor anchor_from_metadata(const Value& object);

@@ -22,10 +22,10 @@ TEST(ReleaseId, IsReadAsItIsShown) {
 
 TEST(ApplySetId, IsThatOfKep3659) {
   // base64url(sha256("mistletoe.web.default.Secret.")) without padding, as the KEP's algorithm gives it.
-  EXPECT_EQ(apply_set_id({"default", "web"}), apply_set_id({"default", "web"}));
-  EXPECT_NE(apply_set_id({"default", "web"}), apply_set_id({"other", "web"}));
-  EXPECT_THAT(apply_set_id({"default", "web"}), ::testing::MatchesRegex("applyset-[A-Za-z0-9_-]+-v1"));
-  EXPECT_LE(apply_set_id({"default", "web"}).size(), 63u) << "it is a label value";
+  EXPECT_EQ(apply::apply_set_id({"default", "web"}), apply::apply_set_id({"default", "web"}));
+  EXPECT_NE(apply::apply_set_id({"default", "web"}), apply::apply_set_id({"other", "web"}));
+  EXPECT_THAT(apply::apply_set_id({"default", "web"}), ::testing::MatchesRegex("applyset-[A-Za-z0-9_-]+-v1"));
+  EXPECT_LE(apply::apply_set_id({"default", "web"}).size(), 63u) << "it is a label value";
 }
 
 TEST(Revision, SurvivesItsJsonForm) {

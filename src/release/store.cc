@@ -26,7 +26,7 @@ static_assert(StoreLimits().chunk_bytes < kSecretLimit);
 constexpr std::int64_t kSet = 1000;
 
 std::string record_selector(const ReleaseId& id, std::string_view record) {
-  return fmt::format("{}={},{}={}", kRecordOfLabel, id.name, kRecordLabel, record);
+  return fmt::format("{}={},{}={}", apply::kRecordOfLabel, id.name, apply::kRecordLabel, record);
 }
 
 Value owner_reference(const std::string& name, const std::string& uid) {
@@ -35,12 +35,13 @@ Value owner_reference(const std::string& name, const std::string& uid) {
 
 Value owned_metadata(const Anchor& anchor, const Revision& revision, std::string name,
                      std::string_view record) {
-  return Value::object({{"name", std::move(name)},
-                        {"namespace", anchor.id.ns},
-                        {"labels", Value::object({{kRecordLabel, record},
-                                                  {kRecordOfLabel, anchor.id.name},
-                                                  {kRevisionLabel, fmt::format("v{}", revision.number)}})},
-                        {"annotations", Value::object({{kAttemptAnnotation, revision.attempt}})}});
+  return Value::object(
+      {{"name", std::move(name)},
+       {"namespace", anchor.id.ns},
+       {"labels", Value::object({{apply::kRecordLabel, record},
+                                 {apply::kRecordOfLabel, anchor.id.name},
+                                 {apply::kRevisionLabel, fmt::format("v{}", revision.number)}})},
+       {"annotations", Value::object({{apply::kAttemptAnnotation, revision.attempt}})}});
 }
 
 // The set of an inventory's chunks. It may be written anew, while what its revision names must stay readable
@@ -72,7 +73,7 @@ Result<Value> blob_ref(const ReleaseId& id, const Value& secret, std::string_vie
 // Labels are anybody's to copy, onto whatever Secret: what is deleted as a revision or a chunk has the name
 // of one too.
 bool is_part_of(const ReleaseId& id, const Value& item) {
-  return item.string_at({"metadata", "name"}).starts_with(anchor_name(id) + ".v");
+  return item.string_at({"metadata", "name"}).starts_with(apply::anchor_name(id) + ".v");
 }
 
 }  // namespace
@@ -83,7 +84,7 @@ const kube::ResourceInfo& Store::secrets() {
 }
 
 Result<std::optional<Anchor>> Store::read_anchor(const ReleaseId& id, const Context& context) {
-  auto secret_value = client_.get(secret(id, anchor_name(id)), context);
+  auto secret_value = client_.get(secret(id, apply::anchor_name(id)), context);
   if (!secret_value) {
     if (kube::is_absent(secret_value.error())) return std::optional<Anchor>();
     return std::move(secret_value)
@@ -114,7 +115,7 @@ Status Store::find_head(Anchor& anchor, const Context& context) {
   anchor.head = std::move(head);
   anchor.head_lost = anchor.head.latest < 0;
   anchor.damage.push_back(fmt::format(
-      "its annotation {} is missing or doesn't have the release's seal; {}", kHeadAnnotation,
+      "its annotation {} is missing or doesn't have the release's seal; {}", apply::kHeadAnnotation,
       anchor.head_lost ? std::string("no revision is kept that would tell it")
                        : fmt::format("its revisions say that the newest is v{}", anchor.head.latest)));
   return {};
@@ -123,14 +124,14 @@ Status Store::find_head(Anchor& anchor, const Context& context) {
 Result<std::vector<Anchor>> Store::list_anchors(const std::string& ns, const Context& context) {
   kube::ListOptions options;
   options.ns = ns;
-  options.label_selector = fmt::format("{}=anchor", kRecordLabel);
+  options.label_selector = fmt::format("{}=anchor", apply::kRecordLabel);
   options.metadata_only = true;
   MIST_TRY(const kube::ObjectList list,
            client_.list(secrets(), options, context).in("while listing releases"));
   std::vector<Anchor> anchors;
   for (const Value& item : list.items) {
     Anchor anchor = anchor_from_metadata(item);
-    if (item.string_at({"metadata", "name"}) != anchor_name(anchor.id)) continue;
+    if (item.string_at({"metadata", "name"}) != apply::anchor_name(anchor.id)) continue;
     if (anchor.head_lost) MIST_TRY_VOID(find_head(anchor, context));
     anchors.push_back(std::move(anchor));
   }
@@ -144,20 +145,20 @@ Result<Anchor> Store::create_anchor(Anchor anchor, const Context& context) {
                                           .lock = anchor.lock,
                                           .group_kinds = anchor.group_kinds,
                                           .additional_namespaces = anchor.additional_namespaces});
-  for (const std::string_view name : {kLockAnnotation, kCutAnnotation}) {
+  for (const std::string_view name : {apply::kLockAnnotation, apply::kCutAnnotation}) {
     if (const Value* value = annotations.find(name); value != nullptr && value->is_null())
       annotations.erase(name);
   }
-  annotations.set(kToolingAnnotation, "mistctl/v1");
+  annotations.set(apply::kToolingAnnotation, "mistctl/v1");
   const bool of_tests = !anchor.tests_of.empty();
   Value metadata =
-      Value::object({{"name", anchor_name(anchor.id)},
+      Value::object({{"name", apply::anchor_name(anchor.id)},
                      {"namespace", anchor.id.ns},
-                     {"labels", Value::object({{kRecordLabel, of_tests ? kTestsRecord : "anchor"},
-                                               {kRecordOfLabel, anchor.id.name},
-                                               {kApplySetIdLabel, apply_set_id(anchor.id)}})},
+                     {"labels", Value::object({{apply::kRecordLabel, of_tests ? kTestsRecord : "anchor"},
+                                               {apply::kRecordOfLabel, anchor.id.name},
+                                               {apply::kApplySetIdLabel, apply::apply_set_id(anchor.id)}})},
                      {"annotations", std::move(annotations)}});
-  Value object = Value::object({{"apiVersion", "v1"}, {"kind", "Secret"}, {"type", kRecordType}});
+  Value object = Value::object({{"apiVersion", "v1"}, {"kind", "Secret"}, {"type", apply::kRecordType}});
   if (of_tests)
     metadata.set("ownerReferences", Value::array({owner_reference(anchor.tests_of, anchor.tests_of_uid)}));
   else
@@ -178,7 +179,7 @@ Status Store::change_anchor(Anchor& anchor, const AnchorChange& change, const Co
                                    {"annotations", change_annotations(seals, anchor.id, change)}})}});
   if (change.seals) patch.set("data", birth_data(seals, anchor.id, anchor.seed, anchor.frozen_clock));
   MIST_TRY(const Value changed,
-           client_.merge_patch(secret(anchor.id, anchor_name(anchor.id)), patch, context)
+           client_.merge_patch(secret(anchor.id, apply::anchor_name(anchor.id)), patch, context)
                .in(fmt::format("while writing the record of release {}", anchor.id.display())));
   anchor.resource_version = changed.string_at({"metadata", "resourceVersion"});
   if (change.seals) anchor.seals = *change.seals;
@@ -193,7 +194,7 @@ Status Store::put_birth(const Anchor& anchor, const SecretString& seed, const st
                         const Context& context) {
   const Value patch = Value::object({{"metadata", Value::object({{"uid", anchor.uid}})},
                                      {"data", birth_data(anchor.seals, anchor.id, seed, clock)}});
-  MIST_TRY_VOID(client_.merge_patch(secret(anchor.id, anchor_name(anchor.id)), patch, context)
+  MIST_TRY_VOID(client_.merge_patch(secret(anchor.id, apply::anchor_name(anchor.id)), patch, context)
                     .in(fmt::format("while writing the record of release {}", anchor.id.display())));
   return {};
 }
@@ -217,7 +218,7 @@ Status Store::delete_anchor(const Anchor& anchor, const Context& context) {
                            : "somebody took it away");
   };
   return delete_secret(
-             anchor.id, anchor_name(anchor.id),
+             anchor.id, apply::anchor_name(anchor.id),
              {.uid = anchor.uid, .resource_version = anchor.resource_version, .still_goes = still_locked},
              context)
       .in(fmt::format("while deleting the record of release {}", anchor.id.display()));
@@ -229,8 +230,8 @@ Status Store::delete_anchor(const Anchor& anchor, const Context& context) {
 Status Store::create_own(const ReleaseId& id, const Value& object, const Context& context) {
   const auto same = [&](const Value& there) {
     const Value* data = there.find("data");
-    return there.string_at({"metadata", "annotations", kAttemptAnnotation}) ==
-               object.string_at({"metadata", "annotations", kAttemptAnnotation}) &&
+    return there.string_at({"metadata", "annotations", apply::kAttemptAnnotation}) ==
+               object.string_at({"metadata", "annotations", apply::kAttemptAnnotation}) &&
            data != nullptr && *data == *object.find("data");
   };
   for (int tries = 1;; ++tries) {
@@ -264,7 +265,7 @@ Result<Value> Store::write_blob(const Anchor& anchor, const Revision& revision, 
     const std::string_view part = std::string_view(packed).substr(i * size, size);
     const Value chunk = Value::object({{"apiVersion", "v1"},
                                        {"kind", "Secret"},
-                                       {"type", kRecordType},
+                                       {"type", apply::kRecordType},
                                        {"immutable", true},
                                        {"metadata", owned_metadata(anchor, revision, name, "chunk")},
                                        {"data", Value::object({{"chunk", base64_encode(part)}})}});
@@ -293,7 +294,7 @@ Result<std::string> Store::read_blob(const ReleaseId& id, const Value& secret_va
     MIST_TRY_VOID(parallel_for(parts.size(), 8, [&](std::size_t i) -> Status {
       const std::string name =
           fmt::format("{}.{}.{}", secret_value.string_at({"metadata", "name"}),
-                      secret_value.string_at({"metadata", "annotations", kAttemptAnnotation}),
+                      secret_value.string_at({"metadata", "annotations", apply::kAttemptAnnotation}),
                       first->as_int() + static_cast<std::int64_t>(i));
       MIST_TRY(const Value chunk, client_.get(secret(id, name), context));
       if (!base64_decode(chunk.string_at({"data", "chunk"}), parts[i]))
@@ -329,14 +330,14 @@ Status Store::create_revision(const Anchor& anchor, const Revision& revision, co
   MIST_TRY(const Value record,
            write_blob(anchor, revision, "record", packed, limits_.inline_bytes, context).in(frame));
   Value metadata = owned_metadata(anchor, revision, revision_name(anchor.id, revision.number), "revision");
-  metadata["annotations"].set(kStatusAnnotation, to_string(revision.status));
-  metadata["annotations"].set(kSummaryAnnotation, summary_annotation(revision));
+  metadata["annotations"].set(apply::kStatusAnnotation, to_string(revision.status));
+  metadata["annotations"].set(apply::kSummaryAnnotation, summary_annotation(revision));
   const std::string text = encoding::to_json(record, encoding::JsonStyle::Exact);
   Value data = Value::object({{"record", base64_encode(text)}});
   if (const auto seal = revision_seal(anchor, revision, text)) data.set("recordSeal", base64_encode(*seal));
   const Value object = Value::object({{"apiVersion", "v1"},
                                       {"kind", "Secret"},
-                                      {"type", kRecordType},
+                                      {"type", apply::kRecordType},
                                       {"metadata", std::move(metadata)},
                                       {"data", std::move(data)}});
   return create_own(anchor.id, object, context).in(frame);
@@ -357,9 +358,9 @@ Result<Revision> Store::revision_from_secret(const Anchor& anchor, int number, c
   const auto annotation = [&](std::string_view name) {
     return secret_value.string_at({"metadata", "annotations", name});
   };
-  revision.status = revision_status(annotation(kStatusAnnotation)).value_or(RevisionStatus::Pending);
-  revision.message = annotation(kMessageAnnotation);
-  revision.finished = annotation(kFinishedAnnotation);
+  revision.status = revision_status(annotation(apply::kStatusAnnotation)).value_or(RevisionStatus::Pending);
+  revision.message = annotation(apply::kMessageAnnotation);
+  revision.finished = annotation(apply::kFinishedAnnotation);
   return revision;
 }
 
@@ -403,10 +404,10 @@ Status Store::finish_revision(const Anchor& anchor, const Revision& revision, co
 Status Store::put_inventory(const Anchor& anchor, const Revision& revision, const std::string& packed,
                             std::size_t inline_bytes, const Context& context) {
   MIST_TRY(const Value inventory, write_blob(anchor, revision, "inventory", packed, inline_bytes, context));
-  Value annotations = Value::object(
-      {{kStatusAnnotation, to_string(revision.status)}, {kFinishedAnnotation, revision.finished}});
+  Value annotations = Value::object({{apply::kStatusAnnotation, to_string(revision.status)},
+                                     {apply::kFinishedAnnotation, revision.finished}});
   // A message never carries values of objects; bounded, since annotations are.
-  if (!revision.message.empty()) annotations.set(kMessageAnnotation, revision.message.substr(0, 4096));
+  if (!revision.message.empty()) annotations.set(apply::kMessageAnnotation, revision.message.substr(0, 4096));
   const std::string text = encoding::to_json(inventory);
   Value data = Value::object({{"inventory", base64_encode(text)}});
   if (const auto seal = inventory_seal(anchor, revision, text))
@@ -457,7 +458,7 @@ Status Store::disown(const ReleaseId& id, const Value& item, const Context& cont
   if (owners == nullptr || !owners->is_array()) return {};
   Value::Array others;
   for (const Value& owner : owners->as_array()) {
-    if (owner.string_at("kind") != "Secret" || owner.string_at("name") != anchor_name(id))
+    if (owner.string_at("kind") != "Secret" || owner.string_at("name") != apply::anchor_name(id))
       others.push_back(owner);
   }
   if (others.size() == owners->size()) return {};
@@ -480,7 +481,7 @@ Status Store::delete_records(const ReleaseId& id, std::string_view record, int n
   kube::ListOptions options;
   options.ns = id.ns;
   options.label_selector = record_selector(id, record);
-  if (number >= 0) options.label_selector += fmt::format(",{}=v{}", kRevisionLabel, number);
+  if (number >= 0) options.label_selector += fmt::format(",{}=v{}", apply::kRevisionLabel, number);
   options.metadata_only = true;
   MIST_TRY(const kube::ObjectList list, client_.list(secrets(), options, context));
   return parallel_for(list.items.size(), 8, [&](std::size_t i) -> Status {
@@ -517,7 +518,8 @@ Result<std::optional<std::int64_t>> Store::inventory_set(const ReleaseId& id, co
 Result<std::vector<RevisionSummary>> Store::sweep_chunks(const ReleaseId& id, const Context& context) {
   kube::ListOptions options;
   options.ns = id.ns;
-  options.label_selector = fmt::format("{}={},{} in (chunk,revision)", kRecordOfLabel, id.name, kRecordLabel);
+  options.label_selector =
+      fmt::format("{}={},{} in (chunk,revision)", apply::kRecordOfLabel, id.name, apply::kRecordLabel);
   options.metadata_only = true;
   MIST_TRY(kube::ObjectList list, client_.list(secrets(), options, context));
   std::erase_if(list.items, [&](const Value& item) { return !is_part_of(id, item); });
@@ -532,11 +534,11 @@ Result<std::vector<RevisionSummary>> Store::sweep_chunks(const ReleaseId& id, co
   MIST_TRY_VOID(
       parallel_for(list.items.size(), 8, [&](std::size_t i) { return disown(id, list.items[i], context); }));
   const auto is = [](const Value& item, std::string_view record) {
-    return item.string_at({"metadata", "labels", kRecordLabel}) == record;
+    return item.string_at({"metadata", "labels", apply::kRecordLabel}) == record;
   };
   const auto attempt_of = [](const Value& item) {
-    return Attempt{item.string_at({"metadata", "labels", kRevisionLabel}),
-                   item.string_at({"metadata", "annotations", kAttemptAnnotation})};
+    return Attempt{item.string_at({"metadata", "labels", apply::kRevisionLabel}),
+                   item.string_at({"metadata", "annotations", apply::kAttemptAnnotation})};
   };
   const auto set_at = [](const Value& item) { return set_of(item.string_at({"metadata", "name"})); };
   for (const Value& item : list.items) {
@@ -559,8 +561,9 @@ Result<std::vector<RevisionSummary>> Store::sweep_chunks(const ReleaseId& id, co
   // Which inventory counts isn't in metadata. Revisions that large are few, and their Secrets small.
   MIST_TRY_VOID(parallel_for(living.size(), 8, [&](std::size_t i) -> Status {
     if (!living[i].inventory) return {};
-    MIST_TRY(living[i].named,
-             inventory_set(id, fmt::format("{}.{}", anchor_name(id), living[i].attempt.first), context));
+    MIST_TRY(
+        living[i].named,
+        inventory_set(id, fmt::format("{}.{}", apply::anchor_name(id), living[i].attempt.first), context));
     return {};
   }));
   for (const Value& item : list.items) {

@@ -92,7 +92,8 @@ class StoreTest : public ::testing::Test {
   std::set<std::string> chunks() {
     std::set<std::string> names;
     for (const auto& key : cluster.objects()) {
-      if (key.group_kind.kind == "Secret" && key.name != anchor_name(id) && key.name != revision_name(id, 0))
+      if (key.group_kind.kind == "Secret" && key.name != apply::anchor_name(id) &&
+          key.name != revision_name(id, 0))
         names.insert(key.name.substr(revision_name(id, 0).size() + 1));
     }
     return names;
@@ -420,7 +421,7 @@ TEST_F(StoreTest, NothingOfARevisionCanBeChangedOrPassForAnother) {
     EXPECT_THAT(with(part), HasSubstr("seal")) << part;
   with("nothing");
   forge("mistletoe.web.v1",
-        [](Value& secret) { secret["metadata"]["annotations"].set(kStatusAnnotation, "failed"); });
+        [](Value& secret) { secret["metadata"]["annotations"].set(apply::kStatusAnnotation, "failed"); });
   EXPECT_THAT(why_not(1), HasSubstr("its status"));
   with("nothing");
   forge("mistletoe.web.v1", [](Value& secret) {
@@ -448,7 +449,7 @@ TEST_F(StoreTest, AnAnchorWithAForeignHeadOrSeedSaysSo) {
   EXPECT_THAT(whole().damage, IsEmpty());
   const Value good = *cluster.find("Secret", "default", "mistletoe.web");
   forge("mistletoe.web", [](Value& secret) {
-    secret["metadata"]["annotations"].set(kHeadAnnotation,
+    secret["metadata"]["annotations"].set(apply::kHeadAnnotation,
                                           R"({"latest":7,"deployed":7,"status":"uninstalling"})");
   });
   EXPECT_EQ(whole().head.latest, 0) << "as the revisions tell";
@@ -496,14 +497,14 @@ TEST_F(StoreTest, ALabelAloneMakesNoRevisionOfASecret) {
   victim["metadata"].set("name", "crown-jewels");
   victim["metadata"].erase("uid");
   cluster.put(victim);
-  victim["metadata"]["labels"].set(kRecordLabel, "chunk");
+  victim["metadata"]["labels"].set(apply::kRecordLabel, "chunk");
   victim["metadata"].set("name", "pearls");
   cluster.put(victim);
   EXPECT_EQ(store.list_revisions(id, Context())->size(), 1u);
   Value endless = victim;
   endless["metadata"].set("name", "mistletoe.web.v2147483647");
-  endless["metadata"]["labels"].set(kRevisionLabel, "v2147483647");
-  endless["metadata"]["labels"].set(kRecordLabel, "revision");
+  endless["metadata"]["labels"].set(apply::kRevisionLabel, "v2147483647");
+  endless["metadata"]["labels"].set(apply::kRecordLabel, "revision");
   cluster.put(endless);
   EXPECT_EQ(store.list_revisions(id, Context())->size(), 1u) << "there is a number after each";
   EXPECT_EQ(store.sweep_chunks(id, Context())->size(), 1u);
@@ -511,7 +512,7 @@ TEST_F(StoreTest, ALabelAloneMakesNoRevisionOfASecret) {
   EXPECT_FALSE(cluster.has("Secret", "default", "mistletoe.web.v0"));
   EXPECT_TRUE(cluster.has("Secret", "default", "crown-jewels"));
   EXPECT_TRUE(cluster.has("Secret", "default", "pearls"));
-  victim["metadata"]["labels"].set(kRecordLabel, "anchor");
+  victim["metadata"]["labels"].set(apply::kRecordLabel, "anchor");
   victim["metadata"].set("name", "opal");
   cluster.put(victim);
   EXPECT_EQ(store.list_anchors("", Context())->size(), 1u);

@@ -9,8 +9,8 @@ namespace {
 // Our marks are added to recorded objects again, as to rendered ones.
 release::RenderedObject without_marks(release::RenderedObject rendered) {
   encoding::Value& metadata = rendered.object.mutable_value()["metadata"];
-  for (const std::string_view label : release::kOwnershipLabels) metadata["labels"].erase(label);
-  metadata["annotations"].erase(release::kReleaseAnnotation);
+  for (const std::string_view label : apply::kOwnershipLabels) metadata["labels"].erase(label);
+  metadata["annotations"].erase(apply::kReleaseAnnotation);
   return rendered;
 }
 
@@ -46,7 +46,7 @@ RenderedRelease kept_release(const release::Revision& revision, const std::strin
     return key;
   };
   std::set<apimachinery::ObjectKey> named;
-  for (const release::InventoryItem& item : revision.inventory) named.insert(place(item.key));
+  for (const apply::InventoryItem& item : revision.inventory) named.insert(place(item.key));
   RenderedRelease recorded = recorded_release(revision);
   // What comes behind the objects, hooks and tests, isn't taken over.
   std::vector<release::RenderedObject> kept;

@@ -47,7 +47,7 @@ Value record_value(const release::Anchor& anchor, const std::vector<release::Rev
   for (const release::Revision& revision : revisions) shown.push_back(revision_value(revision, show));
   return Value::object({{"name", anchor.id.name},
                         {"namespace", anchor.id.ns},
-                        {"applySet", release::apply_set_id(anchor.id)},
+                        {"applySet", apply::apply_set_id(anchor.id)},
                         {"head", release::to_value(anchor.head)},
                         {"lock", anchor.lock ? release::to_value(*anchor.lock) : Value()},
                         {"frozenClock", anchor.frozen_clock},

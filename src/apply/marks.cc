@@ -1,4 +1,4 @@
-#include "release/marks.h"
+#include "apply/marks.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace mist::release {
+namespace mist::apply {
 
 using encoding::Value;
 
@@ -45,7 +45,7 @@ bool names_a_secret(std::string_view key) {
 }
 
 bool is_record_name(const Value* name) {
-  return name != nullptr && name->is_string() && release::is_record_name(name->as_string());
+  return name != nullptr && name->is_string() && is_record_name(name->as_string());
 }
 
 class Finder {
@@ -139,4 +139,4 @@ std::optional<Reserved> find_reserved(const Value& object) {
   return std::nullopt;
 }
 
-}  // namespace mist::release
+}  // namespace mist::apply

@@ -10,7 +10,7 @@
 
 #include "encoding/value.h"
 
-namespace mist::release {
+namespace mist::apply {
 
 // On the Secrets of a record (docs/formats/release.md).
 inline constexpr std::string_view kRecordType = "mistletoe.dev/release";  ///< of the Secrets
@@ -64,4 +64,4 @@ struct Reserved {
 /// its seed. What a selector says is no matter.
 std::optional<Reserved> find_reserved(const encoding::Value& object);
 
-}  // namespace mist::release
+}  // namespace mist::apply

@@ -1,11 +1,11 @@
-#include "release/marks.h"
+#include "apply/marks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "testing/yaml.h"
 
-namespace mist::release {
+namespace mist::apply {
 namespace {
 
 using ::testing::HasSubstr;
@@ -93,4 +93,4 @@ TEST(Reserved, WhatOnlySelectsOrIsMeantForPackagesIsNoMatter) {
 }
 
 }  // namespace
-}  // namespace mist::release
+}  // namespace mist::apply
