@@ -75,7 +75,7 @@ func valuesFile(c *chart.Chart) []byte {
 	return nil
 }
 
-// Deeper values are shown as objects of anything; it also ends a document whose aliases lead in circles.
+// Deeper values are shown as objects of anything; it also ends a document whose aliases lead in cycles.
 const deepestInput = 16
 
 var schemaTypes = map[string]string{

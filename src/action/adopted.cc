@@ -5,6 +5,7 @@
 
 #include "apply/field_owners.h"
 #include "apply/field_transfer.h"
+#include "apply/marks.h"
 #include "apply/settle.h"
 #include "base/text.h"
 #include "encoding/json.h"

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "action/recover.h"
+#include "apply/marks.h"
 #include "encoding/json.h"
 #include "encoding/yaml.h"
 #include "testing/recorded_events.h"

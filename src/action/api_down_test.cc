@@ -123,7 +123,7 @@ TEST_F(ApiDownTest, IsNoticedWhenItsKindsAreStillKnown) {
   EXPECT_FALSE(status(environment(), id, Context()).ok()) << "who can't ask the API server sees nothing";
 }
 
-// Its own release can mend it, and be uninstalled when it never came up: what nobody ever saw isn't lost.
+// Its own release can fix it, and be uninstalled when it never came up: what nobody ever saw isn't lost.
 TEST_F(ApiDownTest, OfTheReleaseItselfIsNoObstacleToWhatWasNeverMade) {
   const std::string all = std::string(kPlainMap) + std::string(kTally) + std::string(kService);
   go_down();

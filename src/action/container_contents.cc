@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "apply/marks.h"
 #include "apply/test_objects.h"
 #include "base/parallel.h"
 #include "base/text.h"

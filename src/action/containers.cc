@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apply/marks.h"
 #include "base/text.h"
 
 namespace mist::action {

@@ -203,7 +203,7 @@ Error rolled_back(const Environment& environment, const release::ReleaseId& id,
   const auto undone = undo_revision(environment, id, failed.number, failed.attempt, options, context);
   if (!undone.ok()) {
     failure.frames.push_back(fmt::format("rolling back failed too: {}", undone.error().to_line()));
-    failure.hint = fmt::format("mend the cause, then try that again with {}", by_hand);
+    failure.hint = fmt::format("fix the cause, then try that again with {}", by_hand);
     return failure;
   }
   if (undone->deployment)
@@ -211,7 +211,7 @@ Error rolled_back(const Environment& environment, const release::ReleaseId& id,
                                          undone->deployment->revision));
   if (undone->removal)
     failure.frames.push_back(fmt::format("rolled back: {}", count_words(*undone->removal)));
-  failure.hint = "run the command again once the cause is mended";
+  failure.hint = "run the command again once the cause is fixed";
   return failure;
 }
 

@@ -11,6 +11,7 @@
 #include "action/look.h"
 #include "action/status.h"
 #include "action/uninstall.h"
+#include "apply/marks.h"
 #include "base/diagnosis.h"
 #include "encoding/yaml.h"
 #include "testing/laptop_clock.h"

@@ -491,7 +491,7 @@ Status Deployment::stop(Error failure) {
         "what was written stays: the same command goes on from there, {} goes back; {} shows what is there",
         release::command_text("recover", look_.state.id, "--undo"), command_text("status", look_.state.id));
   if (failure.hint.empty())
-    failure.hint = fmt::format("run the command again once the cause is mended; {} shows what is there",
+    failure.hint = fmt::format("run the command again once the cause is fixed; {} shows what is there",
                                release::command_text("status", look_.state.id));
   return failure;
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 
+#include "apply/marks.h"
 #include "base/text.h"
 #include "encoding/member_finder.h"
 #include "encoding/yaml.h"

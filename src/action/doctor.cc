@@ -80,8 +80,8 @@ Check check_config_file(const DoctorWorld& world) {
   }
   Listener listener;
   const auto config = config::Config::load(world.files, world.paths, listener);
-  const std::string mend = fmt::format("mend {}; its format: mistctl help config", path.string());
-  if (!config.ok()) return failed(check.area, check.name, config.error(), mend);
+  const std::string fix = fmt::format("fix {}; its format: mistctl help config", path.string());
+  if (!config.ok()) return failed(check.area, check.name, config.error(), fix);
   check.detail = fmt::format("{}: {}", path.string(),
                              config->registries().size() == 1
                                  ? "1 registry"
@@ -99,7 +99,7 @@ Check check_config_file(const DoctorWorld& world) {
   } else if (!listener.warnings.empty()) {
     check.state = CheckState::Warn;
     check.detail = join(listener.warnings, "; ");
-    check.hint = mend;
+    check.hint = fix;
   }
   return check;
 }

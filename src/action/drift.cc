@@ -163,7 +163,7 @@ Result<DriftReport> drift(const Environment& environment, const release::Release
   return report;
 }
 
-Result<DeployReport> mend_drift(const Environment& environment, const release::ReleaseId& id, bool adopt,
+Result<DeployReport> fix_drift(const Environment& environment, const release::ReleaseId& id, bool adopt,
                                 const Context& context) {
   DeployOptions options;
   options.force_conflicts = true;

@@ -126,9 +126,9 @@ TEST_F(DriftTest, AJobThatRemovedItselfIsNoDrift) {
   cluster.drop({{"batch", "Job"}, "default", "once"});
   EXPECT_FALSE(drifted().drifted(false));
   EXPECT_FALSE(drifted().drifted(true));
-  const auto mended = mend_drift(environment(), id, false, Context());
-  ASSERT_TRUE(mended.ok()) << mended.error().to_line();
-  EXPECT_FALSE(mended->changed);
+  const auto fixed = fix_drift(environment(), id, false, Context());
+  ASSERT_TRUE(fixed.ok()) << fixed.error().to_line();
+  EXPECT_FALSE(fixed->changed);
 }
 
 TEST_F(DriftTest, AnotherObjectOfTheSameNameIsNotOurs) {
@@ -138,23 +138,23 @@ TEST_F(DriftTest, AnotherObjectOfTheSameNameIsNotOurs) {
                              {"metadata", Value::object({{"name", "settings"}, {"namespace", "default"}})}}));
   ASSERT_EQ(drifted().found.size(), 1u);
   EXPECT_EQ(drifted().found[0].kind, DriftKind::NotOurs);
-  EXPECT_FALSE(mend_drift(environment(), id, false, Context()).ok());
-  const auto mended = mend_drift(environment(), id, true, Context());
-  ASSERT_TRUE(mended.ok()) << mended.error().to_line();
+  EXPECT_FALSE(fix_drift(environment(), id, false, Context()).ok());
+  const auto fixed = fix_drift(environment(), id, true, Context());
+  ASSERT_TRUE(fixed.ok()) << fixed.error().to_line();
   EXPECT_THAT(drifted().found, IsEmpty());
 }
 
 TEST_F(DriftTest, MendingPutsEverythingBackAsANewRevisionAndOnlyOnce) {
   edit("Deployment.apps", "web", [](Value& web) { web["spec"].set("replicas", 7); });
   cluster.drop({{"", "ConfigMap"}, "default", "settings"});
-  const auto mended = mend_drift(environment(), id, false, Context());
-  ASSERT_TRUE(mended.ok()) << mended.error().to_line();
-  EXPECT_EQ(mended->revision, 1);
+  const auto fixed = fix_drift(environment(), id, false, Context());
+  ASSERT_TRUE(fixed.ok()) << fixed.error().to_line();
+  EXPECT_EQ(fixed->revision, 1);
   EXPECT_EQ(*cluster.find("Deployment.apps", "default", "web")->at_path({"spec", "replicas"}), Value(3));
   EXPECT_TRUE(cluster.has("ConfigMap", "default", "settings"));
   EXPECT_THAT(drifted().found, IsEmpty());
   cluster.clear_calls();
-  const auto again = mend_drift(environment(), id, false, Context());
+  const auto again = fix_drift(environment(), id, false, Context());
   ASSERT_TRUE(again.ok());
   EXPECT_FALSE(again->changed);
   EXPECT_EQ(cluster.writes(), 0u);
@@ -175,9 +175,9 @@ TEST_F(DriftTest, WhatMayNotBeReadIsUnknownAndCountsOnlyIfAskedFor) {
   EXPECT_TRUE(report.drifted(true));
   edit("ConfigMap", "settings", [](Value& object) { object["data"].set("color", "red"); });
   EXPECT_TRUE(drifted().drifted(false)) << "what can be seen is still compared";
-  const auto mended = mend_drift(environment(), id, false, Context());
-  ASSERT_FALSE(mended.ok());
-  EXPECT_EQ(mended.error().kind, ErrorKind::Forbidden);
+  const auto fixed = fix_drift(environment(), id, false, Context());
+  ASSERT_FALSE(fixed.ok());
+  EXPECT_EQ(fixed.error().kind, ErrorKind::Forbidden);
   EXPECT_EQ(cluster.writes(), 0u);
 }
 

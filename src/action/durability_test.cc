@@ -11,6 +11,7 @@
 
 #include "action/recover.h"
 #include "action/rollback.h"
+#include "apply/marks.h"
 #include "base/parallel.h"
 #include "package/objects.h"
 #include "testing/fake_cluster.h"

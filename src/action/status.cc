@@ -7,6 +7,7 @@
 #include "action/labelled.h"
 #include "apply/binding_modes.h"
 #include "apply/finished_job.h"
+#include "apply/marks.h"
 #include "apply/observe.h"
 #include "apply/plan.h"
 #include "apply/root_cause.h"

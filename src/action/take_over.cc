@@ -7,6 +7,7 @@
 #include "action/containers.h"
 #include "action/late_deletes.h"
 #include "action/recorded_options.h"
+#include "apply/marks.h"
 #include "apply/observe.h"
 #include "apply/remove.h"
 #include "apply/settle.h"
@@ -41,7 +42,7 @@ std::string still_names(const ReleaseId& id) {
   return fmt::format(
       "the record of release {} still names objects that are no longer its own; the next upgrade of one of "
       "the "
-      "two mends that",
+      "two repairs that",
       id.display());
 }
 
@@ -310,7 +311,7 @@ Result<std::optional<TakeOver>> TakeOver::begin(const Environment& environment, 
         std::ranges::any_of(removals,
                             [&](const PlannedAction& each) { return is_return(each) && its(each); });
     if (!moves) {
-      if (!writes.empty()) result.mend(environment, id, state, writes, context);
+      if (!writes.empty()) result.repair(environment, id, state, writes, context);
       continue;
     }
     auto locked = lock(environment, id, state, context);
@@ -333,9 +334,9 @@ void TakeOver::note_named(const ReleaseState& other, const std::vector<PlannedAc
   }
 }
 
-// A run that died, or one that failed, left that release with what is ours. That is mended along the way, if
+// A run that died, or one that failed, left that release with what is ours. That is repaired along the way, if
 // we may. Who ends such a run's move waits for its lock, as for any; else nobody waits.
-void TakeOver::mend(const Environment& environment, const ReleaseId& id, const ReleaseState& ours,
+void TakeOver::repair(const Environment& environment, const ReleaseId& id, const ReleaseState& ours,
                     const std::vector<PlannedAction>& writes, const Context& context) {
   auto state = read_release(environment, id, context);
   if (!state.ok() || !state->anchor) return;
@@ -347,7 +348,7 @@ void TakeOver::mend(const Environment& environment, const ReleaseId& id, const R
   const auto locked = [&]() -> Result<Other> {
     const std::string operation = fmt::format("take-over by {}", ours.id.display());
     Other other;
-    other.mended = true;
+    other.repaired = true;
     other.state = *std::move(state);
     if (other.state.anchor->lock && ends_move) {
       MIST_TRY(other.state, read_release_to_write(environment, id, operation, context));
@@ -392,7 +393,7 @@ Result<std::optional<TakeOver::Other>> TakeOver::lock(const Environment& environ
 
 Status TakeOver::check() const {
   for (const Other& other : others_) {
-    if (!other.mended) MIST_TRY_VOID(other.lock->check());
+    if (!other.repaired) MIST_TRY_VOID(other.lock->check());
   }
   return {};
 }

@@ -38,7 +38,7 @@ class TakeOver {
  public:
   /// nullopt: what is planned concerns no other release, or it is no more. Otherwise each that objects move
   /// from or to is locked; Conflict when somebody is writing to it. `from`: of --take-over-from. One that
-  /// merely never forgot what is ours by now is locked to be mended, and left alone with a warning if it
+  /// merely never forgot what is ours by now is locked to be repaired, and left alone with a warning if it
   /// can't be.
   static Result<std::optional<TakeOver>> begin(const Environment& environment, const ReleaseState& state,
                                                const std::vector<apply::PlannedAction>& writes,
@@ -67,11 +67,11 @@ class TakeOver {
     ReleaseState state;
     std::unique_ptr<release::Store> store;  // the lock refers to it
     std::unique_ptr<release::ReleaseLock> lock;
-    bool mended = false;  // nothing moves from or to it: should its lock run out, ours goes on
+    bool repaired = false;  // nothing moves from or to it: should its lock run out, ours goes on
   };
   static Result<std::optional<Other>> lock(const Environment& environment, const release::ReleaseId& id,
                                            const ReleaseState& ours, const Context& context);
-  void mend(const Environment& environment, const release::ReleaseId& id, const ReleaseState& ours,
+  void repair(const Environment& environment, const release::ReleaseId& id, const ReleaseState& ours,
             const std::vector<apply::PlannedAction>& writes, const Context& context);
   void note_named(const ReleaseState& other, const std::vector<apply::PlannedAction>& writes);
   static Status change_inventories(Other& other,

@@ -10,6 +10,7 @@
 #include "action/drift.h"
 #include "action/recover.h"
 #include "action/status.h"
+#include "apply/marks.h"
 #include "testing/api_refusal.h"
 #include "testing/laptop_clock.h"
 #include "testing/release_world.h"
@@ -753,8 +754,8 @@ TEST_F(TakeOverTest, TheSourceIsUndoneRolledBackAndMendedWithoutIt) {
   auto edited = *cluster.find("ConfigMap", "default", "edited");
   edited["data"].set("a", "2");
   cluster.put(edited, "kubectl-edit");
-  const auto mended = mend_drift(environment(), theirs, false, Context());
-  ASSERT_TRUE(mended.ok()) << mended.error().to_line();
+  const auto repaired = fix_drift(environment(), theirs, false, Context());
+  ASSERT_TRUE(repaired.ok()) << repaired.error().to_line();
   EXPECT_EQ(value("edited"), "1");
 
   refuse("zzz");
@@ -788,8 +789,8 @@ spec:
   install_theirs(kTheirs + with_kind);
   ASSERT_TRUE(install_now(kTaken, taking()).ok());
   cluster.drop({{"example.com", "Toy"}, "default", "bear"});
-  const auto mended = mend_drift(environment(), theirs, false, Context());
-  ASSERT_TRUE(mended.ok()) << mended.error().to_line();
+  const auto repaired = fix_drift(environment(), theirs, false, Context());
+  ASSERT_TRUE(repaired.ok()) << repaired.error().to_line();
   EXPECT_TRUE(cluster.has("Toy.example.com", "default", "bear"));
   EXPECT_TRUE(cluster.has("CustomResourceDefinition.apiextensions.k8s.io", "", "toys.example.com"));
 }
@@ -824,7 +825,7 @@ TEST_F(TakeOverTest, AMoveThatFailedIsNotMadeByUndoingIt) {
   }
 }
 
-// Nothing moves: its record is mended when it can be, and until then the upgrade is none of its business.
+// Nothing moves: its record is repaired when it can be, and until then the upgrade is none of its business.
 TEST_F(TakeOverTest, AnUpgradeGoesOnWhileTheOtherReleaseIsBusy) {
   install_theirs();
   cluster.set_before([](const FakeCall& call) -> std::optional<Error> {

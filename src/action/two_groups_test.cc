@@ -6,6 +6,7 @@
 #include "action/drift.h"
 #include "action/recover.h"
 #include "action/status.h"
+#include "apply/marks.h"
 #include "testing/release_world.h"
 
 namespace mist::action {

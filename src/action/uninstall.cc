@@ -273,7 +273,7 @@ class HookRunner {
       return (*std::move(done.failure))
           .with_frame(fmt::format("while running the hooks {} {} is uninstalled",
                                   phase == HookPhase::Before ? "before" : "after", plan_.id.display()))
-          .with_hint(fmt::format("mend the cause and run {} again, or add --no-hooks to go without them",
+          .with_hint(fmt::format("fix the cause and run {} again, or add --no-hooks to go without them",
                                  release::command_text("uninstall", plan_.id)));
     }
     containers.will_go({done.uids.begin(), done.uids.end()});

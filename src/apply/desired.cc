@@ -8,6 +8,7 @@
 #include "apimachinery/built_in_groups.h"
 #include "apply/custom_schema.h"
 #include "apply/keyed_lists.h"
+#include "apply/marks.h"
 #include "apply/stored_forms.h"
 #include "apply/waiting_rules.h"
 #include "base/text.h"

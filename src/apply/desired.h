@@ -17,7 +17,6 @@
 
 namespace mist::apply {
 
-using apimachinery::RenderedObject;
 
 using apimachinery::GroupKind;
 using apimachinery::ObjectKey;

@@ -8,6 +8,7 @@
 
 #include "apply/finished_job.h"
 #include "apply/hooks.h"
+#include "apply/marks.h"
 #include "apply/readiness.h"
 #include "apply/root_cause.h"
 #include "base/diagnosis.h"

@@ -8,6 +8,7 @@
 #include "apply/edge_wait.h"
 #include "apply/field_place.h"
 #include "apply/hooks.h"
+#include "apply/marks.h"
 #include "apply/order.h"
 #include "apply/pod_logs.h"
 #include "apply/pod_template.h"

@@ -5,6 +5,7 @@
 
 #include "apply/field_owners.h"
 #include "apply/inventory.h"
+#include "apply/marks.h"
 #include "apply/owner.h"
 #include "base/text.h"
 #include "encoding/json.h"

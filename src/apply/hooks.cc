@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "apply/marks.h"
 #include "base/text.h"
 
 namespace mist::apply {

@@ -10,6 +10,7 @@
 namespace mist::apply {
 
 using apimachinery::ObjectKey;
+using apimachinery::RenderedObject;
 
 /// A field that the server stored otherwise than it was applied (apply/server_made.h).
 struct ServerMade {

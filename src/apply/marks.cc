@@ -45,7 +45,7 @@ bool names_a_secret(std::string_view key) {
 }
 
 bool is_record_name(const Value* name) {
-  return name != nullptr && name->is_string() && is_record_name(name->as_string());
+  return name != nullptr && name->is_string() && apply::is_record_name(name->as_string());
 }
 
 class Finder {

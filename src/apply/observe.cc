@@ -8,6 +8,7 @@
 
 #include "apimachinery/built_in_groups.h"
 #include "apply/conversion.h"
+#include "apply/marks.h"
 #include "base/parallel.h"
 #include "kube/api_down.h"
 #include "kube/api_failure.h"

@@ -1,4 +1,5 @@
 #include "apply/observe.h"
+#include "apply/marks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

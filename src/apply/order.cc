@@ -85,7 +85,7 @@ class Inference {
     }
   }
 
-  // Everything but the circles; the first mistake in annotations is `mistake()`.
+  // Everything but the cycles; the first mistake in annotations is `mistake()`.
   void build() {
     collect();
     definitions();
@@ -108,11 +108,11 @@ class Inference {
     Order order = shape();
     order.graph = std::move(relaxed.graph);
     order.dropped = std::move(relaxed.dropped);
-    const auto circles = order.graph.cycles();
-    if (circles.empty()) return order;
-    Error failure = circle_error(order.graph, circles, [&](Node node) { return name(order, node); });
+    const auto cycles = order.graph.cycles();
+    if (cycles.empty()) return order;
+    Error failure = cycle_error(order.graph, cycles, [&](Node node) { return name(order, node); });
     // The place of what somebody wrote on purpose helps more than that of an object.
-    for (const std::size_t index : circles.front()) {
+    for (const std::size_t index : cycles.front()) {
       const Edge& edge = order.graph.edges()[index];
       const auto written = declarations_.find({edge.before, edge.after, edge.label});
       if (written == declarations_.end()) continue;

@@ -58,11 +58,11 @@ enum class NodeRole : std::uint8_t { Object, Barrier, Outside };
 /// Nodes [0, objects) are the objects as they were given, then barriers ("everything else" before what comes
 /// last), then outside objects.
 struct Order {
-  graph::SequenceGraph graph{0};  ///< without circles
+  graph::SequenceGraph graph{0};  ///< without cycles
   std::size_t objects = 0;
   std::size_t barriers = 0;
   std::vector<OutsideObject> outside = {};
-  std::vector<graph::Edge> dropped = {};  ///< inferred edges that would have closed a circle
+  std::vector<graph::Edge> dropped = {};  ///< inferred edges that would have closed a cycle
   // Barriers, where there are hooks.
   std::optional<graph::Node> before_ended = {};  ///< the hooks that come before everything else have ended
   std::optional<graph::Node> written = {};       ///< everything else is written: what comes after may begin
@@ -73,11 +73,11 @@ struct Order {
 };
 
 /// Invalid, with file and line: a declared target that isn't among the objects (the nearest is named), a
-/// malformed annotation, and a circle, with its path and the reason of each step.
+/// malformed annotation, and a cycle, with its path and the reason of each step.
 Result<Order> infer_order(const std::vector<OrderedObject>& objects);
 
 /// The order in which to delete these objects, dependents first: infer_order turned round, as far as it goes.
-/// It can't fail: what is declared but not here, malformed or part of a circle is left out, since stored
+/// It can't fail: what is declared but not here, malformed or part of a cycle is left out, since stored
 /// objects must always be removable.
 graph::SequenceGraph removal_order(const std::vector<const apimachinery::Object*>& objects);
 

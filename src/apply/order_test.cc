@@ -336,7 +336,7 @@ TEST(DeclaredOrder, MistakesSayWhatIsWrong) {
   says("before", "outside:Secret/x", "nothing outside of the release");
 }
 
-TEST(DeclaredOrder, ACircleNamesItsPathTheReasonsAndThePlace) {
+TEST(DeclaredOrder, ACycleNamesItsPathTheReasonsAndThePlace) {
   const Error failure = mistake(R"(
 apiVersion: v1
 kind: ConfigMap
@@ -353,7 +353,7 @@ metadata:
 {apiVersion: v1, kind: ConfigMap, metadata: {name: b, annotations: {mistletoe.dev/after: ConfigMap/a}}}
 )");
   // The Deployment's volume is only a wish, and gives way; what somebody declared doesn't.
-  EXPECT_EQ(failure.message, "the order is a circle: ConfigMap a → ConfigMap b → ConfigMap a");
+  EXPECT_EQ(failure.message, "the order has a cycle: ConfigMap a → ConfigMap b → ConfigMap a");
   EXPECT_EQ(failure.because,
             "ConfigMap b comes after ConfigMap a: mistletoe.dev/after\n"
             "ConfigMap a comes after ConfigMap b: mistletoe.dev/after");

@@ -6,6 +6,7 @@
 
 #include "apply/finished_job.h"
 #include "apply/immutable.h"
+#include "apply/marks.h"
 #include "apply/order.h"
 #include "apply/server_made.h"
 #include "base/text.h"
@@ -298,7 +299,7 @@ class Planner {
 
   // Of an object that was adopted without the fields of its earlier managers, by an earlier Mistletoe or by a
   // run that died; or of one of which a manager is named now. What others changed since stays a conflict.
-  void catch_up(PlannedAction& action, const DesiredObject& object, const Value& there, Owner owner) const {
+  void catch_up(PlannedAction& action, const DesiredObject& object, const Value& there, Whose owner) const {
     const bool late = !action.fields_taken;
     if (!action.adopted || rules_.leave_fields || (!late && rules_.adopt_from.empty())) return;
     std::vector<FieldDifference> now = std::move(action.differences);
@@ -327,7 +328,7 @@ class Planner {
 
   // An object of ours: is there anything to write? One that was made `anew` from a copy has to become our
   // manager's again, and its uid recorded.
-  void compare(PlannedAction& action, const DesiredObject& object, const LiveObject& live, Owner owner,
+  void compare(PlannedAction& action, const DesiredObject& object, const LiveObject& live, Whose owner,
                bool anew) const {
     action.kind = ActionKind::Update;
     if (!live.whole) {
@@ -385,8 +386,8 @@ class Planner {
   }
 
   // But for what the server made of the same values before.
-  static std::vector<FieldDifference> real_differences(const PlannedAction& action,
-                                                       const DesiredObject& object, const Value& live) {
+  std::vector<FieldDifference> real_differences(const PlannedAction& action, const DesiredObject& object,
+                                                const Value& live) const {
     std::vector<FieldDifference> found = differences_of(object, live, owner_.manager);
     leave_out(found, action.server_made);
     return found;

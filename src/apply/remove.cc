@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "apply/conversion.h"
+#include "apply/marks.h"
 #include "apply/observe.h"
 #include "apply/order.h"
 #include "apply/plan.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "apply/marks.h"
 #include "apply/refusal.h"
 #include "apply/server_made.h"
 #include "base/parallel.h"

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "encoding/yaml.h"
+#include "release/record.h"
 
 namespace mist::apply {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "apply/binding_modes.h"
 #include "apply/finished_job.h"
+#include "apply/marks.h"
 #include "apply/root_cause.h"
 #include "apply/waiting_rules.h"
 #include "base/duration.h"
@@ -275,7 +276,7 @@ Error not_ready(const Waiting& waiting, ErrorKind kind, const std::vector<Unread
                         blamed.size() == 1 ? "is" : "are", after);
   if (kind == ErrorKind::Timeout)
     failure.hint = fmt::format(
-        "mend the cause; if it only needs longer, allow more time with --timeout, or for one object with the "
+        "fix the cause; if it only needs longer, allow more time with --timeout, or for one object with the "
         "annotation {}",
         kTimeoutAnnotation);
   return failure;

@@ -1,4 +1,5 @@
 #include "apply/wait.h"
+#include "apply/marks.h"
 
 #include <atomic>
 #include <mutex>

@@ -305,8 +305,8 @@ TEST_F(ClusterCommands, DriftIsToldMendedAndCountedByItsExitCode) {
   EXPECT_THAT(text, HasSubstr(".data.password: ***, recorded is ***"));
   const Value found = printed({"drift", "web"}, "drift");
   EXPECT_THAT(encoding::to_json(found), ::testing::Not(HasSubstr("c3RvbGVu")));
-  const Value mended = printed({"drift", "web", "--fix", "--exit-code"}, "drift");
-  EXPECT_EQ(*mended.find("releases")->as_array()[0].find("fixedBy"), Value(1));
+  const Value fixed = printed({"drift", "web", "--fix", "--exit-code"}, "drift");
+  EXPECT_EQ(*fixed.find("releases")->as_array()[0].find("fixedBy"), Value(1));
   EXPECT_EQ(cluster.find("ConfigMap", "default", "one")->string_at({"data", "a"}), "1");
   EXPECT_EQ(run({"drift", "--all", "--exit-code"}), ExitCode::Ok);
   EXPECT_EQ(run({"drift"}), ExitCode::Usage);

@@ -1,6 +1,6 @@
 #pragma once
 // The Also graph: if one node is wanted, another is wanted too, perhaps only while a guard holds. It says
-// nothing about order, and may have circles. What the roots reach is the target; a guard that can't be judged
+// nothing about order, and may have cycles. What the roots reach is the target; a guard that can't be judged
 // yet neither adds nor removes, so there are two answers. A plain value: build it, then any thread may read
 // it.
 

@@ -36,7 +36,7 @@ TEST(AlsoGraph, UnknownGuardsNeitherAddNorRemove) {
   EXPECT_TRUE(closure.why(5).empty());
 }
 
-TEST(AlsoGraph, MayHaveCirclesThatNobodyWants) {
+TEST(AlsoGraph, MayHaveCyclesThatNobodyWants) {
   AlsoGraph graph(4);
   graph.add({0, 1, kAlways, ""});
   graph.add({1, 0, kAlways, ""});

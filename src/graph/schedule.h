@@ -10,7 +10,7 @@ namespace mist::graph {
 
 class Schedule {
  public:
-  /// `graph` must live as long. Nodes of a circle are never handed out.
+  /// `graph` must live as long. Nodes of a cycle are never handed out.
   explicit Schedule(const SequenceGraph& graph);
 
   /// Nodes that became free since the last call, in ascending order; each is handed out once.

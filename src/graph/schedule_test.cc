@@ -113,7 +113,7 @@ TEST(ScheduleProperties, WhatComesOfARunDoesNotDependOnWhoEndsFirst) {
   }));
 }
 
-TEST(Schedule, NodesOfACircleAreNeverHandedOut) {
+TEST(Schedule, NodesOfACycleAreNeverHandedOut) {
   SequenceGraph graph(3);
   graph.add({0, 1, 0, ""});
   graph.add({1, 0, 0, ""});

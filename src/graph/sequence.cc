@@ -74,12 +74,12 @@ SequenceGraph SequenceGraph::reversed() const {
 }
 
 Relaxed SequenceGraph::relaxed(std::size_t most_steps) const {
-  const std::vector<std::size_t> tangle = components();
+  const std::vector<std::size_t> component = components();
   Relaxed result{SequenceGraph(size()), {}};
-  std::vector<std::size_t> doubtful;  // only an edge inside of a tangle can be part of a circle
+  std::vector<std::size_t> doubtful;  // only an edge within a component can be part of a cycle
   for (std::size_t i = 0; i < edges_.size(); ++i) {
     const Edge& edge = edges_[i];
-    if (edge.strength == Strength::Soft && tangle[edge.before] == tangle[edge.after])
+    if (edge.strength == Strength::Soft && component[edge.before] == component[edge.after])
       doubtful.push_back(i);
     else
       result.graph.add(edge);
@@ -88,7 +88,7 @@ Relaxed SequenceGraph::relaxed(std::size_t most_steps) const {
   std::size_t steps = 0;
   for (const std::size_t i : doubtful) {
     const Edge& edge = edges_[i];
-    // A wish that would cost too much to look at is dropped: that never makes a circle.
+    // A wish that would cost too much to look at is dropped: that never makes a cycle.
     if (steps > most_steps || result.graph.reaches(edge.after, edge.before, steps))
       result.dropped.push_back(edge);
     else
@@ -120,7 +120,7 @@ std::vector<Node> SequenceGraph::order_of_free_nodes() const {
 Result<std::vector<Node>> SequenceGraph::topological_order(const NameOf& name_of) const {
   std::vector<Node> order = order_of_free_nodes();
   if (order.size() == size()) return order;
-  return circle_error(*this, cycles(), name_of);
+  return cycle_error(*this, cycles(), name_of);
 }
 
 std::vector<std::size_t> SequenceGraph::components() const {
@@ -200,7 +200,7 @@ std::vector<std::size_t> SequenceGraph::explain(Node before, Node after) const {
   std::vector<std::size_t> via(size(), kNone);
   std::queue<Node> queue;
   queue.push(before);
-  // A path from a node to itself is a circle, so the first node is not marked as seen.
+  // A path from a node to itself is a cycle, so the first node is not marked as seen.
   while (!queue.empty() && via[after] == kNone) {
     const Node node = queue.front();
     queue.pop();
@@ -221,15 +221,15 @@ std::vector<std::size_t> SequenceGraph::explain(Node before, Node after) const {
 }
 
 std::vector<std::vector<std::size_t>> SequenceGraph::cycles() const {
-  const std::vector<std::size_t> tangle = components();
-  std::vector<std::size_t> members(size(), 0);  // by tangle
-  for (const std::size_t number : tangle) ++members[number];
+  const std::vector<std::size_t> component = components();
+  std::vector<std::size_t> members(size(), 0);  // by component
+  for (const std::size_t number : component) ++members[number];
   std::vector<std::vector<std::size_t>> result;
   for (Node node = 0; node < size(); ++node) {
-    // Every node of a larger tangle lies on a circle. One circle for each is enough.
-    if (members[tangle[node]] > 1) result.push_back(explain(node, node));
+    // Every node of a larger component lies on a cycle. One cycle for each is enough.
+    if (members[component[node]] > 1) result.push_back(explain(node, node));
     if (result.size() == kMostCycles) break;
-    members[tangle[node]] = 0;
+    members[component[node]] = 0;
   }
   return result;
 }
@@ -289,28 +289,28 @@ std::vector<bool> SequenceGraph::implied() const {
   return result;
 }
 
-Error circle_error(const SequenceGraph& graph, const std::vector<std::vector<std::size_t>>& circles,
+Error cycle_error(const SequenceGraph& graph, const std::vector<std::vector<std::size_t>>& cycles,
                    const NameOf& name_of) {
-  MIST_CHECK(!circles.empty());
+  MIST_CHECK(!cycles.empty());
   std::string path, reasons;
-  for (const std::size_t index : circles.front()) {
+  for (const std::size_t index : cycles.front()) {
     const Edge& edge = graph.edges()[index];
     if (path.empty()) path = name_of(edge.before);
     path += " → " + name_of(edge.after);
   }
-  for (const auto& circle : circles) {
-    if (&circle != &circles.front()) reasons += "\nand another circle:";
-    for (const std::size_t index : circle) {
+  for (const auto& cycle : cycles) {
+    if (&cycle != &cycles.front()) reasons += "\nand another cycle:";
+    for (const std::size_t index : cycle) {
       const Edge& edge = graph.edges()[index];
       if (!reasons.empty()) reasons += '\n';
       reasons += fmt::format("{} comes after {}{}{}", name_of(edge.after), name_of(edge.before),
                              edge.reason.empty() ? "" : ": ", edge.reason);
     }
   }
-  Error failure = error(ErrorKind::Invalid, "the order is a circle: {}", path);
+  Error failure = error(ErrorKind::Invalid, "the order has a cycle: {}", path);
   failure.because = std::move(reasons);
-  failure.hint = circles.size() == 1 ? "remove one of these dependencies"
-                                     : "remove one dependency of each of these circles";
+  failure.hint = cycles.size() == 1 ? "remove one of these dependencies"
+                                     : "remove one dependency of each of these cycles";
   return failure;
 }
 

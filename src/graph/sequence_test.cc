@@ -14,7 +14,7 @@ using testing::draw;
 using testing::graph_of;
 using testing::kCasesAreSet;
 using testing::letter;
-using testing::naive_circle;
+using testing::naive_cycle;
 using testing::naive_reach;
 using testing::random_dag;
 using testing::random_edges;
@@ -33,7 +33,7 @@ std::vector<Edge> edges_of(const SequenceGraph& graph, const std::vector<std::si
   return edges;
 }
 
-TEST(SequenceGraph, ACircleIsNamedWithTheReasonOfEachStep) {
+TEST(SequenceGraph, ACycleIsNamedWithTheReasonOfEachStep) {
   SequenceGraph graph(4);
   graph.add({0, 1, 0, "x"});
   graph.add({1, 2, 0, "its volume"});
@@ -42,11 +42,11 @@ TEST(SequenceGraph, ACircleIsNamedWithTheReasonOfEachStep) {
   const auto order = graph.topological_order(letter);
   ASSERT_FALSE(order.ok());
   EXPECT_EQ(order.error().kind, ErrorKind::Invalid);
-  EXPECT_EQ(order.error().message, "the order is a circle: b → c → b");
+  EXPECT_EQ(order.error().message, "the order has a cycle: b → c → b");
   EXPECT_EQ(order.error().because, "c comes after b: its volume\nb comes after c: somebody said so");
 }
 
-TEST(SequenceGraph, EveryTangleIsReportedAtOnce) {
+TEST(SequenceGraph, EveryCyclicComponentIsReportedAtOnce) {
   SequenceGraph graph(5);
   graph.add({3, 4, 0, ""});
   graph.add({4, 3, 0, ""});
@@ -54,9 +54,9 @@ TEST(SequenceGraph, EveryTangleIsReportedAtOnce) {
   graph.add({1, 0, 0, ""});
   graph.add({1, 3, 0, ""});
   const Error failure = graph.topological_order(letter).error();
-  EXPECT_EQ(failure.message, "the order is a circle: a → b → a");
+  EXPECT_EQ(failure.message, "the order has a cycle: a → b → a");
   EXPECT_EQ(failure.because,
-            "b comes after a\na comes after b\nand another circle:\ne comes after d\nd comes after e");
+            "b comes after a\na comes after b\nand another cycle:\ne comes after d\nd comes after e");
 }
 
 TEST(SequenceGraph, ARepeatedEdgeGetsBothReasonsAndTheStrongerStrength) {
@@ -134,37 +134,37 @@ TEST(SequenceProperties, EveryNodeComesAfterItsPredecessorsAndBeforeThemInRevers
   }));
 }
 
-TEST(SequenceProperties, EveryReportedCircleIsOneAndNoneIsMissed) {
+TEST(SequenceProperties, EveryReportedCycleIsOneAndNoneIsMissed) {
   ASSERT_TRUE(rc::check([] {
     const auto nodes = draw(1, 25);
     const SequenceGraph graph = graph_of(nodes, random_edges(nodes, 2));
     const auto reach = naive_reach(nodes, graph.edges());
-    std::set<Node> on_circles, reported;
+    std::set<Node> on_cycles, reported;
     for (Node node = 0; node < nodes; ++node)
-      if (reach[node].contains(node)) on_circles.insert(node);
-    const auto circles = graph.cycles();
-    RC_ASSERT(circles.empty() == on_circles.empty());
-    RC_ASSERT(graph.topological_order(letter).ok() == on_circles.empty());
-    for (const auto& circle : circles) {
-      RC_ASSERT(!circle.empty());
+      if (reach[node].contains(node)) on_cycles.insert(node);
+    const auto cycles = graph.cycles();
+    RC_ASSERT(cycles.empty() == on_cycles.empty());
+    RC_ASSERT(graph.topological_order(letter).ok() == on_cycles.empty());
+    for (const auto& cycle : cycles) {
+      RC_ASSERT(!cycle.empty());
       std::set<Node> passed;
-      for (std::size_t i = 0; i < circle.size(); ++i) {
-        const Edge& edge = graph.edges()[circle[i]];
-        const Edge& next = graph.edges()[circle[(i + 1) % circle.size()]];
+      for (std::size_t i = 0; i < cycle.size(); ++i) {
+        const Edge& edge = graph.edges()[cycle[i]];
+        const Edge& next = graph.edges()[cycle[(i + 1) % cycle.size()]];
         RC_ASSERT(edge.after == next.before);
-        RC_ASSERT(passed.insert(edge.before).second);  // no node twice: a simple circle
+        RC_ASSERT(passed.insert(edge.before).second);  // no node twice: a simple cycle
       }
-      // One circle for each tangle: what reaches this one and back is reported by it.
-      const Node first = graph.edges()[circle.front()].before;
+      // One cycle for each component: what reaches this one and back is reported by it.
+      const Node first = graph.edges()[cycle.front()].before;
       for (Node node = 0; node < nodes; ++node)
         if (node == first || (reach[first].contains(node) && reach[node].contains(first)))
           RC_ASSERT(reported.insert(node).second);
     }
-    RC_ASSERT(reported == on_circles);
+    RC_ASSERT(reported == on_cycles);
   }));
 }
 
-TEST(SequenceProperties, RelaxingDropsOnlySoftEdgesThatCloseACircle) {
+TEST(SequenceProperties, RelaxingDropsOnlySoftEdgesThatCloseACycle) {
   ASSERT_TRUE(rc::check([] {
     const auto nodes = draw(1, 20);
     const SequenceGraph graph = graph_of(nodes, random_edges(nodes));
@@ -175,8 +175,8 @@ TEST(SequenceProperties, RelaxingDropsOnlySoftEdgesThatCloseACircle) {
     std::vector<Edge> all = relaxed.graph.edges();
     all.insert(all.end(), relaxed.dropped.begin(), relaxed.dropped.end());
     RC_ASSERT(sorted(all) == sorted(graph.edges()));
-    // Circles only where the hard edges have some, and every dropped edge would close one.
-    RC_ASSERT(naive_circle(nodes, relaxed.graph.edges()) == naive_circle(nodes, hard));
+    // Cycles only where the hard edges have some, and every dropped edge would close one.
+    RC_ASSERT(naive_cycle(nodes, relaxed.graph.edges()) == naive_cycle(nodes, hard));
     const auto reach = naive_reach(nodes, relaxed.graph.edges());
     for (const Edge& edge : relaxed.dropped) {
       RC_ASSERT(edge.strength == Strength::Soft);
@@ -273,7 +273,7 @@ TEST(SequenceGraph, DropsWishesThatCostTooMuchToLookAt) {
   EXPECT_EQ(some.dropped.size() + some.graph.edges().size(), graph.edges().size());
 }
 
-TEST(SequenceGraph, NamesAFewOfManyCircles) {
+TEST(SequenceGraph, NamesAFewOfManyCycles) {
   SequenceGraph graph(1000);
   for (Node a = 0; a < graph.size(); a += 2) {
     graph.add({a, a + 1, 0, ""});

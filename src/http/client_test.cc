@@ -275,7 +275,7 @@ TEST(Client, ResetBeforeTheAnswer) {
   ASSERT_FALSE(response.ok());
   EXPECT_EQ(response.error().kind, ErrorKind::Retryable);
   EXPECT_THAT(response.error().message, HasSubstr("broke before an answer came"));
-  EXPECT_THAT(response.error().message, EndsWith(std::string(kMaybeSent)));
+  EXPECT_THAT(response.error().message, EndsWith("; the server may have got the request"));
 }
 
 TEST(Client, CutAndResetInTheMiddle) {
@@ -387,7 +387,7 @@ TEST(Client, DoesNotRepeatAnUnsafeRequestOnAFreshConnection) {
   const auto response = client.send(post(server.url(), "once"), Context());
   ASSERT_FALSE(response.ok());
   EXPECT_EQ(response.error().kind, ErrorKind::Retryable);
-  EXPECT_THAT(response.error().message, EndsWith(std::string(kMaybeSent)));
+  EXPECT_THAT(response.error().message, EndsWith("; the server may have got the request"));
   EXPECT_EQ(posts, 1);
 }
 

@@ -489,20 +489,18 @@ Result<Response> Exchange::result() {
                  request_.response_limit)
         .with_detail(OverLimit());
   if (would_repeat_)
-    return undelivered(Delivery::MaybeSent,
-                       fmt::format("the connection to {} broke before an answer came", server));
+    return undelivered(Sent::Maybe, fmt::format("the connection to {} broke before an answer came", server));
   return describe_failure(failure(), std::chrono::system_clock::now());
 }
 
 Error Exchange::idle_error() const {
   const Duration idle = request_.idle_timeout.value_or(settings_.options.idle_timeout);
-  return undelivered(Delivery::MaybeSent,
-                     fmt::format("{} sent nothing for {:g} s", url_.authority(), seconds(idle)))
+  return undelivered(Sent::Maybe, fmt::format("{} sent nothing for {:g} s", url_.authority(), seconds(idle)))
       .with_hint("the server hangs or is overloaded; look at its logs");
 }
 
 Error Exchange::unstarted_error() const {
-  return undelivered(Delivery::NothingSent,
+  return undelivered(Sent::Nothing,
                      fmt::format("no connection to {} became free within {:g} s", url_.authority(),
                                  seconds(connect_timeout() + settings_.options.idle_timeout)))
       .with_hint("all connections that are allowed at once are busy");

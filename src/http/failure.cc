@@ -30,7 +30,7 @@ std::string because_of(const Failure& failure) {
 }
 
 Error retryable(const Failure& failure, std::string message) {
-  return undelivered(failure.sent ? Delivery::MaybeSent : Delivery::NothingSent, std::move(message));
+  return undelivered(failure.sent ? Sent::Maybe : Sent::Nothing, std::move(message));
 }
 
 Error no_such_host(const Failure& failure) {

@@ -154,7 +154,7 @@ std::optional<RetryingTransport::Wait> RetryingTransport::decide(const Request& 
     if (asked) next.time = *asked + back_off(1) / 2;
     next.why = asked ? fmt::format("{}", result->status) : fmt::format("it answered {}", result->status);
   } else {
-    next.why = without_delivery(result.error());
+    next.why = without_sent(result.error());
   }
   const bool reached = reached_.load(std::memory_order_relaxed);
   const Duration patience = throttled ? options_.patience

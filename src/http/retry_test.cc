@@ -33,8 +33,8 @@ class Retry : public ::testing::Test {
   Result<Response> send(Repeat repeat, const Context& context = Context()) {
     return retrying_.send(request(repeat), context);
   }
-  static Error broken() { return error(ErrorKind::Retryable, "the connection broke{}", kMaybeSent); }
-  static Error refused() { return undelivered(Delivery::NothingSent, "nothing listens"); }
+  static Error broken() { return undelivered(Sent::Maybe, "the connection broke"); }
+  static Error refused() { return undelivered(Sent::Nothing, "nothing listens"); }
   RetryOptions options() {
     RetryOptions result;
     result.tracer = [this](const RequestTrace& trace) { traces_.push_back(trace); };
@@ -146,7 +146,7 @@ TEST_F(Retry, AWrongAddressIsReportedQuickly) {
 TEST_F(Retry, SilenceIsToldAfterAShortFirstAttemptAndEndsWithTheSecond) {
   inner_.otherwise([&](const Request& request, const Context&) -> Result<Response> {
     clock_.advance(request.connect_timeout.value_or(15s));
-    return undelivered(Delivery::NothingSent, "api.example did not complete a connection");
+    return undelivered(Sent::Nothing, "api.example did not complete a connection");
   });
   ASSERT_FALSE(send(Repeat::Unsafe).ok());
   ASSERT_EQ(inner_.count(), 2u);

@@ -6,7 +6,7 @@ namespace mist::http {
 namespace {
 
 struct Undelivered {
-  Delivery delivery;
+  Sent sent;
   std::string failed;  // without what is said of the delivery
 };
 
@@ -20,19 +20,18 @@ std::string_view find_header(const Headers& headers, std::string_view name) {
   return {};
 }
 
-Error undelivered(Delivery delivery, std::string failed) {
-  Error result =
-      error(ErrorKind::Retryable, "{}; {}", failed,
-            delivery == Delivery::NothingSent ? "nothing was sent" : "the server may have got the request");
-  return std::move(result).with_detail(Undelivered{delivery, std::move(failed)});
+Error undelivered(Sent sent, std::string failed) {
+  Error result = error(ErrorKind::Retryable, "{}; {}", failed,
+                       sent == Sent::Nothing ? "nothing was sent" : "the server may have got the request");
+  return std::move(result).with_detail(Undelivered{sent, std::move(failed)});
 }
 
 bool surely_not_sent(const Error& error) {
   const Undelivered* const known = error.detail<Undelivered>();
-  return known != nullptr && known->delivery == Delivery::NothingSent;
+  return known != nullptr && known->sent == Sent::Nothing;
 }
 
-std::string without_delivery(const Error& error) {
+std::string without_sent(const Error& error) {
   const Undelivered* const known = error.detail<Undelivered>();
   return known != nullptr ? known->failed : error.message;
 }

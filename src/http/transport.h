@@ -32,12 +32,12 @@ std::string_view find_header(const Headers& headers, std::string_view name);
 bool surely_not_sent(const Error& error);
 
 /// Whether the server can have seen a request that got no answer.
-enum class Delivery : std::uint8_t { NothingSent, MaybeSent };
-/// The Retryable error of such a request: `failed` says what happened, the message also what is known of the
-/// delivery.
-Error undelivered(Delivery delivery, std::string failed);
+enum class Sent : std::uint8_t { Nothing, Maybe };
+/// The Retryable error of such a request: `failed` says what happened, the message also what is known of
+/// that.
+Error undelivered(Sent sent, std::string failed);
 /// What undelivered() was given; of other errors the message.
-std::string without_delivery(const Error& error);
+std::string without_sent(const Error& error);
 
 /// Whether a request may be sent again when nobody knows if the first try arrived.
 enum class Repeat : std::uint8_t { Safe, Unsafe };

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "apimachinery/built_in_groups.h"
+#include "kube/api_failure.h"
 #include "kube/managed_fields.h"
 
 namespace mist::kube {

@@ -183,9 +183,10 @@ Result<Value> RestClient::exchange(http::Request request, const Asked& asked, co
     }
     if (too_slow)
       failure =
-          error(ErrorKind::Retryable, "{} did not answer within {} s{}", asked.server,
-                std::chrono::duration_cast<std::chrono::seconds>(options_.request_timeout).count(),
-                http::kMaybeSent)
+          http::undelivered(
+              http::Sent::Maybe,
+              fmt::format("{} did not answer within {} s", asked.server,
+                          std::chrono::duration_cast<std::chrono::seconds>(options_.request_timeout).count()))
               .with_hint("the API server, or a proxy on the way, hangs or is overloaded: try again later");
     return std::move(failure).with_frame(
         fmt::format("while trying to {} {} on {}", asked.verb, asked.object, describe()));

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <set>
 
+#include "apply/marks.h"
 #include "apply/server_made.h"
 #include "base/parallel.h"
 #include "base/text.h"

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "apply/marks.h"
 #include "apply/readiness.h"
 #include "apply/server_made.h"
 #include "base/text.h"

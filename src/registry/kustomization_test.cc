@@ -152,7 +152,7 @@ TEST_F(LocalKustomization, APathMayLeaveAndComeBackByName) {
             ".mistletoe/kustomize.json k/base/dep.yaml k/base/kustomization.yaml "
             "k/overlays/alt/kustomization.yaml ");
   EXPECT_EQ((*read("k/overlays/alt"))->files[0].bytes, "{\"root\":\"k/overlays/alt\"}\n");
-  // By a file, by one that is named otherwise than as a resource, and in a circle.
+  // By a file, by one that is named otherwise than as a resource, and in a cycle.
   put("k/base/kustomization.yaml", "resources: [../base/dep.yaml]\n");
   EXPECT_EQ(paths("k/base"), ".mistletoe/kustomize.json base/dep.yaml base/kustomization.yaml ");
   put("k/base/kustomization.yaml", "configMapGenerator: [{name: c, files: [a=../../k/base/dep.yaml]}]\n");
@@ -188,7 +188,7 @@ TEST_F(LocalKustomization, NoFileOutsideOfItsDirectoryIsEverRead) {
   EXPECT_THAT(paths("o"), HasSubstr("../empty, a directory without a kustomization.yaml"));
 }
 
-TEST_F(LocalKustomization, CirclesEndAndWrongYamlIsLeftToTheEngine) {
+TEST_F(LocalKustomization, CyclesEndAndWrongYamlIsLeftToTheEngine) {
   work_tree();
   put("a/kustomization.yaml", "resources: [../b]\n");
   put("b/kustomization.yaml", "resources: [../a, ../c]\n");

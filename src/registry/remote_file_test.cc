@@ -58,11 +58,11 @@ TEST(RemoteFile, FailuresSayWhatToDo) {
   const auto later = fetch_remote_file(web, "https://u:secret@a.example/x", Context());
   EXPECT_EQ(later.error().kind, ErrorKind::Retryable);
   EXPECT_THAT(later.error().to_line(), Not(HasSubstr("secret")));
-  mist::testing::FakeTransport circle;
-  circle.otherwise([](const http::Request&, const Context&) {
+  mist::testing::FakeTransport cycle;
+  cycle.otherwise([](const http::Request&, const Context&) {
     return http::Response{.status = 302, .headers = {{"Location", "/x"}}};
   });
-  EXPECT_THAT(fetch(circle, "https://a.example/x"), HasSubstr("without end"));
+  EXPECT_THAT(fetch(cycle, "https://a.example/x"), HasSubstr("without end"));
 }
 
 }  // namespace

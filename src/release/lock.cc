@@ -8,8 +8,6 @@
 namespace mist::release {
 namespace {
 
-constexpr std::string_view kMovedFrame = "the release changed since it was read";
-
 struct AnchorMoved {};  // the fact of that error
 
 Lock new_lock(const LockWorld& world, const LockOptions& options) {
@@ -127,7 +125,7 @@ void give_back_unseen(const LockWorld& world, const ReleaseId& id, const Lock& l
 
 Error as_anchor_moved(Error failure) {
   return std::move(failure)
-      .with_frame(kMovedFrame)
+      .with_frame("the release changed since it was read")
       .with_detail(AnchorMoved())
       .with_hint("run the command again");
 }

@@ -1,5 +1,7 @@
 #include "render/rendered_release.h"
 
+#include "apply/marks.h"
+
 #include <set>
 
 namespace mist::render {

@@ -13,9 +13,9 @@
 
 namespace mist::testing {
 
-/// What applying `yaml` as the release `id` would do there now, for the first time.
-inline apply::Plan plan_of(FakeCluster& cluster, const release::ReleaseId& id, std::string_view yaml) {
-  std::vector<release::RenderedObject> objects;
+/// What applying `yaml` as `id` would do there now, for the first time.
+inline apply::Plan plan_of(FakeCluster& cluster, const apply::Owner& id, std::string_view yaml) {
+  std::vector<apimachinery::RenderedObject> objects;
   auto documents = encoding::parse_yaml_documents(yaml);
   EXPECT_TRUE(documents.ok());
   for (encoding::Value& document : *documents)

@@ -42,7 +42,7 @@ inline std::set<Node> random_nodes(std::size_t nodes) {
 /// "a", "b", …: nodes in a message.
 inline std::string letter(graph::Node node) { return std::string(1, static_cast<char>('a' + node)); }
 
-/// Any edges at all: circles, self edges and repetitions included.
+/// Any edges at all: cycles, self edges and repetitions included.
 inline std::vector<Edge> random_edges(std::size_t nodes, std::size_t most_per_node = 3) {
   std::vector<Edge> edges(draw(0, nodes * most_per_node));
   for (Edge& edge : edges) {
@@ -61,7 +61,7 @@ inline SequenceGraph graph_of(std::size_t nodes, const std::vector<Edge>& edges)
   return graph;
 }
 
-/// Without circles, in a random numbering.
+/// Without cycles, in a random numbering.
 inline SequenceGraph random_dag(std::size_t nodes) {
   std::vector<Node> number(nodes);
   for (Node node = 0; node < nodes; ++node) number[node] = node;
@@ -91,7 +91,7 @@ inline std::vector<std::set<Node>> naive_reach(std::size_t nodes, const std::vec
   return reach;
 }
 
-inline bool naive_circle(std::size_t nodes, const std::vector<Edge>& edges) {
+inline bool naive_cycle(std::size_t nodes, const std::vector<Edge>& edges) {
   const auto reach = naive_reach(nodes, edges);
   for (Node node = 0; node < nodes; ++node)
     if (reach[node].contains(node)) return true;

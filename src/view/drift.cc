@@ -63,7 +63,7 @@ class DriftPrinter {
     else
       text_ += fmt::format("{}: {} of {} drifted from v{}{}\n", name, drifted,
                            plural(report.objects, "object"), report.revision,
-                           outcome.fixed_by ? fmt::format(", mended by v{}", *outcome.fixed_by) : "");
+                           outcome.fixed_by ? fmt::format(", fixed by v{}", *outcome.fixed_by) : "");
     if (unknown > 0)
       text_ += fmt::format("{}: {} could not be looked at: you may not read {}\n", name,
                            plural(unknown, "object"), unknown == 1 ? "it" : "them");

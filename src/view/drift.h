@@ -1,5 +1,5 @@
 #pragma once
-// How releases differ from what they recorded, and what mending it did. Pure; any thread.
+// How releases differ from what they recorded, and what fixing it did. Pure; any thread.
 
 #include <optional>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace mist::view {
 
-/// One release: what was found, or why it could not be looked at; and what mending it did.
+/// One release: what was found, or why it could not be looked at; and what fixing it did.
 struct DriftOutcome {
   release::ReleaseId id;
   std::optional<action::DriftReport> report = {};

@@ -146,7 +146,7 @@ std::string graph_text(const ReleaseGraph& graph, bool color) {
   }
   if (!table.empty()) text += table.render(color);
   for (const Edge& edge : drawing.order().dropped)
-    text += fmt::format("\nLeft out, because it would close a circle: {} after {}: {}\n",
+    text += fmt::format("\nLeft out, because it would close a cycle: {} after {}: {}\n",
                         escape_controls(drawing.name(edge.after)), escape_controls(drawing.name(edge.before)),
                         edge.reason);
   return text;

@@ -40,8 +40,8 @@ def drift_names_what_changed_and_who_did_it(t):
     contains(text, ".data.password: ***, recorded is ***", ".spec.replicas: 3, recorded is 1 (by scaler")
     check("c3RvbGVu" not in text, text)
 
-    mended = t.run("drift", "shop", "--fix", "--exit-code")
-    contains(mended.out, "4 of 5 objects drifted from v0, mended by v1")
+    fixed = t.run("drift", "shop", "--fix", "--exit-code")
+    contains(fixed.out, "4 of 5 objects drifted from v0, fixed by v1")
     settings = t.kube.get("ConfigMap", t.ns, "settings")["data"]
     equal(settings, {"a": "1", "b": "2", "extra": "x"}, "what is not ours stays")
     equal(t.kube.get("Deployment", t.ns, "web")["spec"]["replicas"], 1)

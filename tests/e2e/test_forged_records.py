@@ -268,7 +268,7 @@ def a_forged_head_or_seed_is_not_believed(t):
     t.run("recover", "web")
     equal(t.owned("web"), {"ConfigMap/a"}, "after a forged uninstall")
     t.run("upgrade", "web", "-p", t.package("one", config_map("a", {"x": "y"})))
-    check("seal" not in t.run("status", "web").err, "the next write mends the head")
+    check("seal" not in t.run("status", "web").err, "the next write repairs the head")
     t.kube.patch("Secret", t.ns, "mistletoe.web", {"data": {"seed": encoded(b"s" * 32)}})
     t.refused("upgrade", "web", "-p", t.package("one", config_map("a")), says=["seed"])
 

@@ -639,7 +639,7 @@ def a_process_that_was_stopped_and_wakes_up_too_late(t):
     check(data.count("a") <= at_once, f"it went on: {data.count('a')} objects of the second one were overwritten")
     status = t.run("status", "shop", "-o", "json").json
     equal((status["status"], status["lockedBy"]), ("deployed", None), "the release")
-    # The next run sees what differs, and mends it.
+    # The next run sees what differs, and repairs it.
     t.run("upgrade", "shop", "-p", second)
     equal({item["data"]["key"] for item in t.kube.list("ConfigMap", t.ns)
            if item["metadata"]["name"] != "kube-root-ca.crt"}, {"b"}, "after one more upgrade")

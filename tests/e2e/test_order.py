@@ -129,11 +129,11 @@ def mistakes_in_the_order_write_nothing(t):
     unknown = t.package("p", annotated(config_map("one"), after="ConfigMap/tow"), config_map("two"))
     t.refused("install", "shop", "-p", unknown,
               says=['"ConfigMap/tow" is not part of the release', "did you mean ConfigMap/two?", "00000.yaml:7"])
-    circle = t.package("p", annotated(config_map("one"), after="ConfigMap/two"),
+    cycle = t.package("p", annotated(config_map("one"), after="ConfigMap/two"),
                        annotated(config_map("two"), after="ConfigMap/one@ready"))
-    t.refused("install", "shop", "-p", circle,
-              says=["the order is a circle", "comes after", "mistletoe.dev/after", "00001.yaml"])
-    t.refused("graph", "-p", circle, says=["the order is a circle"])
+    t.refused("install", "shop", "-p", cycle,
+              says=["the order has a cycle", "comes after", "mistletoe.dev/after", "00001.yaml"])
+    t.refused("graph", "-p", cycle, says=["the order has a cycle"])
     equal((t.owned("shop"), t.record("shop")), (set(), []), "written")
 
 

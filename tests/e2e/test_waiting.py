@@ -148,7 +148,7 @@ def each_failure_of_a_pod_is_explained_down_to_its_container(t):
 
     contains(text, "└─ ", "last log │ line 19", "\\x1b[31mpanic\\x1b[0m: no database", "ended with exit code 3",
              "killed because it used more memory than its limit of 64Mi", "ImagePullBackOff", "FailedScheduling",
-             "try: mend the cause")
+             "try: fix the cause")
     check("\x1b" not in text, "control characters of a log on the terminal")
     check("fine" not in text, "what is ready is named too")
     # The record knows the cause too.

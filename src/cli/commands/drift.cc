@@ -22,7 +22,7 @@ constexpr Argument kArguments[] = {{.name = "NAME",
 constexpr Flag kFlags[] = {
     {.name = "fix", .help = "Apply what is recorded once more, over what others changed"},
     {.name = "all", .help = "Every release of the namespace"},
-    {.name = "exit-code", .help = "Exit with 3 when something drifted and was not mended"},
+    {.name = "exit-code", .help = "Exit with 3 when something drifted and was not fixed"},
     {.name = "strict", .help = "Fields that only others set, and what you may not read, count as drift too"},
     {.name = "adopt", .help = "With --fix, also over objects of the same name that belong to nobody"},
     {.name = "show-secrets", .help = "Print the data of Secrets instead of ***"},
@@ -90,12 +90,12 @@ Result<ExitCode> run_drift(const Invocation& invocation, World& world) {
   for (view::DriftOutcome& outcome : outcomes) {
     if (!outcome.report || !outcome.report->drifted(strict)) continue;
     if (invocation.enabled("fix") && outcome.report->drifted(false)) {
-      auto mended =
-          action::mend_drift(cluster.environment, outcome.id, invocation.enabled("adopt"), world.context);
-      if (mended.ok())
-        outcome.fixed_by = mended->revision;
+      auto fixed =
+          action::fix_drift(cluster.environment, outcome.id, invocation.enabled("adopt"), world.context);
+      if (fixed.ok())
+        outcome.fixed_by = fixed->revision;
       else
-        outcome.failure = std::move(mended).error();
+        outcome.failure = std::move(fixed).error();
     }
     // Others' fields stay where they are: they are not ours to take away.
     const std::size_t stay =

@@ -1,5 +1,6 @@
 #include "action/recover.h"
 
+#include "apply/marks.h"
 #include "base/text.h"
 #include "cli/command_hint.h"
 #include "cli/commands.h"

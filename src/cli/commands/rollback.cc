@@ -1,5 +1,6 @@
 #include "action/rollback.h"
 
+#include "apply/marks.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
