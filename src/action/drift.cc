@@ -164,7 +164,7 @@ Result<DriftReport> drift(const Environment& environment, const release::Release
 }
 
 Result<DeployReport> fix_drift(const Environment& environment, const release::ReleaseId& id, bool adopt,
-                                const Context& context) {
+                               const Context& context) {
   DeployOptions options;
   options.force_conflicts = true;
   options.adopt = adopt;

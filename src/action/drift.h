@@ -66,6 +66,6 @@ Result<DriftReport> drift(const Environment& environment, const release::Release
 /// Applies what is recorded once more, over whatever others changed. `adopt`: also over objects of the same
 /// name that belong to nobody. Nothing is written, and there is no new revision, when nothing drifted.
 Result<DeployReport> fix_drift(const Environment& environment, const release::ReleaseId& id, bool adopt,
-                                const Context& context);
+                               const Context& context);
 
 }  // namespace mist::action

@@ -1,5 +1,7 @@
 #include "action/recorded_options.h"
 
+#include "release/record.h"
+
 namespace mist::action {
 
 encoding::Value recorded_options(const apply::PlanRules& rules) {

@@ -9,6 +9,7 @@
 
 #include "apply/plan.h"
 #include "encoding/value.h"
+#include "release/record.h"
 
 namespace mist::action {
 

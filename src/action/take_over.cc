@@ -334,10 +334,10 @@ void TakeOver::note_named(const ReleaseState& other, const std::vector<PlannedAc
   }
 }
 
-// A run that died, or one that failed, left that release with what is ours. That is repaired along the way, if
-// we may. Who ends such a run's move waits for its lock, as for any; else nobody waits.
+// A run that died, or one that failed, left that release with what is ours. That is repaired along the way,
+// if we may. Who ends such a run's move waits for its lock, as for any; else nobody waits.
 void TakeOver::repair(const Environment& environment, const ReleaseId& id, const ReleaseState& ours,
-                    const std::vector<PlannedAction>& writes, const Context& context) {
+                      const std::vector<PlannedAction>& writes, const Context& context) {
   auto state = read_release(environment, id, context);
   if (!state.ok() || !state->anchor) return;
   const std::size_t before = named_.size();

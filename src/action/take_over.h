@@ -72,7 +72,7 @@ class TakeOver {
   static Result<std::optional<Other>> lock(const Environment& environment, const release::ReleaseId& id,
                                            const ReleaseState& ours, const Context& context);
   void repair(const Environment& environment, const release::ReleaseId& id, const ReleaseState& ours,
-            const std::vector<apply::PlannedAction>& writes, const Context& context);
+              const std::vector<apply::PlannedAction>& writes, const Context& context);
   void note_named(const ReleaseState& other, const std::vector<apply::PlannedAction>& writes);
   static Status change_inventories(Other& other,
                                    const std::function<bool(std::vector<apply::InventoryItem>&)>& change);

@@ -17,7 +17,6 @@
 
 namespace mist::apply {
 
-
 using apimachinery::GroupKind;
 using apimachinery::ObjectKey;
 using encoding::Value;

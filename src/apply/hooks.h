@@ -16,7 +16,6 @@
 
 namespace mist::apply {
 
-
 using apimachinery::HookPhase;
 using apimachinery::HookVerb;
 

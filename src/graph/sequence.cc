@@ -290,7 +290,7 @@ std::vector<bool> SequenceGraph::implied() const {
 }
 
 Error cycle_error(const SequenceGraph& graph, const std::vector<std::vector<std::size_t>>& cycles,
-                   const NameOf& name_of) {
+                  const NameOf& name_of) {
   MIST_CHECK(!cycles.empty());
   std::string path, reasons;
   for (const std::size_t index : cycles.front()) {
@@ -310,7 +310,7 @@ Error cycle_error(const SequenceGraph& graph, const std::vector<std::vector<std:
   Error failure = error(ErrorKind::Invalid, "the order has a cycle: {}", path);
   failure.because = std::move(reasons);
   failure.hint = cycles.size() == 1 ? "remove one of these dependencies"
-                                     : "remove one dependency of each of these cycles";
+                                    : "remove one dependency of each of these cycles";
   return failure;
 }
 

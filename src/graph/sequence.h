@@ -87,7 +87,8 @@ class SequenceGraph {
   std::vector<bool> implied() const;
 
  private:
-  std::vector<std::size_t> components() const;  // of each node: the number of its strongly connected component
+  std::vector<std::size_t> components()
+      const;  // of each node: the number of its strongly connected component
   std::vector<std::size_t> sorted_out(Node node) const;
   bool reaches(Node from, Node to, std::size_t& steps) const;  // adds what it looked at
   std::vector<Node> order_of_free_nodes() const;               // shorter than size() when there is a cycle
@@ -105,6 +106,6 @@ struct Relaxed {
 /// The error for cycles: Invalid, with the path of the first in the message and the reason of each step of
 /// all of them in `because`. `cycles` as cycles() gives them, not empty.
 Error cycle_error(const SequenceGraph& graph, const std::vector<std::vector<std::size_t>>& cycles,
-                   const NameOf& name_of);
+                  const NameOf& name_of);
 
 }  // namespace mist::graph
