@@ -46,7 +46,7 @@ GroupKind kind_of_owner(const Value& owner) {
 
 // Why an object stays, whoever asks for its container; empty: it needn't. What another release keeps its
 // record in is as much that release's as any object of it.
-std::string why_it_stays(const release::ReleaseId& id, const GroupKind& kind, const Value& object) {
+std::string why_it_stays(const apply::Owner& id, const GroupKind& kind, const Value& object) {
   const std::string_view keep = object.string_at({"metadata", "annotations", apply::kKeepAnnotation});
   if (!keep.empty() && keep != "false") return "carries the annotation mistletoe.dev/keep";
   const std::string_view part_of = object.string_at({"metadata", "labels", apply::kPartOfLabel});
@@ -73,7 +73,7 @@ std::string api_service_of(const kube::GroupVersionKind& gvk) {
 
 }  // namespace
 
-void ContainerView::add(const release::ReleaseId& id, const kube::ResourceInfo& resource,
+void ContainerView::add(const apply::Owner& id, const kube::ResourceInfo& resource,
                         const Value& object) {
   const std::string name(object.string_at({"metadata", "name"})),
       ns(object.string_at({"metadata", "namespace"})), uid(object.string_at({"metadata", "uid"}));
@@ -134,7 +134,7 @@ Contents ContainerView::judge(const Going& going) const {
 }
 
 Result<ContainerView> ContainerView::of_namespace(const Environment& environment,
-                                                  const release::ReleaseId& id, const std::string& ns,
+                                                  const apply::Owner& id, const std::string& ns,
                                                   const Context& context) {
   environment.client.invalidate_discovery();
   MIST_TRY(std::vector<kube::ResourceInfo> resources, environment.client.all_resources(context));
@@ -172,7 +172,7 @@ Result<ContainerView> ContainerView::of_namespace(const Environment& environment
 }
 
 Result<ContainerView> ContainerView::of_definition(const Environment& environment,
-                                                   const release::ReleaseId& id, const std::string& name,
+                                                   const apply::Owner& id, const std::string& name,
                                                    const Context& context) {
   ContainerView view;
   const auto definition = environment.client.get({kDefinitions, "", name}, context);

@@ -36,11 +36,11 @@ struct Going {
 class ContainerView {
  public:
   /// Discovery is asked anew: kinds may have come since it was.
-  static Result<ContainerView> of_namespace(const Environment& environment, const release::ReleaseId& id,
+  static Result<ContainerView> of_namespace(const Environment& environment, const apply::Owner& id,
                                             const std::string& ns, const Context& context);
   /// Empty if there is no such definition. Of several served versions the first one counts in which its
   /// objects can be read: a conversion webhook that is down doesn't concern what is stored in that version.
-  static Result<ContainerView> of_definition(const Environment& environment, const release::ReleaseId& id,
+  static Result<ContainerView> of_definition(const Environment& environment, const apply::Owner& id,
                                              const std::string& name, const Context& context);
 
   /// The kind of a definition; empty if there is none.
@@ -68,7 +68,7 @@ class ContainerView {
     std::string api_service;  // that should serve it
   };
 
-  void add(const release::ReleaseId& id, const kube::ResourceInfo& resource, const encoding::Value& object);
+  void add(const apply::Owner& id, const kube::ResourceInfo& resource, const encoding::Value& object);
   bool is_tied(const std::string& uid, const std::set<std::string>& going, int depth) const;
   bool is_garbage(const Item& item) const;
 

@@ -26,7 +26,7 @@ enum class RecordFate : std::uint8_t { Stays, Goes };
 class Containers {
  public:
   Containers() = default;
-  Containers(release::ReleaseId id, apply::PruneRules rules, RecordFate record)
+  Containers(apply::Owner id, apply::PruneRules rules, RecordFate record)
       : id_(std::move(id)), rules_(std::move(rules)), record_(record) {}
 
   /// Decides for all that this plan deletes: Deletes become Retains, Replaces become Conflicts. Reads the
@@ -76,7 +76,7 @@ class Containers {
                              const Context& context);
   void let_go(apply::PlannedAction& action, const Contents& contents);
 
-  release::ReleaseId id_;
+  apply::Owner id_;
   apply::PruneRules rules_;
   RecordFate record_ = RecordFate::Stays;
   std::vector<Staying> staying_;

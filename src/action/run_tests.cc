@@ -94,6 +94,12 @@ Status remove_leftovers(const Environment& environment, const ReleaseState& stat
   return (*std::move(report.failure)).with_frame("while removing what earlier tests left");
 }
 
+// The owner of a release's tests, whose anchor is another Secret.
+release::ReleaseId tests_of(const release::ReleaseId& release) {
+  const apply::Owner set = apply::test_set(release);
+  return {set.ns, set.name};
+}
+
 // The right to run the tests of a release: a Secret of its own, mistletoe.<name>.test, that is there as long
 // as a run goes on. It is also the ApplySet parent (KEP-3659) that the tests' objects name.
 class TestLock {
@@ -125,7 +131,7 @@ class TestLock {
   Result<std::unique_ptr<release::ReleaseLock>> acquire(const ReleaseState& state, const Context& context) {
     const release::LockWorld world = lock_world(environment_, store_);
     const release::LockOptions options = lock_options(environment_, "test", ReleaseState());
-    const release::ReleaseId id = apply::test_set(state.id);
+    const release::ReleaseId id = tests_of(state.id);
     for (int look = 1;; ++look) {
       release::Anchor fresh;
       fresh.id = id;
@@ -166,7 +172,7 @@ class TestRun {
         state_(state),
         options_(options),
         on_result_(on_result),
-        set_(apply::test_set(state.id)) {
+        set_(tests_of(state.id)) {
     report_.id = state.id;
     report_.revision = state.deployed->number;
   }
