@@ -125,6 +125,9 @@ class JsonPath::Parser {
 
   // ?(@.type=="Ready"), with or without spaces.
   Result<Step> filter() {
+    // One in another would recurse as deep as somebody's text is long.
+    if (in_filter_) return wrong("only fields can stand below @");
+    in_filter_ = true;
     Step step{.kind = StepKind::Filter};
     if (!take('(')) return wrong("a filter is written ?( )");
     skip_spaces();
@@ -150,6 +153,7 @@ class JsonPath::Parser {
       skip_spaces();
     }
     if (!take(')')) return wrong("the closing ) is missing");
+    in_filter_ = false;
     return step;
   }
 
@@ -169,6 +173,7 @@ class JsonPath::Parser {
 
   const std::string_view text_;
   std::size_t at_ = 0;
+  bool in_filter_ = false;
 };
 
 Result<JsonPath> JsonPath::parse(std::string_view text) {

@@ -83,5 +83,14 @@ TEST(JsonPath, SaysWhatIsWrongAndWhere) {
   }
 }
 
+TEST(JsonPath, AFilterHoldsNoOther) {
+  std::string path = "{.a";
+  for (int i = 0; i < 200'000; ++i) path += i % 2 == 0 ? "[?(@" : ".[ ?(@";
+  const auto parsed = JsonPath::parse(path);
+  ASSERT_FALSE(parsed.ok());
+  EXPECT_NE(parsed.error().message.find("only fields can stand below @"), std::string::npos);
+  EXPECT_TRUE(JsonPath::parse("{.a[?(@.b==1)].c[?(@.d)]}").ok()) << "one after the other";
+}
+
 }  // namespace
 }  // namespace mist::apimachinery

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <tuple>
+#include <unordered_map>
 
 #include "apimachinery/built_in_groups.h"
 #include "apply/stored_forms.h"
@@ -28,9 +31,103 @@ std::string_view group_of(const Value& object) {
 }
 bool built_in(const Value& object) { return apimachinery::is_built_in_group(group_of(object)); }
 
-Owned owned_field(Owned owned, std::string_view name) {
-  return owned == nullptr ? nullptr : owned->find("f:" + std::string(name));
+// Finds members of many objects that stay where they are, of large ones without a scan for each.
+class Members {
+ public:
+  const Value* find(const Value* object, std::string_view key) {
+    if (object == nullptr) return nullptr;
+    if (object->size() <= encoding::MemberFinder::kScanned) return object->find(key);
+    return finders_.try_emplace(object, object).first->second.find(key);
+  }
+
+ private:
+  std::unordered_map<const Value*, encoding::MemberFinder> finders_;
+};
+
+// The same text for equal values, and another for others.
+std::string canonical(const Value& value) {
+  if (!value.is_object() && !value.is_array()) return encoding::to_json(value, encoding::JsonStyle::Exact);
+  Value sorted = value;
+  sorted.sort_keys();
+  return encoding::to_json(sorted, encoding::JsonStyle::Exact);
 }
+
+// Where the items of a list stand, by what they are, or by members that are their key: the first of several.
+// The list stays where it is.
+class ItemPlaces {
+ public:
+  // More ways to name an item than any list has. Each is an index of the whole list.
+  static constexpr std::size_t kMostKinds = 8;
+
+  ItemPlaces(const Value& list, bool typed) : list_(list), typed_(typed) {}
+
+  std::optional<std::size_t> of_item(const Value& item) {
+    if (is_small()) return first([&](const Value& each) { return each == item; });
+    if (!whole_) {
+      whole_.emplace();
+      for (std::size_t i = 0; i < list_.size(); ++i) whole_->try_emplace(canonical(list_.as_array()[i]), i);
+    }
+    return found_in(*whole_, canonical(item));
+  }
+
+  // Nothing, too, if there are too many kinds of keys.
+  std::optional<std::size_t> of_key(const Value& key) {
+    if (is_small()) return first([&](const Value& each) { return has_key(each, key); });
+    std::string kind;
+    for (const Value::Member& part : key.as_object()) kind += fmt::format("{} {}", part.key.size(), part.key);
+    if (!kinds_.contains(kind)) {
+      if (kinds_.size() == kMostKinds) return std::nullopt;
+      Index& index = kinds_[kind];
+      for (std::size_t i = 0; i < list_.size(); ++i)
+        if (const auto text = text_of(list_.as_array()[i], key)) index.try_emplace(*text, i);
+    }
+    return found_in(kinds_[kind], *text_of(key, key));
+  }
+
+ private:
+  using Index = std::unordered_map<std::string, std::size_t>;
+
+  bool is_small() const { return list_.size() <= encoding::MemberFinder::kScanned; }
+
+  template <typename Is>
+  std::optional<std::size_t> first(const Is& is) const {
+    const auto found = std::ranges::find_if(list_.as_array(), is);
+    return found == list_.as_array().end()
+               ? std::nullopt
+               : std::optional(static_cast<std::size_t>(found - list_.as_array().begin()));
+  }
+
+  // The one key of lists that the built-in types fill in is the protocol of ports.
+  bool has_key(const Value& item, const Value& key) const {
+    return item.is_object() && std::ranges::all_of(key.as_object(), [&](const Value::Member& part) {
+             const Value* const value = item.find(part.key);
+             return value == nullptr ? typed_ && part.key == "protocol" && part.value == Value("TCP")
+                                     : *value == part.value;
+           });
+  }
+
+  static std::optional<std::size_t> found_in(const Index& index, const std::string& text) {
+    const auto found = index.find(text);
+    return found == index.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  // An item's values of the members of `key`: has_key() is that they are those of the key.
+  std::optional<std::string> text_of(const Value& item, const Value& key) const {
+    if (!item.is_object()) return std::nullopt;
+    std::string text;
+    for (const Value::Member& part : key.as_object()) {
+      const Value* const value = item.find(part.key);
+      if (value == nullptr && !(typed_ && part.key == "protocol")) return std::nullopt;
+      text += (value == nullptr ? "\"TCP\"" : canonical(*value)) + "\n";
+    }
+    return text;
+  }
+
+  const Value& list_;
+  const bool typed_;
+  std::optional<Index> whole_;
+  std::map<std::string, Index> kinds_;
+};
 
 // A leaf owns everything below it.
 bool leaf(Owned owned) { return owned != nullptr && owned->empty(); }
@@ -79,13 +176,14 @@ class Comparison {
       pop();
     }
     if (place.whole) return compare_leftovers(desired, live, place);
-    if (place.owned == nullptr) return;
+    if (place.owned == nullptr || !place.owned->is_object()) return;
+    const encoding::MemberFinder wanted(&desired);
     for (const Value::Member& entry : place.owned->as_object()) {
       if (!entry.key.starts_with("f:")) continue;
       const std::string name = entry.key.substr(2);
-      if (desired.find(name) != nullptr) continue;
+      if (wanted.contains(name)) continue;
       push({.kind = PathStep::Kind::Field, .name = name});
-      removed(live.find(name), below(place, name));
+      removed(there.find(name), below(place, name));
       pop();
     }
   }
@@ -94,28 +192,29 @@ class Comparison {
   void push(PathStep step) { steps_.push_back(std::move(step)); }
   void pop() { steps_.pop_back(); }
 
-  FieldPlace below(const FieldPlace& place, std::string_view name) const {
+  FieldPlace below(const FieldPlace& place, std::string_view name) {
+    const std::string entry = "f:" + std::string(name);
     FieldPlace next;
     next.whole = place.whole;
-    next.owned = place.whole ? nullptr : owned_field(place.owned, name);
+    next.owned = place.whole ? nullptr : members_.find(place.owned, entry);
     for (const auto& [manager, owned] : place.others) {
       if (leaf(owned) && place.whole)
         next.others.emplace_back(manager, owned);
-      else if (const Owned inner = owned_field(owned, name); inner != nullptr)
+      else if (const Owned inner = members_.find(owned, entry); inner != nullptr)
         next.others.emplace_back(manager, inner);
     }
     next.typed = place.typed.member(name);
     return next;
   }
 
-  static FieldPlace item_of(const FieldPlace& place, const std::string& entry, Owned owned) {
+  FieldPlace item_of(const FieldPlace& place, const std::string& entry, Owned owned) {
     FieldPlace next = place;
     next.owned = owned;
     next.others.clear();
     for (const auto& [manager, other] : place.others) {
       if (leaf(other))
         next.others.emplace_back(manager, other);
-      else if (const Owned inner = other->find(entry); inner != nullptr)
+      else if (const Owned inner = members_.find(other, entry); inner != nullptr)
         next.others.emplace_back(manager, inner);
     }
     return next;
@@ -239,15 +338,6 @@ class Comparison {
     }
   }
 
-  // The one key of lists that the built-in types fill in: the protocol of ports.
-  static bool matches(const Value& item, const Value& key, bool typed) {
-    return item.is_object() && std::ranges::all_of(key.as_object(), [&](const Value::Member& part) {
-             const Value* value = item.find(part.key);
-             if (value != nullptr) return *value == part.value;
-             return typed && part.key == "protocol" && part.value == Value("TCP");
-           });
-  }
-
   // The keys by which managers own items of this list: as managedFields spells them, and read. False: one of
   // them can't be read.
   static bool keys_of(const FieldPlace& place, std::vector<std::pair<std::string, Value>>& keys) {
@@ -273,24 +363,20 @@ class Comparison {
     std::vector<std::optional<std::ptrdiff_t>> places(desired.size());
     std::vector<std::pair<std::string, Value>> keys;
     if (!keys_of(place, keys)) return differ(&desired, &live, place, true);
+    ItemPlaces in_desired(desired, typed_), in_live(live, typed_);
     for (const auto& [entry, key] : keys) {
-      const Owned owned = place.owned == nullptr ? nullptr : place.owned->find(entry);
-      const auto find_in = [&](const Value& list) {
-        return std::ranges::find_if(list.as_array(),
-                                    [&](const Value& item) { return matches(item, key, typed_); });
-      };
-      const auto wanted = find_in(desired);
-      if (wanted == desired.as_array().end() && owned == nullptr) continue;  // theirs
-      const auto there = find_in(live);
-      const Value* live_item = there == live.as_array().end() ? nullptr : &*there;
+      const Owned owned = members_.find(place.owned, entry);
+      const auto wanted = in_desired.of_key(key);
+      if (!wanted && owned == nullptr) continue;  // theirs
+      const auto there = in_live.of_key(key);
+      const Value* live_item = there ? &live.as_array()[*there] : nullptr;
       push({.kind = PathStep::Kind::Key, .key = key});
-      if (wanted == desired.as_array().end()) {
+      if (!wanted) {
         removed(live_item, item_of(place, entry, owned));
       } else {
-        const auto index = static_cast<std::size_t>(wanted - desired.as_array().begin());
-        known[index] = 1;
-        if (live_item != nullptr) places[index] = there - live.as_array().begin();
-        compare(&*wanted, live_item, item_of(place, entry, owned));
+        known[*wanted] = 1;
+        if (there) places[*wanted] = static_cast<std::ptrdiff_t>(*there);
+        compare(&desired.as_array()[*wanted], live_item, item_of(place, entry, owned));
       }
       pop();
     }
@@ -336,9 +422,7 @@ class Comparison {
   }
 
   void compare_set(const Value& desired, const Value& live, const FieldPlace& place) {
-    const auto contains = [](const Value& list, const Value& item) {
-      return std::ranges::find(list.as_array(), item) != list.as_array().end();
-    };
+    ItemPlaces in_desired(desired, typed_), in_live(live, typed_);
     const auto one = [&](const Value& item, const Value* after, const Value* before) {
       push({.kind = PathStep::Kind::Item, .key = item});
       differ(after, before, FieldPlace{}, false);
@@ -346,23 +430,24 @@ class Comparison {
     };
     std::vector<std::optional<std::ptrdiff_t>> places;
     for (const Value& item : desired.as_array()) {
-      const auto there = std::ranges::find(live.as_array(), item);
-      if (there == live.as_array().end())
-        one(item, &item, nullptr);
+      if (const auto there = in_live.of_item(item))
+        places.emplace_back(static_cast<std::ptrdiff_t>(*there));
       else
-        places.emplace_back(there - live.as_array().begin());
+        one(item, &item, nullptr);
     }
     const Value none = Value::object();
-    for (const Value::Member& entry : (place.owned == nullptr ? none : *place.owned).as_object()) {
+    for (const Value::Member& entry :
+         (place.owned == nullptr || !place.owned->is_object() ? none : *place.owned).as_object()) {
       if (!entry.key.starts_with("v:")) continue;
       const auto item = encoding::parse_json(std::string_view(entry.key).substr(2));
-      if (item.ok() && contains(live, *item) && !contains(desired, *item)) one(*item, nullptr, &*item);
+      if (item.ok() && in_live.of_item(*item) && !in_desired.of_item(*item)) one(*item, nullptr, &*item);
     }
     if (out_of_order(places)) differ(&desired, &live, FieldPlace{.owned = place.owned}, true);
   }
 
   const bool typed_;
   std::vector<PathStep> steps_;
+  Members members_;
 };
 
 // Our own ownership, and that of everybody else.

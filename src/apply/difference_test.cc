@@ -274,6 +274,62 @@ TEST(Differences, OrderOfOurItemsInAKeyedListCounts) {
   EXPECT_EQ(after.find("env")->as_array()[2].string_at("value"), "x");
 }
 
+// A server may answer anything.
+TEST(Differences, WhatIsNoSetOfFieldsOwnsNothing) {
+  constexpr std::string_view kLiveText =
+      "{{apiVersion: g.example/v1, kind: K, metadata: {{managedFields: [{{manager: mistctl, operation: "
+      "Apply, fieldsV1: "
+      "{}}}, {{manager: other, operation: Apply, fieldsV1: {{'f:b': {{'v:\"x\"': {{}}}}}}}}]}}, a: {{c: 1}}, "
+      "b: [x]}}";
+  for (const char* owned :
+       {"{'f:a': 5, 'f:b': 5}", "{'f:a': [1], 'f:b': [1]}", "{'f:a': text, 'f:b': true}"}) {
+    const std::string live = fmt::format(kLiveText, owned);
+    EXPECT_THAT(paths("{apiVersion: g.example/v1, kind: K, a: {c: 1}, b: [x]}", live), IsEmpty()) << owned;
+  }
+}
+
+// Lists and maps of many entries, which nobody may scan for each of their own.
+TEST(Differences, OfManyEntriesAreThoseOfFew) {
+  constexpr int kMany = 20'000;
+  const auto item = [](int number, int port) {
+    return Value::object({{"name", fmt::format("n{}", number)}, {"containerPort", port}});
+  };
+  Value::Array wanted, stored;
+  Value data = Value::object(), owned_items = Value::object(), owned_data = Value::object();
+  for (int i = 0; i < kMany; ++i) {
+    wanted.push_back(item(i, 80));
+    stored.push_back(item(i, i == kMany - 1 ? 81 : 80));
+    data.as_object().push_back({fmt::format("k{}", i), "v"});
+    owned_items.as_object().push_back(
+        {fmt::format(R"(k:{{"name":"n{}"}})", i),
+         Value::object({{"f:name", Value::object()}, {"f:containerPort", Value::object()}})});
+    owned_data.as_object().push_back({fmt::format("f:k{}", i), Value::object()});
+  }
+  Value live =
+      Value::object({{"apiVersion", "example.com/v1"}, {"kind", "Web"}, {"data", data}, {"ports", stored}});
+  Value set = Value::array(), owned_set = Value::object();
+  for (int i = 0; i < kMany; ++i) {
+    set.push_back(fmt::format("s{}", i));
+    owned_set.as_object().push_back({fmt::format("v:\"s{}\"", i), Value::object()});
+  }
+  live.set("set", set);
+  live["metadata"].set(
+      "managedFields",
+      Value::array({Value::object({{"manager", "mistctl"},
+                                   {"operation", "Apply"},
+                                   {"fieldsV1", Value::object({{"f:data", std::move(owned_data)},
+                                                               {"f:ports", std::move(owned_items)},
+                                                               {"f:set", std::move(owned_set)}})}})}));
+  Value desired = live;
+  desired.erase("metadata");
+  desired.set("ports", wanted);
+  desired.find("data")->as_object().back().value = "w";
+  desired.find("set")->as_array().pop_back();
+  std::vector<std::string> found;
+  for (const FieldDifference& each : differences(desired, live, "mistctl")) found.push_back(each.path);
+  EXPECT_THAT(found, ElementsAre(".data.k19999", ".ports[name=n19999].containerPort", ".set[]"));
+}
+
 TEST(Differences, NameWhoElseOwnsTheField) {
   const auto found =
       differences(yaml("{apiVersion: apps/v1, spec: {replicas: 2, paused: false, template: {spec: "

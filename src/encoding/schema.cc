@@ -26,8 +26,11 @@ constexpr std::size_t kMostDefaults = 100'000;
 constexpr std::size_t kLargestDefaults = std::size_t{16} << 20;
 /// Of all patterns together: some hundred real ones. A compiled one may have thousands of times its size.
 constexpr std::size_t kLongestPatterns = std::size_t{64} << 10;
-/// Subschemas applied to values in one validation: seconds of work, and far beyond what real schemas need.
-constexpr std::uint64_t kMostSteps = 20'000'000;
+/// The validator follows them when it compiles a schema, each chain in quadratic time and on its stack.
+constexpr std::size_t kMostReferences = 10'000;
+/// Of schema_cost.h, in one validation: about a second of work, and where every step finds a mistake, which
+/// the validator keeps until it is done, half a GiB. Far beyond what real schemas need.
+constexpr std::uint64_t kMostSteps = 2'000'000;
 
 bool has_all_required(const Value& schema, const Value& object) {
   const Value* required = schema.find("required");
@@ -57,20 +60,26 @@ std::size_t length_of(const Value& value, std::size_t limit) {
   return sum;
 }
 
-// Of all texts that a validator compiles.
-std::size_t length_of_patterns(const Value& schema) {
-  std::size_t sum = 0;
+// What a validator compiles: the bytes of all patterns, and the number of references.
+struct Compiled {
+  std::size_t patterns = 0, references = 0;
+};
+Compiled compiled_of(const Value& schema) {
+  Compiled sum;
   std::vector<const Value*> open{&schema};
-  while (!open.empty() && sum <= kLongestPatterns) {
+  while (!open.empty() && sum.patterns <= kLongestPatterns && sum.references <= kMostReferences) {
     const Value& at = *open.back();
     open.pop_back();
     if (at.is_array())
       for (const Value& item : at.as_array()) open.push_back(&item);
     if (!at.is_object()) continue;
     for (const Value::Member& member : at.as_object()) {
-      if (member.key == "pattern" && member.value.is_string()) sum += member.value.as_string().size();
+      if (member.key == "pattern" && member.value.is_string())
+        sum.patterns += member.value.as_string().size();
       if (member.key == "patternProperties" && member.value.is_object())
-        for (const Value::Member& pattern : member.value.as_object()) sum += pattern.key.size();
+        for (const Value::Member& pattern : member.value.as_object()) sum.patterns += pattern.key.size();
+      if (member.key.starts_with('$') && member.key.ends_with("ef") && member.value.is_string())
+        ++sum.references;
       open.push_back(&member.value);
     }
   }
@@ -104,7 +113,7 @@ class Defaults {
       if (too_large()) return std::nullopt;
       result = *own;
     }
-    if (const Value* target = local_reference(root_, schema); target != nullptr && !result)
+    if (const Value* target = pointers_.local_reference(root_, schema); target != nullptr && !result)
       result = of(*target);
     const Value* properties = schema.find("properties");
     if (properties == nullptr || !properties->is_object() || (result && !result->is_object())) return result;
@@ -127,6 +136,7 @@ class Defaults {
   }
 
   const Value& root_;
+  PointerFinder pointers_;
   std::vector<const Value*> open_;
   std::size_t visits_ = 0, length_ = 0;
 };
@@ -150,7 +160,12 @@ Result<Schema> Schema::compile(const Value& schema) {
   else if (defaults.too_large())
     return refuse(fmt::format("its defaults are more than {} MiB", kLargestDefaults >> 20),
                   "give the defaults of large parts in the package's code");
-  if (length_of_patterns(schema) > kLongestPatterns)
+  const Compiled compiled = compiled_of(schema);
+  if (compiled.references > kMostReferences)
+    return refuse(
+        fmt::format("it has more than {} references", kMostReferences),
+        "write what is referred to once where it is needed, or check such values in the package's code");
+  if (compiled.patterns > kLongestPatterns)
     return refuse(fmt::format("its patterns are more than {} KiB", kLongestPatterns >> 10),
                   "use fewer or simpler patterns, or check such values in the package's code");
   const std::string text = to_json(schema);

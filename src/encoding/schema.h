@@ -31,7 +31,7 @@ class Schema {
   static Result<Schema> compile(const Value& schema);
 
   /// Empty: the value is as the schema wants it. At most 100 issues. A value that nests more than 128 levels
-  /// is one issue; so is work beyond 20 million steps, which is counted before it begins.
+  /// is one issue; so is work beyond 2 million steps, which is counted before it begins.
   std::vector<SchemaIssue> validate(const Value& value) const;
 
   const Value& value() const { return schema_; }

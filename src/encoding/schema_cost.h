@@ -15,9 +15,9 @@ namespace mist::encoding {
 /// items is fine: each step consumes a level of the document.
 std::string endless_reference(const Value& schema);
 
-/// How often some subschema is applied to some value when `document` is validated, at most; stops counting
-/// above `limit`. In time proportional to the sizes of both, not to the result. The schema has no endless
-/// reference.
+/// How much work validating `document` is, at most: how often some subschema is applied to some value, with
+/// what it looks at itself there (the options of an enum, the states of a pattern for each byte); stops
+/// counting above `limit`, in time and memory proportional to that. The schema has no endless reference.
 std::uint64_t validation_steps(const Value& schema, const Value& document, std::uint64_t limit);
 
 }  // namespace mist::encoding

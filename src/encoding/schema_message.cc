@@ -1,8 +1,8 @@
 #include "encoding/schema_message.h"
-#include "encoding/member_finder.h"
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <vector>
 
 #include "base/text.h"
@@ -213,11 +213,39 @@ std::uint32_t line_at(const Value& value, std::string_view instance_path) {
   return line;
 }
 
-const Value* local_reference(const Value& schema, const Value& node) {
+const Value* PointerFinder::find(const Value& object, std::string_view key) {
+  if (!object.is_object() || object.size() <= MemberFinder::kScanned) return object.find(key);
+  return finders_.try_emplace(&object, &object).first->second.find(key);
+}
+
+const Value* PointerFinder::at(const Value& value, std::string_view pointer) {
+  const Value* at = &value;
+  for (const std::string& token : tokens_of(pointer)) {
+    at = at->is_object() ? find(*at, token) : child(*at, token);
+    if (at == nullptr) return nullptr;
+  }
+  return at;
+}
+
+namespace {
+
+// What a local reference has behind its "#"; nothing if it is another.
+std::optional<std::string_view> local_pointer(const Value& node) {
   const std::string_view reference = node.string_at("$ref");
-  return reference.starts_with('#') && (reference.size() == 1 || reference[1] == '/')
-             ? at_pointer(schema, reference.substr(1))
-             : nullptr;
+  if (!reference.starts_with('#') || (reference.size() > 1 && reference[1] != '/')) return std::nullopt;
+  return reference.substr(1);
+}
+
+}  // namespace
+
+const Value* PointerFinder::local_reference(const Value& schema, const Value& node) {
+  const auto pointer = local_pointer(node);
+  return pointer ? at(schema, *pointer) : nullptr;
+}
+
+const Value* local_reference(const Value& schema, const Value& node) {
+  const auto pointer = local_pointer(node);
+  return pointer ? at_pointer(schema, *pointer) : nullptr;
 }
 
 const Value* at_schema_pointer(const Value& schema, std::string_view pointer) {

@@ -3,13 +3,29 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
+#include "encoding/member_finder.h"
 #include "encoding/value.h"
 
 namespace mist::encoding {
 
 /// The value that a JSON pointer (RFC 6901) names below `value`; null if there is none.
 const Value* at_pointer(const Value& value, std::string_view pointer);
+
+/// The same for many pointers into values that stay where they are: members of large objects are found
+/// without a scan for each. One thread.
+class PointerFinder {
+ public:
+  const Value* at(const Value& value, std::string_view pointer);
+  /// A member.
+  const Value* find(const Value& object, std::string_view key);
+  /// As local_reference() below.
+  const Value* local_reference(const Value& schema, const Value& node);
+
+ private:
+  std::unordered_map<const Value*, MemberFinder> finders_;
+};
 
 /// As above, in a schema, where a step "$ref" goes on in what the reference names.
 const Value* at_schema_pointer(const Value& schema, std::string_view pointer);

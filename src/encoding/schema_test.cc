@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "encoding/json.h"
+#include "encoding/schema_cost.h"
 #include "encoding/yaml.h"
 
 namespace mist::encoding {
@@ -204,6 +205,102 @@ TEST(SchemaCost, AReferenceBackToItselfForTheSameValueIsRefused) {
     ASSERT_FALSE(schema.ok()) << text;
     EXPECT_THAT(schema.error().message, HasSubstr("refers to itself")) << text;
   }
+}
+
+// As the validator resolves them (RFC 3986), where another way to write "this very schema" would have it run
+// on its stack for ever.
+TEST(SchemaCost, AReferenceMayBeWrittenInManyWays) {
+  for (const char* text :
+       {"{$ref: ''}", "{$defs: {'a b': {$ref: '#/$defs/a%20b'}}, $ref: '#/%24defs/a%20b'}",
+        "{$id: 'https://x.example/a', $ref: a}",
+        "{properties: {p: {$ref: 'https://x.example/b'}}, $defs: {b: {$id: 'https://x.example/b', $ref: "
+        "'#'}}}",
+        "{properties: {p: {$ref: 'https://x.example/b'}}, $defs: {b: {$id: 'https://x.example/b', allOf: "
+        "[{$ref: './c/../b#'}]}}}",
+        "{$schema: 'http://json-schema.org/draft-07/schema#', $ref: '#n', definitions: {n: {$id: '#n', "
+        "allOf: [{$ref: "
+        "'#n'}]}}}",
+        "{$schema: 'http://json-schema.org/draft-04/schema#', properties: {p: {$ref: '#n'}}, definitions: "
+        "{n: {id: '#n', "
+        "allOf: [{$ref: '#n'}]}}}",
+        "{$schema: 'https://json-schema.org/draft/2019-09/schema', $recursiveAnchor: true, anyOf: "
+        "[{$recursiveRef: "
+        "'#'}]}"}) {
+    const auto schema = Schema::compile(*parse_yaml(text));
+    ASSERT_FALSE(schema.ok()) << text;
+    EXPECT_THAT(schema.error().message, HasSubstr("refers to itself")) << text;
+  }
+}
+
+TEST(SchemaCost, WhatASchemaLooksAtItselfCounts) {
+  const auto refused = [](std::string_view schema, Value value) {
+    const auto compiled = Schema::compile(*parse_yaml(schema));
+    MIST_CHECK(compiled.ok());
+    const auto issues = compiled->validate(value);
+    return issues.size() == 1 && issues[0].message.find("would need more than") != std::string::npos;
+  };
+  const auto list = [](std::size_t size, std::string_view text) {
+    Value items = Value::array();
+    for (std::size_t i = 0; i < size; ++i) items.push_back(text);
+    return items;
+  };
+  const auto members = [](std::size_t size) {
+    Value object = Value::object();
+    for (std::size_t i = 0; i < size; ++i) object.as_object().push_back({fmt::format("member{}", i), 1});
+    return object;
+  };
+  std::string options, schemas;
+  for (int i = 0; i < 5000; ++i) options += fmt::format("option{}, ", i);
+  for (int i = 0; i < 1000; ++i) schemas += "{}, ";
+  EXPECT_TRUE(refused(fmt::format("{{items: {{enum: [{}]}}}}", options), list(5000, "none")));
+  EXPECT_TRUE(refused(fmt::format("{{items: {{required: [{}]}}}}", options),
+                      Value(Value::Array(5000, Value::object()))));
+  EXPECT_TRUE(refused(fmt::format("{{propertyNames: {{allOf: [{}]}}}}", schemas), members(30'000)));
+  EXPECT_TRUE(refused("{items: {pattern: '(?=a*a*a*b)a*'}}", list(3000, "aaaaaaaaaaaaaaaa")));
+  EXPECT_TRUE(refused("{patternProperties: {'(.)\\1': true}}", members(3000)));
+  EXPECT_TRUE(refused("{items: {pattern: '^([ab]{50}){50}c$'}}", list(1, std::string(1'000'000, 'a'))));
+}
+
+TEST(SchemaCost, WhatNobodyLooksAtDoesNot) {
+  std::string schemas;
+  for (int i = 0; i < 1000; ++i) schemas += "{minProperties: 1}, ";
+  const auto schema = Schema::compile(*parse_yaml(fmt::format("{{allOf: [{}]}}", schemas)));
+  ASSERT_TRUE(schema.ok());
+  EXPECT_TRUE(schema->validate(Value(Value::Array(1'000'000, Value(1)))).empty());
+  const auto names = Schema::compile(*parse_yaml(
+      "{items: {type: string, pattern: '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$', enum: [a, web, db]}}"));
+  ASSERT_TRUE(names.ok());
+  EXPECT_TRUE(names->validate(Value(Value::Array(10'000, Value("web")))).empty());
+}
+
+TEST(SchemaCost, ReferencesAreBounded) {
+  const auto with = [](int count) {
+    Value definitions = Value::object();
+    for (int i = 0; i < count; ++i)
+      definitions.as_object().push_back(
+          {fmt::format("d{}", i), Value::object({{"$ref", fmt::format("#/$defs/d{}", i + 1)}})});
+    definitions.as_object().push_back({fmt::format("d{}", count), Value(true)});
+    return Value::object({{"$ref", "#/$defs/d0"}, {"$defs", std::move(definitions)}});
+  };
+  const auto chain = Schema::compile(with(1000));
+  ASSERT_TRUE(chain.ok()) << chain.error().to_line();
+  EXPECT_TRUE(chain->validate(Value(1)).empty());
+  EXPECT_THAT(Schema::compile(with(10'000)).error().message, HasSubstr("more than 10000 references"));
+}
+
+// Each is looked for among all of them.
+TEST(SchemaCost, ChainsOfReferencesAreLinear) {
+  constexpr int kMany = 50'000;
+  Value definitions = Value::object();
+  for (int i = 0; i < kMany; ++i)
+    definitions.as_object().push_back(
+        {fmt::format("d{}", i), Value::object({{"$ref", fmt::format("#/$defs/d{}", (i + 7919) % kMany)}})});
+  EXPECT_EQ(endless_reference(Value::object({{"$defs", definitions}})), "#/$defs/d0");
+  definitions.as_object()[0].value = Value(true);
+  EXPECT_EQ(endless_reference(Value::object({{"$defs", definitions}})), "");
+  EXPECT_GT(
+      validation_steps(Value::object({{"$ref", "#/$defs/d1"}, {"$defs", definitions}}), Value(1), 1'000'000),
+      1000U);
 }
 
 TEST(SchemaCost, ASchemaOfTreesIsFine) {

@@ -336,6 +336,9 @@ class SemVerRange::Reader {
 };
 
 Result<SemVerRange> SemVerRange::parse(std::string_view text) {
+  if (text.size() > kLongest)
+    return error(ErrorKind::Invalid, "a version range has more than {} characters", kLongest)
+        .with_hint("write the range that its alternatives make together");
   SemVerRange range;
   range.text_ = text;
   std::string_view rest = text;

@@ -60,7 +60,10 @@ class SemVerRange {
     std::vector<SemVer> prereleases;    ///< those that its author named
   };
 
-  /// Errors: Invalid, with the part that isn't understood and where in the range it stands.
+  /// Of its text: what ranges are to each other takes quadratic time.
+  static constexpr std::size_t kLongest = 4096;
+
+  /// Errors: Invalid, with the part that isn't understood and where in the range it stands; a longer one.
   static Result<SemVerRange> parse(std::string_view text);
 
   bool contains(const SemVer& version) const;

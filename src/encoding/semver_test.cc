@@ -148,6 +148,14 @@ TEST(SemVerRange, SaysWhatItDoesNotUnderstand) {
   EXPECT_FALSE(SemVerRange::parse("^a").error().hint.empty());
 }
 
+TEST(SemVerRange, HasABound) {
+  std::string text = "^1";
+  for (int i = 0; i < 200; ++i) text += fmt::format(" !=1.0.{}", i);
+  EXPECT_TRUE(SemVerRange::parse(text).ok());
+  for (int i = 0; i < 300; ++i) text += fmt::format(" !=1.1.{}", i);
+  EXPECT_NE(SemVerRange::parse(text).error().message.find("more than 4096 characters"), std::string::npos);
+}
+
 TEST(SemVerRange, KnowsWhetherItIsExact) {
   EXPECT_TRUE(SemVerRange::parse("1.2.3")->is_exact());
   EXPECT_TRUE(SemVerRange::parse("=1.2.3")->is_exact());

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kTarBlock = 512;
 constexpr std::size_t kMaxExtension = 64 << 10;  // pax records, a long name
+constexpr std::size_t kLongestPath = 4096;       // of Linux
 
 // Fields of a header (POSIX.1-2017, pax, "ustar Interchange Format"): offset and length.
 struct Field {
@@ -122,7 +123,10 @@ class ArchiveReader {
   Status file(std::string_view header, std::string_view content) {
     std::string path = path_of(header);
     next_ = {};
-    while (path.starts_with("./")) path.erase(0, 2);
+    if (path.size() > kLongestPath) return bad("a file's path is too long");
+    std::size_t dots = 0;
+    while (std::string_view(path).substr(dots).starts_with("./")) dots += 2;
+    path.erase(0, dots);
     if (path.ends_with('/')) return {};  // a directory of old archives
     used_ += content.size();
     if (used_ > limits_.bytes) return bad(fmt::format("it unpacks to more than {} bytes", limits_.bytes));

@@ -78,6 +78,14 @@ TEST(Tar, RefusesDamage) {
   EXPECT_NE(refusal(changed).find("checksum"), std::string::npos);
 }
 
+TEST(Tar, PathsAreAsLongAsThoseOfFiles) {
+  std::string dots;
+  for (int i = 0; i < 2000; ++i) dots += "./";
+  EXPECT_EQ(read_tar(write_tar({{{dots + "a", "x"}}}), "x.tar")->front().path, "a");
+  EXPECT_NE(refusal(write_tar({{{dots + dots + "a", "x"}}})).find("a file's path is too long"),
+            std::string::npos);
+}
+
 TEST(Tar, HasBounds) {
   EXPECT_NE(refusal(write_tar(kFiles), {.bytes = 1000, .files = 10}).find("more than 1000 bytes"),
             std::string::npos);

@@ -71,6 +71,19 @@ Result<http::Url> server_url(const ResolvedContext& context) {
   return url;
 }
 
+// Whoever is on the way reads what proves who the user is, and can use it. Nobody is between programs of one
+// machine: a `kubectl proxy`.
+void warn_of_plain_credentials(const ResolvedContext& context, const http::Url& url, EventSink& events) {
+  const UserEntry& user = context.user;
+  const bool has_any = !user.token.empty() || !user.token_file.empty() || !user.password.empty() || user.exec;
+  const bool is_here = url.host == "localhost" || url.host == "::1" || url.host.starts_with("127.");
+  if (url.scheme != "http" || is_here || !has_any) return;
+  events.warn(fmt::format(
+      "the credentials of the user \"{}\" go to {} over plain http, where anybody on the way can read "
+      "them: give the cluster \"{}\" an https server",
+      escape_controls(user.name), url.origin(), escape_controls(context.cluster.name)));
+}
+
 std::string identity_of(const ResolvedContext& context, const std::string& server,
                         const std::string& ca_pem) {
   const UserEntry& user = context.user;
@@ -119,6 +132,7 @@ Result<ResolvedContext> resolve_context(const ConnectOptions& options, const Wor
 Result<std::unique_ptr<RestClient>> connect(const ConnectOptions& options, const World& world) {
   MIST_TRY(const ResolvedContext context, resolve_context(options, world));
   MIST_TRY(const http::Url url, server_url(context));
+  warn_of_plain_credentials(context, url, world.events);
   MIST_TRY(const std::string ca_pem, read_ca(context.cluster, world.fs));
   MIST_TRY(auto credentials, make_credentials(context, {.fs = world.fs,
                                                         .processes = world.processes,

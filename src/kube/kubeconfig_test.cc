@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "kube/connect.h"
 #include "testing/fake_clock.h"
+#include "testing/recorded_events.h"
 #include "testing/temp_dir.h"
 
 namespace mist::kube {
@@ -262,11 +263,11 @@ TEST_F(KubeconfigTest, ReadsExecPlugins) {
 
 class ConnectTest : public KubeconfigTest {
  protected:
-  World world(Getenv getenv) { return {fs, processes, clock, random, events, std::move(getenv), false}; }
+  World world(Getenv getenv) { return {fs, processes, clock, random, recorded, std::move(getenv), false}; }
   HostProcessRunner processes;
   testing::FakeClock clock;
   testing::FakeRandom random;
-  NullEventSink events;
+  testing::RecordedEvents recorded;
 };
 
 TEST_F(ConnectTest, NothingConfiguredSaysWhereItLooked) {
@@ -298,6 +299,30 @@ TEST_F(ConnectTest, MissingCredentialFileNamesEntryAndFile) {
   const auto wrong = connect(options, world(getenv_of({})));
   EXPECT_THAT(wrong.error().message, HasSubstr("holds no certificate in PEM form"));
   EXPECT_THAT(wrong.error().to_line(), Not(HasSubstr("s3cret")));
+}
+
+TEST_F(ConnectTest, WarnsOfCredentialsOverPlainHttp) {
+  const auto warnings = [&](std::string_view server, std::string_view user) {
+    recorded.messages.clear();
+    ConnectOptions options;
+    options.kubeconfig =
+        write("config",
+              fmt::format("current-context: c\ncontexts: [{{name: c, context: {{cluster: k, user: u}}}}]\n"
+                          "clusters: [{{name: k, cluster: {{server: '{}'}}}}]\n"
+                          "users: [{{name: u, user: {}}}]\n",
+                          server, user));
+    EXPECT_TRUE(connect(options, world(getenv_of({}))).ok());
+    return join(recorded.messages, "\n");
+  };
+  constexpr std::string_view kToken = "{token: s3cret}";
+  EXPECT_THAT(warnings("http://api.example:8080", kToken),
+              HasSubstr("the credentials of the user \"u\" go to http://api.example:8080 over plain http"));
+  EXPECT_THAT(warnings("http://api.example:8080", kToken), Not(HasSubstr("s3cret")));
+  EXPECT_THAT(warnings("api.example", "{username: a, password: b}"), HasSubstr("plain http"))
+      << "as client-go, http without anything about TLS";
+  EXPECT_EQ(warnings("http://api.example:8080", "{}"), "");
+  EXPECT_EQ(warnings("http://127.0.0.1:8001", kToken), "");
+  EXPECT_EQ(warnings("https://api.example", kToken), "");
 }
 
 TEST_F(ConnectTest, BadServerAddressNamesTheCluster) {

@@ -1,5 +1,7 @@
 #include "kube/managed_fields.h"
 
+#include <optional>
+
 #include "encoding/member_finder.h"
 
 namespace mist::kube {
@@ -8,19 +10,16 @@ namespace {
 using encoding::Value;
 
 // Both are fieldsV1 of one place. A leaf owns the place; beside children that is spelled as the member ".".
+// What is no object is none, whoever wrote it.
 void add_fields(Value& to, const Value& more) {
   if (!to.is_object()) to = Value::object();
-  const bool to_leaf = to.empty(), more_leaf = more.empty();
+  const bool to_leaf = to.empty(), more_leaf = !more.is_object() || more.empty();
   if (more_leaf) {
     if (!to_leaf) to.set(".", Value::object());
     return;
   }
-  for (const Value::Member& member : more.as_object()) {
-    if (Value* known = to.find(member.key))
-      add_fields(*known, member.value);
-    else
-      to.set(member.key, member.value);
-  }
+  encoding::lay_members_over(to, more, add_fields,
+                             [](const Value& value) -> std::optional<Value> { return value; });
   if (to_leaf) to.set(".", Value::object());
 }
 
@@ -47,6 +46,7 @@ void add_field_set(Value& to, const Value& more) {
 
 Value field_set_without(const Value& fields, const Value& known) {
   Value rest = Value::object();
+  if (!fields.is_object()) return rest;
   const encoding::MemberFinder finder(&known);
   const auto keep = [&](const std::string& key, Value value) {
     Value::Member& kept = rest.as_object().emplace_back();

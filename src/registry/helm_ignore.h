@@ -14,7 +14,7 @@ class HelmIgnore {
   /// Leaves nothing out.
   HelmIgnore() = default;
   /// The rules of a .helmignore, and Helm's own. A file that Helm refuses leaves nothing out: the engine says
-  /// why.
+  /// why. So does one with more than 1000 rules, or longer ones than 256 bytes.
   static HelmIgnore parse(std::string_view text);
 
   /// `path` is relative to the chart, with slashes and without one at its end. Never of what mistctl itself

@@ -30,6 +30,54 @@ TEST(HelmIgnoreTest, FollowsHelmsRules) {
   EXPECT_FALSE(HelmIgnore::parse("*.log\na/**\n").leaves_out("a.log", false)) << "refused by Helm";
 }
 
+// As Go's filepath.Match says.
+TEST(HelmIgnoreTest, PatternsAreGos) {
+  struct Case {
+    std::string_view pattern, text;
+    bool matches;
+  };
+  for (const Case& each : {Case{"a*c", "abbc", true},
+                           Case{"*b*d", "abcbd", true},
+                           Case{"a*", "a/b", false},
+                           Case{"*.md", "x/y.md", true},
+                           Case{"/*.md", "x/y.md", false},
+                           Case{"d/*/f", "d/e/f", true},
+                           Case{"[!a]", "!", true},
+                           Case{"[!a]", "b", false},
+                           Case{"[^a]", "b", true},
+                           Case{"[a-c]x", "bx", true},
+                           Case{"[\\]]x", "]x", true},
+                           Case{"\\*", "*", true},
+                           Case{"\\*", "b", false},
+                           Case{"?", "ab", false},
+                           Case{"*?*?", "ab", true},
+                           Case{"*", "", true},
+                           Case{"?x",
+                                "\xc3\xbc"
+                                "x",
+                                true},
+                           Case{"a**b", "ab", false},
+                           Case{"[a", "a", false},
+                           Case{"[]a]", "]", false},
+                           Case{"[-x]", "x", false},
+                           Case{"a\\", "a", false},
+                           Case{"[a-]", "a", false}})
+    EXPECT_EQ(HelmIgnore::parse(each.pattern).leaves_out(each.text, false), each.matches)
+        << each.pattern << " " << each.text;
+  EXPECT_FALSE(HelmIgnore::parse("*.md\n[a\n").leaves_out("a.md", false)) << "refused by Helm";
+}
+
+// fnmatch needs years for it.
+TEST(HelmIgnoreTest, StarsDoNotMultiply) {
+  std::string stars;
+  for (int i = 0; i < 60; ++i) stars += "*a";
+  EXPECT_FALSE(HelmIgnore::parse(stars + "*b").leaves_out(std::string(200, 'a'), false));
+  EXPECT_TRUE(HelmIgnore::parse(stars).leaves_out(std::string(200, 'a'), false));
+  std::string rules;
+  for (int i = 0; i < 1001; ++i) rules += "x\n";
+  EXPECT_FALSE(HelmIgnore::parse(rules).leaves_out("x", false));
+}
+
 TEST(HelmIgnoreTest, NeverLeavesOutWhatIsReadHere) {
   const HelmIgnore ignore = HelmIgnore::parse("*\n");
   for (const std::string_view path : {"Chart.yaml", ".helmignore", "mistletoe.yaml", "tests", "tests/a.yaml"})
