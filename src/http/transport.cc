@@ -16,5 +16,6 @@ std::string_view find_header(const Headers& headers, std::string_view name) {
 }
 
 bool surely_not_sent(const Error& error) { return error.message.ends_with(kNothingSent); }
+bool maybe_acted_on(const Error& error) { return error.message.ends_with(kMaybeSent); }
 
 }  // namespace mist::http

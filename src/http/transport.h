@@ -30,6 +30,9 @@ std::string_view find_header(const Headers& headers, std::string_view name);
 /// True for an error of Transport after which the server can't have seen the request (nothing listens, no
 /// such host, TLS failed): sending it again is safe even when Repeat is Unsafe. False also means "not known".
 bool surely_not_sent(const Error& error);
+/// True for an error after which the server may have acted on the request, or may still do so. False also
+/// means "not known".
+bool maybe_acted_on(const Error& error);
 /// What the message of an error ends with, by which surely_not_sent() knows it.
 inline constexpr std::string_view kNothingSent = "; nothing was sent";
 /// What it ends with when the server may have acted on the request all the same.
@@ -56,6 +59,10 @@ struct Request {
   /// Forbidden, before a connection is opened, unless the server is at a public address (public_address.h).
   /// Through a proxy, which resolves names itself, only the URL's host is judged.
   bool public_only = false;
+  /// Of a write. Once its caller is stopped, nothing of it is sent any more; but if it was sent, its answer
+  /// is waited for this long, so that the caller knows what it did. Cancelled if none comes then, and
+  /// maybe_acted_on() that error.
+  Duration await_answer = {};
   /// Asked before it is sent, after it, and when this process or its machine was stopped meanwhile: an error
   /// ends the exchange, and if it says more than that nobody waits any more (Timeout, Cancelled), its
   /// connection. Any thread may ask as long as somebody waits for the exchange. Empty: it may always be sent.
