@@ -402,12 +402,17 @@ Status renew_kinds(std::vector<DesiredObject>& desired, const std::set<GroupKind
           error(ErrorKind::Conflict, "{} got another scope while the cluster was looked at: its kind {}",
                 object.key.display(),
                 kind->resource.namespaced ? "has namespaces now" : "has no namespaces any more")
+              .with_frame(std::string(kOtherScopeFrame))
               .with_hint("run the command again"),
           object.rendered);
     object.resource = std::move(kind->resource);
     object.late = kind->late;
   }
   return {};
+}
+
+bool has_other_scope(const Error& failure) {
+  return std::ranges::find(failure.frames, kOtherScopeFrame) != failure.frames.end();
 }
 
 Result<std::vector<DesiredObject>> prepare_offline(std::vector<RenderedObject> objects,

@@ -75,6 +75,11 @@ Result<WithHooks> prepare_with_hooks(std::vector<release::RenderedObject> object
 Status renew_kinds(std::vector<DesiredObject>& desired, const std::set<apimachinery::GroupKind>& kinds,
                    kube::Client& client, const Context& context);
 
+/// A kind got another scope since it was looked at.
+inline constexpr std::string_view kOtherScopeFrame = "while its kind was replaced by one of another scope";
+/// True for an error that is about that: with discovery invalidated, look again.
+bool has_other_scope(const Error& failure);
+
 /// prepare() and prepare_with_hooks() without a cluster (generate -r): scope is taken from what built-in
 /// kinds are known to have, unknown kinds count as namespaced unless a CRD among the objects says otherwise.
 Result<std::vector<DesiredObject>> prepare_offline(std::vector<release::RenderedObject> objects,
