@@ -189,7 +189,8 @@ Result<UninstallPlan> look_and_plan(const Environment& environment, ReleaseState
     action.adopted = item.adopted;
     action.taken_from = item.taken_from;
     apply::PruneRules rules = options.rules;
-    // Uninstalling removes the namespaces that the release made; what else is in them is looked at below.
+    // Uninstalling removes the namespaces that the release made: what was there is kept below, and what else
+    // is in them is looked at then.
     rules.delete_namespaces = true;
     const std::string_view kept = apply::kept_because(item.key, &object, rules);
     action.kind = kept.empty() ? ActionKind::Delete : ActionKind::Retain;
@@ -197,6 +198,12 @@ Result<UninstallPlan> look_and_plan(const Environment& environment, ReleaseState
     if (keeps(item) && was_before(item, object) && action.kind == ActionKind::Delete) {
       action.kind = ActionKind::Retain;
       action.reason = "it was there before the release";
+    }
+    // A namespace is more than an object: whoever made it had something in mind for it.
+    if (action.kind == ActionKind::Delete && item.adopted && item.key.group_kind == kNamespaceKind &&
+        !options.rules.delete_namespaces) {
+      action.kind = ActionKind::Retain;
+      action.reason = "it was there before the release: --delete-namespaces removes it";
     }
     if (action.kind == ActionKind::Delete && apply::marks_of(object).part_of != part_of) {
       action.kind = ActionKind::Retain;
