@@ -98,7 +98,7 @@ Result<Response> Client::Impl::follow(const std::shared_ptr<Exchange>& exchange,
         break;
       case Exchange::Woken::Deadline: {
         Error why = context.check().error();
-        if (only_answer) why.message += kMaybeSent;
+        if (only_answer || exchange->hold_back()) why.message += kMaybeSent;
         return give_up(std::move(why));
       }
       case Exchange::Woken::Idle:

@@ -359,6 +359,11 @@ TEST(Client, TheAnswerToWhatWasSentIsWaitedForAfterAStop) {
   ASSERT_FALSE(unanswered.ok());
   EXPECT_EQ(unanswered.error().kind, ErrorKind::Cancelled);
   EXPECT_TRUE(maybe_acted_on(unanswered.error())) << unanswered.error().to_line();
+
+  const auto late = client.send(write, Context().with_timeout(std::chrono::milliseconds(500)));
+  ASSERT_FALSE(late.ok());
+  EXPECT_EQ(late.error().kind, ErrorKind::Timeout);
+  EXPECT_TRUE(maybe_acted_on(late.error())) << late.error().to_line();
 }
 
 TEST(Client, WhatWasNotSentBeforeAStopIsNotWaitedFor) {

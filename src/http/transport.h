@@ -60,8 +60,8 @@ struct Request {
   /// Through a proxy, which resolves names itself, only the URL's host is judged.
   bool public_only = false;
   /// Of a write. Once its caller is stopped, nothing of it is sent any more; but if it was sent, its answer
-  /// is waited for this long, so that the caller knows what it did. Cancelled if none comes then, and
-  /// maybe_acted_on() that error.
+  /// is waited for this long, so that the caller knows what it did. If none comes then, or before its
+  /// deadline, maybe_acted_on() the error, which is Cancelled or Timeout.
   Duration await_answer = {};
   /// Asked before it is sent, after it, and when this process or its machine was stopped meanwhile: an error
   /// ends the exchange, and if it says more than that nobody waits any more (Timeout, Cancelled), its

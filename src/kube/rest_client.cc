@@ -176,7 +176,9 @@ Result<Value> RestClient::exchange(http::Request request, const Asked& asked, co
   }
   if (!response) {
     Error failure = std::move(response).error();
-    if (writes && failure.kind == ErrorKind::Cancelled && http::maybe_acted_on(failure)) ++unanswered_;
+    // Other failures are repeated, and their last answer counts.
+    const bool given_up = failure.kind == ErrorKind::Cancelled || failure.kind == ErrorKind::Timeout;
+    if (writes && given_up && http::maybe_acted_on(failure)) ++unanswered_;
     // Our own limit for one request isn't the end of the caller's time.
     const bool too_slow = failure.kind == ErrorKind::Timeout && context.check().ok();
     if (transfer != nullptr) {

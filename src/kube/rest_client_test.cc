@@ -65,7 +65,7 @@ TEST_F(RestClientTest, CountsTheWritesThatWereLeftUnanswered) {
   stopped(true);
   EXPECT_FALSE(client.apply(api, object, {}, {}).ok());
   EXPECT_GT(last().await_answer, Duration::zero());
-  stopped(true);
+  web->fail(error(ErrorKind::Timeout, "too late{}", http::kMaybeSent));
   EXPECT_FALSE(client.remove(api, {.uid = "u"}, {}).ok());
   EXPECT_EQ(client.unanswered_writes(), 2u);
 }

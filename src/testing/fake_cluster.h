@@ -101,7 +101,7 @@ class FakeCluster final : public kube::Client {
   /// The schemas of a group version that the server publishes; none at first. One that was asked for as
   /// Kept before goes on being told to those who ask so.
   void set_schemas(const std::string& group, const std::string& version, Value schemas);
-  /// One more write was sent, and its caller stopped waiting for the answer.
+  /// One more write was sent, and its caller gave up waiting for the answer.
   void leave_unanswered() { ++unanswered_; }
   /// Compaction: every watch has to list again (410 Gone).
   void forget_history();
