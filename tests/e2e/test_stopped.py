@@ -258,7 +258,7 @@ def late_creates_of_an_interrupted_install_are_found_by_who_undoes_it(t):
 @test(waits=True)
 def an_interrupted_install_waits_for_the_answers_to_what_it_sent(t):
     holder = Holder(t)
-    package = t.package("web", *[config_map(f"web-{i}") for i in range(OBJECTS)])
+    package = t.package("web", *[config_map(f"web-{i}") for i in range(200)])  # more than are sent at once
     process = t.start("install", "web", "-p", package, kubeconfig=holder.kubeconfig)
     check(holder.waiting.wait(30), "nothing came")
     os.kill(process.pid, signal.SIGINT)
