@@ -230,6 +230,19 @@ Result<std::string> give_back_once(const Environment& environment, const kube::O
   return words(before, given);
 }
 
+// As long as somebody else is faster: controllers write all the time.
+template <typename Once>
+auto until_no_conflict(const Environment& environment, const Context& context, Once&& once)
+    -> decltype(once()) {
+  constexpr int kTries = 20;
+  for (int tries = 1;; ++tries) {
+    auto done = once();
+    if (done.ok() || done.error().kind != ErrorKind::Conflict || tries == kTries) return done;
+    environment.clock.sleep(std::chrono::milliseconds(50), context.stop());
+    MIST_TRY_VOID(context.check());
+  }
+}
+
 }  // namespace
 
 Value before_adoption(const apply::Plan& plan, const apply::LiveState& live) {
@@ -258,14 +271,38 @@ Result<std::string> give_adopted_back(const Environment& environment, const Rele
            apply::resource_of(environment.client, item, context));
   if (!resource) return std::string("it is gone");
   const kube::ObjectRef ref{*resource, action.key.ns, action.key.name};
-  constexpr int kTries = 20;  // controllers write all the time
-  for (int tries = 1;; ++tries) {
-    auto given = give_back_once(environment, ref, apply::apply_set_id(state.id), *before, context);
-    if (given.ok() || given.error().kind != ErrorKind::Conflict || tries == kTries)
-      return std::move(given).in(fmt::format("while giving back {}", action.key.display()));
-    environment.clock.sleep(std::chrono::milliseconds(50), context.stop());
-    MIST_TRY_VOID(context.check());
-  }
+  return until_no_conflict(environment, context,
+                           [&] {
+                             return give_back_once(environment, ref, apply::apply_set_id(state.id), *before,
+                                                   context);
+                           })
+      .in(fmt::format("while giving back {}", action.key.display()));
+}
+
+Status leave_adopted(const Environment& environment, const release::ReleaseId& id,
+                     const PlannedAction& action, const Context& context) {
+  const apply::InventoryItem item{
+      .key = action.key, .version = action.resource.gvk.version, .uid = action.uid};
+  MIST_TRY(const std::optional<kube::ResourceInfo> resource,
+           apply::resource_of(environment.client, item, context));
+  if (!resource) return {};
+  const kube::ObjectRef ref{*resource, action.key.ns, action.key.name};
+  Status left = until_no_conflict(environment, context, [&]() -> Status {
+    auto live = environment.client.get(ref, context);
+    if (!live.ok() && kube::is_absent(live.error())) return {};
+    if (!live.ok()) return std::move(live).error();
+    const bool ours = live->string_at({"metadata", "uid"}) == action.uid &&
+                      apply::marks_of(*live).part_of == apply::apply_set_id(id);
+    if (!ours) return {};
+    auto unmarked = without_marks(environment, ref, *live, context);
+    return unmarked.ok() ? Status() : Status(std::move(unmarked).error());
+  });
+  const bool refused =
+      !left.ok() && (left.error().kind == ErrorKind::Forbidden || left.error().kind == ErrorKind::Invalid);
+  if (!refused) return std::move(left).in(fmt::format("while leaving {}", action.key.display()));
+  environment.events.warn(
+      fmt::format("{} keeps the marks of the release: {}", action.key.display(), left.error().to_line()));
+  return {};
 }
 
 }  // namespace mist::action

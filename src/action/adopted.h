@@ -26,4 +26,10 @@ encoding::Value before_adoption(const apply::Plan& plan, const apply::LiveState&
 Result<std::string> give_adopted_back(const Environment& environment, const ReleaseState& state,
                                       const apply::PlannedAction& action, const Context& context);
 
+/// Takes our marks off an adopted object that outlives the release, so that it is nobody's again. What else
+/// we wrote stays. Errors: of the server, but what it refuses is only warned of: the release goes all the
+/// same.
+Status leave_adopted(const Environment& environment, const release::ReleaseId& id,
+                     const apply::PlannedAction& action, const Context& context);
+
 }  // namespace mist::action

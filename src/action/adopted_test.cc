@@ -6,6 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <functional>
+
 #include "action/recover.h"
 #include "apply/marks.h"
 #include "encoding/json.h"
@@ -132,6 +135,65 @@ TEST_F(AdoptedTest, ARecordThatDoesNotTellWritesNothing) {
   cluster.clear_calls();
   EXPECT_EQ(*give_adopted_back(environment(), state, action, Context()), "");
   EXPECT_EQ(cluster.writes(), 0u);
+}
+
+// Killed at each request of the adoption, and then of its undoing, which is repeated: all is as it was.
+TEST_F(AdoptedTest, WhereverTheProcessDiesUndoingLeavesItAsItWas) {
+  const std::string base = "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: base}}\n";
+  const std::string package = std::string(testing::kTwoConfigMaps) + base + kZero;
+  enum class Dies : std::uint8_t { Adopting, Undoing };
+  for (const bool first : {true, false}) {
+    for (const Dies dies : {Dies::Adopting, Dies::Undoing}) {
+      bool survived = false;
+      std::size_t point = 0;
+      while (!survived && ++point < 100) {
+        SCOPED_TRACE(fmt::format("{} {} {}", first ? "install" : "upgrade",
+                                 dies == Dies::Adopting ? "adopting" : "undoing", point));
+        testing::FakeCluster fresh;
+        const Environment here{fresh,
+                               untiring,
+                               random,
+                               events,
+                               "tester",
+                               std::chrono::milliseconds(100),
+                               std::chrono::seconds(60)};
+        fresh.put(*encoding::parse_yaml(kTheirs), "helm");
+        before = *fresh.find("ConfigMap", "default", "two");
+        if (!first) {
+          ASSERT_TRUE(deploy(here, id, install_intent(rendering(base)), {}, Context()).ok());
+        }
+        const auto run_dying = [&](bool for_real, const std::function<void()>& work) {
+          const std::size_t begin = fresh.calls().size();
+          std::atomic<bool> dead{false};
+          fresh.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
+            if (for_real && call.number >= begin + point) dead = true;
+            if (dead) return error(ErrorKind::Retryable, "the process is gone");
+            if (call.verb == "apply" && call.key.name == "zero") return error(ErrorKind::Invalid, "no");
+            return std::nullopt;
+          });
+          work();
+          fresh.set_before({});
+          return !dead;
+        };
+        const auto undo = [&] { return recover(here, id, {.undo = true, .deploy = {}}, Context()); };
+        survived = run_dying(dies == Dies::Adopting, [&] {
+          const Intent intent =
+              first ? install_intent(rendering(package)) : upgrade_intent(rendering(package));
+          EXPECT_FALSE(deploy(here, id, intent, {.adopt = true}, Context()).ok());
+        });
+        if (dies == Dies::Undoing) survived = run_dying(true, [&] { (void)undo(); });
+        const auto undone = undo();
+        ASSERT_TRUE(undone.ok() || undone.error().kind == ErrorKind::NotFound) << undone.error().to_line();
+        EXPECT_EQ(text(*fresh.find("ConfigMap", "default", "two")), text(before));
+        EXPECT_FALSE(fresh.has("ConfigMap", "default", "one"));
+        EXPECT_EQ(fresh.has("Secret", "default", "mistletoe.web"), !first);
+        EXPECT_EQ(fresh.has("ConfigMap", "default", "base"), !first);
+        if (::testing::Test::HasFailure()) return;
+      }
+      EXPECT_TRUE(survived);
+      EXPECT_GT(point, 8u);
+    }
+  }
 }
 
 }  // namespace

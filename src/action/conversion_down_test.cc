@@ -6,7 +6,9 @@
 
 #include <atomic>
 
+#include "action/recover.h"
 #include "action/uninstall.h"
+#include "testing/recorded_events.h"
 #include "testing/release_world.h"
 
 namespace mist::action {
@@ -55,11 +57,17 @@ class ConversionDownTest : public testing::ReleaseWorld {
         return error(ErrorKind::Retryable, "cannot {} Thing", call.verb).with_because("connection refused");
       }
       if (!down || call.key.group_kind.kind != "Thing") return std::nullopt;
+      if (call.verb == "list" && call.version == readable) return std::nullopt;
       return error(ErrorKind::Retryable, "cannot {} Thing", call.verb)
           .with_because(
               "conversion webhook for example.com/v1, Kind=Thing "
               "failed: connection refused");
     });
+  }
+  Result<RecoverReport> from_labels(const Environment& world) {
+    RecoverOptions options;
+    options.from_labels = true;
+    return recover(world, id, options, Context());
   }
   bool knows_thing() {
     return std::ranges::any_of(now().owned(), [](const apply::InventoryItem& item) {
@@ -69,6 +77,7 @@ class ConversionDownTest : public testing::ReleaseWorld {
   std::atomic<bool> down{false}, repairs{true};
   std::atomic<int> still_away{0};  // requests that fail although it was repaired
   std::atomic<bool> only_writes{false};
+  std::string readable;  // the version that needs no conversion
   DeployOptions brief{.timeout = std::chrono::milliseconds(50)};
 };
 
@@ -166,6 +175,38 @@ TEST_F(ConversionDownTest, AnUninstallSaysWhatKeepsItAndWhichFlagGoesOn) {
   ASSERT_TRUE(removed.ok()) << removed.error().to_line();
   EXPECT_FALSE(cluster.has("CustomResourceDefinition.apiextensions.k8s.io", "", "things.example.com"));
   EXPECT_FALSE(cluster.has("Secret", "default", "mistletoe.web"));
+}
+
+// Its CRD is somebody else's, and has nothing to do with the release.
+TEST_F(ConversionDownTest, ARecordIsMadeAnewWhateverOtherKindsCannotBeRead) {
+  ASSERT_TRUE(install_now(release_with("a", kOne)).ok());
+  const release::ReleaseId theirs = id;
+  id.name = "ours";
+  ASSERT_TRUE(install_now("{apiVersion: v1, kind: ConfigMap, metadata: {name: ours}}").ok());
+  cluster.drop({{"", "Secret"}, "default", "mistletoe.ours"});
+  cluster.drop({{"", "Secret"}, "default", "mistletoe.ours.v0"});
+  down = true;
+  testing::RecordedEvents heard;
+  Environment world{cluster, clock, random, heard, "tester"};
+  const auto rebuilt = from_labels(world);
+  ASSERT_TRUE(rebuilt.ok()) << rebuilt.error().to_line();
+  EXPECT_THAT(heard.messages,
+              ::testing::Contains(
+                  AllOf(HasSubstr("the conversion webhook of things.example.com"), HasSubstr("isn't seen"))));
+  ASSERT_EQ(now().owned().size(), 1u);
+  EXPECT_EQ(now().owned()[0].key.name, "ours");
+  // Of a release that has such objects, nothing is left out of its record.
+  id = theirs;
+  cluster.drop({{"", "Secret"}, "default", "mistletoe.web.v0"});
+  const auto refused = from_labels(environment());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().to_line(), HasSubstr("the conversion webhook of things.example.com"));
+  EXPECT_THAT(refused.error().hint, HasSubstr("kubectl patch crd things.example.com"));
+  // Unless they can be read in the version in which they are stored.
+  readable = "v1";
+  const auto whole = from_labels(environment());
+  ASSERT_TRUE(whole.ok()) << whole.error().to_line();
+  EXPECT_TRUE(knows_thing());
 }
 
 }  // namespace

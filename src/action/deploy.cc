@@ -306,6 +306,12 @@ Result<DeployReport> deploy(const Environment& environment, const release::Relea
                  : read_release(environment, id, context, intent.lost));
     Try result = try_deploy(environment, std::move(state), intent, options, context);
     if (result.report.ok()) return std::move(result.report);
+    if (apply::has_other_scope(result.report.error()) && look < kLooks) {
+      environment.client.invalidate_discovery();
+      environment.events.info(
+          fmt::format("{}: looking again at what the cluster serves", result.report.error().message));
+      continue;
+    }
     if (result.failed && options.rollback_on_failure)
       return rolled_back(environment, id, *result.failed, options, std::move(result.report).error(), context);
     // Somebody changed the release between our look and our lock.

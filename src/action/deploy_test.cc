@@ -504,7 +504,7 @@ TEST_F(DeployTest, NothingIsLostWhereverTheProcessDies) {
   for (std::size_t point = 1; point < 60; ++point) {
     FakeCluster fresh;
     const auto before = fresh.objects();
-    Environment dying{fresh, clock, random, events, "dying", std::chrono::milliseconds(200)};
+    Environment dying{fresh, untiring, random, events, "dying", std::chrono::milliseconds(200)};
     std::atomic<bool> dead{false};
     fresh.set_before([&](const FakeCall& call) -> std::optional<Error> {
       if (call.number >= point) dead = true;
@@ -520,7 +520,7 @@ TEST_F(DeployTest, NothingIsLostWhereverTheProcessDies) {
       return;
     }
     Environment next{
-        fresh, clock, random, events, "next", std::chrono::milliseconds(200), std::chrono::seconds(5)};
+        fresh, untiring, random, events, "next", std::chrono::milliseconds(200), std::chrono::seconds(60)};
     const auto report =
         deploy(next, id, install_intent(rendering(std::string(testing::kTwoConfigMaps))), {}, Context());
     if (!report.ok()) {

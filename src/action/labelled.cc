@@ -6,6 +6,8 @@
 #include <mutex>
 #include <set>
 
+#include "apimachinery/built_in_groups.h"
+#include "apply/conversion.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "kube/api_failure.h"
@@ -13,6 +15,7 @@
 
 namespace mist::action {
 
+using apimachinery::GroupKind;
 using apimachinery::ObjectKey;
 using apply::InventoryItem;
 using encoding::Value;
@@ -30,10 +33,14 @@ bool can_list(const kube::ResourceInfo& resource) {
   return std::ranges::find(resource.verbs, "list") != resource.verbs.end();
 }
 
+bool names_its_kinds(const release::Anchor* anchor) {
+  return anchor != nullptr && !anchor->group_kinds.empty() && !anchor->cut;
+}
+
 Result<std::vector<Place>> places_of(const Environment& environment, const ReleaseId& id,
                                      const release::Anchor* anchor, const Context& context) {
   std::vector<Place> places;
-  if (anchor == nullptr || anchor->group_kinds.empty() || anchor->cut) {
+  if (!names_its_kinds(anchor)) {
     MIST_TRY(const std::vector<kube::ResourceInfo> all, environment.client.all_resources(context));
     for (const kube::ResourceInfo& resource : all) {
       if (can_list(resource)) places.push_back({resource, ""});
@@ -54,6 +61,47 @@ Result<std::vector<Place>> places_of(const Environment& environment, const Relea
     for (const std::string& ns : namespaces) places.push_back({*resource, ns});
   }
   return places;
+}
+
+struct Listed {
+  Result<kube::ObjectList> list;
+  std::string version;      // in which it was read
+  std::string unconverted;  // why it can be read in none; empty: that is not the reason
+};
+
+Listed list_ours(const Environment& environment, const ReleaseId& id, const Place& place,
+                 const Context& context) {
+  kube::Client& client = environment.client;
+  const kube::ResourceInfo& resource = place.resource;
+  kube::ListOptions ours;
+  ours.ns = place.ns;
+  ours.label_selector = fmt::format("{}={}", apply::kPartOfLabel, apply::apply_set_id(id));
+  const bool custom = !apimachinery::is_built_in_group(resource.gvk.group);
+  auto listed = client.list(resource, ours, custom ? context.with_timeout(apply::kUntilConversion) : context);
+  if (!listed.ok() && listed.error().kind == ErrorKind::Forbidden && resource.namespaced && ours.ns.empty()) {
+    ours.ns = id.ns;
+    listed = client.list(resource, ours, context);
+  }
+  const bool fails =
+      custom && !listed.ok() && context.check().ok() &&
+      (listed.error().kind == ErrorKind::Retryable || listed.error().kind == ErrorKind::Timeout);
+  if (!fails) return {std::move(listed), resource.gvk.version, {}};
+  const auto webhook = apply::conversion_webhook(client, resource, context);
+  if (!webhook) {
+    if (listed.error().kind == ErrorKind::Timeout) listed = client.list(resource, ours, context);
+    return {std::move(listed), resource.gvk.version, {}};
+  }
+  // What is stored in another version needs no conversion there.
+  for (const std::string& version : webhook->versions) {
+    if (version == resource.gvk.version) continue;
+    kube::ResourceInfo other = resource;
+    other.gvk.version = version;
+    auto there = client.list(other, ours, context.with_timeout(apply::kUntilConversion));
+    if (there.ok()) return {std::move(there), version, {}};
+  }
+  std::string words = apply::conversion_words(*webhook, listed.error());
+  Error failure = std::move(listed).error().with_hint(apply::conversion_hint(*webhook)).with_frame(words);
+  return {std::move(failure), resource.gvk.version, std::move(words)};
 }
 
 int revision_of(const Value& object) {
@@ -85,18 +133,16 @@ Result<Labelled> labelled_objects(const Environment& environment, const ReleaseI
   std::mutex mutex;
   std::map<ObjectKey, std::pair<InventoryItem, Value>> found;  // guarded by mutex
   std::set<std::string> forbidden;                             // guarded by mutex
+  std::set<std::string> unconverted;                           // guarded by mutex
+  const bool named = names_its_kinds(anchor);
   MIST_TRY_VOID(parallel_for(places.size(), 16, [&](std::size_t i) -> Status {
     const Place& place = places[i];
-    kube::ListOptions ours;
-    ours.ns = place.ns;
-    ours.label_selector = fmt::format("{}={}", apply::kPartOfLabel, apply::apply_set_id(id));
-    auto listed = environment.client.list(place.resource, ours, context);
-    if (!listed.ok() && listed.error().kind == ErrorKind::Forbidden && place.resource.namespaced &&
-        ours.ns.empty()) {
-      ours.ns = id.ns;
-      listed = environment.client.list(place.resource, ours, context);
-    }
+    auto [listed, version, why] = list_ours(environment, id, place, context);
     const std::scoped_lock lock(mutex);
+    if (!why.empty() && !named) {
+      unconverted.insert(std::move(why));
+      return {};
+    }
     if (!listed.ok()) {
       const ErrorKind kind = listed.error().kind;
       if (kind != ErrorKind::Forbidden && kind != ErrorKind::NotFound && kind != ErrorKind::Invalid)
@@ -109,9 +155,11 @@ Result<Labelled> labelled_objects(const Environment& environment, const ReleaseI
       InventoryItem item;
       item.key = {place.resource.gvk.group_kind(), std::string(object.string_at({"metadata", "namespace"})),
                   std::string(object.string_at({"metadata", "name"}))};
-      item.version = place.resource.gvk.version;
+      item.version = version;
       item.uid = object.string_at({"metadata", "uid"});
       item.revision = revision_of(object);
+      // No mark tells whether the release made it or found it, so it is not deleted with the release.
+      item.adopted = item.fields_taken = item.key.group_kind == GroupKind{"", "Namespace"};
       ObjectKey key = item.key;
       found.insert_or_assign(std::move(key), std::pair{std::move(item), std::move(object)});
     }
@@ -121,6 +169,11 @@ Result<Labelled> labelled_objects(const Environment& environment, const ReleaseI
     environment.events.warn(
         fmt::format("you may not list {}: what the release has of that isn't seen",
                     join(std::vector<std::string>(forbidden.begin(), forbidden.end()), ", ")));
+  for (const std::string& why : unconverted)
+    environment.events.warn(
+        fmt::format("{}: what the release has of that isn't seen; once it is repaired, {} "
+                    "records that too",
+                    why, release::command_text("recover", id, "--from-labels")));
   Labelled result;
   for (auto& [key, each] : found) {
     result.items.push_back(std::move(each.first));

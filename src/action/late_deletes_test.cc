@@ -41,8 +41,13 @@ class LateDeletesTest : public testing::ReleaseWorld {
   const std::string kRest{testing::kTwoConfigMaps};
 
   Environment brief() {
-    return {
-        cluster, clock, random, events, "tester", std::chrono::milliseconds(100), std::chrono::seconds(5)};
+    return {cluster,
+            untiring,
+            random,
+            events,
+            "tester",
+            std::chrono::milliseconds(100),
+            std::chrono::seconds(60)};
   }
   Intent with(Intent (*verb)(Render), std::string yaml, std::string engine = "") {
     return verb(rendering(std::move(yaml), {"test:1", "test", "1", "sha256:1", std::move(engine)}));

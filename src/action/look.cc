@@ -325,6 +325,18 @@ Result<Look> look_with(const Environment& environment, ReleaseState state, const
   return result;
 }
 
+// What discovery said may turn out to be old news in the midst of it.
+Result<Look> look_until_it_agrees(const Environment& environment, const release::ReleaseId& id,
+                                  const Intent& intent, const DeployOptions& options, Unreadable unreadable,
+                                  const Context& context) {
+  for (int tries = 1;; ++tries) {
+    MIST_TRY(ReleaseState state, read_release(environment, id, context));
+    auto seen = look_with(environment, std::move(state), intent, options, unreadable, context);
+    if (seen.ok() || !apply::has_other_scope(seen.error()) || tries == kLooks) return seen;
+    environment.client.invalidate_discovery();
+  }
+}
+
 }  // namespace
 
 bool Look::tests_differ() const {
@@ -333,8 +345,7 @@ bool Look::tests_differ() const {
 
 Result<Look> look(const Environment& environment, const release::ReleaseId& id, const Intent& intent,
                   const DeployOptions& options, const Context& context) {
-  MIST_TRY(ReleaseState state, read_release(environment, id, context));
-  return look(environment, std::move(state), intent, options, context);
+  return look_until_it_agrees(environment, id, intent, options, Unreadable::Fails, context);
 }
 
 Result<Look> look(const Environment& environment, ReleaseState state, const Intent& intent,
@@ -345,8 +356,7 @@ Result<Look> look(const Environment& environment, ReleaseState state, const Inte
 Result<Look> look_at_what_may_be_read(const Environment& environment, const release::ReleaseId& id,
                                       const Intent& intent, const DeployOptions& options,
                                       const Context& context) {
-  MIST_TRY(ReleaseState state, read_release(environment, id, context));
-  return look_with(environment, std::move(state), intent, options, Unreadable::IsNamed, context);
+  return look_until_it_agrees(environment, id, intent, options, Unreadable::IsNamed, context);
 }
 
 Status look_again(const Environment& environment, Look& look, const Context& context) {

@@ -8,6 +8,7 @@
 
 #include "action/recover.h"
 #include "action/status.h"
+#include "encoding/yaml.h"
 #include "testing/recorded_events.h"
 #include "testing/release_world.h"
 
@@ -195,6 +196,19 @@ TEST_F(RebuildTest, FromLabelsMakesARecordOfObjectsAlone) {
   ASSERT_TRUE(uninstall_now().ok());
   EXPECT_THAT(cluster.objects(), IsEmpty());
   EXPECT_EQ(from_labels().error().kind, ErrorKind::NotFound);
+}
+
+TEST_F(RebuildTest, ANamespaceOfWhichNobodyKnowsWhoMadeItOutlivesTheRelease) {
+  cluster.put(*encoding::parse_yaml("{apiVersion: v1, kind: Namespace, metadata: {name: extra}}"));
+  ASSERT_TRUE(install_now(map("one") + "---\n{apiVersion: v1, kind: Namespace, metadata: {name: extra}}\n",
+                          {.adopt = true})
+                  .ok());
+  drop("mistletoe.web");
+  drop("mistletoe.web.v0");
+  ASSERT_TRUE(from_labels().ok());
+  ASSERT_TRUE(uninstall_now().ok());
+  EXPECT_FALSE(has("one"));
+  EXPECT_TRUE(cluster.has("Namespace", "", "extra"));
 }
 
 TEST_F(RebuildTest, ALostSeedIsDrawnAnewOnlyWhenThatIsAskedFor) {

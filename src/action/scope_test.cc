@@ -3,14 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "action/look.h"
 #include "apply/marks.h"
 #include "encoding/yaml.h"
 #include "testing/release_world.h"
 
 namespace mist::action {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr std::string_view kWidget = "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}";
 
@@ -51,13 +50,14 @@ TEST_F(ScopeTest, WhatIsWrittenIsWhatIsRecorded) {
     ASSERT_TRUE(install_now(std::string(kWidget)).ok());
     cluster.freeze_discovery();
     redefine(scope);
-    const auto surprised = upgrade_now(std::string(kWidget));
-    ASSERT_FALSE(surprised.ok());
-    EXPECT_EQ(surprised.error().kind, ErrorKind::Conflict);
-    EXPECT_THAT(surprised.error().message, HasSubstr("another scope"));
-    EXPECT_FALSE(cluster.has("Widget.example.com", ns, "w")) << "it would be recorded as something else";
-    const auto again = upgrade_now(std::string(kWidget));
-    ASSERT_TRUE(again.ok()) << again.error().to_line();
+    const auto seen = look(environment(), id, upgrade_intent(rendering(std::string(kWidget))), {}, Context());
+    ASSERT_TRUE(seen.ok()) << seen.error().to_line();
+    EXPECT_EQ(seen->plan.writes[0].key.ns, ns);
+    redefine(scope == "Cluster" ? "Namespaced" : "Cluster");
+    cluster.freeze_discovery();
+    redefine(scope);
+    const auto upgraded = upgrade_now(std::string(kWidget));
+    ASSERT_TRUE(upgraded.ok()) << upgraded.error().to_line();
     EXPECT_TRUE(cluster.has("Widget.example.com", ns, "w"));
     EXPECT_EQ(recorded().key.ns, ns);
     ASSERT_TRUE(uninstall_now().ok());

@@ -383,7 +383,7 @@ TEST_F(TakeOverTest, WhereverTheProcessDiesTheObjectHasOneOwner) {
   for (std::size_t point = 1; point < 60; ++point) {
     FakeCluster fresh;
     const Environment here{
-        fresh, clock, random, events, "tester", std::chrono::milliseconds(150), std::chrono::seconds(20)};
+        fresh, untiring, random, events, "tester", std::chrono::milliseconds(150), std::chrono::seconds(60)};
     ASSERT_TRUE(deploy(here, theirs, install_intent(rendering(kTheirs)), {}, Context()).ok());
     const std::size_t begin = fresh.calls().size();
     std::atomic<bool> dead{false};
@@ -435,8 +435,13 @@ TEST_F(TakeOverTest, WhereverTheProcessDiesUndoingGivesBack) {
     bool survived = false;
     for (std::size_t point = 1; point < 80 && !survived; ++point) {
       FakeCluster fresh;
-      const Environment here{
-          fresh, clock, random, events, "tester", std::chrono::milliseconds(100), std::chrono::seconds(20)};
+      const Environment here{fresh,
+                             untiring,
+                             random,
+                             events,
+                             "tester",
+                             std::chrono::milliseconds(100),
+                             std::chrono::seconds(60)};
       const auto run_dying = [&](bool for_real, const std::function<bool()>& work) {
         const std::size_t begin = fresh.calls().size();
         std::atomic<bool> dead{false};

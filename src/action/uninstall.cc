@@ -39,6 +39,10 @@ bool is_own_namespace(const ReleaseId& id, const ObjectKey& key) {
   return key.group_kind == kNamespaceKind && key.name == id.ns;
 }
 
+bool is_adopted_namespace(const PlannedAction& action) {
+  return action.adopted && action.key.group_kind == kNamespaceKind && !is_return(action);
+}
+
 // A namespace that is still needed when everything else is gone: that of the record, and those in which hooks
 // run then.
 bool goes_last(const UninstallPlan& plan, const ObjectKey& key) {
@@ -190,7 +194,8 @@ Result<UninstallPlan> look_and_plan(const Environment& environment, ReleaseState
     action.adopted = item.adopted;
     action.taken_from = item.taken_from;
     apply::PruneRules rules = options.rules;
-    // Uninstalling removes the namespaces that the release made; what else is in them is looked at below.
+    // Uninstalling removes the namespaces that the release made: what was there is kept below, and what else
+    // is in them is looked at then.
     rules.delete_namespaces = true;
     const std::string_view kept = apply::kept_because(item.key, &object, rules);
     action.kind = kept.empty() ? ActionKind::Delete : ActionKind::Retain;
@@ -198,6 +203,12 @@ Result<UninstallPlan> look_and_plan(const Environment& environment, ReleaseState
     if (keeps(item) && was_before(item, object) && action.kind == ActionKind::Delete) {
       action.kind = ActionKind::Retain;
       action.reason = "it was there before the release";
+    }
+    // A namespace is more than an object: whoever made it had something in mind for it.
+    if (action.kind == ActionKind::Delete && is_adopted_namespace(action) &&
+        !options.rules.delete_namespaces) {
+      action.kind = ActionKind::Retain;
+      action.reason = "it was there before the release: --delete-namespaces removes it";
     }
     if (action.kind == ActionKind::Delete && apply::marks_of(object).part_of != part_of) {
       action.kind = ActionKind::Retain;
@@ -424,6 +435,8 @@ Status uninstall_once(const Environment& environment, const UninstallOptions& op
   };
   const auto return_adopted = [&]() -> Status {
     for (PlannedAction& action : report.plan.removals) {
+      if (is_adopted_namespace(action) && action.kind == ActionKind::Retain && !is_adopted(action))
+        MIST_TRY_VOID(leave_adopted(environment, plan.id, action, lock->context()));
       if (!is_adopted(action)) continue;
       MIST_TRY(std::string words, give_adopted_back(environment, plan.state, action, lock->context()));
       if (!words.empty()) action.reason = std::move(words);

@@ -68,6 +68,46 @@ TEST_F(UninstallTest, NamespaceWithForeignObjectsStaysUnlessAskedFor) {
   EXPECT_FALSE(cluster.has("Namespace", "", "extra"));
 }
 
+// Adopted without being asked for (the release's own), or because somebody said so.
+TEST_F(UninstallTest, NamespaceThatWasThereBeforeTheReleaseStaysUnlessAskedFor) {
+  id.ns = "home";
+  const auto make = [&](std::string_view name) {
+    cluster.put(encoding::Value::object({{"apiVersion", "v1"},
+                                         {"kind", "Namespace"},
+                                         {"metadata", encoding::Value::object({{"name", name}})}}));
+  };
+  const std::string package =
+      "{apiVersion: v1, kind: Namespace, metadata: {name: home}}\n---\n"
+      "{apiVersion: v1, kind: Namespace, metadata: {name: extra}}\n---\n"
+      "{apiVersion: v1, kind: Namespace, metadata: {name: made}}\n---\n"
+      "{apiVersion: v1, kind: ConfigMap, metadata: {name: ours, namespace: extra}}\n";
+  make("home");
+  make("extra");
+  ASSERT_TRUE(install_now(package, {.adopt = true}).ok());
+  const auto report = uninstall_now();
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(report->deleted, 2u);
+  EXPECT_EQ(report->retained, 2u);
+  for (const apply::PlannedAction& each : report->plan.removals) {
+    if (each.kind == apply::ActionKind::Delete) continue;
+    EXPECT_EQ(each.reason, "it was there before the release: --delete-namespaces removes it");
+  }
+  EXPECT_TRUE(cluster.has("Namespace", "", "home"));
+  EXPECT_TRUE(cluster.has("Namespace", "", "extra"));
+  EXPECT_FALSE(cluster.has("Namespace", "", "made"));
+  EXPECT_FALSE(cluster.has("ConfigMap", "extra", "ours"));
+  EXPECT_FALSE(cluster.has("Secret", "home", "mistletoe.web"));
+
+  // They are nobody's again, so another release may have them.
+  for (const std::string_view name : {"home", "extra"})
+    EXPECT_EQ(apply::marks_of(*cluster.find("Namespace", "", name)), apply::Marks());
+  id.name = "other";
+  ASSERT_TRUE(install_now(package, {.adopt = true}).ok());
+  ASSERT_TRUE(uninstall_now({.rules = {.delete_namespaces = true}}).ok());
+  EXPECT_FALSE(cluster.has("Namespace", "", "home"));
+  EXPECT_FALSE(cluster.has("Namespace", "", "extra"));
+}
+
 // Between the look that somebody agreed to and the end of a namespace there is a prompt, and all the rest.
 TEST_F(UninstallTest, NamespaceThatSomethingWasPutIntoMeanwhileStays) {
   id.ns = "home";

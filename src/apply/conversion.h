@@ -21,6 +21,8 @@ struct ConversionWebhook {
 
 /// Between two tries of a request that needs the webhook.
 inline constexpr auto kPauseToConvert = std::chrono::milliseconds(500);
+/// How long a read of custom resources is tried before their webhook is asked about.
+inline constexpr auto kUntilConversion = std::chrono::seconds(8);
 
 /// nullopt: the kind has none, or its definition can't be read.
 std::optional<ConversionWebhook> conversion_webhook(kube::Client& client, const kube::ResourceInfo& resource,

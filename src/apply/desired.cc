@@ -402,6 +402,7 @@ Status renew_kinds(std::vector<DesiredObject>& desired, const std::set<GroupKind
           error(ErrorKind::Conflict, "{} got another scope while the cluster was looked at: its kind {}",
                 object.key.display(),
                 kind->resource.namespaced ? "has namespaces now" : "has no namespaces any more")
+              .with_detail(OtherScope())
               .with_hint("run the command again"),
           object.rendered);
     object.resource = std::move(kind->resource);

@@ -74,6 +74,11 @@ Result<WithHooks> prepare_with_hooks(std::vector<RenderedObject> objects,
 Status renew_kinds(std::vector<DesiredObject>& desired, const std::set<apimachinery::GroupKind>& kinds,
                    kube::Client& client, const Context& context);
 
+/// The fact of an error: a kind got another scope since it was looked at.
+struct OtherScope {};
+/// True for such an error: with discovery invalidated, look again.
+inline bool has_other_scope(const Error& failure) { return failure.detail<OtherScope>() != nullptr; }
+
 /// prepare() and prepare_with_hooks() without a cluster (generate -r): scope is taken from what built-in
 /// kinds are known to have, unknown kinds count as namespaced unless a CRD among the objects says otherwise.
 Result<std::vector<DesiredObject>> prepare_offline(std::vector<RenderedObject> objects, const Owner& release);

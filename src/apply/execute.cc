@@ -230,6 +230,7 @@ class Writer {
     if (!action.late && resource.namespaced == action.key.ns.empty())
       return error(ErrorKind::Conflict, "{} can't be written where it was looked for: its kind {}",
                    action.key.display(), resource.namespaced ? "has namespaces" : "has no namespaces")
+          .with_detail(OtherScope())
           .with_hint("run the command again");
     if (!resource.namespaced && !action.key.ns.empty())
       events_.warn(fmt::format("{} is applied without metadata.namespace (its kind has no namespace)",
@@ -339,7 +340,8 @@ class Writer {
     late_.insert_or_assign(node, kube::ObjectRef{ref.resource, ns, ref.name});
     return error(ErrorKind::Conflict, "{} was written {}", plan_.writes[node].key.display(),
                  ns.empty() ? "without a namespace" : fmt::format("into the namespace {}", ns))
-        .with_hint("run the command again: its kind has got another scope");
+        .with_detail(OtherScope())
+        .with_hint("run the command again");
   }
 
   // What this run wrote under another API group is not to be written over.

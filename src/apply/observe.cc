@@ -37,8 +37,6 @@ std::string reason(const Error& failure) {
   return failure.because.empty() ? failure.message : fmt::format("{}: {}", failure.message, failure.because);
 }
 
-constexpr auto kUntilConversion = std::chrono::seconds(8);
-
 class Observer {
  public:
   /// `versions`: in which version each object is wanted.

@@ -136,7 +136,8 @@ inline constexpr Flag kPruneFlagList[] = {
     {.name = "delete-crds",
      .help = "Also delete CustomResourceDefinitions, and with them every object of their kinds"},
     {.name = "delete-pvcs", .help = "Also delete PersistentVolumeClaims, and with them their data"},
-    {.name = "delete-namespaces", .help = "Also delete namespaces that hold objects of others"},
+    {.name = "delete-namespaces",
+     .help = "Also delete namespaces that were there before, or hold objects of others"},
 };
 inline constexpr FlagGroup kPruneFlags{"Deletion flags", kPruneFlagList};
 

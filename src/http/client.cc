@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "http/exchange.h"
@@ -75,8 +76,9 @@ Result<Response> Client::Impl::follow(const std::shared_ptr<Exchange>& exchange,
     io.drop(exchange);
     return why;
   };
+  std::optional<Context> only_answer;  // once the caller is stopped
   while (true) {
-    switch (exchange->wait(context)) {
+    switch (exchange->wait(only_answer.value_or(context))) {
       case Exchange::Woken::Data: {
         bool resume = false;
         const std::string pieces = exchange->take_pieces(resume);
@@ -91,8 +93,14 @@ Result<Response> Client::Impl::follow(const std::shared_ptr<Exchange>& exchange,
       case Exchange::Woken::Done:
         return exchange->result();
       case Exchange::Woken::Stopped:
-      case Exchange::Woken::Deadline:
-        return give_up(context.check().error());
+        if (!exchange->hold_back()) return give_up(context.check().error());
+        only_answer = context.with_stop({}).with_timeout(exchange->await_answer());
+        break;
+      case Exchange::Woken::Deadline: {
+        Error why = context.check().error();
+        if (only_answer || exchange->hold_back()) why = as_maybe_sent(std::move(why));
+        return give_up(std::move(why));
+      }
       case Exchange::Woken::Idle:
         return give_up(exchange->idle_error());
       case Exchange::Woken::Unstarted:

@@ -337,6 +337,59 @@ TEST(Client, StopEndsAHangFromAnotherThread) {
   EXPECT_EQ(response.error().kind, ErrorKind::Cancelled);
 }
 
+// Who is stopped while a write is on its way learns what it did.
+TEST(Client, TheAnswerToWhatWasSentIsWaitedForAfterAStop) {
+  std::stop_source answers, hangs;
+  HttpServer server([&](const ServerRequest& request, ServerReply& reply) {
+    const bool hang_up = request.target == "/hangs";
+    (hang_up ? hangs : answers).request_stop();
+    if (hang_up) return reply.hang();
+    reply.respond(201, "done");
+  });
+  Client client({});
+  Request write = post(server.url("/answers"), "1");
+  write.await_answer = std::chrono::minutes(5);
+  const auto answered = client.send(write, Context(answers.get_token()));
+  ASSERT_TRUE(answered.ok()) << answered.error().to_line();
+  EXPECT_EQ(answered->status, 201);
+
+  write.url = server.url("/hangs");
+  write.await_answer = std::chrono::milliseconds(20);
+  const auto unanswered = client.send(write, Context(hangs.get_token()));
+  ASSERT_FALSE(unanswered.ok());
+  EXPECT_EQ(unanswered.error().kind, ErrorKind::Cancelled);
+  EXPECT_TRUE(maybe_acted_on(unanswered.error())) << unanswered.error().to_line();
+
+  const auto late = client.send(write, Context().with_timeout(std::chrono::milliseconds(500)));
+  ASSERT_FALSE(late.ok());
+  EXPECT_EQ(late.error().kind, ErrorKind::Timeout);
+  EXPECT_TRUE(maybe_acted_on(late.error())) << late.error().to_line();
+}
+
+TEST(Client, WhatWasNotSentBeforeAStopIsNotWaitedFor) {
+  std::latch held(1);
+  HttpServer server([&](const ServerRequest&, ServerReply& reply) {
+    held.wait();
+    reply.respond(200, "done");
+  });
+  Client client({.max_connections = 1});
+  auto first =
+      std::async(std::launch::async, [&] { return client.send(post(server.url("/first"), "1"), Context()); });
+  while (server.requests().empty()) std::this_thread::yield();
+  std::stop_source stop;
+  Request write = post(server.url("/second"), "2");
+  write.await_answer = std::chrono::minutes(5);
+  auto second = std::async(std::launch::async, [&] { return client.send(write, Context(stop.get_token())); });
+  stop.request_stop();
+  const auto stopped = second.get();
+  held.count_down();
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.error().kind, ErrorKind::Cancelled);
+  EXPECT_FALSE(maybe_acted_on(stopped.error())) << stopped.error().to_line();
+  EXPECT_TRUE(first.get().ok());
+  EXPECT_EQ(server.requests().size(), 1u);
+}
+
 TEST(Client, StoppedBeforeItBeganSendsNothing) {
   HttpServer server(hang);
   Client client({});

@@ -159,6 +159,32 @@ TEST_F(ClientTls, SaysThatTheClientCertificateExpired) {
   EXPECT_THAT(refusal(options, server.url()).message, HasSubstr("which expired at"));
 }
 
+// As a server of TLS 1.3 that refuses it, when we sent before its alert was read: only a reset is left to
+// see.
+TEST_F(ClientTls, NamesTheClientCertificateWhereAConnectionBreaksBeforeAnyAnswer) {
+  const auto broken = [&](std::chrono::seconds ends, bool asks) {
+    ServerTls tls = server_tls();
+    if (asks) tls.client_ca_pem = authority_.certificate_pem();
+    HttpServer server([](const ServerRequest&, ServerReply& reply) { reply.reset(); }, tls);
+    const CertifiedKey me = authority_.issue(
+        {.common_name = "admin", .names = {}, .begins = std::chrono::hours(-3), .ends = ends});
+    ClientOptions options = trusting();
+    options.tls.client_certificate_pem = me.certificate_pem;
+    options.tls.client_key_pem = SecretString(me.key_pem);
+    const auto response = ask(options, server.url());
+    EXPECT_FALSE(response.ok());
+    return response.ok() ? Error() : response.error();
+  };
+  const Error expired = broken(-std::chrono::hours(2), false);
+  EXPECT_EQ(expired.kind, ErrorKind::Retryable) << expired.to_line();
+  EXPECT_THAT(expired.message, HasSubstr("broke before an answer came"));
+  EXPECT_THAT(expired.hint, HasSubstr("get a new client certificate: ours, CN=admin"));
+  EXPECT_THAT(expired.hint, HasSubstr("120m ago"));
+  EXPECT_THAT(broken(std::chrono::hours(2), true).hint,
+              HasSubstr("the server may not accept our client certificate CN=admin"));
+  EXPECT_EQ(broken(std::chrono::hours(2), false).hint, "") << "nobody asked for it";
+}
+
 TEST_F(ClientTls, UnusablePemTextsAreInvalid) {
   HttpServer server(answer, server_tls());
   ClientOptions options = trusting();

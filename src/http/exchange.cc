@@ -119,7 +119,7 @@ struct Exchange::Callbacks {
     if (exchange->would_repeat_ || exchange->abandoned_.load(std::memory_order_relaxed))
       return CURL_PREREQFUNC_ABORT;
     // It may have waited for its connection for long, or the process was stopped meanwhile.
-    if (!exchange->may_go_on()) return CURL_PREREQFUNC_ABORT;
+    if (!exchange->may_go_on() || !exchange->begin_sending()) return CURL_PREREQFUNC_ABORT;
     exchange->sent_now_ = true;
     ++exchange->sendings_;
     exchange->touch();
@@ -308,6 +308,12 @@ void Exchange::abandon() {
   may_be_sent_ = {};
 }
 
+bool Exchange::hold_back() {
+  const std::scoped_lock lock(asking_);
+  held_back_ = true;
+  return sent_ && request_.await_answer > Duration::zero();
+}
+
 Error Exchange::not_public(std::string_view address) const {
   return error(ErrorKind::Forbidden, "{} is no server of the Internet", url_.authority())
       .with_because(url_.host == address
@@ -323,6 +329,12 @@ bool Exchange::may_reach(const std::string& address) {
   const std::scoped_lock lock(asking_);
   refused_ = not_public(address);
   return false;
+}
+
+bool Exchange::begin_sending() {
+  const std::scoped_lock lock(asking_);
+  sent_ = sent_ || !held_back_;
+  return !held_back_;
 }
 
 bool Exchange::may_go_on() {

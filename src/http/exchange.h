@@ -49,6 +49,10 @@ class Exchange {
   Woken wait(const Context& context);
   /// Makes wait() look again; for stop callbacks. Any thread.
   void notify();
+  /// The caller was stopped: nothing is sent from now on. True if it was sent already and its answer is to be
+  /// waited for.
+  bool hold_back();
+  Duration await_answer() const { return request_.await_answer; }
   /// After Data: the pieces that arrived. `resume` is set when the I/O thread must let more come.
   std::string take_pieces(bool& resume);
   /// After a piece was worked on: that time was the caller's, not the server's.
@@ -100,6 +104,7 @@ class Exchange {
   Failure failure() const;
   Error not_public(std::string_view address) const;
   bool may_reach(const std::string& address);
+  bool begin_sending();
 
   Duration connect_timeout() const {
     return request_.connect_timeout.value_or(settings_.options.connect_timeout);
@@ -134,6 +139,8 @@ class Exchange {
   std::mutex asking_;
   std::function<Status()> may_be_sent_;  // guarded by asking_
   std::optional<Error> ended_;           // guarded by asking_
+  bool held_back_ = false;               // guarded by asking_
+  bool sent_ = false;                    // guarded by asking_
   std::optional<Error> refused_;         // guarded by asking_; an address that Request::public_only forbids
 
   mutable std::mutex mutex_;

@@ -156,6 +156,26 @@ Error client_rejected(const Failure& failure, WallTime now) {
   return result;
 }
 
+/// A server of TLS 1.3 refuses our certificate only after the handshake, by an alert and the end of the
+/// connection; what we send meanwhile may meet that end before the alert is read. So what broke before any
+/// answer names the certificate where it may be the reason.
+Error with_doubtful_certificate(Error broken, const Failure& failure, WallTime now) {
+  if (!failure.has_client_certificate || failure.url.scheme != "https") return broken;
+  const auto facts = read_certificate(failure.client_certificate_pem);
+  if (!facts) return broken;
+  if (facts->not_after < now)
+    broken.hint =
+        fmt::format("get a new client certificate: ours, {}, expired at {}, {} ago", describe(*facts),
+                    format_time(facts->not_after), format_age(now - facts->not_after));
+  else if (failure.tls.certificate_asked)
+    broken.hint = fmt::format(
+        "if it breaks every time, the server may not accept our client certificate {}: ask for a new one, or "
+        "check "
+        "that it belongs to this server",
+        describe(*facts));
+  return broken;
+}
+
 Error unusable_key_pair(const Failure& failure) {
   return error(ErrorKind::Invalid, "the client certificate or its key can't be used")
       .with_because(because_of(failure))
@@ -184,9 +204,11 @@ Error handshake_failed(const Failure& failure, WallTime now) {
     return error(ErrorKind::Forbidden, "the server at {} offers no TLS version from 1.2 on",
                  failure.url.authority())
         .with_because(because_of(failure));
-  return retryable(failure, fmt::format("the TLS handshake with {} broke off", failure.url.authority()))
-      .with_because(because_of(failure))
-      .with_hint("check the address and the port; something between here and there may break TLS");
+  return with_doubtful_certificate(
+      retryable(failure, fmt::format("the TLS handshake with {} broke off", failure.url.authority()))
+          .with_because(because_of(failure))
+          .with_hint("check the address and the port; something between here and there may break TLS"),
+      failure, now);
 }
 
 Error tunnel_refused(const Failure& failure) {
@@ -213,7 +235,7 @@ Error broken(const Failure& failure, WallTime now) {
   Error result = retryable(failure, message).with_because(because_of(failure));
   if (failure.url.scheme == "http" && failure.received == 0)
     result.hint = fmt::format("if the server uses TLS, its address is https://{}", server);
-  return result;
+  return failure.received > 0 ? result : with_doubtful_certificate(std::move(result), failure, now);
 }
 
 Error garbage(const Failure& failure) {

@@ -122,7 +122,11 @@ Result<Response> RetryingTransport::run(const Request& request, const BodyPiece*
     }
     report(*next, lasted);
     clock_.sleep(next->time, context.stop());
-    MIST_TRY_VOID(context.check());
+    if (Status ended = context.check(); !ended.ok()) {
+      if (request.await_answer > Duration::zero() && !surely_not_acted(result))
+        return as_maybe_sent(std::move(ended).error());
+      return std::move(ended).error();
+    }
     spent.waiting += next->time;
   }
 }

@@ -222,6 +222,20 @@ TEST_F(Retry, StopEndsTheWait) {
   EXPECT_EQ(result.error().kind, ErrorKind::Cancelled);
 }
 
+TEST_F(Retry, AStopAfterALostAnswerSaysThatTheServerMayActOnTheRequest) {
+  std::stop_source stop;
+  inner_.next([&](const Request&, const Context&) -> Result<Response> {
+    stop.request_stop();
+    return broken();
+  });
+  Request write = request(Repeat::Safe);
+  write.await_answer = 5s;
+  const auto result = retrying_.send(write, Context(stop.get_token()));
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().kind, ErrorKind::Cancelled);
+  EXPECT_TRUE(maybe_acted_on(result.error())) << result.error().to_line();
+}
+
 TEST_F(Retry, StreamsRepeatOnlyUntilTheFirstPiece) {
   std::vector<std::string> seen;
   const BodyPiece keep = [&](std::string_view piece) {

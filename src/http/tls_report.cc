@@ -72,14 +72,25 @@ CertificateFacts facts_of(X509* certificate) {
           .not_after = time_of(X509_get0_notAfter(certificate))};
 }
 
+TlsReport* report_of(const SSL* ssl) {
+  const auto* slot =
+      static_cast<const ReportPointer*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), report_index()));
+  return slot == nullptr ? nullptr : slot->get();
+}
+
+// Of a client, called when the server asks for its certificate.
+int on_certificate_asked(SSL* ssl, void*) {
+  if (TlsReport* report = report_of(ssl)) report->certificate_asked = true;
+  return 1;
+}
+
 int on_certificate(int accepted, X509_STORE_CTX* store) {
   const auto* ssl =
       static_cast<const SSL*>(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));
-  const auto* slot =
-      static_cast<const ReportPointer*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), report_index()));
+  TlsReport* const found = report_of(ssl);
   X509* certificate = X509_STORE_CTX_get_current_cert(store);
-  if (slot == nullptr || certificate == nullptr) return accepted;
-  TlsReport& report = **slot;
+  if (found == nullptr || certificate == nullptr) return accepted;
+  TlsReport& report = *found;
   if (X509_STORE_CTX_get_error_depth(store) == 0 && !report.leaf) report.leaf = facts_of(certificate);
   // The first complaint is the root cause; OpenSSL goes on to others when verification is off.
   if (accepted == 0 && report.verify_error == 0) {
@@ -121,6 +132,7 @@ void watch_handshake(void* ssl_ctx, std::shared_ptr<TlsReport> report) {
     return;
   }
   SSL_CTX_set_verify(context, SSL_CTX_get_verify_mode(context), &on_certificate);
+  SSL_CTX_set_cert_cb(context, &on_certificate_asked, nullptr);
 }
 
 std::optional<CertificateFacts> read_certificate(const std::string& pem) {

@@ -24,6 +24,7 @@ struct TlsReport {
   std::string verify_text;                 ///< OpenSSL's words for it
   std::optional<CertificateFacts> failed;  ///< the certificate that verify_error is about
   std::optional<CertificateFacts> leaf;    ///< the server's own, when verification came to it
+  bool certificate_asked = false;          ///< the server asked for ours
 };
 
 /// The classes of verify_error that have a text of their own.

@@ -30,12 +30,17 @@ std::string_view find_header(const Headers& headers, std::string_view name);
 /// True for an error of Transport after which the server can't have seen the request (nothing listens, no
 /// such host, TLS failed): sending it again is safe even when Repeat is Unsafe. False also means "not known".
 bool surely_not_sent(const Error& error);
+/// True for an error after which the server may have acted on the request, or may still do so. False also
+/// means "not known".
+bool maybe_acted_on(const Error& error);
 
 /// Whether the server can have seen a request that got no answer.
 enum class Sent : std::uint8_t { Nothing, Maybe };
 /// The Retryable error of such a request: `failed` says what happened, the message also what is known of
 /// that.
 Error undelivered(Sent sent, std::string failed);
+/// `failure`, after which the server may have acted all the same: maybe_acted_on() is true of it.
+Error as_maybe_sent(Error failure);
 /// What undelivered() was given; of other errors the message.
 std::string without_sent(const Error& error);
 
@@ -60,6 +65,10 @@ struct Request {
   /// Forbidden, before a connection is opened, unless the server is at a public address (public_address.h).
   /// Through a proxy, which resolves names itself, only the URL's host is judged.
   bool public_only = false;
+  /// Of a write. Once its caller is stopped, nothing of it is sent any more; but if it was sent, its answer
+  /// is waited for this long, so that the caller knows what it did. If none comes then, or before its
+  /// deadline, maybe_acted_on() the error, which is Cancelled or Timeout.
+  Duration await_answer = {};
   /// Asked before it is sent, after it, and when this process or its machine was stopped meanwhile: an error
   /// ends the exchange, and if it says more than that nobody waits any more (Timeout, Cancelled), its
   /// connection. Any thread may ask as long as somebody waits for the exchange. Empty: it may always be sent.

@@ -154,6 +154,10 @@ class Client {
   virtual Status watch(const ResourceInfo& resource, const ListOptions& options, const WatchHandler& handler,
                        const Context& context) = 0;
 
+  /// How many writes were sent whose caller was stopped, or had no more time, before an answer came: the
+  /// server may still carry them out.
+  virtual std::size_t unanswered_writes() const { return 0; }
+
   /// Warnings of the API server (RFC 7234 Warning headers) go to the EventSink that the client was built
   /// with. The context's default namespace in the kubeconfig; "default" if it names none.
   virtual const std::string& default_namespace() const = 0;

@@ -166,6 +166,7 @@ http::Request RestClient::request(std::string method, const std::string& path, c
 Result<Value> RestClient::exchange(http::Request request, const Asked& asked, const Context& context,
                                    const Value& sent, Transfer* transfer) {
   request.time_limit = options_.request_timeout;
+  const bool writes = request.await_answer > Duration::zero();
   auto response = transport_->send(request, context);
   if (transfer != nullptr && response) {
     transfer->bytes = response->body.size();
@@ -175,6 +176,9 @@ Result<Value> RestClient::exchange(http::Request request, const Asked& asked, co
   }
   if (!response) {
     Error failure = std::move(response).error();
+    // Other failures are repeated, and their last answer counts.
+    const bool given_up = failure.kind == ErrorKind::Cancelled || failure.kind == ErrorKind::Timeout;
+    if (writes && given_up && http::maybe_acted_on(failure)) ++unanswered_;
     // Our own limit for one request isn't the end of the caller's time.
     const bool too_slow = failure.kind == ErrorKind::Timeout && context.check().ok();
     if (transfer != nullptr) {
@@ -217,6 +221,9 @@ Result<Value> RestClient::exchange_with_body(std::string method, const std::stri
   wire.headers.push_back({"Content-Type", std::move(content_type)});
   wire.body = encoding::to_json(body);
   wire.repeat = repeat;
+  const bool dry = body.find("dryRun") != nullptr ||
+                   std::ranges::find(query, "dryRun", &Query::value_type::first) != query.end();
+  if (!dry) wire.await_answer = options_.await_answer;
   auto answer = exchange(std::move(wire), asked, context, body);
   if (answer.ok() || !about_secrets(asked.object)) return answer;
   return mask_secret_values(std::move(answer).error(), body);

@@ -34,6 +34,8 @@ struct RestOptions {
   DiscoveryCache discovery_cache = {};
   /// Of everything but watches; the caller's Context may end a request earlier.
   Duration request_timeout = std::chrono::seconds(60);
+  /// How long the answer to a write is waited for once its caller was stopped.
+  Duration await_answer = std::chrono::seconds(5);
 };
 
 class RestClient final : public Client, public PodLogs, public ServerClock {
@@ -87,6 +89,7 @@ class RestClient final : public Client, public PodLogs, public ServerClock {
     std::string etag = {};
   };
   const std::string& default_namespace() const override { return options_.default_namespace; }
+  std::size_t unanswered_writes() const override { return unanswered_; }
   std::optional<Duration> clock_skew() const override;
   std::string describe() const override;
 
@@ -117,6 +120,7 @@ class RestClient final : public Client, public PodLogs, public ServerClock {
   const RestOptions options_;
   const World world_;
   std::atomic<std::int64_t> skew_ = kNoSkew;  // nanoseconds
+  std::atomic<std::size_t> unanswered_ = 0;
   Discovery discovery_;
   OpenApi open_api_;
 };

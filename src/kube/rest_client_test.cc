@@ -46,6 +46,31 @@ TEST_F(RestClientTest, KnowsHowFarTheServersClockIsAway) {
   EXPECT_EQ(client.clock_skew(), std::chrono::seconds(60)) << "the fake clock stands at 09:30:00";
 }
 
+TEST_F(RestClientTest, CountsTheWritesThatWereLeftUnanswered) {
+  const auto stopped = [&](bool sent) {
+    const Error interrupted = error(ErrorKind::Cancelled, "interrupted");
+    web->fail(sent ? http::as_maybe_sent(interrupted) : interrupted);
+  };
+  stopped(true);
+  EXPECT_FALSE(client.get(api, {}).ok());
+  stopped(true);
+  EXPECT_FALSE(client.apply(api, object, {.dry_run = DryRun::Server}, {}).ok());
+  stopped(true);
+  EXPECT_FALSE(client.remove(api, {.dry_run = DryRun::Server}, {}).ok());
+  EXPECT_EQ(last().await_answer, Duration::zero());
+  stopped(false);
+  EXPECT_FALSE(client.apply(api, object, {}, {}).ok());
+  web->fail(http::undelivered(http::Sent::Maybe, "broken"));
+  EXPECT_FALSE(client.apply(api, object, {}, {}).ok());
+  EXPECT_EQ(client.unanswered_writes(), 0u);
+  stopped(true);
+  EXPECT_FALSE(client.apply(api, object, {}, {}).ok());
+  EXPECT_GT(last().await_answer, Duration::zero());
+  web->fail(http::as_maybe_sent(error(ErrorKind::Timeout, "too late")));
+  EXPECT_FALSE(client.remove(api, {.uid = "u"}, {}).ok());
+  EXPECT_EQ(client.unanswered_writes(), 2u);
+}
+
 TEST_F(RestClientTest, AnErrorAboutASecretHidesItsValues) {
   const ResourceInfo secrets{{"", "v1", "Secret"}, "secrets", true, {}};
   const auto refuse = [&] {

@@ -136,6 +136,7 @@ ReleaseLock::ReleaseLock(LockWorld world, Anchor anchor, Lock lock, Duration ter
                          const Context& context)
     : world_(world),
       term_(term),
+      unanswered_before_(world.client.unanswered_writes()),
       parent_(context),
       anchor_(std::move(anchor)),
       lock_(std::move(lock)),
@@ -217,6 +218,10 @@ ReleaseLock::~ReleaseLock() {
   if (renewer_.joinable()) renewer_.join();
   const std::scoped_lock guard(mutex_);
   if (!held_ || lost_) return;
+  if (leaves_writes()) {
+    warn_of_late_writes();
+    return;
+  }
   // The caller's context may have ended (Ctrl-C): unlocking gets a little time of its own.
   const Context brief = Context().with_timeout(std::chrono::seconds(5));
   if (const Status unlocked = change_locked(
@@ -274,11 +279,19 @@ Status ReleaseLock::finish(AnchorChange change) {
   renewer_.request_stop();
   const std::scoped_lock guard(mutex_);
   if (lost_) return error(ErrorKind::Conflict, "the lock of release {} was lost", anchor_.id.display());
-  change.lock = std::optional<Lock>();
+  const bool leave = leaves_writes();
+  if (!leave) change.lock = std::optional<Lock>();
   // Finishing must work after Ctrl-C: it is what makes the record true.
   MIST_TRY_VOID(change_locked(change, Context().with_timeout(std::chrono::seconds(30))));
+  if (leave) warn_of_late_writes();
   held_ = false;
   return {};
+}
+
+void ReleaseLock::warn_of_late_writes() const {
+  world_.events.warn(fmt::format(
+      "{} did not answer everything that it was asked, and may still do it: release {} stays locked for {}",
+      world_.client.describe(), anchor_.id.display(), format_age(term_)));
 }
 
 void ReleaseLock::drop() {

@@ -60,7 +60,8 @@ class ReleaseLock {
 
   ReleaseLock(const ReleaseLock&) = delete;
   ReleaseLock& operator=(const ReleaseLock&) = delete;
-  /// Unlocks if finish() or drop() didn't: best effort, a few seconds at most.
+  /// Unlocks if finish() or drop() didn't: best effort, a few seconds at most. Not while the server may still
+  /// do what it was asked under this lock.
   ~ReleaseLock();
 
   /// For every write under the lock: ends when the caller's context ends or when the lock is lost, and asks
@@ -79,7 +80,9 @@ class ReleaseLock {
   /// A copy of the anchor as last written.
   Anchor anchor() const;
   Status change(const AnchorChange& change);
-  /// Writes `change` and unlocks in one request, then stops renewing.
+  /// Writes `change` and unlocks in one request, then stops renewing. If a write was left unanswered
+  /// (kube::Client::unanswered_writes), the lock stays where it is, as that of a process that died: whoever
+  /// comes next waits for its term, and then looks for what arrived late.
   Status finish(AnchorChange change);
   /// Stops renewing without unlocking: the anchor was deleted.
   void drop();
@@ -97,11 +100,14 @@ class ReleaseLock {
 
     Status check() const;
   };
+  bool leaves_writes() const { return world_.client.unanswered_writes() != unanswered_before_; }
+  void warn_of_late_writes() const;                 // mutex_ is held
   Duration right() const { return term_ * 3 / 4; }  // how long a renewal lasts; the rest is a taker's margin
   Status change_locked(const AnchorChange& change, const Context& context);  // mutex_ is held
 
   LockWorld world_;
   const Duration term_;
+  const std::size_t unanswered_before_;
   Context parent_;
   mutable std::mutex mutex_;
   Anchor anchor_;        // guarded by mutex_

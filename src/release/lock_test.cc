@@ -57,6 +57,37 @@ TEST_F(LockTest, DestructionUnlocks) {
   EXPECT_FALSE(now().lock.has_value());
 }
 
+// Of a run that ended after Ctrl-C: what it had sent may be carried out after the next one has looked.
+TEST_F(LockTest, StaysWhereAWriteWasLeftUnanswered) {
+  Head head;
+  head.latest = 0;
+  {
+    auto lock = ReleaseLock::create(world(), born(), options("alice", 100ms), Context());
+    cluster.leave_unanswered();
+    ASSERT_TRUE(
+        (*lock)->finish({.head = head, .lock = {}, .group_kinds = {}, .additional_namespaces = {}}).ok());
+  }
+  EXPECT_EQ(now().head.latest, 0);
+  ASSERT_TRUE(now().lock.has_value());
+  LockOptions patient = options("bob", 100ms);
+  patient.max_wait = 60s;
+  const auto silent = ReleaseLock::await_silence(world(), now(), patient, Context());
+  ASSERT_TRUE(silent.ok()) << silent.error().to_line();
+  patient.silent_version = *silent;
+  {
+    auto next = ReleaseLock::acquire(world(), now(), {}, patient, Context());
+    ASSERT_TRUE(next.ok()) << next.error().to_line();
+    EXPECT_EQ(now().lock->holder, "bob");
+    cluster.leave_unanswered();
+  }
+  EXPECT_TRUE(now().lock.has_value()) << "nobody finished it";
+  {
+    patient.silent_version = *ReleaseLock::await_silence(world(), now(), patient, Context());
+    auto last = ReleaseLock::acquire(world(), now(), {}, patient, Context());
+  }
+  EXPECT_FALSE(now().lock.has_value()) << "what earlier ones left does not count again";
+}
+
 TEST_F(LockTest, SecondCreateConflicts) {
   auto first = ReleaseLock::create(world(), born(), options("alice"), Context());
   EXPECT_EQ(ReleaseLock::create(world(), born(), options("bob"), Context()).error().kind,

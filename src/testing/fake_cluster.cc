@@ -356,6 +356,7 @@ Result<kube::ObjectList> FakeCluster::list(const ResourceInfo& resource, const L
   const ObjectKey key{resource.gvk.group_kind(), resource.namespaced ? options.ns : "", ""};
   return perform({.verb = "list",
                   .key = key,
+                  .version = resource.gvk.version,
                   .label_selector = options.label_selector,
                   .metadata_only = options.metadata_only},
                  context, [&]() -> Result<kube::ObjectList> {

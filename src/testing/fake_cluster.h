@@ -6,6 +6,7 @@
 // controllers (but see instant_controllers). Any thread; hooks run on the calling thread without the lock, so
 // a hook may change the cluster through the functions under "Behind the API's back".
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -27,7 +28,8 @@ struct FakeCall {
   /// get, list, create, update, apply, patch, delete, watch, version; discovery: resource_for() of an API
   /// that is down, which others answer from what they know.
   std::string verb = {};
-  ObjectKey key = {};  ///< of a list or watch: without name
+  ObjectKey key = {};        ///< of a list or watch: without name
+  std::string version = {};  ///< of a list: in which it was asked for
   std::string user = {};
   std::string field_manager = {};   ///< of an apply
   std::string label_selector = {};  ///< of a list or watch
@@ -99,6 +101,8 @@ class FakeCluster final : public kube::Client {
   /// The schemas of a group version that the server publishes; none at first. One that was asked for as
   /// Kept before goes on being told to those who ask so.
   void set_schemas(const std::string& group, const std::string& version, Value schemas);
+  /// One more write was sent, and its caller gave up waiting for the answer.
+  void leave_unanswered() { ++unanswered_; }
   /// Compaction: every watch has to list again (410 Gone).
   void forget_history();
 
@@ -124,6 +128,7 @@ class FakeCluster final : public kube::Client {
                        const Context& context) override;
   Status watch(const kube::ResourceInfo& resource, const kube::ListOptions& options,
                const kube::WatchHandler& handler, const Context& context) override;
+  std::size_t unanswered_writes() const override { return unanswered_; }
   const std::string& default_namespace() const override { return default_namespace_; }
   std::string describe() const override { return "fake cluster"; }
 
@@ -136,6 +141,7 @@ class FakeCluster final : public kube::Client {
   auto perform(FakeCall call, const Context& context, Work&& work) -> decltype(work());
 
   std::shared_ptr<State> state_;
+  std::atomic<std::size_t> unanswered_ = 0;
   std::string user_ = "mistctl";
   std::string default_namespace_ = "default";
 };

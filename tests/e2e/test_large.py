@@ -1,5 +1,6 @@
 """Records beyond what one Secret can hold."""
 import base64
+import concurrent.futures
 import random
 
 from harness import check, config_map, contains, equal, test
@@ -75,3 +76,24 @@ def a_record_of_megabytes(t):
 def a_record_of_20_megabytes(t):
     record_of(t, 40)
     t.note("40 objects of 700 kB, 21 MB in the record after compression")
+
+
+@test
+def a_list_of_more_than_an_answer_may_have_comes_in_smaller_pages(t):
+    """100 objects of 1.5 MB each as JSON, 150 MB at once: "<" is six bytes there, and one where it is stored."""
+    package = t.package("p", config_map("ours"))
+    t.run("install", "shop", "-p", package)
+    labels = t.kube.get("ConfigMap", t.ns, "ours")["metadata"]["labels"]
+
+    def create(number):
+        t.kube.create("ConfigMap", t.ns, {"metadata": {"name": f"large-{number}", "labels": labels},
+                                          "data": {"text": "<" * 250_000}})
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        list(pool.map(create, range(100)))
+    mark = t.mark()
+    equal(t.run("upgrade", "shop", "-p", package, "-o", "json").json["changed"], False, "and nobody wrote ours")
+    lists = [r.uri for r in t.requests(mark) if r.verb == "list" and r.resource == "configmaps"]
+    limits = [int(uri.split("limit=")[1].split("&")[0]) for uri in lists]
+    t.note(f"pages of {limits}")
+    check(len(set(limits)) > 1 and min(limits) < limits[0], "the pages should get smaller:", lists)

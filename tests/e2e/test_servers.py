@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import ssl
+import struct
 import subprocess
 import threading
 import time
@@ -83,8 +84,19 @@ def an_expired_client_certificate(t):
     strict.load_verify_locations(ca)
     liar = Liar(lambda connection: connection.recv(65536), tls=strict)
     t.cleanup(liar.stop)
-    cannot_list(t, liar.url, ["does not accept our client certificate", "expired at 2020-02-01",
-                              "try: get a new client certificate"], user, **{"insecure-skip-tls-verify": True})
+    # TLS 1.3 has ended for us before that alert comes: what is sent meanwhile may meet the end of the connection.
+    says = ["CN=server", "expired at 2020-02-01", "try: get a new client certificate"]
+    cannot_list(t, liar.url, says, user, **{"insecure-skip-tls-verify": True})
+
+    def reset(connection):
+        connection.recv(65536)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    asks = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    asks.load_cert_chain(t.dir / "server.crt", t.dir / "server.key")
+    breaks = Liar(reset, tls=asks)
+    t.cleanup(breaks.stop)
+    cannot_list(t, breaks.url, ["broke before an answer came", *says], user, **{"insecure-skip-tls-verify": True})
 
 
 @test

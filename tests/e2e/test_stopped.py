@@ -217,6 +217,58 @@ def a_late_delete_of_an_uninstall_spares_what_its_undoing_found(t):
     late_delete(t, holder, process, "recover", "web", "--undo", "--yes")
 
 
+@test(waits=True)
+def a_late_delete_of_an_interrupted_upgrade_spares_what_its_successor_wants(t):
+    """Ctrl-C: it ends in order, but for what the server has not answered."""
+    package = two(t, key="1")
+    t.run("install", "web", "-p", package)
+    holder = Holder(t, "DELETE", "/configmaps/disputed")
+    process = t.start("upgrade", "web", "-p", t.package("one", config_map("stays")), kubeconfig=holder.kubeconfig,
+                      term_ms=TERM_MS)
+    check(holder.waiting.wait(30), "nothing came")
+    before = t.kube.get("ConfigMap", t.ns, "disputed")["metadata"]["uid"]
+    os.kill(process.pid, signal.SIGINT)
+    contains(t.finish(process, code=130).err, "did not answer everything", "stays locked for 1s")
+    t.run("upgrade", "web", "-p", package, "--lock-wait", "20s")
+    holder.let_go(t)
+    there = t.kube.get("ConfigMap", t.ns, "disputed")
+    check(there and "deletionTimestamp" not in there["metadata"], "what the successor wants was deleted")
+    equal(there["metadata"]["uid"], before, "uid")
+
+
+@test(waits=True)
+def late_creates_of_an_interrupted_install_are_found_by_who_undoes_it(t):
+    holder = Holder(t)
+    package = t.package("web", *[config_map(f"web-{i}") for i in range(OBJECTS)])
+    process = t.start("install", "web", "-p", package, kubeconfig=holder.kubeconfig, term_ms=TERM_MS)
+    check(holder.waiting.wait(30), "nothing came")
+    os.kill(process.pid, signal.SIGINT)
+    contains(t.finish(process, code=130).err, "stays locked for 1s")
+    held = Holder(t, "PATCH", "/secrets/mistletoe.web")  # the undoing has looked, and takes the lock
+    undoing = t.start("recover", "web", "--undo", "--yes", "--lock-wait", "20s", kubeconfig=held.kubeconfig)
+    check(held.waiting.wait(60), "it took no lock")
+    equal(t.owned("web"), set(), "they arrive now")
+    holder.let_go(t)
+    check(t.owned("web"), "nothing arrived")
+    held.let_go(t)
+    t.finish(undoing, code=0)
+    equal((t.owned("web"), t.record("web")), (set(), []))
+
+
+@test(waits=True)
+def an_interrupted_install_waits_for_the_answers_to_what_it_sent(t):
+    holder = Holder(t)
+    package = t.package("web", *[config_map(f"web-{i}") for i in range(200)])  # more than are sent at once
+    process = t.start("install", "web", "-p", package, kubeconfig=holder.kubeconfig)
+    check(holder.waiting.wait(30), "nothing came")
+    os.kill(process.pid, signal.SIGINT)
+    holder.go.set()
+    outcome = t.finish(process, code=130)
+    check("stays locked" not in outcome.err, outcome)
+    t.run("recover", "web", "--undo", "--yes")  # at once, and it finds all there is
+    equal((t.owned("web"), t.record("web")), (set(), []))
+
+
 CLAIM = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"},
          "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
 
