@@ -1,7 +1,7 @@
 #pragma once
 // How a release's objects differ from what its deployed revision has recorded: fields that somebody changed
 // or removed, objects that are gone or replaced, and who did it. Read with the same few LISTs as a plan;
-// nothing is written, and nothing is rendered. Mending it is reapply_intent (deploy.h).
+// nothing is written, and nothing is rendered. reapply_intent (deploy.h) repairs it.
 
 #include <string>
 #include <vector>

@@ -144,7 +144,7 @@ TEST_F(DriftTest, AnotherObjectOfTheSameNameIsNotOurs) {
   EXPECT_THAT(drifted().found, IsEmpty());
 }
 
-TEST_F(DriftTest, MendingPutsEverythingBackAsANewRevisionAndOnlyOnce) {
+TEST_F(DriftTest, RepairPutsEverythingBackAsANewRevisionAndOnlyOnce) {
   edit("Deployment.apps", "web", [](Value& web) { web["spec"].set("replicas", 7); });
   cluster.drop({{"", "ConfigMap"}, "default", "settings"});
   const auto fixed = fix_drift(environment(), id, false, Context());

@@ -752,7 +752,7 @@ TEST_F(MeanwhileTest, ALostAnswerIsNoOtherRelease) {
 
 // The release that something was taken from goes on without it.
 
-TEST_F(TakeOverTest, TheSourceIsUndoneRolledBackAndMendedWithoutIt) {
+TEST_F(TakeOverTest, TheSourceIsUndoneRolledBackAndRepairedWithoutIt) {
   install_theirs(kTheirs + config_map("edited", "1"));
   ASSERT_TRUE(install_now(kTaken, taking()).ok());
   EXPECT_THAT(drift(environment(), theirs, Context())->found, IsEmpty());

@@ -288,7 +288,7 @@ TEST_F(ClusterCommands, AHolderThatLivesIsToldFromOneThatSeemsDead) {
   EXPECT_THAT(fake.out.take(), HasSubstr("Holder     its clock is 59m ahead of this one's; who writes next"));
 }
 
-TEST_F(ClusterCommands, DriftIsToldMendedAndCountedByItsExitCode) {
+TEST_F(ClusterCommands, DriftIsShownRepairedAndCountedByItsExitCode) {
   ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
   EXPECT_EQ(run({"drift", "web", "--exit-code"}), ExitCode::Ok);
   EXPECT_THAT(fake.out.take(), HasSubstr("2 objects are as v0 recorded them"));

@@ -105,7 +105,7 @@ def a_source_that_is_never_ready_is_named_and_only_its_followers_wait(t):
                        says=["db is not ready", "web waits for it", "0 of 1", "container main", "ImagePullBackOff"])
     equal(t.owned("shop"), {"Deployment/db", "ConfigMap/free"}, "written")
     contains(failed.err, "was not begun")
-    # Mended, the same command goes on.
+    # After the fix, the same command continues.
     t.run("install", "shop", "-p", t.package(
         "p", annotated(workload("Deployment", "web"), after="Deployment/db@ready"), workload("Deployment", "db"),
         config_map("free")))

@@ -54,7 +54,7 @@ def a_deployment_that_is_never_ready_is_named_with_its_reason(t):
     status = t.run("status", "shop", "-o", "json").json
     equal((status["status"], status["deployedRevision"]), ("failed", None), "the release")
     equal(health(t, "shop"), {"ConfigMap/fine": "ready", "Deployment/sick": "in progress"}, "status")
-    # Mended, the same command goes on; nothing has to be removed first.
+    # After the fix, the same command continues; nothing has to be removed first.
     t.run("install", "shop", "-p", t.package("p", config_map("fine"), workload("Deployment", "sick")), "--wait")
     equal(t.run("status", "shop", "-o", "json").json["status"], "deployed")
 
