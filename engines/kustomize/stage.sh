@@ -26,12 +26,27 @@ find . -name '*.go' | while read -r file; do
   cp "$file" "$directory/api/$file"
 done
 
-# Of the inflator of Helm charts, only what reaches out of the sandbox is another's: its methods in _added.
+# Beside kustomize's files stand functions that take the place of its own, which get another name.
 cd ../_added
 cp -r . "$directory/api/"
-inflator=$directory/api/internal/builtins/HelmChartInflationGenerator.go
-sed -n 's/^func (p \*HelmChartInflationGeneratorPlugin) \([a-zA-Z]*\)(.*/\1/p' internal/builtins/helm_in_sandbox.go | while read -r method; do
-  own="func (p \*HelmChartInflationGeneratorPlugin) $method("
-  grep -q "^$own" "$inflator" || { echo "kustomize: the inflator of charts has no $method any more; look at _added" >&2; exit 1; }
-  sed -i "s/^$own/func (p *HelmChartInflationGeneratorPlugin) ${method}OfKustomize(/" "$inflator"
+# instead FILE OWN PATTERN NAME: of kustomize's FILE the line that begins with PATTERN, a function that OWN defines too.
+instead() {
+  local file=$directory/api/$1 own=$2 pattern=$3 name=$4
+  grep -q "^$pattern$name(" "$file" || { echo "kustomize: $1 has no $name any more; look at _added/$own" >&2; exit 1; }
+  grep -q "^$pattern$name(" "$own" || { echo "kustomize: _added/$own has no $name" >&2; exit 1; }
+  sed -i "s/^$pattern$name(/$pattern${name}OfKustomize(/" "$file"
+}
+# Of the inflator of Helm charts, only what reaches out of the sandbox is another's.
+inflator='func (p \*HelmChartInflationGeneratorPlugin) '
+sed -n "s/^$inflator\([a-zA-Z]*\)(.*/\1/p" internal/builtins/helm_in_sandbox.go | while read -r method; do
+  instead internal/builtins/HelmChartInflationGenerator.go internal/builtins/helm_in_sandbox.go "$inflator" "$method"
 done
+instead resource/resource.go resource/quick.go 'func (r \*Resource) ' CurId
+instead resource/resource.go resource/quick.go 'func (r \*Resource) ' AsYAML
+instead resmap/reswrangler.go resmap/quick.go 'func (m \*resWrangler) ' Append
+instead filters/fieldspec/fieldspec.go filters/fieldspec/quick.go 'func (fltr Filter) ' handleMap
+instead internal/utils/makeResIds.go internal/utils/quick.go 'func ' PrevIds
+
+# The writer of YAML that the Helm engine has too.
+mkdir "$directory/api/internal/fastyaml"
+cp ../../helm/patches/files/internal/fastyaml/{fastyaml,quick}.go "$directory/api/internal/fastyaml/"

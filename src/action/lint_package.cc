@@ -1,17 +1,22 @@
 #include "action/lint_package.h"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <set>
 
 #include "apply/custom_schema.h"
 #include "apply/desired.h"
 #include "apply/test_objects.h"
 #include "base/text.h"
+#include "package/capabilities.h"
 #include "render/drawn.h"
 
 namespace mist::action {
 namespace {
 
+using apimachinery::KubeMinor;
+using apimachinery::KubeTypes;
 using package::Finding;
 using package::finding;
 using package::finding_of;
@@ -24,10 +29,11 @@ constexpr std::size_t kMostDrawn = 20;  // fields that are named; more say the s
 class PackageLint {
  public:
   PackageLint(const FileSystem& files, package::Renderer& renderer, const PackageCases& cases,
-              const Context& context)
+              const package::TypeStore& types, const Context& context)
       : files_(files),
         renderer_(renderer),
         cases_(cases),
+        types_(types),
         context_(context),
         engine_(package::engine_of(cases.source).value_or(nullptr)) {}  // what is wrong, rendering says
 
@@ -79,14 +85,36 @@ class PackageLint {
       found_.push_back(std::move(bad));
       return false;
     }
-    objects(*std::move(rendered), request);
+    MIST_TRY_VOID(objects(*std::move(rendered), request, kube_version_of(cases_, *test)));
     return true;
   }
 
-  void objects(Rendered rendered, const RenderRequest& request) {
-    add_all(package::lint_objects(rendered, engine_, request.release_namespace));
+  // Of the Kubernetes of that name; null: they aren't here, which is a finding.
+  Result<std::shared_ptr<const KubeTypes>> types_of(std::string_view kube_version) {
+    if (kube_version.empty()) kube_version = package::kAssumedKubeVersion;
+    const auto minor = KubeMinor::parse(kube_version);
+    if (!minor || !types_.has(*minor)) {
+      found_.push_back(
+          finding("unchecked", {}, 0,
+                  fmt::format("kinds and fields are not checked for Kubernetes {}: mistctl has the "
+                              "schemas of {}",
+                              minor ? minor->text() : std::string(kube_version),
+                              types_.minors().empty() ? "none" : types_.minors())));
+      return std::shared_ptr<const KubeTypes>();
+    }
+    std::shared_ptr<const KubeTypes>& known = known_[*minor];
+    if (known == nullptr) {
+      MIST_TRY(known, types_.types(files_, *minor));
+    }
+    return known;
+  }
+
+  Status objects(Rendered rendered, const RenderRequest& request, const std::string& kube_version) {
+    MIST_TRY(const std::shared_ptr<const KubeTypes> types, types_of(kube_version));
+    add_all(package::lint_objects(rendered, engine_, request.release_namespace, types.get()));
     const Status good = installable(std::move(rendered), {request.release_namespace, request.release_name});
     if (!good.ok()) found_.push_back(package::finding_of_object(good.error()));
+    return {};
   }
 
   // The checks that its installation makes, and every later change.
@@ -124,8 +152,7 @@ class PackageLint {
     other_clock.clock += std::chrono::hours(24 * 400 + 7) + std::chrono::minutes(11);
     MIST_TRY_VOID(
         compare(*rendered, other_clock, "clock", "depends on the time of the release's first install"));
-    objects(*std::move(rendered), request);
-    return {};
+    return objects(*std::move(rendered), request, cases_.kube_version);
   }
 
   Status compare(const Rendered& rendered, const RenderRequest& other, std::string_view rule,
@@ -161,6 +188,8 @@ class PackageLint {
   const FileSystem& files_;
   package::Renderer& renderer_;
   const PackageCases& cases_;
+  const package::TypeStore& types_;
+  std::map<KubeMinor, std::shared_ptr<const KubeTypes>> known_;
   const Context& context_;
   const package::EngineKind* engine_;
   std::vector<Finding> found_;
@@ -169,8 +198,9 @@ class PackageLint {
 }  // namespace
 
 Result<std::vector<Finding>> lint_package(const FileSystem& files, package::Renderer& renderer,
-                                          const PackageCases& cases, const Context& context) {
-  return PackageLint(files, renderer, cases, context).run();
+                                          const PackageCases& cases, const package::TypeStore& types,
+                                          const Context& context) {
+  return PackageLint(files, renderer, cases, types, context).run();
 }
 
 }  // namespace mist::action

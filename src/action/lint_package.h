@@ -6,11 +6,15 @@
 
 #include "action/package_cases.h"
 #include "package/lint.h"
+#include "package/type_store.h"
 
 namespace mist::action {
 
-/// Sorted. Errors: Cancelled, and of reading the cases' folder; what is wrong with the package is a finding.
+/// Sorted. Errors: Cancelled, and of reading the cases' folder and the types; what is wrong with the package
+/// is a finding. The objects of each case are held against the types of the Kubernetes that it is rendered
+/// for, if `types` has them.
 Result<std::vector<package::Finding>> lint_package(const FileSystem& files, package::Renderer& renderer,
-                                                   const PackageCases& cases, const Context& context);
+                                                   const PackageCases& cases, const package::TypeStore& types,
+                                                   const Context& context);
 
 }  // namespace mist::action

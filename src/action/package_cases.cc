@@ -99,6 +99,10 @@ class Runner {
 
 }  // namespace
 
+std::string kube_version_of(const PackageCases& cases, const TestCase& test) {
+  return test.kube_version.empty() ? cases.kube_version : test.kube_version;
+}
+
 package::RenderRequest request_for(const PackageCases& cases, const TestCase& test,
                                    const package::EngineKind* engine) {
   package::RenderRequest request = test.request();
@@ -106,7 +110,7 @@ package::RenderRequest request_for(const PackageCases& cases, const TestCase& te
   if (package::has_chart_values(engine)) package::make_floats(request.user_values);  // as those of a file
   if (cases.schema == package::ChartSchema::Ignored)
     request.engine_options.set(package::kSkipSchemaOption, true);
-  package::assume_cluster(request, test.kube_version, test.api_versions);
+  package::assume_cluster(request, kube_version_of(cases, test), test.api_versions);
   return request;
 }
 

@@ -16,6 +16,8 @@ struct PackageCases {
   Path folder;                          ///< of the cases and golden files
   std::vector<std::string> names = {};  ///< of the cases to run; none: all
   package::ChartSchema schema = package::ChartSchema::Holds;
+  /// That cases see which name none; empty: what commands without a cluster assume.
+  std::string kube_version = {};
 };
 
 enum class CaseState : std::uint8_t {
@@ -48,6 +50,9 @@ Result<std::vector<std::string>> package_case_names(const FileSystem& files, con
 /// Invalid with the line.
 Result<package::TestCase> read_package_case(const FileSystem& files, const Path& folder,
                                             const std::string& name);
+
+/// The Kubernetes that a case is rendered for; empty: what commands without a cluster assume.
+std::string kube_version_of(const PackageCases& cases, const package::TestCase& test);
 
 /// The render of one of those cases. `engine` is engine_of() their source.
 package::RenderRequest request_for(const PackageCases& cases, const package::TestCase& test,

@@ -35,7 +35,7 @@ struct PackageCasesTest : ::testing::Test {
     return std::move(results).value_or({});
   }
   std::vector<std::string> lint() {
-    const auto findings = lint_package(files, renderer, cases, {});
+    const auto findings = lint_package(files, renderer, cases, types, {});
     EXPECT_TRUE(findings.ok());
     std::vector<std::string> lines;
     for (const package::Finding& each : *findings)
@@ -48,6 +48,7 @@ struct PackageCasesTest : ::testing::Test {
   NullEventSink events;
   package::Renderer renderer{{}, events};
   PackageCases cases;
+  package::TypeStore types;
 };
 
 TEST_F(PackageCasesTest, AGoldenFileIsWrittenOnlyWhenThatIsAskedFor) {

@@ -1,10 +1,8 @@
 #include "apply/schema_check.h"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,211 +11,14 @@
 
 #include "apply/settle.h"
 #include "base/parallel.h"
-#include "base/text.h"
-#include "encoding/member_finder.h"
 
 namespace mist::apply {
 namespace {
 
 constexpr std::size_t kMostProblemsShown = 20;
-constexpr std::size_t kMostOfAnObject = 100;
 constexpr std::size_t kMostFetches = 16;
-constexpr int kDeepestValue = 128;
 
-bool is_set(const Value& schema, std::string_view name) {
-  const Value* const found = schema.find(name);
-  return found != nullptr && *found == Value(true);
-}
-
-std::string path_below(const std::string& path, const std::string& key) {
-  if (key.find_first_of("./[") != std::string::npos) return fmt::format("{}[{}]", path, key);
-  return path.empty() ? key : path + "." + key;
-}
-
-std::string_view with_article(Value::Kind kind) {
-  switch (kind) {
-    case Value::Kind::Null:
-      return "null";
-    case Value::Kind::Bool:
-      return "a boolean";
-    case Value::Kind::Int:
-    case Value::Kind::UInt:
-      return "an integer";
-    case Value::Kind::Double:
-      return "a number";
-    case Value::Kind::String:
-      return "a string";
-    case Value::Kind::Array:
-      return "a list";
-    case Value::Kind::Object:
-      return "a map";
-  }
-  return "something else";
-}
-
-// The types of a schema, and what may stand where they are asked for. Server-side apply takes any number for
-// an integer; whether it has a fraction is found out later.
-struct SchemaType {
-  std::string_view name;
-  std::string_view words;
-  bool (*fits)(const Value& value);
-};
-constexpr std::array<SchemaType, 6> kSchemaTypes{{
-    {"array", "a list", [](const Value& value) { return value.is_array(); }},
-    {"boolean", "a boolean", [](const Value& value) { return value.is_bool(); }},
-    {"integer", "an integer", [](const Value& value) { return value.is_number(); }},
-    {"number", "a number", [](const Value& value) { return value.is_number(); }},
-    {"object", "a map", [](const Value& value) { return value.is_object(); }},
-    {"string", "a string", [](const Value& value) { return value.is_string(); }},
-}};
-
-// The schemas of a group version, by name.
-class SchemaNames {
- public:
-  explicit SchemaNames(const Value& schemas) : finder_(&schemas) {}
-
-  // The schema that a $ref means, directly or as the only part of an allOf, as server-side apply reads it.
-  // `named` says whether it was one.
-  const Value* resolve(const Value* schema, bool& named) const {
-    constexpr std::string_view kPrefix = "#/components/schemas/";
-    named = false;
-    for (int hops = 0; hops < 16 && schema != nullptr; ++hops) {
-      std::string_view name = schema->string_at("$ref");
-      const Value* const parts = schema->find("allOf");
-      if (name.empty() && parts != nullptr && parts->is_array() && parts->size() == 1)
-        name = parts->as_array().front().string_at("$ref");
-      if (name.empty()) return schema;
-      if (!name.starts_with(kPrefix)) return nullptr;
-      named = true;
-      schema = finder_.find(name.substr(kPrefix.size()));
-    }
-    return nullptr;
-  }
-
- private:
-  encoding::MemberFinder finder_;
-};
-
-// As structured-merge-diff checks a value against the type that kube-openapi/pkg/schemaconv makes of a
-// schema.
-class SchemaWalk {
- public:
-  explicit SchemaWalk(const Value& schemas) : names_(schemas) {}
-
-  void look_at(const Value& at, const Value& value, const std::string& path, bool keeps_unknown,
-               int depth = 0) {
-    // Null is as good as nothing.
-    if (value.is_null() || depth > kDeepestValue || problems_.size() >= kMostOfAnObject) return;
-    bool named = false;
-    const Value* const found = names_.resolve(&at, named);
-    if (found == nullptr || !found->is_object()) return;
-    const Value& schema = *found;
-    // What a schema says of unknown fields goes for what is written inside of it, not for other named types.
-    keeps_unknown = (keeps_unknown && !named) || is_set(schema, "x-kubernetes-preserve-unknown-fields");
-    if (!has_type(schema, value, path)) return;
-    if (value.is_string()) look_at_choices(schema, value, path);
-    if (value.is_array()) look_at_items(schema, value, path, keeps_unknown, depth);
-    if (value.is_object()) look_at_members(schema, value, path, keeps_unknown, depth);
-  }
-
-  std::vector<SchemaProblem> take() && { return std::move(problems_); }
-
- private:
-  bool has_type(const Value& schema, const Value& value, const std::string& path) {
-    const std::string_view name = schema.string_at("type");
-    const auto type = std::ranges::find(kSchemaTypes, name, &SchemaType::name);
-    if (type == kSchemaTypes.end() || is_set(schema, "x-kubernetes-int-or-string") ||
-        schema.string_at("format") == "int-or-string")
-      return true;
-    const bool fits = type->fits(value);
-    const bool fraction = name == "integer" && value.kind() == Value::Kind::Double &&
-                          std::trunc(value.as_double()) != value.as_double();
-    if (fits && !fraction) return true;
-    problems_.push_back({path,
-                         fmt::format("it must be {}, and is {}", type->words, with_article(value.kind())),
-                         {},
-                         value.position(),
-                         !fits});
-    return false;
-  }
-
-  // "" stands for the default.
-  void look_at_choices(const Value& schema, const Value& value, const std::string& path) {
-    const Value* const choices = schema.find("enum");
-    if (choices == nullptr || !choices->is_array() || value.as_string().empty()) return;
-    std::vector<std::string_view> names;
-    for (const Value& choice : choices->as_array()) {
-      if (choice == value) return;
-      if (choice.is_string() && !choice.as_string().empty()) names.push_back(choice.as_string());
-    }
-    constexpr std::size_t kMostChoices = 12;
-    std::string message = names.size() > kMostChoices
-                              ? std::string("it is none of the values that there are")
-                              : fmt::format("it must be one of {}", fmt::join(names, ", "));
-    problems_.push_back(
-        {path, std::move(message), std::string(nearest(value.as_string(), names)), value.position(), false});
-  }
-
-  void look_at_items(const Value& schema, const Value& value, const std::string& path, bool keeps_unknown,
-                     int depth) {
-    const Value* const items = schema.find("items");
-    if (items == nullptr) return;
-    for (std::size_t i = 0; i < value.size(); ++i)
-      look_at(*items, value.as_array()[i], fmt::format("{}[{}]", path, i), keeps_unknown, depth + 1);
-  }
-
-  void look_at_members(const Value& schema, const Value& value, const std::string& path, bool keeps_unknown,
-                       int depth) {
-    const Value* const properties = schema.find("properties");
-    const Value* const others = schema.find("additionalProperties");
-    const bool described = properties != nullptr && properties->size() > 0;
-    const bool free =
-        keeps_unknown || (others == nullptr && !described) || (others != nullptr && *others == Value(true));
-    const bool whole_object = path.empty() || is_set(schema, "x-kubernetes-embedded-resource");
-    const encoding::MemberFinder known(properties);
-    for (const Value::Member& member : value.as_object()) {
-      if (const Value* const own = known.find(member.key)) {
-        look_at(*own, member.value, path_below(path, member.key), keeps_unknown, depth + 1);
-      } else if (others != nullptr && others->is_object()) {
-        look_at(*others, member.value, path_below(path, member.key), keeps_unknown, depth + 1);
-      } else if (!free && !member.value.is_null() && !(whole_object && is_of_every_object(member.key))) {
-        unknown(properties, member, path_below(path, member.key));
-      }
-    }
-  }
-
-  static bool is_of_every_object(std::string_view name) {
-    return name == "apiVersion" || name == "kind" || name == "metadata";
-  }
-
-  void unknown(const Value* properties, const Value::Member& member, std::string path) {
-    if (problems_.size() >= kMostOfAnObject) return;
-    std::vector<std::string_view> names;
-    if (properties != nullptr && properties->is_object()) {
-      for (const Value::Member& each : properties->as_object()) names.push_back(each.key);
-    }
-    problems_.push_back({std::move(path), "there is no such field", std::string(nearest(member.key, names)),
-                         member.value.position(), true});
-  }
-
-  const SchemaNames names_;
-  std::vector<SchemaProblem> problems_;
-};
-
-const Value* schema_of(const Value& schemas, const apimachinery::GroupVersionKind& gvk) {
-  if (!schemas.is_object()) return nullptr;
-  for (const Value::Member& member : schemas.as_object()) {
-    const Value* const kinds = member.value.find("x-kubernetes-group-version-kind");
-    if (kinds == nullptr || !kinds->is_array()) continue;
-    const bool found = std::ranges::any_of(kinds->as_array(), [&](const Value& each) {
-      return each.string_at("kind") == gvk.kind && each.string_at("group") == gvk.group &&
-             each.string_at("version") == gvk.version;
-    });
-    if (found) return &member.value;
-  }
-  return nullptr;
-}
-
+using apimachinery::SchemaProblem;
 using GroupVersion = std::pair<std::string, std::string>;
 using SchemasOfVersions = std::map<GroupVersion, std::shared_ptr<const Value>>;
 
@@ -337,12 +138,6 @@ std::string how_to_see(const PlannedAction& action, const DesiredObject& object,
                      object.rendered.object.gvk().api_version());
 }
 
-std::string problem_words(const SchemaProblem& problem) {
-  return problem.instead.empty()
-             ? fmt::format("{}: {}", problem.path, problem.message)
-             : fmt::format("{}: {} (did you mean {}?)", problem.path, problem.message, problem.instead);
-}
-
 Error schema_refusal(const Plan& plan, const std::vector<FoundProblem>& found) {
   std::optional<Error> failure;
   for (const FoundProblem& each : std::span(found).first(std::min(found.size(), kMostProblemsShown))) {
@@ -351,11 +146,11 @@ Error schema_refusal(const Plan& plan, const std::vector<FoundProblem>& found) {
     SourceLocation where = object.rendered.place(each.problem.position);
     if (failure) {
       failure->frames.push_back(
-          fmt::format("also: {}: {} ({})", action.key.display(), problem_words(each.problem), where.text()));
+          fmt::format("also: {}: {} ({})", action.key.display(), each.problem.words(), where.text()));
       continue;
     }
     failure = error(ErrorKind::Invalid, "{} does not fit the cluster's schema: {}", action.key.display(),
-                    problem_words(each.problem));
+                    each.problem.words());
     failure->where = std::move(where);
     failure->hint = how_to_see(action, object, each.problem.path);
   }
@@ -365,14 +160,6 @@ Error schema_refusal(const Plan& plan, const std::vector<FoundProblem>& found) {
 }
 
 }  // namespace
-
-std::vector<SchemaProblem> schema_problems(const apimachinery::Object& object, const Value& schemas) {
-  const Value* const schema = schema_of(schemas, object.gvk());
-  if (schema == nullptr) return {};
-  SchemaWalk walk(schemas);
-  walk.look_at(*schema, object.value(), "", false);
-  return std::move(walk).take();
-}
 
 Status check_against_server(kube::Client& client, const Plan& plan, const ChangesOnAdmission& changes,
                             const Context& context) {

@@ -31,4 +31,19 @@ render::AssumedCluster assumed_cluster(const Invocation& invocation) {
   return cluster;
 }
 
+Result<package::TypeStore> type_store(const World& world) {
+  MIST_TRY(const config::Paths paths, paths_of(world));
+  return package::TypeStore(paths.schemas, world.build.kube_types);
+}
+
+Result<apimachinery::KubeMinor> known_minor(const package::TypeStore& types, const std::string& version) {
+  const auto minor = apimachinery::KubeMinor::parse(version);
+  if (!minor)
+    return error(ErrorKind::Usage, "\"{}\" is no version of Kubernetes, such as 1.36",
+                 escape_controls(version));
+  if (types.has(*minor)) return *minor;
+  return error(ErrorKind::Usage, "the schemas of Kubernetes {} did not come with this mistctl", minor->text())
+      .with_hint(fmt::format("there are those of {}", types.minors()));
+}
+
 }  // namespace mist::cli

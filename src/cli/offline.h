@@ -9,16 +9,18 @@
 #include "cli/invocation.h"
 #include "cli/world.h"
 #include "package/capabilities.h"
+#include "package/type_store.h"
 #include "render/release_renderer.h"
 
 namespace mist::cli {
 
+inline constexpr Flag kKubeVersionFlag{.name = "kube-version",
+                                       .type = FlagType::Text,
+                                       .value = "VERSION",
+                                       .help = "Kubernetes version that packages see",
+                                       .fallback = package::kAssumedKubeVersion};
 inline constexpr Flag kOfflineFlagList[] = {
-    {.name = "kube-version",
-     .type = FlagType::Text,
-     .value = "VERSION",
-     .help = "Kubernetes version that packages see",
-     .fallback = package::kAssumedKubeVersion},
+    kKubeVersionFlag,
     {.name = "api-versions",
      .type = FlagType::Texts,
      .value = "VERSION",
@@ -38,5 +40,10 @@ Result<render::ReleaseFacts> offline_release(const Invocation& invocation, World
 /// What kube-version and api-versions stand for. One of the latter may be several, with commas between them,
 /// as in Helm.
 render::AssumedCluster assumed_cluster(const Invocation& invocation);
+
+/// The types of Kubernetes that came with this program.
+Result<package::TypeStore> type_store(const World& world);
+/// The minor of a version whose types are there. Errors: Usage, naming those that are.
+Result<apimachinery::KubeMinor> known_minor(const package::TypeStore& types, const std::string& version);
 
 }  // namespace mist::cli

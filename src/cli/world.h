@@ -20,6 +20,7 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "package/engine.h"
+#include "package/type_store.h"
 
 namespace mist::kube {
 class Client;
@@ -90,6 +91,7 @@ struct BuildInfo {
   std::string platform;  ///< "linux/amd64"
   std::string compiler;
   std::span<const package::EngineDigest> engines = {};
+  std::span<const package::KubeTypesDigest> kube_types = {};
 };
 
 /// Which cluster, and which namespace in it, the user chose. Empty: not said.

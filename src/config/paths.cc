@@ -85,10 +85,14 @@ Result<Paths> Paths::from_environment(const Environment& environment, const Path
     paths.cache = absolute_path(xdg && Path(*xdg).is_absolute() ? Path(*xdg) : Path(*user_home) / ".cache") /
                   "mistletoe";
   }
-  const auto engines = non_empty(environment, "MIST_ENGINES_LOCATION");
-  paths.engines =
-      engines ? absolute_path(*engines)
-              : (absolute_path(program).parent_path() / "../share/mistletoe/engines").lexically_normal();
+  const auto came_along = [&](std::string_view variable, std::string_view name) {
+    const auto elsewhere = non_empty(environment, variable);
+    return elsewhere
+               ? absolute_path(*elsewhere)
+               : (absolute_path(program).parent_path() / "../share/mistletoe" / name).lexically_normal();
+  };
+  paths.engines = came_along("MIST_ENGINES_LOCATION", "engines");
+  paths.schemas = came_along("MIST_SCHEMAS_LOCATION", "schemas");
   if (const auto safe = non_empty(environment, "MIST_SAFE_DIRECTORY"))
     for (const std::string_view each : split(*safe, ':'))
       if (!each.empty()) paths.safe.push_back(without_slash(absolute_path(Path(each))));

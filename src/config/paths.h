@@ -9,6 +9,7 @@
 //   cache    <home>/cache if MIST_HOME_LOCATION is set, so that a home of its own shares nothing with
 //            others; else $XDG_CACHE_HOME/mistletoe, else ~/.cache/mistletoe. May be deleted at any time.
 //   engines  MIST_ENGINES_LOCATION, else <directory of the program>/../share/mistletoe/engines
+//   schemas  MIST_SCHEMAS_LOCATION, else <directory of the program>/../share/mistletoe/schemas
 //   safe     MIST_SAFE_DIRECTORY: directories (separated by colons) that check_places takes as they are, as
 //            git's safe.directory; for volumes of containers, which everybody may write to
 //
@@ -37,6 +38,7 @@ struct Paths {
   Path state;
   Path cache;
   Path engines;
+  Path schemas;
   std::vector<Path> safe;
 
   Path seed_file() const { return state / "seed"; }         ///< seed and clock of renders outside a cluster
@@ -48,7 +50,8 @@ struct Paths {
   Path discovery() const { return cache / "discovery"; }    ///< what API servers serve
   Path exec_credentials() const { return cache / "credentials"; }  ///< answers of exec plugins
 
-  /// All absolute and lexically normal. `program` is the path of the running program (for `engines`). Errors:
+  /// All absolute and lexically normal. `program` is the path of the running program (for `engines` and
+  /// `schemas`). Errors:
   /// Invalid when there is neither a home directory nor MIST_HOME_LOCATION.
   static Result<Paths> from_environment(const Environment& environment, const Path& program);
 };

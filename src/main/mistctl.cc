@@ -22,6 +22,7 @@
 #include "cli/world.h"
 #include "engine_digests.h"
 #include "kube/connect.h"
+#include "kube_types_digests.h"
 #include "main/interrupt.h"
 #include "wasm/compiler.h"
 
@@ -90,7 +91,8 @@ int main(int argc, char** argv) {
                 .commit = MIST_COMMIT,
                 .platform = MIST_PLATFORM,
                 .compiler = MIST_COMPILER,
-                .engines = mist::package::kEngineDigests},
+                .engines = mist::package::kEngineDigests,
+                .kube_types = mist::package::kKubeTypesDigests},
       .program = program_path(argc > 0 ? argv[0] : "mistctl"),
       .in = in,
       .out = out,

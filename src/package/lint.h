@@ -10,6 +10,10 @@
 
 #include "package/renderer.h"
 
+namespace mist::apimachinery {
+class KubeTypes;
+}
+
 namespace mist::package {
 
 enum class LintLevel : std::uint8_t {
@@ -47,8 +51,14 @@ std::vector<Finding> lint_files(const Files& files, const EngineKind* engine,
                                 ChartSchema schema = ChartSchema::Holds);
 
 /// What the objects show that were rendered into the namespace `ns`, at their places in the package; where a
-/// line isn't known, of the rendered file. `engine` as above.
-std::vector<Finding> lint_objects(const Rendered& rendered, const EngineKind* engine, std::string_view ns);
+/// line isn't known, of the rendered file. `engine` as above; `types` are those of the Kubernetes that it was
+/// rendered for (lint_types.h), null: none came along.
+std::vector<Finding> lint_objects(const Rendered& rendered, const EngineKind* engine, std::string_view ns,
+                                  const apimachinery::KubeTypes* types = nullptr);
+
+/// About a value of a rendered object, at its place in the package; where its line isn't known, at the file.
+Finding finding_at(std::string_view rule, const apimachinery::RenderedObject& at, encoding::Position position,
+                   std::string message);
 
 /// What an error says of a rendered object, at its place in the package.
 Finding finding_of_object(const Error& failure);

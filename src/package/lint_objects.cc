@@ -9,6 +9,7 @@
 #include "package/capabilities.h"
 #include "package/lint.h"
 #include "package/lint_hooks.h"
+#include "package/lint_types.h"
 
 namespace mist::package {
 namespace {
@@ -28,8 +29,9 @@ std::string_view tag_of(std::string_view image) {
 
 class ObjectLint {
  public:
-  ObjectLint(const Rendered& rendered, const EngineKind* engine, std::string_view ns)
-      : rendered_(rendered), engine_(engine), ns_(ns) {
+  ObjectLint(const Rendered& rendered, const EngineKind* engine, std::string_view ns,
+             const apimachinery::KubeTypes* types)
+      : rendered_(rendered), engine_(engine), ns_(ns), types_(types) {
     const Capabilities known = assumed_capabilities(std::string(kAssumedKubeVersion), {});
     served_.insert(known.api_versions.begin(), known.api_versions.end());
   }
@@ -43,14 +45,15 @@ class ObjectLint {
       if (!has_chart_values(engine_)) hooks(each);
       images(each, each.object.value());
     }
+    if (types_ != nullptr) {
+      for (Finding& each : lint_types(rendered_, *types_)) found_.push_back(std::move(each));
+    }
     return std::move(found_);
   }
 
  private:
   void add(std::string_view rule, const RenderedObject& at, const Value& value, std::string message) {
-    const SourceLocation where = at.place(value.position());
-    const bool known = !where.file.ends_with(kRenderedMark);
-    found_.push_back(finding(rule, known ? where.file : at.file, known ? where.line : 0, std::move(message)));
+    found_.push_back(finding_at(rule, at, value.position(), std::move(message)));
   }
 
   void home(const RenderedObject& each) {
@@ -65,9 +68,11 @@ class ObjectLint {
     const std::string version(each.object.value().string_at("apiVersion"));
     if (served_.contains(version) || !apimachinery::is_built_in_group(each.object.key().group_kind.group))
       return;
+    // Of a version that there isn't at all, the types say more.
+    if (types_ != nullptr && !types_->has(each.object.gvk())) return;
     add("api-version", each, *each.object.value().find("apiVersion"),
         fmt::format("{}: Kubernetes {} doesn't serve {} by default", each.object.key().display(),
-                    kAssumedKubeVersion, version));
+                    types_ == nullptr ? std::string(kAssumedKubeVersion) : types_->minor().text(), version));
   }
 
   void hooks(const RenderedObject& each) {
@@ -110,14 +115,23 @@ class ObjectLint {
   const Rendered& rendered_;
   const EngineKind* engine_;
   std::string_view ns_;
+  const apimachinery::KubeTypes* types_;
   std::set<std::string> served_;
   std::vector<Finding> found_;
 };
 
 }  // namespace
 
-std::vector<Finding> lint_objects(const Rendered& rendered, const EngineKind* engine, std::string_view ns) {
-  return ObjectLint(rendered, engine, ns).run();
+std::vector<Finding> lint_objects(const Rendered& rendered, const EngineKind* engine, std::string_view ns,
+                                  const apimachinery::KubeTypes* types) {
+  return ObjectLint(rendered, engine, ns, types).run();
+}
+
+Finding finding_at(std::string_view rule, const RenderedObject& at, encoding::Position position,
+                   std::string message) {
+  const SourceLocation where = at.place(position);
+  const bool known = !where.file.ends_with(kRenderedMark);
+  return finding(rule, known ? where.file : at.file, known ? where.line : 0, std::move(message));
 }
 
 Finding finding_of_object(const Error& failure) {

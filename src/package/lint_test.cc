@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "apimachinery/kube_types.h"
 #include "base/text.h"
 #include "encoding/yaml.h"
 #include "package/objects.h"
@@ -118,14 +119,15 @@ TEST(Lint, ReadsMistletoeYaml) {
 }
 
 std::vector<std::string> lint_yaml(const std::string& text, const EngineKind* engine = nullptr,
-                                   const FileOrigins& origins = {}) {
+                                   const FileOrigins& origins = {},
+                                   const apimachinery::KubeTypes* types = nullptr) {
   NullEventSink nobody;
   Rendered rendered;
   auto objects = parse_objects({{"chart/templates/a.yaml", text}}, nobody,
                                engine == nullptr ? Lines::Written : Lines::Rendered, origins);
   EXPECT_TRUE(objects.ok());
   rendered.objects = *std::move(objects);
-  return lines_of(lint_objects(rendered, engine, "default"));
+  return lines_of(lint_objects(rendered, engine, "default", types));
 }
 
 TEST(Lint, LooksAtImagesWhereverTheyAre) {
@@ -161,6 +163,75 @@ TEST(Lint, KnowsWhatCannotBeInstalled) {
                   ":1: api-version: Ingress a: Kubernetes v1.37.0 doesn't serve extensions/v1beta1")));
   EXPECT_THAT(lint_yaml("apiVersion: example.com/v1\nkind: X\nmetadata: {name: a, namespace: kube-system}\n"),
               ElementsAre(HasSubstr(":3: namespace: X kube-system/a is always in namespace kube-system")));
+}
+
+// The types of a Kubernetes, as tools/kube-schemas writes them.
+apimachinery::KubeTypes types() {
+  auto types = apimachinery::KubeTypes::parse(R"({"kubernetes": "v1.36.0",
+    "lifecycle": [
+      {"group": "policy", "version": "v1beta1", "kind": "Budget", "deprecated": 21, "removed": 25},
+      {"group": "apps", "version": "v1beta9", "kind": "Deployment", "deprecated": 30, "removed": 40}],
+    "schemas": {"D": {"type": "object", "properties": {"metadata": {}, "spec": {"type": "object", "required": ["selector"],
+        "properties": {"replicas": {"type": "integer"}, "selector": {"type": "object"}}}},
+      "x-kubernetes-group-version-kind": [{"group": "apps", "version": "v1", "kind": "Deployment"},
+        {"group": "apps", "version": "v1beta9", "kind": "Deployment"}, {"group": "policy", "version": "v1", "kind": "Budget"}]},
+      "C": {"x-kubernetes-group-version-kind":
+        [{"group": "apiextensions.k8s.io", "version": "v1", "kind": "CustomResourceDefinition"}]}}})");
+  EXPECT_TRUE(types.ok());
+  return *std::move(types);
+}
+
+TEST(Lint, HoldsObjectsAgainstTheTypesOfKubernetes) {
+  const apimachinery::KubeTypes known = types();
+  const std::string deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  ";
+  EXPECT_THAT(lint_yaml(deployment + "selector: {}\n", nullptr, {}, &known), IsEmpty());
+  EXPECT_THAT(
+      lint_yaml(deployment + "selector: {}\n  replcas: 1\n", nullptr, {}, &known),
+      ElementsAre("chart/templates/a.yaml:6: field: Deployment a: spec.replcas: there is no such field (did "
+                  "you mean replicas?)"));
+  EXPECT_THAT(
+      lint_yaml(deployment + "replicas: '1'\n", nullptr, {}, &known),
+      ElementsAre(
+          HasSubstr("a.yaml:5: field: Deployment a: spec.replicas: it must be an integer, and is a string"),
+          HasSubstr("a.yaml:5: field: Deployment a: spec.selector: it is required, and missing")));
+  // The line of the template, or none.
+  std::vector<std::uint32_t> lines(20, 3);
+  EXPECT_THAT(lint_yaml(deployment + "selector: {}\n  replcas: 1\n", find_engine("helm"),
+                        {{"chart/templates/a.yaml", {"templates/a.yaml", lines}}}, &known),
+              ElementsAre(HasSubstr("templates/a.yaml:3: field: ")));
+}
+
+TEST(Lint, KnowsWhatBecomesOfKinds) {
+  const apimachinery::KubeTypes known = types();
+  const auto object = [&](std::string_view version, std::string_view kind) {
+    return lint_yaml(fmt::format("apiVersion: {}\nkind: {}\nmetadata: {{name: a}}\n", version, kind), nullptr,
+                     {}, &known);
+  };
+  EXPECT_THAT(object("policy/v1beta1", "Budget"),
+              ElementsAre(HasSubstr(
+                  "a.yaml:1: removed-version: Budget a: Kubernetes has no policy/v1beta1 Budget since "
+                  "1.25; use policy/v1")));
+  EXPECT_THAT(object("v1", "Deployment"),
+              ElementsAre(HasSubstr("unknown-kind: Deployment a: Kubernetes 1.36 has no v1 "
+                                    "Deployment; use apps/v1")));
+  EXPECT_THAT(
+      object("apps/v1beta9", "Deployment"),
+      ElementsAre(
+          HasSubstr("api-version: Deployment a: Kubernetes 1.36 doesn't serve apps/v1beta9 by default"),
+          HasSubstr("deprecated-version: Deployment a: apps/v1beta9 Deployment is deprecated since "
+                    "Kubernetes 1.30, and ends with 1.40; use apps/v1")));
+  EXPECT_THAT(object("example.com/v1", "Shop"),
+              ElementsAre(HasSubstr("unchecked: Shop a: no CRD of the package defines Shop.example.com")));
+}
+
+TEST(Lint, CustomResourcesAreCheckedByTheirOwnDefinitions) {
+  const apimachinery::KubeTypes known = types();
+  EXPECT_THAT(
+      lint_yaml("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
+                "metadata: {name: shops.example.com}\nspec: {group: example.com, names: {kind: Shop}}\n---\n"
+                "apiVersion: example.com/v1\nkind: Shop\nmetadata: {name: a}\n",
+                nullptr, {}, &known),
+      IsEmpty());
 }
 
 TEST(Lint, KnowsTheWordsOfHooks) {

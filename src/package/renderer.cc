@@ -402,7 +402,8 @@ struct Renderer::Impl {
     wasm::SnapshotOptions snapshot;
     snapshot.files = std::make_shared<const wasm::FileTree>(std::move(files));
     snapshot.limits = options.engine_limits;
-    MIST_TRY(wasm::Runtime* const runtime, packages.start());
+    // Compiled already, where the engine is.
+    MIST_TRY(wasm::Runtime* const runtime, engines.start());
     auto prepared = wasm::prepare_module(*runtime, crypto::as_bytes(engine),
                                          fmt::format("engine {}", metadata.engine), snapshot, context);
     if (!prepared.ok())

@@ -12,6 +12,7 @@ constexpr std::string_view kMagic{"\0asm", 4};
 constexpr std::string_view kModuleVersion{"\1\0\0\0", 4};
 constexpr std::string_view kComponentLayer{"\1\0", 2};  // of the version field's second half
 constexpr std::uint8_t kCustom = 0;
+constexpr std::uint8_t kExports = 7;
 
 struct Section {
   std::uint8_t id = 0;
@@ -109,6 +110,26 @@ Result<std::vector<Section>> sections_of(std::span<const std::byte> wasm, std::s
   return sections;
 }
 
+// The content of an export section without those exports; nothing if it isn't one.
+std::optional<std::string> remaining_exports(std::string_view content, std::string_view prefix) {
+  const auto count = take_number(content);
+  if (!count) return std::nullopt;
+  std::string kept;
+  std::size_t left = 0;
+  for (std::uint32_t i = 0; i < *count; ++i) {
+    const std::string_view begin = content;
+    const auto length = take_number(content);
+    const auto name = length ? take_bytes(content, *length) : std::nullopt;
+    if (!name || !take_bytes(content, 1) || !take_number(content)) return std::nullopt;
+    if (name->starts_with(prefix)) continue;
+    kept += begin.substr(0, begin.size() - content.size());
+    ++left;
+  }
+  std::string all;
+  append_number(all, left);
+  return content.empty() ? std::optional(all + kept) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::uint32_t> take_number(std::string_view& bytes) {
@@ -149,6 +170,26 @@ Result<std::vector<std::string_view>> contents_of_sections(std::span<const std::
   for (const Section& each : sections)
     if (each.id == id) contents.push_back(each.content);
   return contents;
+}
+
+Result<std::string> without_exports(std::span<const std::byte> wasm, std::string_view name,
+                                    std::string_view prefix) {
+  MIST_TRY(const auto sections, sections_of(wasm, name));
+  std::string out(view(wasm).substr(0, 8));
+  for (const Section& each : sections) {
+    if (each.id != kExports) {
+      out += each.whole;
+      continue;
+    }
+    const auto content = remaining_exports(each.content, prefix);
+    if (!content)
+      return damaged(name, static_cast<std::size_t>(each.whole.data() - view(wasm).data()),
+                     "its exports can't be read");
+    out.push_back(static_cast<char>(kExports));
+    append_number(out, content->size());
+    out += *content;
+  }
+  return out;
 }
 
 Result<std::string> with_custom_section(std::span<const std::byte> wasm, std::string_view name,

@@ -31,6 +31,11 @@ Result<std::optional<std::string_view>> custom_section(std::span<const std::byte
 Result<std::string> with_custom_section(std::span<const std::byte> wasm, std::string_view name,
                                         std::string_view section, std::string_view content);
 
+/// The module without its exports whose names begin with `prefix`; everything else stays byte for byte.
+/// Invalid as above.
+Result<std::string> without_exports(std::span<const std::byte> wasm, std::string_view name,
+                                    std::string_view prefix);
+
 /// The number of the section that holds the functions' bodies.
 inline constexpr std::uint8_t kCodeSection = 10;
 

@@ -77,6 +77,23 @@ TEST(Binary, SaysWhatTheFileIsInstead) {
   }
 }
 
+TEST(Binary, TakesExportsOutAndLeavesTheRest) {
+  const auto module = [](std::string_view exports) {
+    return assemble(fmt::format(
+        R"((module (memory 1) (global $g (mut i32) (i32.const 0)) (func $f) {} (data (i32.const 0) "x")))",
+        exports));
+  };
+  const std::string both =
+      module(R"((export "x_f" (func $f)) (export "f" (func $f)) (export "x_g" (global $g)))");
+  EXPECT_EQ(*without_exports(bytes_of(both), "m", "x_"), module(R"((export "f" (func $f)))"));
+  EXPECT_EQ(*without_exports(bytes_of(both), "m", "y_"), both);
+  for (const std::string& content :
+       {std::string("\1"), std::string("\2\1f\0\0", 5), std::string("\1\1f\0\0x", 6)}) {
+    const std::string bad = kEmptyModule + "\7" + static_cast<char>(content.size()) + content;
+    EXPECT_FALSE(without_exports(bytes_of(bad), "m", "x_").ok());
+  }
+}
+
 TEST(Binary, NoticesEveryTruncation) {
   const std::string module =
       assemble(R"((module (memory 1) (func (export "f") (nop)) (data (i32.const 0) "text")))");

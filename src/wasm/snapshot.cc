@@ -18,6 +18,8 @@ namespace {
 constexpr std::string_view kInitialize = "_initialize";
 // wasmtime-wizer leaves the export of this name out; no module has it.
 constexpr std::string_view kNoFunction = "mistletoe.none";
+// What wasmtime-wizer exports to look at memories and globals begins with this.
+constexpr std::string_view kInstrumentation = "__wizer_";
 
 class Bytes {
  public:
@@ -102,19 +104,44 @@ const std::uint8_t* Preparation::memory_c(void* self, const char* name, std::siz
 
 }  // namespace
 
-Result<std::string> prepare_module(Runtime& runtime, std::span<const std::byte> wasm, std::string_view name,
-                                   const SnapshotOptions& options, const Context& context) {
-  MIST_TRY_VOID(check_module(wasm, name));
+namespace {
+
+Result<std::string> merged_segments(std::string_view wasm, std::string_view name) {
   Bytes merged;
   if (const Text problem(mist_merge_data_segments(reinterpret_cast<const std::uint8_t*>(wasm.data()),
                                                   wasm.size(), merged.out()));
       problem)
     return error(ErrorKind::Invalid, "{} can't be prepared", name).with_because(problem.get());
+  return merged.text();
+}
+
+bool keep_c(void* self, const std::uint8_t* wasm, std::size_t size) noexcept {
+  *static_cast<std::string*>(self) = {reinterpret_cast<const char*>(wasm), size};
+  return false;  // nothing is to be run
+}
+
+// The module as wasmtime-wizer has it run. Once its instrumentation is taken off, a module like this is
+// instrumented to the same bytes, and so its compiled code is that of the module itself.
+std::string instrumented(std::string_view wasm) {
+  std::string kept;
+  Bytes nothing;
+  const Text stopped(mist_snapshot(
+      reinterpret_cast<const std::uint8_t*>(wasm.data()), wasm.size(), kNoFunction.data(), kNoFunction.size(),
+      {.env = &kept, .run = &keep_c, .global = nullptr, .memory = nullptr}, nothing.out()));
+  return kept;
+}
+
+}  // namespace
+
+Result<std::string> prepare_module(Runtime& runtime, std::span<const std::byte> wasm, std::string_view name,
+                                   const SnapshotOptions& options, const Context& context) {
+  MIST_TRY(const std::string plain, without_exports(wasm, name, kInstrumentation));
+  MIST_TRY(const std::string merged, merged_segments(plain, name));
   Preparation preparation{runtime, std::string(name), options, context};
   const std::string_view dropped = options.again == PrepareAgain::Yes ? kNoFunction : options.function;
   Bytes prepared;
-  const Text problem(mist_snapshot(reinterpret_cast<const std::uint8_t*>(merged.view().data()),
-                                   merged.view().size(), dropped.data(), dropped.size(),
+  const Text problem(mist_snapshot(reinterpret_cast<const std::uint8_t*>(merged.data()), merged.size(),
+                                   dropped.data(), dropped.size(),
                                    {.env = &preparation,
                                     .run = &Preparation::run_c,
                                     .global = &Preparation::global_c,
@@ -125,7 +152,9 @@ Result<std::string> prepare_module(Runtime& runtime, std::span<const std::byte> 
   if (problem)
     return error(ErrorKind::Invalid, "{} can't be prepared", name)
         .with_because(escape_controls(problem.get(), true));
-  return prepared.text();
+  if (options.again == PrepareAgain::No) return prepared.text();
+  MIST_TRY(const std::string again, merged_segments(prepared.text(), name));
+  return instrumented(again);
 }
 
 }  // namespace mist::wasm

@@ -16,7 +16,8 @@
 
 namespace mist::wasm {
 
-/// Whether the prepared module can be prepared once more, with other files.
+/// Whether the prepared module can be prepared once more, with other files. Such a module exports its memory
+/// and globals, and what is compiled of it is what preparing it runs: nothing else is compiled then.
 enum class PrepareAgain : std::uint8_t { No, Yes };
 
 struct SnapshotOptions {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "testing/temp_dir.h"
 #include "wasm/instance.h"
 #include "wasm/test_support.h"
 
@@ -72,6 +73,26 @@ TEST(PrepareModule, CanBePreparedAgainIfAsked) {
   const auto twice = prepare(*once);
   ASSERT_TRUE(twice.ok()) << twice.error().to_line();
   EXPECT_EQ(call(*twice, "sum"), 3 * kOnce);
+}
+
+// Engines are compiled once, and packages that are built from them compile nothing more.
+TEST(PrepareModule, WhatIsPreparedAgainIsCompiledAlready) {
+  const auto once = prepare(assemble(kCounter), PrepareAgain::Yes);
+  ASSERT_TRUE(once.ok()) << once.error().to_line();
+  const testing::TempDir directory;
+  RecordingEvents events;
+  auto runtime = Runtime::create({.cache_directory = directory.path() / "code"}, events);
+  ASSERT_TRUE(runtime.ok());
+  ASSERT_TRUE(runtime->load(bytes_of(*once), "engine").ok());
+  EXPECT_EQ(events.take_activities().size(), 1U);
+  SnapshotOptions options;
+  options.limits.memory_bytes = 4 << 20;
+  const auto twice = prepare_module(*runtime, bytes_of(*once), "shop", options, Context());
+  ASSERT_TRUE(twice.ok()) << twice.error().to_line();
+  EXPECT_THAT(events.take_activities(), ::testing::IsEmpty());
+  EXPECT_EQ(call(*twice, "sum"), 3 * kOnce);
+  const auto module = shared_runtime().load(bytes_of(*twice), "shop");
+  EXPECT_EQ(module->exports().size(), 3U) << "nothing of the instrumentation stays";
 }
 
 TEST(PrepareModule, SeesTheFilesItIsGiven) {

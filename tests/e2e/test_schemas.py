@@ -1,6 +1,11 @@
 """The check against the cluster's schemas is never stricter than the server: what that has made itself passes."""
+import copy
+import gzip
 import itertools
 import json
+import os
+import pathlib
+import sys
 
 from harness import check, equal, test
 from test_every_field import KINDS, Sweep, leaves, put
@@ -102,3 +107,76 @@ def the_check_is_never_stricter_than_the_server(t):
 @test(full=True)
 def the_check_is_never_stricter_than_the_server_at_any_leaf(t):
     never_stricter(t, KINDS, 5)
+
+
+def table_of(t, minor):
+    """What tools/kube-schemas made of a Kubernetes: beside the program, as installed."""
+    directory = pathlib.Path(os.path.realpath(t.mistctl)).parent.parent / "share/mistletoe/schemas"
+    return json.loads(gzip.decompress((directory / f"kubernetes-{minor}.json.gz").read_bytes()))
+
+
+def minor_of(t):
+    version = t.kube.checked("GET", "/version")
+    return f"{version['major']}.{version['minor'].rstrip('+')}"
+
+
+@test
+def the_schemas_that_come_along_are_the_servers(t):
+    """Field by field, of each type that the server publishes."""
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/kube-schemas"))
+    import make
+    ours = table_of(t, minor_of(t))["schemas"]
+    compared = 0
+    for path in t.kube.checked("GET", "/openapi/v3")["paths"]:
+        if not path.startswith("api") or path in ("api", "apis") or "example" in path:
+            continue
+        served = t.kube.checked("GET", "/openapi/v3/" + path)["components"].get("schemas", {})
+        for name, schema in served.items():
+            if name in ours and name.startswith("io.k8s."):
+                compared += 1
+                wanted = {key: value for key, value in ours[name].items() if key != make.GROUP_KINDS}
+                equal(make.table_entry(name, schema), wanted, name)
+    check(compared > 500, f"only {compared} types")
+    t.note(f"{compared} types")
+
+
+def required_places(schema, types, value, path=()):
+    """The paths of fields in a value that its schema requires."""
+    while "$ref" in schema:
+        schema = types[schema["$ref"].rsplit("/", 1)[1]]
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from required_places(schema.get("items", {}), types, item, path + (index,))
+    if isinstance(value, dict):
+        for name in schema.get("required", []):
+            if name in value:
+                yield path + (name,)
+        for name, below in value.items():
+            yield from required_places(schema.get("properties", {}).get(name, {}), types, below, path + (name,))
+
+
+@test
+def what_the_schemas_require_the_server_requires(t):
+    """A field that lint misses is one that the server misses too."""
+    sweep = Sweep(t, False)
+    types = table_of(t, minor_of(t))["schemas"]
+    asked, taken = 0, []
+    for number, (address, kind, members, _) in enumerate(KINDS):
+        group = address.removeprefix("/").rsplit("/", 1)[0]
+        version = group.removeprefix("apis/").removeprefix("api/")
+        group_name, _, plain = version.rpartition("/")
+        schema, = [each for each in types.values() if {"group": group_name, "version": plain, "kind": kind}
+                   in each.get("x-kubernetes-group-version-kind", [])]
+        whole = {"apiVersion": version, "kind": kind, "metadata": {"name": f"r{number}"}, **members}
+        for path in required_places(schema, types, whole):
+            item = copy.deepcopy(whole)
+            at = item
+            for step in path[:-1]:
+                at = at[step]
+            del at[path[-1]]
+            asked += 1
+            if sweep.dry_run(address, item) is not None:
+                taken.append(f"{kind}: {'.'.join(map(str, path))}")
+    t.note(f"{asked} required fields")
+    check(asked > 40, f"only {asked} fields")
+    equal(taken, [], "fields that the server does without")

@@ -58,7 +58,8 @@ Result<ExitCode> run_path(const Invocation& invocation, World& world) {
                                {"configFile", Value(paths.config_file.string())},
                                {"state", Value(paths.state.string())},
                                {"cache", Value(paths.cache.string())},
-                               {"engines", Value(paths.engines.string())}}));
+                               {"engines", Value(paths.engines.string())},
+                               {"schemas", Value(paths.schemas.string())}}));
   return ExitCode::Ok;
 }
 

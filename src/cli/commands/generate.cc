@@ -11,6 +11,7 @@
 #include "cli/release_flags.h"
 #include "encoding/yaml.h"
 #include "package/capabilities.h"
+#include "package/lint_types.h"
 
 namespace mist::cli {
 namespace {
@@ -41,6 +42,8 @@ constexpr Flag kFlags[] = {
          "template` or `kustomize build` print), or dir=PATH (one file for each of its files)",
      .fallback = "yaml",
      .choices = kFormats},
+    {.name = "validate",
+     .help = "Hold the objects against the schemas of --kube-version: its kinds, their fields and types"},
     {.name = "release",
      .letter = 'r',
      .help = "As a first install would apply it: namespace and ownership labels included"},
@@ -65,6 +68,7 @@ constexpr Flag kChartFlags[] = {
      .fallback = "stable",
      .choices = kRandomSources},
 };
+constexpr std::size_t kMostRefused = 20;  // problems that are named
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kValuesFlags, {"Flags for charts", kChartFlags},
                                  kOfflineFlags,     kClockFlags,  kSandboxFlags};
 constexpr Example kExamples[] = {
@@ -73,6 +77,7 @@ constexpr Example kExamples[] = {
     {"mistctl generate web -p ./manifests -r | kubectl diff -f -", "With the labels of a first install"},
     {"mistctl generate web -p ./web.mist-pack.wasm -f prod.yaml -o dir=./out",
      "One file for each file of the package"},
+    {"mistctl generate web -p ./web --kube-version 1.35 --validate", "Would a Kubernetes 1.35 take it?"},
 };
 
 // Names come from the package.
@@ -139,6 +144,36 @@ Result<ExitCode> print_as_peer(World& world, const package::Rendered& rendered, 
   return ExitCode::Ok;
 }
 
+// What a Kubernetes of that version would refuse, all at once; what it warns of goes to the events.
+Status validate(World& world, const package::Source& source, const package::Rendered& rendered,
+                const std::string& kube_version) {
+  MIST_TRY(const package::TypeStore store, type_store(world));
+  MIST_TRY(const apimachinery::KubeMinor minor, known_minor(store, kube_version));
+  MIST_TRY(const auto types, store.types(world.files, minor));
+  std::optional<Error> failure;
+  std::size_t refused = 0;
+  for (package::Finding& each : package::lint_types(rendered, *types)) {
+    const std::string place = SourceLocation{each.file, each.line, 0, {}}.text();
+    if (each.level != package::LintLevel::Error) {
+      const std::string words = fmt::format("{} ({})", each.message, place);
+      if (each.level == package::LintLevel::Warning)
+        world.events->warn(words);
+      else
+        world.events->info(words);
+    } else if (!failure) {
+      failure = error(ErrorKind::Invalid, "{}", each.message).at({each.file, each.line, 0, {}});
+    } else if (++refused < kMostRefused) {
+      failure->frames.push_back(fmt::format("also: {} ({})", each.message, place));
+    }
+  }
+  if (!failure) return {};
+  if (refused >= kMostRefused)
+    failure->frames.push_back(fmt::format("and {} more", refused + 1 - kMostRefused));
+  failure->frames.push_back(fmt::format("while comparing {} with the schemas of Kubernetes {}",
+                                        source.reference, types->minor().text()));
+  return package::with_excerpt(*std::move(failure), source, rendered.origins);
+}
+
 Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
   MIST_TRY(const render::ReleaseFacts release,
            offline_release(invocation, world, invocation.argument("NAME")));
@@ -159,17 +194,24 @@ Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
   const bool as_release = invocation.enabled("release");
   if (invocation.enabled("force") && !format.starts_with("dir="))
     return error(ErrorKind::Usage, "--force goes with -o dir=PATH");
+  const std::string kube_version = invocation.text(kKubeVersionFlag.name);
+  const auto render_text = [&]() -> Result<package::Rendered> {
+    if (!invocation.enabled("validate")) return renderer->render_files(source, request, world.context);
+    MIST_TRY(package::Rendered rendered, renderer->render(source, request, world.context));
+    MIST_TRY_VOID(validate(world, source, rendered, kube_version));
+    return rendered;
+  };
   if (is_peer(format)) {
     if (as_release)
       return error(ErrorKind::Usage, "-r goes with -o yaml and -o json: -o {} is what {} prints", format,
                    format);
-    MIST_TRY(const package::Rendered rendered, renderer->render_files(source, request, world.context));
+    MIST_TRY(const package::Rendered rendered, render_text());
     return print_as_peer(world, rendered, format);
   }
   if (format == "raw" || format.starts_with("dir=")) {
     if (as_release)
       return error(ErrorKind::Usage, "-r goes with -o yaml and -o json: raw output is the package's own");
-    MIST_TRY(const package::Rendered rendered, renderer->render_files(source, request, world.context));
+    MIST_TRY(const package::Rendered rendered, render_text());
     if (format == "raw")
       print_raw(world, rendered.files);
     else
@@ -177,6 +219,7 @@ Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
     return ExitCode::Ok;
   }
   MIST_TRY(package::Rendered rendered, renderer->render(source, request, world.context));
+  if (invocation.enabled("validate")) MIST_TRY_VOID(validate(world, source, rendered, kube_version));
   std::vector<Value> objects;
   if (as_release) {
     std::vector<release::RenderedObject> hooks;

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "cli/offline.h"
 #include "cli/output.h"
 #include "cli/package_source.h"
 
@@ -19,6 +20,7 @@ using package::LintLevel;
 constexpr Argument kArguments[] = {kAuthorsSource};
 constexpr Flag kFlags[] = {
     {.name = "strict", .help = "Fail for warnings too"},
+    kKubeVersionFlag,
     kCasesFlag,
     kEngineFlag,
     kSkipSchemaFlag,
@@ -27,6 +29,7 @@ constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kOutputFlags, kSandboxFlags}
 constexpr Example kExamples[] = {
     {"mistctl package lint ./my-chart", "What is wrong or unwise about it?"},
     {"mistctl package lint ./my-chart --strict", "For CI: warnings fail too"},
+    {"mistctl package lint ./my-chart --kube-version 1.35", "Will it do for an older cluster?"},
 };
 
 Tone tone_of(LintLevel level) {
@@ -80,10 +83,15 @@ Value to_value(const std::string& reference, const std::vector<Finding>& finding
 }
 
 Result<ExitCode> run_package_lint(const Invocation& invocation, World& world) {
-  MIST_TRY(const action::PackageCases cases, package_source(invocation, world));
+  MIST_TRY(action::PackageCases cases, package_source(invocation, world));
+  MIST_TRY(const package::TypeStore types, type_store(world));
+  if (invocation.has("kube-version")) {
+    cases.kube_version = invocation.text("kube-version");
+    MIST_TRY_VOID(known_minor(types, cases.kube_version));
+  }
   MIST_TRY(const auto renderer, open_renderer(invocation, world));
   MIST_TRY(const std::vector<Finding> findings,
-           action::lint_package(world.files, *renderer, cases, world.context));
+           action::lint_package(world.files, *renderer, cases, types, world.context));
   const std::size_t errors = count(findings, LintLevel::Error),
                     warnings = count(findings, LintLevel::Warning);
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {

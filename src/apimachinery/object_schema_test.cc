@@ -1,16 +1,16 @@
-#include "apply/schema_check.h"
+#include "apimachinery/object_schema.h"
 
 #include <gtest/gtest.h>
 
 #include "testing/yaml.h"
 
-namespace mist::apply {
+namespace mist::apimachinery {
 namespace {
 
 using testing::yaml;
 
-const Value& schemas() {
-  static const Value kSchemas = yaml(R"(
+const encoding::Value& schemas() {
+  static const encoding::Value kSchemas = yaml(R"(
 example.Thing:
   type: object
   x-kubernetes-group-version-kind: [{group: example.com, kind: Thing, version: v1}]
@@ -55,10 +55,10 @@ Quantity: {oneOf: [{type: string}, {type: number}]}
 
 std::vector<std::string> problems(const std::string& spec,
                                   const std::string& api_version = "example.com/v1") {
-  const Value value =
+  const encoding::Value value =
       yaml("{apiVersion: " + api_version + ", kind: Thing, metadata: {name: a}, spec: " + spec + "}");
   std::vector<std::string> result;
-  for (const SchemaProblem& each : schema_problems(*apimachinery::Object::from_value(value), schemas()))
+  for (const SchemaProblem& each : schema_problems(*Object::from_value(value), schemas()))
     result.push_back(fmt::format("{}{}: {}{}", each.before_admission ? "" : "later: ", each.path,
                                  each.message, each.instead.empty() ? "" : " -> " + each.instead));
   return result;
@@ -66,26 +66,26 @@ std::vector<std::string> problems(const std::string& spec,
 
 using Problems = std::vector<std::string>;
 
-TEST(SchemaCheck, NamesUnknownFieldsAndTheNearestThatThereIs) {
+TEST(ObjectSchema, NamesUnknownFieldsAndTheNearestThatThereIs) {
   EXPECT_EQ(problems("{replcas: 1, items: [{name: a}, {nme: b}]}"),
             (Problems{"spec.replcas: there is no such field -> replicas",
                       "spec.items[1].nme: there is no such field -> name"}));
 }
 
-TEST(SchemaCheck, NamesWrongTypesWithoutTheirValues) {
+TEST(ObjectSchema, NamesWrongTypesWithoutTheirValues) {
   EXPECT_EQ(problems("{replicas: three, items: {name: a}, policy: 1}"),
             (Problems{"spec.replicas: it must be an integer, and is a string",
                       "spec.items: it must be a list, and is a map",
                       "spec.policy: it must be a string, and is an integer"}));
 }
 
-TEST(SchemaCheck, LeavesToAdmissionWhatOnlyValidationRefuses) {
+TEST(ObjectSchema, LeavesToAdmissionWhatOnlyValidationRefuses) {
   EXPECT_EQ(problems("{replicas: 1.5, policy: always}"),
             (Problems{"later: spec.replicas: it must be an integer, and is a number",
                       "later: spec.policy: it must be one of Always, Never -> Always"}));
 }
 
-TEST(SchemaCheck, AcceptsWhatTheServerAccepts) {
+TEST(ObjectSchema, AcceptsWhatTheServerAccepts) {
   for (const std::string_view spec : {"null",
                                       "{}",
                                       "{replicas: null, replcas: null}",
@@ -110,15 +110,15 @@ TEST(SchemaCheck, AcceptsWhatTheServerAccepts) {
     EXPECT_EQ(problems(std::string(spec)), Problems{}) << spec;
 }
 
-TEST(SchemaCheck, PreservingUnknownFieldsEndsWhereANamedTypeBegins) {
+TEST(ObjectSchema, PreservingUnknownFieldsEndsWhereANamedTypeBegins) {
   EXPECT_EQ(problems("{open: {item: {other: 1}, known: 1}}"),
             (Problems{"spec.open.item.other: there is no such field",
                       "spec.open.known: it must be a boolean, and is an integer"}));
 }
 
-TEST(SchemaCheck, SaysNothingOfKindsWithoutASchema) {
+TEST(ObjectSchema, SaysNothingOfKindsWithoutASchema) {
   EXPECT_EQ(problems("{replcas: 1}", "example.com/v2"), Problems{});
 }
 
 }  // namespace
-}  // namespace mist::apply
+}  // namespace mist::apimachinery
