@@ -73,8 +73,7 @@ std::string api_service_of(const kube::GroupVersionKind& gvk) {
 
 }  // namespace
 
-void ContainerView::add(const apply::Owner& id, const kube::ResourceInfo& resource,
-                        const Value& object) {
+void ContainerView::add(const apply::Owner& id, const kube::ResourceInfo& resource, const Value& object) {
   const std::string name(object.string_at({"metadata", "name"})),
       ns(object.string_at({"metadata", "namespace"})), uid(object.string_at({"metadata", "uid"}));
   const GroupKind kind = resource.gvk.group_kind();
@@ -133,9 +132,8 @@ Contents ContainerView::judge(const Going& going) const {
   return result;
 }
 
-Result<ContainerView> ContainerView::of_namespace(const Environment& environment,
-                                                  const apply::Owner& id, const std::string& ns,
-                                                  const Context& context) {
+Result<ContainerView> ContainerView::of_namespace(const Environment& environment, const apply::Owner& id,
+                                                  const std::string& ns, const Context& context) {
   environment.client.invalidate_discovery();
   MIST_TRY(std::vector<kube::ResourceInfo> resources, environment.client.all_resources(context));
   MIST_TRY(const std::vector<kube::DownApi> down, environment.client.apis_down(context));
@@ -171,9 +169,8 @@ Result<ContainerView> ContainerView::of_namespace(const Environment& environment
   return view;
 }
 
-Result<ContainerView> ContainerView::of_definition(const Environment& environment,
-                                                   const apply::Owner& id, const std::string& name,
-                                                   const Context& context) {
+Result<ContainerView> ContainerView::of_definition(const Environment& environment, const apply::Owner& id,
+                                                   const std::string& name, const Context& context) {
   ContainerView view;
   const auto definition = environment.client.get({kDefinitions, "", name}, context);
   if (!definition.ok() && definition.error().kind == ErrorKind::NotFound &&
