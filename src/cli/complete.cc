@@ -296,7 +296,17 @@ class Completer {
 }  // namespace
 
 CompletionReply complete(std::string_view line, const CommandTable& table, const NameSource& names) {
-  return Completer(table, names).run(shell_words(line));
+  CompletionReply reply = Completer(table, names).run(shell_words(line));
+  // bash puts a word into the line as it is. A registry's owner chooses what its packages are called, and
+  // "web$(rm -r ~)" would be run with the line.
+  std::erase_if(reply.words, [](std::string_view word) {
+    return word.starts_with('~') || std::ranges::any_of(word, [](unsigned char c) {
+             const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+             return !letter && c < 0x80 &&
+                    std::string_view("-_./:@=+,%~").find(static_cast<char>(c)) == std::string_view::npos;
+           });
+  });
+  return reply;
 }
 
 void strip_to_last_break(CompletionReply& reply, std::string_view line, std::string_view breaks) {

@@ -51,7 +51,9 @@ std::vector<std::string> names(const NameQuery& query) {
   if (!query.release.empty()) return {query.release + "-1", query.release + "-2"};
   if (kind == Completion::Registry) return {"mistletoe", "team"};
   if (kind == Completion::Namespace) return {"default", "shop"};
-  if (kind == Completion::Context) return {"dev"};
+  if (kind == Completion::Context)
+    return {"dev", "$(touch x)", "a;b",   "a b", "`b`",     "~root",
+            "a|b", "a\nb",       "{a,b}", "*",   "alice@h", "arn:aws:eks:1/c"};
   if (kind == Completion::Release) return {fmt::format("{}-{}-app", cluster.context, cluster.ns)};
   return {};
 }
@@ -65,6 +67,11 @@ TEST(Complete, Commands) {
   EXPECT_EQ(at("mistctl registry ").words, (Words{"add", "update"}));
   EXPECT_EQ(at("mistctl -n shop registry u").words, (Words{"update"}));
   EXPECT_EQ(at("mistctl help registry ").words, (Words{"add", "update"}));
+}
+
+// Whoever names a package, or writes a kubeconfig, has nothing run by the shell that completes.
+TEST(Complete, NothingThatAShellWouldTakeForMoreThanAWord) {
+  EXPECT_EQ(at("mistctl --context ").words, (Words{"alice@h", "arn:aws:eks:1/c", "dev"}));
 }
 
 TEST(Complete, FlagsThatMayStillBeGiven) {
