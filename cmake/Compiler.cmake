@@ -26,6 +26,7 @@ endif()
 
 set(MIST_SANITIZE "" CACHE STRING "comma-separated sanitizers, e.g. address,undefined or thread")
 option(MIST_WERROR "treat warnings as errors" ON)
+option(MIST_FUZZ "build for libFuzzer (needs clang and its compiler-rt; the preset fuzz)" OFF)
 
 add_library(mist_flags INTERFACE)
 # g++ 12 sees uninitialised members in moved std::variant temporaries that are not there (GCC bug 105562 and kin).
@@ -42,6 +43,11 @@ if(MIST_SANITIZE)
 else()
   # One file to copy, and a start 1 ms faster than with shared libstdc++.
   target_link_options(mist_flags INTERFACE -static-libstdc++ -static-libgcc)
+endif()
+
+if(MIST_FUZZ)
+  # What a fuzzer sees of the way that its input takes.
+  target_compile_options(mist_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
 # Addresses that are bound at the start are read-only afterwards, and no stack is executable.

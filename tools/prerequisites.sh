@@ -2,13 +2,14 @@
 # Checks what building and testing Mistletoe needs; `make` runs it first. Nothing is printed when all is there.
 #
 #   tools/prerequisites.sh           check; as root, install Debian packages that are missing
+#   tools/prerequisites.sh --full    the same, with what the slow tests need
 #   tools/prerequisites.sh --list    print the Debian packages, one in a line
 #
 # Exits 1 after saying what to do. Toolchains (Go, Rust, Node) are not installed: Debian 12's are too old, and where
 # they come from is the user's choice.
 set -euo pipefail
 
-readonly PACKAGES=(
+PACKAGES=(
   # the build
   ccache cmake g++ git lld-19 make ninja-build pkg-config python3
   # libraries; Debian's default Boost, 1.74, has no JSON
@@ -18,6 +19,8 @@ readonly PACKAGES=(
   # packages written in C for the sandbox
   clang-19 libclang-rt-19-dev-wasm32 wasi-libc
 )
+# What only `make test-full` needs: libFuzzer.
+readonly FULL=(libclang-rt-19-dev)
 # Shells whose completions are tested where they are; installed along with the others, never asked for.
 readonly SHELLS=(fish zsh)
 readonly GO_MINIMUM=1.26 RUST_MINIMUM=1.95 NODE_MINIMUM=20
@@ -88,6 +91,7 @@ if [[ ${1:-} == --list ]]; then
   printf '%s\n' "${PACKAGES[@]}"
   exit 0
 fi
+[[ ${1:-} == --full ]] && PACKAGES+=("${FULL[@]}")
 PATH=$PATH:/usr/local/go/bin:${HOME:-/root}/.cargo/bin
 
 debian_packages

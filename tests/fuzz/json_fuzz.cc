@@ -1,26 +1,16 @@
-// libFuzzer target: any bytes are a JSON value or a good error; a value prints to the same again, and is the
-// same read as YAML where YAML takes it.
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <string_view>
-
+// JSON: any bytes are a value or a good error, and a value prints to the same again.
 #include "encoding/json.h"
+#include "targets.h"
 
+namespace mist::fuzz {
 namespace {
 
-using namespace mist::encoding;
-
-[[noreturn]] void fail(const char* what, const std::string& detail) {
-  std::fprintf(stderr, "%s: %s\n", what, detail.c_str());
-  std::abort();
-}
-
 /// 1.0 prints as 1, as Go does, and so is an integer the next time: compare from the first printed form on.
-void check(std::string_view text, bool strict) {
+void check_json(std::string_view text, bool strict) {
+  using namespace encoding;
   const auto value = parse_json(text, {.strict = strict, .file = "fuzz"});
   if (!value.ok()) {
-    const mist::Error& e = value.error();
+    const Error& e = value.error();
     if (e.message.empty() || !e.where || e.where->line == 0)
       fail("an error without message or place", e.to_line());
     return;
@@ -35,9 +25,9 @@ void check(std::string_view text, bool strict) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
-  check(text, false);
-  check(text, true);
-  return 0;
+void json(std::string_view bytes) {
+  check_json(bytes, false);
+  check_json(bytes, true);
 }
+
+}  // namespace mist::fuzz

@@ -1,17 +1,21 @@
-// libFuzzer target: the section reader of src/wasm/binary.h on arbitrary bytes.
-#include <cstdint>
-#include <cstdlib>
-
+// The outer structure of WebAssembly modules: sections are found, and replaced, or the module is refused.
+#include "targets.h"
 #include "wasm/binary.h"
+#include "wasm/compile_limits.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto bytes = std::as_bytes(std::span(data, size));
-  const auto section = mist::wasm::custom_section(bytes, "fuzz", mist::wasm::kPackageSection);
-  const auto rewritten = mist::wasm::with_custom_section(bytes, "fuzz", mist::wasm::kPackageSection, "x");
-  if (section.ok() && !rewritten.ok()) std::abort();
-  if (!rewritten.ok()) return 0;
-  const auto again =
-      mist::wasm::custom_section(std::as_bytes(std::span(*rewritten)), "fuzz", mist::wasm::kPackageSection);
-  if (!again.ok() || !*again || **again != "x") std::abort();
-  return 0;
+namespace mist::fuzz {
+
+void wasm_section(std::string_view bytes) {
+  using namespace wasm;
+  const auto module = std::as_bytes(std::span(bytes));
+  if (const Status shape = check_shape(module, "fuzz"); !shape.ok()) check_error(shape.error());
+  const auto section = custom_section(module, "fuzz", kPackageSection);
+  const auto rewritten = with_custom_section(module, "fuzz", kPackageSection, "x");
+  if (section.ok() && !rewritten.ok())
+    fail("what can be read can't be replaced", rewritten.error().to_line());
+  if (!rewritten.ok()) return check_error(rewritten.error());
+  const auto again = custom_section(std::as_bytes(std::span(*rewritten)), "fuzz", kPackageSection);
+  if (!again.ok() || !*again || **again != "x") fail("the section isn't what was put there", "");
 }
+
+}  // namespace mist::fuzz

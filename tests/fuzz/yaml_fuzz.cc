@@ -1,25 +1,16 @@
-// libFuzzer target: any bytes are YAML documents or a good error, and what was read prints to the same again.
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <string_view>
-
-#include "encoding/json.h"
+// YAML: any bytes are documents or a good error, and what was read prints to the same again.
 #include "encoding/yaml.h"
 
+#include "targets.h"
+
+namespace mist::fuzz {
 namespace {
 
-using namespace mist::encoding;
-
-[[noreturn]] void fail(const char* what, const std::string& detail) {
-  std::fprintf(stderr, "%s: %s\n", what, detail.c_str());
-  std::abort();
-}
-
-void check(std::string_view text, bool strict) {
+void check_yaml(std::string_view text, bool strict) {
+  using namespace encoding;
   const auto documents = parse_yaml_documents(text, {.strict = strict, .file = "fuzz"});
   if (!documents.ok()) {
-    const mist::Error& e = documents.error();
+    const Error& e = documents.error();
     if (e.message.empty() || !e.where || e.where->line == 0)
       fail("an error without message or place", e.to_line());
     return;
@@ -32,9 +23,9 @@ void check(std::string_view text, bool strict) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
-  check(text, false);
-  check(text, true);
-  return 0;
+void yaml(std::string_view bytes) {
+  check_yaml(bytes, false);
+  check_yaml(bytes, true);
 }
+
+}  // namespace mist::fuzz

@@ -1,0 +1,38 @@
+// Who owns which field, as a server, or whoever wrote an object, has it: two sets on two lines, and an object
+// that is compared with another.
+#include "kube/managed_fields.h"
+
+#include "apply/difference.h"
+#include "encoding/json.h"
+#include "targets.h"
+
+namespace mist::fuzz {
+namespace {
+
+encoding::Value value_of(std::string_view text) {
+  auto value = encoding::parse_json(text);
+  return value.ok() ? *std::move(value) : encoding::Value();
+}
+
+}  // namespace
+
+void managed_fields(std::string_view bytes) {
+  using encoding::Value;
+  Input input(bytes);
+  const Value one = value_of(input.line()), two = value_of(input.line());
+  Value both = one;
+  kube::add_field_set(both, two);
+  Value again = both;
+  kube::add_field_set(again, two);
+  if (again != both) fail("joined again it is another", encoding::to_json(both));
+  (void)kube::field_set_without(both, one);
+
+  const Value desired = value_of(input.line());
+  Value live = value_of(input.line());
+  if (!desired.is_object() || !live.is_object()) return;
+  for (const Value& entry : kube::managed_fields(live)) (void)kube::is_applied_by(entry, "mistctl");
+  const auto differences = apply::differences(desired, live, "mistctl");
+  (void)apply::with_differences(live, differences);
+}
+
+}  // namespace mist::fuzz

@@ -1,0 +1,42 @@
+// URLs, what they lead to, which proxy they go through and whose address is public.
+#include "http/url.h"
+
+#include "base/text.h"
+#include "http/proxy.h"
+#include "http/public_address.h"
+#include "targets.h"
+
+namespace mist::fuzz {
+
+void url(std::string_view bytes) {
+  using namespace http;
+  if (unescape(escape_segment(bytes)) != bytes || unescape(escape_query(bytes)) != bytes)
+    fail("what is escaped means something else", bytes);
+  (void)loggable_url(bytes);
+  (void)is_public_address(bytes);
+  (void)may_be_public_host(bytes);
+  if (const auto proxy = normal_proxy(bytes); !proxy.ok()) check_error(proxy.error());
+
+  Input input(bytes);
+  const std::string_view text = input.line(), more = input.rest();
+  const auto parsed = Url::parse(text);
+  if (!parsed.ok()) return check_error(parsed.error());
+  Url without_user = *parsed;
+  without_user.user.clear();
+  const auto again = Url::parse(parsed->str());
+  if (!again.ok()) fail("the printed form is none", parsed->str());
+  if (*again != without_user) fail("the printed form means something else", parsed->str());
+  if (escape_controls(parsed->host) != parsed->host) fail("a host with control characters", parsed->host);
+  (void)bypasses_proxy(*parsed, more);
+  if (const auto proxy = proxy_for(*parsed, {std::string(more), std::string(more), {}}); !proxy.ok())
+    check_error(proxy.error());
+
+  // A relative reference stays on the server, unless it names another.
+  const std::string to = resolved_url(parsed->str(), more);
+  if (has_scheme(more) || more.starts_with("//")) return;
+  const auto led = Url::parse(to);
+  if (led.ok() && (led->host != parsed->host || led->port != parsed->port || led->scheme != parsed->scheme))
+    fail("a relative reference leads to another server", to);
+}
+
+}  // namespace mist::fuzz
