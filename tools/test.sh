@@ -137,17 +137,18 @@ installation() {
   prefix=$(mktemp -d) || return 1
   tools/build.sh dev mistctl mistletoe-operator manual_pages && cmake --install build/dev --prefix "$prefix" &&
     env -i PATH=/usr/bin:/bin HOME="$prefix/home" "$prefix/bin/mistctl" generate shop -p ./tests/conformance/helm/charts/umbrella -o helm &&
-    [[ -e $prefix/share/man/man1/mistctl-install.1 && -n $(find "$prefix/share" -name '*.code') ]] &&
+    [[ -e $prefix/share/man/man1/mistctl-install.1 && -e $prefix/share/doc/mistletoe/sbom.cdx.json && -n $(find "$prefix/share" -name '*.code') ]] &&
     [[ -z $(find "$prefix/home" -name '*.code' 2>/dev/null) ]] || status=1
   rm -rf "$prefix"
   return $status
 }
+bill_of_materials() { tools/sbom.py --check build/dev/bin/mistctl build/dev/bin/mistletoe-operator; }
 version_solver() { RC_PARAMS=max_success=100000 build/dev/src/resolve_test --gtest_filter='SolverProperty*'; }
 rust_sdk() { cargo test --locked --quiet --manifest-path sdk/rust/Cargo.toml; }
 go_format() { local files; files=$(gofmt -l devcluster tests/conformance engines) && [[ -z $files ]] || { echo "gofmt these: $files"; return 1; }; }
 
 began=$SECONDS
-need "prerequisites" tools/prerequisites.sh
+need "prerequisites" tools/prerequisites.sh $($full && echo --full)
 step "format" tools/check-format.sh
 step "format of Go" go_format
 need "guests" tests/conformance/build.sh
@@ -158,6 +159,11 @@ if $full; then step "clang-tidy" tools/tidy.sh --all; else step "clang-tidy on c
 step "address and behaviour sanitizers" sanitized
 $full && step "thread sanitizer" threads
 $full && step "version solver" version_solver
+$full && step "fuzz targets" tools/fuzz.sh
+step "bill of materials" bill_of_materials
+$full && step "licences of crates" tools/supply-chain.sh crates
+$full && step "advisories of crates" tools/supply-chain.sh advisories
+$full && step "vulnerabilities of Go modules" tools/supply-chain.sh go
 step "documents" python3 tests/docs/check_docs.py build/dev/bin/mistctl .
 step "Rust SDK" rust_sdk
 $full && step "installation" installation
