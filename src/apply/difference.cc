@@ -176,7 +176,7 @@ class Comparison {
       pop();
     }
     if (place.whole) return compare_leftovers(desired, live, place);
-    if (place.owned == nullptr) return;
+    if (place.owned == nullptr || !place.owned->is_object()) return;
     const encoding::MemberFinder wanted(&desired);
     for (const Value::Member& entry : place.owned->as_object()) {
       if (!entry.key.starts_with("f:")) continue;
@@ -436,7 +436,8 @@ class Comparison {
         one(item, &item, nullptr);
     }
     const Value none = Value::object();
-    for (const Value::Member& entry : (place.owned == nullptr ? none : *place.owned).as_object()) {
+    for (const Value::Member& entry :
+         (place.owned == nullptr || !place.owned->is_object() ? none : *place.owned).as_object()) {
       if (!entry.key.starts_with("v:")) continue;
       const auto item = encoding::parse_json(std::string_view(entry.key).substr(2));
       if (item.ok() && in_live.of_item(*item) && !in_desired.of_item(*item)) one(*item, nullptr, &*item);

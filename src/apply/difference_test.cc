@@ -274,6 +274,20 @@ TEST(Differences, OrderOfOurItemsInAKeyedListCounts) {
   EXPECT_EQ(after.find("env")->as_array()[2].string_at("value"), "x");
 }
 
+// A server may answer anything.
+TEST(Differences, WhatIsNoSetOfFieldsOwnsNothing) {
+  constexpr std::string_view kLiveText =
+      "{{apiVersion: g.example/v1, kind: K, metadata: {{managedFields: [{{manager: mistctl, operation: "
+      "Apply, fieldsV1: "
+      "{}}}, {{manager: other, operation: Apply, fieldsV1: {{'f:b': {{'v:\"x\"': {{}}}}}}}}]}}, a: {{c: 1}}, "
+      "b: [x]}}";
+  for (const char* owned :
+       {"{'f:a': 5, 'f:b': 5}", "{'f:a': [1], 'f:b': [1]}", "{'f:a': text, 'f:b': true}"}) {
+    const std::string live = fmt::format(kLiveText, owned);
+    EXPECT_THAT(paths("{apiVersion: g.example/v1, kind: K, a: {c: 1}, b: [x]}", live), IsEmpty()) << owned;
+  }
+}
+
 // Lists and maps of many entries, which nobody may scan for each of their own.
 TEST(Differences, OfManyEntriesAreThoseOfFew) {
   constexpr int kMany = 20'000;
