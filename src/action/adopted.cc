@@ -45,7 +45,7 @@ Value with_keys(Value fields) {
     member.value = with_keys(std::move(member.value));
     if (!member.key.starts_with("k:")) continue;
     const auto key = encoding::parse_json(std::string_view(member.key).substr(2));
-    if (!key.ok() || !key->is_object() || member.value.empty()) continue;
+    if (!key.ok() || !key->is_object() || !member.value.is_object() || member.value.empty()) continue;
     for (const Value::Member& part : key->as_object()) member.value.set("f:" + part.key, Value::object());
   }
   return fields;

@@ -85,6 +85,7 @@ constexpr std::array<std::string_view, 6> kSharedMaps{"f:annotations", "f:binary
 // by itself. `wanted` null: nothing is wanted here.
 Value fields_to_take(const Value& fields, const Value* wanted, const std::vector<const Value*>& recorded) {
   Value taken = Value::object();
+  if (!fields.is_object()) return taken;
   const encoding::MemberFinder wanted_members(wanted);
   std::vector<encoding::MemberFinder> recorded_members;
   for (const Value* object : recorded) recorded_members.emplace_back(object);
@@ -115,6 +116,7 @@ Value fields_to_take(const Value& fields, const Value* wanted, const std::vector
 // Both are fieldsV1 of one place.
 Value common_sets(const Value& fields, const Value& others) {
   Value common = Value::object();
+  if (!fields.is_object()) return common;
   const encoding::MemberFinder known(&others);
   for (const Value::Member& member : fields.as_object()) {
     const Value* other = known.find(member.key);

@@ -109,12 +109,16 @@ metadata:
 
 TEST(FieldTransfer, ReadsNonsenseWithoutHarm) {
   const Value wanted = yaml("{spec: {a: [1]}}");
-  for (const char* text : {"{metadata: {managedFields: [{manager: x, operation: Update, fieldsV1: "
-                           "{\"f:metadata\": {\"f:annotations\": "
-                           "{\"f:mistletoe.dev/release\": {}}}, \"f:spec\": {\"f:a\": {\"k:{\": {}, \"v:\": "
-                           "{}, k: {}, \"\": {}, "
-                           "\"i:7\": {}, \"k:[1]\": {}}}}}]}}",
-                           "{metadata: {managedFields: [{fieldsV1: [1]}, 3]}}", "{metadata: 1}", "{}"})
+  for (const char* text :
+       {"{metadata: {managedFields: [{manager: x, operation: Update, fieldsV1: "
+        "{\"f:metadata\": {\"f:annotations\": "
+        "{\"f:mistletoe.dev/release\": {}}}, \"f:spec\": {\"f:a\": {\"k:{\": {}, \"v:\": "
+        "{}, k: {}, \"\": {}, "
+        "\"i:7\": {}, \"k:[1]\": {}}}}}]}}",
+        "{metadata: {managedFields: [{manager: x, operation: Update, fieldsV1: {\"f:metadata\": "
+        "{\"f:annotations\": {\"f:mistletoe.dev/release\": {}}}, \"f:spec\": 5, \"f:a\": [1]}}]}, spec: "
+        "{a: [1]}}",
+        "{metadata: {managedFields: [{fieldsV1: [1]}, 3]}}", "{metadata: 1}", "{}"})
     (void)field_transfer(wanted, yaml(text), copied_of(wanted, {&wanted}), "mistctl");
 }
 
