@@ -81,7 +81,10 @@ Seals seals_of(const Value& secret) {
 Anchor anchor_from_metadata(const Value& object) {
   const Value* metadata = object.find("metadata");
   Anchor anchor;
-  if (metadata == nullptr) return anchor;
+  if (metadata == nullptr) {
+    anchor.head_lost = true;
+    return anchor;
+  }
   anchor.id = {std::string(metadata->string_at("namespace")),
                std::string(metadata->string_at({"labels", kRecordOfLabel}))};
   anchor.uid = metadata->string_at("uid");

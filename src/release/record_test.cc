@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "release/record_secrets.h"
+
 namespace mist::release {
 namespace {
 
@@ -70,6 +72,16 @@ TEST(Revision, NewerOrDamagedRecordsAreRefused) {
   EXPECT_EQ(revision_from_value(value).error().kind, ErrorKind::Invalid);
   EXPECT_EQ(revision_from_value(Value::object({{"format", 1}})).error().kind, ErrorKind::Internal);
   EXPECT_EQ(revision_from_value(Value("text")).error().kind, ErrorKind::Internal);
+}
+
+// As a server would never answer, and one that isn't may.
+TEST(Anchor, ASecretWithoutMetadataHasLostItsHead) {
+  const Value secret = Value::object(
+      {{"kind", "Secret"}, {"type", "mistletoe.dev/release"}, {"data", Value::object({{"seal", "eA=="}})}});
+  const auto anchor = anchor_from_secret(secret, {"shop", "web"});
+  ASSERT_TRUE(anchor.ok()) << anchor.error().to_line();
+  EXPECT_TRUE(anchor->head_lost);
+  EXPECT_FALSE(anchor->damage.empty());
 }
 
 TEST(Head, SurvivesItsJsonForm) {
