@@ -9,6 +9,7 @@
 namespace mist::package {
 namespace {
 
+using encoding::Value;
 using ::testing::HasSubstr;
 
 constexpr std::string_view kObjects = R"(
