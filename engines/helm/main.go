@@ -68,4 +68,6 @@ type result struct {
 	Print   *string           `json:"print,omitempty"`
 	Where   *where            `json:"where,omitempty"`
 	Package *packageInfo      `json:"package,omitempty"`
+	Unknown []unknownValue    `json:"unknown,omitempty"` // values that nobody reads
+	Refused []refusedValues   `json:"refused,omitempty"` // of an Err: values that don't fit a schema
 }

@@ -22,7 +22,7 @@ import (
 func render(in *input) result {
 	r := rendering{in: in}
 	if err := r.run(); err != nil {
-		return result{Result: "Err", Message: err.Error(), Where: r.locate(err)}
+		return result{Result: "Err", Message: err.Error(), Where: r.locate(err), Refused: r.refused}
 	}
 	r.result.Result = "Ok"
 	return r.result
@@ -36,8 +36,10 @@ type rendering struct {
 	origins origins
 	caps    *common.Capabilities
 	values  common.Values
+	parts   []string           // keys of values that decide about dependencies
 	files   map[string]string  // what the templates gave, by Helm's name for them
 	traces  map[string]*tracer // by Helm's name
+	refused []refusedValues
 	result  result
 }
 
@@ -72,6 +74,7 @@ func (r *rendering) runWithChart() error {
 		return err
 	}
 	r.result.Message = takeNotes(r.chart, r.files, r.in.Engine.Options.RenderSubchartNotes)
+	r.result.Unknown = r.unknownValues()
 	return r.collect()
 }
 
@@ -103,6 +106,7 @@ func (r *rendering) prepareValues() error {
 	if err := chartutil.ValidateReleaseName(release.Name); err != nil {
 		return fmt.Errorf("release name check failed: release name %q: %w", release.Name, err)
 	}
+	r.parts = partsOf(r.chart)
 	if err := chartutil.ProcessDependencies(r.chart, r.in.values); err != nil {
 		return fmt.Errorf("chart dependencies processing failed: %w", err)
 	}
@@ -114,6 +118,9 @@ func (r *rendering) prepareValues() error {
 		IsInstall: !release.IsUpgrade,
 		IsUpgrade: release.IsUpgrade,
 	}, r.caps, r.in.Engine.Options.SkipSchemaValidation)
+	if err != nil && strings.HasPrefix(err.Error(), schemaFailure) {
+		r.refused = refusedBySchemas(r.chart, r.in.values)
+	}
 	return err
 }
 

@@ -1,12 +1,48 @@
 package main
 
 import (
+	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
+	"helm.sh/helm/v4/pkg/chart/common/util"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
 	goyaml "sigs.k8s.io/yaml/goyaml.v3"
 )
+
+// How Helm begins the error of values that a schema refuses.
+const schemaFailure = "values don't meet the specifications of the schema(s)"
+
+// refusedValues are the values of a chart that its schema refuses: the host says in its own words why.
+type refusedValues struct {
+	Above  []string        `json:"above,omitempty"` // the subcharts that lead to it
+	Schema json.RawMessage `json:"schema"`
+	Values map[string]any  `json:"values"`
+}
+
+// refusedBySchemas are all of them, the chart's own first.
+func refusedBySchemas(c *chart.Chart, given map[string]any) []refusedValues {
+	values, err := util.CoalesceValues(c, given)
+	if err != nil {
+		return nil
+	}
+	var all []refusedValues
+	var look func(c *chart.Chart, values map[string]any, above []string)
+	look = func(c *chart.Chart, values map[string]any, above []string) {
+		if c.Schema != nil && json.Valid(c.Schema) && util.ValidateAgainstSingleSchema(values, c.Schema) != nil {
+			all = append(all, refusedValues{above, c.Schema, values})
+		}
+		for _, dependency := range c.Dependencies() {
+			if table, ok := values[dependency.Name()].(map[string]any); ok {
+				look(dependency, table, slices.Concat(above, []string{dependency.Name()}))
+			}
+		}
+	}
+	look(c, values, nil)
+	return all
+}
 
 // schemaPlace is a JSON pointer in a schema error: - at '/image/tag': got number, want string
 var schemaPlace = regexp.MustCompile(`(?m)^\s*- at '([^']*)'`)

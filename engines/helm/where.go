@@ -170,7 +170,7 @@ func (r *rendering) placeOf(err error) *where {
 			return place
 		}
 	}
-	if strings.HasPrefix(message, "values don't meet the specifications of the schema(s)") {
+	if strings.HasPrefix(message, schemaFailure) {
 		return r.locateValue(message)
 	}
 	return nil

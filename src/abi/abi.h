@@ -43,6 +43,7 @@ struct Output {
   std::optional<std::string> print;  ///< of an engine: exactly what its peer's command would print
   encoding::Value missing;           ///< of an engine: what its host shall fetch; a list, else null
   encoding::Value package;           ///< of an engine that was asked what it sees: an object, else null
+  encoding::Value unknown;           ///< of an engine: values that nobody reads; a list, else null
   std::string log;                   ///< what the guest wrote to stderr; may hold anything
   std::uint64_t drawn = 0;  ///< random bytes drawn after its entry: other than 0, another seed may give
                             ///< another output

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "encoding/json.h"
+#include "encoding/schema.h"
 #include "encoding/yaml.h"
 
 namespace mist::abi {
@@ -111,6 +112,33 @@ std::optional<SourceLocation> parse_where(const Value& data) {
                         .line = number("line"),
                         .column = number("column"),
                         .excerpt = std::string(one_line ? text : std::string_view())};
+}
+
+// "sub.image.tag: must be string, is integer 1": what the schemas of a chart and its subcharts refuse, in our
+// words. Empty: the guest doesn't say, or its validator and ours differ.
+std::vector<std::string> refused_values(const Value& data) {
+  constexpr std::size_t kMost = 100;
+  std::vector<std::string> lines;
+  const Value* const refused = data.find("refused");
+  if (refused == nullptr || !refused->is_array()) return lines;
+  for (const Value& chart : refused->as_array()) {
+    const Value* const schema = chart.find("schema");
+    const Value* const values = chart.find("values");
+    if (schema == nullptr || values == nullptr) continue;
+    std::string above;
+    if (const Value* const names = chart.find("above"); names != nullptr && names->is_array())
+      for (const Value& name : names->as_array())
+        above += fmt::format("{}{}", above.empty() ? "" : ".", name.is_string() ? name.as_string() : "");
+    const auto compiled = encoding::Schema::compile(*schema);
+    const auto issues = compiled.ok() ? compiled->validate(*values) : std::vector<encoding::SchemaIssue>();
+    if (issues.empty()) return {};
+    for (const encoding::SchemaIssue& issue : issues) {
+      if (lines.size() == kMost) return lines;
+      const std::string_view joint = above.empty() ? "" : issue.instance_path.empty() ? ": " : ".";
+      lines.push_back(fmt::format("{}{}{}", escape_controls(above), joint, issue.message));
+    }
+  }
+  return lines;
 }
 
 // Where each file is from; what isn't as it should be is left out.
@@ -236,6 +264,14 @@ Result<Output> output_of(const Value& document, std::string_view name) {
     Error failure = error(ErrorKind::Invalid, "{} could not be rendered", name)
                         .with_because(message.empty() ? "the package gave no reason" : std::string(message));
     failure.where = parse_where(*data);
+    if (const std::vector<std::string> lines = refused_values(*data); !lines.empty()) {
+      failure.message = fmt::format("the values don't fit the package {}", name);
+      failure.because = join(lines, "\n");
+      failure.hint =
+          "mistctl inspect package prints the inputs that it knows; --skip-schema-validation goes without "
+          "its "
+          "schema";
+    }
     return failure;
   }
   if (verdict != "Ok")
@@ -254,6 +290,8 @@ Result<Output> output_of(const Value& document, std::string_view name) {
     output.missing = *missing;
   if (const Value* const package = data->find("package"); package != nullptr && package->is_object())
     output.package = *package;
+  if (const Value* const unknown = data->find("unknown"); unknown != nullptr && unknown->is_array())
+    output.unknown = *unknown;
   return output;
 }
 

@@ -282,9 +282,9 @@ class Differ {
 
 }  // namespace
 
-std::vector<TestDiff> diff_of_tests(const std::vector<release::RenderedObject>& before,
-                                    const std::vector<release::RenderedObject>& after,
-                                    const DiffOptions& options) {
+std::vector<RecordedDiff> diff_of_recorded(const std::vector<release::RenderedObject>& before,
+                                           const std::vector<release::RenderedObject>& after,
+                                           const DiffOptions& options) {
   using Tests = std::map<apimachinery::ObjectKey, const release::RenderedObject*>;
   const auto by_key = [](const std::vector<release::RenderedObject>& tests) {
     Tests map;
@@ -307,7 +307,7 @@ std::vector<TestDiff> diff_of_tests(const std::vector<release::RenderedObject>& 
     if (options.hidden != nullptr && !options.show_secrets) options.hidden->mask(old_value, new_value);
     return hunks_of(old_value, new_value, options.context);
   };
-  std::vector<TestDiff> result;
+  std::vector<RecordedDiff> result;
   for (const release::RenderedObject& wanted : after) {
     const apimachinery::ObjectKey key = wanted.object.key();
     const auto known = old_tests.find(key);

@@ -42,18 +42,19 @@ struct ObjectDiff {
 std::vector<ObjectDiff> diff_of(const apply::Plan& plan, const apply::LiveState& live,
                                 const DiffOptions& options);
 
-/// A test of the release (mistletoe.dev/test) that would be recorded otherwise than it is.
-struct TestDiff {
+/// An object that one record has otherwise than another: a test of the release (mistletoe.dev/test), which no
+/// plan has, or an object of two revisions.
+struct RecordedDiff {
   apimachinery::ObjectKey key;
   LineChange change = LineChange::Same;  ///< Added, Removed; Same: it is there before and after, and differs
   std::string file;                      ///< of the package that wants it; empty: nobody wants it
   std::uint32_t line = 0;
-  std::vector<Hunk> hunks;  ///< none of a test that only changed its place among the others
+  std::vector<Hunk> hunks;  ///< none of one that only changed its place among the others
 };
 
 /// In the order of `after`, then what goes.
-std::vector<TestDiff> diff_of_tests(const std::vector<release::RenderedObject>& before,
-                                    const std::vector<release::RenderedObject>& after,
-                                    const DiffOptions& options);
+std::vector<RecordedDiff> diff_of_recorded(const std::vector<release::RenderedObject>& before,
+                                           const std::vector<release::RenderedObject>& after,
+                                           const DiffOptions& options);
 
 }  // namespace mist::action

@@ -267,7 +267,8 @@ Error missing_release(const Environment& environment, const release::ReleaseId& 
 }
 
 release::LockWorld lock_world(const Environment& environment, release::Store& store) {
-  return {store, environment.client, environment.clock, environment.random, environment.events};
+  return {store,           environment.client, environment.clock, environment.random, environment.events,
+          environment.life};
 }
 
 release::LockOptions lock_options(const Environment& environment, std::string_view operation,
@@ -276,6 +277,7 @@ release::LockOptions lock_options(const Environment& environment, std::string_vi
           .operation = std::string(operation),
           .term = environment.lock_term,
           .max_wait = environment.lock_wait,
+          .process = environment.process,
           .silent_version = state.silent_version};
 }
 

@@ -30,6 +30,14 @@ struct Environment {
   Duration lock_wait = std::chrono::seconds(0);
   /// Seed and clock of a release that is born now; empty: they are drawn.
   std::function<Result<Birth>(const release::ReleaseId&)> birth = {};
+  std::string process = {};  ///< own_process(), for the lock
+  /// life_of_process(), of other holders; empty: nobody knows.
+  std::function<ProcessLife(std::string_view process)> life = {};
+
+  /// The same, heard by somebody else.
+  Environment heard_by(EventSink& sink) const {
+    return {client, clock, random, sink, holder, lock_term, lock_wait, birth, process, life};
+  }
 };
 
 /// A revision that is kept and can't be read.

@@ -133,20 +133,24 @@ std::string_view to_string(HolderLife::State state) {
       return "alive";
     case HolderLife::State::Silent:
       return "silent";
+    case HolderLife::State::Dead:
+      return "dead";
     case HolderLife::State::Unsure:
       return "unsure";
   }
   return "unsure";
 }
 
-HolderLife holder_life(const release::Lock& lock, WallTime now) {
-  const auto renewed = parse_time(lock.renewed);
-  if (!renewed) return {};
-  const Duration silent = now - *renewed, term = std::chrono::milliseconds(lock.term_ms);
+HolderLife holder_life(const release::Lock& lock, WallTime now, ProcessLife process) {
   using State = HolderLife::State;
-  return {.state = silent > term    ? State::Silent
-                   : silent < -term ? State::Unsure
-                                    : State::Alive,
+  const auto renewed = parse_time(lock.renewed);
+  const State unknown = process == ProcessLife::Dead ? State::Dead : State::Unsure;
+  if (!renewed) return {.state = unknown};
+  const Duration silent = now - *renewed, term = std::chrono::milliseconds(lock.term_ms);
+  return {.state = process == ProcessLife::Dead ? State::Dead
+                   : silent > term              ? State::Silent
+                   : silent < -term             ? State::Unsure
+                                                : State::Alive,
           .silent = silent};
 }
 
@@ -167,6 +171,19 @@ std::size_t ReleaseStatus::count(ObjectHealth health) const {
   return static_cast<std::size_t>(std::ranges::count_if(objects, [&](const ObjectStatus& object) {
     return object.health == health && !object.retained && !object.hook;
   }));
+}
+
+bool ReleaseStatus::is_healthy() const {
+  return anchor.head.status == release::RevisionStatus::Deployed && unfinished.empty() && !locked &&
+         std::ranges::all_of(objects, [](const ObjectStatus& object) {
+           return object.health == ObjectHealth::Ready || object.retained || object.hook;
+         });
+}
+
+bool ReleaseStatus::is_stuck() const {
+  if (is_healthy() || (holder && holder->state == HolderLife::State::Alive)) return false;
+  return anchor.head.status != release::RevisionStatus::Deployed || !unfinished.empty() ||
+         count(ObjectHealth::Failed) > 0 || count(ObjectHealth::Missing) > 0;
 }
 
 Result<ReleaseStatus> status(const Environment& environment, const release::ReleaseId& id,
@@ -192,7 +209,11 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
     result.certificates = render::aging_certificates(
         result.deployed->drawn.fields, render::view_of(result.deployed->objects), environment.clock.now());
   result.locked = result.anchor.lock.has_value();
-  if (result.locked) result.holder = holder_life(*result.anchor.lock, environment.clock.now());
+  if (result.locked) {
+    const release::Lock& lock = *result.anchor.lock;
+    result.holder = holder_life(lock, environment.clock.now(),
+                                environment.life ? environment.life(lock.process) : ProcessLife::Unknown);
+  }
   const std::string part_of = apply::apply_set_id(id);
   apply::BindingModes binding(environment.client);
   std::set<std::string_view> known;

@@ -39,13 +39,15 @@ struct HolderLife {
   enum class State : std::uint8_t {
     Alive,
     Silent,  ///< for more than its term: it died, or its clock is behind ours
+    Dead,    ///< on this machine, where its process is known to have ended
     Unsure,  ///< its clock is ahead of ours by more than its term, or it says no time
   };
   State state = State::Unsure;
   Duration silent{};  ///< since its last sign of life; negative: its clock is ahead of ours
 };
-std::string_view to_string(HolderLife::State state);  ///< "alive", "silent", "unsure"
-HolderLife holder_life(const release::Lock& lock, WallTime now);
+std::string_view to_string(HolderLife::State state);  ///< "alive", "silent", "dead", "unsure"
+/// `process`: life_of_process() of the holder.
+HolderLife holder_life(const release::Lock& lock, WallTime now, ProcessLife process = ProcessLife::Unknown);
 
 struct ReleaseStatus {
   release::Anchor anchor;
@@ -62,6 +64,11 @@ struct ReleaseStatus {
   std::optional<HolderLife> holder;  ///< of the lock, if there is one
 
   std::size_t count(ObjectHealth health) const;
+
+  /// Deployed, nothing unfinished, and every object ready: what a script waits for.
+  bool is_healthy() const;
+  /// It isn't healthy and won't be unless somebody acts: nobody is writing to it, and nothing is on its way.
+  bool is_stuck() const;
 };
 
 /// NotFound if there is no such release. Looking for root causes takes at most ten seconds (apply::diagnose),

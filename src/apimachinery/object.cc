@@ -61,9 +61,15 @@ Result<Object> Object::from_value(Value value) {
       return invalid_at(
           *metadata,
           fmt::format("a {} has generateName but no name: what a release owns needs a fixed name", kind));
+    // Most of them are a release's name that a template has written without quotes.
     if (name != nullptr && !name->is_string())
-      return invalid_at(*name, fmt::format("metadata.name of a {} must be a string, it is a {}", kind,
-                                           encoding::kind_name(name->kind())));
+      return invalid_at(*name,
+                        fmt::format("metadata.name of a {} must be a string, it is {}", kind,
+                                    name->is_null() ? "null"
+                                                    : fmt::format("a {}", encoding::kind_name(name->kind()))))
+          .with_hint(
+              "put it in quotes in the package; without them YAML reads y, yes, on, n, no, off, true, false, "
+              "null and digits as something else, so another release name helps too");
     return invalid_at(*metadata, fmt::format("a {} has no metadata.name", kind));
   }
   // IsValidPathSegmentName in apimachinery: in a URL they would mean another path.

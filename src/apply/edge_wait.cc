@@ -137,7 +137,15 @@ class EdgeWaiter::Impl {
  public:
   Impl(kube::Client& client, const Plan& plan, const std::vector<EdgeWait>& waits, EdgeWaitOptions options,
        EventSink& events, const Context& context)
-      : client_(client), plan_(plan), waits_(waits), options_(options), events_(events), context_(context) {}
+      : client_(client),
+        plan_(plan),
+        waits_(waits),
+        options_(options),
+        events_(events),
+        context_(context),
+        pods_(
+            client, [this](const ObjectKey& key, const PodTrouble& trouble) { explain(key, trouble); },
+            context, options.pods_after) {}
 
   ~Impl() {
     // Every wait has ended by now, and with the last of them its watch.
@@ -200,7 +208,9 @@ class EdgeWaiter::Impl {
     bool removes_itself = false;
     SteadyTime deadline;
     Duration limit{};
-    std::string detail;  // what it was like when it was last seen
+    std::string detail;       // what it was like when it was last seen
+    PodTrouble trouble = {};  // of its Pods
+    std::string told = {};    // to those who wait
     Done done;
   };
   struct Ended {
@@ -394,18 +404,46 @@ class EdgeWaiter::Impl {
         return false;
       Readiness state = judge(pending.wait->predicate, pending.wait->outside.optional, live);
       if (state.health == Health::InProgress) {
-        if (pending.detail != state.detail) {
-          for (const Node node : pending.wait->after)
-            if (node < plan_.writes.size())
-              events_.object({plan_.writes[node].key.display(), "waiting",
-                              fmt::format("for {}: {}", source_name(*pending.wait), state.detail)});
-        }
         pending.detail = std::move(state.detail);
+        const EdgePredicate asked = pending.wait->predicate;
+        if (live != nullptr && (asked == EdgePredicate::Ready || asked == EdgePredicate::Done)) {
+          if (key.group_kind == GroupKind{"", "Pod"})
+            pending.trouble = next_trouble(pending.trouble, trouble_of(*live));
+          else
+            pods_.follow(key, *live);
+        }
+        announce(pending);
         return false;
       }
+      pods_.forget(key);
       ended.push_back(end_of(pending, group, std::move(state), live));
       return true;
     });
+  }
+
+  // Whom it keeps waiting, and why. Under the lock.
+  void announce(Pending& pending) {
+    const std::string why = pending.trouble.text.empty()
+                                ? pending.detail
+                                : fmt::format("{}; {}", pending.trouble.text, pending.detail);
+    if (why == pending.told) return;
+    pending.told = why;
+    for (const Node node : pending.wait->after)
+      if (node < plan_.writes.size())
+        events_.object({plan_.writes[node].key.display(), "waiting",
+                        fmt::format("for {}: {}", source_name(*pending.wait), why)});
+  }
+
+  // What the Pods of a source say; from a thread of pods_.
+  void explain(const ObjectKey& key, const PodTrouble& trouble) {
+    const std::scoped_lock lock(mutex_);
+    for (auto& [place, group] : groups_) {
+      for (Pending& pending : group.pending) {
+        if (pending.key != key) continue;
+        pending.trouble = next_trouble(pending.trouble, trouble);
+        announce(pending);
+      }
+    }
   }
 
   // What we wrote and somebody deleted won't come back by waiting. Under the lock.
@@ -438,6 +476,7 @@ class EdgeWaiter::Impl {
       } else
         failure = Error(whole.ok() ? cause : whole.error())
                       .with_frame(fmt::format("while {}", purpose(*pending.wait)));
+      pods_.forget(pending.key);
       ended.push_back({std::move(pending.done), std::move(failure), std::move(source)});
       return true;
     });
@@ -487,6 +526,7 @@ class EdgeWaiter::Impl {
   const Context& context_;
   std::mutex mutex_;
   std::map<Place, Group> groups_;  // references stay good
+  PodWatch pods_;                  // last: it calls explain()
 };
 
 EdgeWaiter::EdgeWaiter(kube::Client& client, const Plan& plan, const std::vector<EdgeWait>& waits,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "apply/plan.h"
+#include "apply/pod_trouble.h"
 #include "base/context.h"
 #include "base/event.h"
 #include "kube/client.h"
@@ -39,6 +40,7 @@ RunOrder run_order(const Plan& plan);
 struct EdgeWaitOptions {
   Duration limit =
       std::chrono::minutes(5);  ///< of each wait; definitions and API services get a minute at most
+  Duration pods_after = PodWatch::kPatience;  ///< what isn't as asked by then is explained by its Pods
 };
 
 /// Its functions may be called from any thread. Must outlive its waits.

@@ -6,6 +6,7 @@
 #include "apimachinery/built_in_groups.h"
 #include "apply/binding_modes.h"
 #include "apply/finished_job.h"
+#include "apply/pod_template.h"
 #include "apply/waiting_rules.h"
 #include "base/text.h"
 
@@ -67,6 +68,8 @@ Readiness deployment(const Value& d, const BindsLate&) {
     Readiness state = replicas(updated, want, "updated");
     if (paused != nullptr && paused->is_bool() && paused->as_bool())
       state.detail += ": its rollout is paused";
+    else if (const Value* refused = condition(d, "ReplicaFailure"); is_true(refused))
+      state.detail += fmt::format(": {}", say(*refused));  // a quota, a webhook: there will be no Pods to ask
     return state;
   }
   if (have < want) return replicas(have, want, "there");
@@ -295,6 +298,17 @@ bool is_worth_waiting(const Value& object) {
   if (gvk->group.empty() && gvk->kind == "Service")
     return object.string_at({"spec", "type"}) == "LoadBalancer";
   return has_readiness_rule(gvk->group_kind());
+}
+
+Starts starts(const apimachinery::Object& wanted) {
+  const apimachinery::GroupKind kind = wanted.gvk().group_kind();
+  if (!is_worth_waiting(wanted.value())) return Starts::Nothing;
+  if (!apimachinery::is_built_in_group(kind.group)) return Starts::Other;
+  // A CronJob's Pods come later.
+  if (pod_template(wanted) != nullptr && kind.kind != "CronJob") return Starts::Workload;
+  const bool asked_for = wanted.value().at_path({"metadata", "annotations", kReadyWhenAnnotation}) != nullptr;
+  const bool slow = kind.group.empty() && (kind.kind == "Service" || kind.kind == "PersistentVolumeClaim");
+  return asked_for || slow ? Starts::Other : Starts::Nothing;
 }
 
 std::string why_terminating(const Value& live) {

@@ -22,6 +22,14 @@ struct Readiness {
 /// True for kinds whose readiness is more than being there.
 bool has_readiness_rule(const apimachinery::GroupKind& kind);
 
+/// What begins when an object is written, of which people want to know when it is ready.
+enum class Starts : std::uint8_t {
+  Nothing,   ///< it is ready with the write, or nearly so: a ConfigMap, a Namespace, a ClusterIP Service
+  Workload,  ///< Pods
+  Other,     ///< a load balancer, a claim, what a custom resource's controller does
+};
+Starts starts(const apimachinery::Object& wanted);
+
 /// Of an object that is being deleted, why it is still there, as far as it tells: "it is being deleted, and
 /// its finalizer example.com/hold holds it".
 std::string why_terminating(const encoding::Value& live);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "apply/pod_trouble.h"
 #include "apply/readiness.h"
 #include "base/parallel.h"
 #include "base/text.h"
@@ -268,13 +269,11 @@ class Examiner {
       pod.state = pod.state.empty() ? unready.detail : pod.state;
       return pod;
     }
-    const Value* selector = unready.live.at_path({"spec", "selector"});
-    const bool has_pods = unready.live.at_path({"spec", "template", "spec", "containers"}) != nullptr;
-    if (has_pods && selector != nullptr) {
+    if (const std::string selector = pod_selector(unready.live); !selector.empty()) {
       if (unready.key.group_kind == kDeployment)
         deployment(unready.live, node);
       else
-        pods(ns, label_selector(*selector), uid, node);
+        pods(ns, selector, uid, node);
     }
     // Events of what has children that explain it only repeat them.
     if (!explained(node)) events(ns, uid, unready.key.group_kind == kClaim, node);
@@ -292,29 +291,6 @@ class Examiner {
     });
   }
 
-  // matchLabels and matchExpressions; of a ReplicationController a plain mapping.
-  static std::string label_selector(const Value& selector) {
-    std::vector<std::string> parts;
-    const Value* labels = selector.find("matchLabels");
-    const Value* expressions = selector.find("matchExpressions");
-    if (labels == nullptr && expressions == nullptr) labels = &selector;
-    if (labels != nullptr && labels->is_object())
-      for (const Value::Member& label : labels->as_object())
-        if (label.value.is_string())
-          parts.push_back(fmt::format("{}={}", label.key, label.value.as_string()));
-    for (const Value& expression : list_at(selector, {"matchExpressions"})) {
-      const std::string key = text_at(expression, {"key"}), sign = text_at(expression, {"operator"});
-      std::vector<std::string> values;
-      for (const Value& value : list_at(expression, {"values"}))
-        if (value.is_string()) values.push_back(value.as_string());
-      if (sign == "Exists") parts.push_back(key);
-      if (sign == "DoesNotExist") parts.push_back("!" + key);
-      if (sign == "In") parts.push_back(fmt::format("{} in ({})", key, join(values, ",")));
-      if (sign == "NotIn") parts.push_back(fmt::format("{} notin ({})", key, join(values, ",")));
-    }
-    return join(parts, ",");
-  }
-
   // A read that failed is a note, not an error: the rest is still worth telling.
   template <typename T>
   static bool usable(const Result<T>& read, std::string_view what, Diagnosis& node) {
@@ -329,7 +305,7 @@ class Examiner {
 
   void deployment(const Value& live, Diagnosis& node) {
     const std::string ns = text_at(live, {"metadata", "namespace"}), uid = text_at(live, {"metadata", "uid"});
-    const std::string selector = label_selector(*live.at_path({"spec", "selector"}));
+    const std::string selector = pod_selector(live);
     auto sets = client_.list(kReplicaSets, {.ns = ns, .label_selector = selector}, context_);
     if (!usable(sets, "its ReplicaSets", node)) return;
     const Value* newest = nullptr;

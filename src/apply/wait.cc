@@ -10,6 +10,7 @@
 #include "apply/binding_modes.h"
 #include "apply/finished_job.h"
 #include "apply/marks.h"
+#include "apply/pod_trouble.h"
 #include "apply/root_cause.h"
 #include "apply/waiting_rules.h"
 #include "base/duration.h"
@@ -17,6 +18,8 @@
 
 namespace mist::apply {
 namespace {
+
+const GroupKind kPodKind{"", "Pod"};
 
 struct Open {
   kube::ResourceInfo resource;
@@ -26,6 +29,10 @@ struct Open {
   Value live = {};  // as it was last seen
   bool removes_itself = false;
   std::string uid = {};
+  PodTrouble trouble = {};  // of its Pods
+
+  // The cause first: a line of progress may have room for no more.
+  std::string detail() const { return trouble.text.empty() ? why : fmt::format("{}; {}", trouble.text, why); }
 };
 
 struct Group {
@@ -72,10 +79,17 @@ class Waiting {
 
   /// Until nothing is open, or something failed, or time is over.
   void run() {
-    std::vector<std::jthread> threads;
-    for (auto& [place, group] : groups_) threads.emplace_back([this, &group = group] { end(watch(group)); });
-    keep_time();
-    stop_.request_stop();
+    pods_.emplace(
+        client_, [this](const ObjectKey& key, const PodTrouble& trouble) { explain(key, trouble); }, context_,
+        options_.pods_after);
+    {
+      std::vector<std::jthread> threads;
+      for (auto& [place, group] : groups_)
+        threads.emplace_back([this, &group = group] { end(watch(group)); });
+      keep_time();
+      stop_.request_stop();
+    }
+    pods_.reset();
   }
 
   bool all_ready() const { return open_.empty(); }
@@ -185,6 +199,7 @@ class Waiting {
     Open& object = found->second;
     if (state.health == Health::Ready) {
       events_.object({key.display(), "ready", state.detail});
+      pods_->forget(key);
       open_.erase(found);
       if (open_.empty()) changed_.notify_all();
       return --group.open > 0;
@@ -197,9 +212,24 @@ class Waiting {
       fail(error(ErrorKind::Invalid, "{} failed", key.display()).with_because(state.detail));
       return false;
     }
-    if (object.why != state.detail) events_.object({key.display(), "waiting", state.detail});
+    const std::string before = object.detail();
     object.why = state.detail;
+    if (live != nullptr && key.group_kind == kPodKind)
+      object.trouble = next_trouble(object.trouble, trouble_of(*live));
+    else if (live != nullptr)
+      pods_->follow(key, *live);
+    if (object.detail() != before) events_.object({key.display(), "waiting", object.detail()});
     return true;
+  }
+
+  // What its Pods say; from a thread of pods_.
+  void explain(const ObjectKey& key, const PodTrouble& trouble) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = open_.find(key);
+    if (found == open_.end() || blamed_.contains(key)) return;
+    const std::string before = found->second.detail();
+    found->second.trouble = next_trouble(found->second.trouble, trouble);
+    if (found->second.detail() != before) events_.object({key.display(), "waiting", found->second.detail()});
   }
 
   // One watch came to its end.
@@ -251,6 +281,7 @@ class Waiting {
   std::map<ObjectKey, Open> open_;
   std::set<ObjectKey> blamed_;
   std::optional<Error> failure_;
+  std::optional<PodWatch> pods_;  // during run()
 };
 
 std::string cut_list(std::vector<std::string> lines) {

@@ -7,6 +7,7 @@
 
 #include "apply/execute.h"
 #include "apply/plan.h"
+#include "apply/pod_trouble.h"
 #include "apply/readiness.h"
 #include "base/context.h"
 #include "base/event.h"
@@ -29,6 +30,7 @@ std::vector<AwaitedObject> awaited_objects(const Plan& plan, const Execution& ex
 struct WaitOptions {
   Duration timeout = std::chrono::minutes(5);  ///< of objects without one of their own
   bool diagnose = true;                        ///< look for root causes (root_cause.h) when it fails
+  Duration pods_after = PodWatch::kPatience;   ///< what isn't ready by then is explained by its Pods
   bool jobs_end = true;  ///< false: a Job is ready as soon as it has begun, as for helm --wait
 };
 

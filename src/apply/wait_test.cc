@@ -100,6 +100,34 @@ TEST_F(Wait, TimeoutNamesWhatIsNotReadyAndWhy) {
   ASSERT_EQ(diagnosis->children.size(), 1u);
 }
 
+TEST_F(Wait, WhatPodsSayIsToldWhileTheirWorkloadIsWaitedFor) {
+  auto deployment = *encoding::parse_yaml(
+      "{apiVersion: apps/v1, kind: Deployment, metadata: {name: api, namespace: shop}, spec: {selector: "
+      "{matchLabels: {app: api}}, template: {spec: {containers: [{name: main}]}}}}");
+  deployment["metadata"]["labels"].set(kPartOfLabel, apply_set_id(id));
+  cluster.put(deployment);
+  auto pod = *encoding::parse_yaml(
+      "{apiVersion: v1, kind: Pod, metadata: {name: api-1, namespace: shop, labels: {app: api}}, spec: "
+      "{containers: [{name: main}]}, status: {phase: Pending, containerStatuses: [{name: main, image: i, "
+      "state: {waiting: {reason: ImagePullBackOff, message: no such tag}}}]}}");
+  cluster.put(pod);
+  const AwaitedObject object{{{"apps", "Deployment"}, "shop", "api"},
+                             {{"apps", "v1", "Deployment"}, "deployments", true, {}}};
+  std::stop_source stop;
+  std::vector<std::string> told;
+  Seen sink([&](const ObjectProgress& event) {
+    told.push_back(event.detail);
+    if (event.detail.find("ImagePullBackOff") != std::string::npos) stop.request_stop();
+  });
+  const Status done = wait_until_ready(cluster, id, {object},
+                                       {.timeout = 60s, .diagnose = false, .pods_after = Duration::zero()},
+                                       sink, Context(stop.get_token()));
+  EXPECT_EQ(done.error().kind, ErrorKind::Cancelled);
+  ASSERT_FALSE(told.empty());
+  EXPECT_THAT(told.back(),
+              ::testing::StartsWith("container main: ImagePullBackOff: no such tag (Pod api-1); "));
+}
+
 TEST_F(Wait, AJobThatHasBegunIsEnoughIfThatIsSaid) {
   const auto put = [&](std::string_view name, std::string_view status) {
     auto job = *encoding::parse_yaml(fmt::format(

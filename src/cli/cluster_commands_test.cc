@@ -476,7 +476,7 @@ TEST_F(ClusterCommands, TestPrintsLogsOutcomesAndWhy) {
   EXPECT_THAT(text, HasSubstr("[bad/main] \\x1b[31mnothing is well\n"));
   EXPECT_THAT(text, HasSubstr("web: 1 of 2 tests passed\n"));
   EXPECT_THAT(error, HasSubstr("error: 1 of 2 tests of release default/web failed"));
-  EXPECT_THAT(error, HasSubstr("Pod default/bad: the pod failed"));
+  EXPECT_THAT(error, HasSubstr("Pod default/bad: failed\n"));
   const Value one = printed({"test", "web", "--filter", "goo*", "--keep"}, "test");
   EXPECT_EQ(one.find("passed")->as_int(), 1);
   EXPECT_EQ(one.find("kept")->size(), 1u);
@@ -563,6 +563,228 @@ TEST_F(ClusterCommands, ErrorsNameWhatToDo) {
   EXPECT_EQ(run({"install", "web", "-p", package.string(), "--set", "a=1"}), ExitCode::Failed);
   EXPECT_THAT(fake.err.take(), HasSubstr("takes no values"));
   EXPECT_EQ(cluster.writes(), 0u);
+}
+
+TEST_F(ClusterCommands, WhatComesNextCountsWhatRunsAndNoServices) {
+  const auto next = [&](std::string_view name, std::string_view text) {
+    manifest(text);
+    EXPECT_EQ(run({"install", std::string(name), "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+    const std::string out = fake.out.take();
+    const auto at = out.find("next: ");
+    return at == std::string::npos ? std::string() : out.substr(at);
+  };
+  const std::string deployment =
+      "{apiVersion: apps/v1, kind: Deployment, metadata: {name: api}, spec: {selector: {matchLabels: {a: "
+      "b}}, "
+      "template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}}\n---\n";
+  const std::string service =
+      "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: [{port: 1}]}}";
+  EXPECT_EQ(next("one", deployment + service),
+            "next: mistctl status one -n default tells when it is ready; --wait waits for that\n");
+  EXPECT_EQ(next("two", "{apiVersion: v1, kind: Service, metadata: {name: t}, spec: {ports: [{port: 1}]}}"),
+            "");
+  EXPECT_EQ(
+      next("three",
+           "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c}, spec: {}}\n---\n"
+           "{apiVersion: v1, kind: Service, metadata: {name: u}, spec: {type: LoadBalancer}}"),
+      "next: mistctl status three -n default tells when its 2 objects are ready; --wait waits for that\n");
+}
+
+TEST_F(ClusterCommands, DriftOfAllNamespaces) {
+  cluster.put(testing::yaml("{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"));
+  ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+  ASSERT_EQ(run({"install", "api", "-p", package.string(), "--create-namespace", "-n", "default"}),
+            ExitCode::Failed)
+      << "its objects are web's";
+  fake.err.take();
+  Value one = *cluster.find("ConfigMap", "default", "one");
+  one["data"].set("a", "2");
+  cluster.put(one, "kubectl-edit");
+  fake.out.take();
+  EXPECT_EQ(run({"drift", "-A", "--exit-code"}), ExitCode::Differences);
+  EXPECT_THAT(fake.out.take(), HasSubstr(".data.a: \"2\", recorded is \"1\""));
+  EXPECT_EQ(printed({"drift", "-A"}, "drift").find("releases")->size(), 1u);
+  EXPECT_EQ(run({"drift", "web", "-A"}), ExitCode::Usage);
+  EXPECT_THAT(fake.err.take(), HasSubstr("NAME and -A exclude one another"));
+}
+
+TEST_F(ClusterCommands, UninstallTakesSeveralNamesAndToleratesThoseThatAreGone) {
+  const auto install = [&](std::string_view name) {
+    manifest(fmt::format("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {}}}}}", name));
+    ASSERT_EQ(run({"install", std::string(name), "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+    fake.out.take();
+  };
+  install("a");
+  install("b");
+  // A name that is mistyped costs nothing.
+  EXPECT_EQ(run({"uninstall", "a", "nothing", "b", "--yes"}), ExitCode::Failed);
+  EXPECT_THAT(fake.err.take(), HasSubstr("release default/nothing does not exist"));
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "a"));
+  const Value dry =
+      printed({"uninstall", "a", "nothing", "b", "--ignore-not-found", "--dry-run"}, "uninstall");
+  EXPECT_EQ(dry.find("releases")->size(), 3u);
+  EXPECT_EQ(dry.find("releases")->as_array()[1].find("found")->as_bool(), false);
+  // One that fails doesn't keep the others from it.
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "delete" && call.key.name == "a") return error(ErrorKind::Forbidden, "not a");
+    return std::nullopt;
+  });
+  EXPECT_EQ(run({"uninstall", "a", "b", "a", "--yes"}), ExitCode::Failed);
+  EXPECT_THAT(fake.err.take(), HasSubstr("in release default/a"));
+  EXPECT_THAT(fake.out.take(), HasSubstr("b is uninstalled"));
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "b"));
+  cluster.set_before({});
+  EXPECT_EQ(run({"uninstall", "a", "b", "--yes"}), ExitCode::Failed);
+  EXPECT_EQ(run({"uninstall", "a", "b", "--yes", "--ignore-not-found"}), ExitCode::Ok) << fake.err.take();
+  EXPECT_FALSE(cluster.has("ConfigMap", "default", "a"));
+  EXPECT_EQ(run({"uninstall", "a", "b", "--ignore-not-found"}), ExitCode::Ok)
+      << "nobody is asked for nothing";
+  fake.out.take();
+  EXPECT_EQ(printed({"uninstall", "a", "--ignore-not-found"}, "uninstall").find("found")->as_bool(), false);
+  fake.err.take();
+  install("a");
+  install("b");
+  fake.in.terminal = fake.err.terminal = true;
+  fake.in.lines = {"n"};
+  EXPECT_EQ(run({"uninstall", "a", "b"}), ExitCode::Failed);
+  EXPECT_THAT(fake.err.take(), HasSubstr("Delete 2 objects of releases a, b in namespace default?"));
+  EXPECT_TRUE(cluster.has("ConfigMap", "default", "a"));
+}
+
+TEST_F(ClusterCommands, ListFiltersSortsAndPrintsNames) {
+  for (const std::string_view name : {"web", "api", "api-old"}) {
+    manifest(fmt::format("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {}}}}}", name));
+    const bool fails = name == "api-old";
+    if (fails)
+      cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+        if (call.verb == "apply" && call.key.name == "api-old") return error(ErrorKind::Forbidden, "quota");
+        return std::nullopt;
+      });
+    EXPECT_EQ(run({"install", std::string(name), "-p", package.string()}),
+              fails ? ExitCode::Failed : ExitCode::Ok);
+    fake.clock.advance(std::chrono::minutes(1));
+  }
+  fake.out.take();
+  fake.err.take();
+  const auto names = [&](std::vector<std::string> args) {
+    args.insert(args.begin(), {"list", "--short"});
+    EXPECT_EQ(run(args), ExitCode::Ok) << fake.err.take();
+    return fake.out.take();
+  };
+  EXPECT_EQ(names({}), "api\napi-old\nweb\n");
+  EXPECT_EQ(names({"-A"}), "default/api\ndefault/api-old\ndefault/web\n");
+  EXPECT_EQ(names({"--filter", "^api"}), "api\napi-old\n");
+  EXPECT_EQ(names({"--failed"}), "api-old\n");
+  EXPECT_EQ(names({"--failed", "--deployed", "--filter", "a"}), "api\napi-old\n");
+  EXPECT_EQ(names({"--sort-by", "updated", "--max", "2"}), "api-old\napi\n");
+  EXPECT_EQ(names({"--sort-by", "updated", "--reverse"}), "web\napi\napi-old\n");
+  EXPECT_EQ(printed({"list", "--filter", "web"}, "list").find("releases")->size(), 1u);
+  EXPECT_EQ(run({"list", "--filter", "nothing"}), ExitCode::Ok);
+  EXPECT_THAT(fake.err.take(), HasSubstr("none of the 3 releases in namespace default is wanted"));
+  EXPECT_EQ(run({"list", "--filter", "("}), ExitCode::Usage);
+  EXPECT_THAT(fake.err.take(), HasSubstr("--filter can't be \"(\""));
+}
+
+TEST_F(ClusterCommands, StatusEndsWithThreeUnlessAllIsWell) {
+  manifest(
+      "{apiVersion: v1, kind: Pod, metadata: {name: api}, spec: {containers: [{name: main, image: i}]}}");
+  ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+  EXPECT_EQ(run({"status", "web"}), ExitCode::Ok);
+  EXPECT_EQ(run({"status", "web", "--exit-code"}), ExitCode::Differences);
+  cluster.set_status({{"", "Pod"}, "default", "api"},
+                     testing::yaml("{phase: Running, conditions: [{type: Ready, status: \"True\"}]}"));
+  EXPECT_EQ(run({"status", "web", "--exit-code"}), ExitCode::Ok) << fake.out.take();
+}
+
+TEST_F(ClusterCommands, StatusIsWatchedUntilItIsDecided) {
+  const apimachinery::ObjectKey pod{{"", "Pod"}, "default", "api"};
+  manifest(
+      "{apiVersion: v1, kind: Pod, metadata: {name: api}, spec: {containers: [{name: main, image: i}]}}");
+  ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+  fake.out.take();
+  int looks = 0;
+  cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "list" || call.key.group_kind.kind != "Pod") return std::nullopt;
+    if (++looks == 5)
+      cluster.set_status(pod,
+                         testing::yaml("{phase: Running, conditions: [{type: Ready, status: \"True\"}]}"));
+    return std::nullopt;
+  });
+  EXPECT_EQ(run({"status", "web", "--watch", "--exit-code"}), ExitCode::Ok);
+  const std::string text = fake.out.take();
+  EXPECT_THAT(text, HasSubstr("Health     0 of 1 ready"));
+  EXPECT_THAT(text, HasSubstr("Health     1 of 1 ready"));
+  // What only grew older is no news.
+  std::size_t shown = 0;
+  for (auto at = text.find("Release    web"); at != std::string::npos;
+       at = text.find("Release    web", at + 1))
+    ++shown;
+  EXPECT_EQ(shown, 2u) << text;
+  // What failed for good won't change by itself.
+  cluster.set_before({});
+  cluster.set_status(pod, testing::yaml("{phase: Failed}"));
+  EXPECT_EQ(run({"status", "web", "--watch", "--exit-code", "-o", "json"}), ExitCode::Differences);
+  EXPECT_TRUE(encoding::parse_json(fake.out.take()).ok());
+  EXPECT_EQ(run({"status", "web", "--watch", "--notes"}), ExitCode::Usage);
+  EXPECT_EQ(run({"status", "none", "--watch"}), ExitCode::Failed);
+}
+
+TEST_F(ClusterCommands, DiffOfTwoRevisionsIsOfWhatWasRecorded) {
+  ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
+  manifest(R"({apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {a: "2"}})"
+           "\n---\n"
+           R"({apiVersion: v1, kind: Secret, metadata: {name: key}, stringData: {password: swordfish}})");
+  ASSERT_EQ(run({"upgrade", "web"}), ExitCode::Ok) << fake.err.take();
+  manifest("{apiVersion: v1, kind: ConfigMap, metadata: {name: two}}");
+  ASSERT_EQ(run({"upgrade", "web"}), ExitCode::Ok) << fake.err.take();
+  fake.out.take();
+  cluster.clear_calls();
+  EXPECT_EQ(run({"diff", "web", "--from", "v0", "--to", "v1", "--exit-code"}), ExitCode::Differences);
+  const std::string text = fake.out.take();
+  EXPECT_THAT(text, HasSubstr("--- v0/ConfigMap default/one\n+++ v1/ConfigMap default/one\n"));
+  EXPECT_THAT(text, HasSubstr("-  a: \"1\"\n+  a: \"2\""));
+  EXPECT_THAT(text, HasSubstr("'*** (after)'"));
+  EXPECT_THAT(text, HasSubstr("web from v0 to v1: 2 changed\n"));
+  EXPECT_THAT(text, Not(HasSubstr("c3dvcmRm")));
+  EXPECT_EQ(cluster.count("list"), 0u) << "the cluster's objects are not asked for";
+  EXPECT_EQ(run({"diff", "web", "--from", "1"}), ExitCode::Ok);
+  EXPECT_THAT(fake.out.take(), HasSubstr("web from v1 to v2: 1 added, 2 removed\n"));
+  EXPECT_EQ(run({"diff", "web", "--from", "2", "--exit-code"}), ExitCode::Ok);
+  EXPECT_THAT(fake.out.take(), HasSubstr("web from v2 to v2: no differences, 1 unchanged\n"));
+  const Value value = printed({"diff", "web", "--from", "0", "--to", "2"}, "diff-revisions");
+  EXPECT_EQ(value.find("objects")->size(), 3u);
+  EXPECT_EQ(value.find("to")->as_int(), 2);
+  EXPECT_EQ(run({"diff", "web", "--from", "7"}), ExitCode::Failed);
+  EXPECT_THAT(fake.err.take(), HasSubstr("release default/web has no revision v7"));
+  EXPECT_EQ(run({"diff", "web", "--to", "1"}), ExitCode::Usage);
+  EXPECT_EQ(run({"diff", "web", "--from", "1", "-p", package.string()}), ExitCode::Usage);
+}
+
+TEST_F(ClusterCommands, AHolderThatDiedOnThisMachineIsDead) {
+  bool dead = false;
+  cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
+    dead = dead || (call.verb == "apply" && call.key.name == "one");
+    if (dead) return error(ErrorKind::Forbidden, "it is dead");
+    return std::nullopt;
+  });
+  EXPECT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Failed);
+  cluster.set_before({});
+  Value anchor = *cluster.find("Secret", "default", "mistletoe.web");
+  Value lock = *encoding::parse_json(anchor.string_at({"metadata", "annotations", "mistletoe.dev/lock"}));
+  EXPECT_FALSE(lock.string_at("process").empty());
+  lock.set("renewed", format_micro_time(fake.world.clock.now()));
+  lock.set("process", fmt::format("{}1", lock.string_at("process")));  // it began at another time
+  anchor["metadata"]["annotations"].set("mistletoe.dev/lock", encoding::to_json(lock));
+  cluster.put(anchor, "mistctl");
+  fake.out.take();
+  fake.clock.advance(std::chrono::seconds(2));
+  EXPECT_EQ(run({"status", "web"}), ExitCode::Ok);
+  EXPECT_THAT(
+      fake.out.take(),
+      HasSubstr("Holder     is dead: its process on this machine has ended; its lock runs out in 13s"));
+  EXPECT_EQ(printed({"status", "web"}, "status").string_at({"lock", "state"}), "dead");
+  EXPECT_EQ(run({"history", "web"}), ExitCode::Ok);
+  EXPECT_THAT(fake.err.take(), HasSubstr("did not end: finish it with"));
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ enum class Completion : std::uint8_t {
   Release,
   ReleaseAnywhere,  ///< NAMESPACE/NAME
   Revision,         ///< of the release that the command's first argument names
+  ValueKey,         ///< KEY= of a value that the package knows
   Namespace,
   Context,
   Registry,
@@ -59,6 +60,7 @@ struct Flag {
   Completion completion = Completion::None;
   bool required = false;
   std::string_view implied = {};  ///< the value of a bare --flag; others then need the form --flag=value
+  bool rare = false;              ///< --help leaves it to --help-all
 };
 
 /// Whether the next word of the command line is the flag's value.

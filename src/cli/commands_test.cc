@@ -128,13 +128,29 @@ TEST(Help, FitsTheTerminal) {
   }
 }
 
+// What a newcomer sees; the rest is behind --help-all.
+TEST(Help, OfEveryCommandIsAScreen) {
+  for (const Command* command : command_table().commands) {
+    const std::string text = help_text({.command = command, .group = {}}, command_table(), 100, false);
+    EXPECT_LE(std::ranges::count(text, '\n'), 50) << command->path << "\n" << text;
+  }
+  const Command* const install = find_command(command_table(), "install");
+  const std::string usual = help_text({.command = install, .group = {}}, command_table(), 80, false);
+  const std::string all =
+      help_text({.command = install, .group = {}, .all_flags = true}, command_table(), 80, false);
+  EXPECT_THAT(usual, HasSubstr("more flags: mistctl install --help-all"));
+  EXPECT_THAT(usual, Not(HasSubstr("--limit-memory")));
+  EXPECT_THAT(all, HasSubstr("--limit-memory"));
+  EXPECT_THAT(all, Not(HasSubstr("more flags")));
+}
+
 TEST(Manual, RendersMarkdown) {
   const ManualPage page{
       "x",
       "# Title\n\nSome `code` and **bold**\ntext.\n\n* one\n* two\n  more\n\n    a  b\n\n    c\n\nEnd.\n"};
   EXPECT_EQ(render_page(page, 80, false),
             "Title\n\nSome code and bold text.\n  * one\n  * two more\n\n    a  b\n\n    c\n\nEnd.\n"
-            "\nArguments and flags: mistctl x --help\n");
+            "\nArguments and flags: mistctl x --help-all\n");
 }
 
 TEST(Manual, RendersTablesAsTables) {
@@ -147,7 +163,7 @@ TEST(Manual, RendersTablesAsTables) {
             "    Chart.yaml   helm\n"
             "    x            a long text that has to be wrapped\n"
             "                 somewhere behind here\n"
-            "\nAfter\n\nArguments and flags: mistctl x --help\n");
+            "\nAfter\n\nArguments and flags: mistctl x --help-all\n");
   const std::string roff = roff_page(page, {}, "1");
   EXPECT_THAT(roff, HasSubstr(".TP\n\\fBChart.yaml\\fR\n\\fBhelm\\fR\n"));
   EXPECT_THAT(roff, Not(HasSubstr("| ")));

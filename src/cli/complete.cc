@@ -1,6 +1,7 @@
 #include "cli/complete.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "cli/flags.h"
@@ -112,6 +113,8 @@ class Completer {
     if (flag.name == "namespace") cluster_.ns = text;
     if (flag.name == "context") cluster_.context = text;
     if (flag.name == "kubeconfig") cluster_.kubeconfig = text;
+    if (flag.name == "package") package_ = text;
+    if (flag.name == "engine") engine_ = text;
   }
 
   // The words that name the command go; what is left are arguments.
@@ -149,14 +152,20 @@ class Completer {
     return found;
   }
 
-  void offer(std::string_view word) {
-    if (word.starts_with(current_)) reply_.words.emplace_back(word);
+  void offer(std::string_view word, std::string_view description = {}) {
+    if (word.starts_with(current_)) add(std::string(word), description);
+  }
+
+  void add(std::string word, std::string_view description = {}) {
+    if (!description.empty()) reply_.descriptions.emplace(word, description);
+    reply_.words.push_back(std::move(word));
   }
 
   void flags() {
     const auto offer_group = [&](const FlagGroup& group) {
       for (const Flag& flag : group.flags)
-        if (std::ranges::find(given_, flag.name) == given_.end()) offer(fmt::format("--{}", flag.name));
+        if (std::ranges::find(given_, flag.name) == given_.end())
+          offer(fmt::format("--{}", flag.name), flag.help);
     };
     if (command_ != nullptr)
       for (const FlagGroup& group : command_->flags) offer_group(group);
@@ -166,18 +175,21 @@ class Completer {
   void commands() {
     for (const Command* command : table_.commands) {
       if (command->hidden) continue;
-      offer_command(command->path);
-      if (!command->alias.empty()) offer_command(command->alias);
+      offer_command(command->path, command->summary);
+      if (!command->alias.empty()) offer_command(command->alias, command->summary);
     }
   }
 
   // The word of `path` that comes after those already typed.
-  void offer_command(std::string_view path) {
+  void offer_command(std::string_view path, std::string_view summary) {
     const std::vector<std::string_view> parts = split(path, ' ');
     if (words_.size() >= parts.size()) return;
     for (std::size_t i = 0; i < words_.size(); ++i)
       if (parts[i] != words_[i]) return;
-    offer(parts[words_.size()]);
+    const std::string_view word = parts[words_.size()];
+    if (words_.size() + 1 == parts.size()) return offer(word, summary);
+    const auto group = std::ranges::find(table_.groups, word, &CommandGroup::name);
+    offer(word, group == table_.groups.end() ? std::string_view() : group->summary);
   }
 
   void argument() {
@@ -186,6 +198,7 @@ class Completer {
     const Argument& last = arguments.back();
     const bool many = last.arity == Arity::OneOrMore || last.arity == Arity::Any;
     if (words_.size() >= arguments.size() && !many) return;
+    if (many && words_.size() >= arguments.size()) left_out_ = words_;
     const Argument& argument = arguments[std::min(words_.size(), arguments.size() - 1)];
     names(argument.completion, "", current_);
   }
@@ -194,13 +207,13 @@ class Completer {
   void revisions(const std::string& prefix, const std::string& typed) {
     if (words_.empty()) return;
     const bool lettered = typed.starts_with('v');
-    offer_all(names_({Completion::Release, cluster_, words_.front(), {}}), prefix + (lettered ? "v" : ""),
-              typed.substr(lettered ? 1 : 0));
+    offer_all(names_({.kind = Completion::Release, .cluster = cluster_, .release = words_.front()}),
+              prefix + (lettered ? "v" : ""), typed.substr(lettered ? 1 : 0));
   }
 
   void value(const Flag& flag, const std::string& prefix, const std::string& typed) {
     if (flag.type == FlagType::Bool) {
-      if (!prefix.empty()) offer_all({"true", "false"}, prefix, typed);
+      if (!prefix.empty()) offer_all({{"true"}, {"false"}}, prefix, typed);
       return;
     }
     for (const std::string_view choice : flag.choices) {
@@ -212,18 +225,46 @@ class Completer {
       reply_.words.push_back(prefix + std::string(choice));
       if (choice.ends_with('=')) reply_.no_space = true;
     }
+    if (flag.completion == Completion::ValueKey) return value_keys(flag, prefix, typed);
     names(flag.completion, prefix, typed);
   }
 
-  void offer_all(const std::vector<std::string>& candidates, const std::string& prefix,
+  void offer_all(const std::vector<KnownName>& candidates, const std::string& prefix,
                  const std::string& typed) {
-    for (const std::string& candidate : candidates)
-      if (candidate.starts_with(typed)) reply_.words.push_back(prefix + candidate);
+    for (const KnownName& candidate : candidates)
+      if (candidate.name.starts_with(typed) &&
+          std::ranges::find(left_out_, candidate.name) == left_out_.end())
+        add(prefix + candidate.name, candidate.description);
+  }
+
+  // The key that is being typed: of --set the last behind a comma.
+  void value_keys(const Flag& flag, const std::string& prefix, const std::string& typed) {
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < typed.size(); ++i) {
+      if (typed[i] == '\\')
+        ++i;
+      else if (typed[i] == ',' && (flag.name == "set" || flag.name == "set-string"))
+        begin = i + 1;
+    }
+    const std::string key = typed.substr(begin);
+    if (key.find('=') != std::string::npos) {
+      if (flag.name == "set-file") reply_.files = CompletionReply::Files::Files;
+      return;
+    }
+    offer_all(names_({.kind = Completion::ValueKey,
+                      .cluster = cluster_,
+                      .release = words_.empty() ? std::string() : words_.front(),
+                      .typed = key,
+                      .package = package_,
+                      .engine = engine_}),
+              prefix + typed.substr(0, begin), key);
+    reply_.no_space = !reply_.words.empty();
   }
 
   void names(Completion kind, const std::string& prefix, const std::string& typed) {
     switch (kind) {
       case Completion::None:
+      case Completion::ValueKey:
         return;
       case Completion::File:
         reply_.files = CompletionReply::Files::Files;
@@ -248,7 +289,7 @@ class Completer {
       case Completion::Namespace:
       case Completion::Context:
       case Completion::Registry:
-        return offer_all(names_({kind, cluster_, {}, {}}), prefix, typed);
+        return offer_all(names_({.kind = kind, .cluster = cluster_}), prefix, typed);
     }
   }
 
@@ -258,24 +299,23 @@ class Completer {
     const std::size_t slash = typed.find('/');
     if (slash == std::string::npos) {
       there.ns.clear();
-      for (const std::string& ns : names_({Completion::Namespace, there, {}, {}}))
-        if (const std::string word = ns + "/"; word.starts_with(typed)) reply_.words.push_back(prefix + word);
+      for (const KnownName& ns : names_({.kind = Completion::Namespace, .cluster = there}))
+        if (const std::string word = ns.name + "/"; word.starts_with(typed)) add(prefix + word);
       reply_.no_space = !reply_.words.empty();
       return;
     }
     there.ns = typed.substr(0, slash);
-    offer_all(names_({Completion::Release, there, {}, {}}), prefix + typed.substr(0, slash + 1),
+    offer_all(names_({.kind = Completion::Release, .cluster = there}), prefix + typed.substr(0, slash + 1),
               typed.substr(slash + 1));
   }
 
   // Piece by piece: "team/", then "team/web:", then "team/web:0.1.0".
   void packages(const std::string& prefix, const std::string& typed) {
     if (typed.find('/') == std::string::npos) {
-      for (const std::string& registry : names_({Completion::Registry, cluster_, {}, {}}))
-        if (const std::string word = registry + "/"; word.starts_with(typed))
-          reply_.words.push_back(prefix + word);
+      for (const KnownName& registry : names_({.kind = Completion::Registry, .cluster = cluster_}))
+        if (const std::string word = registry.name + "/"; word.starts_with(typed)) add(prefix + word);
     } else {
-      offer_all(names_({Completion::Package, cluster_, {}, typed}), prefix, typed);
+      offer_all(names_({.kind = Completion::Package, .cluster = cluster_, .typed = typed}), prefix, typed);
     }
     reply_.no_space = std::ranges::any_of(
         reply_.words, [](const std::string& word) { return word.ends_with('/') || word.ends_with(':'); });
@@ -290,6 +330,8 @@ class Completer {
   bool ended_ = false;                   // after "--"
   const Command* command_ = nullptr;
   ClusterChoice cluster_;
+  std::string package_, engine_;       // of -p and --engine
+  std::vector<std::string> left_out_;  // names that can't be given again
   CompletionReply reply_;
 };
 
@@ -316,7 +358,13 @@ void strip_to_last_break(CompletionReply& reply, std::string_view line, std::str
   for (std::size_t i = 0; i < current.size(); ++i)
     if ((current[i] == '=' || current[i] == ':') && breaks.find(current[i]) != std::string_view::npos)
       keep = i + 1;
-  for (std::string& word : reply.words) word.erase(0, keep);
+  std::map<std::string, std::string> descriptions;
+  for (std::string& word : reply.words) {
+    const auto described = reply.descriptions.find(word);
+    word.erase(0, keep);
+    if (described != reply.descriptions.end()) descriptions.emplace(word, described->second);
+  }
+  reply.descriptions = std::move(descriptions);
 }
 
 }  // namespace mist::cli

@@ -14,7 +14,9 @@ constexpr Flag kCompleteInstallFlags[] = {
     {.name = "package", .letter = 'p', .type = FlagType::Text, .completion = Completion::Package},
     {.name = "values", .letter = 'f', .type = FlagType::Texts, .completion = Completion::File},
     {.name = "output", .letter = 'o', .type = FlagType::Choice, .choices = kCompleteOutputs},
-    {.name = "wait"},
+    {.name = "wait", .help = "Return later"},
+    {.name = "set", .letter = 's', .type = FlagType::Texts, .completion = Completion::ValueKey},
+    {.name = "set-file", .type = FlagType::Texts, .completion = Completion::ValueKey},
     {.name = "take-over-from", .type = FlagType::Text, .completion = Completion::ReleaseAnywhere},
 };
 constexpr FlagGroup kCompleteGroups[] = {{"Flags", kCompleteInstallFlags}};
@@ -41,20 +43,23 @@ constexpr Command kHidden{.path = "__hidden", .run = run_nothing, .hidden = true
 constexpr const Command* kCompleteCommands[] = {&kUpgrade, &kAdd, &kUpdate, &kHelp, &kHidden, &kList, &kBack};
 constexpr CommandTable kCompleteTable{kCompleteCommands, {}};
 
-std::vector<std::string> names(const NameQuery& query) {
+std::vector<KnownName> names(const NameQuery& query) {
   const Completion kind = query.kind;
   const ClusterChoice& cluster = query.cluster;
   if (kind == Completion::Package) {
-    if (query.typed.find(':') == std::string::npos) return {"team/web:", "team/db:"};
-    return {"team/web:0.1.0", "team/web:0.2.0"};
+    if (query.typed.find(':') == std::string::npos) return {{"team/web:"}, {"team/db:"}};
+    return {{"team/web:0.1.0"}, {"team/web:0.2.0"}};
   }
-  if (!query.release.empty()) return {query.release + "-1", query.release + "-2"};
-  if (kind == Completion::Registry) return {"mistletoe", "team"};
-  if (kind == Completion::Namespace) return {"default", "shop"};
-  if (kind == Completion::Context)
-    return {"dev", "$(touch x)", "a;b",   "a b", "`b`",     "~root",
-            "a|b", "a\nb",       "{a,b}", "*",   "alice@h", "arn:aws:eks:1/c"};
-  if (kind == Completion::Release) return {fmt::format("{}-{}-app", cluster.context, cluster.ns)};
+  if (kind == Completion::ValueKey) {
+    if (query.package == "team/web:0.1.0" && query.typed.starts_with("image."))
+      return {{"image.tag=", "string, latest"}, {"image.pullPolicy="}};
+    return {{"image.", "What runs"}, {"replicas=", "of " + query.package + query.release}};
+  }
+  if (!query.release.empty()) return {{query.release + "-1"}, {query.release + "-2"}};
+  if (kind == Completion::Registry) return {{"mistletoe"}, {"team"}};
+  if (kind == Completion::Namespace) return {{"default"}, {"shop"}};
+  if (kind == Completion::Context) return {{"dev"}, {"$(touch x)"}, {"a;b"}, {"a b"}, {"`b`"}, {"~root"}, {"a|b"}, {"a\nb"}, {"{a,b}"}, {"*"}, {"alice@h"}, {"arn:aws:eks:1/c"}};
+  if (kind == Completion::Release) return {{fmt::format("{}-{}-app", cluster.context, cluster.ns)}};
   return {};
 }
 
@@ -136,6 +141,28 @@ TEST(Complete, BashSeesOnlyWhatFollowsItsWordBreak) {
   reply = at("mistctl upgrade --output=y");
   strip_to_last_break(reply, "mistctl upgrade --output=y", " ");
   EXPECT_EQ(reply.words, (Words{"--output=yaml"}));
+}
+
+TEST(Complete, KeysOfValuesAreThoseOfThePackageOrOfTheReleasesOwn) {
+  EXPECT_EQ(at("mistctl upgrade web -s ").words, (Words{"image.", "replicas="}));
+  EXPECT_TRUE(at("mistctl upgrade web -s ").no_space);
+  EXPECT_EQ(at("mistctl upgrade web -s r").words, (Words{"replicas="}));
+  EXPECT_EQ(at("mistctl upgrade web -p team/web:0.1.0 --set image.").words,
+            (Words{"image.pullPolicy=", "image.tag="}));
+  EXPECT_EQ(at("mistctl upgrade web --set=image.ta -p x").words, (Words{}));
+  // After a comma another begins; behind = nothing is known but files.
+  EXPECT_EQ(at("mistctl upgrade web -s image.tag=1,re").words, (Words{"image.tag=1,replicas="}));
+  EXPECT_EQ(at("mistctl upgrade web --set=a=1,re").words, (Words{"--set=a=1,replicas="}));
+  EXPECT_EQ(at("mistctl upgrade web -s replicas=").words, Words());
+  EXPECT_EQ(at("mistctl upgrade web --set-file a=b").files, CompletionReply::Files::Files);
+}
+
+TEST(Complete, FlagsCommandsAndNamesAreDescribed) {
+  EXPECT_EQ(at("mistctl upgrade web --wa").descriptions.at("--wait"), "Return later");
+  EXPECT_EQ(at("mistctl upgrade web -s re").descriptions.at("replicas="), "of web");
+  CompletionReply reply = at("mistctl upgrade web --set=re");
+  strip_to_last_break(reply, "mistctl upgrade web --set=re", "=:");
+  EXPECT_EQ(reply.descriptions.at("replicas="), "of web");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "cli/help.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "base/text.h"
@@ -46,6 +47,8 @@ class HelpWriter {
   std::string out_;
 };
 
+enum class Flags : std::uint8_t { Usual, All };
+
 void flag_group(HelpWriter& writer, const FlagGroup& group) {
   std::vector<Entry> entries;
   for (const Flag& flag : group.flags) entries.push_back({flag_label(flag), flag_sentence(flag)});
@@ -53,7 +56,42 @@ void flag_group(HelpWriter& writer, const FlagGroup& group) {
   writer.entries(entries);
 }
 
-void command_help(HelpWriter& writer, const Command& command) {
+// Both return how many flags are left out.
+std::size_t all_flags(HelpWriter& writer, const Command& command) {
+  for (const FlagGroup& group : command.flags) flag_group(writer, group);
+  flag_group(writer, kGlobalFlags);
+  return 0;
+}
+
+// In one list: headings of two flags each would take half of the screen.
+std::size_t usual_flags(HelpWriter& writer, const Command& command) {
+  std::vector<Entry> entries;
+  std::size_t left_out = 0;
+  const auto add = [&](const FlagGroup& group) {
+    for (const Flag& flag : group.flags) {
+      if (flag.rare)
+        ++left_out;
+      else
+        entries.push_back({flag_label(flag), flag_sentence(flag)});
+    }
+  };
+  for (const FlagGroup& group : command.flags) add(group);
+  add(kGlobalFlags);
+  writer.heading("Flags");
+  writer.entries(entries, 24);
+  return left_out;
+}
+
+void examples(HelpWriter& writer, const Command& command) {
+  if (command.examples.empty()) return;
+  writer.heading("Examples");
+  for (const Example& example : command.examples) {
+    writer.code(fmt::format("# {}", example.meaning));
+    writer.code(example.line);
+  }
+}
+
+void command_help(HelpWriter& writer, const Command& command, Flags which) {
   writer.paragraph(fmt::format("{}.", command.summary));
   writer.heading("Usage");
   writer.code(usage_line(command));
@@ -65,16 +103,13 @@ void command_help(HelpWriter& writer, const Command& command) {
     writer.heading("Arguments");
     writer.entries(entries);
   }
-  for (const FlagGroup& group : command.flags) flag_group(writer, group);
-  flag_group(writer, kGlobalFlags);
-  if (!command.examples.empty()) {
-    writer.heading("Examples");
-    for (const Example& example : command.examples) {
-      writer.code(fmt::format("# {}", example.meaning));
-      writer.code(example.line);
-    }
-  }
-  writer.paragraph(fmt::format("\nThe whole manual page: mistctl help {}", command.path));
+  const std::size_t left_out =
+      which == Flags::All ? all_flags(writer, command) : usual_flags(writer, command);
+  examples(writer, command);
+  const std::string more =
+      left_out == 0 ? ""
+                    : fmt::format("{}: mistctl {} --help-all. ", plural(left_out, "more flag"), command.path);
+  writer.paragraph(fmt::format("\n{}The whole manual page: mistctl help {}", more, command.path));
 }
 
 std::vector<Entry> commands_of(const CommandTable& table, std::string_view group) {
@@ -169,7 +204,7 @@ std::string help_text(const HelpTopic& topic, const CommandTable& table, int col
   HelpWriter writer(columns, color);
   const auto group = std::ranges::find(table.groups, topic.group, &CommandGroup::name);
   if (topic.command != nullptr)
-    command_help(writer, *topic.command);
+    command_help(writer, *topic.command, topic.all_flags ? Flags::All : Flags::Usual);
   else if (group != table.groups.end())
     group_help(writer, table, *group);
   else

@@ -8,8 +8,8 @@
 
 namespace mist::cli {
 
-/// What `--help` prints: usage, arguments, flags, examples of a command; the commands of a group; or of
-/// mistctl. `columns` is where lines end (at least 60 is used).
+/// What `--help` prints: usage, arguments, usual flags (topic.all_flags: all), examples of a command; the
+/// commands of a group; or of mistctl. `columns` is where lines end (at least 60 is used).
 std::string help_text(const HelpTopic& topic, const CommandTable& table, int columns, bool color);
 
 /// "-n, --namespace NAME", as help and manual pages show a flag.

@@ -225,7 +225,7 @@ std::string render_page(const ManualPage& page, int columns, bool color) {
     }
   }
   return out +
-         paint(color, Tone::Faint, fmt::format("\nArguments and flags: mistctl {} --help\n", page.name));
+         paint(color, Tone::Faint, fmt::format("\nArguments and flags: mistctl {} --help-all\n", page.name));
 }
 
 std::string roff_page(const ManualPage& page, const CommandTable& table, std::string_view version) {

@@ -2,6 +2,9 @@
 
 #include <chrono>
 
+#include "cli/commands.h"
+#include "cli/invocation.h"
+#include "cli/package_flags.h"
 #include "cli/places.h"
 #include "cli/registry_access.h"
 #include "config/config.h"
@@ -9,11 +12,12 @@
 #include "kube/kubeconfig.h"
 #include "registry/registry.h"
 #include "release/store.h"
+#include "view/packages.h"
 
 namespace mist::cli {
 namespace {
 
-using Names = std::vector<std::string>;
+using Names = std::vector<KnownName>;
 
 // A shell that waits for the Tab key feels dead soon.
 constexpr auto kPatience = std::chrono::seconds(2);
@@ -23,7 +27,7 @@ Result<Names> registries(World& world) {
   MIST_TRY(const config::Paths paths, paths_of(world));
   MIST_TRY(const config::Config config, config::Config::load(world.files, paths, silent));
   Names names;
-  for (const config::Registry& registry : config.registries()) names.push_back(registry.name);
+  for (const config::Registry& registry : config.registries()) names.push_back({registry.name});
   return names;
 }
 
@@ -34,7 +38,8 @@ Result<Names> namespaces(const ClusterChoice& cluster, World& world, const Conte
   options.metadata_only = true;
   MIST_TRY(const kube::ObjectList list, client->list(resource, options, context));
   Names names;
-  for (const encoding::Value& item : list.items) names.emplace_back(item.string_at({"metadata", "name"}));
+  for (const encoding::Value& item : list.items)
+    names.push_back({std::string(item.string_at({"metadata", "name"}))});
   return names;
 }
 
@@ -42,7 +47,9 @@ Result<Names> releases(const ClusterChoice& cluster, World& world, const Context
   MIST_TRY(const auto client, world.connect(cluster, world));
   MIST_TRY(const auto anchors, release::Store(*client).list_anchors(client->default_namespace(), context));
   Names names;
-  for (const release::Anchor& anchor : anchors) names.push_back(anchor.id.name);
+  for (const release::Anchor& anchor : anchors)
+    names.push_back(
+        {anchor.id.name, fmt::format("{}, {}", release::to_string(anchor.head.status), anchor.head.package)});
   return names;
 }
 
@@ -50,7 +57,9 @@ Result<Names> contexts(const ClusterChoice& cluster, World& world) {
   MIST_TRY(const auto kubeconfig,
            kube::Kubeconfig::load(kube::KubeconfigFiles::choose(cluster.kubeconfig, world.environment),
                                   world.files));
-  return kubeconfig.context_names();
+  Names names;
+  for (std::string& name : kubeconfig.context_names()) names.push_back({std::move(name)});
+  return names;
 }
 
 // "oci://host/team/shop:" gives "oci://host/team/shop:1.4.0"; which repositories a host has, nobody can ask.
@@ -62,7 +71,7 @@ Result<Names> oci_versions(const std::string& typed, registry::Registries& regis
   const std::string repository = typed.substr(0, colon);
   MIST_TRY(const oci::Repository parsed, oci::Repository::parse(repository));
   MIST_TRY(const auto versions, registries.list_versions(parsed, context));
-  for (const std::string& version : versions) names.push_back(fmt::format("{}:{}", repository, version));
+  for (const std::string& version : versions) names.push_back({fmt::format("{}:{}", repository, version)});
   return names;
 }
 
@@ -80,12 +89,12 @@ Result<Names> packages(const std::string& typed, World& world, const Context& co
   if (colon == std::string::npos) {
     MIST_TRY(const auto all, registries.list_packages(name, context));
     for (const registry::PackageVersions& package : all)
-      names.push_back(fmt::format("{}/{}:", name, package.path));
+      names.push_back({fmt::format("{}/{}:", name, package.path)});
     return names;
   }
   const std::string path = typed.substr(slash + 1, colon - slash - 1);
   MIST_TRY(const auto versions, registries.list_versions(name, path, context));
-  for (const std::string& version : versions) names.push_back(fmt::format("{}/{}:{}", name, path, version));
+  for (const std::string& version : versions) names.push_back({fmt::format("{}/{}:{}", name, path, version)});
   return names;
 }
 
@@ -94,7 +103,32 @@ Result<Names> revisions(const NameQuery& query, World& world, const Context& con
   MIST_TRY(const auto revisions,
            release::Store(*client).list_revisions({client->default_namespace(), query.release}, context));
   Names names;
-  for (const auto& revision : revisions) names.push_back(std::to_string(revision.number));
+  for (const auto& revision : revisions)
+    names.push_back(
+        {std::to_string(revision.number),
+         fmt::format("{}, {}, {}", revision.action, release::to_string(revision.status), revision.created)});
+  return names;
+}
+
+// The keys of the package that -p names, else of the one that the release has.
+Result<Names> value_keys(const NameQuery& query, World& world, const Context& context) {
+  World patient = world;
+  patient.context = context;
+  const Invocation inspect(kInspectPackageCommand);
+  std::string reference = query.package;
+  if (reference.empty()) {
+    MIST_TRY(const auto client, world.connect(query.cluster, world));
+    MIST_TRY(const auto anchor,
+             release::Store(*client).read_anchor({client->default_namespace(), query.release}, context));
+    if (!anchor) return Names{};
+    reference = anchor->head.package;
+  }
+  MIST_TRY(const package::Source source, fetch_package(inspect, patient, reference, query.engine));
+  MIST_TRY(const auto renderer, open_renderer(inspect, patient));
+  MIST_TRY(const package::Inspection inspection, renderer->inspect(source, context));
+  Names names;
+  for (view::InputKey& key : view::input_keys(inspection.metadata, query.typed))
+    names.push_back({std::move(key.text), std::move(key.description)});
   return names;
 }
 
@@ -112,6 +146,8 @@ Result<Names> look_up(const NameQuery& query, World& world) {
       return contexts(cluster, world);
     case Completion::Package:
       return packages(query.typed, world, context);
+    case Completion::ValueKey:
+      return value_keys(query, world, context);
     case Completion::None:
     case Completion::File:
     case Completion::Directory:
@@ -125,8 +161,6 @@ Result<Names> look_up(const NameQuery& query, World& world) {
 
 }  // namespace
 
-std::vector<std::string> names_of(const NameQuery& query, World& world) {
-  return look_up(query, world).value_or({});
-}
+Names names_of(const NameQuery& query, World& world) { return look_up(query, world).value_or({}); }
 
 }  // namespace mist::cli

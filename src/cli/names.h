@@ -11,6 +11,6 @@ namespace mist::cli {
 
 /// Registries, namespaces, …; what can't be found out within two seconds is left out, for completion has no
 /// place for errors. Blocking, one thread.
-std::vector<std::string> names_of(const NameQuery& query, World& world);
+std::vector<KnownName> names_of(const NameQuery& query, World& world);
 
 }  // namespace mist::cli

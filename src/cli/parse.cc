@@ -159,6 +159,14 @@ Error unknown_command(const CommandTable& table, std::string_view group, std::st
     const std::string_view rest = command->path.substr(prefix.size());
     candidates.push_back(rest.substr(0, rest.find(' ')));
   }
+  // "mistctl init" is "mistctl package init".
+  std::vector<std::string> below;
+  for (const Command* command : table.commands)
+    if (group.empty() && !command->hidden && command->path.ends_with(fmt::format(" {}", word)))
+      below.push_back(fmt::format("mistctl {}", command->path));
+  if (!below.empty())
+    return error(ErrorKind::Usage, "mistctl has no command \"{}\"", word)
+        .with_hint(fmt::format("did you mean {}?", join(below, " or ")));
   const std::string_view best = suggest(word, candidates);
   return error(ErrorKind::Usage, "mistctl {}has no command \"{}\"", prefix, word)
       .with_hint(best.empty() ? fmt::format("mistctl {}--help lists them", prefix)
@@ -297,9 +305,15 @@ Status check_required_flags(const Invocation& invocation) {
   return {};
 }
 
+bool asks_for_all_flags(const std::vector<Token>& flags) {
+  return std::ranges::any_of(flags,
+                             [](const Token& token) { return !token.is_letter && token.name == "help-all"; });
+}
+
 bool asks_for_help(const std::vector<Token>& flags) {
-  return std::ranges::any_of(
-      flags, [](const Token& token) { return token.is_letter ? token.name == "h" : token.name == "help"; });
+  return asks_for_all_flags(flags) || std::ranges::any_of(flags, [](const Token& token) {
+           return token.is_letter ? token.name == "h" : token.name == "help";
+         });
 }
 
 Result<Parsed> parse_line(const Line& line, const CommandTable& table) {
@@ -327,7 +341,8 @@ Result<Parsed> parse_line(const Line& line, const CommandTable& table) {
     }
     return unknown_command(table, "", line.words[0]);
   }
-  if (help) return Parsed(HelpTopic{.command = command, .group = {}});
+  if (help)
+    return Parsed(HelpTopic{.command = command, .group = {}, .all_flags = asks_for_all_flags(line.flags)});
   Invocation invocation(*command);
   // Flags first: after a misspelled one its value looks like an argument too many.
   MIST_TRY_VOID(add_flags(invocation, table, line.flags));

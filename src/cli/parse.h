@@ -17,6 +17,7 @@ namespace mist::cli {
 struct HelpTopic {
   const Command* command = nullptr;
   std::string_view group;
+  bool all_flags = false;  ///< rare ones too
 };
 
 using Parsed = std::variant<Invocation, HelpTopic>;

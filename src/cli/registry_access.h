@@ -14,7 +14,8 @@ inline constexpr Flag kPlainHttpFlag{
     .name = "plain-http",
     .help =
         "Reach OCI registries by http, without TLS: anybody on the way can read and change everything. "
-        "Registries of this machine need no flag"};
+        "Registries of this machine need no flag",
+    .rare = true};
 
 /// `-v`: each request in a line. `events` is the world's, which run() may replace.
 http::Tracer request_tracer(EventSink& events);

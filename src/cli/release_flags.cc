@@ -37,21 +37,42 @@ bool given(const Invocation& invocation, std::string_view flag) {
   return find_flag(invocation.command(), flag) != nullptr && invocation.enabled(flag);
 }
 
-// Kinds whose being written says nothing yet about their working.
-bool starts_something(const apply::PlannedAction& action) {
-  const std::string& kind = action.key.group_kind.kind;
-  return action.kind != ActionKind::Unchanged && apply::has_readiness_rule(action.key.group_kind) &&
-         kind != "Namespace" && kind != "CustomResourceDefinition";
+// What --wait would wait for after this report: objects whose being written says nothing yet about their
+// working.
+struct Starting {
+  std::size_t workloads = 0;  // what runs Pods
+  std::size_t others = 0;     // load balancers, claims, custom resources
+};
+
+Starting starting_of(const action::DeployReport& report) {
+  Starting starting;
+  for (const apply::PlannedAction& action : report.plan.writes) {
+    if (action.kind == ActionKind::Unchanged || report.plan.is_hook(action) || action.finished) continue;
+    const apimachinery::Object& wanted = report.plan.desired[action.desired].rendered.object;
+    switch (apply::starts(wanted)) {
+      case apply::Starts::Workload:
+        ++starting.workloads;
+        break;
+      case apply::Starts::Other:
+        ++starting.others;
+        break;
+      case apply::Starts::Nothing:
+        break;
+    }
+  }
+  return starting;
 }
 
 // What a person does next: look whether what was written runs too.
 std::string what_next(const Invocation& invocation, const action::DeployReport& report) {
   if (invocation.enabled("wait")) return {};
-  const auto starting = static_cast<std::size_t>(std::ranges::count_if(report.plan.writes, starts_something));
-  if (starting == 0) return {};
+  const Starting starting = starting_of(report);
+  const std::size_t count = starting.workloads > 0 ? starting.workloads : starting.others;
+  if (count == 0) return {};
+  const std::string_view what = starting.workloads > 0 ? "workload" : "object";
   return fmt::format("next: {} tells when {} ready; --wait waits for that\n",
                      command_hint(invocation, "status", report.id),
-                     starting == 1 ? "it is" : fmt::format("its {} are", plural(starting, "workload")));
+                     count == 1 ? "it is" : fmt::format("its {} are", plural(count, what)));
 }
 
 action::RotateSecrets rotate_secrets(const Invocation& invocation) {
@@ -99,17 +120,39 @@ Result<Cluster> open_cluster(const Invocation& invocation, World& world) {
   // A setting for tests of takeover; people have no reason to change it.
   if (const auto term = world.environment("MIST_LOCK_TERM_MS"); term && !term->empty())
     environment.lock_term = std::chrono::milliseconds(std::clamp(std::atoi(term->c_str()), 100, 600000));
+  environment.process = own_process();
+  environment.life = life_of_process;
   if (find_flag(invocation.command(), "lock-wait") != nullptr)
     environment.lock_wait = invocation.duration("lock-wait");
   return Cluster{std::move(client), std::move(environment)};
 }
 
 Result<release::ReleaseId> release_id(const Invocation& invocation, const kube::Client& client) {
-  MIST_TRY(const release::ReleaseName name, release::ReleaseName::parse(invocation.argument("NAME")));
+  MIST_TRY(const std::vector<release::ReleaseId> ids, release_ids(invocation, client));
+  return ids.front();
+}
+
+Result<std::vector<release::ReleaseId>> release_ids(const Invocation& invocation,
+                                                    const kube::Client& client) {
   if (!is_dns1123_label(client.default_namespace()))
     return error(ErrorKind::Usage, "\"{}\" is no namespace name",
                  escape_controls(client.default_namespace()));
-  return release::ReleaseId{client.default_namespace(), name.str(), cluster_words(invocation)};
+  std::vector<release::ReleaseId> ids;
+  for (const std::string& given : invocation.arguments("NAME")) {
+    MIST_TRY(const release::ReleaseName name, release::ReleaseName::parse(given));
+    release::ReleaseId id{client.default_namespace(), name.str(), cluster_words(invocation)};
+    if (std::ranges::find(ids, id) == ids.end()) ids.push_back(std::move(id));
+  }
+  return ids;
+}
+
+std::optional<Error> failure_of_several(std::vector<ReleaseFailure> failures) {
+  if (failures.empty()) return std::nullopt;
+  Error first = std::move(failures.front().failure)
+                    .with_frame(fmt::format("in release {}", failures.front().id.display()));
+  if (failures.size() > 1)
+    first.frames.push_back(fmt::format("{} failed too", plural(failures.size() - 1, "more release")));
+  return first;
 }
 
 Result<std::optional<int>> revision_number(const std::string& text) {

@@ -25,21 +25,26 @@ inline constexpr Flag kAllowLookupFlag{
     .help =
         "Let the package read these objects beside the release's own, but no Secrets; '*': of the whole "
         "cluster. The release remembers it",
-    .completion = Completion::Namespace};
+    .completion = Completion::Namespace,
+    .rare = true};
 inline constexpr Flag kAllowLookupSecretsFlag{
     .name = "allow-lookup-secrets",
     .type = FlagType::Texts,
     .value = "NAMESPACE[/NAME]",
     .help = "Let the package read these Secrets beside the release's own. The release remembers it",
-    .completion = Completion::Namespace};
+    .completion = Completion::Namespace,
+    .rare = true};
 inline constexpr Flag kRevokeLookupFlag{
     .name = "revoke-lookup",
-    .help = "Take back what the release remembers of --allow-lookup and --allow-lookup-secrets"};
+    .help = "Take back what the release remembers of --allow-lookup and --allow-lookup-secrets",
+    .rare = true};
 
 inline constexpr std::string_view kDryRunChoices[] = {"none", "client", "server"};
 inline constexpr Flag kWaitFlag{.name = "wait", .help = "Return only when every object is ready"};
 inline constexpr Flag kNoWaitForJobsFlag{
-    .name = "no-wait-for-jobs", .help = "With --wait: a Job is ready when it has begun, not when it ends"};
+    .name = "no-wait-for-jobs",
+    .help = "With --wait: a Job is ready when it has begun, not when it ends",
+    .rare = true};
 inline constexpr Flag kTimeoutFlag{
     .name = "timeout",
     .type = FlagType::Duration,
@@ -55,10 +60,10 @@ inline constexpr Flag kDryRunFlag{.name = "dry-run",
                                   .implied = "client"};
 inline constexpr Flag kExplainFlag{
     .name = "explain", .help = "Say what the plan does to each object and why, before it is carried out"};
-inline constexpr Flag kForceConflictsFlag{.name = "force-conflicts",
-                                          .help = "Take fields that other field managers own"};
-inline constexpr Flag kReplaceFlag{.name = "replace",
-                                   .help = "Delete and create anew what can't be changed in place"};
+inline constexpr Flag kForceConflictsFlag{
+    .name = "force-conflicts", .help = "Take fields that other field managers own", .rare = true};
+inline constexpr Flag kReplaceFlag{
+    .name = "replace", .help = "Delete and create anew what can't be changed in place", .rare = true};
 inline constexpr Flag kRollbackOnFailureFlag{
     .name = "rollback-on-failure",
     .help = "Should it fail, return to the deployed revision, or remove what a first install made"};
@@ -67,23 +72,28 @@ inline constexpr Flag kHistoryMaxFlag{
     .type = FlagType::Number,
     .value = "N",
     .help = "How many revisions are kept; the deployed one and the last two always are; 0: all",
-    .fallback = "10"};
+    .fallback = "10",
+    .rare = true};
 inline constexpr Flag kAdoptFromFlag{.name = "adopt-from",
                                      .type = FlagType::Texts,
                                      .value = "MANAGER",
                                      .help =
                                          "Of adopted objects, also take the fields of this field manager; "
-                                         "those of Helm and kubectl are taken anyway"};
+                                         "those of Helm and kubectl are taken anyway",
+                                     .rare = true};
 inline constexpr Flag kTakeOverFlag{.name = "take-over-from",
                                     .type = FlagType::Text,
                                     .value = "NAMESPACE/NAME",
                                     .help = "Take objects over that belong to this release",
-                                    .completion = Completion::ReleaseAnywhere};
-inline constexpr Flag kNoHooksFlag{.name = "no-hooks", .help = "Run no hooks of a chart"};
-inline constexpr Flag kSkipCrdsFlag{.name = "skip-crds",
-                                    .help = "Leave what a chart has in crds/ as it is in the cluster"};
+                                    .completion = Completion::ReleaseAnywhere,
+                                    .rare = true};
+inline constexpr Flag kNoHooksFlag{.name = "no-hooks", .help = "Run no hooks of a chart", .rare = true};
+inline constexpr Flag kSkipCrdsFlag{
+    .name = "skip-crds", .help = "Leave what a chart has in crds/ as it is in the cluster", .rare = true};
 inline constexpr Flag kForceCrdsFlag{
-    .name = "force-crds", .help = "Upgrade definitions of a chart also if they no longer fit what is there"};
+    .name = "force-crds",
+    .help = "Upgrade definitions of a chart also if they no longer fit what is there",
+    .rare = true};
 inline constexpr Flag kDeployFlagList[] = {
     kAllowLookupFlag,
     kAllowLookupSecretsFlag,
@@ -134,10 +144,14 @@ inline constexpr FlagGroup kPlanFlags{"Planning flags", kPlanFlagList};
 
 inline constexpr Flag kPruneFlagList[] = {
     {.name = "delete-crds",
-     .help = "Also delete CustomResourceDefinitions, and with them every object of their kinds"},
-    {.name = "delete-pvcs", .help = "Also delete PersistentVolumeClaims, and with them their data"},
-    {.name = "delete-namespaces",
-     .help = "Also delete namespaces that were there before, or hold objects of others"},
+     .help = "Also delete CustomResourceDefinitions, and with them every object of their kinds",
+     .rare = true},
+    {.name = "delete-pvcs",
+     .help = "Also delete PersistentVolumeClaims, and with them their data",
+     .rare = true},
+    {.name = "delete-namespaces", .help =
+     "Also delete namespaces that were there before, or hold objects of others",
+     .rare = true},
 };
 inline constexpr FlagGroup kPruneFlags{"Deletion flags", kPruneFlagList};
 
@@ -146,7 +160,8 @@ inline constexpr Flag kLockFlagList[] = {
      .type = FlagType::Duration,
      .value = "TIME",
      .help = "How long to wait while somebody else changes the release",
-     .fallback = "0s"},
+     .fallback = "0s",
+     .rare = true},
 };
 inline constexpr FlagGroup kLockFlags{"Lock flags", kLockFlagList};
 
@@ -155,7 +170,8 @@ inline constexpr Flag kClockFlagList[] = {
      .type = FlagType::Text,
      .value = "TIME",
      .help = "What the package is told the time is: now, frozen (when the release was born) or "
-             "2026-01-02T15:04:05Z; it stays so until it is changed"},
+             "2026-01-02T15:04:05Z; it stays so until it is changed",
+     .rare = true},
 };
 inline constexpr FlagGroup kClockFlags{"Clock flags", kClockFlagList};
 
@@ -165,7 +181,8 @@ inline constexpr Flag kRotateFlagList[] = {
      .type = FlagType::Texts,
      .value = "NAME",
      .help = "Draw the package's secret of that name anew, or all of them",
-     .implied = kAllSecrets},
+     .implied = kAllSecrets,
+     .rare = true},
 };
 inline constexpr FlagGroup kRotateFlags{"Secrets flags", kRotateFlagList};
 
@@ -173,7 +190,8 @@ inline constexpr Flag kSeedFileFlag{.name = "seed-file",
                                     .type = FlagType::Text,
                                     .value = "FILE",
                                     .help = "Take seed and clock from this file, as generate does",
-                                    .completion = Completion::File};
+                                    .completion = Completion::File,
+                                    .rare = true};
 
 /// A client of the chosen cluster with what actions need beside it.
 struct Cluster {
@@ -185,6 +203,17 @@ Result<Cluster> open_cluster(const Invocation& invocation, World& world);
 /// NAME in the release namespace: -n, else the context's, else "default"; with the words that hints need to
 /// find that cluster again.
 Result<release::ReleaseId> release_id(const Invocation& invocation, const kube::Client& client);
+
+/// The same of a command that takes several names, each once.
+Result<std::vector<release::ReleaseId>> release_ids(const Invocation& invocation, const kube::Client& client);
+
+/// Of a command that works on several releases, and goes on with the others when it fails on one.
+struct ReleaseFailure {
+  release::ReleaseId id;
+  Error failure;
+};
+/// The first failure, naming its release and how many others there are; none of none.
+std::optional<Error> failure_of_several(std::vector<ReleaseFailure> failures);
 
 /// "3" and "v3" are the same revision; nothing for an empty text. Usage: it is no number.
 Result<std::optional<int>> revision_number(const std::string& text);

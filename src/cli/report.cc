@@ -36,8 +36,9 @@ class Painter {
 
   void draw(const Error& error, int depth) {
     if (error.where) place(*error.where, depth + 1);
-    block("because: ", Tone::Strong, error.because, depth + 1);
     const Diagnosis* diagnosis = diagnosis_of(error);
+    // The tree says the same and more.
+    if (diagnosis == nullptr) block("because: ", Tone::Strong, error.because, depth + 1);
     if (diagnosis != nullptr) {
       for (const std::string& text : view::diagnosis_lines(*diagnosis, color_)) line(depth + 1, text);
     }

@@ -63,7 +63,6 @@ TEST(Report, DrawsADiagnosisAsATreeWithHarmlessText) {
             "error: 2 objects are not ready after 5m00s\n"
             "  Release shop/web: 2 objects are not ready\n"
             "  ├─ Pod shop/api-1: Running, not ready\n"
-            "  │  │  event BackOff (5 times): Back-off restarting\n"
             "  │  │  (2 more pods like it)\n"
             "  │  └─ container main: CrashLoopBackOff, 7 restarts: ended with exit code 1\n"
             "  │     last log │ starting\n"

@@ -5,8 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <condition_variable>
 #include <ctime>
+#include <functional>
+#include <mutex>
 #include <span>
+#include <stop_token>
+#include <thread>
 #include <utility>
 
 #include "base/text.h"
@@ -131,13 +136,40 @@ Result<Response> RetryingTransport::run(const Request& request, const BodyPiece*
   }
 }
 
+namespace {
+
+// Calls `tell` unless it is destroyed before the time is over.
+class Patience {
+ public:
+  Patience(Duration time, std::function<void()> tell)
+      : thread_([time, tell = std::move(tell)](const std::stop_token& stop) {
+          std::mutex mutex;
+          std::condition_variable_any wake;
+          std::unique_lock lock(mutex);
+          wake.wait_for(lock, stop, time, [] { return false; });
+          if (!stop.stop_requested()) tell();
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+}  // namespace
+
 Result<Response> RetryingTransport::attempt_once(const Request& request, int attempt, const BodyPiece* piece,
                                                  const Context& context) {
   const auto once = [&](const Request& each) {
     return piece == nullptr ? inner_.send(each, context) : inner_.stream(each, *piece, context);
   };
-  if (attempt > 1 || request.connect_timeout || reached_.load(std::memory_order_relaxed))
-    return once(request);
+  if (attempt > 1 || reached_.load(std::memory_order_relaxed)) return once(request);
+  const std::string url = loggable_url(request.url);
+  const auto host = url.find("://");
+  const std::string place = host == std::string::npos ? url : url.substr(0, url.find('/', host + 3));
+  const Patience patience(options_.first_silence, [&] {
+    events_.info(fmt::format("{} at {} has not answered for {:.0f} s", options_.peer, place,
+                             duration<double>(options_.first_silence).count()));
+  });
+  if (request.connect_timeout) return once(request);
   Request first = request;
   first.connect_timeout = options_.first_connect;
   return once(first);

@@ -32,6 +32,9 @@ struct RetryOptions {
   /// Until then the first attempt may take this long to connect; then the user is told, and the second one
   /// has the client's own time. Attempts that took longer than that together are not repeated.
   Duration first_connect = std::chrono::seconds(4);
+  /// Until then somebody who waits longer than that for an answer is told: the peer may have accepted the
+  /// connection and hang. Longer than first_connect, which has a message of its own.
+  Duration first_silence = std::chrono::seconds(5);
   int attempts = 60;
   std::string peer = "the API server";              ///< for messages
   Duration report_after = std::chrono::seconds(1);  ///< waits from this on are told to the EventSink

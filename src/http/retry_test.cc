@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <latch>
 #include <numeric>
 
 #include "testing/fake_clock.h"
@@ -154,6 +155,43 @@ TEST_F(Retry, SilenceIsToldAfterAShortFirstAttemptAndEndsWithTheSecond) {
   EXPECT_EQ(inner_.requests()[1].connect_timeout, std::nullopt);
   EXPECT_THAT(events_.messages,
               ::testing::ElementsAre("api.example did not complete a connection; trying once more"));
+}
+
+// Accepts what is sent and gives no answer before somebody was told so.
+class Hanging final : public Transport {
+ public:
+  explicit Hanging(std::latch& told) : told_(told) {}
+  Result<Response> send(const Request&, const Context&) override {
+    told_.wait();
+    return Response{.status = 200, .headers = {}, .body = {}};
+  }
+  Result<Response> stream(const Request& request, const BodyPiece&, const Context& context) override {
+    return send(request, context);
+  }
+
+ private:
+  std::latch& told_;
+};
+
+TEST_F(Retry, AServerThatTakesTheRequestAndHangsIsNamed) {
+  class Told final : public EventSink {
+   public:
+    void message(const Message& event) override {
+      text = event.text;
+      once.count_down();
+    }
+    void began(const ActivityBegan&) override {}
+    void ended(const ActivityEnded&) override {}
+    void object(const ObjectProgress&) override {}
+    std::string text;
+    std::latch once{1};
+  } told;
+  Hanging hanging(told.once);
+  RetryOptions impatient = options();
+  impatient.first_silence = 1ms;
+  RetryingTransport retrying(hanging, clock_, random_, told, impatient);
+  EXPECT_TRUE(retrying.send(request(Repeat::Safe), Context()).ok());
+  EXPECT_EQ(told.text, "the API server at https://api.example has not answered for 0 s");
 }
 
 TEST_F(Retry, AServerThatAnsweredHasTheClientsTimeToConnectAgain) {

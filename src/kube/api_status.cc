@@ -16,6 +16,8 @@ using encoding::Value;
 constexpr std::size_t kExcerpt = 200;
 // The Status of a path that no handler takes; CustomResourceDefinitions' say it without a Status.
 constexpr std::string_view kUnknownPath = "the server could not find the requested resource";
+// What the server calls somebody whose request has no credentials (user.Anonymous).
+constexpr std::string_view kAnonymous = "User \"system:anonymous\"";
 
 ErrorKind kind_of(int status, std::string_view reason) {
   if (reason == "Expired" || reason == "Gone") return ErrorKind::Gone;
@@ -90,6 +92,14 @@ std::string hint_for(int status, std::string_view reason, std::string_view messa
                      "another context with --context",
                      asked.user);
   // Authorization names the user ("User "a" cannot get …"); quotas, LimitRanges and Pod Security don't.
+  if (status == 403 && reason == "Forbidden" && message.contains(kAnonymous))
+    return asked.user.empty()
+               ? "the context has no credentials, so the server takes you for nobody: log in, or choose "
+                 "another context with --context"
+               : fmt::format(
+                     "the server doesn't know the credentials of the user \"{}\" and takes you for nobody: "
+                     "log in again, or choose another context with --context",
+                     asked.user);
   if (status == 403 && reason == "Forbidden")
     return message.contains("User \"")
                ? "ask an administrator for that permission (RBAC), or use another context"

@@ -67,6 +67,11 @@ TEST(ApiStatus, HintOfA403IsOfPermissionsOnlyWhereTheyAreMissing) {
   EXPECT_THAT(hint(R"(pods is forbidden: User \"a\" cannot list resource \"pods\" in API group \"\")"),
               ::testing::HasSubstr("RBAC"));
   EXPECT_THAT(hint("pods x is forbidden: exceeded quota: q"), ::testing::HasSubstr("quota"));
+  // No role helps somebody whom the server doesn't know.
+  const std::string anonymous =
+      hint(R"(pods is forbidden: User \"system:anonymous\" cannot list resource \"pods\")");
+  EXPECT_THAT(anonymous, ::testing::Not(::testing::HasSubstr("RBAC")));
+  EXPECT_THAT(anonymous, ::testing::HasSubstr("--context"));
 }
 
 TEST(ApiStatus, NotFoundOfThePathIsAKindThatIsNotServed) {

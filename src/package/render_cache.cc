@@ -12,7 +12,7 @@ namespace {
 
 using encoding::Value;
 
-constexpr std::string_view kCacheVersion = "mistletoe/render-cache/v4";
+constexpr std::string_view kCacheVersion = "mistletoe/render-cache/v5";
 constexpr std::string_view kAsks = ".asks";
 constexpr std::string_view kRender = ".render";
 constexpr std::uint64_t kMaxEntry = std::uint64_t{256} << 20;
@@ -54,7 +54,7 @@ Value numbers(const std::vector<std::uint32_t>& lines) {
 Value to_value(const CachedRender& render) {
   // All of it by name: a member that is new to Output and forgotten here would be lost in silence. Its log
   // isn't kept.
-  const auto& [files, message, exports, print, missing, package, log, drawn] = render.output;
+  const auto& [files, message, exports, print, missing, package, unknown, log, drawn] = render.output;
   Value::Array texts;
   for (const abi::OutputFile& file : files)
     texts.push_back(Value::object(
@@ -68,6 +68,7 @@ Value to_value(const CachedRender& render) {
                         {"print", print ? Value(*print) : Value()},
                         {"missing", missing},
                         {"package", package},
+                        {"unknown", unknown},
                         {"drawn", static_cast<std::int64_t>(drawn)},
                         {"lines", Value(std::move(lines))}});
 }
@@ -97,6 +98,7 @@ CachedRender from_value(const Value& value) {
   output.exports = value_at(value, "exports");
   output.missing = value_at(value, "missing");
   output.package = value_at(value, "package");
+  output.unknown = value_at(value, "unknown");
   if (const Value print = value_at(value, "print"); print.is_string()) output.print = print.as_string();
   if (const Value drawn = value_at(value, "drawn"); drawn.is_int())
     output.drawn = static_cast<std::uint64_t>(drawn.as_int());

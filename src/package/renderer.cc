@@ -15,6 +15,7 @@
 #include "package/objects.h"
 #include "package/plain_yaml.h"
 #include "package/tree_metadata.h"
+#include "package/unknown_values.h"
 #include "wasm/instance.h"
 #include "wasm/runtime.h"
 #include "wasm/snapshot.h"
@@ -339,6 +340,7 @@ struct Renderer::Impl {
     rendered.print = std::move(output->print);
     rendered.missing = std::move(output->missing);
     rendered.package = std::move(output->package);
+    rendered.unknown = std::move(output->unknown);
     return rendered;
   }
 
@@ -602,6 +604,10 @@ Result<Rendered> Renderer::render(const Source& source, const RenderRequest& req
   std::optional<Activity> activity;
   if (!request.quiet) activity.emplace(impl_->events, fmt::format("rendering {}", source.reference));
   MIST_TRY(Rendered rendered, render_files(source, request, context));
+  if (!request.quiet) {
+    for (const std::string& words : unknown_values(rendered, source, request.user_values))
+      impl_->events.warn(words);
+  }
   NullEventSink nobody;
   const bool written = rendered.engine.empty() && std::holds_alternative<Files>(source.content);
   auto objects = parse_objects(rendered.files, request.quiet ? nobody : impl_->events,

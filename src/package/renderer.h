@@ -100,7 +100,8 @@ struct Rendered {
   std::string engine;                             ///< what rendered it, if it is a directory
   std::optional<std::string> print;               ///< of an engine with the option `print`
   Value missing;                                  ///< of an engine: what isn't there; a list, else null
-  Value package;                                  ///< of an engine with the option `inspect`: what it sees
+  Value unknown;  ///< of an engine: values that nobody reads; a list, else null
+  Value package;  ///< of an engine with the option `inspect`: what it sees
 };
 
 /// The error, with the text of the template's line that it names, if the package has it as a file. What

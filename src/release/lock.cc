@@ -17,12 +17,28 @@ Lock new_lock(const LockWorld& world, const LockOptions& options) {
           .operation = options.operation,
           .acquired = format_time(now),
           .renewed = format_micro_time(now),
-          .term_ms = std::chrono::duration_cast<std::chrono::milliseconds>(options.term).count()};
+          .term_ms = std::chrono::duration_cast<std::chrono::milliseconds>(options.term).count(),
+          .process = options.process};
 }
 
 Duration term_of(const Lock& lock) {
   return std::clamp<Duration>(std::chrono::milliseconds(lock.term_ms), std::chrono::milliseconds(100),
                               std::chrono::minutes(10));
+}
+
+bool is_dead(const LockWorld& world, const Lock& lock) {
+  return world.life && world.life(lock.process) == ProcessLife::Dead;
+}
+
+// What is waited for, and for how long where that is known: a holder that died on this machine is silent for
+// its term and no longer.
+std::string waiting_words(const LockWorld& world, const Anchor& anchor) {
+  const Lock& lock = *anchor.lock;
+  if (is_dead(world, lock))
+    return fmt::format("waiting {} for the lock of {}: {} (\"{}\") is dead", format_age(term_of(lock)),
+                       anchor.id.display(), lock.holder, lock.operation);
+  return fmt::format("waiting for the lock of {} (held by {}, \"{}\")", anchor.id.display(), lock.holder,
+                     lock.operation);
 }
 
 Error held_by(const ReleaseId& id, const Lock& lock) {
@@ -42,12 +58,10 @@ Result<Anchor> await_free(const LockWorld& world, Anchor anchor, const LockOptio
   // waiting.
   const std::string stale_before = format_micro_time(
       world.clock.now() - std::chrono::duration_cast<std::chrono::system_clock::duration>(their_term));
-  const bool looks_dead = anchor.lock->renewed < stale_before;
+  const bool looks_dead = anchor.lock->renewed < stale_before || is_dead(world, *anchor.lock);
   if (!looks_dead && options.max_wait == Duration::zero()) return held_by(anchor.id, *anchor.lock);
 
-  Activity waiting(world.events,
-                   fmt::format("waiting for the lock of {} (held by {}, \"{}\")", anchor.id.display(),
-                               anchor.lock->holder, anchor.lock->operation));
+  Activity waiting(world.events, waiting_words(world, anchor));
   const SteadyTime give_up =
       world.clock.steady_now() + std::chrono::duration_cast<SteadyTime::duration>(
                                      std::max<Duration>(options.max_wait, their_term + their_term / 4));
@@ -78,8 +92,10 @@ Result<Anchor> await_free(const LockWorld& world, Anchor anchor, const LockOptio
     MIST_TRY_VOID(context.check());
     if (!changed && left < term) return held_by(anchor.id, *anchor.lock);
     if (!changed) {
-      world.events.warn(fmt::format("taking over the lock of {}: {} has been silent for {}",
-                                    anchor.id.display(), anchor.lock->holder, format_age(term)));
+      world.events.warn(fmt::format(
+          "taking over the lock of {}: {} {}", anchor.id.display(), anchor.lock->holder,
+          is_dead(world, *anchor.lock) ? "is dead"
+                                       : fmt::format("has been silent for {}", format_age(term))));
       return anchor;
     }
     MIST_TRY(std::optional<Anchor> next, world.store.read_anchor(anchor.id, context));

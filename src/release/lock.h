@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/context.h"
 #include "base/event.h"
+#include "base/process_identity.h"
 #include "base/random.h"
 #include "release/store.h"
 
@@ -27,6 +28,7 @@ struct LockOptions {
   std::string operation;                        ///< "upgrade"
   Duration term = std::chrono::seconds(15);     ///< how long a silent holder keeps it
   Duration max_wait = std::chrono::seconds(0);  ///< how long to wait for a living holder; 0: refuse at once
+  std::string process = {};                     ///< own_process() of the holder
   /// The anchor's version at which await_silence() saw that its holder is dead; empty: it was not asked.
   std::string silent_version = {};
 };
@@ -38,6 +40,9 @@ struct LockWorld {
   Clock& clock;
   Random& random;
   EventSink& events;
+  /// life_of_process(), by which a holder that died on this machine is told from one that lives; empty:
+  /// nobody knows.
+  std::function<ProcessLife(std::string_view process)> life = {};
 };
 
 class ReleaseLock {

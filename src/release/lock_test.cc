@@ -144,6 +144,37 @@ TEST_F(LockTest, SilentHolderLosesItToATakerAndStopsWriting) {
   EXPECT_EQ(now().lock->holder, "bob");
 }
 
+// Nothing says by its time that it died: it renewed just now.
+TEST_F(LockTest, AHolderThatDiedOnThisMachineIsWaitedForAndNamedAsDead) {
+  Anchor abandoned = born();
+  abandoned.lock = Lock{.holder = "alice@here pid 1",
+                        .token = "0",
+                        .operation = "upgrade",
+                        .acquired = format_time(clock.now()),
+                        .renewed = format_micro_time(clock.now()),
+                        .term_ms = 300,
+                        .process = "boot/ns/1/2"};
+  ASSERT_TRUE(store.create_anchor(abandoned, Context()).ok());
+  const auto refused = ReleaseLock::await_silence(world(), now(), options("bob"), Context());
+  ASSERT_FALSE(refused.ok()) << "of a holder that may live nobody waits for the end";
+  class Words final : public EventSink {
+   public:
+    void message(const Message& event) override { said += event.text + "\n"; }
+    void began(const ActivityBegan& event) override { said += event.text + "\n"; }
+    void ended(const ActivityEnded&) override {}
+    void object(const ObjectProgress&) override {}
+    std::string said;
+  } words;
+  const auto life = [](std::string_view process) {
+    return process == "boot/ns/1/2" ? ProcessLife::Dead : ProcessLife::Unknown;
+  };
+  const auto silent = ReleaseLock::await_silence({store, cluster, clock, random, words, life}, now(),
+                                                 options("bob"), Context());
+  EXPECT_TRUE(silent.ok()) << silent.error().to_line();
+  EXPECT_THAT(words.said, HasSubstr("for the lock of default/web: alice@here pid 1 (\"upgrade\") is dead"));
+  EXPECT_THAT(words.said, HasSubstr("taking over the lock of default/web: alice@here pid 1 is dead"));
+}
+
 // Two wait for a dead holder, and one of them is faster: it has a term of its own.
 TEST_F(LockTest, WhoTookOverIsNotTakenForItsSilentPredecessor) {
   Anchor abandoned = born();

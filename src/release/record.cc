@@ -309,7 +309,8 @@ Value to_value(const Lock& lock) {
                         {"operation", lock.operation},
                         {"acquired", lock.acquired},
                         {"renewed", lock.renewed},
-                        {"termMs", lock.term_ms}});
+                        {"termMs", lock.term_ms},
+                        {"process", lock.process}});
 }
 
 std::optional<Lock> lock_from_value(const Value& value) {
@@ -321,6 +322,7 @@ std::optional<Lock> lock_from_value(const Value& value) {
   lock.acquired = value.string_at("acquired");
   lock.renewed = value.string_at("renewed");
   lock.term_ms = int_at(value, "termMs", 0);
+  lock.process = value.string_at("process");
   return lock;
 }
 

@@ -143,6 +143,7 @@ struct Lock {
   std::string acquired;   ///< RFC 3339
   std::string renewed;    ///< RFC 3339 with microseconds, by the holder's clock
   std::int64_t term_ms = 0;
+  std::string process = {};  ///< own_process() of the holder (base/process_identity.h); empty: unknown
   friend bool operator==(const Lock&, const Lock&) = default;
 };
 

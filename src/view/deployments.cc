@@ -131,8 +131,17 @@ Value uninstall_value(const action::UninstallPlan& plan, bool dry) {
         identity_value(action.key, {{"action", apply::to_string(action.kind)}, {"reason", action.reason}}));
   return Value::object({{"release", plan.id.name},
                         {"namespace", plan.id.ns},
+                        {"found", true},
                         {"dryRun", dry},
                         {"objects", Value(std::move(objects))}});
+}
+
+Value absent_value(const release::ReleaseId& id, bool dry) {
+  return Value::object({{"release", id.name},
+                        {"namespace", id.ns},
+                        {"found", false},
+                        {"dryRun", dry},
+                        {"objects", Value(Value::Array{})}});
 }
 
 std::string uninstall_text(const action::UninstallReport& report, bool dry, std::string_view did,

@@ -25,6 +25,8 @@ std::string deploy_text(const action::DeployReport& report, std::string_view did
 
 /// schemas/cli/uninstall.schema.json.
 encoding::Value uninstall_value(const action::UninstallPlan& plan, bool dry);
+/// The same of a release that isn't there, which was no error.
+encoding::Value absent_value(const release::ReleaseId& id, bool dry);
 /// What went, or would go, and what stays and why.
 std::string uninstall_text(const action::UninstallReport& report, bool dry, std::string_view did, bool color);
 

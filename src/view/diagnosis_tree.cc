@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "view/style.h"
 #include "view/values.h"
@@ -27,9 +29,35 @@ std::string one_line(std::string_view text) {
   return escape_controls(flat);
 }
 
+// What the states of a whole tree say: an event that only repeats it isn't worth a line.
+class Said {
+ public:
+  explicit Said(const Diagnosis& root) { add(root); }
+
+  bool repeats(const Diagnosis::Event& event) const {
+    constexpr std::string_view kBackOff = "BackOff";
+    const std::string message = one_line(event.message);
+    return std::ranges::any_of(nodes_, [&](const Diagnosis* node) {
+      // The kubelet's own events of a container that it starts again and again: "Back-off restarting failed
+      // container main in pod …", "Error: ImagePullBackOff".
+      if (!node->reason.empty() && message == "Error: " + node->reason) return true;
+      if (event.reason == kBackOff && node->state.find(kBackOff) != std::string::npos) return true;
+      return !message.empty() && one_line(node->state).find(message) != std::string::npos;
+    });
+  }
+
+ private:
+  void add(const Diagnosis& node) {
+    nodes_.push_back(&node);
+    for (const Diagnosis& child : node.children) add(child);
+  }
+
+  std::vector<const Diagnosis*> nodes_;
+};
+
 class Tree {
  public:
-  explicit Tree(bool color) : color_(color) {}
+  Tree(const Diagnosis& root, bool color) : said_(root), color_(color) {}
 
   void draw(const Diagnosis& node, const std::string& before, const std::string& below) {
     std::string head = fmt::format("{} {}", node.kind, paint(color_, Tone::Name, one_line(node.name)));
@@ -37,6 +65,7 @@ class Tree {
     lines_.push_back(before + head);
     const std::string detail = below + (node.children.empty() ? "" : "│  ");
     for (const Diagnosis::Event& event : node.events) {
+      if (said_.repeats(event)) continue;
       const std::string times = event.count > 1 ? fmt::format(" ({} times)", event.count) : "";
       lines_.push_back(
           fmt::format("{}{} {}{}: {}", detail, paint(color_, Tone::Faint, "event"),
@@ -58,14 +87,15 @@ class Tree {
   std::vector<std::string> take() { return std::move(lines_); }
 
  private:
-  bool color_;
+  const Said said_;
+  const bool color_;
   std::vector<std::string> lines_;
 };
 
 }  // namespace
 
 std::vector<std::string> diagnosis_lines(const Diagnosis& diagnosis, bool color) {
-  Tree tree(color);
+  Tree tree(diagnosis, color);
   tree.draw(diagnosis, "", "");
   return tree.take();
 }

@@ -1,5 +1,7 @@
 #include "view/differences.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "view/deployments.h"
 #include "view/values.h"
@@ -53,10 +55,10 @@ action::DiffOptions hiding(const action::Look& look, action::DiffOptions options
   return options;
 }
 
-std::vector<action::TestDiff> test_diffs(const action::Look& look, const action::DiffOptions& options) {
+std::vector<action::RecordedDiff> test_diffs(const action::Look& look, const action::DiffOptions& options) {
   static const std::vector<release::RenderedObject> kNone;
-  return action::diff_of_tests(look.state.deployed ? look.state.deployed->tests : kNone, look.tests,
-                               hiding(look, options));
+  return action::diff_of_recorded(look.state.deployed ? look.state.deployed->tests : kNone, look.tests,
+                                  hiding(look, options));
 }
 
 class DiffPrinter {
@@ -65,16 +67,17 @@ class DiffPrinter {
 
   std::string take() { return std::move(text_); }
 
-  void test(const action::TestDiff& test) {
+  void test(const action::RecordedDiff& test) {
     separate();
-    line(Tone::Warning,
-         fmt::format("test {} {}{}: only mistctl test applies it", change_word(test.change),
-                     test.key.display(),
-                     test.file.empty() ? "" : fmt::format(" ({})", place_text(test.file, test.line))));
-    const std::string name = test.key.display();
-    line(Tone::Strong, "--- " + (test.change == LineChange::Added ? "/dev/null" : "recorded/" + name));
-    line(Tone::Strong, "+++ " + (test.change == LineChange::Removed ? "/dev/null" : "wanted/" + name));
-    for (const action::Hunk& hunk : test.hunks) this->hunk(hunk, test.file);
+    recorded(test, fmt::format("test {}", change_word(test.change)), "recorded", "wanted",
+             ": only mistctl test applies it");
+  }
+
+  // Of two revisions; `what`: "hook ", "test " or nothing.
+  void recorded(const action::RecordedDiff& object, std::string_view what, const action::RevisionDiff& of) {
+    separate();
+    recorded(object, fmt::format("{}{}", what, change_word(object.change)), fmt::format("v{}", of.from),
+             fmt::format("v{}", of.to), "");
   }
 
   void object(const ObjectDiff& object) {
@@ -103,6 +106,19 @@ class DiffPrinter {
   }
 
  private:
+  void recorded(const action::RecordedDiff& object, const std::string& what, std::string_view before,
+                std::string_view after, std::string_view note) {
+    const std::string name = object.key.display();
+    const std::string where =
+        object.file.empty() ? "" : fmt::format(" ({})", place_text(object.file, object.line));
+    line(Tone::Warning, fmt::format("{} {}{}{}", what, name, where, note));
+    line(Tone::Strong,
+         "--- " + (object.change == LineChange::Added ? "/dev/null" : fmt::format("{}/{}", before, name)));
+    line(Tone::Strong,
+         "+++ " + (object.change == LineChange::Removed ? "/dev/null" : fmt::format("{}/{}", after, name)));
+    for (const action::Hunk& hunk : object.hunks) this->hunk(hunk, object.file);
+  }
+
   void hunk(const action::Hunk& hunk, const std::string& file) {
     std::size_t before = 0, after = 0;
     for (const action::DiffLine& each : hunk.lines) {
@@ -171,10 +187,60 @@ std::string diff_text(const action::Look& look, const action::DiffOptions& optio
   DiffPrinter printer(color);
   for (const ObjectDiff& object : action::diff_of(look.plan, look.live, hiding(look, options)))
     printer.object(object);
-  for (const action::TestDiff& test : test_diffs(look, options)) printer.test(test);
+  for (const action::RecordedDiff& test : test_diffs(look, options)) printer.test(test);
   printer.separate();
   return fmt::format("{}{}{}{}: {}\n", printer.take(), packages_text(changes_of(look)), lookups_text(look),
                      look.state.id.name, look_counts(look));
+}
+
+std::string diff_text(const action::RevisionDiff& diff, bool color) {
+  DiffPrinter printer(color);
+  for (const action::RecordedDiff& each : diff.objects) printer.recorded(each, "", diff);
+  for (const action::RecordedDiff& each : diff.hooks) printer.recorded(each, "hook ", diff);
+  for (const action::RecordedDiff& each : diff.tests) printer.recorded(each, "test ", diff);
+  printer.separate();
+  std::vector<std::string> counts;
+  for (const LineChange change : {LineChange::Added, LineChange::Same, LineChange::Removed}) {
+    if (const auto count = std::ranges::count(diff.objects, change, &action::RecordedDiff::change); count > 0)
+      counts.push_back(fmt::format("{} {}", count, change_word(change)));
+  }
+  if (!diff.hooks.empty()) counts.push_back(plural(diff.hooks.size(), "hook"));
+  if (!diff.tests.empty()) counts.push_back(plural(diff.tests.size(), "test"));
+  if (counts.empty()) counts.emplace_back("no differences");
+  if (diff.unchanged > 0) counts.push_back(fmt::format("{} unchanged", diff.unchanged));
+  return fmt::format("{}{}{} from v{} to v{}: {}\n", printer.take(), packages_text(diff.packages),
+                     diff.id.name, diff.from, diff.to, join(counts, ", "));
+}
+
+Value diff_value(const action::RevisionDiff& diff) {
+  const auto list = [](const std::vector<action::RecordedDiff>& all) {
+    Value::Array values;
+    for (const action::RecordedDiff& each : all) {
+      Value::Array lines;
+      for (const action::Hunk& hunk : each.hunks)
+        for (const action::DiffLine& line : hunk.lines)
+          lines.emplace_back(fmt::format("{}{}",
+                                         line.change == LineChange::Added     ? "+"
+                                         : line.change == LineChange::Removed ? "-"
+                                                                              : " ",
+                                         line.text));
+      values.push_back(identity_value(each.key, {{"change", change_word(each.change)},
+                                                 {"file", text_or_null(each.file)},
+                                                 {"line", each.file.empty() ? Value() : Value(each.line)},
+                                                 {"diff", Value(std::move(lines))}}));
+    }
+    return Value(std::move(values));
+  };
+  return Value::object({{"release", diff.id.name},
+                        {"namespace", diff.id.ns},
+                        {"from", diff.from},
+                        {"to", diff.to},
+                        {"changes", diff.changes()},
+                        {"unchanged", diff.unchanged},
+                        {"packages", packages_value(diff.packages)},
+                        {"objects", list(diff.objects)},
+                        {"hooks", list(diff.hooks)},
+                        {"tests", list(diff.tests)}});
 }
 
 Value diff_value(const action::Look& look, const action::DiffOptions& options) {
@@ -193,7 +259,7 @@ Value diff_value(const action::Look& look, const action::DiffOptions& options) {
                                     {"fields", Value(std::move(fields))}}));
   }
   Value::Array tests;
-  for (const action::TestDiff& test : test_diffs(look, options))
+  for (const action::RecordedDiff& test : test_diffs(look, options))
     tests.push_back(identity_value(test.key, {{"change", change_word(test.change)},
                                               {"file", text_or_null(test.file)},
                                               {"line", test.file.empty() ? Value() : Value(test.line)}}));
@@ -226,7 +292,7 @@ std::string look_counts(const action::Look& look) {
 
 std::string plan_text(const action::Look& look, bool color) {
   Table table = plan_table(look.plan);
-  for (const action::TestDiff& test : test_diffs(look, {}))
+  for (const action::RecordedDiff& test : test_diffs(look, {}))
     table.add({{fmt::format("test {}", change_word(test.change))},
                {test.key.display()},
                {"only mistctl test applies it"}});

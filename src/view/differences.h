@@ -3,6 +3,7 @@
 
 #include "action/diff.h"
 #include "action/look.h"
+#include "action/revision_diff.h"
 
 namespace mist::view {
 
@@ -13,6 +14,11 @@ std::string plan_text(const action::Look& look, bool color);
 
 /// schemas/cli/diff.schema.json.
 encoding::Value diff_value(const action::Look& look, const action::DiffOptions& options);
+
+/// The same of two revisions, as they are recorded.
+std::string diff_text(const action::RevisionDiff& diff, bool color);
+/// schemas/cli/diff-revisions.schema.json.
+encoding::Value diff_value(const action::RevisionDiff& diff);
 
 /// Whether carrying out the plan would write any object, or record other tests.
 bool changes_something(const action::Look& look);

@@ -1,9 +1,11 @@
 #include "view/packages.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "encoding/schema.h"
+#include "encoding/set_path.h"
 #include "encoding/yaml.h"
 #include "view/table.h"
 
@@ -24,34 +26,60 @@ std::string type_of(const Value& schema) {
   return text;
 }
 
-// `value` is what the package's own file of values has for it; null: nothing.
-std::string default_text(const Value& schema, const Value* value) {
-  const Value* fallback = schema.find("default");
-  if (fallback == nullptr) fallback = value;
-  if (fallback == nullptr || (fallback->is_object() && fallback->size() > 0)) return "";
-  std::string text = encoding::to_yaml(*fallback);
+// Null: there is none.
+std::string default_text(const Value* value) {
+  if (value == nullptr || (value->is_object() && value->size() > 0)) return "";
+  std::string text = encoding::to_yaml(*value);
   while (text.ends_with('\n')) text.pop_back();
   return text.find('\n') == std::string::npos ? text : "…";
 }
 
-void add_inputs(const Value& schema, const Value* values, const std::string& prefix, int depth,
-                Table& table) {
-  const Value* properties = schema.find("properties");
-  if (properties == nullptr || !properties->is_object() || depth > 4) return;
-  const Value* required = schema.find("required");
-  for (const Value::Member& property : properties->as_object()) {
-    const bool needed =
-        required != nullptr && required->is_array() &&
-        std::ranges::find(required->as_array(), Value(property.key)) != required->as_array().end();
-    const Value* const value =
-        values != nullptr && values->is_object() ? values->find(property.key) : nullptr;
-    table.add({{prefix + property.key},
-               {type_of(property.value) + (needed ? ", required" : "")},
-               {default_text(property.value, value)},
-               {std::string(property.value.string_at("description"))}});
-    add_inputs(property.value, value, prefix + property.key + ".", depth + 1, table);
+// What the release itself gives, so that nobody has to.
+struct GivenInput {
+  std::string_view name, words;
+};
+constexpr std::array kGivenInputs{GivenInput{"name", "(the release's name)"},
+                                  GivenInput{"namespace", "(the release's namespace)"}};
+
+class InputTable {
+ public:
+  // `values`: what the package has without its user, schema's defaults included.
+  InputTable(const Value& values, bool given) : values_(values), given_(given) {}
+
+  void add(const Value& schema) { add(schema, &values_, "", 0); }
+  Table take() { return std::move(table_); }
+
+ private:
+  // Nothing has to be given for what there is already.
+  static bool is_needed(const Value& schema, const std::string& key, const Value* value) {
+    const Value* const required = schema.find("required");
+    return value == nullptr && required != nullptr && required->is_array() &&
+           std::ranges::find(required->as_array(), Value(key)) != required->as_array().end();
   }
-}
+
+  void add(const Value& schema, const Value* values, const std::string& prefix, int depth) {
+    const Value* properties = schema.find("properties");
+    if (properties == nullptr || !properties->is_object() || depth > 4) return;
+    for (const Value::Member& property : properties->as_object()) {
+      const Value* const value =
+          values != nullptr && values->is_object() ? values->find(property.key) : nullptr;
+      const auto* const given = given_ && depth == 0
+                                    ? std::ranges::find(kGivenInputs, property.key, &GivenInput::name)
+                                    : kGivenInputs.end();
+      const bool is_given = given != kGivenInputs.end() && value == nullptr;
+      const bool needed = !is_given && is_needed(schema, property.key, value);
+      table_.add({{prefix + property.key},
+                  {type_of(property.value) + (needed ? ", required" : "")},
+                  {is_given ? std::string(given->words) : default_text(value)},
+                  {std::string(property.value.string_at("description"))}});
+      add(property.value, value, prefix + property.key + ".", depth + 1);
+    }
+  }
+
+  const Value& values_;
+  const bool given_;  // by the release: name and namespace
+  Table table_{{"INPUT", "TYPE", "DEFAULT", "DESCRIPTION"}};
+};
 
 // Without the schema's.
 Value default_values(const package::Metadata& metadata) {
@@ -103,10 +131,50 @@ std::string package_text(const package::Source& source, const package::Inspectio
     line("Inputs", "the package does not say");
     return out;
   }
-  Table table({"INPUT", "TYPE", "DEFAULT", "DESCRIPTION"});
-  const Value defaults = default_values(metadata);
-  add_inputs(metadata.inputs, &defaults, "", 0, table);
+  Value values = encoding::schema_defaults(metadata.inputs);
+  if (const Value own = default_values(metadata); own.is_object()) encoding::merge_into(values, own);
+  const std::string_view engine = inspection.engine.empty() ? metadata.engine : inspection.engine;
+  InputTable inputs(values, !package::has_chart_values(package::find_engine(engine)));
+  inputs.add(metadata.inputs);
+  const Table table = inputs.take();
   return out + "\n" + (table.empty() ? "The package takes no inputs.\n" : table.render(color));
+}
+
+std::vector<InputKey> input_keys(const package::Metadata& metadata, std::string_view typed) {
+  // Down to the mapping that the last key is in.
+  const Value* schema = &metadata.inputs;
+  Value values = metadata.inputs.is_object() ? encoding::schema_defaults(metadata.inputs) : Value::object();
+  if (const Value own = default_values(metadata); own.is_object()) encoding::merge_into(values, own);
+  const Value* value = &values;
+  std::vector<encoding::PathStep> steps;
+  const auto dot = typed.rfind('.');
+  if (dot != std::string_view::npos && dot > 0) {
+    const auto path = encoding::parse_set_path(typed.substr(0, dot));
+    if (!path.ok()) return {};
+    for (const encoding::PathStep& step : *path) {
+      const auto* const key = std::get_if<std::string>(&step);
+      schema = key == nullptr ? nullptr : schema->at_path({"properties", *key});
+      if (schema == nullptr) return {};
+      value = value != nullptr && value->is_object() ? value->find(*key) : nullptr;
+    }
+    steps = *path;
+  }
+  std::vector<InputKey> keys;
+  const Value* const properties = schema->is_object() ? schema->find("properties") : nullptr;
+  if (properties == nullptr || !properties->is_object()) return keys;
+  for (const Value::Member& property : properties->as_object()) {
+    steps.emplace_back(property.key);
+    const Value* const inner = property.value.find("properties");
+    const bool is_mapping = inner != nullptr && inner->is_object() && !inner->empty();
+    std::string about(property.value.string_at("description"));
+    if (about.empty() && !is_mapping) {
+      about = default_text(value != nullptr && value->is_object() ? value->find(property.key) : nullptr);
+      about = fmt::format("{}{}", type_of(property.value), about.empty() ? "" : fmt::format(", {}", about));
+    }
+    keys.push_back({encoding::to_string(steps) + (is_mapping ? "." : "="), std::move(about)});
+    steps.pop_back();
+  }
+  return keys;
 }
 
 Value starting_values(const package::Metadata& metadata) {

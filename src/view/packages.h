@@ -1,6 +1,10 @@
 #pragma once
 // What a package is and which inputs it takes. Pure; any thread.
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "package/renderer.h"
 
 namespace mist::view {
@@ -9,6 +13,13 @@ namespace mist::view {
 encoding::Value package_value(const package::Source& source, const package::Inspection& inspection);
 /// Its metadata, a line each, and its inputs as a table.
 std::string package_text(const package::Source& source, const package::Inspection& inspection, bool color);
+/// What can stand in --set after `typed`, which may end within a key: "image.", "replicas=", each with what
+/// it is.
+struct InputKey {
+  std::string text;
+  std::string description;
+};
+std::vector<InputKey> input_keys(const package::Metadata& metadata, std::string_view typed);
 /// The values that it starts from, as somebody would write them to a file.
 encoding::Value starting_values(const package::Metadata& metadata);
 

@@ -60,8 +60,15 @@ Value lock_value(const ReleaseStatus& status) {
 }
 
 // Whether its process lives can't be known from here: clocks of two machines may differ.
-std::string holder_words(const HolderLife& life) {
+std::string holder_words(const HolderLife& life, const release::Lock& lock) {
   switch (life.state) {
+    case HolderLife::State::Dead: {
+      const Duration left = std::chrono::milliseconds(lock.term_ms) - std::max(life.silent, Duration{});
+      return left > Duration{}
+                 ? fmt::format("is dead: its process on this machine has ended; its lock runs out in {}",
+                               format_age(left))
+                 : "is dead: its process on this machine has ended; the next command that writes takes over";
+    }
     case HolderLife::State::Alive:
       return fmt::format("is under way, last sign of life {} ago", format_age(life.silent));
     case HolderLife::State::Silent:
@@ -116,7 +123,7 @@ std::string head_text(const ReleaseStatus& status, WallTime now) {
   if (status.holder) {
     const release::Lock& lock = *status.anchor.lock;
     line("Locked by", fmt::format("{} (\"{}\" since {})", lock.holder, lock.operation, lock.acquired));
-    line("Holder", holder_words(*status.holder));
+    line("Holder", holder_words(*status.holder, lock));
   }
   for (const release::Revision& revision : status.unfinished)
     line("Unfinished", fmt::format("v{} ({} at {}) {}", revision.number, revision.action, revision.created,

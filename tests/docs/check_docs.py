@@ -91,7 +91,7 @@ class Commands:
 
     @functools.lru_cache(maxsize=None)
     def help(self, path):
-        result = self.run([*path, "--help"])
+        result = self.run([*path, "--help-all"])
         return result.stdout if result.returncode == 0 else None
 
     def find(self, words):
@@ -220,7 +220,7 @@ def check_command(commands, words, complete):
     least, most = commands.arity(path) if path else (0, None)
     if most is not None and positional > most:
         yield f'mistctl {" ".join(path)} takes at most {most} arguments, here are {positional}'
-    if complete and "-h" not in words and "--help" not in words:
+    if complete and "-h" not in words and "--help" not in words and "--help-all" not in words:
         if positional < least:
             yield f'mistctl {" ".join(path)} needs {least} arguments, here are {positional}'
         for name, flag in flags.items():

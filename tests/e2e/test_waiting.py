@@ -1,5 +1,7 @@
 """--wait: until what a release brings really runs, and why not when it doesn't."""
 import json
+import re
+import signal
 import time
 
 from harness import check, config_map, contains, definition, equal, kubeconfig_text, test, workload
@@ -147,12 +149,45 @@ def each_failure_of_a_pod_is_explained_down_to_its_container(t):
     contains(json.dumps(pod["events"]), "FailedScheduling")
 
     contains(text, "└─ ", "last log │ line 19", "\\x1b[31mpanic\\x1b[0m: no database", "ended with exit code 3",
-             "killed because it used more memory than its limit of 64Mi", "ImagePullBackOff", "FailedScheduling",
+             "killed because it used more memory than its limit of 64Mi", "ImagePullBackOff", "no node takes it",
              "try: fix the cause")
     check("\x1b" not in text, "control characters of a log on the terminal")
     check("fine" not in text, "what is ready is named too")
     # The record knows the cause too.
     contains(t.run("status", "shop").out, "CrashLoopBackOff")
+
+
+@test(waits=True)
+def the_reason_is_shown_while_it_is_waited_for(t):
+    package = t.package("p", workload("Deployment", "image", "image-pull-backoff"),
+                        workload("Deployment", "crash", "crash-loop"),
+                        workload("StatefulSet", "nowhere", pod_spec={"nodeSelector": {"disk": "none"}}))
+    waiting = t.start("install", "shop", "-p", package, "--wait", "--timeout", "60s")
+    seen = ""
+    wanted = ["Deployment {}/image: waiting (container main: ImagePullBackOff", "StatefulSet {}/nowhere: waiting (no node takes it: 0/",
+              "Deployment {}/crash: waiting (container main: CrashLoopBackOff"]
+    for line in waiting.stderr:
+        seen += line.decode()
+        wanted = [text for text in wanted if text.format(t.ns) not in seen]
+        if not wanted:
+            break
+    equal(wanted, [], "what was not said of\n" + seen)
+    check(waiting.poll() is None, "it was said only at the end:\n", seen)
+    waiting.send_signal(signal.SIGINT)
+    waiting.wait(30)
+    check(len(re.findall(r"image: waiting \(container main: ErrImagePull", seen)) <= 1, "it goes back and forth:\n", seen)
+
+
+@test(waits=True)
+def the_last_report_says_each_thing_once(t):
+    package = t.package("p", workload("Deployment", "image", "image-pull-backoff"))
+    t.run("install", "shop", "-p", package)
+    t.kube.wait("the image fails", lambda: reason_of(pod_of(t, "image")) == "ImagePullBackOff")
+    failed = t.refused("upgrade", "shop", "-p", t.package("p", workload("Deployment", "image", "image-pull-backoff"),
+                                                          config_map("more")), "--wait", "--timeout", "4s").err
+    report = failed[failed.index("error: "):]
+    equal(report.count("ImagePullBackOff"), 1, report)
+    check("because: " not in report, "the tree says it:\n", report)
 
 
 @test(waits=True)

@@ -1,7 +1,11 @@
+#include <algorithm>
+
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/complete.h"
 #include "cli/invocation.h"
 #include "cli/names.h"
+#include "view/display_width.h"
 
 namespace mist::cli {
 namespace {
@@ -31,14 +35,25 @@ constexpr std::string_view kZshScript =
     R"~(#compdef mistctl
 # zsh completion for mistctl; load it with: source <(mistctl completion zsh)
 _mistctl() {
-  local -a reply flags
-  local how
-  reply=("${(@f)$("${(Q)words[1]}" __complete -- "${(j: :)words[1,CURRENT-1]} $PREFIX" "" 2>/dev/null)}")
+  local -a reply flags found shown
+  local how line word tab=$'\t'
+  local -i width=0
+  reply=("${(@f)$("${(Q)words[1]}" __complete --descriptions -- "${(j: :)words[1,CURRENT-1]} $PREFIX" "" 2>/dev/null)}")
   how=${reply[1]:-words}
   shift reply
   reply=("${(@)reply:#}")
+  for line in "${reply[@]}"; do
+    word=${line%%$tab*}
+    (( ${#word} > width )) && width=${#word}
+  done
+  for line in "${reply[@]}"; do
+    word=${line%%$tab*}
+    found+=("$word")
+    if [[ $line == *$tab* ]]; then shown+=("${(r:width:)word}  -- ${line#*$tab}"); else shown+=("$word"); fi
+  done
   [[ $how == *nospace* ]] && flags=(-S '')
-  (( ${#reply} )) && compadd "${flags[@]}" -- "${reply[@]}"
+  [[ "${reply[*]}" == *$tab* ]] && flags+=(-l)
+  (( ${#found} )) && compadd "${flags[@]}" -d shown -- "${found[@]}"
   [[ $how == *files* || $how == *directories* ]] || return 0
   [[ $PREFIX == --*=* ]] && compset -P '*='
   if [[ $how == *files* ]]; then _files; else _files -/; fi
@@ -54,7 +69,7 @@ constexpr std::string_view kFishScript =
     R"~(# fish completion for mistctl; load it with: mistctl completion fish | source
 function __mistctl_complete
     set -l program (commandline -opc)[1]
-    set -l reply ($program __complete -- (commandline -cp | string collect) "" 2>/dev/null)
+    set -l reply ($program __complete --descriptions -- (commandline -cp | string collect) "" 2>/dev/null)
     set -q reply[1]; or return
     set -l how $reply[1]
     set -q reply[2]; and printf '%s\n' $reply[2..-1]
@@ -103,13 +118,28 @@ constexpr Argument kCompleteArguments[] = {
     {.name = "BREAKS", .help = "$COMP_WORDBREAKS"},
 };
 
-void print_reply(const CompletionReply& reply, World& world) {
+constexpr Flag kCompleteFlags[] = {
+    {.name = "descriptions", .help = "Behind each word a tab and what it is, where that is known"}};
+constexpr FlagGroup kCompleteGroups[] = {{"Flags", kCompleteFlags}};
+
+// One line without a tab, short enough to stand beside a word.
+std::string description_of(const CompletionReply& reply, const std::string& word) {
+  constexpr int kWidth = 100;
+  const auto found = reply.descriptions.find(word);
+  if (found == reply.descriptions.end()) return {};
+  std::string text = found->second;
+  std::ranges::replace_if(text, [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
+  return "\t" + view::fit_width(escape_controls(text), kWidth);
+}
+
+void print_reply(const CompletionReply& reply, World& world, bool described) {
   std::string how = "words";
   if (reply.files == CompletionReply::Files::Files) how += " files";
   if (reply.files == CompletionReply::Files::Directories) how += " directories";
   if (reply.no_space) how += " nospace";
   world.out.write(how + "\n");
-  for (const std::string& word : reply.words) world.out.write(word + "\n");
+  for (const std::string& word : reply.words)
+    world.out.write(word + (described ? description_of(reply, word) : "") + "\n");
 }
 
 Result<ExitCode> run_complete(const Invocation& invocation, World& world) {
@@ -117,7 +147,7 @@ Result<ExitCode> run_complete(const Invocation& invocation, World& world) {
   CompletionReply reply =
       complete(line, command_table(), [&](const NameQuery& query) { return names_of(query, world); });
   strip_to_last_break(reply, line, invocation.argument("BREAKS"));
-  print_reply(reply, world);
+  print_reply(reply, world, invocation.enabled("descriptions"));
   return ExitCode::Ok;
 }
 
@@ -143,6 +173,7 @@ constinit const Command kCompleteCommand{.path = "__complete",
                                          .summary = "Complete a command line",
                                          .run = run_complete,
                                          .arguments = kCompleteArguments,
+                                         .flags = kCompleteGroups,
                                          .hidden = true};
 
 }  // namespace mist::cli

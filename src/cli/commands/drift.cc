@@ -16,12 +16,13 @@ using action::DriftKind;
 using release::ReleaseId;
 
 constexpr Argument kArguments[] = {{.name = "NAME",
-                                    .help = "Name of the release; left out with --all",
+                                    .help = "Name of the release; left out with --all and -A",
                                     .arity = Arity::Optional,
                                     .completion = Completion::Release}};
 constexpr Flag kFlags[] = {
     {.name = "fix", .help = "Apply what is recorded once more, over what others changed"},
     {.name = "all", .help = "Every release of the namespace"},
+    {.name = "all-namespaces", .letter = 'A', .help = "Every release of every namespace"},
     {.name = "exit-code", .help = "Exit with 3 when something drifted and was not fixed"},
     {.name = "strict", .help = "Fields that only others set, and what you may not read, count as drift too"},
     {.name = "adopt", .help = "With --fix, also over objects of the same name that belong to nobody"},
@@ -31,21 +32,28 @@ constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kLockFlags, kOutputFlags};
 constexpr Example kExamples[] = {
     {"mistctl drift web", "What is not as web's deployed revision recorded it, and who changed it"},
     {"mistctl drift --all -n shop --exit-code -o json", "For a job of CI: exit code 3 when anything drifted"},
+    {"mistctl drift -A", "What is not as recorded, in the whole cluster"},
     {"mistctl drift web --fix", "Put it back"},
 };
 
 Result<std::vector<ReleaseId>> chosen(const Invocation& invocation, World& world, const Cluster& cluster) {
   const bool named = !invocation.argument("NAME").empty();
-  if (named == invocation.enabled("all"))
-    return error(ErrorKind::Usage, "{}", named ? "NAME and --all exclude one another" : "NAME is missing")
-        .with_hint("name a release, or look at every one of the namespace with --all");
+  const bool everywhere = invocation.enabled("all-namespaces");
+  if (named == (invocation.enabled("all") || everywhere))
+    return error(ErrorKind::Usage, "{}",
+                 named ? fmt::format("NAME and {} exclude one another", everywhere ? "-A" : "--all")
+                       : "NAME is missing")
+        .with_hint(
+            "name a release, or look at every one of the namespace with --all, or of the cluster with "
+            "-A");
   if (named) {
     MIST_TRY(ReleaseId id, release_id(invocation, *cluster.client));
     return std::vector{std::move(id)};
   }
   release::Store store(*cluster.client);
-  MIST_TRY(const std::vector<release::Anchor> anchors,
-           store.list_anchors(cluster.client->default_namespace(), world.context));
+  MIST_TRY(
+      const std::vector<release::Anchor> anchors,
+      store.list_anchors(everywhere ? std::string() : cluster.client->default_namespace(), world.context));
   std::vector<ReleaseId> ids;
   for (const release::Anchor& anchor : anchors) {
     // What never was deployed, or is on its way out, has nothing to drift from.
@@ -53,21 +61,6 @@ Result<std::vector<ReleaseId>> chosen(const Invocation& invocation, World& world
       ids.push_back({anchor.id.ns, anchor.id.name, cluster_words(invocation)});
   }
   return ids;
-}
-
-// The first failure, with how many others there are.
-std::optional<Error> failure_of(std::vector<view::DriftOutcome>& outcomes) {
-  std::optional<Error> first;
-  std::size_t more = 0;
-  for (view::DriftOutcome& outcome : outcomes) {
-    if (!outcome.failure) continue;
-    if (first)
-      ++more;
-    else
-      first = std::move(*outcome.failure).with_frame(fmt::format("in release {}", outcome.id.display()));
-  }
-  if (first && more > 0) first->frames.push_back(fmt::format("{} failed too", plural(more, "more release")));
-  return first;
 }
 
 Result<ExitCode> run_drift(const Invocation& invocation, World& world) {
@@ -111,9 +104,15 @@ Result<ExitCode> run_drift(const Invocation& invocation, World& world) {
       world.out.write(view::drift_text(outcome, world.clock.now(), options));
     if (outcomes.empty())
       world.events->info(
-          fmt::format("no deployed releases in namespace {}", cluster.client->default_namespace()));
+          invocation.enabled("all-namespaces")
+              ? "no deployed releases"
+              : fmt::format("no deployed releases in namespace {}; -A looks at every namespace",
+                            cluster.client->default_namespace()));
   }
-  if (auto failure = failure_of(outcomes)) return *std::move(failure);
+  std::vector<ReleaseFailure> failures;
+  for (view::DriftOutcome& outcome : outcomes)
+    if (outcome.failure) failures.push_back({outcome.id, *std::move(outcome.failure)});
+  if (auto failure = failure_of_several(std::move(failures))) return *std::move(failure);
   return drifted && invocation.enabled("exit-code") ? ExitCode::Differences : ExitCode::Ok;
 }
 

@@ -51,22 +51,24 @@ constexpr Flag kFlags[] = {
      .help = "With -o dir=PATH: into a directory that isn't empty, over files that are there"},
 };
 constexpr Flag kChartFlags[] = {
-    {.name = "include-crds", .help = "With -o helm: the files of crds/ too"},
-    {.name = "skip-crds", .help = "Leave out the files of crds/"},
-    {.name = "skip-tests", .help = "With -o helm: leave out tests"},
+    {.name = "include-crds", .help = "With -o helm: the files of crds/ too", .rare = true},
+    {.name = "skip-crds", .help = "Leave out the files of crds/", .rare = true},
+    {.name = "skip-tests", .help = "With -o helm: leave out tests", .rare = true},
     {.name = "show-only",
      .type = FlagType::Texts,
      .value = "TEMPLATE",
-     .help = "With -o helm: only what this template gives, such as templates/service.yaml"},
+     .help = "With -o helm: only what this template gives, such as templates/service.yaml",
+     .rare = true},
     kSkipSchemaFlag,
-    {.name = "is-upgrade", .help = "Render as an upgrade would: .Release.IsUpgrade"},
+    {.name = "is-upgrade", .help = "Render as an upgrade would: .Release.IsUpgrade", .rare = true},
     {.name = "random",
      .type = FlagType::Choice,
      .value = "SOURCE",
      .help =
          "stable: the same bytes at each render, from the seed; fresh: as helm template, others each time",
      .fallback = "stable",
-     .choices = kRandomSources},
+     .choices = kRandomSources,
+     .rare = true},
 };
 constexpr std::size_t kMostRefused = 20;  // problems that are named
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kValuesFlags, {"Flags for charts", kChartFlags},

@@ -18,11 +18,16 @@ constexpr Example kExamples[] = {
     {"mistctl history web", "What was done to the release, and which revisions can be rolled back to"}};
 
 // What somebody is working on needs no advice.
-void warn_of_unfinished(const Invocation& invocation, World& world, const release::Anchor& anchor) {
+void warn_of_unfinished(const Invocation& invocation, World& world, const Cluster& cluster,
+                        const release::Anchor& anchor) {
   const release::Head& head = anchor.head;
   if (head.status != RevisionStatus::Uninstalling && head.status != RevisionStatus::Pending) return;
   using State = action::HolderLife::State;
-  if (anchor.lock && action::holder_life(*anchor.lock, world.clock.now()).state != State::Silent) {
+  const auto state_of = [&](const release::Lock& lock) {
+    return action::holder_life(lock, world.clock.now(), cluster.environment.life(lock.process)).state;
+  };
+  const State holder = anchor.lock ? state_of(*anchor.lock) : State::Dead;
+  if (holder != State::Silent && holder != State::Dead) {
     world.events->info(fmt::format("\"{}\" of {} is under way; see {}", anchor.lock->operation,
                                    anchor.lock->holder, command_hint(invocation, "status", anchor.id)));
   } else if (head.status == RevisionStatus::Uninstalling) {
@@ -47,7 +52,7 @@ Result<ExitCode> run_history(const Invocation& invocation, World& world) {
   // Why a revision failed may be long; -o json has all of it.
   if (!table.empty())
     world.out.write(table.render(world.color_out, world.out.is_terminal() ? world.out.columns() : 0));
-  warn_of_unfinished(invocation, world, history.anchor);
+  warn_of_unfinished(invocation, world, cluster, history.anchor);
   return ExitCode::Ok;
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "action/revision_diff.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
@@ -8,7 +9,6 @@
 #include "cli/registry_access.h"
 #include "cli/release_flags.h"
 #include "encoding/yaml.h"
-#include "release/command_text.h"
 #include "release/store.h"
 #include "render/hidden_values.h"
 #include "view/packages.h"
@@ -91,18 +91,6 @@ constexpr Example kReleaseExamples[] = {
     {"mistctl inspect release web --only manifest", "The objects of the deployed revision"},
 };
 
-Result<release::Revision> kept_revision(kube::Client& client, const release::Anchor& anchor, int number,
-                                        const Context& context) {
-  const release::ReleaseId& id = anchor.id;
-  release::Store store(client);
-  MIST_TRY(std::optional<release::Revision> revision, store.read_revision(anchor, number, context));
-  if (!revision)
-    return error(ErrorKind::NotFound, "release {} has no revision v{}, or it is not kept any more",
-                 id.display(), number)
-        .with_hint("see " + release::command_text("history", id));
-  return *std::move(revision);
-}
-
 Result<ExitCode> run_release(const Invocation& invocation, World& world) {
   MIST_TRY(const std::optional<int> number, revision_number(invocation.text("revision")));
   const std::string only = invocation.text("only");
@@ -114,7 +102,7 @@ Result<ExitCode> run_release(const Invocation& invocation, World& world) {
   std::vector<release::Revision> chosen;
   if (number) {
     MIST_TRY(release::Revision revision,
-             kept_revision(*cluster.client, *state.anchor, *number, world.context));
+             action::kept_revision(cluster.environment, *state.anchor, *number, world.context));
     chosen.push_back(std::move(revision));
   } else {
     if (state.deployed) chosen.push_back(*std::move(state.deployed));

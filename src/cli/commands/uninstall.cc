@@ -1,6 +1,8 @@
 #include "action/uninstall.h"
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "base/text.h"
 #include "cli/commands.h"
@@ -15,8 +17,13 @@ namespace {
 
 using apply::ActionKind;
 
+constexpr Argument kArguments[] = {{.name = "NAME",
+                                    .help = "Names of the releases",
+                                    .arity = Arity::OneOrMore,
+                                    .completion = Completion::Release}};
 constexpr Flag kFlags[] = {
     {.name = "wait", .help = "Return only when everything is gone"},
+    {.name = "ignore-not-found", .help = "A release that does not exist is no error"},
     kNoHooksFlag,
     {.name = "timeout",
      .type = FlagType::Duration,
@@ -36,6 +43,7 @@ constexpr Example kExamples[] = {
     {"mistctl uninstall web", "Asks first"},
     {"mistctl uninstall web --yes --wait", "For scripts"},
     {"mistctl uninstall web --delete-pvcs --dry-run", "Show what would go"},
+    {"mistctl uninstall web api --yes --ignore-not-found", "Several, whether or not they are there"},
 };
 
 // What would go with a namespace although it isn't the release's is listed before anybody is asked.
@@ -43,38 +51,122 @@ void warn_of_foreign(World& world, const action::UninstallPlan& plan) {
   for (const std::string& words : plan.containers.warnings(plan.removals)) world.events->warn(words);
 }
 
+// One of the releases that the command names. No plan: there is no such release, and that is fine.
+struct Doomed {
+  release::ReleaseId id;
+  std::optional<action::UninstallPlan> plan = {};      // until it is carried out
+  std::optional<action::UninstallReport> report = {};  // of what was uninstalled, or would be
+  std::optional<Error> failure = {};
+};
+
+action::UninstallOptions options_of(const Invocation& invocation) {
+  return {.rules = prune_rules(invocation),
+          .wait = invocation.enabled("wait"),
+          .no_hooks = invocation.enabled("no-hooks"),
+          .timeout = invocation.duration("timeout"),
+          .dry_run = invocation.text("dry-run") != "none",
+          .plan_again = invocation.enabled("yes")};
+}
+
+Result<std::vector<Doomed>> named_releases(const Invocation& invocation, const Cluster& cluster) {
+  MIST_TRY(const std::vector<release::ReleaseId> ids, release_ids(invocation, *cluster.client));
+  std::vector<Doomed> doomed;
+  for (const release::ReleaseId& id : ids) doomed.push_back({.id = id});
+  return doomed;
+}
+
+// All of them before anything is deleted: a name that is mistyped costs nothing.
+Status plan_all(const Invocation& invocation, World& world, const Cluster& cluster,
+                std::vector<Doomed>& doomed) {
+  const action::UninstallOptions options = options_of(invocation);
+  for (Doomed& each : doomed) {
+    auto plan = action::plan_uninstall(cluster.environment, each.id, options, world.context);
+    if (plan.ok()) {
+      warn_of_foreign(world, *plan);
+      each.plan = *std::move(plan);
+    } else if (plan.error().kind == ErrorKind::NotFound && invocation.enabled("ignore-not-found")) {
+      world.events->info(fmt::format("release {} does not exist", each.id.display()));
+    } else {
+      return std::move(plan).error();
+    }
+  }
+  return {};
+}
+
+std::string question_for(const std::vector<Doomed>& doomed) {
+  std::size_t deletes = 0, retained = 0;
+  std::vector<std::string> names;
+  for (const Doomed& each : doomed) {
+    if (!each.plan) continue;
+    deletes += each.plan->deletes();
+    retained += each.plan->removals.size() - each.plan->deletes();
+    names.push_back(each.id.name);
+  }
+  return fmt::format("Delete {} of release{} {} in namespace {}{}?", plural(deletes, "object"),
+                     names.size() == 1 ? "" : "s", join(names, ", "), doomed.front().id.ns,
+                     retained == 0 ? "" : fmt::format(", and keep {}", retained));
+}
+
+// One after another, as they are named; one that fails doesn't keep the others from it.
+void uninstall_all(const Invocation& invocation, World& world, const Cluster& cluster,
+                   std::vector<Doomed>& doomed) {
+  const action::UninstallOptions options = options_of(invocation);
+  const Context context = world.context.with_timeout(invocation.duration("timeout"));
+  for (Doomed& each : doomed) {
+    if (!each.plan) continue;
+    auto report = action::uninstall(cluster.environment, *std::move(each.plan), options, context);
+    each.plan.reset();
+    if (report.ok())
+      each.report = *std::move(report);
+    else
+      each.failure = std::move(report).error();
+    if (!world.context.check().ok()) return;
+  }
+}
+
+void print_reports(const Invocation& invocation, World& world, const std::vector<Doomed>& doomed, bool dry) {
+  const OutputFormat format = output_format(invocation);
+  encoding::Value::Array values;
+  for (const Doomed& each : doomed) {
+    if (each.failure || each.plan) continue;
+    if (format != OutputFormat::Table)
+      values.push_back(each.report ? view::uninstall_value(each.report->plan, dry)
+                                   : view::absent_value(each.id, dry));
+    else if (each.report)
+      world.out.write(view::uninstall_text(*each.report, dry, "is uninstalled", world.color_out));
+  }
+  if (format == OutputFormat::Table) return;
+  // Of one release it is that release's object, and of one that failed only the error.
+  if (doomed.size() > 1)
+    print_value(world, format, encoding::Value::object({{"releases", encoding::Value(std::move(values))}}));
+  else if (!values.empty())
+    print_value(world, format, values.front());
+}
+
 Result<ExitCode> run_uninstall(const Invocation& invocation, World& world) {
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
-  MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
+  MIST_TRY(std::vector<Doomed> doomed, named_releases(invocation, cluster));
+  MIST_TRY_VOID(plan_all(invocation, world, cluster, doomed));
   const bool dry = invocation.text("dry-run") != "none";
-  const action::UninstallOptions options{.rules = prune_rules(invocation),
-                                         .wait = invocation.enabled("wait"),
-                                         .no_hooks = invocation.enabled("no-hooks"),
-                                         .timeout = invocation.duration("timeout"),
-                                         .dry_run = dry,
-                                         .plan_again = invocation.enabled("yes")};
-  MIST_TRY(action::UninstallPlan plan,
-           action::plan_uninstall(cluster.environment, id, options, world.context));
-  warn_of_foreign(world, plan);
-  const OutputFormat format = output_format(invocation);
-  action::UninstallReport report;
   if (dry) {
-    report.plan = std::move(plan);
-  } else {
-    const std::size_t retained = plan.removals.size() - plan.deletes();
-    const std::string question =
-        fmt::format("Delete {} of release {} in namespace {}{}?", plural(plan.deletes(), "object"), id.name,
-                    id.ns, retained == 0 ? "" : fmt::format(", and keep {}", retained));
-    MIST_TRY(const bool yes, confirm(world, invocation, question));
+    for (Doomed& each : doomed) {
+      if (!each.plan) continue;
+      each.report = action::UninstallReport{.plan = *std::move(each.plan)};
+      each.plan.reset();
+    }
+  } else if (std::ranges::any_of(doomed, [](const Doomed& each) { return each.plan.has_value(); })) {
+    MIST_TRY(const bool yes, confirm(world, invocation, question_for(doomed)));
     // No interruption: the command ended as it was told to, without what it was run for.
     if (!yes) return error(ErrorKind::Forbidden, "nothing was deleted, because the answer was no");
-    const Context context = world.context.with_timeout(invocation.duration("timeout"));
-    MIST_TRY(report, action::uninstall(cluster.environment, std::move(plan), options, context));
+    uninstall_all(invocation, world, cluster, doomed);
   }
-  if (format != OutputFormat::Table)
-    print_value(world, format, view::uninstall_value(report.plan, dry));
-  else
-    world.out.write(view::uninstall_text(report, dry, "is uninstalled", world.color_out));
+  print_reports(invocation, world, doomed, dry);
+  if (doomed.size() == 1 && doomed.front().failure) return *std::move(doomed.front().failure);
+  std::vector<ReleaseFailure> failures;
+  for (Doomed& each : doomed)
+    if (each.failure) failures.push_back({each.id, *std::move(each.failure)});
+  if (auto failure = failure_of_several(std::move(failures))) return *std::move(failure);
+  MIST_TRY_VOID(world.context.check());
   return ExitCode::Ok;
 }
 
@@ -83,7 +175,7 @@ Result<ExitCode> run_uninstall(const Invocation& invocation, World& world) {
 constinit const Command kUninstallCommand{.path = "uninstall",
                                           .summary = "Delete a release and what it created",
                                           .run = run_uninstall,
-                                          .arguments = kReleaseArgument,
+                                          .arguments = kArguments,
                                           .flags = kGroups,
                                           .examples = kExamples};
 

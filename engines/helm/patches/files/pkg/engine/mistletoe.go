@@ -44,6 +44,11 @@ type parser struct {
 	places    map[*byte]Place // by the first byte of a text node
 }
 
+// Parsed are the templates in a file that was rendered, by their names; nil: it wasn't.
+func Parsed(name, text string) map[string]*parse.Tree {
+	return templates.trees[source{name, text}]
+}
+
 // Those of text/template, which keeps them to itself. If one were missing, its templates would only be parsed anew.
 var builtins = map[string]any{
 	"and": true, "call": true, "eq": true, "ge": true, "gt": true, "html": true, "index": true, "js": true,
