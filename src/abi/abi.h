@@ -55,6 +55,8 @@ class HostServices {
   /// The answer to `operation`; `request` is the whole request, an object. An error is an answer too, by
   /// which the guest may live on; Cancelled, Timeout, Trap and Internal end it.
   virtual Result<encoding::Value> answer(std::string_view operation, const encoding::Value& request) = 0;
+  /// Told before each answer: how much memory the guest has, which waits until then.
+  virtual void guest_waits_with(std::uint64_t memory_bytes) { static_cast<void>(memory_bytes); }
 };
 
 struct RunOptions {

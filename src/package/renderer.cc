@@ -7,6 +7,7 @@
 #include "abi/abi.h"
 #include "base/text.h"
 #include "encoding/json.h"
+#include "package/called_objects.h"
 #include "package/calls.h"
 #include "package/chart_answers.h"
 #include "package/input.h"
@@ -256,7 +257,10 @@ struct Renderer::Impl {
                         &host,
                         job.source.reference};
     CallTree* const tree = job.request.called ? job.request.called->tree.get() : nullptr;
-    if (tree != nullptr) run.limits.guest_time = std::min(run.limits.guest_time, tree->time_left());
+    if (tree != nullptr) {
+      run.limits.guest_time = std::min(run.limits.guest_time, tree->time_left());
+      run.limits.memory_bytes = std::min(run.limits.memory_bytes, tree->memory_left());
+    }
     MIST_TRY(abi::Output output, started.guest->generate(job.input, run));
     if (renders && host.repeatable()) {
       CachedRender render{output, host.lines()};
@@ -268,10 +272,13 @@ struct Renderer::Impl {
 
   // Charts may be called too, so what an engine may use is what the tree may use.
   std::shared_ptr<CallTree> new_call_tree() const {
+    const wasm::Limits& own = options.limits;
+    const wasm::Limits& engine = options.engine_limits;
     return std::make_shared<CallTree>(
-        std::max(options.limits.guest_time, options.engine_limits.guest_time),
-        std::max(options.limits.output_bytes, options.engine_limits.output_bytes),
-        std::max(options.stack_bytes, options.engine_stack_bytes));
+        CallTree::Budget{.guest_time = std::max(own.guest_time, engine.guest_time),
+                         .output_bytes = std::max(own.output_bytes, engine.output_bytes),
+                         .memory_bytes = std::max(own.memory_bytes, engine.memory_bytes),
+                         .stack_bytes = std::max(options.stack_bytes, options.engine_stack_bytes)});
   }
 
   // Gives a guest what it needs for one render, and makes a result of what it gave.
@@ -294,7 +301,9 @@ struct Renderer::Impl {
       answering.emplace(scope, audience, tree->secrets());
       answering->answer_lookup(request.lookup, asker);
       answering->answer_charts(job.charts);
-      answering->answer_calls([&](const Value& wanted) { return calls.answer(wanted); });
+      answering->answer_calls([&](const Value& wanted, std::uint64_t memory_bytes) {
+        return calls.answer(wanted, memory_bytes);
+      });
     };
     new_host();
     std::optional<abi::Output> output = known_output(parts, *answering);
@@ -339,6 +348,10 @@ struct Renderer::Impl {
     rendered.print = std::move(output->print);
     rendered.missing = std::move(output->missing);
     rendered.package = std::move(output->package);
+    if (!request.called && !tree->answers().empty()) {
+      rendered.calls = tree;
+      rendered.origins.merge(origins_of_called(rendered.files, *tree));
+    }
     return rendered;
   }
 
@@ -612,14 +625,22 @@ Result<Rendered> Renderer::render(const Source& source, const RenderRequest& req
     return with_excerpt(std::move(failure), source, rendered.origins);
   }
   rendered.objects = *std::move(objects);
+  if (rendered.calls) attribute_changed(rendered.objects, *rendered.calls);
   return rendered;
 }
 
+std::vector<CallEdge> calls_of(const Rendered& rendered) {
+  return rendered.calls ? rendered.calls->edges() : std::vector<CallEdge>();
+}
+
 Error with_excerpt(Error failure, const Source& source, const FileOrigins& origins) {
-  const auto* const files = std::get_if<Files>(&source.content);
-  if (files == nullptr || !failure.where || !failure.where->excerpt.empty()) return failure;
+  if (!failure.where || !failure.where->excerpt.empty()) return failure;
+  const Source* const owner = called_source(source, failure.where->package);
+  const auto* const files = owner == nullptr ? nullptr : std::get_if<Files>(&owner->content);
+  if (files == nullptr) return failure;
   const bool template_line = std::ranges::any_of(origins, [&](const auto& each) {
-    return each.second.source == failure.where->file && !each.second.lines.empty();
+    return each.second.source == failure.where->file && each.second.package == failure.where->package &&
+           !each.second.lines.empty();
   });
   if (template_line) add_excerpt(failure, *files);
   return failure;

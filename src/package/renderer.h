@@ -58,6 +58,20 @@ struct Capabilities {
 
 class CallTree;
 
+/// Between the names of a path of packages: "platform → mariadb".
+inline constexpr std::string_view kPackageArrow = " → ";
+
+/// Who called whom during a render.
+struct CallEdge {
+  std::string caller_id = {};       ///< ResolvedPackage::id; empty: the release's own package
+  std::string caller_install = {};  ///< its data.name; empty: the release's own package
+  std::string name;                 ///< what the caller calls the other: of spec.dependencies
+  std::string id;
+  std::string install;
+  std::string version;  ///< empty: it says none
+  friend bool operator==(const CallEdge&, const CallEdge&) = default;
+};
+
 /// How a package came to be rendered that isn't the release's own.
 struct CalledAs {
   std::string id;
@@ -101,7 +115,11 @@ struct Rendered {
   std::optional<std::string> print;               ///< of an engine with the option `print`
   Value missing;                                  ///< of an engine: what isn't there; a list, else null
   Value package;                                  ///< of an engine with the option `inspect`: what it sees
+  std::shared_ptr<const CallTree> calls = {};     ///< null: nothing was called
 };
+
+/// Each pair of packages once, in the order of the calls.
+std::vector<CallEdge> calls_of(const Rendered& rendered);
 
 /// The error, with the text of the template's line that it names, if the package has it as a file. What
 /// passed through an engine as it was written isn't shown: it may be a secret.
