@@ -16,6 +16,7 @@
 #include "package/objects.h"
 #include "package/plain_yaml.h"
 #include "package/tree_metadata.h"
+#include "wasm/binary.h"
 #include "wasm/runtime.h"
 #include "wasm/snapshot.h"
 
@@ -420,7 +421,10 @@ struct Renderer::Impl {
                                          fmt::format("engine {}", metadata.engine), snapshot, context);
     if (!prepared.ok())
       return std::move(prepared).error().with_frame(fmt::format("while building {}", source.reference));
-    return with_metadata(*prepared, encoding::to_json(metadata.to_value()), source.reference);
+    MIST_TRY(std::string module,
+             with_metadata(*prepared, encoding::to_json(metadata.to_value()), source.reference));
+    MIST_TRY(const std::optional<std::string> lock, lock_text(source));
+    return lock ? with_lock(module, *lock, source.reference) : Result<std::string>(std::move(module));
   }
 
   Result<Rendered> run(const Source& source, const wasm::ModuleBytes& module, const RenderRequest& request,
@@ -684,6 +688,18 @@ Result<std::vector<Dependency>> declared_dependencies(const Source& source) {
                            .in(fmt::format("while reading {}", source.reference)));
   }
   return metadata ? std::move(metadata->dependencies) : std::vector<Dependency>();
+}
+
+Result<std::optional<std::string>> lock_text(const Source& source) {
+  if (const auto* module = std::get_if<wasm::ModuleBytes>(&source.content)) {
+    MIST_TRY(const auto bytes, module->bytes());
+    MIST_TRY(const std::optional<std::string_view> section,
+             wasm::custom_section(std::as_bytes(std::span(*bytes)), source.reference, wasm::kLockSection));
+    return section ? std::optional(std::string(*section)) : std::nullopt;
+  }
+  const Files& files = std::get<Files>(source.content);
+  const auto found = files.find(std::string(kLockFile));
+  return found == files.end() ? std::nullopt : std::optional(found->second);
 }
 
 Result<const EngineKind*> engine_of(const Source& source) {

@@ -184,6 +184,10 @@ class Renderer {
 /// What the package's metadata declares that it calls. Runs nothing: a module says so in its section.
 Result<std::vector<Dependency>> declared_dependencies(const Source& source);
 
+/// Its mistletoe.lock: a file of a directory, a section of a module that declares dependencies. Nullopt: it
+/// has none. Invalid: the module can't be read.
+Result<std::optional<std::string>> lock_text(const Source& source);
+
 /// What renders the package, or it was built from; null: no engine. Invalid as choose_engine.
 Result<const EngineKind*> engine_of(const Source& source);
 

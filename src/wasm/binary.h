@@ -17,6 +17,8 @@ namespace mist::wasm {
 
 /// The section that holds a package's MistPackage document.
 inline constexpr std::string_view kPackageSection = "mistletoe.package";
+/// The section that holds the versions that a package's dependencies were resolved to (docs/formats/lock.md).
+inline constexpr std::string_view kLockSection = "mistletoe.lock";
 
 /// Fine for a whole core module. Invalid, saying what it is instead: a component, text (WAT), another file, a
 /// truncated module. `name` stands in the messages.
