@@ -218,8 +218,7 @@ struct Renderer::Impl {
   static Result<std::unique_ptr<abi::Guest>> open(LazyRuntime& runtime, const Source& source,
                                                   const wasm::ModuleBytes& module) {
     MIST_TRY(wasm::Runtime* const started, runtime.start());
-    MIST_TRY(wasm::Module code, started->load(module, source.reference));
-    return abi::open(std::move(code));
+    return abi::open(*started, module, source.reference);
   }
 
   Result<wasm::Module> load_engine(std::string_view name) {
