@@ -4,6 +4,7 @@
 
 #include "abi/documents.h"
 #include "abi/v1/command.h"
+#include "abi/v1/component.h"
 #include "abi/v1alpha1/library.h"
 #include "base/text.h"
 
@@ -58,6 +59,17 @@ Result<std::unique_ptr<Guest>> open(wasm::Module module) {
       .with_because(exported.empty() ? "it exports no function"
                                      : fmt::format("the functions it exports: {}", exported))
       .with_hint(fmt::format("a package exports {}", ways));
+}
+
+Result<std::unique_ptr<Guest>> open(wasm::Runtime& runtime, const wasm::ModuleBytes& bytes,
+                                    std::string_view name) {
+  MIST_TRY(const wasm::BinaryKind kind, bytes.kind(name));
+  if (kind == wasm::BinaryKind::Component) {
+    MIST_TRY(wasm::Component component, runtime.load_component(bytes, name));
+    return v1::open_component(std::move(component));
+  }
+  MIST_TRY(wasm::Module module, runtime.load(bytes, name));
+  return open(std::move(module));
 }
 
 Result<std::optional<encoding::Value>> read_metadata(const wasm::ModuleBytes& module, std::string_view name) {

@@ -56,6 +56,8 @@ class HostServices {
   /// The answer to `operation`; `request` is the whole request, an object. An error is an answer too, by
   /// which the guest may live on; Cancelled, Timeout, Trap and Internal end it.
   virtual Result<encoding::Value> answer(std::string_view operation, const encoding::Value& request) = 0;
+  /// Told before each answer: how much memory the guest has, which waits until then.
+  virtual void guest_waits_with(std::uint64_t memory_bytes) { static_cast<void>(memory_bytes); }
 };
 
 struct RunOptions {
@@ -70,7 +72,7 @@ class Guest {
  public:
   virtual ~Guest() = default;
 
-  /// "v1alpha1", "v1 command", "v1 reactor".
+  /// "v1alpha1", "v1 command", "v1 reactor", "v1 component".
   virtual std::string_view abi() const = 0;
   /// The apiVersion of the input document that it understands.
   virtual std::string_view input_version() const = 0;
@@ -91,6 +93,9 @@ std::string input_text(const encoding::Value& input,
 
 /// Invalid if the module speaks no package ABI, or one of its functions has another type.
 Result<std::unique_ptr<Guest>> open(wasm::Module module);
+/// A module or a component.
+Result<std::unique_ptr<Guest>> open(wasm::Runtime& runtime, const wasm::ModuleBytes& bytes,
+                                    std::string_view name);
 
 /// The MistPackage document of a module that has one in its custom section; needs no Runtime and runs
 /// nothing.

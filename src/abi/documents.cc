@@ -260,9 +260,7 @@ Result<Output> output_of(const Value& document, std::string_view name) {
 
   const std::string_view verdict = data->string_at("result");
   if (verdict == "Err") {
-    const std::string_view message = trim(data->string_at("message"));
-    Error failure = error(ErrorKind::Invalid, "{} could not be rendered", name)
-                        .with_because(message.empty() ? "the package gave no reason" : std::string(message));
+    Error failure = failed_output(data->string_at("message"), name);
     failure.where = parse_where(*data);
     if (const std::vector<std::string> lines = refused_values(*data); !lines.empty()) {
       failure.message = fmt::format("the values don't fit the package {}", name);
@@ -312,6 +310,12 @@ Result<Output> parse_result(std::string_view text, std::string_view name) {
   if (!parsed)
     return std::move(parsed).error().with_frame(fmt::format("while reading the result of {}", name));
   return output_of(*parsed, name);
+}
+
+Error failed_output(std::string_view reason, std::string_view name) {
+  const std::string_view message = trim(reason);
+  return error(ErrorKind::Invalid, "{} could not be rendered", name)
+      .with_because(message.empty() ? "the package gave no reason" : std::string(message));
 }
 
 }  // namespace mist::abi

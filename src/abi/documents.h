@@ -32,4 +32,7 @@ bool is_own_document(std::string_view text);
 /// Invalid unless `text` is UTF-8 without NUL. `what` is "the output of hello-web".
 Status check_text(std::string_view text, std::string_view what);
 
+/// The error of a package that says itself why it could not be rendered.
+Error failed_output(std::string_view reason, std::string_view name);
+
 }  // namespace mist::abi

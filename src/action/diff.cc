@@ -209,6 +209,7 @@ class Differ {
     ObjectDiff result;
     result.action = &action;
     result.file = rendered.source_file();
+    result.package = rendered.package;
     result.line = rendered.line;
     Value before = live(action), after = rendered.object.value();
     // A conflict of whose fields nothing is known shows none.

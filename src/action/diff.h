@@ -31,8 +31,9 @@ struct Hunk {
 
 struct ObjectDiff {
   const apply::PlannedAction* action = nullptr;
-  std::string file;        ///< of the package that wants it; empty: nobody wants it
-  std::uint32_t line = 0;  ///< where it begins there
+  std::string file;          ///< of the package that wants it; empty: nobody wants it
+  std::uint32_t line = 0;    ///< where it begins there
+  std::string package = {};  ///< RenderedObject::package
   std::vector<Hunk> hunks;
   std::vector<apply::FieldDifference>
       fields;  ///< as the action has them, and what goes before; Secrets masked

@@ -47,8 +47,8 @@ Result<ReleaseGraph> graph_of_revision(const release::ReleaseId& id, release::Re
 
 }  // namespace
 
-Result<ReleaseGraph> graph_of_release(const Environment& environment, const release::ReleaseId& id,
-                                      const Context& context) {
+Result<release::Revision> revision_to_draw(const Environment& environment, const release::ReleaseId& id,
+                                           const Context& context) {
   MIST_TRY(ReleaseState state, read_release(environment, id, context));
   if (!state.anchor) {
     MIST_TRY_VOID(refuse_lost_anchor(environment, id, context));
@@ -56,11 +56,17 @@ Result<ReleaseGraph> graph_of_release(const Environment& environment, const rele
         .with_hint(fmt::format("see {}; for a package that is not installed: mistctl graph -p PACKAGE",
                                release::list_text(id)));
   }
-  if (state.deployed) return graph_of_revision(id, *state.deployed);
+  if (state.deployed) return *std::move(state.deployed);
   if (state.unfinished.empty())
     return error(ErrorKind::NotFound, "release {} has no revision yet", id.display())
         .with_hint("see " + release::command_text("status", id));
-  return graph_of_revision(id, state.unfinished.back());
+  return std::move(state.unfinished.back());
+}
+
+Result<ReleaseGraph> graph_of_release(const Environment& environment, const release::ReleaseId& id,
+                                      const Context& context) {
+  MIST_TRY(release::Revision revision, revision_to_draw(environment, id, context));
+  return graph_of_revision(id, revision);
 }
 
 }  // namespace mist::action

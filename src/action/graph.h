@@ -22,6 +22,11 @@ Result<ReleaseGraph> graph_of(const release::ReleaseId& id, int revision,
                               const std::vector<release::RenderedObject>& hooks = {},
                               apply::HookVerb verb = apply::HookVerb::None);
 
+/// The deployed revision; the newest one if none was ever finished. NotFound if there is no such release, or
+/// it has no revision yet.
+Result<release::Revision> revision_to_draw(const Environment& environment, const release::ReleaseId& id,
+                                           const Context& context);
+
 /// Of the deployed revision; of the newest one if none was ever finished. NotFound if there is no such
 /// release, or it has no revision yet.
 Result<ReleaseGraph> graph_of_release(const Environment& environment, const release::ReleaseId& id,

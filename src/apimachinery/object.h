@@ -73,6 +73,8 @@ struct RenderedObject {
   std::uint32_t line =
       0;  ///< from 1, in source_file(), as the positions of the object's values are; 0: unknown
   std::string source = {};  ///< the package's file that made it, or `file` with kRenderedMark; empty: `file`
+  /// Of a called package: the path of packages to it, "platform → mariadb"; empty: the release's own.
+  std::string package = {};
 
   /// For people: the file that lines are of.
   const std::string& source_file() const { return source.empty() ? file : source; }
@@ -80,7 +82,7 @@ struct RenderedObject {
   SourceLocation place() const { return place({}); }
   SourceLocation place(encoding::Position position) const {
     const bool inside = line != 0 && position.line != 0;
-    return {source_file(), inside ? position.line : line, inside ? position.column : 0, {}};
+    return {source_file(), inside ? position.line : line, inside ? position.column : 0, {}, package};
   }
 };
 

@@ -15,6 +15,7 @@ class Announcer {
   PlanAnnounced::Object write(std::size_t index) const {
     PlanAnnounced::Object result = without_edges(plan_.writes[index]);
     const DesiredObject& desired = plan_.desired[plan_.writes[index].desired];
+    result.package = desired.rendered.package;
     for (PlanAnnounced::Field& field : result.fields)
       if (field.line != 0) field.file = desired.rendered.source_file();
     std::set<graph::Node> seen;

@@ -35,13 +35,15 @@ std::string_view to_string(ErrorKind kind) {
   return "Internal";
 }
 
-std::string place_text(std::string_view file, std::uint32_t line, std::uint32_t column) {
+std::string place_text(std::string_view file, std::uint32_t line, std::uint32_t column,
+                       std::string_view package) {
   const bool rendered = file.ends_with(kRenderedMark);
   if (rendered) file.remove_suffix(kRenderedMark.size());
   std::string text(file);
   if (line != 0) text += fmt::format(":{}", line);
   if (line != 0 && column != 0) text += fmt::format(":{}", column);
   if (rendered) text += kRenderedMark;
+  if (!package.empty()) text += fmt::format(" of {}", package);
   return text;
 }
 

@@ -36,8 +36,9 @@ std::string_view to_string(ErrorKind kind);
 /// Ends the `file` of a place in what a package made, of which nobody knows what line of the package it is.
 inline constexpr std::string_view kRenderedMark = " (rendered)";
 
-/// "app.yaml:11", "app.yaml:11 (rendered)"; without the numbers that are 0.
-std::string place_text(std::string_view file, std::uint32_t line, std::uint32_t column = 0);
+/// "app.yaml:11", "app.yaml:11 (rendered)", "app.yaml:11 of platform → web"; without the numbers that are 0.
+std::string place_text(std::string_view file, std::uint32_t line, std::uint32_t column = 0,
+                       std::string_view package = {});
 
 /// A place in a text that the user can open, or in what was rendered.
 struct SourceLocation {
@@ -45,8 +46,10 @@ struct SourceLocation {
   std::uint32_t line = 0;    ///< from 1; 0: unknown
   std::uint32_t column = 0;  ///< from 1; 0: unknown
   std::string excerpt;       ///< the line itself, without its newline; may be empty
+  /// Of a called package: the path of packages to it, "platform → mariadb", whose file this is.
+  std::string package = {};
 
-  std::string text() const { return place_text(file, line, column); }
+  std::string text() const { return place_text(file, line, column, package); }
   friend bool operator==(const SourceLocation&, const SourceLocation&) = default;
 };
 

@@ -57,6 +57,7 @@ struct PlanAnnounced {
     std::vector<Field> fields = {};   ///< that differ
     std::vector<Awaited> after = {};  ///< what it waits for; a few, when it waits for nearly everything
     std::size_t more_after = 0;       ///< how many more
+    std::string package = {};         ///< SourceLocation::package of its fields
   };
   std::string operation;  ///< "install"
   std::string ns;

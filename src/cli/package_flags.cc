@@ -149,7 +149,8 @@ Result<std::unique_ptr<render::Packages>> open_packages(const Invocation& invoca
   package::RendererOptions engines = renderer_options(world, registries.paths);
   MIST_TRY(const config::RemoteBases bases, remote_bases(invocation, world, registries.paths));
   return std::make_unique<render::Packages>(render::Packages::World{
-      std::move(registries), [&world] { return web_client(world); }, std::move(engines), bases});
+      std::move(registries), [&world] { return web_client(world); }, std::move(engines), bases,
+      find_flag(invocation.command(), kLockedFlag.name) != nullptr && invocation.enabled(kLockedFlag.name)});
 }
 
 Result<package::Source> fetch_package(const Invocation& invocation, World& world, std::string_view reference,

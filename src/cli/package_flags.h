@@ -54,6 +54,12 @@ inline constexpr Flag kValuesFlagList[] = {
 };
 inline constexpr FlagGroup kValuesFlags{"Values flags", kValuesFlagList};
 
+/// For CI, wherever a package is rendered or built.
+inline constexpr Flag kLockedFlag{
+    .name = "locked",
+    .help =
+        "Call exactly the packages that mistletoe.lock names, and fail if it is missing or not up to date"};
+
 inline constexpr Flag kSandboxFlagList[] = {
     {.name = "limit-memory",
      .type = FlagType::Number,
@@ -110,6 +116,7 @@ inline constexpr Flag kSandboxFlagList[] = {
      .help = "Let a package that isn't on this machine name bases, files and charts in private networks, by "
              "ssh, and on this machine's ports",
      .rare = true},
+    kLockedFlag,
     {.name = "no-render-cache",
      .help = "Run the package even if the same render is known already",
      .rare = true},

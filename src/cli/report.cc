@@ -76,7 +76,8 @@ class Painter {
 
   void place(const SourceLocation& where, int depth) {
     line(depth,
-         "at " + paint(color_, Tone::Name, place_text(one_line(where.file), where.line, where.column)));
+         "at " + paint(color_, Tone::Name,
+                       place_text(one_line(where.file), where.line, where.column, one_line(where.package))));
     if (!where.excerpt.empty() && where.line != 0) excerpt(where, depth + 1);
   }
 
@@ -142,7 +143,8 @@ Value where_to_value(const std::optional<SourceLocation>& where) {
   return Value::object({{"file", Value(where->file)},
                         {"line", number(where->line)},
                         {"column", number(where->column)},
-                        {"excerpt", text_or_null(where->excerpt)}});
+                        {"excerpt", text_or_null(where->excerpt)},
+                        {"package", text_or_null(where->package)}});
 }
 
 Value fields(const Error& error, int depth) {

@@ -118,7 +118,7 @@ TEST(Report, JsonHasTheSameFields) {
   EXPECT_EQ(
       encoding::to_json(error_to_value(deep_error(), ExitCode::Failed)),
       R"({"kind":"Error","exitCode":1,"error":{"kind":"Invalid","message":"cannot apply Deployment shop/api",)"
-      R"("where":{"file":"values.yaml","line":12,"column":13,"excerpt":"  replicas: many"},)"
+      R"("where":{"file":"values.yaml","line":12,"column":13,"excerpt":"  replicas: many","package":null},)"
       R"("because":"admission webhook denied it:\nno \u001b[31mred\u001b[0m things",)"
       R"("frames":[{"text":"while applying Deployment shop/api"},{"text":"while installing shop"}],)"
       R"("hint":"mistctl inspect package ./shop\nshows what it accepts","diagnosis":null,)"

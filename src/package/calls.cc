@@ -7,18 +7,18 @@
 #include <array>
 #include <functional>
 #include <system_error>
+#include <utility>
 
 #include "base/text.h"
 #include "crypto/hkdf.h"
 #include "encoding/json.h"
 #include "encoding/schema.h"
+#include "package/input.h"
 
 namespace mist::package {
 namespace {
 
 constexpr std::array<std::string_view, 3> kCallMembers{"op", "package", "input"};
-constexpr std::string_view kArrow = " → ";
-
 std::string last_part(std::string_view id) { return std::string(id.substr(id.rfind('/') + 1)); }
 
 std::string in_megabytes(std::uint64_t bytes) { return fmt::format("{} MiB", bytes >> 20); }
@@ -46,6 +46,9 @@ Duration thread_time() {
 
 // Of the host's own calls, beside the guest's.
 constexpr std::size_t kHostStackBytes = std::size_t{2} << 20;
+
+// What no guest can do without: a page.
+constexpr std::uint64_t kLeastMemory = 64u << 10;
 
 // A thread without a size of its own gets 2 MiB where the process has no limit: a guest would run off it.
 Status on_own_stack(std::size_t guest_bytes, const std::function<void()>& work) {
@@ -76,10 +79,14 @@ struct PackageCalls::Call {
   std::string install;
   std::vector<std::string> path;  // of names, from the release's package to this one
 
-  std::string display() const { return join(path, kArrow); }
+  std::string display() const { return join(path, kPackageArrow); }
 };
 
-Duration CallTree::time_left() const { return std::max(guest_time_ - spent_, Duration::zero()); }
+Duration CallTree::time_left() const { return std::max(budget_.guest_time - spent_, Duration::zero()); }
+
+std::uint64_t CallTree::memory_left() const {
+  return budget_.memory_bytes - std::min(memory_, budget_.memory_bytes);
+}
 
 std::string_view install_name(const RenderRequest& request) {
   return request.called ? request.called->install : request.release_name;
@@ -108,20 +115,56 @@ Status refuse_unresolved(const Metadata& metadata, const Source& source) {
   return {};
 }
 
-Result<CallAnswer> PackageCalls::answer(const Value& request) {
-  MIST_TRY(const Call call, read(request));
+namespace {
+
+// Its caller gets the words alone, so they begin with the path and hold the place. What ends the caller too
+// is reported as it is.
+Error at_path(Error failure, const std::string& path) {
+  if (failure.where && failure.where->package.empty()) failure.where->package = path;
+  const bool place = failure.where && failure.where->line != 0 && failure.kind == ErrorKind::Invalid;
+  failure.message =
+      place ? fmt::format("{}: {}: {}", path,
+                          place_text(failure.where->file, failure.where->line, failure.where->column),
+                          failure.message)
+            : fmt::format("{}: {}", path, failure.message);
+  return failure;
+}
+
+}  // namespace
+
+Result<CallAnswer> PackageCalls::answer(const Value& request, std::uint64_t caller_memory) {
+  auto read_call = read(request);
+  if (!read_call.ok()) {
+    Error failure = std::move(read_call).error();
+    // Of the release's own package everybody knows where it is.
+    return request_.called ? at_path(std::move(failure), join(caller_path(), kPackageArrow)) : failure;
+  }
+  const Call call = *std::move(read_call);
   Value canonical = call.input;
   canonical.sort_keys();
   const std::string key = fmt::format("{}\n{}\n{}\n{}", call.package->id, call.package->source.digest,
                                       call.install, encoding::to_json(canonical, encoding::JsonStyle::Exact));
-  if (const auto known = tree_->answers_.find(key); known != tree_->answers_.end()) return known->second;
-  auto answer = this->call(call);
-  if (!answer.ok()) {
-    Error failure = std::move(answer).error();
-    failure.message = fmt::format("{}: {}", call.display(), failure.message);
-    return failure;
+  auto known = tree_->answers_.find(key);
+  if (known == tree_->answers_.end()) {
+    auto answered = this->call(call, caller_memory);
+    if (!answered.ok()) return at_path(std::move(answered).error(), call.display());
+    known = tree_->answers_.emplace(key, *std::move(answered)).first;
   }
-  return tree_->answers_.emplace(key, *std::move(answer)).first->second;
+  note_edge(call, known->second.version);
+  return known->second.answer;
+}
+
+void PackageCalls::note_edge(const Call& call, const std::string& version) {
+  CallEdge edge{.name = call.name, .id = call.package->id, .install = call.install, .version = version};
+  if (request_.called) {
+    edge.caller_id = request_.called->id;
+    edge.caller_install = request_.called->install;
+  }
+  if (std::ranges::find(tree_->edges_, edge) == tree_->edges_.end()) tree_->edges_.push_back(std::move(edge));
+}
+
+std::vector<std::string> PackageCalls::caller_path() const {
+  return request_.called ? request_.called->path : std::vector<std::string>{caller_.name};
 }
 
 Result<PackageCalls::Call> PackageCalls::read(const Value& request) const {
@@ -160,7 +203,7 @@ Result<PackageCalls::Call> PackageCalls::read(const Value& request) const {
                  escape_controls(call.install))
         .with_hint("give the input \"name\": at most 63 lower-case letters, digits and '-'");
   }
-  call.path = request_.called ? request_.called->path : std::vector<std::string>{caller_.name};
+  call.path = caller_path();
   call.path.push_back(call.name);
   return call;
 }
@@ -194,25 +237,45 @@ RenderRequest PackageCalls::request_for(const Call& call) const {
   return request;
 }
 
-Result<CallAnswer> PackageCalls::call(const Call& call) {
+Result<Rendered> PackageCalls::render(const Call& call, std::uint64_t caller_memory) {
   if (call.path.size() > CallTree::kMostDepth)
     return error(ErrorKind::Trap, "packages call one another more than {} deep", CallTree::kMostDepth);
   if (++tree_->calls_ > CallTree::kMostCalls)
     return error(ErrorKind::Trap, "one render calls packages more than {} times", CallTree::kMostCalls);
   if (tree_->time_left() == Duration::zero())
     return error(ErrorKind::Trap, "the called packages took more than {} s together",
-                 std::chrono::duration_cast<std::chrono::seconds>(tree_->guest_time_).count())
+                 std::chrono::duration_cast<std::chrono::seconds>(tree_->budget_.guest_time).count())
         .with_hint("allow more with --limit-time");
+  tree_->memory_ += caller_memory;
+  if (tree_->memory_left() < kLeastMemory) {
+    tree_->memory_ -= caller_memory;
+    return error(ErrorKind::Trap,
+                 "the packages that wait for this call use all memory that they have together, {}",
+                 in_megabytes(tree_->budget_.memory_bytes))
+        .with_hint("allow more with --limit-memory");
+  }
   const RenderRequest request = request_for(call);
   Result<Rendered> result = error(ErrorKind::Internal, "nothing was rendered");
   // A guest may use a whole stack, and the caller's guest is on this thread's. The host's work for the called
   // package counts too: reading its metadata, checking its input.
-  MIST_TRY_VOID(on_own_stack(tree_->stack_bytes_, [&] {
+  const Status ran = on_own_stack(tree_->budget_.stack_bytes, [&] {
     const Duration began = thread_time();
     result = render_(call.package->source, request);
     tree_->spent_ += thread_time() - began;
-  }));
-  MIST_TRY(Rendered rendered, std::move(result));
+  });
+  const std::uint64_t waiting = std::exchange(tree_->memory_, tree_->memory_ - caller_memory);
+  if (!ran.ok()) return ran.error();
+  if (!result.ok() && result.error().kind == ErrorKind::Trap && waiting >= tree_->budget_.memory_bytes / 4) {
+    std::string& because = result.error().because;
+    because += fmt::format(
+        "{}the packages that wait for it hold {} of the {} of memory that all have together",
+        because.empty() ? "" : "\n", in_megabytes(waiting), in_megabytes(tree_->budget_.memory_bytes));
+  }
+  return result;
+}
+
+Result<CallTree::Answered> PackageCalls::call(const Call& call, std::uint64_t caller_memory) {
+  MIST_TRY(Rendered rendered, render(call, caller_memory));
   MIST_TRY_VOID(count_output(call, rendered));
   if (!rendered.metadata.exports.is_null()) {
     MIST_TRY(const encoding::Schema schema,
@@ -220,7 +283,7 @@ Result<CallAnswer> PackageCalls::call(const Call& call) {
                  .in(fmt::format("while reading the schema of the exports of {}", rendered.metadata.name)));
     std::vector<std::string> lines;
     for (const encoding::SchemaIssue& issue : schema.validate(rendered.exports))
-      lines.push_back(issue.message);
+      lines.push_back(issue_text("exports", issue));
     if (!lines.empty())
       return without_secrets(
           error(ErrorKind::Invalid, "the exports of {} don't fit its own schema", rendered.metadata.name)
@@ -229,21 +292,27 @@ Result<CallAnswer> PackageCalls::call(const Call& call) {
   }
   Value files = Value::object();
   for (auto& [path, text] : rendered.files) files.set(path, std::move(text));
-  CallAnswer answer;
+  CallTree::Answered answered;
+  answered.path = call.path;
+  const std::string& published = call.package->source.version;
+  answered.version = published.empty() ? rendered.metadata.version : published;
+  answered.origins = std::move(rendered.origins);
+  answered.written = rendered.engine.empty() && std::holds_alternative<Files>(call.package->source.content);
+  CallAnswer& answer = answered.answer;
   answer.value = Value::object({{"files", std::move(files)},
                                 {"exports", std::move(rendered.exports)},
                                 {"message", std::move(rendered.message)}});
   answer.secrets = std::move(rendered.secrets);
   answer.asked = std::move(rendered.asked);
   answer.drawn = rendered.drawn;
-  return answer;
+  return answered;
 }
 
 Status PackageCalls::count_output(const Call& call, const Rendered& rendered) {
   for (const auto& [path, text] : rendered.files) tree_->output_ += path.size() + text.size();
-  if (tree_->output_ <= tree_->most_output_) return {};
+  if (tree_->output_ <= tree_->budget_.output_bytes) return {};
   return error(ErrorKind::Trap, "the called packages, {} among them, gave more than {} together",
-               call.package->source.reference, in_megabytes(tree_->most_output_))
+               call.package->source.reference, in_megabytes(tree_->budget_.output_bytes))
       .with_hint("allow more with --limit-output");
 }
 

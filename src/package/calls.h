@@ -28,26 +28,43 @@ class CallTree {
   static constexpr std::size_t kMostCalls = 1000;  ///< of different packages or inputs
   static constexpr std::size_t kMostDepth = 16;
 
-  /// `guest_time` and `output_bytes` bound all calls together; `stack_bytes`: what a guest may use of a
-  /// stack.
-  CallTree(Duration guest_time, std::uint64_t output_bytes, std::size_t stack_bytes)
-      : guest_time_(guest_time), most_output_(output_bytes), stack_bytes_(stack_bytes) {}
+  struct Budget {
+    Duration guest_time{};           ///< of all calls together
+    std::uint64_t output_bytes = 0;  ///< of all calls together
+    std::uint64_t memory_bytes = 0;  ///< of a guest and those that wait for it
+    std::size_t stack_bytes = 0;     ///< what a guest may use of a stack
+  };
+  explicit CallTree(const Budget& budget) : budget_(budget) {}
+
+  /// A call that was answered.
+  struct Answered {
+    CallAnswer answer;
+    std::vector<std::string> path;  ///< of names, from the release's package to the called one
+    std::string version;
+    FileOrigins origins;   ///< of its files
+    bool written = false;  ///< its files have the lines that their author wrote
+  };
+  const std::map<std::string, Answered>& answers() const { return answers_; }
+  /// Each pair once, in the order of the calls.
+  const std::vector<CallEdge>& edges() const { return edges_; }
 
   /// What is left for calls, at least nothing.
   Duration time_left() const;
+  /// What is left for the next guest beside those that wait for it, at least nothing.
+  std::uint64_t memory_left() const;
   /// Of all packages of the tree.
   const std::shared_ptr<SharedSecrets>& secrets() const { return secrets_; }
 
  private:
   friend class PackageCalls;
 
-  std::map<std::string, CallAnswer> answers_;  // by package and input: equal calls are rendered once
-  Duration guest_time_;
+  std::map<std::string, Answered> answers_;  // by package and input: equal calls are rendered once
+  std::vector<CallEdge> edges_;
+  Budget budget_;
   Duration spent_{};
-  std::uint64_t most_output_;
   std::uint64_t output_ = 0;
-  std::size_t stack_bytes_;
-  std::size_t calls_ = 0;  // that were begun
+  std::uint64_t memory_ = 0;  // of guests that wait
+  std::size_t calls_ = 0;     // that were begun
   std::shared_ptr<SharedSecrets> secrets_ = std::make_shared<SharedSecrets>();
 };
 
@@ -68,14 +85,17 @@ class PackageCalls {
   /// To {"package": a name of spec.dependencies, "input": the `data` of the called package}: {"files": {path:
   /// text}, "exports", "message"}. Errors name the path of calls. Invalid: a wrong form, an undeclared
   /// package, what the called package refuses, exports that don't fit its schema. Trap: a limit of the whole
-  /// tree, and what ends the called guest.
-  Result<CallAnswer> answer(const Value& request);
+  /// tree, and what ends the called guest. `caller_memory`: bytes that the caller has while it waits.
+  Result<CallAnswer> answer(const Value& request, std::uint64_t caller_memory);
 
  private:
   struct Call;
   Result<Call> read(const Value& request) const;
   Result<std::shared_ptr<const ResolvedPackage>> callee(const std::string& name) const;
-  Result<CallAnswer> call(const Call& call);
+  Result<CallTree::Answered> call(const Call& call, std::uint64_t caller_memory);
+  Result<Rendered> render(const Call& call, std::uint64_t caller_memory);
+  void note_edge(const Call& call, const std::string& version);
+  std::vector<std::string> caller_path() const;
   Status count_output(const Call& call, const Rendered& rendered);
   RenderRequest request_for(const Call& call) const;
 

@@ -52,6 +52,8 @@ inline constexpr std::string_view kKustomizeEngine = "kustomize";
 inline constexpr std::string_view kPlainYaml = "yaml";
 /// What a directory says of itself.
 inline constexpr std::string_view kPackageFile = "mistletoe.yaml";
+/// Which versions its dependencies were resolved to (docs/formats/lock.md).
+inline constexpr std::string_view kLockFile = "mistletoe.lock";
 
 /// The only file, if it is a packed chart (.tgz): its engine unpacks it.
 const std::string* packed_chart(const Files& files);

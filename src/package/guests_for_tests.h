@@ -13,8 +13,9 @@
 
 namespace mist::package {
 
-// A command that makes each request and prints a ConfigMap with the answer, then does `then`.
-inline Source asking(std::initializer_list<std::string_view> requests, std::string_view then = "") {
+// A command that does `first`, makes each request and prints a ConfigMap with the answer, then does `then`.
+inline Source asking(std::initializer_list<std::string_view> requests, std::string_view then = "",
+                     std::string_view first = "") {
   const auto escaped = [](std::string_view text) {
     std::string all;
     for (const char c : text) all += fmt::format("\\{:02x}", static_cast<unsigned char>(c));
@@ -50,8 +51,27 @@ inline Source asking(std::initializer_list<std::string_view> requests, std::stri
       (call $say (i32.const 1) (local.get $head) (local.get $head_length))
       (call $say (i32.const 1) (i32.const 32768) (local.get $length))
       (call $say (i32.const 1) (i32.const 32) (i32.const 2)))
-    (func (export "_start") {} {})))",
-                                     data, calls, then))};
+    (func (export "_start") {} {} {})))",
+                                     data, first, calls, then))};
+}
+
+/// A command that makes the request, and prints `text` whatever it is answered.
+inline Source asking_and_saying(std::string_view request, std::string_view text) {
+  std::string escaped;
+  for (const std::string_view part : {request, text}) {
+    for (const char c : part) escaped += fmt::format("\\{:02x}", static_cast<unsigned char>(c));
+  }
+  return {"./asking.wasm", "asking", "", "sha256:2",
+          wasm::assemble(fmt::format(R"((module
+    (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+    (import "mistletoe_v1" "request" (func $request (param i32 i32) (result i32)))
+    (memory (export "memory") 1)
+    (data (i32.const 1024) "{}")
+    (func (export "_start")
+      (drop (call $request (i32.const 1024) (i32.const {})))
+      (i32.store (i32.const 0) (i32.const {})) (i32.store (i32.const 4) (i32.const {}))
+      (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8))))))",
+                                     escaped, request.size(), 1024 + request.size(), text.size()))};
 }
 
 /// A command that prints this text.

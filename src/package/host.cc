@@ -171,7 +171,7 @@ Result<Value> Host::lookup(const Value& request) {
 
 Result<Value> Host::package_call(const Value& request) {
   if (!calls_) return error(ErrorKind::Invalid, "package.call: packages can't be called here");
-  MIST_TRY(CallAnswer answer, calls_(request));
+  MIST_TRY(CallAnswer answer, calls_(request, waits_with_));
   secrets_.merge(answer.secrets);
   drawn_ += answer.drawn;
   for (Exchange& each : answer.asked) {

@@ -79,7 +79,8 @@ class Host final : public abi::HostServices {
   /// Who answers `chart.render` (package/chart_answers.h); without it that is refused.
   void answer_charts(Charts charts) { charts_ = std::move(charts); }
 
-  using Calls = std::function<Result<CallAnswer>(const Value& request)>;
+  /// `memory_bytes`: of the caller, which waits.
+  using Calls = std::function<Result<CallAnswer>(const Value& request, std::uint64_t memory_bytes)>;
   /// Who answers `package.call` (package/calls.h); without it that is refused.
   void answer_calls(Calls calls) { calls_ = std::move(calls); }
 
@@ -99,6 +100,7 @@ class Host final : public abi::HostServices {
   std::shared_ptr<const std::string> stream() const { return stream_; }
 
   Result<Value> answer(std::string_view operation, const Value& request) override;
+  void guest_waits_with(std::uint64_t memory_bytes) override { waits_with_ = memory_bytes; }
 
   /// Random bytes that charts and called packages drew.
   std::uint64_t drawn() const { return drawn_; }
@@ -130,6 +132,7 @@ class Host final : public abi::HostServices {
   Calls calls_;
   std::vector<Exchange> nested_;  // of called packages
   std::uint64_t drawn_ = 0;
+  std::uint64_t waits_with_ = 0;  // bytes of memory
   bool repeatable_ = true;
   std::set<crypto::Digest> known_;  // of exchanges_ and nested_
   std::size_t lines_ = 0;

@@ -112,6 +112,10 @@ Value engine_data(const Metadata& metadata, const RenderRequest& request, const 
   return data;
 }
 
+std::string issue_text(std::string_view part, const encoding::SchemaIssue& issue) {
+  return fmt::format("{}{}{}", part, issue.instance_path.empty() ? ": " : ".", issue.message);
+}
+
 Result<Value> input_data(const Metadata& metadata, const RenderRequest& request) {
   const std::string_view install = install_name(request);
   Value data = metadata.inputs.is_object() ? encoding::schema_defaults(metadata.inputs) : Value::object();
@@ -140,6 +144,11 @@ Result<Value> input_data(const Metadata& metadata, const RenderRequest& request)
   data.set("name", install);
   if (issues.empty()) return data;
   std::vector<std::string> lines;
+  // Of a called package it is its caller who reads this, as one sentence behind the path to it.
+  if (request.called) {
+    for (const encoding::SchemaIssue& issue : issues) lines.push_back(issue_text("inputs", issue));
+    return error(ErrorKind::Invalid, "{}", join(lines, "; "));
+  }
   for (const encoding::SchemaIssue& issue : issues) lines.push_back(issue.message);
   Error failure = error(ErrorKind::Invalid, "the values don't fit the package {}", metadata.name);
   failure.because = join(lines, "\n");

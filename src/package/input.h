@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "encoding/schema.h"
 #include "package/engine.h"
 #include "package/metadata.h"
 #include "package/renderer.h"
@@ -28,5 +29,8 @@ Value engine_data(const Metadata& metadata, const RenderRequest& request, const 
 /// `name`, and `namespace` where the schema declares it and the user didn't set it. Invalid when the schema
 /// refuses it.
 Result<Value> input_data(const Metadata& metadata, const RenderRequest& request);
+
+/// "inputs.users[1].username: must be string, is integer 7": what a package is told of `part` ("inputs", "exports").
+std::string issue_text(std::string_view part, const encoding::SchemaIssue& issue);
 
 }  // namespace mist::package

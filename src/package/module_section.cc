@@ -22,4 +22,8 @@ Result<std::string> with_metadata(std::string_view module, std::string_view meta
                                    encoding::to_json(document));
 }
 
+Result<std::string> with_lock(std::string_view module, std::string_view lock, std::string_view name) {
+  return wasm::with_custom_section(std::as_bytes(std::span(module)), name, wasm::kLockSection, lock);
+}
+
 }  // namespace mist::package

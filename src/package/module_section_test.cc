@@ -41,8 +41,8 @@ TEST(WithMetadata, ReplacesItsOwnSectionAndKeepsOthers) {
 
 TEST(WithMetadata, RefusesWhatIsNoModuleOrNoMetadata) {
   EXPECT_THAT(with_metadata("hello", kMetadata, "m").error().message, HasSubstr("not a WebAssembly module"));
-  EXPECT_THAT(with_metadata(std::string("\0asm\x0d\0\1\0", 8), kMetadata, "m").error().to_line(),
-              HasSubstr("component"));
+  EXPECT_TRUE(with_metadata(std::string("\0asm\x0d\0\1\0", 8), kMetadata, "m").ok())
+      << "a component may have it";
   EXPECT_THAT(with_metadata(kEmpty + std::string("\1\x7f", 2), kMetadata, "m").error().message,
               HasSubstr("damaged"));
   EXPECT_THAT(

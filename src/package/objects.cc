@@ -76,11 +76,17 @@ class LineOrigins {
   LineOrigins(const std::string& file, Lines lines, const FileOrigins& origins) : file_(file) {
     if (lines == Lines::Written) return;
     const auto known = origins.find(file);
-    source_ = known == origins.end() ? file + std::string(kRenderedMark) : known->second.source;
-    if (known != origins.end() && !known->second.lines.empty()) lines_ = &known->second.lines;
+    if (known == origins.end()) {
+      source_ = file + std::string(kRenderedMark);
+      return;
+    }
+    source_ = known->second.source;
+    package_ = known->second.package;
+    if (!known->second.lines.empty()) lines_ = &known->second.lines;
   }
 
   const std::string& source() const { return source_; }  // empty: the file itself
+  const std::string& package() const { return package_; }
   std::uint32_t line(std::uint32_t rendered) const {
     if (lines_ == nullptr || rendered == 0) return rendered;
     return rendered <= lines_->size() ? (*lines_)[rendered - 1] : 0;
@@ -100,16 +106,18 @@ class LineOrigins {
     if (!failure.where) return;
     SourceLocation& where = *failure.where;
     if (!source_.empty()) where.file = source_;
+    where.package = package_;
     if (lines_ == nullptr || where.line == 0) return;
     if (failure.because.empty() && !where.excerpt.empty())
       failure.because =
           fmt::format("line {} of what {} rendered is: {}", where.line, file_, trim(where.excerpt));
-    where = {.file = source_, .line = line(where.line), .column = 0, .excerpt = {}};
+    where = {.file = source_, .line = line(where.line), .column = 0, .excerpt = {}, .package = package_};
   }
 
  private:
   const std::string& file_;
   std::string source_;
+  std::string package_;
   const std::vector<std::uint32_t>* lines_ = nullptr;
 };
 
@@ -151,10 +159,11 @@ Result<std::vector<RenderedObject>> parse_objects(const std::map<std::string, st
     options.on_warning = [&](const SourceLocation& where, const std::string& what) {
       if (++warnings > kMostWarnings) return;
       const std::string& source = file.origins.source();
-      events.warn(fmt::format(
-          "{}: {}",
-          escape_controls(place_text(source.empty() ? where.file : source, file.origins.line(where.line))),
-          escape_controls(what)));
+      events.warn(
+          fmt::format("{}: {}",
+                      escape_controls(place_text(source.empty() ? where.file : source,
+                                                 file.origins.line(where.line), 0, file.origins.package())),
+                      escape_controls(what)));
     };
     auto parsed = encoding::parse_yaml_documents(text, options);
     if (!parsed.ok()) return file.failed(std::move(parsed).error());
@@ -170,7 +179,8 @@ Result<std::vector<RenderedObject>> parse_objects(const std::map<std::string, st
       auto object = Object::from_value(std::move(value));
       if (!object.ok()) return file.failed_at(std::move(object).error(), line);
       file.origins.move(object->mutable_value());
-      objects.push_back({*std::move(object), path, file.origins.line(line), file.origins.source()});
+      objects.push_back(
+          {*std::move(object), path, file.origins.line(line), file.origins.source(), file.origins.package()});
     }
   }
   if (warnings > kMostWarnings)

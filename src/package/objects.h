@@ -20,6 +20,8 @@ struct FileOrigin {
   std::string source;  ///< a file of the package
   /// For each line of the rendered file the line in `source`, 0: unknown; empty: they are the same.
   std::vector<std::uint32_t> lines = {};
+  /// RenderedObject::package; empty: the package itself.
+  std::string package = {};
 };
 using FileOrigins = std::map<std::string, FileOrigin>;  ///< by the rendered file's path
 

@@ -7,6 +7,7 @@
 #include "abi/abi.h"
 #include "base/text.h"
 #include "encoding/json.h"
+#include "package/called_objects.h"
 #include "package/calls.h"
 #include "package/chart_answers.h"
 #include "package/input.h"
@@ -16,6 +17,7 @@
 #include "package/plain_yaml.h"
 #include "package/tree_metadata.h"
 #include "package/unknown_values.h"
+#include "wasm/binary.h"
 #include "wasm/instance.h"
 #include "wasm/runtime.h"
 #include "wasm/snapshot.h"
@@ -217,8 +219,7 @@ struct Renderer::Impl {
   static Result<std::unique_ptr<abi::Guest>> open(LazyRuntime& runtime, const Source& source,
                                                   const wasm::ModuleBytes& module) {
     MIST_TRY(wasm::Runtime* const started, runtime.start());
-    MIST_TRY(wasm::Module code, started->load(module, source.reference));
-    return abi::open(std::move(code));
+    return abi::open(*started, module, source.reference);
   }
 
   Result<wasm::Module> load_engine(std::string_view name) {
@@ -257,7 +258,10 @@ struct Renderer::Impl {
                         &host,
                         job.source.reference};
     CallTree* const tree = job.request.called ? job.request.called->tree.get() : nullptr;
-    if (tree != nullptr) run.limits.guest_time = std::min(run.limits.guest_time, tree->time_left());
+    if (tree != nullptr) {
+      run.limits.guest_time = std::min(run.limits.guest_time, tree->time_left());
+      run.limits.memory_bytes = std::min(run.limits.memory_bytes, tree->memory_left());
+    }
     MIST_TRY(abi::Output output, started.guest->generate(job.input, run));
     if (renders && host.repeatable()) {
       CachedRender render{output, host.lines()};
@@ -269,10 +273,13 @@ struct Renderer::Impl {
 
   // Charts may be called too, so what an engine may use is what the tree may use.
   std::shared_ptr<CallTree> new_call_tree() const {
+    const wasm::Limits& own = options.limits;
+    const wasm::Limits& engine = options.engine_limits;
     return std::make_shared<CallTree>(
-        std::max(options.limits.guest_time, options.engine_limits.guest_time),
-        std::max(options.limits.output_bytes, options.engine_limits.output_bytes),
-        std::max(options.stack_bytes, options.engine_stack_bytes));
+        CallTree::Budget{.guest_time = std::max(own.guest_time, engine.guest_time),
+                         .output_bytes = std::max(own.output_bytes, engine.output_bytes),
+                         .memory_bytes = std::max(own.memory_bytes, engine.memory_bytes),
+                         .stack_bytes = std::max(options.stack_bytes, options.engine_stack_bytes)});
   }
 
   // Gives a guest what it needs for one render, and makes a result of what it gave.
@@ -295,7 +302,9 @@ struct Renderer::Impl {
       answering.emplace(scope, audience, tree->secrets());
       answering->answer_lookup(request.lookup, asker);
       answering->answer_charts(job.charts);
-      answering->answer_calls([&](const Value& wanted) { return calls.answer(wanted); });
+      answering->answer_calls([&](const Value& wanted, std::uint64_t memory_bytes) {
+        return calls.answer(wanted, memory_bytes);
+      });
     };
     new_host();
     std::optional<abi::Output> output = known_output(parts, *answering);
@@ -341,6 +350,10 @@ struct Renderer::Impl {
     rendered.missing = std::move(output->missing);
     rendered.package = std::move(output->package);
     rendered.unknown = std::move(output->unknown);
+    if (!request.called && !tree->answers().empty()) {
+      rendered.calls = tree;
+      rendered.origins.merge(origins_of_called(rendered.files, *tree));
+    }
     return rendered;
   }
 
@@ -410,7 +423,10 @@ struct Renderer::Impl {
                                          fmt::format("engine {}", metadata.engine), snapshot, context);
     if (!prepared.ok())
       return std::move(prepared).error().with_frame(fmt::format("while building {}", source.reference));
-    return with_metadata(*prepared, encoding::to_json(metadata.to_value()), source.reference);
+    MIST_TRY(std::string module,
+             with_metadata(*prepared, encoding::to_json(metadata.to_value()), source.reference));
+    MIST_TRY(const std::optional<std::string> lock, lock_text(source));
+    return lock ? with_lock(module, *lock, source.reference) : Result<std::string>(std::move(module));
   }
 
   Result<Rendered> run(const Source& source, const wasm::ModuleBytes& module, const RenderRequest& request,
@@ -619,14 +635,22 @@ Result<Rendered> Renderer::render(const Source& source, const RenderRequest& req
     return with_excerpt(std::move(failure), source, rendered.origins);
   }
   rendered.objects = *std::move(objects);
+  if (rendered.calls) attribute_changed(rendered.objects, *rendered.calls);
   return rendered;
 }
 
+std::vector<CallEdge> calls_of(const Rendered& rendered) {
+  return rendered.calls ? rendered.calls->edges() : std::vector<CallEdge>();
+}
+
 Error with_excerpt(Error failure, const Source& source, const FileOrigins& origins) {
-  const auto* const files = std::get_if<Files>(&source.content);
-  if (files == nullptr || !failure.where || !failure.where->excerpt.empty()) return failure;
+  if (!failure.where || !failure.where->excerpt.empty()) return failure;
+  const Source* const owner = called_source(source, failure.where->package);
+  const auto* const files = owner == nullptr ? nullptr : std::get_if<Files>(&owner->content);
+  if (files == nullptr) return failure;
   const bool template_line = std::ranges::any_of(origins, [&](const auto& each) {
-    return each.second.source == failure.where->file && !each.second.lines.empty();
+    return each.second.source == failure.where->file && each.second.package == failure.where->package &&
+           !each.second.lines.empty();
   });
   if (template_line) add_excerpt(failure, *files);
   return failure;
@@ -670,6 +694,18 @@ Result<std::vector<Dependency>> declared_dependencies(const Source& source) {
                            .in(fmt::format("while reading {}", source.reference)));
   }
   return metadata ? std::move(metadata->dependencies) : std::vector<Dependency>();
+}
+
+Result<std::optional<std::string>> lock_text(const Source& source) {
+  if (const auto* module = std::get_if<wasm::ModuleBytes>(&source.content)) {
+    MIST_TRY(const auto bytes, module->bytes());
+    MIST_TRY(const std::optional<std::string_view> section,
+             wasm::custom_section(std::as_bytes(std::span(*bytes)), source.reference, wasm::kLockSection));
+    return section ? std::optional(std::string(*section)) : std::nullopt;
+  }
+  const Files& files = std::get<Files>(source.content);
+  const auto found = files.find(std::string(kLockFile));
+  return found == files.end() ? std::nullopt : std::optional(found->second);
 }
 
 Result<const EngineKind*> engine_of(const Source& source) {

@@ -58,6 +58,20 @@ struct Capabilities {
 
 class CallTree;
 
+/// Between the names of a path of packages: "platform → mariadb".
+inline constexpr std::string_view kPackageArrow = " → ";
+
+/// Who called whom during a render.
+struct CallEdge {
+  std::string caller_id = {};       ///< ResolvedPackage::id; empty: the release's own package
+  std::string caller_install = {};  ///< its data.name; empty: the release's own package
+  std::string name;                 ///< what the caller calls the other: of spec.dependencies
+  std::string id;
+  std::string install;
+  std::string version;  ///< empty: it says none
+  friend bool operator==(const CallEdge&, const CallEdge&) = default;
+};
+
 /// How a package came to be rendered that isn't the release's own.
 struct CalledAs {
   std::string id;
@@ -100,9 +114,13 @@ struct Rendered {
   std::string engine;                             ///< what rendered it, if it is a directory
   std::optional<std::string> print;               ///< of an engine with the option `print`
   Value missing;                                  ///< of an engine: what isn't there; a list, else null
-  Value unknown;  ///< of an engine: values that nobody reads; a list, else null
-  Value package;  ///< of an engine with the option `inspect`: what it sees
+  Value unknown;                                  ///< of an engine: values that nobody reads; a list, else null
+  Value package;                                  ///< of an engine with the option `inspect`: what it sees
+  std::shared_ptr<const CallTree> calls = {};     ///< null: nothing was called
 };
+
+/// Each pair of packages once, in the order of the calls.
+std::vector<CallEdge> calls_of(const Rendered& rendered);
 
 /// The error, with the text of the template's line that it names, if the package has it as a file. What
 /// passed through an engine as it was written isn't shown: it may be a secret.
@@ -166,6 +184,10 @@ class Renderer {
 
 /// What the package's metadata declares that it calls. Runs nothing: a module says so in its section.
 Result<std::vector<Dependency>> declared_dependencies(const Source& source);
+
+/// Its mistletoe.lock: a file of a directory, a section of a module that declares dependencies. Nullopt: it
+/// has none. Invalid: the module can't be read.
+Result<std::optional<std::string>> lock_text(const Source& source);
 
 /// What renders the package, or it was built from; null: no engine. Invalid as choose_engine.
 Result<const EngineKind*> engine_of(const Source& source);

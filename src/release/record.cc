@@ -158,6 +158,7 @@ Value objects_to_value(const std::vector<RenderedObject>& objects) {
     values.push_back(Value::object(
         {{"file", rendered.file}, {"line", rendered.line}, {"object", rendered.object.value()}}));
     if (!rendered.source.empty()) values.back().set("source", rendered.source);
+    if (!rendered.package.empty()) values.back().set("package", rendered.package);
   }
   return Value(std::move(values));
 }
@@ -170,7 +171,7 @@ Result<std::vector<RenderedObject>> objects_from_value(const Value& values, bool
     MIST_TRY(auto object, apimachinery::Object::from_value(value_at(entry, "object")));
     objects.push_back({std::move(object), std::string(entry.string_at("file")),
                        static_cast<std::uint32_t>(int_at(entry, "line", 0)),
-                       std::string(entry.string_at("source"))});
+                       std::string(entry.string_at("source")), std::string(entry.string_at("package"))});
     RenderedObject& rendered = objects.back();
     if (rendered.source.empty() && by_engine) rendered.source = rendered.file + std::string(kRenderedMark);
   }
@@ -184,7 +185,20 @@ Value to_value(const PackageInfo& package) {
                                {"digest", package.digest},
                                {"engine", package.engine}});
   if (!package.calls.empty()) value.set("calls", release::to_value(package.calls));
+  if (!package.call_tree.empty()) value.set("callTree", release::to_value(package.call_tree));
   return value;
+}
+
+std::vector<PackageCall> call_tree_from_value(const Value& list) {
+  std::vector<PackageCall> calls;
+  if (!list.is_array()) return calls;
+  for (const Value& each : list.as_array())
+    calls.push_back(
+        {{std::string(each.string_at({"caller", "id"})), std::string(each.string_at({"caller", "install"}))},
+         std::string(each.string_at("name")),
+         {std::string(each.string_at("id")), std::string(each.string_at("install"))},
+         std::string(each.string_at("version"))});
+  return calls;
 }
 
 std::vector<CalledPackage> calls_from_value(const Value& list) {
@@ -202,6 +216,21 @@ Value to_value(const std::vector<CalledPackage>& calls) {
   Value::Array list;
   for (const CalledPackage& each : calls)
     list.push_back(Value::object({{"id", each.id}, {"version", each.version}, {"digest", each.digest}}));
+  return Value(std::move(list));
+}
+
+Value to_value(const std::vector<PackageCall>& calls) {
+  Value::Array list;
+  for (const PackageCall& each : calls) {
+    Value caller;
+    if (!each.caller.id.empty())
+      caller = Value::object({{"id", each.caller.id}, {"install", each.caller.install}});
+    list.push_back(Value::object({{"caller", std::move(caller)},
+                                  {"name", each.name},
+                                  {"id", each.called.id},
+                                  {"install", each.called.install},
+                                  {"version", each.version}}));
+  }
   return Value(std::move(list));
 }
 
@@ -261,7 +290,8 @@ Result<Revision> revision_from_value(const Value& value) {
                       std::string(value.string_at({"package", "version"})),
                       std::string(value.string_at({"package", "digest"})),
                       std::string(value.string_at({"package", "engine"})),
-                      calls_from_value(value_at(value_at(value, "package"), "calls"))};
+                      calls_from_value(value_at(value_at(value, "package"), "calls")),
+                      call_tree_from_value(value_at(value_at(value, "package"), "callTree"))};
   revision.user_values = value_at(value, "values");
   revision.options = value_at(value, "options");
   revision.description = value.string_at("description");

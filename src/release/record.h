@@ -71,6 +71,22 @@ struct CalledPackage {
   friend bool operator==(const CalledPackage&, const CalledPackage&) = default;
 };
 
+/// A package under the install name that it was called with.
+struct PackageInstall {
+  std::string id;       ///< CalledPackage::id; empty: the release's own package
+  std::string install;  ///< its data.name; empty: the release's own package
+  friend auto operator<=>(const PackageInstall&, const PackageInstall&) = default;
+};
+
+/// Who called whom during a render.
+struct PackageCall {
+  PackageInstall caller;
+  std::string name;  ///< what the caller calls it: of spec.dependencies
+  PackageInstall called;
+  std::string version;  ///< empty: it says none
+  friend bool operator==(const PackageCall&, const PackageCall&) = default;
+};
+
 /// The package that a revision was made from.
 struct PackageInfo {
   std::string reference;  ///< as the user wrote it, made exact: "mistletoe/examples/namespace-example:0.1.2"
@@ -78,7 +94,8 @@ struct PackageInfo {
   std::string version;
   std::string digest;       ///< "sha256:…" of the bytes
   std::string engine = {};  ///< what rendered them, if they are a directory: "helm"; empty: themselves
-  std::vector<CalledPackage> calls = {};  ///< sorted by id
+  std::vector<CalledPackage> calls = {};    ///< what may be called, as it was resolved; sorted by id
+  std::vector<PackageCall> call_tree = {};  ///< what was called, each pair once, in the order of the calls
 };
 
 struct Revision {
@@ -175,6 +192,7 @@ std::string revision_name(const ReleaseId& id, int revision);  ///< "mistletoe.<
 Value to_value(const Revision& revision);
 /// As in the record and in what commands print: id, version and digest of each.
 Value to_value(const std::vector<CalledPackage>& calls);
+Value to_value(const std::vector<PackageCall>& calls);
 /// Internal when the record is damaged, Invalid when a newer Mistletoe wrote it.
 Result<Revision> revision_from_value(const Value& value);
 Value to_value(const std::vector<InventoryItem>& inventory);

@@ -43,7 +43,9 @@ TEST(Revision, SurvivesItsJsonForm) {
                                   {{"apiVersion", "v1"},
                                    {"kind", "ConfigMap"},
                                    {"metadata", Value::object({{"name", "c"}, {"namespace", "n"}})}})),
-                              "f.yaml", 7});
+                              "f.yaml", 7, "", "platform → db"});
+  revision.package.call_tree = {{{"", ""}, "db", {"m/db", "shop-db"}, "1.0.0"},
+                                {{"m/db", "shop-db"}, "tls", {"m/tls", "t"}, ""}};
   revision.inventory.push_back({.key = {{"", "ConfigMap"}, "n", "c"},
                                 .version = "v1",
                                 .uid = "u",
@@ -59,6 +61,8 @@ TEST(Revision, SurvivesItsJsonForm) {
   EXPECT_EQ(back->user_values, revision.user_values);
   EXPECT_EQ(back->notes, "open http://web");
   EXPECT_EQ(back->objects[0].line, 7u);
+  EXPECT_EQ(back->objects[0].package, "platform → db");
+  EXPECT_EQ(back->package.call_tree, revision.package.call_tree);
   EXPECT_EQ(back->inventory[0].key.display(), "ConfigMap n/c");
   EXPECT_TRUE(back->inventory[0].retained && back->inventory[0].adopted);
   EXPECT_EQ(back->inventory[0].revision, 2);

@@ -46,6 +46,13 @@ class Finder final : public resolve::Provider {
   /// Of these packages, no other versions are known from here on; empty: of all, every version again.
   void only(std::map<std::string, std::string> versions) { only_ = std::move(versions); }
 
+  /// A version that need not be listed, and the reference that it is read by.
+  void know(const std::string& id, const Version& version, const std::string& reference) {
+    const std::string text = reference.substr(std::min(reference.rfind(':'), reference.size() - 1) + 1);
+    const auto written = Version::parse_lenient(text);
+    if (written.ok() && *written == version) written_.emplace(std::pair(id, version), text);
+  }
+
   /// What names a dependency in every version. `directory`: of the package that declares it; empty: it isn't
   /// on this machine.
   Result<std::string> id_of(const Dependency& dependency, const std::string& declaring,
@@ -166,30 +173,136 @@ Status refuse_changed_bytes(const Source& source, const std::vector<release::Cal
   return {};
 }
 
-Result<resolve::Solution> solve(const resolve::Request& request, Finder& finder, const Source& source,
-                                const Context& context) {
-  return resolve::solve(request, finder, context)
-      .in(fmt::format("while resolving the dependencies of {}", source.reference));
+// Each on a line: what the lock has, and what it should have.
+std::string lock_differences(const resolve::LockFile& lock, const resolve::LockFile& wanted) {
+  std::vector<std::string> lines;
+  for (const resolve::LockedPackage& each : wanted.packages()) {
+    const resolve::LockedPackage* const locked = lock.find(each.name);
+    if (locked == nullptr)
+      lines.push_back(fmt::format("{} {} is not in it", each.name, each.version.to_string()));
+    else if (locked->version.to_string() != each.version.to_string())
+      lines.push_back(fmt::format("{} is {} in it, and {} is needed", each.name, locked->version.to_string(),
+                                  each.version.to_string()));
+  }
+  for (const resolve::LockedPackage& each : lock.packages()) {
+    if (wanted.find(each.name) == nullptr)
+      lines.push_back(
+          fmt::format("{} {} is in it, and nothing asks for it", each.name, each.version.to_string()));
+  }
+  return join(lines, "\n");
 }
 
-// As the release has them, asking for nothing else; if the package wants others now, as near to them as it
-// can be.
-Result<resolve::Solution> solve_as_recorded(resolve::Request request, Finder& finder, const Source& source,
-                                            const std::vector<release::CalledPackage>& recorded,
-                                            const Context& context) {
-  std::map<std::string, std::string> only;
-  for (const release::CalledPackage& each : recorded) {
-    auto version = Version::parse_lenient(each.version);
-    if (!version.ok() || is_path(each.id)) continue;
-    only.emplace(each.id, each.version);
-    request.locked.emplace(each.id, *std::move(version));
+// One resolution from rules to a solution and what it says.
+class Resolver {
+ public:
+  Resolver(const Source& source, const DependencyRules& rules, Finder& finder, const Context& context)
+      : source_(source), rules_(rules), finder_(finder), context_(context) {}
+
+  Result<Resolution> resolve(std::vector<resolve::Requirement> requirements) {
+    MIST_TRY_VOID(read_lock());
+    resolve::Request request{.root = source_.name, .requirements = std::move(requirements)};
+    request.update = rules_.update;
+    Resolution resolution;
+    if (rules_.recorded != nullptr) {
+      MIST_TRY(resolution.solution, solve_as_recorded(std::move(request)));
+    } else {
+      if (lock_) {
+        for (const resolve::LockedPackage& each : lock_->packages()) {
+          request.locked.emplace(each.name, each.version);
+          finder_.know(each.name, each.version, each.origin.source);
+        }
+      }
+      MIST_TRY(resolution.solution, solve(request));
+    }
+    for (const resolve::Selected& each : resolution.solution.packages) {
+      MIST_TRY(const Source* const found, finder_.found(each.package, each.version));
+      resolution.sources.emplace(each.package, *found);
+    }
+    resolution.lock = lock_for(resolution);
+    MIST_TRY_VOID(compare_with_lock(resolution));
+    return resolution;
   }
-  finder.only(std::move(only));
-  auto solution = solve(request, finder, source, context);
-  if (solution.ok() || solution.error().kind != ErrorKind::Conflict) return solution;
-  finder.only({});
-  return solve(request, finder, source, context);
-}
+
+ private:
+  Status read_lock() {
+    lock_ = rules_.lock;
+    if (lock_) return {};
+    MIST_TRY(const std::optional<std::string> text, package::lock_text(source_));
+    if (!text) return {};
+    MIST_TRY(lock_, resolve::LockFile::parse(*text, std::string(resolve::kLockFileName))
+                        .in(fmt::format("while resolving the dependencies of {}", source_.reference)));
+    return {};
+  }
+
+  Result<resolve::Solution> solve(const resolve::Request& request) {
+    return resolve::solve(request, finder_, context_)
+        .in(fmt::format("while resolving the dependencies of {}", source_.reference));
+  }
+
+  // As the release has them, asking for nothing else; if the package wants others now, as near to them as it
+  // can be.
+  Result<resolve::Solution> solve_as_recorded(resolve::Request request) {
+    std::map<std::string, std::string> only;
+    for (const release::CalledPackage& each : *rules_.recorded) {
+      auto version = Version::parse_lenient(each.version);
+      if (!version.ok() || is_path(each.id)) continue;
+      only.emplace(each.id, each.version);
+      request.locked.emplace(each.id, *std::move(version));
+    }
+    finder_.only(std::move(only));
+    auto solution = solve(request);
+    if (solution.ok() || solution.error().kind != ErrorKind::Conflict) return solution;
+    finder_.only({});
+    return solve(request);
+  }
+
+  static resolve::LockFile lock_for(const Resolution& resolution) {
+    resolve::Solution of_registries = resolution.solution;
+    std::erase_if(of_registries.packages,
+                  [](const resolve::Selected& each) { return is_path(each.package); });
+    return resolve::LockFile::of(of_registries, [&](const std::string& id, const Version&) {
+      const Source& source = resolution.sources.at(id);
+      return resolve::Origin{source.reference, source.digest};
+    });
+  }
+
+  Status compare_with_lock(const Resolution& resolution) const {
+    const resolve::LockFile none;
+    const resolve::LockFile& lock = lock_ ? *lock_ : none;
+    for (const resolve::LockedPackage& now : resolution.lock.packages()) {
+      const resolve::LockedPackage* const then = lock.find(now.name);
+      if (then == nullptr || then->version.to_string() != now.version.to_string() ||
+          then->origin.digest == now.origin.digest || rules_.update.contains(now.name))
+        continue;
+      return error(ErrorKind::Conflict, "{}:{} is not what {} of {} has", now.name, now.version.to_string(),
+                   resolve::kLockFileName, source_.reference)
+          .with_because(
+              fmt::format("its digest is {}, in the lock it is {}", now.origin.digest, then->origin.digest))
+          .with_hint(
+              "a published version never changes; if the new bytes are wanted: mistctl package lock "
+              "--update " +
+              now.name);
+    }
+    if (!rules_.locked) return {};
+    if (!lock_ && !resolution.lock.packages().empty())
+      return error(ErrorKind::Conflict, "{} has no {}, and --locked asks for exactly what it says",
+                   source_.reference, resolve::kLockFileName)
+          .with_hint("mistctl package lock SOURCE writes it");
+    const std::string differences = lock_differences(lock, resolution.lock);
+    if (differences.empty()) return {};
+    return error(ErrorKind::Conflict,
+                 "{} of {} is not up to date, and --locked asks for exactly what it says",
+                 resolve::kLockFileName, source_.reference)
+        .with_because(differences)
+        .with_hint("mistctl package lock SOURCE brings it up to date");
+  }
+
+  const Source& source_;
+  const DependencyRules& rules_;
+  Finder& finder_;
+  const Context& context_;
+  std::optional<resolve::LockFile> lock_;
+};
 
 // From the versions that were chosen to packages that know what they may call.
 class Tree {
@@ -247,20 +360,26 @@ std::vector<release::CalledPackage> called_packages(const Source& source) {
   return calls;
 }
 
-Status resolve_dependencies(Source& source, const std::string& directory,
-                            const std::vector<release::CalledPackage>* recorded, PackageFinder& packages,
-                            const Context& context) {
+Result<Resolution> solve_dependencies(const Source& source, const std::string& directory,
+                                      const DependencyRules& rules, PackageFinder& packages,
+                                      const Context& context) {
   Finder finder(packages, context);
   MIST_TRY(std::vector<resolve::Requirement> requirements, finder.requirements(source, directory));
-  if (requirements.empty()) return {};
-  const resolve::Request request{.root = source.name, .requirements = std::move(requirements)};
-  MIST_TRY(const resolve::Solution solution,
-           recorded == nullptr ? solve(request, finder, source, context)
-                               : solve_as_recorded(request, finder, source, *recorded, context));
+  return Resolver(source, rules, finder, context).resolve(std::move(requirements));
+}
+
+Status resolve_dependencies(Source& source, const std::string& directory, const DependencyRules& rules,
+                            PackageFinder& packages, const Context& context) {
+  Finder finder(packages, context);
+  MIST_TRY(std::vector<resolve::Requirement> requirements, finder.requirements(source, directory));
+  if (requirements.empty() && !rules.locked) return {};
+  MIST_TRY(const Resolution resolution,
+           Resolver(source, rules, finder, context).resolve(std::move(requirements)));
   std::map<std::string, Version> chosen;
-  for (const resolve::Selected& each : solution.packages) chosen.emplace(each.package, each.version);
+  for (const resolve::Selected& each : resolution.solution.packages)
+    chosen.emplace(each.package, each.version);
   MIST_TRY_VOID(Tree(finder, std::move(chosen), directory).complete(source, directory, {}));
-  return recorded == nullptr ? Status() : refuse_changed_bytes(source, *recorded);
+  return rules.recorded == nullptr ? Status() : refuse_changed_bytes(source, *rules.recorded);
 }
 
 }  // namespace mist::render

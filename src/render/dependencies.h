@@ -4,6 +4,9 @@
 // registries; writes nothing but their caches. One thread.
 
 #include <functional>
+#include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +14,8 @@
 #include "base/context.h"
 #include "package/renderer.h"
 #include "release/record.h"
+#include "resolve/lock_file.h"
+#include "resolve/solver.h"
 
 namespace mist::render {
 
@@ -28,16 +33,41 @@ class PackageFinder {
 /// The packages that a source was resolved to, and that those may call, each once; sorted by id.
 std::vector<release::CalledPackage> called_packages(const package::Source& source);
 
-/// Fills source.dependencies. `recorded`: what a release was made from. It keeps those versions, of which
-/// only themselves are asked for, unless the package now asks for others; null: the newest that fit. A
-/// dependency names a package of a configured or OCI registry without its version
+/// What decides between versions that fit. By default the newest do, but for those that the package's own
+/// mistletoe.lock has (package::lock_text); locks of called packages mean nothing.
+struct DependencyRules {
+  /// What a release was made from. It keeps those versions, of which only themselves are asked for, unless
+  /// the package now asks for others. Null: no release.
+  const std::vector<release::CalledPackage>* recorded = nullptr;
+  /// Instead of the package's own lock.
+  std::optional<resolve::LockFile> lock = {};
+  /// Exactly the package's lock, or an error: --locked.
+  bool locked = false;
+  /// Ids whose locked versions are forgotten.
+  std::set<std::string> update = {};
+};
+
+/// Which versions a package's dependencies get.
+struct Resolution {
+  resolve::Solution solution;
+  std::map<std::string, package::Source> sources;  ///< by id
+  /// What the package's lock should be: packages of registries. Those on this machine are as they are.
+  resolve::LockFile lock;
+};
+
+/// Errors: Conflict (no versions fit together; the proof is in `because`; with `locked`, the lock is missing
+/// or isn't what this resolution would be; a locked version has other bytes now), Invalid (a reference or
+/// range that can't be read; a path in a package that isn't local; the lock), and those of the finder.
+Result<Resolution> solve_dependencies(const package::Source& source, const std::string& directory,
+                                      const DependencyRules& rules, PackageFinder& finder,
+                                      const Context& context);
+
+/// Fills source.dependencies. A dependency names a package of a configured or OCI registry without its
+/// version
 /// ("mistletoe/databases/mariadb", "oci://host/databases/mariadb"), or, where `source` itself is on this
-/// machine, a path relative to `directory` (its directory). Errors: Conflict (no versions fit together; the
-/// proof is in `because`), a recorded version has other bytes now), Invalid (a cycle, with its path; a
-/// reference or range that can't be read; a path in a package that isn't local), and those of the finder, all
-/// naming the path of packages.
+/// machine, a path relative to `directory` (its directory). Errors: as
+/// solve_dependencies; Conflict (a recorded version has other bytes now), Invalid (a cycle, with its path).
 Status resolve_dependencies(package::Source& source, const std::string& directory,
-                            const std::vector<release::CalledPackage>* recorded, PackageFinder& finder,
-                            const Context& context);
+                            const DependencyRules& rules, PackageFinder& finder, const Context& context);
 
 }  // namespace mist::render

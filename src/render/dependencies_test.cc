@@ -63,7 +63,7 @@ TEST(ResolveDependencies, TakesTheNewestThatEverybodyAllows) {
   finder.add("m/web", "0.1.0", "[{name: store, package: m/db, version: '<1.10'}]");
   package::Source source =
       root("[{name: db, package: m/db, version: ^1.0}, {name: web, package: m/web, version: '*'}]");
-  const Status resolved = resolve_dependencies(source, "/src/platform", nullptr, finder, Context());
+  const Status resolved = resolve_dependencies(source, "/src/platform", {}, finder, Context());
   ASSERT_TRUE(resolved.ok()) << resolved.error().to_line();
   EXPECT_EQ(version_of_dependency(source, "db"), "1.4.0");
   const package::Source& web = source.dependencies.at("web")->source;
@@ -77,7 +77,7 @@ TEST(ResolveDependencies, SaysWhyNothingFits) {
   finder.add("m/web", "0.1.0", "[{name: store, package: m/db, version: ^2}]");
   package::Source source =
       root("[{name: db, package: m/db, version: ^1}, {name: web, package: m/web, version: '*'}]");
-  const Status resolved = resolve_dependencies(source, "", nullptr, finder, Context());
+  const Status resolved = resolve_dependencies(source, "", {}, finder, Context());
   ASSERT_FALSE(resolved.ok());
   EXPECT_EQ(resolved.error().kind, ErrorKind::Conflict);
   EXPECT_THAT(resolved.error().because, HasSubstr("m/web"));
@@ -89,7 +89,7 @@ TEST(ResolveDependencies, ACycleIsNamedWithItsPath) {
   finder.add("m/a", "1.0.0", "[{name: b, package: m/b}]");
   finder.add("m/b", "1.0.0", "[{name: a, package: m/a}]");
   package::Source source = root("[{name: a, package: m/a}]");
-  const Status resolved = resolve_dependencies(source, "", nullptr, finder, Context());
+  const Status resolved = resolve_dependencies(source, "", {}, finder, Context());
   ASSERT_FALSE(resolved.ok());
   EXPECT_EQ(resolved.error().kind, ErrorKind::Invalid);
   EXPECT_THAT(resolved.error().message, HasSubstr("platform → a → b → a"));
@@ -101,10 +101,10 @@ TEST(ResolveDependencies, PathsAreRelativeToTheirPackageOnThisMachine) {
   finder.add_path("/src/tls/tls.wasm");
   finder.add("m/remote", "1.0.0", "[{name: x, package: ../tls}]");
   package::Source source = root("[{name: db, package: ../db/db.wasm}]");
-  ASSERT_TRUE(resolve_dependencies(source, "/src/platform", nullptr, finder, Context()).ok());
+  ASSERT_TRUE(resolve_dependencies(source, "/src/platform", {}, finder, Context()).ok());
   EXPECT_EQ(source.dependencies.at("db")->source.dependencies.at("tls")->id, "../tls/tls.wasm");
   package::Source other = root("[{name: remote, package: m/remote}]");
-  const Status refused = resolve_dependencies(other, "/src/platform", nullptr, finder, Context());
+  const Status refused = resolve_dependencies(other, "/src/platform", {}, finder, Context());
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, HasSubstr("not on this machine"));
 }
@@ -112,7 +112,7 @@ TEST(ResolveDependencies, PathsAreRelativeToTheirPackageOnThisMachine) {
 // What a release was made from, resolved a first time.
 std::vector<release::CalledPackage> recorded_by(FakeFinder& finder, std::string_view dependencies) {
   package::Source source = root(dependencies);
-  EXPECT_TRUE(resolve_dependencies(source, "", nullptr, finder, Context()).ok());
+  EXPECT_TRUE(resolve_dependencies(source, "", {}, finder, Context()).ok());
   return called_packages(source);
 }
 
@@ -127,11 +127,11 @@ TEST(ResolveDependencies, AReleaseKeepsTheVersionsThatItHas) {
   finder.add("m/tls", "0.2.0");
   package::Source again = root(asks);
   finder.asked_versions = 0;
-  ASSERT_TRUE(resolve_dependencies(again, "", &recorded, finder, Context()).ok());
+  ASSERT_TRUE(resolve_dependencies(again, "", {.recorded = &recorded}, finder, Context()).ok());
   EXPECT_EQ(called_packages(again), recorded);
   EXPECT_EQ(finder.asked_versions, 0) << "which versions there are matters to nobody";
   package::Source anew = root(asks);
-  ASSERT_TRUE(resolve_dependencies(anew, "", nullptr, finder, Context()).ok());
+  ASSERT_TRUE(resolve_dependencies(anew, "", {}, finder, Context()).ok());
   EXPECT_EQ(version_of_dependency(anew, "db"), "2.0.0");
 }
 
@@ -144,7 +144,7 @@ TEST(ResolveDependencies, APackageThatAsksForMoreGetsItAndKeepsTheOthers) {
   finder.add("m/db", "2.0.0");
   finder.add("m/web", "1.1.0");
   package::Source edited = root("[{name: db, package: m/db, version: ^2}, {name: web, package: m/web}]");
-  const Status resolved = resolve_dependencies(edited, "", &recorded, finder, Context());
+  const Status resolved = resolve_dependencies(edited, "", {.recorded = &recorded}, finder, Context());
   ASSERT_TRUE(resolved.ok()) << resolved.error().to_line();
   EXPECT_EQ(version_of_dependency(edited, "db"), "2.0.0");
   EXPECT_EQ(version_of_dependency(edited, "web"), "1.0.0");
@@ -157,10 +157,106 @@ TEST(ResolveDependencies, OtherBytesUnderARecordedVersionAreRefused) {
   std::vector<release::CalledPackage> recorded = recorded_by(finder, asks);
   recorded[0].digest = "sha256:other";
   package::Source again = root(asks);
-  const Status refused = resolve_dependencies(again, "", &recorded, finder, Context());
+  const Status refused = resolve_dependencies(again, "", {.recorded = &recorded}, finder, Context());
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
   EXPECT_THAT(refused.error().message, HasSubstr("m/db:1.0.0"));
+}
+
+// What the lock of a package that asks for these would be.
+resolve::LockFile lock_of(FakeFinder& finder, std::string_view dependencies,
+                          const DependencyRules& rules = {}) {
+  const auto resolution = solve_dependencies(root(dependencies), "/src/platform", rules, finder, Context());
+  EXPECT_TRUE(resolution.ok()) << resolution.error().to_line();
+  return resolution.ok() ? resolution->lock : resolve::LockFile();
+}
+
+std::string version_in(const resolve::LockFile& lock, std::string_view name) {
+  const resolve::LockedPackage* const found = lock.find(name);
+  return found == nullptr ? "" : found->version.to_string();
+}
+
+constexpr std::string_view kAsksForDb = "[{name: db, package: m/db, version: ^1}]";
+
+TEST(LockedDependencies, ALockKeepsVersionsThatFitAndWantsThemByteForByte) {
+  FakeFinder finder;
+  finder.add("m/db", "1.0.0", "[{name: tls, package: m/tls}]");
+  finder.add("m/tls", "0.1.0");
+  const resolve::LockFile lock = lock_of(finder, kAsksForDb);
+  ASSERT_EQ(lock.packages().size(), 2U);
+  EXPECT_EQ(lock.find("m/db")->origin.source, "m/db:1.0.0");
+  EXPECT_TRUE(lock.check_consistent().ok());
+  finder.add("m/db", "1.1.0", "[{name: tls, package: m/tls}]");
+  finder.add("m/tls", "0.2.0");
+  EXPECT_EQ(version_in(lock_of(finder, kAsksForDb), "m/db"), "1.1.0") << "without a lock the newest";
+  EXPECT_EQ(lock_of(finder, kAsksForDb, {.lock = lock}).to_text(), lock.to_text());
+  EXPECT_EQ(version_in(lock_of(finder, kAsksForDb, {.lock = lock, .update = {"m/tls"}}), "m/tls"), "0.2.0");
+  EXPECT_EQ(version_in(lock_of(finder, kAsksForDb, {.lock = lock, .update = {"m/tls"}}), "m/db"), "1.0.0");
+
+  const auto other = resolve::LockFile::parse(
+      "apiVersion: mistletoe.dev/v1\nkind: MistLock\npackages:\n- {name: m/db, version: 1.0.0, source: "
+      "'m/db:1.0.0', "
+      "digest: 'sha256:" +
+          std::string(64, 'a') + "'}\n",
+      "mistletoe.lock");
+  ASSERT_TRUE(other.ok()) << other.error().to_line();
+  const auto refused = solve_dependencies(root(kAsksForDb), "", {.lock = *other}, finder, Context());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
+  EXPECT_THAT(refused.error().message, HasSubstr("m/db:1.0.0 is not what mistletoe.lock"));
+}
+
+TEST(LockedDependencies, AVersionIsReadAsItsRegistryWritesIt) {
+  FakeFinder finder;
+  finder.add("m/db", "v1.0.0");
+  const resolve::LockFile lock = lock_of(finder, kAsksForDb);
+  EXPECT_EQ(lock_of(finder, kAsksForDb, {.lock = lock}).to_text(), lock.to_text());
+}
+
+TEST(LockedDependencies, ExactlyTheLockOrNothing) {
+  FakeFinder finder;
+  finder.add("m/db", "1.0.0");
+  finder.add("m/web", "1.0.0");
+  const std::string_view both = "[{name: db, package: m/db, version: ^1}, {name: web, package: m/web}]";
+  const resolve::LockFile lock = lock_of(finder, kAsksForDb);
+  const auto refusal = [&](std::string_view dependencies, const std::optional<resolve::LockFile>& given) {
+    const auto solved =
+        solve_dependencies(root(dependencies), "", {.lock = given, .locked = true}, finder, Context());
+    return solved.ok() ? std::string("none") : solved.error().message + ": " + solved.error().because;
+  };
+  EXPECT_EQ(refusal(kAsksForDb, lock), "none");
+  EXPECT_THAT(refusal(kAsksForDb, std::nullopt), HasSubstr("has no mistletoe.lock"));
+  EXPECT_THAT(refusal(both, lock), HasSubstr("m/web 1.0.0 is not in it"));
+  EXPECT_THAT(refusal("[{name: web, package: m/web}]", lock), HasSubstr("nothing asks for it"));
+  finder.add("m/db", "2.0.0");
+  EXPECT_THAT(refusal("[{name: db, package: m/db, version: ^2}]", lock),
+              HasSubstr("m/db is 1.0.0 in it, and 2.0.0 is needed"));
+  EXPECT_EQ(refusal("[]", std::nullopt), "none");
+}
+
+TEST(LockedDependencies, OfModulesTheSectionIsRead) {
+  FakeFinder finder;
+  finder.add("m/db", "1.0.0");
+  package::Source source = root(kAsksForDb);
+  const std::string lock = lock_of(finder, kAsksForDb).to_text();
+  finder.add("m/db", "1.5.0");
+  const auto bytes = std::get<wasm::ModuleBytes>(source.content).bytes();
+  ASSERT_TRUE(bytes.ok());
+  auto locked = package::with_lock(**bytes, lock, "./platform.wasm");
+  ASSERT_TRUE(locked.ok()) << locked.error().to_line();
+  source.content = wasm::ModuleBytes(*std::move(locked));
+  ASSERT_TRUE(resolve_dependencies(source, "", {.locked = true}, finder, Context()).ok());
+  EXPECT_EQ(version_of_dependency(source, "db"), "1.0.0");
+}
+
+// Packages on this machine are as they are; what they ask for of registries is locked.
+TEST(LockedDependencies, PathsAreNotLocked) {
+  FakeFinder finder;
+  finder.add_path("/src/db/db.wasm", "[{name: tls, package: m/tls}]");
+  finder.add("m/tls", "0.1.0");
+  const resolve::LockFile lock = lock_of(finder, "[{name: db, package: ../db/db.wasm}]");
+  ASSERT_EQ(lock.packages().size(), 1U);
+  EXPECT_EQ(lock.packages().front().name, "m/tls");
 }
 
 TEST(ResolveDependencies, WhatIsMissingOrWrongIsNamed) {
@@ -168,10 +264,10 @@ TEST(ResolveDependencies, WhatIsMissingOrWrongIsNamed) {
   for (const std::string_view wrong : {"[{name: db, package: m/db}]", "[{name: db, package: db}]",
                                        "[{package: m/db}]", "[{name: db, package: m/db, version: '>>1'}]"}) {
     package::Source source = root(wrong);
-    EXPECT_FALSE(resolve_dependencies(source, "", nullptr, finder, Context()).ok()) << wrong;
+    EXPECT_FALSE(resolve_dependencies(source, "", {}, finder, Context()).ok()) << wrong;
   }
   package::Source none = root("[]");
-  EXPECT_TRUE(resolve_dependencies(none, "", nullptr, finder, Context()).ok());
+  EXPECT_TRUE(resolve_dependencies(none, "", {}, finder, Context()).ok());
 }
 
 }  // namespace

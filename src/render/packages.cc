@@ -62,7 +62,8 @@ Result<package::Source> Packages::fetch(std::string_view reference, std::string 
     const Path path = std::filesystem::absolute(local->path).lexically_normal();
     directory = (std::filesystem::is_directory(path) ? path : path.parent_path()).string();
   }
-  MIST_TRY_VOID(resolve_dependencies(source, directory, recorded, *this, context));
+  const DependencyRules rules{.recorded = recorded, .lock = {}, .locked = world_.locked, .update = {}};
+  MIST_TRY_VOID(resolve_dependencies(source, directory, rules, *this, context));
   return source;
 }
 

@@ -26,6 +26,7 @@ class Packages final : private PackageFinder {
     std::function<std::unique_ptr<http::Transport>()> transport;
     package::RendererOptions engines;  ///< of the engine that says what a kustomization names
     formats::RemoteBases remote_bases = formats::RemoteBases::Public;
+    bool locked = false;  ///< DependencyRules::locked of what is fetched
   };
   explicit Packages(World world);
 
@@ -39,6 +40,13 @@ class Packages final : private PackageFinder {
   /// version's bytes changed.
   Result<package::Source> fetch_recorded(const release::PackageInfo& recorded, std::string engine,
                                          const Context& context);
+  /// What the dependencies of `source` would be, and are in its lock; `directory` as in solve_dependencies.
+  Result<Resolution> solve(const package::Source& source, const std::string& directory,
+                           const DependencyRules& rules, const Context& context) {
+    return solve_dependencies(source, directory, rules, *this, context);
+  }
+  /// As PackageFinder has it.
+  Result<std::vector<std::string>> versions(const std::string& package, const Context& context) override;
 
  private:
   Result<package::Source> fetch(std::string_view reference, std::string engine,
@@ -46,7 +54,6 @@ class Packages final : private PackageFinder {
   Result<package::Source> find(const registry::PackageRef& reference, std::string engine,
                                const Context& context);
   Result<package::Source> find(const std::string& reference, const Context& context) override;
-  Result<std::vector<std::string>> versions(const std::string& package, const Context& context) override;
   Status complete(package::Source& source, bool is_local, std::string origin, const Context& context);
 
   World world_;

@@ -96,6 +96,16 @@ struct Job {
   }
 };
 
+std::vector<release::PackageCall> call_tree(const package::Rendered& rendered) {
+  std::vector<release::PackageCall> calls;
+  for (package::CallEdge& each : package::calls_of(rendered))
+    calls.push_back({{std::move(each.caller_id), std::move(each.caller_install)},
+                     std::move(each.name),
+                     {std::move(each.id), std::move(each.install)},
+                     std::move(each.version)});
+  return calls;
+}
+
 LookupGrants granted(const RenderChoices& choices, const release::Revision* stored) {
   LookupGrants grants;
   if (stored != nullptr && !choices.revoke_lookup) grants = LookupGrants::recorded(stored->options);
@@ -158,7 +168,8 @@ Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::S
                     rendered.metadata.version,
                     job->source->digest,
                     rendered.engine.empty() ? rendered.metadata.engine : rendered.engine,
-                    called_packages(*job->source)};
+                    called_packages(*job->source),
+                    call_tree(rendered)};
   result.user_values = std::move(values);
   result.objects = std::move(rendered.objects);
   result.message = std::move(rendered.message);

@@ -35,7 +35,7 @@ Tone tone_of(ActionKind kind) {
 std::string safe(std::string_view text) { return escape_controls(text); }
 
 std::string place(const ObjectDiff& object) {
-  return object.file.empty() ? std::string() : place_text(object.file, object.line);
+  return object.file.empty() ? std::string() : place_text(object.file, object.line, 0, object.package);
 }
 
 std::string_view change_word(LineChange change) {
@@ -256,6 +256,7 @@ Value diff_value(const action::Look& look, const action::DiffOptions& options) {
                                     {"hint", text_or_null(action.hint)},
                                     {"file", text_or_null(object.file)},
                                     {"line", object.file.empty() ? Value() : Value(object.line)},
+                                    {"package", text_or_null(object.package)},
                                     {"fields", Value(std::move(fields))}}));
   }
   Value::Array tests;

@@ -27,8 +27,9 @@ void explain_object(const PlanAnnounced::Object& object, bool color, std::string
     if (++shown > kMostFields) break;
     out += "    " + escape_controls(field.path);
     if (field.line != 0)
-      out += paint(color, Tone::Faint,
-                   fmt::format("  ({})", escape_controls(place_text(field.file, field.line))));
+      out += paint(
+          color, Tone::Faint,
+          fmt::format("  ({})", escape_controls(place_text(field.file, field.line, 0, object.package))));
     out += "\n";
   }
   if (object.fields.size() > kMostFields)

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "view/drawing_text.h"
 #include "view/table.h"
 #include "view/values.h"
 
@@ -76,22 +77,6 @@ class Drawing {
   std::vector<std::size_t> steps_;
   std::size_t step_count_ = 0;
 };
-
-std::string escaped(std::string_view text, std::string_view special, std::string_view before,
-                    std::string_view instead) {
-  std::string result;
-  for (const char c : escape_controls(text)) {
-    if (special.find(c) == std::string_view::npos)
-      result += c;
-    else if (instead.empty())
-      (result += before) += c;
-    else
-      result += instead;
-  }
-  return result;
-}
-std::string dot_text(std::string_view text) { return escaped(text, "\"\\", "\\", {}); }
-std::string mermaid_text(std::string_view text) { return escaped(text, "\"", {}, "#quot;"); }
 
 // Nodes in the order in which they are listed: by step, then as the package has them.
 std::vector<Node> by_step(const Drawing& drawing) {

@@ -22,21 +22,24 @@ Value revision_value(const release::Revision& revision, bool show) {
   for (const release::RenderedObject& rendered : revision.objects)
     objects.push_back(Value::object({{"file", rendered.source_file()},
                                      {"line", rendered.line},
+                                     {"package", text_or_null(rendered.package)},
                                      {"object", masked(rendered.object.value(), show)}}));
-  return Value::object({{"revision", revision.number},
-                        {"action", revision.action},
-                        {"status", release::to_string(revision.status)},
-                        {"created", revision.created},
-                        {"package", Value::object({{"reference", revision.package.reference},
-                                                   {"name", revision.package.name},
-                                                   {"version", revision.package.version},
-                                                   {"digest", revision.package.digest},
-                                                   {"engine", text_or_null(revision.package.engine)},
-                                                   {"calls", release::to_value(revision.package.calls)}})},
-                        {"values", revision.user_values},
-                        {"drawn", release::to_value(revision.drawn)},
-                        {"inventory", release::to_value(revision.inventory)},
-                        {"objects", Value(std::move(objects))}});
+  return Value::object(
+      {{"revision", revision.number},
+       {"action", revision.action},
+       {"status", release::to_string(revision.status)},
+       {"created", revision.created},
+       {"package", Value::object({{"reference", revision.package.reference},
+                                  {"name", revision.package.name},
+                                  {"version", revision.package.version},
+                                  {"digest", revision.package.digest},
+                                  {"engine", text_or_null(revision.package.engine)},
+                                  {"calls", release::to_value(revision.package.calls)},
+                                  {"callTree", release::to_value(revision.package.call_tree)}})},
+       {"values", revision.user_values},
+       {"drawn", release::to_value(revision.drawn)},
+       {"inventory", release::to_value(revision.inventory)},
+       {"objects", Value(std::move(objects))}});
 }
 
 }  // namespace

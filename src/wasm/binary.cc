@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view kMagic{"\0asm", 4};
 constexpr std::string_view kModuleVersion{"\1\0\0\0", 4};
+constexpr std::string_view kComponentVersion{"\x0d\0\1\0", 4};
 constexpr std::string_view kComponentLayer{"\1\0", 2};  // of the version field's second half
 constexpr std::uint8_t kCustom = 0;
 constexpr std::uint8_t kExports = 7;
@@ -66,21 +67,21 @@ Error damaged(std::string_view name, std::size_t offset, std::string_view becaus
       .with_hint("fetch or build it again");
 }
 
-Status check_header(std::string_view bytes, std::string_view name) {
+Result<BinaryKind> kind_of(std::string_view bytes, std::string_view name) {
   if (bytes.size() < 8 && !bytes.empty() && kMagic.starts_with(bytes.substr(0, 4)))
     return not_a_module(name, "it ends inside its header");
   if (!bytes.starts_with(kMagic)) return not_a_module(name, describe(bytes));
   const std::string_view version = bytes.substr(4, 4);
-  if (version == kModuleVersion) return {};
+  if (version == kModuleVersion) return BinaryKind::Module;
+  if (version == kComponentVersion) return BinaryKind::Component;
   if (version.substr(2) == kComponentLayer)
-    return not_a_module(name, "it is a component, and this version of Mistletoe runs core modules only")
-        .with_hint("build it for wasm32-wasip1 (WASI preview 1)");
+    return not_a_module(name, "it is a component, but its version of the binary format is unknown");
   return not_a_module(name, "its version of the binary format is unknown");
 }
 
 Result<std::vector<Section>> sections_of(std::span<const std::byte> wasm, std::string_view name) {
   const std::string_view bytes = view(wasm);
-  MIST_TRY_VOID(check_header(bytes, name));
+  MIST_TRY([[maybe_unused]] const BinaryKind kind, kind_of(bytes, name));
   std::vector<Section> sections;
   std::string_view rest = bytes.substr(8);
   while (!rest.empty()) {
@@ -146,7 +147,15 @@ std::optional<std::uint32_t> take_number(std::string_view& bytes) {
   return std::nullopt;
 }
 
+Result<BinaryKind> binary_kind(std::span<const std::byte> wasm, std::string_view name) {
+  return kind_of(view(wasm), name);
+}
+
 Status check_module(std::span<const std::byte> wasm, std::string_view name) {
+  MIST_TRY(const BinaryKind kind, binary_kind(wasm, name));
+  if (kind == BinaryKind::Component)
+    return not_a_module(name, "it is a component")
+        .with_hint("only a package itself may be one; build it for wasm32-wasip1");
   MIST_TRY([[maybe_unused]] const auto sections, sections_of(wasm, name));
   return {};
 }

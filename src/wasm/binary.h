@@ -1,7 +1,7 @@
 #pragma once
-// Reads the outer structure of a WebAssembly binary without running or compiling it: is it a core module, and
-// what is in a custom section (core specification, "Binary Format", sections 5.5.2 and 5.5.3). The bytes are
-// untrusted. Pure; any thread.
+// Reads the outer structure of a WebAssembly binary without running or compiling it: is it a core module or a
+// component, and what is in a custom section (core specification, "Binary Format", sections 5.5.2 and 5.5.3;
+// component model, "Binary.md"). The bytes are untrusted. Pure; any thread.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,16 +18,24 @@ namespace mist::wasm {
 /// The section that holds a package's MistPackage document.
 inline constexpr std::string_view kPackageSection = "mistletoe.package";
 
-/// Fine for a whole core module. Invalid, saying what it is instead: a component, text (WAT), another file, a
-/// truncated module. `name` stands in the messages.
+/// The section that holds the versions that a package's dependencies were resolved to (docs/formats/lock.md).
+inline constexpr std::string_view kLockSection = "mistletoe.lock";
+
+enum class BinaryKind : std::uint8_t { Module, Component };
+/// By the header alone. Invalid, saying what it is instead: text (WAT), another file, an empty one. `name`
+/// stands in the messages.
+Result<BinaryKind> binary_kind(std::span<const std::byte> wasm, std::string_view name);
+
+/// Fine for a whole core module. Invalid as binary_kind, for a component, and for a truncated module.
 Status check_module(std::span<const std::byte> wasm, std::string_view name);
 
-/// The content of the custom section `section`, or nothing if there is none. Invalid as above, and if there
-/// is more than one.
+/// The content of the custom section `section` of a module or component, or nothing if there is none. Invalid
+/// as above but for components, and if there is more than one.
 Result<std::optional<std::string_view>> custom_section(std::span<const std::byte> wasm, std::string_view name,
                                                        std::string_view section);
 
-/// The module with `content` as its custom section `section`, any earlier one removed. Invalid as above.
+/// The module or component with `content` as its custom section `section`, any earlier one removed. Invalid
+/// as above.
 Result<std::string> with_custom_section(std::span<const std::byte> wasm, std::string_view name,
                                         std::string_view section, std::string_view content);
 
@@ -38,6 +46,9 @@ Result<std::string> without_exports(std::span<const std::byte> wasm, std::string
 
 /// The number of the section that holds the functions' bodies.
 inline constexpr std::uint8_t kCodeSection = 10;
+/// In a component, the numbers of the sections that are a module, or a component, themselves.
+inline constexpr std::uint8_t kModuleSection = 1;
+inline constexpr std::uint8_t kComponentSection = 4;
 
 /// The contents of all sections that have this number, in order; a valid module has at most one, unless it is
 /// 0. Invalid as above.

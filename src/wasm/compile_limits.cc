@@ -84,11 +84,33 @@ CompileLimits limits_for(const CompileLimits& base, std::size_t size) {
           .code_bytes = base.code_bytes + size * kCodeForEachByte};
 }
 
-Status check_shape(std::span<const std::byte> wasm, std::string_view name) {
+namespace {
+
+// Components hold modules, and components.
+constexpr int kMostNested = 8;
+
+Status check_shape_within(std::span<const std::byte> wasm, std::string_view name, int depth) {
+  MIST_TRY(const BinaryKind kind, binary_kind(wasm, name));
+  if (kind == BinaryKind::Component) {
+    if (depth == kMostNested)
+      return too_costly(name, fmt::format("its components are nested more than {} deep", kMostNested));
+    for (const std::uint8_t section : {kModuleSection, kComponentSection}) {
+      MIST_TRY(const auto inner, contents_of_sections(wasm, name, section));
+      for (const std::string_view each : inner)
+        MIST_TRY_VOID(check_shape_within(std::as_bytes(std::span(each)), name, depth + 1));
+    }
+    return {};
+  }
   MIST_TRY(const auto codes, contents_of_sections(wasm, name, kCodeSection));
   // A valid module has one; which of several the compiler would read isn't ours to guess.
   for (const std::string_view code : codes) MIST_TRY_VOID(check_code(code, wasm.size(), name));
   return {};
+}
+
+}  // namespace
+
+Status check_shape(std::span<const std::byte> wasm, std::string_view name) {
+  return check_shape_within(wasm, name, 0);
 }
 
 }  // namespace mist::wasm

@@ -17,11 +17,13 @@
 #include <thread>
 
 #include "base/text.h"
+#include "wasm/component_code.h"
 #include "wasm/engine.h"
 
 namespace mist::wasm {
 namespace {
 
+constexpr std::string_view kModuleWord = "module", kComponentWord = "component";
 constexpr int kNotAModule = 10;  // the reason is on stderr
 constexpr int kNotLimited = 11;  // the limits can't be set
 constexpr int kMisused = 12;
@@ -98,16 +100,22 @@ bool write_all_to(int fd, std::string_view text) {
 int compile_stdin(const CompileSettings& settings) {
   std::string wasm;
   if (!read_all(STDIN_FILENO, wasm)) return kMisused;
-  const EngineHandle engine = make_engine(settings.stack_bytes, settings.optimise);
+  const EngineHandle engine = make_engine(settings.stack_bytes, settings.optimise, settings.kind);
+  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(wasm.data());
   ModuleHandle module;
-  if (const FailureHandle failed(wasmtime_module_new(
-          engine.get(), reinterpret_cast<const std::uint8_t*>(wasm.data()), wasm.size(), out_ptr(module)));
-      failed) {
-    write_all_to(STDERR_FILENO, message_of(*failed));
+  ComponentHandle component;
+  const bool is_module = settings.kind == BinaryKind::Module;
+  const FailureHandle refused(
+      is_module ? wasmtime_module_new(engine.get(), bytes, wasm.size(), out_ptr(module))
+                : wasmtime_component_new(engine.get(), bytes, wasm.size(), out_ptr(component)));
+  if (refused) {
+    write_all_to(STDERR_FILENO, message_of(*refused));
     return kNotAModule;
   }
   wasm_byte_vec_t code;
-  if (const FailureHandle failed(wasmtime_module_serialize(module.get(), &code)); failed) return kMisused;
+  const FailureHandle failed(is_module ? wasmtime_module_serialize(module.get(), &code)
+                                       : wasmtime_component_serialize(component.get(), &code));
+  if (failed) return kMisused;
   return write_all_to(STDOUT_FILENO, {code.data, code.size}) ? 0 : kMisused;
 }
 
@@ -159,9 +167,12 @@ Result<std::string> ProcessCompiler::compile(std::span<const std::byte> wasm, st
   const CompileLimits limits = limits_for(limits_, wasm.size());
   Command command;
   command.program = program_.string();
-  command.arguments = {std::string(kCompileVerb), std::to_string(settings.stack_bytes),
-                       settings.optimise ? "speed" : "none", std::to_string(limits.memory_bytes),
-                       std::to_string(whole_seconds(limits.cpu_time))};
+  command.arguments = {std::string(kCompileVerb),
+                       std::to_string(settings.stack_bytes),
+                       settings.optimise ? "speed" : "none",
+                       std::to_string(limits.memory_bytes),
+                       std::to_string(whole_seconds(limits.cpu_time)),
+                       std::string(settings.kind == BinaryKind::Component ? kComponentWord : kModuleWord)};
   command.env = {{"RUST_BACKTRACE", std::nullopt}, {"RUST_LIB_BACKTRACE", std::nullopt}};
   command.input.assign(reinterpret_cast<const char*>(wasm.data()), wasm.size());
   command.output_limit = limits.code_bytes;
@@ -183,7 +194,9 @@ Path this_program(const Path& otherwise) {
 }
 
 int run_compiler(std::span<char* const> arguments) {
-  if (arguments.size() != 4) return kMisused;
+  if (arguments.size() != 5) return kMisused;
+  const std::string_view kind = arguments[4];
+  if (kind != kModuleWord && kind != kComponentWord) return kMisused;
   const auto stack = number(arguments[0]), memory = number(arguments[2]), seconds = number(arguments[3]);
   if (!stack || !memory || !seconds) return kMisused;
   // Nobody waits for the code of a program that is gone.
@@ -191,7 +204,9 @@ int run_compiler(std::span<char* const> arguments) {
   const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1u, kMostThreads);
   ::setenv("RAYON_NUM_THREADS", std::to_string(threads).c_str(), 1);
   if (!limit_this_process(*memory, *seconds, threads)) return kNotLimited;
-  return compile_stdin({.stack_bytes = *stack, .optimise = std::string_view(arguments[1]) == "speed"});
+  return compile_stdin({.stack_bytes = *stack,
+                        .optimise = std::string_view(arguments[1]) == "speed",
+                        .kind = kind == kComponentWord ? BinaryKind::Component : BinaryKind::Module});
 }
 
 }  // namespace mist::wasm

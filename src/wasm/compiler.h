@@ -1,8 +1,8 @@
 #pragma once
-// Compiles modules in a process of their own, with limits on memory and processor time: what comes from
-// elsewhere may be made to need gigabytes and minutes, and an allocation that fails ends the process that it
-// happens in. The process is this program once more, with kCompileVerb as its first argument; the module is
-// its standard input, the code its standard output.
+// Compiles modules and components in a process of their own, with limits on memory and processor time: what
+// comes from elsewhere may be made to need gigabytes and minutes, and an allocation that fails ends the
+// process that it happens in. The process is this program once more, with kCompileVerb as its first argument;
+// the module is its standard input, the code its standard output.
 
 #include <span>
 #include <string>
@@ -12,6 +12,7 @@
 #include "base/fs.h"
 #include "base/process.h"
 #include "base/result.h"
+#include "wasm/binary.h"
 #include "wasm/compile_limits.h"
 
 namespace mist::wasm {
@@ -20,6 +21,7 @@ namespace mist::wasm {
 struct CompileSettings {
   std::size_t stack_bytes = std::size_t{1} << 20;
   bool optimise = false;
+  BinaryKind kind = BinaryKind::Module;
 };
 
 /// Any thread.

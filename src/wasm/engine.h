@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/handle.h"
+#include "wasm/binary.h"
 #include "wasm/epoch_ticker.h"
 #include "wasm/runtime.h"
 
@@ -40,8 +41,9 @@ struct Module::Impl {
   std::vector<Export> exports;
 };
 
-/// The one configuration of engines; code that is compiled with other arguments doesn't run.
-EngineHandle make_engine(std::size_t stack_bytes, bool optimise);
+/// The one configuration of engines for modules, and the same for components; code that is compiled with
+/// other arguments doesn't run.
+EngineHandle make_engine(std::size_t stack_bytes, bool optimise, BinaryKind kind = BinaryKind::Module);
 
 /// The error for bytes that Wasmtime doesn't compile, for its reason.
 Error not_compiled(std::string_view name, std::string because);

@@ -36,6 +36,7 @@ Result<std::uint32_t> HostRequests::request(GuestMemory memory, std::uint64_t ad
   together_ += length;
   if (handler_ == nullptr)
     return error(ErrorKind::Invalid, "{} asks its host for something, and here is nobody to answer", name_);
+  handler_->guest_waits_with(memory.size());
   MIST_TRY(answer_, handler_->answer(*text));
   if (answer_->size() > std::numeric_limits<std::int32_t>::max())
     return error(ErrorKind::Trap, "the answer of {} bytes to a request of {} is too long", answer_->size(),

@@ -27,6 +27,8 @@ class RequestHandler {
   /// The answer to one request; both may be any bytes. What a guest may get wrong is an answer too: an error
   /// ends the guest, and its call fails with it.
   virtual Result<std::string> answer(std::string_view request) = 0;
+  /// Told before each answer: how much memory the guest has, which waits until then.
+  virtual void guest_waits_with(std::uint64_t memory_bytes) { static_cast<void>(memory_bytes); }
 };
 
 class HostRequests {

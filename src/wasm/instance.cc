@@ -1,7 +1,6 @@
 #include "wasm/instance.h"
 
 #include <mist_runtime.h>
-#include <time.h>
 
 #include <array>
 #include <cstring>
@@ -9,22 +8,13 @@
 
 #include "base/text.h"
 #include "wasm/engine.h"
-#include "wasm/trap.h"
+#include "wasm/guest_run.h"
 #include "wasm/wasi.h"
 
 namespace mist::wasm {
 namespace {
 
 constexpr std::string_view kMemoryExport = "memory";
-constexpr char kStopped[] = "stopped by the host";
-
-// Processor time of this thread: a busy machine doesn't shorten a guest's time.
-Duration thread_time() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
-}
-
 struct FunctionTypeFree {
   void operator()(wasm_functype_t* type) const noexcept { wasm_functype_delete(type); }
 };
@@ -45,29 +35,18 @@ std::unique_ptr<wasm_functype_t, FunctionTypeFree> make_type(std::string_view le
 
 }  // namespace
 
-struct Instance::Impl {
+struct Instance::Impl : GuestRun {
   struct Binding {
     Impl* instance = nullptr;
     const WasiFunction* function = nullptr;
   };
 
   Impl(std::shared_ptr<const Module::Impl> m, InstanceOptions options, const Context& c)
-      : module(std::move(m)),
-        limits(options.limits),
-        context(c),
-        wasi(std::move(options.world), options.limits, std::move(options.input),
-             std::move(options.arguments)),
-        requests(options.requests, options.limits, module->name),
-        store(wasmtime_store_new(module->engine->handle.get(), nullptr, nullptr)) {}
+      : GuestRun(m->engine, m->name, std::move(options), c), module(std::move(m)) {}
 
-  wasmtime_context_t* store_context() const { return wasmtime_store_context(store.get()); }
   GuestMemory memory_view(wasmtime_caller_t* caller);
   Status instantiate();
   wasmtime_extern_t bind(const Import& import);
-  template <typename Call>
-  Result<std::optional<std::uint32_t>> run(Call call);
-  Error failed(const Failure& failure);
-  std::optional<Error> exceeded() const;
 
   static wasm_trap_t* call_wasi(void* env, wasmtime_caller_t* caller, wasmtime_val_raw_t* values,
                                 size_t count);
@@ -76,22 +55,11 @@ struct Instance::Impl {
   static wasm_trap_t* call_response(void* env, wasmtime_caller_t* caller, wasmtime_val_raw_t* values,
                                     size_t count);
   wasm_trap_t* end_with(Error failure);
-  static wasmtime_error_t* on_tick(wasmtime_context_t* store, void* self, std::uint64_t* delta,
-                                   wasmtime_update_deadline_kind_t* kind);
 
-  std::shared_ptr<const Module::Impl> module;  // outlives the store
-  Limits limits;
-  Context context;
-  Wasi wasi;
-  HostRequests requests;
-  StoreHandle store;
+  std::shared_ptr<const Module::Impl> module;
   std::deque<Binding> bindings;  // addresses stay
   wasmtime_instance_t handle{};
   std::optional<wasmtime_memory_t> memory;
-  Duration used{};                    // guest time of finished calls
-  std::optional<Duration> began;      // of the running call
-  std::optional<Error> interruption;  // why on_tick or a request ended the guest
-  bool over = false;
 };
 
 GuestMemory Instance::Impl::memory_view(wasmtime_caller_t* caller) {
@@ -143,16 +111,10 @@ wasm_trap_t* Instance::Impl::end_with(Error failure) {
 wasm_trap_t* Instance::Impl::call_request(void* env, wasmtime_caller_t* caller, wasmtime_val_raw_t* values,
                                           size_t) try {
   Impl& self = *static_cast<Impl*>(env);
-  // What the host does for an answer isn't the guest's time.
-  self.used += thread_time() - *self.began;
-  self.began.reset();
-  Status status = self.context.check();
-  Result<std::uint32_t> length = 0U;
-  if (status.ok())
-    length = self.requests.request(self.memory_view(caller), static_cast<std::uint32_t>(values[0].i32),
-                                   static_cast<std::uint32_t>(values[1].i32));
-  self.began = thread_time();
-  if (!status.ok()) return self.end_with(std::move(status).error());
+  Result<std::uint32_t> length = self.for_guest([&] {
+    return self.requests.request(self.memory_view(caller), static_cast<std::uint32_t>(values[0].i32),
+                                 static_cast<std::uint32_t>(values[1].i32));
+  });
   if (!length.ok()) return self.end_with(std::move(length).error());
   values[0].i32 = static_cast<std::int32_t>(*length);
   return nullptr;
@@ -169,25 +131,6 @@ wasm_trap_t* Instance::Impl::call_response(void* env, wasmtime_caller_t* caller,
 } catch (const std::exception& thrown) {
   const std::string_view text = thrown.what();
   return wasmtime_trap_new(text.data(), text.size());
-}
-
-std::optional<Error> Instance::Impl::exceeded() const {
-  if (Status status = context.check(); !status) return std::move(status).error();
-  if (used + (began ? thread_time() - *began : Duration{}) < limits.guest_time) return std::nullopt;
-  const auto seconds = std::chrono::duration<double>(limits.guest_time).count();
-  return limit_reached(module->name, fmt::format("reached its time limit of {:g} s", seconds), "--limit-time",
-                       fmt::format("{:g}s", seconds));
-}
-
-wasmtime_error_t* Instance::Impl::on_tick(wasmtime_context_t*, void* self, std::uint64_t* delta,
-                                          wasmtime_update_deadline_kind_t* kind) try {
-  auto& instance = *static_cast<Impl*>(self);
-  *delta = 1;
-  *kind = WASMTIME_UPDATE_DEADLINE_CONTINUE;
-  instance.interruption = instance.exceeded();
-  return instance.interruption ? wasmtime_error_new(kStopped) : nullptr;
-} catch (const std::exception& thrown) {
-  return wasmtime_error_new(thrown.what());
 }
 
 wasmtime_extern_t Instance::Impl::bind(const Import& import) {
@@ -207,66 +150,9 @@ wasmtime_extern_t Instance::Impl::bind(const Import& import) {
   return item;
 }
 
-// Runs guest code through `call(wasm_trap_t**)` and tells how it ended: an exit code if it exited, an error,
-// or neither.
-template <typename Call>
-Result<std::optional<std::uint32_t>> Instance::Impl::run(Call call) {
-  wasm_trap_t* trapped = nullptr;
-  wasmtime_context_set_epoch_deadline(store_context(), 1);
-  module->engine->ticker.enter();
-  began = thread_time();
-  const FailureHandle failure(call(&trapped));
-  used += thread_time() - *began;
-  began.reset();
-  module->engine->ticker.leave();
-  const TrapHandle trap(trapped);
-
-  if (!failure && !trap) {
-    // A call that took long without passing a loop or a function entry is over its time all the same.
-    if (auto late = exceeded()) {
-      over = true;
-      return *std::move(late);
-    }
-    return std::optional<std::uint32_t>();
-  }
-  over = true;
-  if (wasi.stop)
-    if (const auto* const exited = std::get_if<Exited>(&*wasi.stop)) return std::optional(exited->code);
-  return failed(failure ? failure_of(*failure) : failure_of(*trap));
-}
-
-Error Instance::Impl::failed(const Failure& failure) {
-  Error result;
-  if (interruption) {
-    result = *std::move(interruption);
-  } else if (wasi.stop && std::holds_alternative<OutputLimitReached>(*wasi.stop)) {
-    const std::string value = fmt::format("{} MiB", limits.output_bytes >> 20);
-    result = limit_reached(module->name, fmt::format("reached its output limit of {}", value),
-                           "--limit-output", value);
-  } else if (wasi.stop) {
-    result = error(ErrorKind::Trap,
-                   "{} sleeps for ever: its clock reached its limit, and nothing outside can wake it",
-                   module->name);
-  } else if (auto limit = limit_error(failure, module->name, limits, module->engine->stack_bytes)) {
-    result = *std::move(limit);
-  } else {
-    result = trap_error(failure, module->name);
-  }
-  if (result.kind == ErrorKind::Trap) {
-    std::vector<std::string> words{std::move(result.because), last_words(wasi.err)};
-    std::erase(words, "");
-    result.details.set(WithoutBacktrace{join(words, "\n")});
-    words.push_back(backtrace_of(failure));
-    std::erase(words, "");
-    result.because = join(words, "\n");
-  }
-  return result;
-}
-
 Status Instance::Impl::instantiate() {
   wasmtime_store_limiter(store.get(), 0, 0, 1, 1, 1);
   mist_store_trap_on_limits(store_context(), limits.memory_bytes, limits.table_elements);
-  wasmtime_store_epoch_deadline_callback(store.get(), &on_tick, this, nullptr);
   std::vector<wasmtime_extern_t> imports;
   for (const Import& import : module->imports) imports.push_back(bind(import));
   MIST_TRY(const auto exited, run([&](wasm_trap_t** trap) {
@@ -274,7 +160,7 @@ Status Instance::Impl::instantiate() {
                                           imports.size(), &handle, trap);
            }));
   if (exited)
-    return error(ErrorKind::Trap, "{} exited with code {} while it was being set up", module->name, *exited);
+    return error(ErrorKind::Trap, "{} exited with code {} while it was being set up", name, *exited);
   return {};
 }
 
@@ -399,14 +285,6 @@ std::span<const std::byte> Instance::memory_bytes(std::string_view name) {
   return bytes;
 }
 
-RunReport Instance::take_report() {
-  Wasi& wasi = impl_->wasi;
-  return {.out = std::move(wasi.out),
-          .err = std::move(wasi.err),
-          .drawn_before_entry = wasi.drawn_before_entry,
-          .drawn_after_entry = wasi.drawn_after_entry,
-          .guest_time = impl_->used,
-          .memory_bytes = memory().size()};
-}
+RunReport Instance::take_report() { return impl_->take_report(memory().size()); }
 
 }  // namespace mist::wasm

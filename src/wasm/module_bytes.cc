@@ -11,6 +11,7 @@ struct ModuleBytes::State {
   std::string bytes;
   std::uint64_t size = 0;
   Read read = nullptr;                   // null: they are in `bytes`
+  BinaryKind kind = BinaryKind::Module;  // if not
   std::optional<std::string> section{};  // if not
   std::once_flag hashed{};
   std::optional<crypto::Digest> digest{};  // written once, under `hashed`, unless it came with the bytes
@@ -25,9 +26,10 @@ ModuleBytes::ModuleBytes(std::string bytes, const crypto::Digest& digest) : Modu
   state_->digest = digest;
 }
 
-ModuleBytes::ModuleBytes(const crypto::Digest& digest, std::uint64_t size,
+ModuleBytes::ModuleBytes(const crypto::Digest& digest, std::uint64_t size, BinaryKind kind,
                          std::optional<std::string> package_section, Read read)
     : state_(std::make_shared<State>()) {
+  state_->kind = kind;
   state_->size = size;
   state_->read = std::move(read);
   state_->section = std::move(package_section);
@@ -42,6 +44,11 @@ const crypto::Digest& ModuleBytes::digest() const {
 }
 
 std::uint64_t ModuleBytes::size() const { return state_->size; }
+
+Result<BinaryKind> ModuleBytes::kind(std::string_view name) const {
+  if (state_->read) return state_->kind;
+  return binary_kind(std::as_bytes(std::span(state_->bytes)), name);
+}
 
 Result<std::optional<std::string_view>> ModuleBytes::package_section(std::string_view name) const {
   if (!state_->read) return custom_section(std::as_bytes(std::span(state_->bytes)), name, kPackageSection);

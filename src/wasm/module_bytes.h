@@ -1,6 +1,6 @@
 #pragma once
-// The bytes of a WebAssembly module: in memory, or in a file of which everything that a run with compiled
-// code needs is known, so that tens of megabytes are read only by who compiles them.
+// The bytes of a WebAssembly module or component: in memory, or in a file of which everything that a run with
+// compiled code needs is known, so that tens of megabytes are read only by who compiles them.
 
 #include <cstdint>
 #include <functional>
@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "crypto/digest.h"
+#include "wasm/binary.h"
 
 namespace mist::wasm {
 
@@ -25,11 +26,13 @@ class ModuleBytes {
   ModuleBytes(std::string bytes, const crypto::Digest& digest);
   /// A module that is read when it is needed: `read` gives the `size` bytes with that digest and that section
   /// kPackageSection, or an error.
-  ModuleBytes(const crypto::Digest& digest, std::uint64_t size, std::optional<std::string> package_section,
-              Read read);
+  ModuleBytes(const crypto::Digest& digest, std::uint64_t size, BinaryKind kind,
+              std::optional<std::string> package_section, Read read);
 
   const crypto::Digest& digest() const;  ///< SHA-256
   std::uint64_t size() const;
+  /// As binary_kind.
+  Result<BinaryKind> kind(std::string_view name) const;
   /// As custom_section, of kPackageSection; valid as long as any copy of this lives.
   Result<std::optional<std::string_view>> package_section(std::string_view name) const;
   /// All of them; read anew each time if they aren't in memory.

@@ -16,7 +16,7 @@
 namespace mist::wasm {
 namespace {
 
-constexpr std::string_view kEntryMagic = "mistletoe-module-v1";
+constexpr std::string_view kEntryMagic = "mistletoe-module-v2";
 constexpr std::string_view kSuffix = ".module";
 constexpr std::size_t kLargestEntry = std::size_t{1} << 20;
 
@@ -43,13 +43,17 @@ std::string name_of(const struct stat& info) {
 
 struct KnownModule {
   crypto::Digest digest;
+  BinaryKind kind;
   std::optional<std::string> section;
 };
 
-std::string text_of(std::string_view identity, const crypto::Digest& digest,
+constexpr std::string_view kIsModule = "module", kIsComponent = "component";
+
+std::string text_of(std::string_view identity, const crypto::Digest& digest, BinaryKind kind,
                     const std::optional<std::string_view>& section) {
-  const std::string body =
-      fmt::format("{} {} {}\n{}", identity, digest.str(), section ? 1 : 0, section.value_or(""));
+  const std::string body = fmt::format("{} {} {}{}\n{}", identity, digest.str(),
+                                       kind == BinaryKind::Component ? kIsComponent : kIsModule,
+                                       section ? "+" : "", section.value_or(""));
   return fmt::format("{} {}\n{}", kEntryMagic, crypto::sha256(body).hex(), body);
 }
 
@@ -70,7 +74,12 @@ std::optional<KnownModule> parse(std::string_view text, std::string_view identit
     return std::nullopt;
   const auto digest = crypto::Digest::parse(words[words.size() - 2]);
   if (!digest) return std::nullopt;
-  return KnownModule{*digest, words.back() == "1" ? std::optional<std::string>(text) : std::nullopt};
+  std::string_view kind = words.back();
+  const bool has_section = kind.ends_with('+');
+  if (has_section) kind.remove_suffix(1);
+  if (kind != kIsModule && kind != kIsComponent) return std::nullopt;
+  return KnownModule{*digest, kind == kIsComponent ? BinaryKind::Component : BinaryKind::Module,
+                     has_section ? std::optional<std::string>(text) : std::nullopt};
 }
 
 // Nothing if it isn't there, or others may write to it.
@@ -119,8 +128,9 @@ void remove_surplus(const Path& directory, FileSystem& files) {
 
 void record(const Path& directory, const struct stat& info, const ModuleBytes& module, FileSystem& files) {
   const auto section = module.package_section("");
-  if (!section) return;  // no module: it is refused each time
-  const std::string text = text_of(identity_of(info), module.digest(), *section);
+  const auto kind = module.kind("");
+  if (!section || !kind) return;  // no module: it is refused each time
+  const std::string text = text_of(identity_of(info), module.digest(), *kind, *section);
   if (text.size() > kLargestEntry) return;
   if (!files.make_directories(directory, 0700) || !open_own(directory)) return;
   if (!files.write(directory / name_of(info), text, {.mode = 0600, .durable = false})) return;
@@ -147,7 +157,7 @@ Result<ModuleBytes> ModuleFiles::open(const Path& path, std::uint64_t limit) con
     std::optional<KnownModule> entry = text ? parse(*text, identity_of(*before)) : std::nullopt;
     if (entry) {
       mark_used(directory_ / name_of(*before));
-      return ModuleBytes(entry->digest, size, std::move(entry->section),
+      return ModuleBytes(entry->digest, size, entry->kind, std::move(entry->section),
                          [&files = files_, path, limit, digest = entry->digest] {
                            return read_known(files, path, limit, digest);
                          });

@@ -6,8 +6,10 @@
 // file that was written less than kSettled before it was read isn't recorded: a second write within one tick
 // of the file system's clock would stay unseen.
 //
-//   <device>-<inode>.module   mistletoe-module-v1 <SHA-256 of all that follows>
-//                             <device inode size mtime ctime> <digest of the module> <1: it has the section>
+//   <device>-<inode>.module   mistletoe-module-v2 <SHA-256 of all that follows>
+//                             <device inode size mtime ctime> <digest of the module> <module or component,
+//                             and
+//                             "+" if it has the section>
 //                             the section kPackageSection
 //
 // Nothing here fails its caller: without an entry the file is read. Any thread, any number of processes.

@@ -3,11 +3,13 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include "base/text.h"
 #include "wasm/binary.h"
 #include "wasm/code_cache.h"
 #include "wasm/compile_limits.h"
+#include "wasm/component_code.h"
 #include "wasm/cpu_features.h"
 #include "wasm/engine.h"
 #include "wasm/host_requests.h"
@@ -26,6 +28,7 @@ constexpr std::size_t kMaxReportedImports = 5;
 constexpr std::string_view kSettings =
     "2: epochs, NaN canonical, relaxed SIMD deterministic, no unwind info, no memory64, no multi-memory, no "
     "threads, no GC, no exceptions, no function references, no stack switching";
+constexpr std::string_view kForComponents = "component model";
 constexpr std::string_view kQuickCode = "opt level none";
 constexpr std::string_view kFastCode = "opt level speed";
 
@@ -144,7 +147,7 @@ Status check_imports(const Module::Impl& module) {
 }  // namespace
 
 // One fixed configuration: a wrong one ends the process.
-EngineHandle make_engine(std::size_t stack_bytes, bool optimise) {
+EngineHandle make_engine(std::size_t stack_bytes, bool optimise, BinaryKind kind) {
   wasm_config_t* const config = wasm_config_new();
   wasmtime_config_epoch_interruption_set(config, true);
   wasmtime_config_max_wasm_stack_set(config, stack_bytes);
@@ -165,7 +168,7 @@ EngineHandle make_engine(std::size_t stack_bytes, bool optimise) {
   wasmtime_config_wasm_stack_switching_set(config, false);
   wasmtime_config_gc_support_set(config, false);  // no collector is compiled in
   wasmtime_config_native_unwind_info_set(config, false);
-  wasmtime_config_wasm_component_model_set(config, false);
+  wasmtime_config_wasm_component_model_set(config, kind == BinaryKind::Component);
   wasmtime_config_concurrency_support_set(config, false);
   return EngineHandle(wasm_engine_new_with_config(config));
 }
@@ -242,6 +245,54 @@ struct Code {
   std::string bytes;  // to keep; empty: those of `module`
 };
 
+// Imports and exports of a component.
+using ComponentTypeHandle = Handle<wasmtime_component_type_t, &wasmtime_component_type_delete>;
+
+std::vector<std::string> imports_of(const wasmtime_component_type_t& type, const wasm_engine_t& engine) {
+  std::vector<std::string> names;
+  const std::size_t count = wasmtime_component_type_import_count(&type, &engine);
+  for (std::size_t i = 0; i < count; ++i) {
+    const char* name = nullptr;
+    std::size_t length = 0;
+    wasmtime_component_item_t item;
+    if (!wasmtime_component_type_import_nth(&type, &engine, i, &name, &length, &item)) continue;
+    names.emplace_back(name, length);
+    wasmtime_component_item_delete(&item);
+  }
+  return names;
+}
+
+std::vector<std::string> functions_of(const wasmtime_component_type_t& type, const wasm_engine_t& engine) {
+  std::vector<std::string> names;
+  const std::size_t count = wasmtime_component_type_export_count(&type, &engine);
+  for (std::size_t i = 0; i < count; ++i) {
+    const char* name = nullptr;
+    std::size_t length = 0;
+    wasmtime_component_item_t item;
+    if (!wasmtime_component_type_export_nth(&type, &engine, i, &name, &length, &item)) continue;
+    if (item.kind == WASMTIME_COMPONENT_ITEM_COMPONENT_FUNC) names.emplace_back(name, length);
+    wasmtime_component_item_delete(&item);
+  }
+  return names;
+}
+
+// A component may import the host's requests and WASI 0.2, of whatever patch version.
+Status check_imports(const Component::Impl& component) {
+  const std::string host = fmt::format("{}@1.", kHostInterface);
+  std::vector<std::string> unknown;
+  for (const std::string& each : component.imports) {
+    const bool is_wasi = each.starts_with("wasi:") && each.find("@0.2.") != std::string::npos;
+    if (!is_wasi && !each.starts_with(host)) unknown.push_back(escape_controls(each));
+  }
+  if (unknown.empty()) return {};
+  const std::size_t more = unknown.size() - std::min(unknown.size(), kMaxReportedImports);
+  unknown.resize(unknown.size() - more);
+  return error(ErrorKind::Invalid, "{} imports what no package can have: {}{}", component.name,
+               join(unknown, ", "), more == 0 ? "" : fmt::format(" and {} more", more))
+      .with_hint(
+          fmt::format("a component may import only {}@1.0.0 and interfaces of WASI 0.2", kHostInterface));
+}
+
 }  // namespace
 
 struct Runtime::Impl {
@@ -252,7 +303,8 @@ struct Runtime::Impl {
               options.cache_for_all ? CodeReaders::All : CodeReaders::Owner),
         shared(std::move(options.shared_cache_directory), sink),
         events(sink),
-        compiler(options.compiler) {}
+        compiler(options.compiler),
+        pulse(options.pulse) {}
 
   std::shared_ptr<Engine> engine;
   std::string_view settings;
@@ -260,6 +312,14 @@ struct Runtime::Impl {
   SharedCodeCache shared;
   EventSink& events;
   Compiler* compiler;
+  Pulse* pulse;
+  std::mutex mutex;
+  std::shared_ptr<Engine> for_components;  // guarded by mutex; null: none was needed yet
+
+  std::shared_ptr<Engine> component_engine();
+  Result<Component> load_component(const ModuleBytes& wasm, std::string_view name);
+  Result<std::string> compile_component(const Engine& own, std::span<const std::byte> wasm,
+                                        std::string_view name);
 
   Result<Module> load(const crypto::Digest& digest, std::string_view name,
                       std::optional<std::string> package_section,
@@ -304,9 +364,10 @@ Result<ModuleHandle> Runtime::Impl::compile_here(std::span<const std::byte> wasm
 
 Result<Code> Runtime::Impl::compile_within_limits(std::span<const std::byte> wasm, std::string_view name) {
   Code code;
-  MIST_TRY(
-      code.bytes,
-      compiler->compile(wasm, name, {.stack_bytes = engine->stack_bytes, .optimise = settings == kFastCode}));
+  MIST_TRY(code.bytes, compiler->compile(wasm, name,
+                                         {.stack_bytes = engine->stack_bytes,
+                                          .optimise = settings == kFastCode,
+                                          .kind = BinaryKind::Module}));
   const FailureHandle failed(wasmtime_module_deserialize(
       engine->handle.get(), reinterpret_cast<const std::uint8_t*>(code.bytes.data()), code.bytes.size(),
       out_ptr(code.module)));
@@ -320,6 +381,7 @@ Result<Code> Runtime::Impl::compile_within_limits(std::span<const std::byte> was
 Result<Code> Runtime::Impl::compile(std::span<const std::byte> wasm, std::string_view name) {
   Activity activity(events, fmt::format("compiling {}", name));
   const auto compiled = [&]() -> Result<Code> {
+    MIST_TRY_VOID(check_module(wasm, name));
     MIST_TRY_VOID(check_shape(wasm, name));
     if (compiler != nullptr) return compile_within_limits(wasm, name);
     MIST_TRY(ModuleHandle module, compile_here(wasm, name));
@@ -338,6 +400,82 @@ void Runtime::Impl::keep(const crypto::Digest& key, const ModuleHandle& module, 
   if (failed) return;
   cache.store(key, std::as_bytes(std::span(code.data, code.size)));
   wasm_byte_vec_delete(&code);
+}
+
+std::shared_ptr<Engine> Runtime::Impl::component_engine() {
+  const std::scoped_lock lock(mutex);
+  if (!for_components)
+    for_components = std::make_shared<Engine>(
+        make_engine(engine->stack_bytes, settings == kFastCode, BinaryKind::Component), engine->stack_bytes,
+        pulse);
+  return for_components;
+}
+
+// The code as bytes, which are kept and then loaded.
+Result<std::string> Runtime::Impl::compile_component(const Engine& own, std::span<const std::byte> wasm,
+                                                     std::string_view name) {
+  Activity activity(events, fmt::format("compiling {}", name));
+  const auto compiled = [&]() -> Result<std::string> {
+    MIST_TRY_VOID(check_shape(wasm, name));
+    if (compiler != nullptr)
+      return compiler->compile(
+          wasm, name,
+          {.stack_bytes = own.stack_bytes, .optimise = settings == kFastCode, .kind = BinaryKind::Component});
+    ComponentHandle component;
+    if (const FailureHandle failed(wasmtime_component_new(own.handle.get(),
+                                                          reinterpret_cast<const std::uint8_t*>(wasm.data()),
+                                                          wasm.size(), out_ptr(component)));
+        failed)
+      return not_compiled(name, message_of(*failed));
+    wasm_byte_vec_t code;
+    if (const FailureHandle failed(wasmtime_component_serialize(component.get(), &code)); failed)
+      return error(ErrorKind::Internal, "the compiled code of {} can't be kept", name)
+          .with_because(message_of(*failed));
+    std::string bytes(code.data, code.size);
+    wasm_byte_vec_delete(&code);
+    return bytes;
+  };
+  Result<std::string> code = compiled();
+  if (!code.ok()) activity.fail();
+  return code;
+}
+
+Result<Component> Runtime::Impl::load_component(const ModuleBytes& wasm, std::string_view name) {
+  MIST_TRY(const auto section, wasm.package_section(name));
+  auto component = std::make_shared<Component::Impl>(
+      Component::Impl{.engine = component_engine(),
+                      .handle = nullptr,
+                      .name = std::string(name),
+                      .digest = wasm.digest(),
+                      .package_section = std::optional<std::string>(section),
+                      .imports = {},
+                      .exports = {}});
+  const crypto::Digest key =
+      crypto::Hasher().field(kForComponents).update(cache_key(wasm.digest()).bytes()).finish();
+  const auto map = [&](const Path& path) {
+    const FailureHandle failed(wasmtime_component_deserialize_file(component->engine->handle.get(),
+                                                                   path.c_str(), out_ptr(component->handle)));
+    return failed == nullptr;
+  };
+  if (!shared.load(key, name, map)) cache.load(key, name, map);
+  std::string code;
+  if (component->handle == nullptr) {
+    MIST_TRY(const auto bytes, wasm.bytes());
+    MIST_TRY(code, compile_component(*component->engine, std::as_bytes(std::span(*bytes)), name));
+    const FailureHandle failed(wasmtime_component_deserialize(
+        component->engine->handle.get(), reinterpret_cast<const std::uint8_t*>(code.data()), code.size(),
+        out_ptr(component->handle)));
+    if (failed)
+      return error(ErrorKind::Internal, "the compiled code of {} can't be used", name)
+          .with_because(message_of(*failed))
+          .with_hint("mistctl doctor");
+  }
+  const ComponentTypeHandle type(wasmtime_component_type(component->handle.get()));
+  component->imports = imports_of(*type, *component->engine->handle);
+  component->exports = functions_of(*type, *component->engine->handle);
+  MIST_TRY_VOID(check_imports(*component));
+  if (!code.empty()) cache.store(key, std::as_bytes(std::span(code)));
+  return Component(std::move(component));
 }
 
 Runtime::Runtime(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -400,6 +538,10 @@ Result<Module> Runtime::load(const ModuleBytes& wasm, std::string_view name) {
                        MIST_TRY(bytes, wasm.bytes());
                        return std::as_bytes(std::span(*bytes));
                      });
+}
+
+Result<Component> Runtime::load_component(const ModuleBytes& wasm, std::string_view name) {
+  return impl_->load_component(wasm, name);
 }
 
 Result<Module> Runtime::load_known(const crypto::Digest& digest, std::string_view name,

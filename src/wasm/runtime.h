@@ -82,6 +82,8 @@ class Module {
   std::shared_ptr<const Impl> impl_;
 };
 
+class Component;
+
 class Runtime {
  public:
   /// `events` hears of compiling and of a cache that doesn't work; it outlives the Runtime. Invalid if the
@@ -100,7 +102,10 @@ class Runtime {
   /// The same; the bytes are read only if no compiled code of their digest is cached.
   Result<Module> load(const ModuleBytes& wasm, std::string_view name);
 
-  /// The same for a module without a package section of which nothing but the SHA-256 is at hand. Errors of
+  /// The same for a component (component.h); what it may import: the host's requests and WASI 0.2.
+  Result<Component> load_component(const ModuleBytes& wasm, std::string_view name);
+
+  /// As load() for a module without a package section of which nothing but the SHA-256 is at hand. Errors of
   /// `bytes` pass through; Invalid if it gives other bytes.
   Result<Module> load_known(const crypto::Digest& digest, std::string_view name,
                             const std::function<Result<std::string>()>& bytes);

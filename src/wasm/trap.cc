@@ -74,6 +74,29 @@ std::vector<std::string> names_of(wasm_frame_vec_t& frames) {
   return names;
 }
 
+// Errors of components hold their trap only as text: "…: wasm trap: call stack exhausted".
+constexpr auto kTrapWords = std::to_array<TrapText>({
+    {WASMTIME_TRAP_CODE_STACK_OVERFLOW, "call stack exhausted"},
+    {WASMTIME_TRAP_CODE_MEMORY_OUT_OF_BOUNDS, "out of bounds memory access"},
+    {WASMTIME_TRAP_CODE_TABLE_OUT_OF_BOUNDS, "undefined element: out of bounds table access"},
+    {WASMTIME_TRAP_CODE_INDIRECT_CALL_TO_NULL, "uninitialized element"},
+    {WASMTIME_TRAP_CODE_BAD_SIGNATURE, "indirect call type mismatch"},
+    {WASMTIME_TRAP_CODE_INTEGER_OVERFLOW, "integer overflow"},
+    {WASMTIME_TRAP_CODE_INTEGER_DIVISION_BY_ZERO, "integer divide by zero"},
+    {WASMTIME_TRAP_CODE_BAD_CONVERSION_TO_INTEGER, "invalid conversion to integer"},
+    {WASMTIME_TRAP_CODE_UNREACHABLE_CODE_REACHED, "wasm `unreachable` instruction executed"},
+});
+
+std::optional<wasmtime_trap_code_t> code_in(std::string_view message) {
+  constexpr std::string_view kTrap = "wasm trap: ";
+  const auto at = message.rfind(kTrap);
+  if (at == std::string_view::npos) return std::nullopt;
+  const auto known = std::ranges::find_if(kTrapWords, [&](const TrapText& each) {
+    return message.substr(at + kTrap.size()).starts_with(each.text);
+  });
+  return known == kTrapWords.end() ? std::nullopt : std::optional(known->code);
+}
+
 // The number behind `prefix` in Wasmtime's text.
 std::optional<std::uint64_t> number_after(std::string_view text, std::string_view prefix) {
   const std::size_t at = text.find(prefix);
@@ -89,7 +112,9 @@ std::optional<std::uint64_t> number_after(std::string_view text, std::string_vie
 Failure failure_of(const wasmtime_error_t& failure) {
   wasm_frame_vec_t frames;
   wasmtime_error_wasm_trace(&failure, &frames);
-  return {std::nullopt, message_of(failure), names_of(frames)};
+  std::string message = message_of(failure);
+  const auto code = code_in(message);
+  return {code, std::move(message), names_of(frames)};
 }
 
 Failure failure_of(const wasm_trap_t& trap) {
@@ -138,12 +163,26 @@ std::optional<Error> limit_error(const Failure& failure, std::string_view name, 
   return std::nullopt;
 }
 
+namespace {
+
+// The last of "Caused by:", where there are causes: what is before them says where, as the backtrace does.
+std::string_view root_cause(std::string_view message) {
+  constexpr std::string_view kCauses = "Caused by:";
+  if (message.find(kCauses) == std::string_view::npos) return message.substr(0, message.find('\n'));
+  message = trim(message);
+  std::string_view last = trim(message.substr(message.rfind('\n') + 1));
+  const std::size_t colon = last.find(": ");
+  if (colon != std::string_view::npos && last.find_first_not_of("0123456789") == colon)
+    last.remove_prefix(colon + 2);
+  return last;
+}
+
+}  // namespace
+
 Error trap_error(const Failure& failure, std::string_view name) {
   const auto known =
       std::ranges::find_if(kTrapTexts, [&](const TrapText& each) { return failure.code == each.code; });
-  const std::string_view text = known != kTrapTexts.end()
-                                    ? known->text
-                                    : std::string_view(failure.message).substr(0, failure.message.find('\n'));
+  const std::string_view text = known != kTrapTexts.end() ? known->text : root_cause(failure.message);
   return error(ErrorKind::Trap, "{} stopped: {}", name, text)
       .with_hint("this is a defect of the package or of its values: check the values, then tell its author");
 }

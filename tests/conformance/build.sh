@@ -5,7 +5,8 @@
 #
 # Each is the namespace package, once more, in another language, ABI or form of output; given the same input, all
 # describe the same objects as packages/namespace-example; */secrets.wasm ask the host for secrets instead, all for the
-# same; go/drawn.wasm draws random bytes and a certificate through its language's library. Hostile guests need no build: they are text.
+# same; go/drawn.wasm draws random bytes and a certificate through its language's library; rust/caller.wasm calls the
+# packages that its values name; rust/both-reactor.wasm and rust/both-component.wasm are one source. Hostile guests need no build: they are text.
 set -euo pipefail
 
 readonly here=$(cd "$(dirname "$0")" && pwd)
@@ -27,6 +28,16 @@ build_go() {
     CGO_ENABLED=0 GOOS=wasip1 GOARCH=wasm go build -trimpath -ldflags='-s -w -buildid=' -o "$1" "$2")
 }
 
+# build_component PACKAGE MODULE OUTPUT: the library as a component of schemas/wit/package.wit.
+build_component() {
+  local package=$1 module=$2 output=$3 target_dir="$MIST_CACHE_DIR/cargo/rust-components"
+  "$MIST_REPOSITORY/tools/wasm-toolchain/cargo-build.sh" "$here/guests/rust" wasm32-unknown-unknown "$target_dir" -p "$package" \
+    --features mistletoe/component
+  cargo run --quiet --release --locked --manifest-path "$here/componentize/Cargo.toml" \
+    --target-dir "$MIST_CACHE_DIR/cargo/componentize" -- "$target_dir/wasm32-unknown-unknown/release/$module.wasm" \
+    "$here/../../schemas/wit/package.wit" "$output"
+}
+
 build() {
   local directory=$1
   # A package without metadata has the name of its file, and the name is part of what secrets are derived from.
@@ -43,8 +54,12 @@ build() {
   export MODULE_FILE=namespace_guest MIST_WASM_EXEC_MODEL=reactor
   build_module "$here/guests/rust" wasm32-unknown-unknown namespace-guest "$directory/rust-v1alpha1.wasm"
   build_module "$here/guests/rust" wasm32-wasip1 namespace-guest "$directory/rust-reactor.wasm"
+  MODULE_FILE=both_guest build_module "$here/guests/rust" wasm32-wasip1 both-guest "$directory/rust/both-reactor.wasm"
   unset MODULE_FILE MIST_WASM_EXEC_MODEL
+  echo "conformance: building the component"
+  build_component both-guest both_guest "$directory/rust/both-component.wasm"
   build_module "$here/guests/rust" wasm32-wasip1 secrets-guest "$directory/rust/secrets.wasm"
+  build_module "$here/guests/rust" wasm32-wasip1 caller-guest "$directory/rust/caller.wasm"
   chmod 644 "$directory"/*.wasm "$directory"/*/*.wasm
 }
 
@@ -52,5 +67,6 @@ command -v "$CLANG" >/dev/null || fail "no $CLANG; run: apt-get install clang-19
 command -v go >/dev/null || fail "no go; install Go 1.26 or newer from https://go.dev/dl"
 
 hash=$({ "$CLANG" --version | head -n1; go env GOVERSION; rustc --version 2>/dev/null || true; } |
-  hash_of sdk/rust tools/wasm-toolchain tests/conformance/guests tests/conformance/build.sh packages/templates/c)
+  hash_of sdk/rust tools/wasm-toolchain tests/conformance/guests tests/conformance/componentize tests/conformance/build.sh \
+    schemas/wit packages/templates/c)
 cached conformance "$hash" build

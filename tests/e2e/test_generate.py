@@ -1,6 +1,7 @@
 """generate says what install does, and says it twice with the same bytes."""
 import json
 import pathlib
+import shutil
 import subprocess
 
 from harness import check, config_map, contains, equal, secret, test, workload
@@ -85,6 +86,44 @@ def guests_in_c_go_and_rust_are_alike(t):
         outputs[module.name] = t.run("generate", "my-namespace", "-p", str(module), "-o", "json").out
     contains(next(iter(outputs.values())), '"kind": "Namespace"', "my-namespace")
     equal(len(set(outputs.values())), 1, json.dumps(outputs, indent=1)[:3000])
+
+
+@test
+def a_package_is_the_same_as_a_module_and_as_a_component(t):
+    """One source, built both ways: the same bytes, secrets, log lines and errors."""
+    built = subprocess.run(["bash", ROOT / "tests/conformance/build.sh"], capture_output=True, text=True)
+    check(built.returncode == 0, built.stderr)
+    directory = pathlib.Path(built.stdout.strip().splitlines()[-1]) / "rust"
+    # One name, so that messages differ in nothing either.
+    packages = {kind: str(shutil.copy(directory / f"both-{kind}.wasm", pathlib.Path(t.file(f"{kind}/both.wasm", ""))))
+                for kind in ("reactor", "component")}
+    t.file("seed", "s" * 32)
+    contains(t.run("inspect", "package", packages["component"]).out, "v1 component", "both", "0.1.0")
+
+    def rendered(package, *values):
+        answers = []
+        for output in ("yaml", "raw"):
+            command = ["generate", "shop", "-p", package, "--seed-file", "seed", "-v", "--no-render-cache", "-o", output]
+            process = subprocess.run([t.mistctl, *command, *values], capture_output=True, text=True, cwd=t.dir,
+                                     env=t.environment())
+            lines = [line for line in process.stderr.splitlines() if "compiling" not in line]
+            answers.append((process.returncode, process.stdout, "\n".join(lines).replace(package, "both.wasm")))
+        return answers
+
+    cases = ([], ["-s", "size=0"], ["-s", "size=200"], ["-s", "fail=no port"], ["-s", "size=many"], ["-s", "other=1"],
+             ["--set-json", 'values={"a": [1, 2.5, -3, 1e300, "ä\\u2028❄", null, true], "b": {"c": ""}}'],
+             ["--limit-requests", "3"], ["--limit-time", "1ms", "-s", "size=100000"], ["--limit-memory", "1"])
+    for values in cases:
+        one, other = (rendered(packages[kind], *values) for kind in ("reactor", "component"))
+        if "--limit-time" in values or "--limit-memory" in values:
+            one, other = ([(code, out, err.splitlines()[0]) for code, out, err in answers] for answers in (one, other))
+        equal(other, one, f"the component beside the module, with {values}")
+    check(rendered(packages["component"], "-s", "fail=no port")[0][0] == 1, "a failure succeeds")
+
+    t.run("install", "shop", "-p", packages["component"])
+    secret = t.kube.get("Secret", t.ns, "shop-0")["data"]["password"]
+    contains(t.run("upgrade", "shop", "-p", packages["reactor"]).out, "revision 1")
+    equal(t.kube.get("Secret", t.ns, "shop-0")["data"]["password"], secret, "the password under the module")
 
 
 @test

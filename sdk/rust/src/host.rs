@@ -39,7 +39,23 @@ fn exchange(request: &str) -> anyhow::Result<Vec<u8>> {
     }
 }
 
-#[cfg(all(target_family = "wasm", not(target_os = "wasi")))]
+#[cfg(all(target_arch = "wasm32", target_os = "unknown", feature = "component"))]
+fn exchange(request: &str) -> anyhow::Result<Vec<u8>> {
+    #[link(wasm_import_module = "mistletoe:package/host@1.0.0")]
+    unsafe extern "C" {
+        #[link_name = "request"]
+        fn host_request(address: *const u8, length: usize, answer: *mut [usize; 2]);
+    }
+    let mut answer = [0; 2];
+    // SAFETY: the host reads `length` bytes at `address`; the answer is in memory that `cabi_realloc` gave it, and that
+    // nobody else knows.
+    unsafe {
+        host_request(request.as_ptr(), request.len(), &raw mut answer);
+        Ok(std::slice::from_raw_parts(std::ptr::with_exposed_provenance(answer[0]), answer[1]).to_vec())
+    }
+}
+
+#[cfg(all(target_family = "wasm", not(target_os = "wasi"), not(feature = "component")))]
 fn exchange(_: &str) -> anyhow::Result<Vec<u8>> {
     anyhow::bail!("this package asks its host, which the ABI v1alpha1 can't; build it for wasm32-wasip1, the ABI v1")
 }

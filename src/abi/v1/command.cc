@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "abi/documents.h"
+#include "abi/v1/output.h"
 #include "abi/v1/requests.h"
 #include "base/text.h"
 #include "wasm/instance.h"
@@ -63,7 +64,7 @@ class Program final : public Guest {
                    subject(options), *exit_code)
           .with_because(message.empty() ? "it printed no reason to stderr" : std::move(message));
     }
-    MIST_TRY(Output output, read(std::move(report.out), subject(options)));
+    MIST_TRY(Output output, read_output(std::move(report.out), subject(options)));
     output.log = std::move(report.err);
     output.drawn = report.drawn_after_entry;
     return output;
@@ -72,15 +73,6 @@ class Program final : public Guest {
  private:
   const std::string& subject(const RunOptions& options) const {
     return options.subject.empty() ? module_.name() : options.subject;
-  }
-
-  Result<Output> read(std::string text, const std::string& name) const {
-    if (std::optional<Output> output = parse_json_result(text, name)) return *std::move(output);
-    if (is_own_document(text)) return parse_result(text, name);
-    MIST_TRY_VOID(check_text(text, fmt::format("the output of {}", name)));
-    Output output;
-    if (!trim(text).empty()) output.files.push_back({std::string(kPlainOutputFile), std::move(text)});
-    return output;
   }
 
   wasm::Module module_;

@@ -16,6 +16,7 @@ class Requests final : public wasm::RequestHandler {
 
   /// Never a secret in an error that it returns: those are what ends the guest.
   Result<std::string> answer(std::string_view request) override;
+  void guest_waits_with(std::uint64_t memory_bytes) override { services_.guest_waits_with(memory_bytes); }
 
  private:
   Result<encoding::Value> ask(std::string_view request);

@@ -1,4 +1,5 @@
 #include "action/graph.h"
+#include "action/package_graph.h"
 #include "apply/desired.h"
 #include "apply/test_objects.h"
 #include "cli/commands.h"
@@ -8,6 +9,7 @@
 #include "cli/registry_access.h"
 #include "cli/release_flags.h"
 #include "view/graph_drawing.h"
+#include "view/package_drawing.h"
 
 namespace mist::cli {
 namespace {
@@ -26,6 +28,7 @@ constexpr Flag kFlags[] = {
      .completion = Completion::Package},
     kEngineFlag,
     kPlainHttpFlag,
+    {.name = "packages", .help = "Draw which package called which, with versions, and no objects"},
     {.name = "output",
      .letter = 'o',
      .type = FlagType::Choice,
@@ -39,9 +42,16 @@ constexpr Example kExamples[] = {
     {"mistctl graph web", "What comes before what in an installed release, and why"},
     {"mistctl graph -p ./manifests", "The same of a package, without a cluster"},
     {"mistctl graph web -o dot | dot -Tsvg > web.svg", "As a picture"},
+    {"mistctl graph shop --packages", "Which package called which"},
 };
 
-Result<action::ReleaseGraph> graph_of_package(const Invocation& invocation, World& world) {
+// Of the package that -p names.
+struct OfflineRelease {
+  release::ReleaseId id;
+  action::RenderedRelease rendered;
+};
+
+Result<OfflineRelease> render_package(const Invocation& invocation, World& world) {
   std::string name = invocation.argument("NAME");
   if (name.empty()) name = "release";
   MIST_TRY(const render::ReleaseFacts release, offline_release(invocation, world, name));
@@ -54,29 +64,67 @@ Result<action::ReleaseGraph> graph_of_package(const Invocation& invocation, Worl
   MIST_TRY(action::RenderedRelease rendered,
            offline.render(std::make_shared<const package::Source>(std::move(source)), std::move(values), {},
                           release, world.context));
+  return OfflineRelease{release.id, std::move(rendered)};
+}
+
+Result<action::ReleaseGraph> graph_of_package(const Invocation& invocation, World& world) {
+  MIST_TRY(OfflineRelease offline, render_package(invocation, world));
+  action::RenderedRelease& rendered = offline.rendered;
   std::vector<release::RenderedObject> hooks;
   if (rendered.package.engine == apply::kChartEngine) hooks = apply::take_chart_parts(rendered.objects).hooks;
   MIST_TRY_VOID(apply::take_tests(rendered.objects));
   MIST_TRY(std::vector<apply::DesiredObject> desired,
-           apply::prepare_offline(std::move(rendered.objects), release.id));
+           apply::prepare_offline(std::move(rendered.objects), offline.id));
   std::vector<release::RenderedObject> objects;
   objects.reserve(desired.size());
   for (apply::DesiredObject& object : desired) objects.push_back(std::move(object.rendered));
-  return action::graph_of(release.id, -1, std::move(objects), hooks, apply::HookVerb::Install);
+  return action::graph_of(offline.id, -1, std::move(objects), hooks, apply::HookVerb::Install);
 }
 
-Result<action::ReleaseGraph> find_graph(const Invocation& invocation, World& world) {
-  if (invocation.has("package")) return graph_of_package(invocation, world);
+// NAME alone.
+Status check_names_release(const Invocation& invocation) {
   if (invocation.argument("NAME").empty())
     return error(ErrorKind::Usage, "NAME is missing")
         .with_hint("name a release, or a package with -p: mistctl graph -p ./manifests");
   if (has_values(invocation)) return error(ErrorKind::Usage, "values go with -p only");
+  return {};
+}
+
+Result<action::ReleaseGraph> find_graph(const Invocation& invocation, World& world) {
+  if (invocation.has("package")) return graph_of_package(invocation, world);
+  MIST_TRY_VOID(check_names_release(invocation));
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
   return action::graph_of_release(cluster.environment, id, world.context);
 }
 
+Result<action::PackageGraph> find_packages(const Invocation& invocation, World& world) {
+  if (invocation.has("package")) {
+    MIST_TRY(const OfflineRelease offline, render_package(invocation, world));
+    return action::package_graph(offline.id, -1, offline.rendered.package);
+  }
+  MIST_TRY_VOID(check_names_release(invocation));
+  MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
+  MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
+  return action::package_graph_of_release(cluster.environment, id, world.context);
+}
+
+Result<ExitCode> draw_packages(const Invocation& invocation, World& world) {
+  MIST_TRY(const action::PackageGraph graph, find_packages(invocation, world));
+  const std::string format = invocation.text("output");
+  if (format == "json")
+    print_value(world, OutputFormat::Json, view::package_graph_value(graph));
+  else if (format == "dot")
+    world.out.write(view::package_graph_dot(graph));
+  else if (format == "mermaid")
+    world.out.write(view::package_graph_mermaid(graph));
+  else
+    world.out.write(view::package_graph_text(graph, world.color_out));
+  return ExitCode::Ok;
+}
+
 Result<ExitCode> run_graph(const Invocation& invocation, World& world) {
+  if (invocation.enabled("packages")) return draw_packages(invocation, world);
   MIST_TRY(const action::ReleaseGraph graph, find_graph(invocation, world));
   const std::string format = invocation.text("output");
   if (format == "json")

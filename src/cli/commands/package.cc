@@ -36,6 +36,29 @@ constexpr Example kExamples[] = {
     {"mistctl package build ./my-chart -o shop.mist-pack.wasm", "A chart and its engine as one module"},
 };
 
+// With the lock beside its metadata, if there is one.
+Result<std::string> with_lock_beside(const Invocation& invocation, World& world, std::string module,
+                                     const Path& metadata) {
+  const Path directory = std::filesystem::absolute(metadata).lexically_normal().parent_path();
+  const Path file = directory / package::kLockFile;
+  std::string complete = std::move(module);
+  if (world.files.exists(file)) {
+    MIST_TRY(const std::string text, world.files.read(file, 16u << 20));
+    MIST_TRY_VOID(resolve::LockFile::parse(text, file.string()));
+    MIST_TRY(complete, package::with_lock(complete, text, "the module"));
+  }
+  if (!invocation.enabled(kLockedFlag.name)) return complete;
+  package::Source source;
+  source.reference = metadata.string();
+  source.name = metadata.stem().string();
+  source.content = wasm::ModuleBytes(std::string(complete));
+  MIST_TRY(const auto packages, open_packages(invocation, world));
+  render::DependencyRules rules;
+  rules.locked = true;
+  MIST_TRY_VOID(packages->solve(source, directory.string(), rules, world.context));
+  return complete;
+}
+
 // The module with its metadata, or the directory with its engine.
 Result<std::string> built(const Invocation& invocation, World& world, package::Renderer& renderer) {
   const Path source_path = invocation.argument("SOURCE");
@@ -46,8 +69,10 @@ Result<std::string> built(const Invocation& invocation, World& world, package::R
           .with_hint("give the MistPackage document with -m FILE");
     MIST_TRY(const std::string module, world.files.read(source_path, registry::kMaxPackageBytes));
     MIST_TRY(const std::string metadata, world.files.read(metadata_path, 16u << 20));
-    return package::with_metadata(module, metadata, metadata_path)
-        .in(fmt::format("while building a package of {}", source_path.string()));
+    MIST_TRY(std::string complete,
+             package::with_metadata(module, metadata, metadata_path)
+                 .in(fmt::format("while building a package of {}", source_path.string())));
+    return with_lock_beside(invocation, world, std::move(complete), metadata_path);
   }
   if (!metadata_path.empty())
     return error(ErrorKind::Usage, "-m goes with modules: {} says what it is in its own files",

@@ -38,7 +38,8 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 ///
 /// The same file may also be a whole `kind: MistPackage` document, as `mistctl package build -m` takes it.
 /// Mistakes in it are compile errors. The document goes into the custom section `mistletoe.package` of the module, so
-/// that a host can read it without running anything.
+/// that a host can read it without running anything. With `file`, a `mistletoe.lock` beside it (`mistctl package lock`)
+/// becomes the section `mistletoe.lock`: the versions of the packages that this one calls.
 #[proc_macro]
 pub fn mistletoe_package(input: TokenStream) -> TokenStream {
     let span = input.clone().into_iter().next().map_or(Span::call_site(), |token| token.span());
@@ -52,22 +53,27 @@ fn expand(input: TokenStream) -> Result<String, String> {
     let source = Source::parse(input)?;
     let metadata = Metadata::parse(&source.yaml, &|name| std::env::var(name).ok())
         .map_err(|message| format!("{}{message}", source.prefix()))?;
-    let tracked =
+    let mut extra =
         source.file.as_deref().map_or(String::new(), |file| format!("const _: &[u8] = include_bytes!({file:?});"));
-    Ok(code(&metadata, &tracked, std::env::var_os("CARGO_BIN_NAME").is_some()))
+    if let Some(lock) = &source.lock {
+        extra += &lock_section(lock);
+    }
+    Ok(code(&metadata, &extra, std::env::var_os("CARGO_BIN_NAME").is_some()))
 }
 
 /// The metadata's text, and the file that it came from.
 struct Source {
     yaml: String,
     file: Option<String>,
+    /// The path of `mistletoe.lock` beside it, if there is one.
+    lock: Option<String>,
 }
 
 impl Source {
     fn parse(input: TokenStream) -> Result<Self, String> {
         let tokens: Vec<TokenTree> = input.into_iter().collect();
         match tokens.as_slice() {
-            [yaml] => Ok(Self { yaml: literal::unindent(&literal::string(yaml)?), file: None }),
+            [yaml] => Ok(Self { yaml: literal::unindent(&literal::string(yaml)?), file: None, lock: None }),
             [TokenTree::Ident(word), TokenTree::Punct(equals), path]
                 if word.to_string() == "file" && equals.as_char() == '=' =>
             {
@@ -81,7 +87,10 @@ impl Source {
         let root = std::env::var("CARGO_MANIFEST_DIR").map_err(|_| "`file = …` works only under Cargo".to_string())?;
         let full = Path::new(&root).join(path);
         let yaml = std::fs::read_to_string(&full).map_err(|error| format!("can't read {}: {error}", full.display()))?;
-        Ok(Self { yaml, file: Some(full.to_str().ok_or("the path of the crate isn't UTF-8")?.to_owned()) })
+        let text = |path: &Path| path.to_str().map(str::to_owned).ok_or("the path of the crate isn't UTF-8");
+        let lock = full.with_file_name("mistletoe.lock");
+        let lock = if lock.exists() { Some(text(&lock)?) } else { None };
+        Ok(Self { yaml, file: Some(text(&full)?), lock })
     }
 
     fn prefix(&self) -> String {
@@ -89,10 +98,23 @@ impl Source {
     }
 }
 
+/// The bytes of the file as the module's section `mistletoe.lock`.
+fn lock_section(file: &str) -> String {
+    format!(
+        "const LOCK_BYTES: &[u8] = include_bytes!({file:?});
+         #[used]
+         #[cfg_attr(target_family = \"wasm\", unsafe(link_section = \"mistletoe.lock\"))]
+         static LOCK: [u8; LOCK_BYTES.len()] = *include_bytes!({file:?});"
+    )
+}
+
 fn code(metadata: &Metadata, tracked: &str, is_program: bool) -> String {
     let section = byte_string(&metadata.package_document());
     let length = metadata.package_document().len();
     let info = metadata.info_document();
+    // A condition of the crate that the code becomes part of.
+    let component =
+        if cfg!(feature = "component") { "all(target_arch = \"wasm32\", target_os = \"unknown\")" } else { "any()" };
     let (main, reactor) = if is_program {
         (
             "#[cfg(not(all(target_arch = \"wasm32\", target_os = \"unknown\")))]
@@ -119,7 +141,21 @@ fn code(metadata: &Metadata, tracked: &str, is_program: bool) -> String {
             #[allow(unused)]
             fn is_used() {{ let _ = generate; }}
 
-            #[cfg(all(target_arch = \"wasm32\", target_os = \"unknown\"))]
+            #[cfg({component})]
+            mod component {{
+                #[unsafe(export_name = \"info\")]
+                extern \"C\" fn info() -> *const [usize; 2] {{ ::mistletoe::abi::component::text(\"\") }}
+                #[unsafe(export_name = \"generate\")]
+                unsafe extern \"C\" fn generate(address: *mut u8, length: usize) -> *const ::mistletoe::abi::component::Returned {{
+                    unsafe {{ ::mistletoe::abi::component::generate(super::generate, address, length) }}
+                }}
+                #[unsafe(export_name = \"cabi_realloc\")]
+                unsafe extern \"C\" fn reallocate(old: *mut u8, old_size: usize, align: usize, new_size: usize) -> *mut u8 {{
+                    unsafe {{ ::mistletoe::abi::component::reallocate(old, old_size, align, new_size) }}
+                }}
+            }}
+
+            #[cfg(all(target_arch = \"wasm32\", target_os = \"unknown\", not({component})))]
             mod exports {{
                 use ::mistletoe::abi::v1alpha1::{{self, Text}};
 
@@ -167,4 +203,25 @@ fn compile_error(message: &str, span: Span) -> TokenStream {
         TokenTree::Punct(bang),
         TokenTree::Group(arguments),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_beside_the_metadata_becomes_a_section() {
+        let directory = std::env::temp_dir().join(format!("mistletoe-macros-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let metadata = directory.join("mistletoe.yaml");
+        std::fs::write(&metadata, "name: shop").unwrap();
+        let without = Source::read(metadata.to_str().unwrap()).unwrap();
+        assert_eq!(without.lock, None);
+        std::fs::write(directory.join("mistletoe.lock"), "packages: []").unwrap();
+        let with = Source::read(metadata.to_str().unwrap()).unwrap();
+        let lock = with.lock.unwrap();
+        assert!(lock.ends_with("mistletoe.lock"));
+        assert!(lock_section(&lock).contains("link_section = \"mistletoe.lock\""));
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
 }

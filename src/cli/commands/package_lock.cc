@@ -1,0 +1,173 @@
+// mistctl package lock, outdated and why.
+
+#include "action/package_lock.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/output.h"
+#include "cli/package_flags.h"
+#include "cli/registry_access.h"
+#include "view/deployments.h"
+
+namespace mist::cli {
+namespace {
+
+using encoding::Value;
+
+constexpr Argument kSource{
+    .name = "SOURCE",
+    .help = "A directory with mistletoe.yaml, or a module; without it the current directory",
+    .arity = Arity::Optional,
+    .completion = Completion::Package};
+
+Result<action::LockedSource> read_source(const Invocation& invocation, World& world) {
+  const std::string given = invocation.argument("SOURCE");
+  return action::read_locked_source(world.files, given.empty() ? Path(".") : Path(given));
+}
+
+// lock
+
+constexpr Argument kLockArguments[] = {kSource};
+constexpr Flag kPackageLockFlags[] = {
+    {.name = "update",
+     .type = FlagType::Texts,
+     .value = "PACKAGE",
+     .help = "Take the newest version of this package that fits, whatever is locked"},
+    {.name = "update-all", .help = "The same of all packages"},
+    kLockedFlag,
+    kPlainHttpFlag,
+};
+constexpr FlagGroup kLockGroups[] = {{"Flags", kPackageLockFlags}, kOutputFlags};
+constexpr Example kLockExamples[] = {
+    {"mistctl package lock ./platform", "Writes ./platform/mistletoe.lock; what is locked and fits stays"},
+    {"mistctl package lock ./platform --update mistletoe/databases/mariadb",
+     "A newer version of one package"},
+    {"mistctl package lock ./platform --locked", "For CI: fails if the lock is not up to date"},
+};
+
+Result<ExitCode> run_package_lock(const Invocation& invocation, World& world) {
+  MIST_TRY(const action::LockedSource source, read_source(invocation, world));
+  MIST_TRY(const auto packages, open_packages(invocation, world));
+  const std::vector<std::string> update = invocation.texts("update");
+  action::LockChoices choices{.update = {update.begin(), update.end()},
+                              .update_all = invocation.enabled("update-all"),
+                              .locked = invocation.enabled(kLockedFlag.name)};
+  if (choices.locked && (choices.update_all || !choices.update.empty()))
+    return error(ErrorKind::Usage, "--locked changes nothing, so it doesn't go with --update");
+  MIST_TRY(const action::LockReport report, action::resolve_lock(source, choices, *packages, world.context));
+  const std::string text = report.lock.to_text();
+  const bool written = !source.lock || source.lock->to_text() != text;
+  if (written && !choices.locked) MIST_TRY_VOID(world.files.write(source.lock_file, text));
+  if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
+    print_value(world, format,
+                Value::object({{"file", source.lock_file.string()},
+                               {"written", written && !choices.locked},
+                               {"packages", report.lock.packages().size()},
+                               {"changes", view::packages_value(report.changes)}}));
+    return ExitCode::Ok;
+  }
+  for (const action::PackageChange& each : report.changes) world.out.write(action::to_text(each) + "\n");
+  world.out.write(fmt::format("{}: {}, {}\n", escape_controls(source.lock_file.string()),
+                              plural(report.lock.packages().size(), "package"),
+                              written && !choices.locked ? "written" : "up to date"));
+  return ExitCode::Ok;
+}
+
+// outdated
+
+constexpr Argument kOutdatedArguments[] = {kSource};
+constexpr Flag kOutdatedFlags[] = {kPlainHttpFlag};
+constexpr FlagGroup kOutdatedGroups[] = {{"Flags", kOutdatedFlags}, kOutputFlags};
+constexpr Example kOutdatedExamples[] = {
+    {"mistctl package outdated ./platform", "Which dependencies have newer versions, and do they fit?"},
+};
+
+Result<ExitCode> run_package_outdated(const Invocation& invocation, World& world) {
+  MIST_TRY(const action::LockedSource source, read_source(invocation, world));
+  MIST_TRY(const auto packages, open_packages(invocation, world));
+  MIST_TRY(const std::vector<action::OutdatedPackage> all,
+           action::outdated_packages(source, *packages, world.context));
+  if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
+    Value::Array list;
+    for (const action::OutdatedPackage& each : all)
+      list.push_back(Value::object({{"package", each.package},
+                                    {"locked", text_or_null(each.locked)},
+                                    {"fits", text_or_null(each.fits)},
+                                    {"newest", text_or_null(each.newest)},
+                                    {"outdated", each.outdated()}}));
+    print_value(world, format, Value::object({{"packages", Value(std::move(list))}}));
+    return ExitCode::Ok;
+  }
+  Table table({"PACKAGE", "LOCKED", "FITS", "NEWEST"});
+  const auto shown = [](const std::string& version) { return version.empty() ? std::string("-") : version; };
+  for (const action::OutdatedPackage& each : all) {
+    if (each.outdated())
+      table.add({{each.package}, {shown(each.locked)}, {shown(each.fits)}, {shown(each.newest)}});
+  }
+  world.out.write(table.empty() ? fmt::format("{}: all as new as there are\n", plural(all.size(), "package"))
+                                : table.render(world.color_out));
+  return ExitCode::Ok;
+}
+
+// why
+
+constexpr Argument kWhyArguments[] = {
+    {.name = "PACKAGE", .help = "What names it in every version: mistletoe/databases/mariadb"}, kSource};
+constexpr FlagGroup kWhyGroups[] = {{"Flags", kOutdatedFlags}, kOutputFlags};
+constexpr Example kWhyExamples[] = {
+    {"mistctl package why mistletoe/databases/mariadb ./platform",
+     "Who asks for it, and for which versions?"},
+};
+
+Result<ExitCode> run_package_why(const Invocation& invocation, World& world) {
+  MIST_TRY(const action::LockedSource source, read_source(invocation, world));
+  MIST_TRY(const auto packages, open_packages(invocation, world));
+  MIST_TRY(const action::PackageReasons reasons,
+           action::why_package(source, invocation.argument("PACKAGE"), *packages, world.context));
+  if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
+    Value::Array askers;
+    for (const action::PackageAsker& each : reasons.askers)
+      askers.push_back(Value::object(
+          {{"path", Value(Value::Array(each.path.begin(), each.path.end()))}, {"range", each.range}}));
+    print_value(world, format,
+                Value::object({{"package", reasons.package},
+                               {"version", reasons.version},
+                               {"askers", Value(std::move(askers))}}));
+    return ExitCode::Ok;
+  }
+  std::string text = fmt::format("{} {}\n", escape_controls(reasons.package), reasons.version);
+  for (const action::PackageAsker& each : reasons.askers)
+    text += fmt::format("  {} asks for {}\n", escape_controls(join(each.path, " → ")), each.range);
+  world.out.write(text);
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+constinit const Command kPackageLockCommand{
+    .path = "package lock",
+    .summary = "Choose versions of a package's dependencies and write mistletoe.lock",
+    .run = run_package_lock,
+    .arguments = kLockArguments,
+    .flags = kLockGroups,
+    .examples = kLockExamples};
+
+constinit const Command kPackageOutdatedCommand{
+    .path = "package outdated",
+    .summary = "List dependencies of a package that have newer versions",
+    .run = run_package_outdated,
+    .arguments = kOutdatedArguments,
+    .flags = kOutdatedGroups,
+    .examples = kOutdatedExamples};
+
+constinit const Command kPackageWhyCommand{.path = "package why",
+                                           .summary = "Say who asks for a dependency, and for which versions",
+                                           .run = run_package_why,
+                                           .arguments = kWhyArguments,
+                                           .flags = kWhyGroups,
+                                           .examples = kWhyExamples};
+
+}  // namespace mist::cli

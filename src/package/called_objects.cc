@@ -1,0 +1,120 @@
+#include "package/called_objects.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/text.h"
+
+namespace mist::package {
+
+using apimachinery::RenderedObject;
+
+namespace {
+
+struct CalledFile {
+  const std::string& path;
+  const std::string& text;
+};
+
+std::vector<CalledFile> files_of(const CallTree::Answered& answered) {
+  std::vector<CalledFile> files;
+  const Value* const given = answered.answer.value.find("files");
+  if (given == nullptr) return files;
+  for (const Value::Member& each : given->as_object()) {
+    if (each.value.is_string() && !each.value.as_string().empty())
+      files.push_back({each.key, each.value.as_string()});
+  }
+  return files;
+}
+
+// Innermost first, so that the first that is found made it.
+std::vector<const CallTree::Answered*> innermost_first(const CallTree& tree) {
+  std::vector<const CallTree::Answered*> all;
+  for (const auto& [key, answered] : tree.answers()) all.push_back(&answered);
+  std::ranges::stable_sort(all, std::ranges::greater(),
+                           [](const CallTree::Answered* each) { return each->path.size(); });
+  return all;
+}
+
+FileOrigin origin_of(const CallTree::Answered& answered, const std::string& path) {
+  FileOrigin origin;
+  if (const auto known = answered.origins.find(path); known != answered.origins.end())
+    origin = known->second;
+  else
+    origin.source = answered.written ? path : path + std::string(kRenderedMark);
+  origin.package = join(answered.path, kPackageArrow);
+  return origin;
+}
+
+// What is the same wherever the caller puts it: it may choose another version, or fill in the namespace.
+using Identity = std::tuple<std::string, std::string, std::string>;
+Identity identity_of(const RenderedObject& rendered) {
+  const apimachinery::ObjectKey key = rendered.object.key();
+  return {key.group_kind.group, key.group_kind.kind, key.name};
+}
+
+struct Maker {
+  std::string ns;
+  std::string package;
+};
+
+std::multimap<Identity, Maker> makers_of(const CallTree& tree) {
+  std::multimap<Identity, Maker> makers;
+  NullEventSink nobody;
+  for (const CallTree::Answered* const answered : innermost_first(tree)) {
+    for (const CalledFile& file : files_of(*answered)) {
+      // What can't be parsed is no objects; if the caller gives it too, that is reported there.
+      const auto objects = parse_objects({{file.path, file.text}}, nobody);
+      if (!objects.ok()) continue;
+      for (const RenderedObject& each : *objects)
+        makers.emplace(identity_of(each), Maker{each.object.key().ns, join(answered->path, kPackageArrow)});
+    }
+  }
+  return makers;
+}
+
+}  // namespace
+
+FileOrigins origins_of_called(const std::map<std::string, std::string>& files, const CallTree& tree) {
+  std::map<std::string_view, std::pair<const CallTree::Answered*, const std::string*>> by_text;
+  for (const CallTree::Answered* const answered : innermost_first(tree)) {
+    for (const CalledFile& file : files_of(*answered)) by_text.try_emplace(file.text, answered, &file.path);
+  }
+  FileOrigins origins;
+  for (const auto& [path, text] : files) {
+    if (const auto made = by_text.find(text); made != by_text.end())
+      origins.emplace(path, origin_of(*made->second.first, *made->second.second));
+  }
+  return origins;
+}
+
+void attribute_changed(std::vector<RenderedObject>& objects, const CallTree& tree) {
+  if (std::ranges::none_of(objects, [](const RenderedObject& each) { return each.package.empty(); })) return;
+  const std::multimap<Identity, Maker> makers = makers_of(tree);
+  for (RenderedObject& rendered : objects) {
+    if (!rendered.package.empty()) continue;
+    const std::string ns = rendered.object.key().ns;
+    const auto [first, last] = makers.equal_range(identity_of(rendered));
+    const auto maker = std::find_if(first, last, [&](const auto& each) {
+      return each.second.ns.empty() || ns.empty() || each.second.ns == ns;
+    });
+    if (maker != last) rendered.package = maker->second.package;
+  }
+}
+
+const Source* called_source(const Source& root, std::string_view path) {
+  const Source* source = &root;
+  bool first = true;
+  while (!path.empty()) {
+    const auto arrow = path.find(kPackageArrow);
+    const std::string name(path.substr(0, arrow));
+    path = arrow == std::string_view::npos ? "" : path.substr(arrow + kPackageArrow.size());
+    if (std::exchange(first, false)) continue;
+    const auto called = source->dependencies.find(name);
+    if (called == source->dependencies.end()) return nullptr;
+    source = &called->second->source;
+  }
+  return source;
+}
+
+}  // namespace mist::package
