@@ -228,8 +228,9 @@ wasmtime_error_t* call_host(void* data, wasmtime_context_t*, const wasmtime_comp
   const Binding& binding = *static_cast<const Binding*>(data);
   Self& self = *binding.self;
   Status done = binding.function->call(self, {arguments, argument_count}, {results, result_count});
+  const bool ends = !done.ok() || self.wasi.stop;
   if (!done.ok()) self.interruption = std::move(done).error();
-  return done.ok() && !self.wasi.stop ? nullptr : wasmtime_error_new(kStopped);
+  return ends ? wasmtime_error_new(kStopped) : nullptr;
 } catch (const std::exception& thrown) {
   return wasmtime_error_new(thrown.what());
 }
