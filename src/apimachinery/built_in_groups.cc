@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace mist::apimachinery {
 namespace {
@@ -32,8 +33,39 @@ constexpr std::array<std::string_view, 24> kBuiltInGroups{"",
                                                           "storagemigration.k8s.io"};
 static_assert(std::ranges::is_sorted(kBuiltInGroups));
 
+constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kClusterScoped{{
+    {"", "Namespace"},
+    {"", "Node"},
+    {"", "PersistentVolume"},
+    {"", "ComponentStatus"},
+    {"rbac.authorization.k8s.io", "ClusterRole"},
+    {"rbac.authorization.k8s.io", "ClusterRoleBinding"},
+    {"apiextensions.k8s.io", "CustomResourceDefinition"},
+    {"apiregistration.k8s.io", "APIService"},
+    {"admissionregistration.k8s.io", "MutatingWebhookConfiguration"},
+    {"admissionregistration.k8s.io", "ValidatingWebhookConfiguration"},
+    {"admissionregistration.k8s.io", "ValidatingAdmissionPolicy"},
+    {"admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"},
+    {"admissionregistration.k8s.io", "MutatingAdmissionPolicy"},
+    {"admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"},
+    {"scheduling.k8s.io", "PriorityClass"},
+    {"storage.k8s.io", "StorageClass"},
+    {"storage.k8s.io", "VolumeAttachment"},
+    {"storage.k8s.io", "CSIDriver"},
+    {"storage.k8s.io", "CSINode"},
+    {"node.k8s.io", "RuntimeClass"},
+    {"networking.k8s.io", "IngressClass"},
+    {"certificates.k8s.io", "CertificateSigningRequest"},
+    {"flowcontrol.apiserver.k8s.io", "FlowSchema"},
+}};
+
 }  // namespace
 
 bool is_built_in_group(std::string_view group) { return std::ranges::binary_search(kBuiltInGroups, group); }
+
+bool is_cluster_scoped(const GroupKind& kind) {
+  return std::ranges::find(kClusterScoped, std::pair<std::string_view, std::string_view>(
+                                               kind.group, kind.kind)) != kClusterScoped.end();
+}
 
 }  // namespace mist::apimachinery

@@ -26,33 +26,6 @@ namespace {
 // Resolves a kind that isn't defined by the release itself.
 using Lookup = std::function<Result<ResourceInfo>(const GroupVersionKind&)>;
 
-// Cluster-scoped kinds of the built-in groups, for rendering without a cluster.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kClusterScoped{{
-    {"", "Namespace"},
-    {"", "Node"},
-    {"", "PersistentVolume"},
-    {"", "ComponentStatus"},
-    {"rbac.authorization.k8s.io", "ClusterRole"},
-    {"rbac.authorization.k8s.io", "ClusterRoleBinding"},
-    {"apiextensions.k8s.io", "CustomResourceDefinition"},
-    {"apiregistration.k8s.io", "APIService"},
-    {"admissionregistration.k8s.io", "MutatingWebhookConfiguration"},
-    {"admissionregistration.k8s.io", "ValidatingWebhookConfiguration"},
-    {"admissionregistration.k8s.io", "ValidatingAdmissionPolicy"},
-    {"admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"},
-    {"admissionregistration.k8s.io", "MutatingAdmissionPolicy"},
-    {"admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"},
-    {"scheduling.k8s.io", "PriorityClass"},
-    {"storage.k8s.io", "StorageClass"},
-    {"storage.k8s.io", "VolumeAttachment"},
-    {"storage.k8s.io", "CSIDriver"},
-    {"storage.k8s.io", "CSINode"},
-    {"node.k8s.io", "RuntimeClass"},
-    {"networking.k8s.io", "IngressClass"},
-    {"certificates.k8s.io", "CertificateSigningRequest"},
-    {"flowcontrol.apiserver.k8s.io", "FlowSchema"},
-}};
-
 // `at`: the value of the object that is wrong, if it is one of them; without a line the file isn't what was
 // parsed.
 Error at_source(Error failure, const RenderedObject& rendered, const Value* at = nullptr) {
@@ -349,9 +322,7 @@ Lookup served_by(kube::Client& client, const Context& context) {
 Lookup built_in_or_defined_by(const std::vector<RenderedObject>& objects) {
   return [own = OwnKinds(objects)](const GroupVersionKind& gvk) -> Result<ResourceInfo> {
     if (const ResourceInfo* const defined = own.defined(gvk.group_kind())) return *defined;
-    const bool cluster = std::ranges::find(kClusterScoped, std::pair<std::string_view, std::string_view>(
-                                                               gvk.group, gvk.kind)) != kClusterScoped.end();
-    return ResourceInfo{gvk, "", !cluster, {}};
+    return ResourceInfo{gvk, "", !apimachinery::is_cluster_scoped(gvk.group_kind()), {}};
   };
 }
 

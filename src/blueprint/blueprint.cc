@@ -1,6 +1,7 @@
 #include "blueprint/blueprint.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "base/text.h"
@@ -10,16 +11,60 @@ namespace {
 
 constexpr std::string_view kInstance = "instance";
 
+struct TypeWord {
+  std::string_view word;
+  NodeType type;
+};
+constexpr std::array<TypeWord, 6> kTypes{{{"own", NodeType::Own},
+                                          {"read", NodeType::Read},
+                                          {"list", NodeType::List},
+                                          {"value", NodeType::Value},
+                                          {"absent", NodeType::Absent},
+                                          {"act", NodeType::Act}}};
+
+struct ConditionWord {
+  std::string_view word;
+  Condition condition;
+};
+constexpr std::array<ConditionWord, 5> kConditions{{{"present", Condition::Present},
+                                                    {"ready", Condition::Ready},
+                                                    {"gone", Condition::Gone},
+                                                    {"terminating", Condition::Terminating},
+                                                    {"done", Condition::Done}}};
+
+struct PolicyWord {
+  std::string_view word;
+  Policy policy;
+};
+constexpr std::array<PolicyWord, 3> kPolicies{
+    {{"delete", Policy::Delete}, {"orphan", Policy::Orphan}, {"retain", Policy::Retain}}};
+
 const Value::Array& list_at(const Value& description, std::string_view name) {
   static const Value::Array kNone;
   const Value* found = description.find(name);
   return found != nullptr && found->is_array() ? found->as_array() : kNone;
 }
 
-// Of an instance: is it set, and not to false? Its spec is known whole, so that there is no third answer.
-graph::Truth truth(const Value* value) {
-  if (value == nullptr || value->is_null()) return graph::Truth::False;
-  return value->is_bool() && !value->as_bool() ? graph::Truth::False : graph::Truth::True;
+bool flag_at(const Value& object, std::string_view name) {
+  const Value* found = object.find(name);
+  return found != nullptr && found->is_bool() && found->as_bool();
+}
+
+// What an edge asks of a node of that type when it says nothing.
+Condition usual_condition(NodeType type) {
+  switch (type) {
+    case NodeType::Own:
+    case NodeType::Read:
+      return Condition::Ready;
+    case NodeType::List:
+    case NodeType::Value:
+      return Condition::Present;
+    case NodeType::Absent:
+      return Condition::Gone;
+    case NodeType::Act:
+      return Condition::Done;
+  }
+  return Condition::Ready;
 }
 
 Status refuse_unwanted(const graph::AlsoGraph& also, const std::vector<Node>& nodes) {
@@ -34,29 +79,17 @@ Status refuse_unwanted(const graph::AlsoGraph& also, const std::vector<Node>& no
 
 }  // namespace
 
-Result<FieldPath> FieldPath::parse(std::string_view text) {
-  FieldPath path{{""}, std::string(text)};
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 1 < text.size() && text[i + 1] == '.')
-      path.fields.back() += text[++i];
-    else if (text[i] == '.')
-      path.fields.emplace_back();
-    else
-      path.fields.back() += text[i];
-  }
-  if (std::ranges::any_of(path.fields, &std::string::empty))
-    return error(ErrorKind::Invalid, "\"{}\" is not the path of a field", escape_controls(text))
-        .with_hint("names with a dot between them, as in spec.clusterIP");
-  return path;
+std::string_view word(NodeType type) { return std::ranges::find(kTypes, type, &TypeWord::type)->word; }
+std::string_view word(Condition condition) {
+  return std::ranges::find(kConditions, condition, &ConditionWord::condition)->word;
+}
+std::string_view word(Policy policy) {
+  return std::ranges::find(kPolicies, policy, &PolicyWord::policy)->word;
 }
 
-const Value* FieldPath::find(const Value& object) const {
-  const Value* at = &object;
-  for (const std::string& field : fields) {
-    at = at->find(field);
-    if (at == nullptr) return nullptr;
-  }
-  return at->is_null() ? nullptr : at;
+graph::Truth truth(const Value* value) {
+  if (value == nullptr || value->is_null()) return graph::Truth::False;
+  return value->is_bool() && !value->as_bool() ? graph::Truth::False : graph::Truth::True;
 }
 
 Result<Blueprint> Blueprint::parse(const Value& description) {
@@ -84,9 +117,34 @@ Status Blueprint::read_nodes(const Value& description) {
     if (member.key == kInstance)
       return error(ErrorKind::Invalid, "no node can be called {}: that is the custom resource itself",
                    kInstance);
-    nodes_.push_back({member.key, member.value == Value("read") ? NodeType::Read : NodeType::Own});
+    // A word alone stands for a node with nothing but that.
+    const Value& told = member.value;
+    const auto type = std::ranges::find(
+        kTypes, told.is_string() ? std::string_view(told.as_string()) : told.string_at("type"),
+        &TypeWord::word);
+    if (type == kTypes.end())
+      return error(ErrorKind::Invalid, "the node {} is of no type that is known", member.key);
+    const auto policy = std::ranges::find(kPolicies, told.string_at("policy"), &PolicyWord::word);
+    nodes_.push_back({.name = member.key,
+                      .type = type->type,
+                      .policy = policy == kPolicies.end() ? Policy::Delete : policy->policy,
+                      .adopt = flag_at(told, "adopt"),
+                      .replace = flag_at(told, "replace"),
+                      .contract = flag_at(told, "contract")});
   }
   std::ranges::sort(nodes_, {}, &Node::name);
+  return read_evidence(*nodes);
+}
+
+Status Blueprint::read_evidence(const Value& nodes) {
+  for (Node& each : nodes_) {
+    const std::string_view name = nodes.find(each.name)->string_at("evidence");
+    if (name.empty()) continue;
+    if (each.type != NodeType::Own && each.type != NodeType::Absent)
+      return error(ErrorKind::Invalid, "the node {} has evidence, and only states of an object can have that",
+                   each.name);
+    MIST_TRY(each.evidence, value_node(name, fmt::format("the evidence of {}", each.name)));
+  }
   return {};
 }
 
@@ -100,6 +158,14 @@ Result<graph::Node> Blueprint::node(std::string_view name, std::string_view wher
       .with_hint(fmt::format("it has {}", join(names, ", ")));
 }
 
+Result<graph::Node> Blueprint::value_node(std::string_view name, std::string_view where) const {
+  MIST_TRY(const graph::Node found, node(name, where));
+  if (nodes_[found].type != NodeType::Value)
+    return error(ErrorKind::Invalid, "{} names the node {}, which isn't a value", where, name)
+        .with_hint("a value node takes what it needs along Sequence edges and computes true or false");
+  return found;
+}
+
 Status Blueprint::read_also(const Value& description) {
   also_ = graph::AlsoGraph(nodes_.size() + 1);
   for (const Value& each : list_at(description, "also")) {
@@ -108,19 +174,68 @@ Status Blueprint::read_also(const Value& description) {
              from == kInstance ? Result<graph::Node>(root()) : node(from, "an Also edge"));
     MIST_TRY(const graph::Node end, node(each.string_at("to"), "an Also edge"));
     graph::AlsoEdge edge{begin, end, graph::kAlways, {}};
-    if (const std::string_view guard = each.string_at("when"); !guard.empty()) {
-      MIST_TRY(FieldPath path, FieldPath::parse(guard));
+    const std::string_view when = each.string_at("when"), given = each.string_at("given");
+    if (!when.empty() && !given.empty())
+      return error(ErrorKind::Invalid, "the Also edge from {} to {} has both when and given", from,
+                   name_of(end))
+          .with_hint("a value node can look at the instance too");
+    if (!when.empty()) {
+      MIST_TRY(FieldPath path, FieldPath::parse(when));
       edge.guard = guards_.size();
       edge.reason = fmt::format("when {}", path.text);
-      guards_.push_back(std::move(path));
+      guards_.push_back({std::move(path)});
+    } else if (!given.empty()) {
+      MIST_TRY(const graph::Node value, value_node(given, "the guard of an Also edge"));
+      edge.guard = guards_.size();
+      edge.reason = fmt::format("given {}", given);
+      guards_.push_back({std::nullopt, value});
+      has_value_guards_ = true;
     }
     also_.add(std::move(edge));
   }
   return refuse_unwanted(also_, nodes_);
 }
 
+Status Blueprint::read_extractions(const Value& described, SequenceEdge& edge) const {
+  const Value* extract = described.find("extract");
+  if (extract == nullptr || !extract->is_object()) return {};
+  for (const Value::Member& member : extract->as_object()) {
+    const bool plain = member.value.is_string();
+    const std::string_view path = plain ? member.value.as_string() : member.value.string_at("path");
+    Extraction extraction{member.key, {}, {}};
+    MIST_TRY(extraction.path, FieldPath::parse(path));
+    if (const Value* fallback = plain ? nullptr : member.value.find("default"))
+      extraction.fallback = *fallback;
+    if (edge.gate == Gate::Soft && !extraction.fallback)
+      return error(ErrorKind::Invalid, "the soft edge from {} to {} gives {} no default", name_of(edge.from),
+                   name_of(edge.to), member.key)
+          .with_hint(fmt::format("nothing waits for a soft edge: {} = {{ path = \"{}\", default = … }}",
+                                 member.key, path));
+    edge.extract.push_back(std::move(extraction));
+  }
+  return {};
+}
+
+Status Blueprint::check_condition(const SequenceEdge& edge) const {
+  const Node& from = nodes_[edge.from];
+  const auto refused = [&](std::string_view why) {
+    return error(ErrorKind::Invalid, "the Sequence edge from {} to {}: {}", from.name, name_of(edge.to), why);
+  };
+  const bool of_object = from.type != NodeType::Value && from.type != NodeType::List;
+  if (edge.until == Condition::Done && from.type != NodeType::Act) return refused("only an act can be done");
+  if ((edge.until == Condition::Gone || edge.until == Condition::Terminating) && !of_object)
+    return refused(fmt::format("a {} can't be gone", word(from.type)));
+  if (from.type == NodeType::Absent && edge.until != Condition::Gone && edge.until != Condition::Terminating)
+    return refused("what must be absent can only be waited for until it is gone or terminating");
+  if (edge.contract && (from.type == NodeType::Absent || from.type == NodeType::Act))
+    return refused(fmt::format("a node with {} has nothing that a contract could match", word(from.type)));
+  if (!edge.extract.empty() && (from.type == NodeType::Absent || from.type == NodeType::Act))
+    return refused(fmt::format("a node with {} has no values to extract", word(from.type)));
+  return {};
+}
+
 Status Blueprint::read_sequence(const Value& description) {
-  graph::SequenceGraph graph(nodes_.size());
+  into_.resize(nodes_.size());
   std::set<std::pair<graph::Node, std::string>> given;
   for (const Value& each : list_at(description, "sequence")) {
     SequenceEdge edge;
@@ -128,25 +243,107 @@ Status Blueprint::read_sequence(const Value& description) {
     MIST_TRY(edge.to, node(each.string_at("to"), "a Sequence edge"));
     if (edge.from == edge.to)
       return error(ErrorKind::Invalid, "the node {} can't come before itself", name_of(edge.from));
-    if (each.string_at("until") == "present") edge.until = Condition::Present;
-    if (const Value* extract = each.find("extract"); extract != nullptr && extract->is_object())
-      for (const Value::Member& member : extract->as_object()) {
-        if (member.key == kInstance || !given.emplace(edge.to, member.key).second)
-          return error(ErrorKind::Invalid, "the node {} is given two values called {}", name_of(edge.to),
-                       member.key);
-        MIST_TRY(FieldPath path,
-                 FieldPath::parse(member.value.is_string() ? member.value.as_string() : std::string()));
-        edge.extract.push_back({member.key, std::move(path)});
-      }
-    graph.add({edge.from, edge.to, 0, "Sequence"});
+    const NodeType source = nodes_[edge.from].type;
+    const auto until = std::ranges::find(kConditions, each.string_at("until"), &ConditionWord::word);
+    edge.until = until == kConditions.end() ? usual_condition(source) : until->condition;
+    if (edge.until == Condition::Ready && usual_condition(source) != Condition::Ready)
+      edge.until = usual_condition(source);
+    const std::string_view gate = each.string_at("gate");
+    edge.gate = gate == "continuous" ? Gate::Continuous : gate == "soft" ? Gate::Soft : Gate::Latched;
+    edge.contract = flag_at(each, "contract");
+    // Waiting until something is gone is no dependency on it.
+    edge.teardown = each.string_at("teardown") != "none" && edge.gate != Gate::Soft &&
+                    edge.until != Condition::Gone && edge.until != Condition::Terminating;
+    MIST_TRY_VOID(check_condition(edge));
+    MIST_TRY_VOID(read_extractions(each, edge));
+    for (const Extraction& one : edge.extract)
+      if (one.name == kInstance || !given.emplace(edge.to, one.name).second)
+        return error(ErrorKind::Invalid, "the node {} is given two values called {}", name_of(edge.to),
+                     one.name);
+    into_[edge.to].push_back(sequence_.size());
     sequence_.push_back(std::move(edge));
   }
-  MIST_TRY(order_, graph.topological_order([this](graph::Node each) { return name_of(each); }));
+  return order_nodes();
+}
+
+Status Blueprint::order_nodes() {
+  const auto name = [this](graph::Node each) { return name_of(each); };
+  graph::SequenceGraph graph(nodes_.size());
+  for (const SequenceEdge& edge : sequence_)
+    graph.add({edge.from, edge.to, 0, "Sequence",
+               edge.gate == Gate::Soft ? graph::Strength::Soft : graph::Strength::Hard});
+  const graph::Relaxed relaxed = graph.relaxed();
+  MIST_TRY(order_, relaxed.graph.topological_order(name));
+  std::vector<std::size_t> place(nodes_.size());
+  for (std::size_t i = 0; i < order_.size(); ++i) place[order_[i]] = i;
+  reach_.assign(nodes_.size(), std::vector<bool>(nodes_.size()));
+  for (SequenceEdge& edge : sequence_)
+    if (edge.gate == Gate::Soft) edge.cyclic = place[edge.from] > place[edge.to];
+  // Those that come before a node have their own predecessors already.
+  for (const graph::Node each : order_)
+    for (const std::size_t i : into_[each]) {
+      const SequenceEdge& edge = sequence_[i];
+      if (edge.gate == Gate::Soft) continue;
+      reach_[edge.from][each] = true;
+      for (graph::Node before = 0; before < nodes_.size(); ++before)
+        if (reach_[before][edge.from]) reach_[before][each] = true;
+    }
   return {};
 }
 
-graph::Closure Blueprint::wanted(const Value& instance) const {
-  return also_.closure({root()}, [&](graph::Guard guard) { return truth(guards_[guard].find(instance)); });
+graph::Closure Blueprint::wanted(const Value& instance,
+                                 const std::function<graph::Truth(graph::Node)>& value_of) const {
+  return also_.closure({root()}, [&](graph::Guard guard) {
+    const Guard& asked = guards_[guard];
+    // Its spec is known whole, so that there is no third answer.
+    return asked.field ? truth(asked.field->find(instance)) : value_of(asked.value);
+  });
+}
+
+std::vector<std::string> Blueprint::warnings() const {
+  std::vector<std::string> found;
+  // Nodes whose values may reach a node, along edges of either strength.
+  const auto sources_of = [this](graph::Node node) {
+    std::vector<bool> seen(nodes_.size());
+    std::vector<graph::Node> open{node};
+    while (!open.empty()) {
+      const graph::Node at = open.back();
+      open.pop_back();
+      for (const std::size_t i : into_[at])
+        if (!seen[sequence_[i].from]) {
+          seen[sequence_[i].from] = true;
+          open.push_back(sequence_[i].from);
+        }
+    }
+    return seen;
+  };
+  for (const graph::AlsoEdge& edge : also_.edges()) {
+    if (edge.guard == graph::kAlways || guards_[edge.guard].field) continue;
+    const std::vector<bool> sources = sources_of(guards_[edge.guard].value);
+    const graph::Closure from_here =
+        also_.closure({edge.to}, [](graph::Guard) { return graph::Truth::True; });
+    for (graph::Node node = 0; node < nodes_.size(); ++node)
+      if (sources[node] && from_here.wanted(node) != graph::Truth::False)
+        found.push_back(fmt::format(
+            "{} is wanted given {}, and {} depends on {}: it may come and go without end", name_of(edge.to),
+            name_of(guards_[edge.guard].value), name_of(guards_[edge.guard].value), name_of(node)));
+  }
+  for (const SequenceEdge& edge : sequence_) {
+    if (edge.cyclic)
+      found.push_back(
+          fmt::format("the soft edge from {} to {} closes a cycle: a value that depends on itself may change "
+                      "without end",
+                      name_of(edge.from), name_of(edge.to)));
+    const bool needs = std::ranges::any_of(edge.extract, [](const Extraction& e) { return !e.fallback; });
+    if (!needs) continue;
+    const auto always = [](graph::Guard) { return graph::Truth::False; };
+    if (also_.closure({edge.to, root()}, always).wanted(edge.from) != graph::Truth::True)
+      found.push_back(
+          fmt::format("{} needs values of {}, which may not be wanted while it is: give them a default, or "
+                      "add an Also edge from {} to {}",
+                      name_of(edge.to), name_of(edge.from), name_of(edge.to), name_of(edge.from)));
+  }
+  return found;
 }
 
 }  // namespace mist::blueprint

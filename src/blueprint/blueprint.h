@@ -4,89 +4,146 @@
 // data, as the Nickel program describes it (evaluator.h); the functions that make objects stay in Nickel.
 // Plain values; any thread.
 
-#include <map>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "apimachinery/gvk.h"
 #include "base/result.h"
+#include "blueprint/field_path.h"
 #include "encoding/value.h"
 #include "graph/also.h"
 #include "graph/sequence.h"
 
 namespace mist::blueprint {
 
-using encoding::Value;
+/// Of ConfigMaps: they hold a blueprint.
+inline constexpr std::string_view kBlueprintLabel = "mistletoe.dev/blueprint";
 
 enum class NodeType : std::uint8_t {
-  Own,   ///< an object that is made, kept as wanted, and deleted with the instance
-  Read,  ///< somebody else's object: looked at, never written
+  Own,     ///< objects that are made, kept as wanted, and deleted with the instance
+  Read,    ///< somebody else's object: looked at, never written
+  List,    ///< all objects of a kind that a selector matches: looked at, never written
+  Value,   ///< a value that a function computes
+  Absent,  ///< an object that must not be there
+  Act,     ///< a Job that has to succeed once for each input
+};
+
+/// What becomes of objects that nothing wants any more.
+enum class Policy : std::uint8_t {
+  Delete,
+  Orphan,  ///< they stay, without the marks of the instance
+  Retain,  ///< they stay as they are
 };
 
 struct Node {
   std::string name;
   NodeType type = NodeType::Own;
-};
+  Policy policy = Policy::Delete;
+  bool adopt = false;     ///< takes over an object that belongs to nobody
+  bool replace = false;   ///< deletes and makes anew what can't be changed in place
+  bool contract = false;  ///< its own contract decides whether it is ready
+  /// Of a state node: the value node that says whether this state was reached.
+  std::optional<graph::Node> evidence = {};
 
-/// A place in an object: the names of the fields that lead to it.
-struct FieldPath {
-  std::vector<std::string> fields;
-  std::string text;  ///< "spec.clusterIP"; a dot within a name is written `\.`
-
-  /// Invalid: it is empty, or has an empty name.
-  static Result<FieldPath> parse(std::string_view text);
-  /// Null: the object has nothing there.
-  const Value* find(const Value& object) const;
+  bool writes_objects() const { return type == NodeType::Own || type == NodeType::Act; }
 };
 
 enum class Condition : std::uint8_t {
-  Present,  ///< it is there and isn't being deleted
-  Ready,    ///< and ready by the rules of its kind
+  Present,      ///< it is there and isn't being deleted; of a value: it is known
+  Ready,        ///< and as wanted, and ready by its contract or the rules of its kind
+  Gone,         ///< it isn't there
+  Terminating,  ///< it isn't there, or is being deleted
+  Done,         ///< an act has succeeded for its present input
+};
+
+enum class Gate : std::uint8_t {
+  Latched,     ///< once it held for an input, repairs with the same input don't wait
+  Continuous,  ///< every write waits
+  Soft,        ///< nothing waits; values flow if they are there
 };
 
 /// A value that the function of the edge's end is given.
 struct Extraction {
   std::string name;
   FieldPath path;
+  std::optional<Value> fallback = {};  ///< where the beginning isn't wanted, or of a soft edge not there
 };
 
 /// "Before anything is written to `to`, `from` is so." Says nothing about whether either is needed.
 struct SequenceEdge {
   graph::Node from = 0, to = 0;
   Condition until = Condition::Ready;
+  Gate gate = Gate::Latched;
+  bool contract = false;  ///< and it matches the contract of this edge
+  bool teardown = true;   ///< `to` is gone before `from` is deleted
+  bool cyclic = false;    ///< a soft edge that closes a cycle: it tells what was there before this round
   std::vector<Extraction> extract = {};
 };
 
 class Blueprint {
  public:
   /// What describe() of the Nickel library gives. Invalid, naming the place: an edge of a node that isn't
-  /// there, two values of one name for one node, a node that no Also edge leads to, a cycle in Sequence (with
-  /// its path).
+  /// there, two values of one name for one node, a node that no Also edge leads to, a condition that its
+  /// node can't have, a cycle of hard edges in Sequence (with its path).
   static Result<Blueprint> parse(const Value& description);
 
   const apimachinery::GroupVersionKind& instances() const { return instances_; }
   const std::vector<Node>& nodes() const { return nodes_; }
   std::string name_of(graph::Node node) const;
   const std::vector<SequenceEdge>& sequence() const { return sequence_; }
+  /// Indices into sequence().
+  const std::vector<std::size_t>& edges_into(graph::Node node) const { return into_[node]; }
+  /// Also, with the instance as its last node.
+  const graph::AlsoGraph& also() const { return also_; }
+  graph::Node root() const { return nodes_.size(); }
   /// The nodes, each after all that come before it.
   const std::vector<graph::Node>& order() const { return order_; }
-  /// Which nodes an instance wants.
-  graph::Closure wanted(const Value& instance) const;
+  /// Whether hard edges lead from one node to the other.
+  bool precedes(graph::Node before, graph::Node after) const { return reach_[before][after]; }
+  /// Which nodes an instance wants. `value_of`: what a value node that guards an edge has come to.
+  graph::Closure wanted(const Value& instance,
+                        const std::function<graph::Truth(graph::Node)>& value_of) const;
+  /// Whether a guard asks a value node.
+  bool has_value_guards() const { return has_value_guards_; }
+  /// What may go wrong while it runs, for its author.
+  std::vector<std::string> warnings() const;
 
  private:
+  // What an Also edge asks: a field of the instance, or a value node.
+  struct Guard {
+    std::optional<FieldPath> field;
+    graph::Node value = 0;
+  };
+
   Status read_nodes(const Value& description);
+  Status read_evidence(const Value& nodes);
   Status read_also(const Value& description);
   Status read_sequence(const Value& description);
+  Status read_extractions(const Value& described, SequenceEdge& edge) const;
+  Status check_condition(const SequenceEdge& edge) const;
+  Status order_nodes();
   Result<graph::Node> node(std::string_view name, std::string_view where) const;
-  graph::Node root() const { return nodes_.size(); }
+  Result<graph::Node> value_node(std::string_view name, std::string_view where) const;
 
   apimachinery::GroupVersionKind instances_;
   std::vector<Node> nodes_;
-  graph::AlsoGraph also_{0};  // its last node is the instance
-  std::vector<FieldPath> guards_;
+  graph::AlsoGraph also_{0};
+  std::vector<Guard> guards_;
+  bool has_value_guards_ = false;
   std::vector<SequenceEdge> sequence_;
+  std::vector<std::vector<std::size_t>> into_;
   std::vector<graph::Node> order_;
+  std::vector<std::vector<bool>> reach_;
 };
+
+/// Is a value set, and not to false?
+graph::Truth truth(const Value* value);
+
+/// "own", "read", …: as authors write it.
+std::string_view word(NodeType type);
+std::string_view word(Condition condition);
+std::string_view word(Policy policy);
 
 }  // namespace mist::blueprint

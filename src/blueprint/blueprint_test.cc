@@ -24,6 +24,10 @@ std::string refusal(std::string_view rest) {
   return blueprint.ok() ? "" : blueprint.error().to_line();
 }
 
+graph::Closure wanted(const Blueprint& blueprint, std::string_view instance) {
+  return blueprint.wanted(yaml(instance), [](graph::Node) { return graph::Truth::Unknown; });
+}
+
 TEST(Blueprint, OrdersItsNodesBySequence) {
   const auto blueprint = parsed(fmt::format("{}sequence: [{{from: c, to: b}}, {{from: b, to: a}}]", kAlso));
   ASSERT_TRUE(blueprint.ok()) << blueprint.error().to_line();
@@ -36,10 +40,10 @@ TEST(Blueprint, OrdersItsNodesBySequence) {
 TEST(Blueprint, WantsWhatAlsoLeadsToWhileTheGuardHolds) {
   const auto blueprint = parsed(kAlso);
   ASSERT_TRUE(blueprint.ok());
-  EXPECT_EQ(blueprint->wanted(yaml("{spec: {c: true}}")).wanted(2), graph::Truth::True);
-  EXPECT_EQ(blueprint->wanted(yaml("{spec: {c: false}}")).wanted(2), graph::Truth::False);
-  EXPECT_EQ(blueprint->wanted(yaml("{spec: {}}")).wanted(2), graph::Truth::False);
-  EXPECT_EQ(blueprint->wanted(yaml("{spec: {}}")).wanted(1), graph::Truth::True);
+  EXPECT_EQ(wanted(*blueprint, "{spec: {c: true}}").wanted(2), graph::Truth::True);
+  EXPECT_EQ(wanted(*blueprint, "{spec: {c: false}}").wanted(2), graph::Truth::False);
+  EXPECT_EQ(wanted(*blueprint, "{spec: {}}").wanted(2), graph::Truth::False);
+  EXPECT_EQ(wanted(*blueprint, "{spec: {}}").wanted(1), graph::Truth::True);
 }
 
 TEST(Blueprint, RefusesWhatCannotWorkAndSaysWhere) {
@@ -56,6 +60,82 @@ TEST(Blueprint, RefusesWhatCannotWorkAndSaysWhere) {
   EXPECT_FALSE(Blueprint::parse(yaml("{}")).ok());
   EXPECT_FALSE(
       Blueprint::parse(yaml("{kind: {group: g, version: v1, kind: K}, nodes: {instance: own}}")).ok());
+}
+
+TEST(Blueprint, GuardsByValueNodesAreUnknownUntilTheValueIsKnown) {
+  const auto blueprint =
+      Blueprint::parse(yaml("kind: {group: g, version: v1, kind: K}\nnodes: {a: own, v: value}\n"
+                            "also: [{from: instance, to: v}, {from: instance, to: a, given: v}]\n"));
+  ASSERT_TRUE(blueprint.ok()) << blueprint.error().to_line();
+  EXPECT_TRUE(blueprint->has_value_guards());
+  const auto target = [&](graph::Truth value) {
+    return blueprint->wanted(yaml("{}"), [&](graph::Node) { return value; }).wanted(0);
+  };
+  EXPECT_EQ(target(graph::Truth::Unknown), graph::Truth::Unknown);
+  EXPECT_EQ(target(graph::Truth::True), graph::Truth::True);
+  EXPECT_EQ(target(graph::Truth::False), graph::Truth::False);
+}
+
+TEST(Blueprint, AnEdgeAsksWhatIsUsualForTheTypeOfItsBeginning) {
+  const auto blueprint = Blueprint::parse(
+      yaml("kind: {group: g, version: v1, kind: K}\n"
+           "nodes: {act: act, end: own, gone: absent, list: list, own: own, value: value}\n"
+           "also: [{from: instance, to: act}, {from: instance, to: end}, {from: instance, to: gone}, "
+           "{from: instance, to: list}, {from: instance, to: own}, {from: instance, to: value}]\n"
+           "sequence: [{from: act, to: end}, {from: gone, to: end}, {from: list, to: end}, "
+           "{from: own, to: end}, {from: value, to: end}]\n"));
+  ASSERT_TRUE(blueprint.ok()) << blueprint.error().to_line();
+  std::vector<Condition> asked;
+  for (const SequenceEdge& edge : blueprint->sequence()) asked.push_back(edge.until);
+  EXPECT_EQ(asked, (std::vector{Condition::Done, Condition::Gone, Condition::Present, Condition::Ready,
+                                Condition::Present}));
+  EXPECT_FALSE(blueprint->sequence()[1].teardown) << "waiting until it is gone is no dependency";
+}
+
+TEST(Blueprint, RefusesConditionsThatANodeCannotHave) {
+  const auto refused = [](std::string_view edge) {
+    return refusal(fmt::format("{}sequence: [{}]", kAlso, edge));
+  };
+  EXPECT_THAT(refused("{from: a, to: b, until: done}"), HasSubstr("only an act can be done"));
+  EXPECT_THAT(refused("{from: a, to: b, gate: soft, extract: {x: data.x}}"), HasSubstr("gives x no default"));
+  EXPECT_EQ(refused("{from: a, to: b, gate: soft, extract: {x: {path: data.x, default: 1}}}"), "");
+  EXPECT_THAT(refusal("also: [{from: instance, to: a}, {from: a, to: b, given: c}, {from: a, to: c}]"),
+              HasSubstr("isn't a value"));
+}
+
+TEST(Blueprint, ASoftEdgeMayCloseACycle) {
+  const auto blueprint =
+      parsed(fmt::format("{}sequence: [{{from: a, to: b}}, {{from: b, to: a, gate: soft, extract: {{x: "
+                         "{{path: m, default: 0}}}}}}]",
+                         kAlso));
+  ASSERT_TRUE(blueprint.ok()) << blueprint.error().to_line();
+  EXPECT_FALSE(blueprint->sequence()[0].cyclic);
+  EXPECT_TRUE(blueprint->sequence()[1].cyclic);
+  EXPECT_TRUE(blueprint->precedes(0, 1));
+  EXPECT_THAT(blueprint->warnings(), ::testing::Contains(HasSubstr("from b to a closes a cycle")));
+  EXPECT_FALSE(blueprint->precedes(1, 0));
+}
+
+TEST(Blueprint, WarnsOfGuardsThatDependOnWhatTheyGuardAndOfValuesThatMayBeMissing) {
+  const auto blueprint = Blueprint::parse(
+      yaml("kind: {group: g, version: v1, kind: K}\nnodes: {a: own, b: own, v: value}\n"
+           "also: [{from: instance, to: v}, {from: instance, to: a, given: v}, {from: instance, to: b}]\n"
+           "sequence: [{from: a, to: v, extract: {x: m}}, {from: a, to: b, extract: {x: m}}]\n"));
+  ASSERT_TRUE(blueprint.ok()) << blueprint.error().to_line();
+  const auto warnings = blueprint->warnings();
+  EXPECT_THAT(warnings, ::testing::Contains(HasSubstr("a is wanted given v, and v depends on a")));
+  EXPECT_THAT(warnings, ::testing::Contains(HasSubstr("b needs values of a, which may not be wanted")));
+}
+
+TEST(FieldPath, ReadsListsByIndexAndByField) {
+  const Value object = yaml("{ports: [{port: 80}, {port: 81, name: x}], ip: 10.0.0.1}");
+  EXPECT_EQ(**FieldPath::parse("ports.1.port")->read(object), Value(81));
+  EXPECT_EQ(**FieldPath::parse("ports.port")->read(object), Value::array({80, 81}));
+  EXPECT_EQ(**FieldPath::parse("ports.name")->read(object), Value::array({"x"}));
+  EXPECT_EQ(**FieldPath::parse(".")->read(object), object);
+  EXPECT_FALSE(FieldPath::parse("ports.2.port")->read(object)->has_value());
+  EXPECT_FALSE(FieldPath::parse("status.ip")->read(object)->has_value());
+  EXPECT_THAT(FieldPath::parse("ip.v4")->read(object).error().message, HasSubstr("leads through a string"));
 }
 
 TEST(FieldPath, FindsFieldsWhoseNamesHaveDots) {

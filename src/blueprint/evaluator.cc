@@ -66,4 +66,23 @@ Result<Value> Evaluator::make(const std::string& node, const Value& environment,
       .in(fmt::format("while the node {} was evaluated", node));
 }
 
+Status Evaluator::check(const std::string& node, const Value& object, const Context& context) {
+  MIST_TRY_VOID(evaluate(
+      Value::object({{"contract_of", Value::object({{"node", node}})}, {"object", object}}), context));
+  return {};
+}
+
+Status Evaluator::check(std::size_t edge, const Value& object, const Context& context) {
+  MIST_TRY_VOID(evaluate(
+      Value::object({{"contract_of", Value::object({{"edge", edge}})}, {"object", object}}), context));
+  return {};
+}
+
+Result<Value> Evaluator::kinds(const std::string& node, const Value& environment, const Context& context) {
+  return evaluate(
+             Value::object({{"kinds_of", Value::object({{"node", node}, {"environment", environment}})}}),
+             context)
+      .in(fmt::format("while the kind of the node {} was looked for", node));
+}
+
 }  // namespace mist::blueprint

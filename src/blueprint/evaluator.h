@@ -24,6 +24,13 @@ class Evaluator {
   Result<Blueprint> describe(const Context& context);
   /// What a node's function makes of `environment`. Invalid with Nickel's own diagnostic; Trap.
   Result<Value> make(const std::string& node, const Value& environment, const Context& context);
+  /// Invalid with Nickel's own diagnostic: the object doesn't match the contract of that node, or of the edge
+  /// with that index; Trap.
+  Status check(const std::string& node, const Value& object, const Context& context);
+  Status check(std::size_t edge, const Value& object, const Context& context);
+  /// The kinds of what a node's function makes, as far as they don't depend on what `environment` lacks: a
+  /// list of records with apiVersion and kind. Errors as make().
+  Result<Value> kinds(const std::string& node, const Value& environment, const Context& context);
 
  private:
   Evaluator(package::Source source, package::Renderer& renderer)

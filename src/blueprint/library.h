@@ -14,6 +14,10 @@ let TheAlsoEdge = {
     | String
     | doc "A path in the instance: the edge holds while that is set, and not to false"
     | optional,
+  given
+    | String
+    | doc "A value node: the edge holds while its value is set, and not to false. Unknown adds and removes nothing"
+    | optional,
 }
 in
 let TheSequenceEdge = {
@@ -21,20 +25,55 @@ let TheSequenceEdge = {
   to | String,
   until
     | std.enum.TagOrString
-    | [| 'present, 'ready |]
-    | doc "How the first node must be before anything is written to the second"
+    | [| 'present, 'ready, 'gone, 'terminating, 'done |]
+    | doc "How the first node must be before anything is written to the second; what is usual for its type"
+    | optional,
+  shape | doc "A contract that the object of the first node must match too" | optional,
+  gate
+    | std.enum.TagOrString
+    | [| 'latched, 'continuous, 'soft |]
+    | doc "Whether repairs wait too ('continuous), or nothing does ('soft)"
     | default
-    = 'ready,
+    = 'latched,
+  teardown
+    | std.enum.TagOrString
+    | [| 'reverse, 'none |]
+    | doc "Whether the second node is gone before the first is deleted"
+    | default
+    = 'reverse,
   extract
-    | { _ : String }
-    | doc "Values for the second node's function: a name, and where it stands in the first node's object"
+    | { _ : Dyn }
+    | doc "Values for the second node's function: a name, and where it stands in the first node's object: a path, or { path, default }"
     | default
     = {},
 }
 in
 let TheNode = {
-  own | doc "Makes the object: a function of { instance, … and what edges extract }" | optional,
-  read | doc "The object that is looked at: a function of the same, which gives apiVersion, kind and metadata" | optional,
+  own
+    | doc "Makes the object, or a list of objects: a function of { instance, … and what edges extract }"
+    | optional,
+  read
+    | doc "The object that is looked at: a function of the same, which gives apiVersion, kind and metadata"
+    | optional,
+  list
+    | doc "The objects that are looked at: a function that gives apiVersion, kind, perhaps namespace and labels"
+    | optional,
+  value | doc "Computes a value: a function of the same" | optional,
+  absent | doc "The object that must be gone: a function that gives apiVersion, kind and metadata" | optional,
+  act | doc "Makes a Job that has to succeed once for each input: a function of the same" | optional,
+  ready | doc "A contract: the node is ready when its object matches" | optional,
+  policy
+    | std.enum.TagOrString
+    | [| 'delete, 'orphan, 'retain |]
+    | doc "What becomes of the object when nothing wants it any more"
+    | default
+    = 'delete,
+  adopt | Bool | doc "Takes over an object that is there and belongs to nobody" | default = false,
+  replace | Bool | doc "Deletes the object and makes it anew where it can't be changed" | default = false,
+  evidence
+    | String
+    | doc "Of a state of an object: the value node that says whether this state was reached"
+    | optional,
 }
 in
 let TheBlueprint = {
@@ -46,13 +85,43 @@ let TheBlueprint = {
   sequence | Array TheSequenceEdge | default = [],
 }
 in
+let types = ["own", "read", "list", "value", "absent", "act"] in
 let type_of = fun name node =>
-  if std.record.has_field "own" node then
-    "own"
-  else if std.record.has_field "read" node then
-    "read"
+  let found = std.array.filter (fun each => std.record.has_field each node) types in
+  if std.array.length found == 1 then
+    std.array.first found
+  else if std.array.length found == 0 then
+    std.fail_with "the node %{name} has none of %{std.string.join ", " types}"
   else
-    std.fail_with "the node %{name} has neither own nor read"
+    std.fail_with "the node %{name} is several things at once: %{std.string.join ", " found}"
+in
+let described = fun name node =>
+  {
+    type = type_of name node,
+    contract = std.record.has_field "ready" node,
+    policy = node.policy,
+    adopt = node.adopt,
+    replace = node.replace,
+  }
+  & (if std.record.has_field "evidence" node then { evidence = node.evidence } else {})
+in
+let edge_described = fun edge =>
+  {
+    from = edge.from,
+    to = edge.to,
+    contract = std.record.has_field "shape" edge,
+    gate = edge.gate,
+    teardown = edge.teardown,
+    extract = edge.extract,
+  }
+  & (if std.record.has_field "until" edge then { until = edge.until } else {})
+in
+let called = fun checked input =>
+  let node = checked.nodes."%{input.node}" in
+  node."%{type_of input.node node}" input.environment
+in
+let kind_of = fun made =>
+  { apiVersion = made.apiVersion, kind = made.kind }
 in
 {
   Blueprint = TheBlueprint,
@@ -63,15 +132,25 @@ in
   evaluate = fun blueprint input =>
     let checked = blueprint | TheBlueprint in
     let value =
-      if std.record.has_field "node" input then
-        let node = checked.nodes."%{input.node}" in
-        (if std.record.has_field "own" node then node.own else node.read) input.environment
+      if std.record.has_field "contract_of" input then
+        let Contract =
+          if std.record.has_field "edge" input.contract_of then
+            (std.array.at input.contract_of.edge checked.sequence).shape
+          else
+            checked.nodes."%{input.contract_of.node}".ready
+        in
+        std.deep_seq (input.object | Contract) true
+      else if std.record.has_field "kinds_of" input then
+        let made = called checked input.kinds_of in
+        if std.is_array made then std.array.map kind_of made else [kind_of made]
+      else if std.record.has_field "node" input then
+        called checked input
       else
         {
           kind = checked.kind,
-          nodes = std.record.map type_of checked.nodes,
+          nodes = std.record.map described checked.nodes,
           also = checked.also,
-          sequence = checked.sequence,
+          sequence = std.array.map edge_described checked.sequence,
         }
     in
     { apiVersion = "mistletoe.dev/v1", kind = "Evaluation", result = value },

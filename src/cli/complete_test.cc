@@ -58,7 +58,9 @@ std::vector<KnownName> names(const NameQuery& query) {
   if (!query.release.empty()) return {{query.release + "-1"}, {query.release + "-2"}};
   if (kind == Completion::Registry) return {{"mistletoe"}, {"team"}};
   if (kind == Completion::Namespace) return {{"default"}, {"shop"}};
-  if (kind == Completion::Context) return {{"dev"}, {"$(touch x)"}, {"a;b"}, {"a b"}, {"`b`"}, {"~root"}, {"a|b"}, {"a\nb"}, {"{a,b}"}, {"*"}, {"alice@h"}, {"arn:aws:eks:1/c"}};
+  if (kind == Completion::Context)
+    return {{"dev"}, {"$(touch x)"}, {"a;b"},   {"a b"}, {"`b`"},     {"~root"},
+            {"a|b"}, {"a\nb"},       {"{a,b}"}, {"*"},   {"alice@h"}, {"arn:aws:eks:1/c"}};
   if (kind == Completion::Release) return {{fmt::format("{}-{}-app", cluster.context, cluster.ns)}};
   return {};
 }

@@ -149,8 +149,8 @@ inline constexpr Flag kPruneFlagList[] = {
     {.name = "delete-pvcs",
      .help = "Also delete PersistentVolumeClaims, and with them their data",
      .rare = true},
-    {.name = "delete-namespaces", .help =
-     "Also delete namespaces that were there before, or hold objects of others",
+    {.name = "delete-namespaces",
+     .help = "Also delete namespaces that were there before, or hold objects of others",
      .rare = true},
 };
 inline constexpr FlagGroup kPruneFlags{"Deletion flags", kPruneFlagList};

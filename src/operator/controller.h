@@ -1,7 +1,7 @@
 #pragma once
 // The operator as a running thing: watches blueprints, their instances and the objects of those, and carries
-// out what reconcile() says, until it is told to stop. Watches wake it; it never polls, and where nothing
-// changes it sends nothing.
+// out what reconcile::decide() says, until it is told to stop. Watches wake it; it never polls, and where
+// nothing changes it sends nothing.
 //
 // A record of what will be created is written to the instance, with a finalizer, before it is created, so
 // that an operator that dies at any point leaves nothing that its successor doesn't know.
@@ -17,12 +17,6 @@
 #include "package/renderer.h"
 
 namespace mist::operator_ {
-
-/// Of ConfigMaps: they hold a blueprint.
-inline constexpr std::string_view kBlueprintLabel = "mistletoe.dev/blueprint";
-inline constexpr std::string_view kFinalizer = "mistletoe.dev/operator";
-/// Of instances: what was or is about to be created for them, as JSON.
-inline constexpr std::string_view kRecordAnnotation = apply::kRecordLabel;
 
 class Controller {
  public:

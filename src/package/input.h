@@ -30,7 +30,8 @@ Value engine_data(const Metadata& metadata, const RenderRequest& request, const 
 /// refuses it.
 Result<Value> input_data(const Metadata& metadata, const RenderRequest& request);
 
-/// "inputs.users[1].username: must be string, is integer 7": what a package is told of `part` ("inputs", "exports").
+/// "inputs.users[1].username: must be string, is integer 7": what a package is told of `part` ("inputs",
+/// "exports").
 std::string issue_text(std::string_view part, const encoding::SchemaIssue& issue);
 
 }  // namespace mist::package

@@ -114,9 +114,9 @@ struct Rendered {
   std::string engine;                             ///< what rendered it, if it is a directory
   std::optional<std::string> print;               ///< of an engine with the option `print`
   Value missing;                                  ///< of an engine: what isn't there; a list, else null
-  Value unknown;                                  ///< of an engine: values that nobody reads; a list, else null
-  Value package;                                  ///< of an engine with the option `inspect`: what it sees
-  std::shared_ptr<const CallTree> calls = {};     ///< null: nothing was called
+  Value unknown;                               ///< of an engine: values that nobody reads; a list, else null
+  Value package;                               ///< of an engine with the option `inspect`: what it sees
+  std::shared_ptr<const CallTree> calls = {};  ///< null: nothing was called
 };
 
 /// Each pair of packages once, in the order of the calls.

@@ -1,11 +1,12 @@
-#include "operator/reconcile.h"
+#include "reconcile/decide.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reconcile/status.h"
 #include "testing/yaml.h"
 
-namespace mist::operator_ {
+namespace mist::reconcile {
 namespace {
 
 using ::testing::ElementsAre;
@@ -42,7 +43,7 @@ class ReconcileTest : public ::testing::Test {
   }
 
   Plan next() {
-    last = reconcile(blueprint, instance, record, world());
+    last = decide(blueprint, instance, record, world());
     return last;
   }
   // Carries a plan out; deleted objects are gone at once.
@@ -87,7 +88,7 @@ sequence: [{from: a, to: b, until: present, extract: {address: data.ip}}]
   Value instance = yaml(
       "{apiVersion: example.com/v1, kind: App, metadata: {name: x, namespace: shop, uid: u1, generation: 3}, "
       "spec: {size: 1, more: true}}");
-  std::vector<Recorded> record;
+  Record record;
   std::map<std::string, Value> objects;
   std::vector<std::string> applied, deleted;
   std::string failing;
@@ -99,7 +100,7 @@ TEST_F(ReconcileTest, WritesANodeOnceWhatItNeedsIsThere) {
   ASSERT_EQ(first.applies.size(), 1U);
   EXPECT_EQ(first.applies[0].node, "a");
   EXPECT_TRUE(first.applies[0].create);
-  ASSERT_EQ(first.record.size(), 1U) << "recorded before it is created";
+  ASSERT_EQ(first.record.objects.size(), 1U) << "recorded before it is created";
   EXPECT_EQ(report("b").state, NodeState::Waiting);
   settle();
   EXPECT_THAT(applied, ElementsAre("a", "b"));
@@ -132,7 +133,7 @@ TEST_F(ReconcileTest, PrunesWhatNothingWantsAnyMore) {
   instance["spec"].set("more", false);
   settle();
   EXPECT_THAT(deleted, ElementsAre("b"));
-  EXPECT_EQ(last.record.size(), 1U);
+  EXPECT_EQ(last.record.objects.size(), 1U);
   EXPECT_EQ(report("b").state, NodeState::NotWanted);
 }
 
@@ -158,7 +159,7 @@ TEST_F(ReconcileTest, KeepsWhatItCannotMakeNow) {
   failing = "a";
   const Plan todo = next();
   EXPECT_THAT(todo.deletes, IsEmpty());
-  EXPECT_EQ(todo.record.size(), 2U);
+  EXPECT_EQ(todo.record.objects.size(), 2U);
   EXPECT_EQ(report("a").state, NodeState::Failed);
   EXPECT_THAT(status_of(todo, instance, "2026-01-01T00:00:00Z")
                   .find("conditions")
@@ -172,7 +173,7 @@ TEST_F(ReconcileTest, LeavesTheObjectsOfOthersAlone) {
   const Plan todo = next();
   EXPECT_THAT(todo.applies, IsEmpty());
   EXPECT_EQ(report("a").state, NodeState::Failed);
-  record = {{"a", {"v1", "ConfigMap", "shop", "a"}, {}}};
+  record.objects = {{.node = "a", .id = {"v1", "ConfigMap", "shop", "a"}}};
   instance["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
   EXPECT_TRUE(next().finished) << "its own is gone";
   EXPECT_THAT(last.deletes, IsEmpty());
@@ -214,7 +215,7 @@ sequence: []
                      "namespace: shop}}")
                : yaml("{apiVersion: v1, kind: Secret, metadata: {name: mistletoe.web, namespace: shop}}");
   };
-  last = reconcile(blueprint, instance, record, forging);
+  last = decide(blueprint, instance, record, forging);
   EXPECT_THAT(last.applies, IsEmpty());
   EXPECT_EQ(report("a").state, NodeState::Failed);
   EXPECT_THAT(report("a").detail, HasSubstr("has the type mistletoe.dev/release"));
@@ -223,4 +224,4 @@ sequence: []
 }
 
 }  // namespace
-}  // namespace mist::operator_
+}  // namespace mist::reconcile

@@ -1,0 +1,172 @@
+#include "operator/executor.h"
+
+#include <algorithm>
+
+#include "apply/server_made.h"
+#include "apply/settle.h"
+#include "base/parallel.h"
+#include "base/text.h"
+#include "kube/lost_version.h"
+#include "operator/controller.h"
+#include "reconcile/status.h"
+
+namespace mist::operator_ {
+namespace {
+
+constexpr std::size_t kParallelWrites = 8;
+
+kube::ObjectRef ref(const kube::Informer& instances, const Value& instance) {
+  return {instances.resource(), std::string(instance.string_at({"metadata", "namespace"})),
+          std::string(instance.string_at({"metadata", "name"}))};
+}
+
+}  // namespace
+
+Value identity(const Value& object) {
+  Value metadata = Value::object(
+      {{"name", object.string_at({"metadata", "name"})}, {"uid", object.string_at({"metadata", "uid"})}});
+  if (const std::string_view ns = object.string_at({"metadata", "namespace"}); !ns.empty())
+    metadata.set("namespace", ns);
+  return Value::object({{"apiVersion", object.string_at("apiVersion")},
+                        {"kind", object.string_at("kind")},
+                        {"metadata", std::move(metadata)}});
+}
+
+Result<Executor::Outcome> Executor::carry_out(kube::Informer& instances, const Value& instance,
+                                              const Record& recorded, Plan& plan, Memory& nodes,
+                                              const std::string& label, const Context& context) {
+  Outcome outcome;
+  const bool terminating = apimachinery::is_terminating(instance);
+  const bool is_due = plan.record != recorded || (!plan.record.objects.empty() && !has_finalizer(instance));
+  if (!terminating && is_due) MIST_TRY_VOID(claim(instances, instance, plan.record, context));
+  MIST_TRY_VOID(parallel_for(plan.applies.size(), kParallelWrites, [&](std::size_t i) {
+    const reconcile::Apply& each = plan.applies[i];
+    auto answer = write(each, context);
+    const std::lock_guard lock(mutex_);
+    if (!answer.ok()) {
+      if (kube::is_immutable(answer.error())) nodes.refused(each.id, each.hash);
+      fails(plan, nodes, label, each.node, each.hash, each.id, answer.error());
+      return context.check();
+    }
+    nodes.succeeded(each.node);
+    observer_.put(each.id, *answer, apply::server_made(apply::differences(each.object, *answer, kManager)));
+    outcome.wrote = true;
+    events_.info(fmt::format("{} {}", each.create ? "created" : "changed", each.id.display()));
+    return Status();
+  }));
+  for (const reconcile::Delete& each : plan.deletes) {
+    if (const Status gone = remove(each, context); !gone.ok())
+      fails(plan, nodes, label, each.what.node, each.what.hash, each.what.id, gone.error());
+  }
+  for (const reconcile::Release& each : plan.releases) {
+    if (const Status gone = let_go(each, context); !gone.ok())
+      fails(plan, nodes, label, each.node, {}, each.id, gone.error());
+  }
+  MIST_TRY_VOID(context.check());
+  if (terminating && plan.finished && has_finalizer(instance)) {
+    MIST_TRY_VOID(release(instances, instance, context));
+    return outcome;
+  }
+  MIST_TRY_VOID(write_status(instances, instance, plan, context));
+  return outcome;
+}
+
+void Executor::fails(Plan& plan, Memory& nodes, const std::string& label, const std::string& node,
+                     const std::string& hash, const ObjectId& id, const Error& failure) {
+  const std::string words = failure.because.empty() ? failure.message : failure.because;
+  for (NodeReport& each : plan.nodes)
+    if (each.node == node) {
+      each.state = NodeState::Failed;
+      each.detail = words;
+    }
+  const Duration pause = nodes.failed(node, hash, id, words, clock_.steady_now());
+  events_.warn(fmt::format("{}: {}; next try in {} ms", label, failure.to_line(),
+                           std::chrono::duration_cast<std::chrono::milliseconds>(pause).count()));
+}
+
+Result<Value> Executor::write(const reconcile::Apply& each, const Context& context) const {
+  const apimachinery::GroupVersionKind gvk = each.id.gvk();
+  MIST_TRY(const kube::ResourceInfo resource,
+           client_.resource_for({gvk.group, gvk.kind}, gvk.version, context));
+  Value object = each.object;
+  // The server creates it, or answers 409 and writes nothing.
+  if (each.create) object["metadata"].set("resourceVersion", "1");
+  return kube::apply_over_lost_version(client_, {resource, each.id.ns, each.id.name}, object,
+                                       {.field_manager = std::string(kManager)}, context);
+}
+
+Status Executor::remove(const reconcile::Delete& each, const Context& context) const {
+  const apimachinery::GroupVersionKind gvk = each.what.id.gvk();
+  MIST_TRY(const kube::ResourceInfo resource,
+           client_.resource_for({gvk.group, gvk.kind}, gvk.version, context));
+  const auto gone =
+      client_.remove({resource, each.what.id.ns, each.what.id.name}, {.uid = each.uid}, context);
+  if (!gone.ok() && gone.error().kind != ErrorKind::NotFound) return gone.error();
+  events_.info(fmt::format("deleted {}", each.what.id.display()));
+  return {};
+}
+
+// A merge patch writes lists as a whole, so it names the version that it was computed from.
+Status Executor::let_go(const reconcile::Release& each, const Context& context) {
+  const apimachinery::GroupVersionKind gvk = each.id.gvk();
+  MIST_TRY(const kube::ResourceInfo resource,
+           client_.resource_for({gvk.group, gvk.kind}, gvk.version, context));
+  Value metadata = Value::object({{"uid", each.live.string_at({"metadata", "uid"})},
+                                  {"resourceVersion", each.live.string_at({"metadata", "resourceVersion"})}});
+  if (each.what == reconcile::Release::What::Finalizer) {
+    Value::Array left;
+    if (const Value* all = each.live.at_path({"metadata", "finalizers"}); all != nullptr && all->is_array())
+      for (const Value& one : all->as_array())
+        if (one != Value(kFinalizer)) left.push_back(one);
+    metadata.set("finalizers", Value(std::move(left)));
+  } else {
+    metadata.set("labels", Value::object({{kInstanceLabel, nullptr}}));
+    metadata.set("annotations", Value::object({{kInstanceLabel, nullptr}, {kHashAnnotation, nullptr}}));
+  }
+  auto answer = client_.merge_patch({resource, each.id.ns, each.id.name},
+                                    Value::object({{"metadata", std::move(metadata)}}), context);
+  if (!answer.ok() && answer.error().kind != ErrorKind::NotFound) return std::move(answer).error();
+  events_.info(fmt::format("let go of {}", each.id.display()));
+  return {};
+}
+
+Status Executor::claim(kube::Informer& instances, const Value& instance, const Record& record,
+                       const Context& context) const {
+  Value object = identity(instance);
+  object["metadata"].set("finalizers", Value::array({kFinalizer}));
+  object["metadata"]["annotations"].set(kRecordAnnotation, to_text(record));
+  MIST_TRY(Value answer, client_
+                             .apply(ref(instances, instance), object,
+                                    {.field_manager = std::string(kManager), .force = true}, context)
+                             .in("while the record was written"));
+  instances.put(std::move(answer));
+  return {};
+}
+
+Status Executor::release(kube::Informer& instances, const Value& instance, const Context& context) const {
+  MIST_TRY_VOID(client_
+                    .apply(ref(instances, instance), identity(instance),
+                           {.field_manager = std::string(kManager), .force = true}, context)
+                    .in("while the finalizer was removed"));
+  events_.info(fmt::format("{} {} is torn down", instance.string_at("kind"),
+                           instance.string_at({"metadata", "name"})));
+  return {};
+}
+
+Status Executor::write_status(kube::Informer& instances, const Value& instance, const Plan& plan,
+                              const Context& context) const {
+  const Value status = reconcile::status_of(plan, instance, format_time(clock_.now()));
+  if (reconcile::has_status(instance, status)) return {};
+  Value object = identity(instance);
+  object.set("status", status);
+  kube::ApplyOptions options{.field_manager = fmt::format("{}-status", kManager), .force = true};
+  if (instances.resource().has_status) options.subresource = "status";
+  MIST_TRY(
+      Value answer,
+      client_.apply(ref(instances, instance), object, options, context).in("while the status was written"));
+  notices_.of_instance(instance, *status.find("conditions"), context);
+  instances.put(std::move(answer));
+  return {};
+}
+
+}  // namespace mist::operator_

@@ -1,0 +1,55 @@
+#pragma once
+// Carries out what a plan says for one instance: the record first, then everything else at once, then the
+// status. Each write names what it was decided on (uid, or that nothing is there), so that a decision that
+// came too late changes nothing. One thread; it writes with a bounded pool.
+
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include "kube/client.h"
+#include "operator/memory.h"
+#include "operator/notices.h"
+#include "operator/observer.h"
+#include "reconcile/decide.h"
+
+namespace mist::operator_ {
+
+class Executor {
+ public:
+  Executor(kube::Client& client, Clock& clock, EventSink& events, Observer& observer, Notices& notices)
+      : client_(client), clock_(clock), events_(events), observer_(observer), notices_(notices) {}
+
+  /// `instances`: the informer that has it. `nodes`: of it; learns what failed. `changed`: something was
+  /// written that the next decision depends on. Errors: of the record, the status, the context; what fails
+  /// for a node is in `plan` and `nodes`, and is logged.
+  struct Outcome {
+    bool wrote = false;
+  };
+  Result<Outcome> carry_out(kube::Informer& instances, const Value& instance, const Record& recorded,
+                            Plan& plan, Memory& nodes, const std::string& label, const Context& context);
+
+ private:
+  Result<Value> write(const reconcile::Apply& each, const Context& context) const;
+  Status remove(const reconcile::Delete& each, const Context& context) const;
+  Status let_go(const reconcile::Release& each, const Context& context);
+  Status claim(kube::Informer& instances, const Value& instance, const Record& record,
+               const Context& context) const;
+  Status release(kube::Informer& instances, const Value& instance, const Context& context) const;
+  Status write_status(kube::Informer& instances, const Value& instance, const Plan& plan,
+                      const Context& context) const;
+  void fails(Plan& plan, Memory& nodes, const std::string& label, const std::string& node,
+             const std::string& hash, const ObjectId& id, const Error& failure);
+
+  kube::Client& client_;
+  Clock& clock_;
+  EventSink& events_;
+  Observer& observer_;
+  Notices& notices_;
+  std::mutex mutex_;
+};
+
+/// apiVersion, kind and what names the object: where an apply of ours begins.
+Value identity(const Value& object);
+
+}  // namespace mist::operator_

@@ -1,0 +1,66 @@
+#include "operator/memory.h"
+
+#include <algorithm>
+
+namespace mist::operator_ {
+
+Duration Memory::failed(const std::string& node, const std::string& hash, const ObjectId& id,
+                        std::string words, SteadyTime now) {
+  Failure& failure = failures_[node];
+  if (failure.hash != hash) failure.times = 0;
+  const Duration pause =
+      std::min<Duration>(std::chrono::milliseconds(200) * (std::int64_t{1} << std::min(failure.times, 12)),
+                         std::chrono::minutes(5));
+  failure = {hash, id, failure.times + 1, now + std::chrono::duration_cast<SteadyTime::duration>(pause),
+             std::move(words)};
+  return pause;
+}
+
+void Memory::changed(const ObjectId& id) {
+  std::erase_if(failures_, [&](const auto& entry) { return entry.second.id == id; });
+}
+
+std::optional<std::string> Memory::held(const std::string& node, const std::string& hash,
+                                        SteadyTime now) const {
+  const auto found = failures_.find(node);
+  if (found == failures_.end() || found->second.hash != hash || found->second.until <= now)
+    return std::nullopt;
+  return found->second.words;
+}
+
+void Memory::wanted(const std::string& node, graph::Truth wanted, SteadyTime now) {
+  if (wanted == graph::Truth::Unknown) return;
+  Flips& flips = flips_[node];
+  const bool is_wanted = wanted == graph::Truth::True;
+  if (flips.wanted && *flips.wanted != is_wanted) flips.at.push_back(now);
+  flips.wanted = is_wanted;
+  while (flips.at.size() > kMostFlips) flips.at.pop_front();
+}
+
+// As many flips as are allowed within the window: until the first of them is older than that.
+std::optional<SteadyTime> Memory::frozen_until(const Flips& flips) {
+  if (flips.at.size() < kMostFlips) return std::nullopt;
+  const auto window = std::chrono::duration_cast<SteadyTime::duration>(kFlipWindow);
+  if (flips.at.back() - flips.at.front() >= window) return std::nullopt;
+  return flips.at.front() + window;
+}
+
+bool Memory::frozen(const std::string& node, SteadyTime now) const {
+  const auto found = flips_.find(node);
+  if (found == flips_.end()) return false;
+  const auto until = frozen_until(found->second);
+  return until && now < *until;
+}
+
+std::optional<SteadyTime> Memory::next(SteadyTime now) const {
+  std::optional<SteadyTime> first;
+  const auto take = [&](SteadyTime at) {
+    if (at > now && (!first || at < *first)) first = at;
+  };
+  for (const auto& [node, failure] : failures_) take(failure.until);
+  for (const auto& [node, flips] : flips_)
+    if (const auto until = frozen_until(flips)) take(*until);
+  return first;
+}
+
+}  // namespace mist::operator_

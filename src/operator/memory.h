@@ -1,0 +1,65 @@
+#pragma once
+// What an operator learns of the nodes of an instance while it runs, and may forget: which write failed and
+// when it is tried again, what the server won't change in place, how often a node came and went. One thread.
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "graph/also.h"
+#include "operator/words.h"
+
+namespace mist::operator_ {
+
+/// A node that is wanted and not wanted in turn more often than that in a minute stays as it is.
+inline constexpr std::size_t kMostFlips = 5;
+inline constexpr Duration kFlipWindow = std::chrono::minutes(1);
+
+class Memory {
+ public:
+  /// The write of a node with that input failed. How long it waits: doubles with each failure, from 0.2 s to
+  /// 5 min; a new input begins anew.
+  Duration failed(const std::string& node, const std::string& hash, const ObjectId& id, std::string words,
+                  SteadyTime now);
+  void succeeded(const std::string& node) { failures_.erase(node); }
+  /// Its object changed: the next try needs no pause.
+  void changed(const ObjectId& id);
+  std::optional<std::string> held(const std::string& node, const std::string& hash, SteadyTime now) const;
+
+  void refused(const ObjectId& id, const std::string& hash) { immutable_.emplace(id, hash); }
+  bool immutable(const ObjectId& id, const std::string& hash) const {
+    return immutable_.contains({id, hash});
+  }
+
+  /// Whether it is wanted now; Unknown is no flip.
+  void wanted(const std::string& node, graph::Truth wanted, SteadyTime now);
+  bool frozen(const std::string& node, SteadyTime now) const;
+
+  /// When something that is held or frozen now no longer is.
+  std::optional<SteadyTime> next(SteadyTime now) const;
+
+ private:
+  struct Failure {
+    std::string hash;
+    ObjectId id;
+    int times = 0;
+    SteadyTime until{};
+    std::string words;
+  };
+  struct Flips {
+    std::optional<bool> wanted;
+    std::deque<SteadyTime> at;
+  };
+  static std::optional<SteadyTime> frozen_until(const Flips& flips);
+
+  std::map<std::string, Failure> failures_;
+  std::set<std::pair<ObjectId, std::string>> immutable_;
+  std::map<std::string, Flips> flips_;
+};
+
+}  // namespace mist::operator_

@@ -1,0 +1,67 @@
+#include "operator/memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace mist::operator_ {
+namespace {
+
+using graph::Truth;
+using std::chrono::seconds;
+
+const ObjectId kId{"v1", "ConfigMap", "shop", "a"};
+
+TEST(Memory, HoldsANodeForLongerAfterEachFailure) {
+  Memory memory;
+  SteadyTime now{};
+  EXPECT_EQ(memory.failed("a", "h1", kId, "no", now), std::chrono::milliseconds(200));
+  EXPECT_EQ(memory.failed("a", "h1", kId, "no", now), std::chrono::milliseconds(400));
+  EXPECT_EQ(memory.held("a", "h1", now), "no");
+  EXPECT_EQ(memory.next(now), now + std::chrono::milliseconds(400));
+  EXPECT_EQ(memory.held("a", "h1", now + std::chrono::milliseconds(400)), std::nullopt);
+  for (int i = 0; i < 20; ++i) memory.failed("a", "h1", kId, "no", now);
+  EXPECT_EQ(memory.failed("a", "h1", kId, "no", now), std::chrono::minutes(5)) << "and no longer than that";
+}
+
+TEST(Memory, ANewInputOrAChangeOfTheObjectBeginsAnew) {
+  Memory memory;
+  const SteadyTime now{};
+  memory.failed("a", "h1", kId, "no", now);
+  EXPECT_EQ(memory.held("a", "h2", now), std::nullopt);
+  EXPECT_EQ(memory.failed("a", "h2", kId, "no", now), std::chrono::milliseconds(200));
+  memory.changed({"v1", "ConfigMap", "shop", "b"});
+  EXPECT_TRUE(memory.held("a", "h2", now));
+  memory.changed(kId);
+  EXPECT_FALSE(memory.held("a", "h2", now));
+  memory.failed("a", "h2", kId, "no", now);
+  memory.succeeded("a");
+  EXPECT_FALSE(memory.held("a", "h2", now));
+}
+
+TEST(Memory, FreezesANodeThatComesAndGoesTooOften) {
+  Memory memory;
+  SteadyTime now{};
+  memory.wanted("a", Truth::True, now);
+  for (std::size_t i = 0; i + 1 < kMostFlips; ++i)
+    memory.wanted("a", i % 2 == 0 ? Truth::False : Truth::True, now += seconds(1));
+  EXPECT_FALSE(memory.frozen("a", now));
+  memory.wanted("a", Truth::Unknown, now) /* is no flip */;
+  EXPECT_FALSE(memory.frozen("a", now));
+  memory.wanted("a", Truth::False, now += seconds(1));
+  EXPECT_TRUE(memory.frozen("a", now));
+  EXPECT_FALSE(memory.frozen("b", now));
+  ASSERT_TRUE(memory.next(now));
+  EXPECT_FALSE(memory.frozen("a", *memory.next(now)));
+}
+
+TEST(Memory, ANodeThatComesAndGoesSlowlyIsNotFrozen) {
+  Memory memory;
+  SteadyTime now{};
+  for (int i = 0; i < 50; ++i) {
+    memory.wanted("a", i % 2 == 0 ? Truth::False : Truth::True, now += seconds(20));
+    EXPECT_FALSE(memory.frozen("a", now));
+  }
+}
+
+}  // namespace
+}  // namespace mist::operator_

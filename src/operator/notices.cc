@@ -1,0 +1,69 @@
+#include "operator/notices.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "operator/words.h"
+
+namespace mist::operator_ {
+namespace {
+
+// What the server takes.
+constexpr std::size_t kMostEventText = 1024;
+
+const Value* condition_in(const Value& conditions, std::string_view type) {
+  if (!conditions.is_array()) return nullptr;
+  const auto found = std::ranges::find_if(conditions.as_array(),
+                                          [&](const Value& each) { return each.string_at("type") == type; });
+  return found == conditions.as_array().end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+void Notices::of_instance(const Value& instance, const Value& conditions, const Context& context) {
+  const Value* now = condition_in(conditions, "Ready");
+  const Value* had = instance.at_path({"status", "conditions"});
+  const Value* before = had == nullptr ? nullptr : condition_in(*had, "Ready");
+  if (now == nullptr) return;
+  const auto same = [&](std::string_view field) {
+    return before != nullptr && before->string_at(field) == now->string_at(field);
+  };
+  const std::string_view reason = now->string_at("reason");
+  const bool failed = reason == "Failed" && !(same("reason") && same("message"));
+  const bool ready = now->string_at("status") == "True" && !same("status");
+  if (failed || ready) tell(instance, failed, reason, now->string_at("message"), context);
+  const Value* oscillating = condition_in(conditions, "Oscillating");
+  if (oscillating != nullptr && (had == nullptr || condition_in(*had, "Oscillating") == nullptr))
+    tell(instance, true, "Oscillating", oscillating->string_at("message"), context);
+}
+
+void Notices::tell(const Value& about, bool warning, std::string_view reason, std::string_view message,
+                   const Context& context) {
+  const std::string_view ns = about.string_at({"metadata", "namespace"}),
+                         name = about.string_at({"metadata", "name"});
+  const std::string place = ns.empty() ? "default" : std::string(ns);
+  const std::string now = format_time(clock_.now());
+  const Value event = Value::object(
+      {{"apiVersion", "v1"},
+       {"kind", "Event"},
+       {"metadata", Value::object({{"name", fmt::format("{}.{:x}.{}", name,
+                                                        clock_.now().time_since_epoch().count(), ++told_)},
+                                   {"namespace", place}})},
+       {"involvedObject", Value::object({{"apiVersion", about.string_at("apiVersion")},
+                                         {"kind", about.string_at("kind")},
+                                         {"namespace", ns},
+                                         {"name", name},
+                                         {"uid", about.string_at({"metadata", "uid"})}})},
+       {"type", warning ? "Warning" : "Normal"},
+       {"reason", reason},
+       {"message", message.substr(0, kMostEventText)},
+       {"source", Value::object({{"component", kManager}})},
+       {"firstTimestamp", now},
+       {"lastTimestamp", now},
+       {"count", 1}});
+  const kube::ResourceInfo events{{"", "v1", "Event"}, "events", true, {}};
+  if (const auto made = client_.create(events, place, event, context); !made.ok())
+    events_.debug(fmt::format("an Event about {} can't be written: {}", name, made.error().to_line()));
+}
+
+}  // namespace mist::operator_

@@ -1,0 +1,207 @@
+#include "operator/observer.h"
+
+#include "base/text.h"
+
+namespace mist::operator_ {
+namespace {
+
+// An informer that hasn't synced after that long is said to be the problem in the status.
+constexpr Duration kSyncTime = std::chrono::seconds(5);
+
+std::string kind_of(const ObjectId& id) { return id.api_version + "/" + id.kind; }
+
+void forget_managed_fields(Value& object) {
+  if (Value* metadata = object.find("metadata")) metadata->erase("managedFields");
+}
+
+}  // namespace
+
+Observer::Observer(kube::Client& client, Clock& clock, EventSink& events, Wake wake)
+    : client_(client), clock_(clock), events_(events), wake_(std::move(wake)) {}
+
+void Observer::begin(const Item& item) {
+  item_ = item;
+  asking_ = {};
+  unsynced_ = false;
+}
+
+bool Observer::is_synced(const Store& store) {
+  if (store.informer->synced()) return true;
+  unsynced_ |= clock_.steady_now() - store.began < kSyncTime;
+  return false;
+}
+
+Result<Observation> Observer::observe(const ObjectId& id, bool owned, bool known, const Context& context) {
+  asking_.objects.insert(id);
+  {
+    const std::lock_guard lock(mutex_);
+    owners_[id].insert(item_);
+  }
+  MIST_TRY(Store* const store, store_of(id, owned, context));
+  Observation observed;
+  if (!is_synced(*store)) return observed;
+  auto object = store->informer->get({id.ns, id.name});
+  if (!object && known) {
+    auto asked = client_.get({store->informer->resource(), id.ns, id.name}, context);
+    if (!asked.ok() && asked.error().kind != ErrorKind::NotFound) return std::move(asked).error();
+    if (asked.ok()) object = *std::move(asked);
+  }
+  observed.state = object ? Observation::State::There : Observation::State::Absent;
+  if (object) observed.object = *std::move(object);
+  if (const auto made = server_made_.find(id); made != server_made_.end()) observed.made = made->second;
+  return observed;
+}
+
+Result<std::unique_ptr<kube::Informer>> Observer::informer(const apimachinery::GroupVersionKind& gvk,
+                                                           kube::ListOptions options,
+                                                           std::function<void(Value&)> prune,
+                                                           Informer::Changed changed,
+                                                           const Context& context) {
+  auto resource = client_.resource_for({gvk.group, gvk.kind}, gvk.version, context);
+  if (!resource.ok()) {
+    client_.invalidate_discovery();
+    return std::move(resource).error();
+  }
+  return std::make_unique<Informer>(client_, *resource, std::move(options), std::move(prune),
+                                    std::move(changed), clock_, events_);
+}
+
+// Of owned objects one informer for a kind, of others one each.
+Result<Observer::Store*> Observer::store_of(const ObjectId& id, bool owned, const Context& context) {
+  Store& store = owned ? owned_[kind_of(id)] : reads_[id];
+  if (store.informer) return &store;
+  kube::ListOptions options;
+  if (owned) {
+    options.label_selector = kInstanceLabel;
+  } else {
+    options.ns = id.ns;
+    options.field_selector = fmt::format("metadata.name={}", id.name);
+  }
+  auto made = informer(
+      id.gvk(), std::move(options), nullptr,
+      [this, api_version = id.api_version, kind = id.kind](const std::optional<Informer::Key>& key) {
+        changed(api_version, kind, key);
+      },
+      context);
+  if (!made.ok())
+    return std::move(made).error().with_frame(fmt::format("while looking for {}", id.display()));
+  store.informer = *std::move(made);
+  store.began = clock_.steady_now();
+  return &store;
+}
+
+Result<std::optional<Value::Array>> Observer::list(const Collection& collection, const Context& context) {
+  asking_.collections.insert(collection);
+  {
+    const std::lock_guard lock(mutex_);
+    listers_[collection].insert(item_);
+  }
+  Store& store = lists_[collection];
+  if (!store.informer) {
+    const ObjectId kind{collection.api_version, collection.kind, {}, {}};
+    auto made = informer(
+        kind.gvk(), {.ns = collection.ns, .label_selector = collection.label_selector}, forget_managed_fields,
+        [this, collection](const std::optional<Informer::Key>& /*key*/) {
+          const std::lock_guard lock(mutex_);
+          if (const auto found = listers_.find(collection); found != listers_.end())
+            for (const Item& item : found->second) wake_(item);
+        },
+        context);
+    if (!made.ok())
+      return std::move(made).error().with_frame(fmt::format("while listing {}", collection.kind));
+    store.informer = *std::move(made);
+    store.began = clock_.steady_now();
+  }
+  if (!is_synced(store)) return std::optional<Value::Array>();
+  Value::Array items;
+  for (const Informer::Key& key : store.informer->keys())
+    if (auto object = store.informer->get(key)) items.push_back(*std::move(object));
+  return std::optional(std::move(items));
+}
+
+void Observer::finish(bool partly) {
+  if (!partly) return leave_others(item_);
+  Asked& asked = asked_[item_];
+  asked.objects.merge(asking_.objects);
+  asked.collections.merge(asking_.collections);
+}
+
+void Observer::forget(const Item& item) {
+  asking_ = {};
+  leave_others(item);
+  asked_.erase(item);
+  const std::lock_guard lock(mutex_);
+  changed_.erase(item);
+}
+
+void Observer::leave_others(const Item& item) {
+  Asked& before = asked_[item];
+  for (const ObjectId& id : before.objects)
+    if (!asking_.objects.contains(id)) leave(id, item);
+  for (const Collection& each : before.collections)
+    if (!asking_.collections.contains(each)) leave(each, item);
+  before = std::move(asking_);
+}
+
+void Observer::leave(const ObjectId& id, const Item& item) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto owner = owners_.find(id);
+    if (owner == owners_.end()) return;
+    owner->second.erase(item);
+    if (!owner->second.empty()) return;
+    owners_.erase(owner);
+  }
+  server_made_.erase(id);
+  reads_.erase(id);  // waits for its thread, which may want the lock
+}
+
+void Observer::leave(const Collection& collection, const Item& item) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto lister = listers_.find(collection);
+    if (lister == listers_.end()) return;
+    lister->second.erase(item);
+    if (!lister->second.empty()) return;
+    listers_.erase(lister);
+  }
+  lists_.erase(collection);
+}
+
+void Observer::changed(const std::string& api_version, const std::string& kind,
+                       const std::optional<Informer::Key>& key) {
+  const std::lock_guard lock(mutex_);
+  if (key) {
+    const ObjectId id{api_version, kind, key->first, key->second};
+    if (const auto owner = owners_.find(id); owner != owners_.end()) tell(id, owner->second);
+    return;
+  }
+  for (const auto& [id, items] : owners_)
+    if (id.api_version == api_version && id.kind == kind) tell(id, items);
+}
+
+void Observer::tell(const ObjectId& id, const std::set<Item>& items) {
+  for (const Item& item : items) {
+    changed_[item].insert(id);
+    wake_(item);
+  }
+}
+
+std::set<ObjectId> Observer::take_changed(const Item& item) {
+  const std::lock_guard lock(mutex_);
+  const auto found = changed_.find(item);
+  if (found == changed_.end()) return {};
+  std::set<ObjectId> taken = std::move(found->second);
+  changed_.erase(found);
+  return taken;
+}
+
+void Observer::put(const ObjectId& id, const Value& answer, std::vector<apply::ServerMade> made) {
+  server_made_[id] = std::move(made);
+  if (const auto store = owned_.find(kind_of(id)); store != owned_.end() && store->second.informer)
+    store->second.informer->put(answer);
+  if (const auto store = reads_.find(id); store != reads_.end() && store->second.informer)
+    store->second.informer->put(answer);
+}
+
+}  // namespace mist::operator_

@@ -1,0 +1,99 @@
+#pragma once
+// What is in the cluster, as instances are told of it: an informer for each kind of objects that they own,
+// for each object of somebody else that they read, and for each collection that they list. It knows whom a
+// change concerns, and wakes them; what no instance asks for any more is watched no more, or whoever writes
+// instances could have it watch without end. One thread asks; informers' threads wake.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/event.h"
+#include "kube/informer.h"
+#include "operator/words.h"
+
+namespace mist::operator_ {
+
+/// A blueprint (no instance named), or one of its instances.
+struct Item {
+  std::string blueprint;
+  kube::Informer::Key instance = {};
+  bool is_blueprint() const { return instance.second.empty(); }
+  friend auto operator<=>(const Item&, const Item&) = default;
+};
+
+class Observer {
+ public:
+  using Wake = std::function<void(const Item&)>;
+
+  Observer(kube::Client& client, Clock& clock, EventSink& events, Wake wake);
+
+  /// An instance is looked at: what it asks for until finish() is what it is woken for.
+  void begin(const Item& item);
+  /// `known`: it was created, or was about to be. Then what the informer doesn't have is asked for: somebody
+  /// may have removed the label by which informers select. Errors: the kind isn't served, or a request's.
+  Result<Observation> observe(const ObjectId& id, bool owned, bool known, const Context& context);
+  Result<std::optional<Value::Array>> list(const Collection& collection, const Context& context);
+  /// Something that it asked for will be known in a moment: deciding now would take it for missing.
+  bool unsynced() const { return unsynced_; }
+  /// `partly`: not everything was asked for, so that what it asked for before counts too.
+  void finish(bool partly);
+  /// The instance is gone.
+  void forget(const Item& item);
+
+  /// Objects that changed since somebody asked, of those that the instance asks for.
+  std::set<ObjectId> take_changed(const Item& item);
+  /// The server's answer to a write of ours.
+  void put(const ObjectId& id, const Value& answer, std::vector<apply::ServerMade> made);
+
+ private:
+  using Informer = kube::Informer;
+  struct Store {
+    std::unique_ptr<Informer> informer;
+    SteadyTime began{};
+  };
+
+  Result<Store*> store_of(const ObjectId& id, bool owned, const Context& context);
+  Result<std::unique_ptr<Informer>> informer(const apimachinery::GroupVersionKind& gvk,
+                                             kube::ListOptions options, std::function<void(Value&)> prune,
+                                             Informer::Changed changed, const Context& context);
+  bool is_synced(const Store& store);
+  void changed(const std::string& api_version, const std::string& kind,
+               const std::optional<Informer::Key>& key);
+  void tell(const ObjectId& id, const std::set<Item>& items);
+  void leave(const ObjectId& id, const Item& item);
+  void leave(const Collection& collection, const Item& item);
+  void leave_others(const Item& item);
+
+  kube::Client& client_;
+  Clock& clock_;
+  EventSink& events_;
+  const Wake wake_;
+  std::mutex mutex_;
+  // Guarded by mutex_: whom a change concerns, and what has changed.
+  std::map<ObjectId, std::set<Item>> owners_;
+  std::map<Collection, std::set<Item>> listers_;
+  std::map<Item, std::set<ObjectId>> changed_;
+  // The asking thread's.
+  struct Asked {
+    std::set<ObjectId> objects;
+    std::set<Collection> collections;
+  };
+  Item item_;
+  Asked asking_;
+  bool unsynced_ = false;
+  std::map<Item, Asked> asked_;
+  std::map<ObjectId, std::vector<apply::ServerMade>> server_made_;
+  // Their threads use what stands above.
+  std::map<std::string, Store> owned_;  // by kind
+  std::map<ObjectId, Store> reads_;
+  std::map<Collection, Store> lists_;
+};
+
+}  // namespace mist::operator_

@@ -1,0 +1,206 @@
+#include "operator/revisions.h"
+
+#include "base/text.h"
+#include "operator/controller.h"
+#include "operator/executor.h"
+
+namespace mist::operator_ {
+namespace {
+
+using apimachinery::GroupVersionKind;
+
+// Of a blueprint with instances: their kind, for an operator that starts when it can't be evaluated.
+constexpr std::string_view kKindAnnotation = apply::kInstanceKindAnnotation;
+// Annotations of ConfigMaps are bounded together.
+constexpr std::size_t kMostDiagnostic = 16384;
+
+void drop_managed_fields(Value& object) {
+  if (Value* metadata = object.find("metadata")) metadata->erase("managedFields");
+}
+
+package::Files files_of(const Value& map) {
+  package::Files files;
+  if (const Value* data = map.find("data"); data != nullptr && data->is_object())
+    for (const Value::Member& member : data->as_object())
+      if (member.value.is_string()) files.emplace(member.key, member.value.as_string());
+  return files;
+}
+
+// "example.com/v1/App".
+ObjectId kind_from(std::string_view text) {
+  const auto slash = text.rfind('/');
+  if (slash == std::string_view::npos) return {};
+  return {std::string(text.substr(0, slash)), std::string(text.substr(slash + 1)), {}, {}};
+}
+
+// With Nickel's own words, which have lines.
+std::string diagnostic_of(const Error& failure) {
+  std::string text = failure.message;
+  if (!failure.because.empty()) text += "\n" + failure.because;
+  if (failure.where) text = fmt::format("{}: {}", failure.where->text(), text);
+  if (!failure.hint.empty()) text += "\nhint: " + failure.hint;
+  return text.substr(0, kMostDiagnostic);
+}
+
+}  // namespace
+
+void Loaded::forget(const kube::Informer::Key& instance) {
+  std::erase_if(made, [&](const auto& entry) { return entry.first.first == instance; });
+  std::erase_if(checked, [&](const auto& entry) { return entry.first.first == instance; });
+}
+
+Revisions::Revisions(World world, std::string ns, Observer::Wake wake)
+    : world_(world), ns_(std::move(ns)), wake_(std::move(wake)) {}
+
+Status Revisions::start(const Context& context) {
+  MIST_TRY(const kube::ResourceInfo maps, world_.client.resource_for({"", "ConfigMap"}, "v1", context));
+  // Says at once what is wrong with server or permissions.
+  const kube::ListOptions blueprints{.ns = ns_, .label_selector = fmt::format("{}=true", kBlueprintLabel)};
+  MIST_TRY_VOID(world_.client.list(maps, blueprints, context));
+  config_maps_ = std::make_unique<kube::Informer>(
+      world_.client, maps, blueprints, drop_managed_fields,
+      [this](const std::optional<kube::Informer::Key>& key) {
+        if (key) wake_({key->second});
+      },
+      world_.clock, world_.events);
+  world_.events.info(fmt::format("watching blueprints in namespace {}", ns_));
+  return {};
+}
+
+Status Revisions::load(const std::string& name, const Context& context) {
+  const auto map = config_maps_->get({ns_, name});
+  Loaded& loaded = blueprints_[name];
+  if (!map) {
+    world_.events.warn(fmt::format("blueprint {} was deleted; its instances are only torn down", name));
+    loaded.blueprint.reset();
+    loaded.files.reset();
+    return {};
+  }
+  if (apimachinery::is_terminating(*map) && has_finalizer(*map))
+    world_.events.warn(
+        fmt::format("blueprint {} is being deleted; it stays until its instances are gone", name));
+  package::Files files = files_of(*map);
+  if (loaded.files == files) return {};
+  const ObjectId kept = kind_from(map->string_at({"metadata", "annotations", kKindAnnotation}));
+  auto revision = revision_of(name, files, has_finalizer(*map) ? kept : ObjectId(), context);
+  if (!revision.ok()) {
+    // What is no fault of the blueprint is tried again.
+    const ErrorKind kind = revision.error().kind;
+    if (kind != ErrorKind::Invalid && kind != ErrorKind::Trap) return std::move(revision).error();
+    loaded.files = std::move(files);
+    loaded.rejected = true;
+    return reject(name, loaded, *map, revision.error(), kept, context);
+  }
+  auto& [evaluator, described] = *revision;
+  const GroupVersionKind kind = described.instances();
+  const bool same_kind = loaded.blueprint && loaded.blueprint->instances() == kind;
+  if (!same_kind || !loaded.instances) MIST_TRY_VOID(watch_instances(name, loaded, kind, context));
+  loaded.files = std::move(files);
+  loaded.rejected = false;
+  loaded.evaluator = std::move(evaluator);
+  loaded.blueprint = std::move(described);
+  loaded.made.clear();
+  loaded.checked.clear();
+  world_.events.info(fmt::format("blueprint {} is in force for {}", name, kind.kind));
+  std::string warnings;
+  for (const std::string& each : loaded.blueprint->warnings()) {
+    world_.events.warn(fmt::format("blueprint {}: {}", name, each));
+    warnings += fmt::format("{}warning: {}", warnings.empty() ? "" : "\n", each);
+  }
+  say(*map, true, warnings, context);
+  for (const kube::Informer::Key& key : loaded.instances->keys()) wake_({name, key});
+  return {};
+}
+
+// Evaluating the same once more gives the same: the next change of the ConfigMap is the next try.
+Status Revisions::reject(const std::string& name, Loaded& loaded, const Value& map, const Error& failure,
+                         const ObjectId& kept, const Context& context) {
+  world_.events.warn(fmt::format("blueprint {} is rejected{}: {}", name,
+                                 loaded.blueprint ? ", its last good revision goes on" : "",
+                                 failure.to_line()));
+  say(map, false, diagnostic_of(failure), context);
+  // Instances of the last good revision can be torn down all the same.
+  return loaded.instances || kept.kind.empty() ? Status()
+                                               : watch_instances(name, loaded, kept.gvk(), context);
+}
+
+// Annotations, and an Event where they change. Another manager than that of guard(), whose apply would remove
+// them.
+void Revisions::say(const Value& map, bool good, const std::string& message, const Context& context) {
+  const std::string_view status = good ? "InForce" : "Rejected";
+  const auto has = [&](std::string_view annotation) {
+    return map.string_at({"metadata", "annotations", annotation});
+  };
+  if (has(apply::kStatusAnnotation) == status && has(apply::kMessageAnnotation) == message) return;
+  Value object = Value::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
+  object["metadata"] = *identity(map).find("metadata");
+  object["metadata"]["annotations"].set(apply::kStatusAnnotation, status);
+  if (!message.empty()) object["metadata"]["annotations"].set(apply::kMessageAnnotation, message);
+  auto answer = world_.client.apply(
+      {config_maps_->resource(), ns_, std::string(map.string_at({"metadata", "name"}))}, object,
+      {.field_manager = fmt::format("{}-status", kManager), .force = true}, context);
+  if (!answer.ok())
+    return world_.events.warn(
+        fmt::format("the status of a blueprint can't be written: {}", answer.error().to_line()));
+  config_maps_->put(*std::move(answer));
+  Value about = Value::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
+  about["metadata"] = *map.find("metadata");
+  world_.notices.tell(about, !good, status, message.empty() ? "this revision is in force" : message, context);
+}
+
+// `kept`: the kind of instances that are there, whose finalizers nobody would remove if it were another.
+Result<Revisions::Revision> Revisions::revision_of(const std::string& name, const package::Files& files,
+                                                   const ObjectId& kept, const Context& context) {
+  MIST_TRY(blueprint::Evaluator evaluator, blueprint::Evaluator::of(name, files, world_.renderer));
+  MIST_TRY(blueprint::Blueprint described, evaluator.describe(context));
+  const GroupVersionKind& kind = described.instances();
+  if (!kept.kind.empty() && kept.gvk().group_kind() != kind.group_kind())
+    return error(ErrorKind::Invalid, "its kind became {} {}, and there are instances of {} {}",
+                 kind.api_version(), kind.kind, kept.api_version, kept.kind)
+        .with_hint("delete those first, or make another blueprint for the other kind");
+  return std::pair(std::move(evaluator), std::move(described));
+}
+
+Status Revisions::watch_instances(const std::string& name, Loaded& loaded, const GroupVersionKind& kind,
+                                  const Context& context) {
+  auto resource = world_.client.resource_for({kind.group, kind.kind}, kind.version, context);
+  if (!resource.ok()) {
+    loaded.files.reset();  // so that the next try is one
+    world_.client.invalidate_discovery();
+    return std::move(resource).error().with_frame(
+        fmt::format("while looking up the kind of blueprint {}", name));
+  }
+  loaded.instances = std::make_unique<kube::Informer>(
+      world_.client, *resource, kube::ListOptions{}, nullptr,
+      [this, name](const std::optional<kube::Informer::Key>& key) {
+        if (key) wake_({name, *key});
+      },
+      world_.clock, world_.events);
+  return {};
+}
+
+Status Revisions::guard(const std::string& name, bool on, const Context& context) {
+  const auto map = config_maps_->get({ns_, name});
+  if (!map || has_finalizer(*map) == on) return {};
+  Value object = Value::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
+  object["metadata"] = *identity(*map).find("metadata");
+  if (on) {
+    object["metadata"].set("finalizers", Value::array({kFinalizer}));
+    const GroupVersionKind& kind = blueprints_[name].instances->resource().gvk;
+    object["metadata"]["annotations"].set(kKindAnnotation,
+                                          fmt::format("{}/{}", kind.api_version(), kind.kind));
+  }
+  MIST_TRY(Value answer, world_.client
+                             .apply({config_maps_->resource(), ns_, name}, object,
+                                    {.field_manager = std::string(kManager), .force = true}, context)
+                             .in(fmt::format("while blueprint {} was {}", name, on ? "kept" : "let go")));
+  config_maps_->put(std::move(answer));
+  // What was rejected because of instances may be good without them.
+  if (Loaded& loaded = blueprints_[name]; !on && loaded.rejected) {
+    loaded.files.reset();
+    wake_({name});
+  }
+  return {};
+}
+
+}  // namespace mist::operator_

@@ -1,0 +1,71 @@
+#pragma once
+// Which revision of each blueprint is in force: reads them from ConfigMaps, evaluates them, and keeps the
+// last good one where the next can't be used. Tells their authors by annotations and Events. One thread.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "blueprint/evaluator.h"
+#include "kube/informer.h"
+#include "operator/notices.h"
+#include "operator/observer.h"
+
+namespace mist::operator_ {
+
+/// A blueprint, as it is in force.
+struct Loaded {
+  std::optional<package::Files> files;  // as they were last read
+  bool rejected = false;                // those files
+  std::optional<blueprint::Evaluator> evaluator;
+  std::optional<blueprint::Blueprint> blueprint;  // the last good one
+  std::unique_ptr<kube::Informer> instances;
+  // What functions made: of each instance and node the last environment, and the object.
+  std::map<std::pair<kube::Informer::Key, std::string>, std::pair<Value, Value>> made;
+  // The same of contracts: the last object, and what the contract said.
+  std::map<std::pair<kube::Informer::Key, std::string>, std::pair<Value, Status>> checked;
+
+  void forget(const kube::Informer::Key& instance);
+};
+
+class Revisions {
+ public:
+  struct World {
+    kube::Client& client;
+    package::Renderer& renderer;
+    Clock& clock;
+    EventSink& events;
+    Notices& notices;
+  };
+  /// `wake`: a blueprint or an instance is to be looked at.
+  Revisions(World world, std::string ns, Observer::Wake wake);
+
+  /// Begins to watch. Errors: those of the first request.
+  Status start(const Context& context);
+  /// The blueprint changed, or its last try failed for no fault of its own.
+  Status load(const std::string& name, const Context& context);
+  Loaded& of(const std::string& name) { return blueprints_[name]; }
+  /// A blueprint stays as long as it has instances: without it an operator that starts anew would not know
+  /// them, and their finalizers would never go.
+  Status guard(const std::string& name, bool on, const Context& context);
+
+ private:
+  using Revision = std::pair<blueprint::Evaluator, blueprint::Blueprint>;
+  Result<Revision> revision_of(const std::string& name, const package::Files& files, const ObjectId& kept,
+                               const Context& context);
+  Status watch_instances(const std::string& name, Loaded& loaded, const apimachinery::GroupVersionKind& kind,
+                         const Context& context);
+  Status reject(const std::string& name, Loaded& loaded, const Value& map, const Error& failure,
+                const ObjectId& kept, const Context& context);
+  void say(const Value& map, bool good, const std::string& message, const Context& context);
+
+  World world_;
+  const std::string ns_;
+  const Observer::Wake wake_;
+  std::map<std::string, Loaded> blueprints_;
+  std::unique_ptr<kube::Informer> config_maps_;
+};
+
+}  // namespace mist::operator_

@@ -1,0 +1,26 @@
+#pragma once
+// The words of reconcile/ that the operator uses all the time.
+
+#include "blueprint/blueprint.h"
+#include "reconcile/decide.h"
+
+namespace mist::operator_ {
+
+using blueprint::kBlueprintLabel;
+using encoding::Value;
+using reconcile::Collection;
+using reconcile::has_finalizer;
+using reconcile::id_of;
+using reconcile::kFinalizer;
+using reconcile::kHashAnnotation;
+using reconcile::kInstanceLabel;
+using reconcile::kManager;
+using reconcile::kRecordAnnotation;
+using reconcile::NodeReport;
+using reconcile::NodeState;
+using reconcile::ObjectId;
+using reconcile::Observation;
+using reconcile::Plan;
+using reconcile::Record;
+
+}  // namespace mist::operator_

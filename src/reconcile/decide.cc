@@ -1,0 +1,472 @@
+#include "reconcile/decide.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "reconcile/prune.h"
+
+namespace mist::reconcile {
+namespace {
+
+using blueprint::Blueprint;
+using blueprint::NodeType;
+using blueprint::Policy;
+using graph::Truth;
+
+bool is_ended(const Value& job) { return has_condition(job, "Complete") || has_condition(job, "Failed"); }
+
+std::string failure_of(const Value& job) {
+  const Value* const conditions = job.at_path({"status", "conditions"});
+  if (conditions != nullptr && conditions->is_array())
+    for (const Value& each : conditions->as_array())
+      if (each.string_at("type") == "Failed" && each.string_at("status") == "True")
+        return fmt::format("its Job has failed: {}: {}", each.string_at("reason"), each.string_at("message"));
+  return "its Job has failed";
+}
+
+class Reconciler {
+ public:
+  Reconciler(const Blueprint& blueprint, const Value& instance, const Record& recorded, const World& world)
+      : blueprint_(blueprint),
+        recorded_(recorded),
+        world_(world),
+        uid_(instance.string_at({"metadata", "uid"})),
+        survey_(blueprint, instance, recorded, world) {
+    plan_.record.progress = recorded.progress;
+    for (const blueprint::Node& each : blueprint.nodes()) reports_.emplace_back().node = each.name;
+  }
+
+  Plan run() {
+    remember_successes();
+    for (const graph::Node node : blueprint_.order()) judge_node(node);
+    keep_what_cannot_be_judged();
+    std::ranges::move(reports_, std::back_inserter(plan_.nodes));
+    remove_the_rest();
+    std::ranges::sort(plan_.record.objects, {},
+                      [](const Recorded& each) { return std::tie(each.node, each.id); });
+    return std::move(plan_);
+  }
+
+ private:
+  const blueprint::Node& told(graph::Node node) const { return blueprint_.nodes()[node]; }
+
+  void report(graph::Node node, NodeState state, std::string detail = {}) {
+    // Of several objects the first that isn't ready speaks.
+    NodeReport& report = reports_[node];
+    if (report.state != NodeState::NotWanted && report.state != NodeState::Ready) return;
+    report.state = state;
+    report.detail = std::move(detail);
+  }
+
+  void judge_node(graph::Node node) {
+    const Facts& facts = survey_.of(node);
+    NodeReport& report_of = reports_[node];
+    report_of.oscillating = world_.frozen && world_.frozen(report_of.node);
+    if (!facts.members.empty()) report_of.id = facts.members.front().id;
+    report_of.hash = facts.hash;
+    report_of.wanted = survey_.wanted(node);
+    if (survey_.wanted(node) == Truth::False) return;
+    if (survey_.wanted(node) == Truth::Unknown)
+      return report(node, NodeState::Waiting,
+                    report_of.oscillating ? "it came and went too often: it stays as it is for a while"
+                                          : "whether it is wanted is not known yet");
+    if (facts.made == Facts::Made::Pending) return report(node, NodeState::Waiting, facts.why);
+    if (facts.made == Facts::Made::Failed) return report(node, NodeState::Failed, facts.why);
+    switch (told(node).type) {
+      case NodeType::Read:
+      case NodeType::List:
+      case NodeType::Value:
+        return judge(node);
+      case NodeType::Own:
+      case NodeType::Absent:
+      case NodeType::Act:
+        break;
+    }
+    for (const Member& member : facts.members) {
+      if (!is_active(node, member)) continue;
+      if (told(node).type == NodeType::Own)
+        own(node, member);
+      else if (told(node).type == NodeType::Act)
+        act(node, member);
+      else
+        absent(node, member);
+    }
+    if (report_of.state == NodeState::NotWanted || report_of.state == NodeState::Ready) {
+      report_of.state = NodeState::NotWanted;
+      judge(node);
+    }
+  }
+
+  void judge(graph::Node node) {
+    std::string why;
+    if (survey_.ready(node, &why)) return report(node, NodeState::Ready);
+    const Facts& facts = survey_.of(node);
+    const bool is_there =
+        !facts.members.empty() &&
+        std::ranges::all_of(facts.members, [](const Member& each) { return each.observed.there(); });
+    report(node, is_there ? NodeState::Progressing : NodeState::Waiting, std::move(why));
+  }
+
+  // Of the states of an object one is active: the last whose predecessors were reached, else the first.
+  bool is_active(graph::Node node, const Member& member) {
+    const std::vector<graph::Node>& states = survey_.writers().at(member.id);
+    if (states.size() > 1 && survey_.disordered(states)) {
+      const graph::Node other = states.front() == node ? states.back() : states.front();
+      report(node, NodeState::Failed,
+             fmt::format("the node {} is {} too, and no order leads from one to the other",
+                         blueprint_.name_of(other), member.id.display()));
+      return false;
+    }
+    if (const std::string why = undecided(states, member.id); !why.empty()) {
+      report(node, NodeState::Waiting, why);
+      return false;
+    }
+    std::optional<graph::Node> active;
+    for (const graph::Node state : states) {
+      if (survey_.wanted(state) != Truth::True) continue;
+      if (!active || is_open(state, member.id)) active = state;
+    }
+    if (active == node) {
+      remember_former_states(node, states);
+      return true;
+    }
+    const bool is_over = active && blueprint_.precedes(node, *active);
+    report(node, is_over ? NodeState::Superseded : NodeState::Waiting,
+           is_over ? fmt::format("{} is in its state {}", member.id.display(), blueprint_.name_of(*active))
+                   : survey_.of(node).gate);
+    return false;
+  }
+
+  bool is_open(graph::Node state, const ObjectId& id) const {
+    const Facts& facts = survey_.of(state);
+    const auto member = std::ranges::find(facts.members, id, &Member::id);
+    return facts.gate.empty() || survey_.latched(state, *member);
+  }
+
+  // A state that can't be made now was the last one: no other may take its place meanwhile. Or it isn't known
+  // whether a state was reached.
+  std::string undecided(const std::vector<graph::Node>& states, const ObjectId& id) const {
+    for (const graph::Node state : states)
+      if (states.size() > 1 && told(state).evidence && survey_.wanted(state) == Truth::True &&
+          state != states.back() && survey_.reached(state) == Truth::Unknown)
+        return fmt::format("whether {} was reached is not known yet", told(state).name);
+    const Recorded* before = recorded_.find(id);
+    if (before == nullptr) return {};
+    const auto last = std::ranges::find(blueprint_.nodes(), before->node, &blueprint::Node::name);
+    if (last == blueprint_.nodes().end()) return {};
+    const auto node = static_cast<graph::Node>(last - blueprint_.nodes().begin());
+    if (survey_.wanted(node) == Truth::False) return {};
+    if (states.size() == 1 && states.front() == node) return {};
+    const Facts& facts = survey_.of(node);
+    const bool is_made = facts.made == Facts::Made::Yes;
+    if (is_made && facts.is_input_known && survey_.wanted(node) == Truth::True) return {};
+    return fmt::format("{} is in its state {}, of which nothing is known now: {}", id.display(), last->name,
+                       is_made ? facts.gate : facts.why);
+  }
+
+  // A state that holds now won't any more as soon as the next one is written.
+  void remember_former_states(graph::Node node, const std::vector<graph::Node>& states) {
+    if (!survey_.of(node).gate.empty()) return;
+    for (const std::size_t i : blueprint_.edges_into(node)) {
+      const blueprint::SequenceEdge& edge = blueprint_.sequence()[i];
+      if (edge.gate != blueprint::Gate::Soft && std::ranges::find(states, edge.from) != states.end() &&
+          survey_.wanted(edge.from) == Truth::True && !told(edge.from).evidence)
+        plan_.record.reach(told(edge.from).name, survey_.of(edge.from).hash);
+    }
+  }
+
+  void own(graph::Node node, const Member& member) {
+    const Observation& observed = member.observed;
+    if (observed.state == Observation::State::Unknown)
+      return report(node, NodeState::Waiting,
+                    fmt::format("the kind of {} is being looked up", member.id.display()));
+    const std::string& gate = survey_.latched(node, member) && survey_.of(node).repair_gate.empty()
+                                  ? kNothing
+                                  : survey_.of(node).gate;
+    if (observed.absent()) {
+      if (!gate.empty()) return report(node, NodeState::Waiting, gate);
+      return write(node, member);
+    }
+    if (!member.ours) {
+      if (!told(node).adopt || belongs_to_somebody(observed.object))
+        return report(
+            node, NodeState::Failed,
+            fmt::format("{} exists already and doesn't belong to this instance", member.id.display()));
+      if (!gate.empty()) return report(node, NodeState::Waiting, gate);
+      if (apimachinery::is_terminating(observed.object))
+        return report(node, NodeState::Waiting, "it is being deleted");
+      return write(node, member);
+    }
+    if (apimachinery::is_terminating(observed.object)) {
+      keep(node, member, false);
+      return report(
+          node, NodeState::Waiting,
+          fmt::format("{} is being deleted, and is made again when it is gone", member.id.display()));
+    }
+    if (!member.dirty) return keep(node, member, true);
+    if (!gate.empty()) {
+      keep(node, member, false);
+      return report(node, NodeState::Waiting, gate);
+    }
+    if (told(node).replace && world_.immutable && world_.immutable(member.id, member.hash)) {
+      keep(node, member, false);
+      plan_.deletes.push_back(
+          {plan_.record.objects.back(), std::string(observed.object.string_at({"metadata", "uid"}))});
+      return report(node, NodeState::Changing, "it can't be changed, so it is deleted and made again");
+    }
+    write(node, member);
+  }
+
+  void absent(graph::Node node, const Member& member) {
+    const Observation& observed = member.observed;
+    if (observed.absent()) {
+      // What was deleted stays in the record as that: it may have to be deleted again.
+      if (survey_.latched(node, member)) plan_.record.objects.push_back(*recorded_.find(member.id));
+      return;
+    }
+    if (observed.state == Observation::State::Unknown)
+      return report(node, NodeState::Waiting,
+                    fmt::format("the kind of {} is being looked up", member.id.display()));
+    if (!member.ours && belongs_to_somebody(observed.object))
+      return report(node, NodeState::Failed, fmt::format("{} belongs to somebody else", member.id.display()));
+    const Recorded* before = recorded_.find(member.id);
+    if (!survey_.may_write(node, member)) {
+      if (before != nullptr) plan_.record.objects.push_back(*before);
+      return report(node, NodeState::Waiting, survey_.of(node).gate);
+    }
+    Recorded entry{.node = told(node).name,
+                   .id = member.id,
+                   .after = survey_.after(node),
+                   .uses = {},
+                   .hash = member.hash,
+                   .policy = before != nullptr ? before->policy : Policy::Retain};
+    plan_.record.objects.push_back(entry);
+    if (apimachinery::is_terminating(observed.object))
+      return report(node, NodeState::Progressing, "it is being deleted");
+    plan_.deletes.push_back({std::move(entry), std::string(observed.object.string_at({"metadata", "uid"}))});
+    report(node, NodeState::Changing, "it is being deleted");
+  }
+
+  void act(graph::Node node, const Member& member) {
+    const std::string& name = told(node).name;
+    const Observation& observed = member.observed;
+    if (observed.state == Observation::State::Unknown)
+      return report(node, NodeState::Waiting,
+                    fmt::format("the kind of {} is being looked up", member.id.display()));
+    const bool is_there = observed.there() && member.ours;
+    if (is_there) keep(node, member, true);
+    if (recorded_.reached(name, member.hash)) {
+      // Its outcome is recorded: it may go, by its time to live or by hand.
+      if (is_there && has_finalizer(observed.object))
+        plan_.releases.push_back({Release::What::Finalizer, name, member.id, observed.object});
+      return;
+    }
+    const auto progress = recorded_.progress.find(name);
+    const bool has_failed = progress != recorded_.progress.end() && progress->second.failed == member.hash;
+    if (observed.absent()) {
+      if (has_failed) return report(node, NodeState::Failed, progress->second.failure);
+      if (const std::string running = running_before(node); !running.empty())
+        return report(node, NodeState::Waiting, running);
+      if (!survey_.of(node).gate.empty()) return report(node, NodeState::Waiting, survey_.of(node).gate);
+      return write(node, member);
+    }
+    if (!member.ours)
+      return report(
+          node, NodeState::Failed,
+          fmt::format("{} exists already and doesn't belong to this instance", member.id.display()));
+    if (has_condition(observed.object, "Complete")) {
+      plan_.record.reach(name, member.hash);  // a record that was lost doesn't name the Job
+      return report(node, NodeState::Progressing, "its Job has succeeded, which is being recorded");
+    }
+    const bool is_going = apimachinery::is_terminating(observed.object);
+    if (has_condition(observed.object, "Failed")) {
+      const std::string failure = failure_of(observed.object);
+      // Its time to live would have it run again and again. One that a person deletes is tried again.
+      const bool removes_itself = observed.object.at_path({"spec", "ttlSecondsAfterFinished"}) != nullptr;
+      if (removes_itself) {
+        plan_.record.progress[name].failed = member.hash;
+        plan_.record.progress[name].failure = failure;
+      }
+      if (has_finalizer(observed.object) && (has_failed || (is_going && !removes_itself)))
+        plan_.releases.push_back({Release::What::Finalizer, name, member.id, observed.object});
+      return report(node, NodeState::Failed, failure);
+    }
+    if (is_going && has_finalizer(observed.object))
+      plan_.releases.push_back({Release::What::Finalizer, name, member.id, observed.object});
+    report(node, NodeState::Progressing, is_going ? "it is being deleted" : "its Job is running");
+  }
+
+  // Also of inputs that an act no longer has, and of acts that nothing wants now: their Jobs are about to go.
+  void remember_successes() {
+    for (const Recorded& each : recorded_.objects) {
+      const auto node = std::ranges::find(blueprint_.nodes(), each.node, &blueprint::Node::name);
+      if (node == blueprint_.nodes().end() || node->type != NodeType::Act) continue;
+      const Observation observed = world_.observe(each.id, true);
+      if (observed.there() && is_instances(observed.object, uid_) &&
+          has_condition(observed.object, "Complete"))
+        plan_.record.reach(each.node, each.hash);
+    }
+  }
+
+  // Two inputs of an act never run at once, and none is cut short by the next.
+  std::string running_before(graph::Node node) const {
+    for (const Recorded& each : recorded_.objects) {
+      if (each.node != told(node).name || each.id == survey_.of(node).members.front().id) continue;
+      const Observation observed = world_.observe(each.id, true);
+      if (observed.there() && is_instances(observed.object, uid_) && !is_ended(observed.object))
+        return fmt::format("waits until {} has ended, which has the former input", each.id.display());
+    }
+    return {};
+  }
+  bool is_running_act(graph::Node node, const Recorded& entry) {
+    if (told(node).type != NodeType::Act || survey_.wanted(node) == Truth::False) return false;
+    const Observation observed = world_.observe(entry.id, true);
+    if (!observed.there() || !is_instances(observed.object, uid_) || is_ended(observed.object)) return false;
+    // Somebody deleted it: its outcome is of no more interest.
+    if (apimachinery::is_terminating(observed.object) && has_finalizer(observed.object))
+      plan_.releases.push_back({Release::What::Finalizer, entry.node, entry.id, observed.object});
+    return true;
+  }
+
+  // `clean`: what is there is as wanted, so that it has nothing of what was there before.
+  void keep(graph::Node node, const Member& member, bool clean) {
+    const Recorded* before = recorded_.find(member.id);
+    if (!clean && before != nullptr) {
+      plan_.record.objects.push_back(*before);
+      return;
+    }
+    // The name of a Job is its input.
+    const bool held = clean && (survey_.of(node).gate.empty() || told(node).type == NodeType::Act);
+    Recorded entry = entry_of(node, member);
+    if (!held) entry.hash = before != nullptr && before->node == entry.node ? before->hash : std::string();
+    plan_.record.objects.push_back(std::move(entry));
+  }
+
+  Recorded entry_of(graph::Node node, const Member& member) const {
+    const Facts& facts = survey_.of(node);
+    Recorded entry{.node = told(node).name,
+                   .id = member.id,
+                   .after = survey_.after(node),
+                   .uses = {facts.uses.begin(), facts.uses.end()},
+                   .hash = member.hash,
+                   .policy = told(node).policy};
+    return entry;
+  }
+
+  void write(graph::Node node, const Member& member) {
+    Recorded entry = entry_of(node, member);
+    if (const Recorded* before = recorded_.find(member.id); before != nullptr && member.observed.there()) {
+      // Until it is written it has both.
+      std::set<std::string> uses(before->uses.begin(), before->uses.end());
+      uses.insert(entry.uses.begin(), entry.uses.end());
+      entry.uses.assign(uses.begin(), uses.end());
+      std::set<std::string> after(before->after.begin(), before->after.end());
+      after.insert(entry.after.begin(), entry.after.end());
+      entry.after.assign(after.begin(), after.end());
+    }
+    if (world_.held)
+      if (const auto why = world_.held(entry.node, member.hash)) {
+        if (const Recorded* before = recorded_.find(member.id)) plan_.record.objects.push_back(*before);
+        return report(node, NodeState::Failed, *why);
+      }
+    plan_.record.objects.push_back(std::move(entry));
+    const bool create = member.observed.absent();
+    report(node, NodeState::Changing, create ? "it is being created" : "it is being changed");
+    plan_.applies.push_back({told(node).name, member.id, member.desired, member.hash, create});
+  }
+
+  // What is wanted, or may be, and can't be made now stays, and so does what a node only looks at.
+  void keep_what_cannot_be_judged() {
+    std::set<ObjectId> kept, looked_at;
+    for (const Recorded& each : plan_.record.objects) kept.insert(each.id);
+    for (graph::Node node = 0; node < blueprint_.nodes().size(); ++node)
+      for (const Member& member : survey_.of(node).members)
+        if (told(node).type == NodeType::Read) looked_at.insert(member.id);
+    for (const Recorded& each : recorded_.objects) {
+      if (kept.contains(each.id)) continue;
+      if (looked_at.contains(each.id) || cannot_be_judged(each) || is_still_somebodys(each))
+        plan_.record.objects.push_back(each);
+      else
+        going_.push_back(each);
+    }
+  }
+
+  // Its node is wanted, or may be, and what it makes now isn't known; or it is a Job that runs.
+  bool cannot_be_judged(const Recorded& each) {
+    const auto found = std::ranges::find(blueprint_.nodes(), each.node, &blueprint::Node::name);
+    if (found == blueprint_.nodes().end()) return false;
+    const auto node = static_cast<graph::Node>(found - blueprint_.nodes().begin());
+    if (survey_.wanted(node) == Truth::False) return false;
+    const bool is_made = survey_.wanted(node) == Truth::True && survey_.of(node).made == Facts::Made::Yes;
+    return !is_made || is_running_act(node, each);
+  }
+
+  // A node that makes it now has said what is to be done. Where it isn't there, the latch stays: making it
+  // again is a repair.
+  bool is_still_somebodys(const Recorded& each) const {
+    const auto writers = survey_.writers().find(each.id);
+    if (writers == survey_.writers().end()) return false;
+    return !world_.observe(each.id, true).absent() ||
+           std::ranges::any_of(writers->second, [&](graph::Node node) {
+             return told(node).name == each.node && told(node).type != NodeType::Act;
+           });
+  }
+
+  void remove_the_rest() {
+    Survivors survivors;
+    const auto add = [&](const Recorded& each) { survivors.used.insert(each.uses.begin(), each.uses.end()); };
+    for (const Recorded& each : plan_.record.objects) {
+      add(each);
+      if (const Recorded* before = recorded_.find(each.id)) add(*before);
+    }
+    prune(going_, survivors, uid_, world_, plan_);
+  }
+
+  inline static const std::string kNothing;
+
+  const Blueprint& blueprint_;
+  const Record& recorded_;
+  const World& world_;
+  const std::string uid_;
+  const Survey survey_;
+  std::vector<NodeReport> reports_;
+  std::vector<Recorded> going_;
+  Plan plan_;
+};
+
+}  // namespace
+
+bool is_of(const Value& object, const Value& instance) {
+  return is_instances(object, instance.string_at({"metadata", "uid"}));
+}
+
+bool is_suspended(const Value& instance) {
+  return instance.string_at({"metadata", "annotations", kSuspendAnnotation}) == "true";
+}
+
+Plan decide(const Blueprint& blueprint, const Value& instance, const Record& recorded, const World& world) {
+  if (apimachinery::is_terminating(instance)) return tear_down(instance, recorded, world);
+  if (is_suspended(instance)) {
+    Plan plan;
+    plan.record = recorded;
+    plan.suspended = true;
+    return plan;
+  }
+  return Reconciler(blueprint, instance, recorded, world).run();
+}
+
+Plan tear_down(const Value& instance, const Record& recorded, const World& world) {
+  Plan plan;
+  plan.record.progress = recorded.progress;
+  if (!apimachinery::is_terminating(instance)) {
+    plan.record = recorded;
+    return plan;
+  }
+  prune(recorded.objects, {}, instance.string_at({"metadata", "uid"}), world, plan);
+  plan.finished = plan.record.objects.empty();
+  return plan;
+}
+
+}  // namespace mist::reconcile

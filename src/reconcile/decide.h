@@ -1,0 +1,86 @@
+#pragma once
+// What is to be done for one instance of a blueprint: a pure function of the blueprint, the instance, what is
+// there, and what was recorded. It asks nobody and writes nothing; its callbacks (world.h) are pure too.
+// Everything that may be done is given at once.
+//
+// The rules are those of the formal semantics (docs/operator.md): nothing is written to a node before its
+// edges hold; a repair of the same object needs no edge to hold again; nothing is deleted that is wanted, and
+// nothing before what came after it is gone; an act succeeds once for each input. Any thread.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reconcile/facts.h"
+#include "reconcile/world.h"
+
+namespace mist::reconcile {
+
+enum class NodeState : std::uint8_t {
+  NotWanted,
+  Waiting,
+  Failed,
+  Changing,
+  Progressing,
+  Ready,
+  Deleting,
+  Superseded,  ///< a later state of the same object was reached
+};
+
+struct NodeReport {
+  std::string node;
+  NodeState state = NodeState::NotWanted;
+  std::string detail;  ///< why, for people
+  std::optional<ObjectId> id = {};
+  std::string hash = {};  ///< of its input, if that is known
+  graph::Truth wanted = graph::Truth::False;
+  bool oscillating = false;
+};
+
+struct Apply {
+  std::string node;
+  ObjectId id;
+  Value object;
+  std::string hash;     ///< of the input
+  bool create = false;  ///< nothing is there
+};
+struct Delete {
+  Recorded what;
+  std::string uid;
+};
+/// Takes marks of the instance from an object: its finalizer, or all.
+struct Release {
+  enum class What : std::uint8_t { Finalizer, Marks };
+  What what = What::Finalizer;
+  std::string node;
+  ObjectId id;
+  Value live;
+};
+
+struct Plan {
+  Record record;  ///< to be stored before anything else is done, if it isn't what is stored
+  std::vector<Apply> applies;
+  std::vector<Delete> deletes;
+  std::vector<Release> releases;
+  std::vector<NodeReport> nodes;  ///< by name; then what is going
+  bool finished = false;          ///< of an instance that is being deleted: nothing of it is left
+  bool suspended = false;
+
+  bool writes_nothing() const { return applies.empty() && deletes.empty() && releases.empty(); }
+};
+
+/// `instance`: the live custom resource.
+Plan decide(const blueprint::Blueprint& blueprint, const Value& instance, const Record& recorded,
+            const World& world);
+
+/// The same for a blueprint that isn't there any more, or can't be read: of an instance that is being deleted
+/// what its record says is deleted, else nothing changes.
+Plan tear_down(const Value& instance, const Record& recorded, const World& world);
+
+/// Whether an object carries the mark of that instance.
+bool is_of(const Value& object, const Value& instance);
+/// A person asked that nothing be done for the instance.
+bool is_suspended(const Value& instance);
+
+}  // namespace mist::reconcile

@@ -1,0 +1,538 @@
+#include "reconcile/facts.h"
+
+#include <algorithm>
+
+#include "apply/readiness.h"
+#include "apply/server_made.h"
+#include "base/text.h"
+#include "crypto/digest.h"
+#include "encoding/json.h"
+
+namespace mist::reconcile {
+namespace {
+
+using blueprint::Blueprint;
+using blueprint::Condition;
+using blueprint::Extraction;
+using blueprint::Gate;
+using blueprint::NodeType;
+using blueprint::SequenceEdge;
+using graph::Truth;
+
+// What stands behind the name of an act's Job; names of Jobs become labels of Pods.
+constexpr std::size_t kSuffix = 10;
+constexpr std::size_t kMostLabel = 63;
+
+std::string digest_of(std::string_view text) {
+  return crypto::sha256(crypto::as_bytes(std::string(text))).hex().substr(0, 32);
+}
+
+std::string hash_of(Value object) {
+  object.sort_keys();
+  return digest_of(encoding::to_json(object));
+}
+
+// With what it is known by.
+Value marked(Value object, std::string_view uid) {
+  const std::string hash = hash_of(object);
+  object["metadata"]["labels"].set(kInstanceLabel, uid);
+  object["metadata"]["annotations"].set(kInstanceLabel, uid);
+  object["metadata"]["annotations"].set(kHashAnnotation, hash);
+  return object;
+}
+
+// What functions may depend on: not the status, which the operator writes itself, nor what each write
+// changes.
+Value for_functions(const Value& instance) {
+  Value seen = Value::object();
+  for (const std::string_view name : {"apiVersion", "kind", "spec"})
+    if (const Value* value = instance.find(name)) seen.set(name, *value);
+  for (const std::string_view name : {"name", "namespace", "uid", "labels"})
+    if (const Value* value = instance.at_path({"metadata", name})) seen["metadata"].set(name, *value);
+  return seen;
+}
+
+bool is_observed(const Value& live) {
+  const Value* generation = live.at_path({"metadata", "generation"});
+  const Value* observed = live.at_path({"status", "observedGeneration"});
+  return generation == nullptr || observed == nullptr || !generation->is_int() || !observed->is_int() ||
+         observed->as_int() >= generation->as_int();
+}
+
+bool is_dirty(const Member& member) {
+  std::vector<apply::FieldDifference> found =
+      apply::differences(member.desired, member.observed.object, kManager);
+  apply::leave_out(found, member.observed.made);
+  return std::ranges::any_of(found, [](const apply::FieldDifference& each) { return !each.made; });
+}
+
+void fail(Facts& facts, std::string why) {
+  facts.made = Facts::Made::Failed;
+  facts.why = std::move(why);
+  facts.members.clear();
+}
+
+}  // namespace
+
+bool is_instances(const Value& object, std::string_view uid) {
+  return object.string_at({"metadata", "labels", kInstanceLabel}) == uid ||
+         object.string_at({"metadata", "annotations", kInstanceLabel}) == uid;
+}
+
+bool has_finalizer(const Value& object) {
+  const Value* list = object.at_path({"metadata", "finalizers"});
+  return list != nullptr && list->is_array() &&
+         std::ranges::any_of(list->as_array(), [](const Value& each) { return each == Value(kFinalizer); });
+}
+
+bool belongs_to_somebody(const Value& object) {
+  for (const std::string_view mark : {std::string_view(kInstanceLabel), apply::kPartOfLabel})
+    if (!object.string_at({"metadata", "labels", mark}).empty() ||
+        !object.string_at({"metadata", "annotations", mark}).empty())
+      return true;
+  return !object.string_at({"metadata", "annotations", apply::kReleaseAnnotation}).empty();
+}
+
+bool has_condition(const Value& job, std::string_view type) {
+  const Value* const conditions = job.at_path({"status", "conditions"});
+  return conditions != nullptr && conditions->is_array() &&
+         std::ranges::any_of(conditions->as_array(), [&](const Value& each) {
+           return each.string_at("type") == type && each.string_at("status") == "True";
+         });
+}
+
+Survey::Survey(const Blueprint& blueprint, const Value& instance, const Record& record, const World& world)
+    : blueprint_(blueprint),
+      instance_(instance),
+      record_(record),
+      world_(world),
+      uid_(instance.string_at({"metadata", "uid"})) {
+  facts_.resize(blueprint.nodes().size());
+  closure_ = blueprint.wanted(instance, [](graph::Node) { return Truth::Unknown; });
+  wanted_ = targets();
+  // Each round but the last learns what at least one guard has come to.
+  for (std::size_t round = 0; round <= blueprint.also().edges().size(); ++round) {
+    facts_.assign(blueprint.nodes().size(), {});
+    writers_.clear();
+    for (const graph::Node node : blueprint.order()) look_at(node);
+    find_writers();
+    for (const graph::Node node : blueprint.order()) judge_edges(node);
+    if (!blueprint.has_value_guards()) break;
+    closure_ = blueprint.wanted(instance, [this](graph::Node value) { return guard(value); });
+    std::vector<Truth> next = targets();
+    if (next == wanted_) break;
+    wanted_ = std::move(next);
+  }
+}
+
+std::vector<Truth> Survey::targets() {
+  std::vector<Truth> all;
+  for (graph::Node node = 0; node < blueprint_.nodes().size(); ++node)
+    all.push_back(world_.frozen && world_.frozen(blueprint_.nodes()[node].name) ? Truth::Unknown
+                                                                                : closure_.wanted(node));
+  return all;
+}
+
+// Only from what is surely wanted or surely not: then no later round takes it back.
+Truth Survey::guard(graph::Node value) const {
+  const Facts& facts = facts_[value];
+  if (wanted_[value] != Truth::True || facts.made != Facts::Made::Yes || !facts.gate.empty())
+    return Truth::Unknown;
+  std::vector<bool> seen(blueprint_.nodes().size());
+  std::vector<graph::Node> open{value};
+  while (!open.empty()) {
+    const graph::Node at = open.back();
+    open.pop_back();
+    for (const std::size_t i : blueprint_.edges_into(at)) {
+      const SequenceEdge& edge = blueprint_.sequence()[i];
+      if (seen[edge.from]) continue;
+      if (wanted_[edge.from] == Truth::Unknown) return Truth::Unknown;
+      seen[edge.from] = true;
+      if (wanted_[edge.from] == Truth::True) open.push_back(edge.from);
+    }
+  }
+  return blueprint::truth(&*facts.live);
+}
+
+void Survey::look_at(graph::Node node) {
+  Facts& facts = facts_[node];
+  if (wanted_[node] == Truth::False) return;
+  Value environment = Value::object({{"instance", for_functions(instance_)}});
+  if (!gather(node, environment)) return;
+  auto made = world_.make(blueprint_.nodes()[node].name, environment);
+  if (!made.ok()) return fail(facts, made.error().to_line());
+  facts.made = Facts::Made::Yes;
+  facts.known = true;
+  switch (blueprint_.nodes()[node].type) {
+    case NodeType::Value:
+      facts.live = *std::move(made);
+      return;
+    case NodeType::List:
+      return take_collection(facts, *made);
+    case NodeType::Own:
+    case NodeType::Read:
+    case NodeType::Absent:
+    case NodeType::Act:
+      break;
+  }
+  const bool is_list = made->is_array();
+  take_members(node, *std::move(made));
+  if (facts.made != Facts::Made::Yes) return;
+  observe(node, facts);
+  if (is_list) facts.live = Value(Value::Array());
+  take_live(node, facts);
+}
+
+// The values for a node's function. False: it can't be called; the facts say why.
+bool Survey::gather(graph::Node node, Value& environment) {
+  Facts& facts = facts_[node];
+  for (const std::size_t i : blueprint_.edges_into(node)) {
+    const SequenceEdge& edge = blueprint_.sequence()[i];
+    const blueprint::Node& source = blueprint_.nodes()[edge.from];
+    const bool is_wanted = wanted_[edge.from] != Truth::False;
+    for (const Extraction& each : edge.extract) {
+      auto value = is_wanted ? extracted(edge, each) : Result<std::optional<Value>>(std::optional<Value>());
+      if (!value.ok()) {
+        fail(facts, fmt::format("the value {} from {}: {}", each.name, source.name, value.error().message));
+        return false;
+      }
+      if (!*value && each.fallback && (!is_wanted || edge.gate == Gate::Soft)) *value = each.fallback;
+      if (!*value) {
+        facts.why = is_wanted ? fmt::format("waits for {} of {}", each.path.text, source.name)
+                              : fmt::format("the node {}, whose values it needs, is not wanted", source.name);
+        if (is_wanted && !facts_[edge.from].why.empty())
+          facts.why += fmt::format(", which {}", facts_[edge.from].why);
+        return false;
+      }
+      environment.set(each.name, **std::move(value));
+    }
+    if (edge.extract.empty() || !is_wanted) continue;
+    if (edge.cyclic) {
+      for (const Recorded& each : record_.objects)
+        if (each.node == source.name && source.type == NodeType::Own) facts.uses.insert(each.id.text());
+      continue;
+    }
+    facts.uses.insert(facts_[edge.from].uses.begin(), facts_[edge.from].uses.end());
+    if (source.type == NodeType::Own)
+      for (const Member& member : facts_[edge.from].members) facts.uses.insert(member.id.text());
+  }
+  return true;
+}
+
+Result<std::optional<Value>> Survey::extracted(const SequenceEdge& edge, const Extraction& extraction) const {
+  if (!edge.cyclic) {
+    const Facts& source = facts_[edge.from];
+    return source.live ? extraction.path.read(*source.live)
+                       : Result<std::optional<Value>>(std::optional<Value>());
+  }
+  const std::optional<Value> before = recorded_objects(edge.from);
+  return before ? extraction.path.read(*before) : Result<std::optional<Value>>(std::optional<Value>());
+}
+
+// Of a node that isn't looked at yet: what is there of it by the record.
+std::optional<Value> Survey::recorded_objects(graph::Node node) const {
+  Value::Array found;
+  for (const Recorded& each : record_.objects) {
+    if (each.node != blueprint_.nodes()[node].name) continue;
+    Observation observed = world_.observe(each.id, true);
+    if (observed.there() && is_instances(observed.object, uid_)) found.push_back(std::move(observed.object));
+  }
+  if (found.empty()) return std::nullopt;
+  return found.size() == 1 ? std::move(found.front()) : Value(std::move(found));
+}
+
+void Survey::take_members(graph::Node node, Value made) {
+  Facts& facts = facts_[node];
+  const NodeType type = blueprint_.nodes()[node].type;
+  if (made.is_array() && type != NodeType::Own)
+    return fail(facts, "its function gives a list, and only a node with own can have several objects");
+  Value::Array objects = made.is_array() ? std::move(made.as_array()) : Value::Array{std::move(made)};
+  const std::string acts = acts_before(node);
+  std::string all;
+  std::set<ObjectId> ids;
+  for (Value& object : objects) {
+    Member member;
+    member.id = id_of(object);
+    if (member.id.api_version.empty() || member.id.kind.empty() || member.id.name.empty())
+      return fail(facts, "its function gives no object with apiVersion, kind and metadata.name");
+    if (const auto reserved = apply::find_reserved(object))
+      return fail(facts, fmt::format("{} {}", member.id.display(), reserved->words));
+    const std::string made_hash = hash_of(object);
+    member.hash = acts.empty() ? made_hash : digest_of(made_hash + acts);
+    if (type == NodeType::Act) {
+      if (member.id.kind != "Job" || member.id.api_version != "batch/v1")
+        return fail(facts, fmt::format("its function gives {}, and an act is a Job of batch/v1",
+                                       member.id.display()));
+      const std::string name = fmt::format("{}-{}", member.id.name.substr(0, kMostLabel - kSuffix - 1),
+                                           member.hash.substr(0, kSuffix));
+      object["metadata"].set("name", name);
+      member.id.name = name;
+      object["metadata"].set("finalizers", Value::array({kFinalizer}));
+    }
+    if (!ids.insert(member.id).second)
+      return fail(facts, fmt::format("its function gives {} twice", member.id.display()));
+    member.desired =
+        blueprint_.nodes()[node].writes_objects() ? marked(std::move(object), uid_) : std::move(object);
+    all += member.hash;
+    facts.members.push_back(std::move(member));
+  }
+  facts.hash = facts.members.size() == 1 ? facts.members.front().hash : digest_of(all);
+}
+
+void Survey::take_collection(Facts& facts, const Value& made) const {
+  Collection wanted{std::string(made.string_at("apiVersion")),
+                    std::string(made.string_at("kind")),
+                    std::string(made.string_at("namespace")),
+                    {}};
+  if (wanted.api_version.empty() || wanted.kind.empty())
+    return fail(facts, "its function gives no apiVersion and kind");
+  if (const Value* labels = made.find("labels"); labels != nullptr && labels->is_object())
+    for (const Value::Member& each : labels->as_object())
+      wanted.label_selector += fmt::format("{}{}={}", wanted.label_selector.empty() ? "" : ",", each.key,
+                                           each.value.is_string() ? each.value.as_string() : "");
+  std::optional<Value::Array> items = world_.list ? world_.list(wanted) : std::nullopt;
+  facts.known = items.has_value();
+  if (!items) {
+    facts.made = Facts::Made::Pending;
+    facts.why = fmt::format("waits until the list of {} is known", wanted.kind);
+    return;
+  }
+  std::erase_if(*items, [](const Value& each) { return apply::is_record(each); });
+  std::ranges::sort(*items, {}, [](const Value& each) { return id_of(each); });
+  facts.live = Value(*std::move(items));
+}
+
+void Survey::observe(graph::Node node, Facts& facts) {
+  const blueprint::Node& told = blueprint_.nodes()[node];
+  for (Member& member : facts.members) {
+    member.observed = world_.observe(member.id, told.writes_objects() && !told.adopt);
+    if (member.observed.state == Observation::State::Unknown) facts.known = false;
+    if (!member.observed.there()) continue;
+    if (member.id.kind == "Secret" && member.id.api_version == "v1" &&
+        apply::is_record(member.observed.object))
+      return fail(facts, fmt::format("{} is of the record of a release, which no blueprint may touch",
+                                     member.id.display()));
+    member.ours = is_instances(member.observed.object, uid_);
+    member.dirty = told.type == NodeType::Own && member.ours && is_dirty(member);
+  }
+}
+
+void Survey::take_live(graph::Node node, Facts& facts) const {
+  const bool own = blueprint_.nodes()[node].writes_objects();
+  const auto is_seen = [own](const Member& each) { return each.observed.there() && (each.ours || !own); };
+  if (facts.live) {
+    for (const Member& each : facts.members)
+      if (is_seen(each)) facts.live->push_back(each.observed.object);
+  } else if (facts.members.size() == 1 && is_seen(facts.members.front())) {
+    facts.live = facts.members.front().observed.object;
+  }
+}
+
+// The inputs of the acts that it waits for: with a new one they have to be done anew before it is written.
+std::string Survey::acts_before(graph::Node node) {
+  std::string all;
+  for (const std::size_t i : blueprint_.edges_into(node)) {
+    const SequenceEdge& edge = blueprint_.sequence()[i];
+    if (edge.until != Condition::Done || edge.gate == Gate::Soft || wanted_[edge.from] == Truth::False)
+      continue;
+    facts_[node].is_input_known &=
+        wanted_[edge.from] == Truth::True && facts_[edge.from].made == Facts::Made::Yes;
+    all += fmt::format(" {}={}", blueprint_.name_of(edge.from), facts_[edge.from].hash);
+  }
+  return all;
+}
+
+void Survey::find_writers() {
+  for (const graph::Node node : blueprint_.order()) {
+    if (!blueprint_.nodes()[node].writes_objects() && blueprint_.nodes()[node].type != NodeType::Absent)
+      continue;
+    for (const Member& member : facts_[node].members) writers_[member.id].push_back(node);
+  }
+}
+
+bool Survey::disordered(const std::vector<graph::Node>& states) const {
+  for (std::size_t i = 0; i + 1 < states.size(); ++i)
+    if (!blueprint_.precedes(states[i], states[i + 1])) return true;
+  return false;
+}
+
+bool Survey::are_states(graph::Node a, graph::Node b) const {
+  return std::ranges::any_of(facts_[a].members, [&](const Member& member) {
+    const auto found = writers_.find(member.id);
+    return found != writers_.end() && std::ranges::find(found->second, a) != found->second.end() &&
+           std::ranges::find(found->second, b) != found->second.end();
+  });
+}
+
+Truth Survey::reached(graph::Node state) const {
+  const blueprint::Node& told = blueprint_.nodes()[state];
+  if (told.evidence) return guard(*told.evidence);
+  return record_.reached(told.name, facts_[state].hash) ? Truth::True : Truth::False;
+}
+
+void Survey::judge_edges(graph::Node node) {
+  Facts& facts = facts_[node];
+  for (const std::size_t i : blueprint_.edges_into(node)) {
+    const SequenceEdge& edge = blueprint_.sequence()[i];
+    std::string why;
+    if (edge.gate == Gate::Soft || holds(i, why)) continue;
+    why = fmt::format("waits for {}{}{}", blueprint_.name_of(edge.from), why.empty() ? "" : ": ", why);
+    if (edge.gate == Gate::Continuous && facts.repair_gate.empty()) facts.repair_gate = why;
+    if (facts.gate.empty()) facts.gate = std::move(why);
+  }
+}
+
+bool Survey::holds(std::size_t edge_index, std::string& why) const {
+  const SequenceEdge& edge = blueprint_.sequence()[edge_index];
+  const bool is_wanted = wanted_[edge.from] != Truth::False;
+  if (is_wanted && are_states(edge.from, edge.to)) {
+    const Truth was_reached = reached(edge.from);
+    if (was_reached == Truth::True) return true;
+    if (blueprint_.nodes()[edge.from].evidence) {
+      why = "there is no evidence that this state was reached";
+      return false;
+    }
+  }
+  if (edge.until == Condition::Gone || edge.until == Condition::Terminating) return is_gone(edge, why);
+  if (!is_wanted) return true;
+  const Facts& source = facts_[edge.from];
+  const bool so = edge.until == Condition::Present ? is_there(edge.from, why) : ready(edge.from, &why);
+  if (!so || !edge.contract) return so;
+  if (!source.live) return false;
+  const Status matches = world_.check_edge ? world_.check_edge(edge_index, *source.live) : Status();
+  if (!matches.ok()) why = matches.error().message;
+  return matches.ok();
+}
+
+bool Survey::is_there(graph::Node node, std::string& why) const {
+  const Facts& facts = facts_[node];
+  if (facts.made != Facts::Made::Yes) {
+    why = facts.why;
+    return false;
+  }
+  const NodeType type = blueprint_.nodes()[node].type;
+  if (type == NodeType::Value || type == NodeType::List) {
+    why = facts.gate;
+    return facts.gate.empty() && facts.live.has_value();
+  }
+  for (const Member& member : facts.members) {
+    if (!member.observed.there() || apimachinery::is_terminating(member.observed.object) ||
+        (blueprint_.nodes()[node].writes_objects() && !member.ours)) {
+      why = fmt::format("{} is not there", member.id.display());
+      return false;
+    }
+  }
+  // In a moment it will have other values.
+  if (is_changing(node)) {
+    why = "it is being changed";
+    return false;
+  }
+  return true;
+}
+
+bool Survey::is_changing(graph::Node node) const {
+  if (blueprint_.nodes()[node].type != NodeType::Own || wanted_[node] != Truth::True) return false;
+  return std::ranges::any_of(facts_[node].members, [&](const Member& member) {
+    const auto states = writers_.find(member.id);
+    return member.dirty && may_write(node, member) && states != writers_.end() && states->second.size() == 1;
+  });
+}
+
+bool Survey::is_gone(const SequenceEdge& edge, std::string& why) const {
+  const bool going_is_enough = edge.until == Condition::Terminating;
+  const auto gone = [&](const ObjectId& id, const Observation& observed) {
+    if (observed.absent() ||
+        (observed.there() && going_is_enough && apimachinery::is_terminating(observed.object)))
+      return true;
+    why = observed.there() ? fmt::format("{} is still there", id.display())
+                           : fmt::format("the kind of {} is being looked up", id.display());
+    return false;
+  };
+  if (wanted_[edge.from] == Truth::False) {
+    return std::ranges::all_of(record_.objects, [&](const Recorded& each) {
+      if (each.node != blueprint_.name_of(edge.from)) return true;
+      const Observation observed = world_.observe(each.id, true);
+      return (observed.there() && !is_instances(observed.object, uid_)) || gone(each.id, observed);
+    });
+  }
+  const Facts& source = facts_[edge.from];
+  if (source.made != Facts::Made::Yes) {
+    why = source.why;
+    return false;
+  }
+  return std::ranges::all_of(source.members,
+                             [&](const Member& each) { return gone(each.id, each.observed); });
+}
+
+bool Survey::ready(graph::Node node, std::string* why) const {
+  const blueprint::Node& told = blueprint_.nodes()[node];
+  const Facts& facts = facts_[node];
+  const auto no = [&](std::string reason) {
+    if (why != nullptr) *why = std::move(reason);
+    return false;
+  };
+  std::string missing;
+  if (facts.made != Facts::Made::Yes) return no(facts.why);
+  switch (told.type) {
+    case NodeType::Value:
+    case NodeType::List:
+      if (!is_there(node, missing)) return no(missing);
+      break;
+    case NodeType::Absent:
+      return std::ranges::all_of(facts.members, [](const Member& m) { return m.observed.absent(); }) ||
+             no("it is still there");
+    case NodeType::Act:
+      return record_.reached(told.name, facts.hash) || no("its Job has not succeeded yet");
+    case NodeType::Own:
+    case NodeType::Read:
+      for (const Member& member : facts.members) {
+        const Value& live = member.observed.object;
+        if (member.observed.state == Observation::State::Unknown)
+          return no(fmt::format("the kind of {} is being looked up", member.id.display()));
+        if (!member.observed.there() || (told.type == NodeType::Own && !member.ours))
+          return no(fmt::format("{} is not there", member.id.display()));
+        if (apimachinery::is_terminating(live)) return no("it is being deleted");
+        if (member.dirty) return no("it is not as wanted yet");
+        if (told.contract) continue;
+        const apply::Readiness now = apply::readiness(live);
+        if (now.health != apply::Health::Ready) return no(now.detail);
+        if (!is_observed(live)) return no("its controller hasn't seen its last change");
+      }
+      break;
+  }
+  if (!told.contract || !world_.check_node || !facts.live) return true;
+  const Status matches = world_.check_node(told.name, *facts.live);
+  return matches.ok() || no(matches.error().message);
+}
+
+bool Survey::latched(graph::Node node, const Member& member) const {
+  const Recorded* before = record_.find(member.id);
+  return before != nullptr && before->node == blueprint_.nodes()[node].name && before->hash == member.hash;
+}
+
+bool Survey::may_write(graph::Node node, const Member& member) const {
+  const Facts& facts = facts_[node];
+  return facts.gate.empty() || (latched(node, member) && facts.repair_gate.empty());
+}
+
+std::vector<std::string> Survey::after(graph::Node node) const {
+  std::set<std::string> names;
+  std::vector<bool> seen(blueprint_.nodes().size());
+  std::vector<graph::Node> open{node};
+  while (!open.empty()) {
+    const graph::Node at = open.back();
+    open.pop_back();
+    for (const std::size_t i : blueprint_.edges_into(at)) {
+      const SequenceEdge& edge = blueprint_.sequence()[i];
+      if (!edge.teardown || wanted_[edge.from] == Truth::False || seen[edge.from]) continue;
+      seen[edge.from] = true;
+      if (blueprint_.nodes()[edge.from].writes_objects())
+        names.insert(blueprint_.nodes()[edge.from].name);
+      else
+        open.push_back(edge.from);
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+}  // namespace mist::reconcile

@@ -1,0 +1,113 @@
+#pragma once
+// What is so, before anything is decided: which nodes an instance wants, what their functions give, what is
+// in the cluster, which edges hold. A pure function of blueprint, instance, record and world.
+//
+// Nodes are looked at in the order of Sequence, so that each has the values that edges extract from the ones
+// before. Which nodes are wanted may depend on values (guards), and values on which nodes are wanted: it
+// begins with not knowing any such guard and repeats until nothing is learnt any more. What a guard has come
+// to is never unlearnt on the way, so that there is one result.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "apply/difference.h"
+#include "reconcile/world.h"
+
+namespace mist::reconcile {
+
+/// One object of a node.
+struct Member {
+  ObjectId id;
+  Value desired;     ///< with marks; of a node that only looks: what its function gave
+  std::string hash;  ///< of the input: what was made, and the inputs of the acts that come before
+  Observation observed;
+  bool ours = false;   ///< it carries the mark of the instance
+  bool dirty = false;  ///< it isn't as desired
+};
+
+struct Facts {
+  enum class Made : std::uint8_t {
+    Pending,  ///< values are missing
+    Failed,   ///< its function can't work like that
+    Yes,
+  };
+  Made made = Made::Pending;
+  std::string why;  ///< not made
+  std::vector<Member> members;
+  bool known = false;          ///< everything about it is: no kind is still being looked up
+  std::optional<Value> live;   ///< what edges extract from: the object, a list of them, or a value
+  std::set<std::string> uses;  ///< of which own objects its input has values: Recorded::uses
+  std::string hash;            ///< of all members
+  bool is_input_known = true;  ///< of each act that comes before: whether it is wanted, and its input
+  std::string gate;            ///< why nothing new may be written; empty: all edges hold
+  std::string repair_gate;     ///< why not even the same may be written again
+};
+
+class Survey {
+ public:
+  /// All arguments outlive this.
+  Survey(const blueprint::Blueprint& blueprint, const Value& instance, const Record& record,
+         const World& world);
+
+  graph::Truth wanted(graph::Node node) const { return wanted_[node]; }
+  const Facts& of(graph::Node node) const { return facts_[node]; }
+  const graph::Closure& closure() const { return closure_; }
+  /// The nodes that write an object, in the order of Sequence: more than one are its states.
+  const std::map<ObjectId, std::vector<graph::Node>>& writers() const { return writers_; }
+  /// Nodes in nobody's order that write the same object.
+  bool disordered(const std::vector<graph::Node>& states) const;
+  /// Whether a state of an object was reached, with its present input.
+  graph::Truth reached(graph::Node state) const;
+  /// Whether the objects are there, as wanted, and ready; `why` not.
+  bool ready(graph::Node node, std::string* why = nullptr) const;
+  /// Whether its edges held when this object was last written, with this input.
+  bool latched(graph::Node node, const Member& member) const;
+  /// May it be written? Of a member: repairs don't wait.
+  bool may_write(graph::Node node, const Member& member) const;
+  /// Nodes with objects of their own that come before, over nodes without.
+  std::vector<std::string> after(graph::Node node) const;
+
+ private:
+  void look_at(graph::Node node);
+  bool gather(graph::Node node, Value& environment);
+  Result<std::optional<Value>> extracted(const blueprint::SequenceEdge& edge,
+                                         const blueprint::Extraction& extraction) const;
+  std::optional<Value> recorded_objects(graph::Node node) const;
+  void take_members(graph::Node node, Value made);
+  void take_collection(Facts& facts, const Value& made) const;
+  void observe(graph::Node node, Facts& facts);
+  void take_live(graph::Node node, Facts& facts) const;
+  std::string acts_before(graph::Node node);
+  void find_writers();
+  void judge_edges(graph::Node node);
+  bool holds(std::size_t edge, std::string& why) const;
+  bool is_there(graph::Node node, std::string& why) const;
+  bool is_gone(const blueprint::SequenceEdge& edge, std::string& why) const;
+  bool is_changing(graph::Node node) const;
+  bool are_states(graph::Node a, graph::Node b) const;
+  graph::Truth guard(graph::Node value) const;
+  std::vector<graph::Truth> targets();
+
+  const blueprint::Blueprint& blueprint_;
+  const Value& instance_;
+  const Record& record_;
+  const World& world_;
+  const std::string uid_;
+  graph::Closure closure_;
+  std::vector<graph::Truth> wanted_;
+  std::vector<Facts> facts_;
+  std::map<ObjectId, std::vector<graph::Node>> writers_;
+};
+
+/// Of an own object: it carries the mark of that instance.
+bool is_instances(const Value& object, std::string_view uid);
+/// It carries the operator's.
+bool has_finalizer(const Value& object);
+bool belongs_to_somebody(const Value& object);
+/// A condition of a Job's status is true.
+bool has_condition(const Value& job, std::string_view type);
+
+}  // namespace mist::reconcile

@@ -1,0 +1,60 @@
+#include "reconcile/prune.h"
+
+#include "apply/readiness.h"
+#include "base/text.h"
+
+namespace mist::reconcile {
+namespace {
+
+using blueprint::Policy;
+
+struct Left {
+  const Recorded* entry;
+  Observation observed;
+};
+
+void decide_one(const Left& left, const std::set<std::string>& needed, const Survivors& survivors,
+                Plan& plan) {
+  const Recorded& entry = *left.entry;
+  const Observation& observed = left.observed;
+  NodeReport report{entry.node, NodeState::Deleting, {}, entry.id};
+  plan.record.objects.push_back(entry);
+  if (!observed.there()) {
+    report.detail = fmt::format("the kind of {} is being looked up", entry.id.display());
+  } else if (apimachinery::is_terminating(observed.object)) {
+    // It goes as soon as its outcome matters to nobody.
+    if (has_finalizer(observed.object))
+      plan.releases.push_back({Release::What::Finalizer, entry.node, entry.id, observed.object});
+    report.detail = apply::why_terminating(observed.object);
+  } else if (needed.contains(entry.node)) {
+    report.detail = "waits until what came after it is gone";
+  } else if (survivors.used.contains(entry.id.text())) {
+    report.detail = "waits until what has its values is written without them";
+  } else if (entry.policy == Policy::Orphan) {
+    plan.releases.push_back({Release::What::Marks, entry.node, entry.id, observed.object});
+  } else {
+    plan.deletes.push_back({entry, std::string(observed.object.string_at({"metadata", "uid"}))});
+  }
+  plan.nodes.push_back(std::move(report));
+}
+
+}  // namespace
+
+void prune(const std::vector<Recorded>& going, const Survivors& survivors, std::string_view uid,
+           const World& world, Plan& plan) {
+  std::vector<Left> left;
+  std::set<std::string> needed;
+  for (const Recorded& each : going) {
+    if (each.policy == Policy::Retain) continue;
+    Observation observed = world.observe(each.id, true);
+    if (observed.absent()) continue;
+    // Somebody made another one since.
+    if (observed.there() && !is_instances(observed.object, uid)) continue;
+    for (const std::string& node : each.after)
+      if (node != each.node) needed.insert(node);
+    left.push_back({&each, std::move(observed)});
+  }
+  for (const Left& each : left) decide_one(each, needed, survivors, plan);
+}
+
+}  // namespace mist::reconcile

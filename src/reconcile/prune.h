@@ -1,0 +1,24 @@
+#pragma once
+// Which of the objects that nothing wants any more are deleted now. Node by node, from the record alone: an
+// object goes after everything that came after it is gone, and after everything that has its values has been
+// written without them. Pure; any thread.
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reconcile/decide.h"
+
+namespace mist::reconcile {
+
+struct Survivors {
+  /// Texts of ids whose values what stays still has, or may have.
+  std::set<std::string> used;
+};
+
+/// Adds to `plan` what becomes of `going`: deletes and releases, reports, and what stays in the record.
+void prune(const std::vector<Recorded>& going, const Survivors& survivors, std::string_view uid,
+           const World& world, Plan& plan);
+
+}  // namespace mist::reconcile

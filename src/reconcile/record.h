@@ -1,0 +1,74 @@
+#pragma once
+// What is kept of an instance between two looks at it, in an annotation of its own: which objects were made
+// for it or were about to be, with what their teardown needs to know without the blueprint, and what was
+// reached. An operator that starts anew knows nothing else. Plain values; any thread.
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apimachinery/gvk.h"
+#include "apply/marks.h"
+#include "blueprint/blueprint.h"
+#include "encoding/value.h"
+
+namespace mist::reconcile {
+
+using encoding::Value;
+
+/// Of instances: the record, as JSON.
+inline constexpr std::string_view kRecordAnnotation = apply::kRecordLabel;
+
+/// An object's identity as it is written to records.
+struct ObjectId {
+  std::string api_version, kind, ns, name;
+  /// "Deployment shop/web".
+  std::string display() const;
+  /// "apps/v1/Deployment/shop/web".
+  std::string text() const;
+  apimachinery::GroupVersionKind gvk() const;
+  friend auto operator<=>(const ObjectId&, const ObjectId&) = default;
+};
+
+/// Of an object as it is written or read.
+ObjectId id_of(const Value& object);
+
+/// That an object was about to be created, or is there.
+struct Recorded {
+  std::string node;
+  ObjectId id;
+  std::vector<std::string> after = {};  ///< nodes that come before it: it is gone before they are deleted
+  std::vector<std::string> uses = {};   ///< texts of the ids of own objects whose values it holds
+  std::string hash = {};                ///< of the input for which its edges held when it was last written
+  blueprint::Policy policy = blueprint::Policy::Delete;
+  friend bool operator==(const Recorded&, const Recorded&) = default;
+};
+
+/// What can't be read off objects: that an act has succeeded, that a state was reached.
+struct Progress {
+  std::vector<std::string> reached = {};  ///< digests of inputs, the last one last
+  std::string failed = {};                ///< the input of an act that failed and whose Job may be gone
+  std::string failure = {};
+  friend bool operator==(const Progress&, const Progress&) = default;
+};
+
+struct Record {
+  std::vector<Recorded> objects = {};
+  std::map<std::string, Progress> progress = {};  ///< by node
+
+  const Recorded* find(const ObjectId& id) const;
+  bool reached(const std::string& node, std::string_view hash) const;
+  /// Keeps the last kMostReached of a node.
+  void reach(const std::string& node, const std::string& hash);
+  bool empty() const { return objects.empty() && progress.empty(); }
+  friend bool operator==(const Record&, const Record&) = default;
+};
+
+inline constexpr std::size_t kMostReached = 500;
+
+/// JSON. What can't be read counts as not recorded.
+std::string to_text(const Record& record);
+Record record_from(std::string_view text);
+
+}  // namespace mist::reconcile

@@ -1,0 +1,70 @@
+#pragma once
+// A blueprint without a cluster: plays what the operator would do for an instance, round after round, in a
+// cluster in memory, with the same decisions. What others do comes as events; controllers may be played too:
+// workloads become ready, Services get addresses, Jobs succeed. One thread.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "blueprint/blueprint.h"
+#include "reconcile/decide.h"
+
+namespace mist::reconcile {
+
+/// What was done in one round, and how things are after it.
+struct Round {
+  std::vector<std::string> actions;  ///< "create ConfigMap shop/web (node settings)"
+  std::vector<NodeReport> nodes;
+};
+
+class Simulation {
+ public:
+  struct Functions {
+    std::function<Result<Value>(const std::string& node, const Value& environment)> make;
+    std::function<Status(const std::string& node, const Value& object)> check_node;
+    std::function<Status(std::size_t edge, const Value& object)> check_edge;
+  };
+  /// `blueprint` and what `functions` refer to outlive this. `controllers`: whether they are played.
+  Simulation(const blueprint::Blueprint& blueprint, Value instance, Functions functions, bool controllers);
+
+  /// Until nothing is left to do, or something changes without end. The rounds in which something was done,
+  /// and the last one.
+  std::vector<Round> settle();
+  bool ended() const { return ended_; }
+  /// The instance is deleted and everything of it gone.
+  bool gone() const { return gone_; }
+  Value status() const;
+
+  // Events.
+  /// Merged into what is there, or made.
+  void write(const Value& object);
+  /// NotFound: nothing of that name is there.
+  Status remove(const Value& object);
+  void change_instance(const Value& change);
+  void delete_instance();
+
+  std::vector<Value> objects() const;
+
+ private:
+  Round play();
+  void put(const ObjectId& id, Value object);
+  void erase(const ObjectId& id);
+  ObjectId placed(const Value& object) const;
+  void give_namespace(Value& made) const;
+  bool answer();
+  World world() const;
+
+  const blueprint::Blueprint& blueprint_;
+  Value instance_;
+  const Functions functions_;
+  const bool controllers_;
+  bool ended_ = true, gone_ = false;
+  Record record_;
+  std::map<ObjectId, Value> objects_;
+  Plan plan_;
+  std::int64_t uids_ = 0, addresses_ = 0;
+};
+
+}  // namespace mist::reconcile

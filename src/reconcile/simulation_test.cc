@@ -1,0 +1,77 @@
+#include "reconcile/simulation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "testing/yaml.h"
+
+namespace mist::reconcile {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing::yaml;
+
+class SimulationTest : public ::testing::Test {
+ protected:
+  Simulation simulation(bool controllers) {
+    return {blueprint,
+            yaml("{apiVersion: example.com/v1, kind: App, metadata: {name: x, namespace: shop}, spec: {}}"),
+            {.make = [](const std::string& node, const Value&) -> Result<Value> {
+               if (node == "migrate") return yaml("{apiVersion: batch/v1, kind: Job, metadata: {name: m}}");
+               return yaml("{apiVersion: apps/v1, kind: Deployment, metadata: {name: " + node +
+                           "}, spec: {replicas: 2}}");
+             },
+             .check_node = {},
+             .check_edge = {}},
+            controllers};
+  }
+  static std::vector<std::string> verbs(const std::vector<Round>& rounds) {
+    std::vector<std::string> all;
+    for (const Round& round : rounds)
+      for (const std::string& action : round.actions)
+        if (!action.starts_with("write the record")) all.push_back(action);
+    return all;
+  }
+
+  blueprint::Blueprint blueprint =
+      *blueprint::Blueprint::parse(yaml("kind: {group: example.com, version: v1, kind: App}\n"
+                                        "nodes: {migrate: act, web: own}\n"
+                                        "also: [{from: instance, to: migrate}, {from: instance, to: web}]\n"
+                                        "sequence: [{from: migrate, to: web}]\n"));
+};
+
+TEST_F(SimulationTest, PlaysUntilEverythingIsReadyAndGone) {
+  Simulation play = simulation(true);
+  const auto rounds = play.settle();
+  ASSERT_TRUE(play.ended());
+  const auto done = verbs(rounds);
+  ASSERT_EQ(done.size(), 4U);
+  EXPECT_TRUE(done[0].starts_with("create Job shop/m-"));
+  EXPECT_EQ(done[1], "record that migrate is done");
+  EXPECT_EQ(done[2], "create Deployment shop/web (node web)");
+  EXPECT_TRUE(done[3].starts_with("let go of Job shop/m-")) << "its outcome is recorded";
+  EXPECT_EQ(play.status().find("conditions")->as_array()[0].string_at("status"), "True");
+  play.delete_instance();
+  play.settle();
+  EXPECT_TRUE(play.gone());
+  EXPECT_THAT(play.objects(), IsEmpty());
+}
+
+TEST_F(SimulationTest, WithoutControllersItWaitsForEvents) {
+  Simulation play = simulation(false);
+  play.settle();
+  ASSERT_EQ(play.objects().size(), 1U);
+  EXPECT_EQ(play.status().find("conditions")->as_array()[0].string_at("reason"), "Progressing");
+  Value job = play.objects().front();
+  job["status"] = yaml("{conditions: [{type: Complete, status: 'True'}]}");
+  play.write(job);
+  play.settle();
+  EXPECT_EQ(play.objects().size(), 2U);
+  EXPECT_FALSE(play.remove(yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: none}}")).ok());
+  ASSERT_TRUE(play.remove(yaml("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}}")).ok());
+  EXPECT_THAT(verbs(play.settle()), ElementsAre("create Deployment shop/web (node web)"));
+}
+
+}  // namespace
+}  // namespace mist::reconcile

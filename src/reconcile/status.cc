@@ -1,0 +1,88 @@
+#include "reconcile/status.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+
+namespace mist::reconcile {
+namespace {
+
+struct StateWord {
+  NodeState state;
+  std::string_view word;
+};
+constexpr std::array<StateWord, 8> kStates{{{NodeState::NotWanted, "NotWanted"},
+                                            {NodeState::Waiting, "Waiting"},
+                                            {NodeState::Failed, "Failed"},
+                                            {NodeState::Changing, "Changing"},
+                                            {NodeState::Progressing, "Progressing"},
+                                            {NodeState::Ready, "Ready"},
+                                            {NodeState::Deleting, "Deleting"},
+                                            {NodeState::Superseded, "Superseded"}}};
+
+const Value* condition_of(const Value& instance, std::string_view type) {
+  const Value* all = instance.at_path({"status", "conditions"});
+  if (all == nullptr || !all->is_array()) return nullptr;
+  const auto found = std::ranges::find_if(all->as_array(),
+                                          [&](const Value& each) { return each.string_at("type") == type; });
+  return found == all->as_array().end() ? nullptr : &*found;
+}
+
+Value condition(std::string_view type, std::string_view status, std::string_view reason, std::string message,
+                const Value& instance, const std::string& now) {
+  const Value* before = condition_of(instance, type);
+  const bool same = before != nullptr && before->string_at("status") == status &&
+                    !before->string_at("lastTransitionTime").empty();
+  Value condition = Value::object(
+      {{"type", type},
+       {"status", status},
+       {"reason", reason},
+       {"message", std::move(message)},
+       {"lastTransitionTime", same ? before->string_at("lastTransitionTime") : std::string_view(now)}});
+  if (const Value* generation = instance.at_path({"metadata", "generation"}))
+    condition.set("observedGeneration", *generation);
+  return condition;
+}
+
+}  // namespace
+
+std::string_view word(NodeState state) { return std::ranges::find(kStates, state, &StateWord::state)->word; }
+
+const NodeReport* problem_of(const Plan& plan) {
+  for (const NodeState state : {NodeState::Failed, NodeState::Changing, NodeState::Progressing,
+                                NodeState::Deleting, NodeState::Waiting}) {
+    const auto found = std::ranges::find(plan.nodes, state, &NodeReport::state);
+    if (found != plan.nodes.end()) return &*found;
+  }
+  return nullptr;
+}
+
+Value status_of(const Plan& plan, const Value& instance, const std::string& now) {
+  Value::Array conditions;
+  if (plan.suspended) {
+    conditions.push_back(condition("Ready", "Unknown", "Suspended",
+                                   fmt::format("the annotation {} says so", kSuspendAnnotation), instance,
+                                   now));
+  } else if (const NodeReport* const problem = problem_of(plan)) {
+    std::string what = problem->id ? problem->id->display() : fmt::format("node {}", problem->node);
+    if (!problem->detail.empty()) what += ": " + problem->detail;
+    conditions.push_back(condition("Ready", "False", word(problem->state), std::move(what), instance, now));
+  } else {
+    conditions.push_back(condition("Ready", "True", "Ready", "everything is as wanted", instance, now));
+  }
+  std::string oscillating;
+  for (const NodeReport& each : plan.nodes)
+    if (each.oscillating) oscillating += fmt::format("{}{}", oscillating.empty() ? "" : ", ", each.node);
+  if (!oscillating.empty())
+    conditions.push_back(condition("Oscillating", "True", "FlipBudgetExceeded",
+                                   fmt::format("{} came and went too often", oscillating), instance, now));
+  return Value::object({{"conditions", Value(std::move(conditions))}});
+}
+
+bool has_status(const Value& instance, const Value& status) {
+  const Value* live = instance.at_path({"status", "conditions"});
+  return live != nullptr && live->is_array() && *live == *status.find("conditions");
+}
+
+}  // namespace mist::reconcile

@@ -1,0 +1,71 @@
+#pragma once
+// What decisions are made from, besides blueprint, instance and record: the functions of nodes, what is in
+// the cluster, and what was learnt since the operator started. All of them answer from memory and are pure
+// while one instance is looked at. Plain values.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apply/marks.h"
+#include "reconcile/record.h"
+#include "release/record.h"
+
+namespace mist::reconcile {
+
+inline constexpr std::string_view kManager = "mistletoe-operator";
+/// Of instances: an object of theirs may be left. Of Jobs: their outcome isn't recorded yet.
+inline constexpr std::string_view kFinalizer = "mistletoe.dev/operator";
+/// On objects, as label and, in case somebody removes that, as annotation: the uid of the instance that they
+/// belong to.
+using apply::kInstanceLabel;
+/// On objects: a digest of what was last applied.
+using apply::kHashAnnotation;
+/// On instances, by people: nothing is done for the instance while it is "true".
+inline constexpr std::string_view kSuspendAnnotation = "mistletoe.dev/suspend";
+
+struct Observation {
+  enum class State : std::uint8_t {
+    Unknown,  ///< nothing is known of its kind yet: wait
+    Absent,
+    There,
+  };
+  State state = State::Unknown;
+  Value object = {};
+  /// What the server made of it when it was last applied.
+  std::vector<apply::ServerMade> made = {};
+
+  bool there() const { return state == State::There; }
+  bool absent() const { return state == State::Absent; }
+};
+
+/// Which objects a node with `list` looks at.
+struct Collection {
+  std::string api_version, kind;
+  std::string ns;              ///< empty: all namespaces
+  std::string label_selector;  ///< "a=b,c=d"; empty: all
+  friend auto operator<=>(const Collection&, const Collection&) = default;
+};
+
+struct World {
+  /// What a node's function gives, with namespaces filled in. `environment`: the instance and what edges
+  /// extract.
+  std::function<Result<Value>(const std::string& node, const Value& environment)> make;
+  /// `owned`: objects of instances only are known, so that somebody else's object counts as absent.
+  std::function<Observation(const ObjectId&, bool owned)> observe;
+  /// nullopt: not known yet.
+  std::function<std::optional<Value::Array>(const Collection&)> list = {};
+  /// Whether an object matches the contract of a node, or of the edge with that index; an error says why not.
+  std::function<Status(const std::string& node, const Value& object)> check_node = {};
+  std::function<Status(std::size_t edge, const Value& object)> check_edge = {};
+  /// Why a node isn't written with that input now: the server's last words, until the pause is over.
+  std::function<std::optional<std::string>(const std::string& node, const std::string& hash)> held = {};
+  /// Whether the server refused to change that object in place to that input.
+  std::function<bool(const ObjectId&, const std::string& hash)> immutable = {};
+  /// A node that came and went too often: it stays as it is.
+  std::function<bool(const std::string& node)> frozen = {};
+};
+
+}  // namespace mist::reconcile

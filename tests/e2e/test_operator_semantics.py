@@ -1,0 +1,227 @@
+"""What blueprints can say beyond own and read: acts, states of an object, lists, values, absence, contracts, policies."""
+import signal
+
+from harness import check, contains, equal, test
+from test_demo import ROOT
+from test_operator import Operator, quiet, writes
+from test_operator_faults import blueprint, kind, make, wait_torn_down
+
+HEAD = '''let {Blueprint, ..} = import "mistletoe.ncl" in {
+  kind = { group = "GROUP", version = "v1", kind = "Thing" },
+'''
+TAIL = "} | Blueprint"
+
+
+def map_of(name, data):
+    return f'{{ apiVersion = "v1", kind = "ConfigMap", metadata.name = {name}, data = {data} }}'
+
+
+def change(t, where, spec):
+    t.kube.checked("PATCH", f"{where}/web", {"spec": spec}, content_type="application/merge-patch+json")
+
+
+def condition(t, where, kind="Ready"):
+    instance = t.kube.checked("GET", f"{where}/web")
+    found = [c for c in instance.get("status", {}).get("conditions", []) if c["type"] == kind]
+    return found[0] if found and found[0]["observedGeneration"] == instance["metadata"]["generation"] else {}
+
+
+def wait_ready(t, where):
+    t.kube.wait("the instance is ready", lambda: condition(t, where).get("status") == "True")
+
+
+def jobs(t):
+    return [o["metadata"]["name"] for o in t.kube.checked("GET", f"/apis/batch/v1/namespaces/{t.ns}/jobs")["items"]]
+
+
+@test
+def a_job_migrates_between_two_states_of_a_deployment(t):
+    group = f"{t.ns}.example.com"
+    crd = (ROOT / "examples/blueprints/migration/crd.yaml").read_text().replace("example.com", group)
+    t.run("install", "kinds", "-p", t.file("crd.yaml", crd), "--wait")
+    t.cleanup(lambda: t.run("uninstall", "kinds", "--delete-crds", "--yes"))
+    text = (ROOT / "examples/blueprints/migration/blueprint.ncl").read_text()
+    t.kube.create("ConfigMap", t.ns, {"metadata": {"name": "site", "labels": {"mistletoe.dev/blueprint": "true"}},
+                                      "data": {"blueprint.ncl": text.replace('"example.com"', f'"{group}"')}})
+    where = f"/apis/{group}/v1/namespaces/{t.ns}/sites"
+    operator = Operator(t)
+    t.kube.checked("POST", where, {"apiVersion": f"{group}/v1", "kind": "Site", "metadata": {"name": "web"},
+                                   "spec": {"version": "1", "replicas": 2}})
+
+    def deployment():
+        spec = (t.kube.get("Deployment", t.ns, "web") or {"spec": {}})["spec"]
+        return spec.get("replicas"), spec.get("template", {}).get("spec", {}).get("containers", [{}])[0].get("image")
+
+    wait_ready(t, where)
+    equal(deployment(), (2, "site:1"), "the Deployment")
+    first = jobs(t)
+    equal(len(first), 1, "Jobs")
+
+    # What is done is done: neither a Job that goes nor a new operator has it run again.
+    operator.stop(signal.SIGKILL)
+    t.kube.delete("Job", t.ns, first[0])
+    operator.start()
+    t.kube.wait("the Job is let go", lambda: jobs(t) == [])
+    t.kube.patch("Deployment", t.ns, "web", {"metadata": {"labels": {"mistletoe.dev/instance-uid": None}}})
+    wait_ready(t, where)
+    quiet(t)
+    equal(jobs(t), [], "Jobs of what was done")
+    equal(deployment(), (2, "site:1"), "the Deployment")
+
+    # The next version stops it, migrates, and runs it again.
+    mark = t.mark()
+    change(t, where, {"version": "2"})
+    t.kube.wait("the next version runs", lambda: deployment() == (2, "site:2"))
+    wait_ready(t, where)
+    made = [r.uri.split("?")[0].split("/")[-1] for r in writes(t, mark) if "/deployments/" in r.uri or "/jobs/" in r.uri]
+    made = [name for name in made if name != "status"]
+    equal([name for i, name in enumerate(made) if i == 0 or made[i - 1] != name][:3], ["web", jobs(t)[0], "web"],
+          "first stopped, then migrated, then run")
+
+    # A guard that a value decides, which a list decides.
+    equal(t.kube.get("Service", t.ns, "web-a"), None, "a Service for no host")
+    for host in ("a", "b"):
+        t.kube.create("ConfigMap", t.ns, {"metadata": {"name": f"host-{host}", "labels": {f"{group}/site": "web"}},
+                                          "data": {"host": host}})
+    t.kube.wait("both are there", lambda: all(t.kube.get("Service", t.ns, f"web-{host}") for host in ("a", "b")))
+    t.kube.delete("ConfigMap", t.ns, "host-a")
+    t.kube.wait("one goes", lambda: t.kube.get("Service", t.ns, "web-a") is None)
+    t.kube.delete("ConfigMap", t.ns, "host-b")
+    t.kube.wait("the other goes", lambda: t.kube.get("Service", t.ns, "web-b") is None)
+    wait_ready(t, where)
+
+    t.kube.checked("DELETE", f"{where}/web")
+    wait_torn_down(t, where)
+    t.kube.wait("nothing is left", lambda: jobs(t) == [] and t.kube.get("Deployment", t.ns, "web") is None)
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
+def a_contract_says_what_is_ready_and_an_act_that_fails_is_told(t):
+    where = kind(t, "Thing", "things")
+    blueprint(t, HEAD + '''
+      nodes = {
+        base = {
+          own = fun {instance, ..} => ''' + map_of('"base"', '{ a = "1" }') + ''',
+          ready = { data.phase | [| 'Open |] | std.enum.TagOrString, .. },
+        },
+        late.own = fun {phase, ..} => ''' + map_of('"late"', '{ phase = phase }') + ''',
+      },
+      also = [{from = "instance", to = "base"}, {from = "instance", to = "late"}],
+      sequence = [{from = "base", to = "late", extract = { phase = "data.phase" }}],
+    ''' + TAIL)
+    operator = Operator(t)
+    make(t, where)
+    t.kube.wait("the first is there", lambda: t.kube.get("ConfigMap", t.ns, "base"))
+    t.kube.patch("ConfigMap", t.ns, "base", {"data": {"phase": "Shut"}})
+    t.kube.wait("the status names the contract", lambda: "contract broken" in condition(t, where).get("message", ""))
+    equal(t.kube.get("ConfigMap", t.ns, "late"), None, "what comes after it")
+    t.kube.patch("ConfigMap", t.ns, "base", {"data": {"phase": "Open"}})
+    t.kube.wait("it goes on", lambda: (t.kube.get("ConfigMap", t.ns, "late") or {"data": {}})["data"].get("phase") == "Open")
+    wait_ready(t, where)
+    # A repair waits for nothing, even while the contract is broken.
+    t.kube.patch("ConfigMap", t.ns, "base", {"data": {"phase": "Shut"}})
+    t.kube.wait("the contract is broken", lambda: condition(t, where).get("status") == "False")
+    t.kube.patch("ConfigMap", t.ns, "base", {"data": {"phase": "Open"}})
+    wait_ready(t, where)
+    operator.stop()
+
+
+@test
+def what_must_be_absent_goes_and_what_comes_after_waits(t):
+    where = kind(t, "Thing", "things")
+    blueprint(t, HEAD + '''
+      nodes = {
+        legacy.absent = fun {..} => { apiVersion = "v1", kind = "ConfigMap", metadata.name = "legacy" },
+        fresh.own = fun {..} => ''' + map_of('"fresh"', '{ a = "1" }') + ''',
+      },
+      also = [{from = "instance", to = "legacy"}, {from = "instance", to = "fresh"}],
+      sequence = [{from = "legacy", to = "fresh"}],
+    ''' + TAIL)
+    t.kube.create("ConfigMap", t.ns, {"metadata": {"name": "legacy", "finalizers": ["example.com/hold"]}})
+    Operator(t)
+    make(t, where)
+    t.kube.wait("it is being deleted", lambda: t.kube.get("ConfigMap", t.ns, "legacy")["metadata"].get("deletionTimestamp"))
+    t.kube.wait("the status says so", lambda: "legacy" in condition(t, where).get("message", ""))
+    equal(t.kube.get("ConfigMap", t.ns, "fresh"), None, "what waits until it is gone")
+    t.kube.patch("ConfigMap", t.ns, "legacy", {"metadata": {"finalizers": None}})
+    t.kube.wait("it goes on", lambda: t.kube.get("ConfigMap", t.ns, "fresh"))
+    wait_ready(t, where)
+    t.kube.create("ConfigMap", t.ns, {"metadata": {"name": "legacy"}})
+    t.kube.wait("it goes again", lambda: t.kube.get("ConfigMap", t.ns, "legacy") is None)
+    t.kube.checked("DELETE", f"{where}/web")
+    wait_torn_down(t, where)
+
+
+@test
+def policies_say_what_is_taken_over_replaced_and_left(t):
+    where = kind(t, "Thing", "things")
+    blueprint(t, HEAD + '''
+      nodes = {
+        taken = { own = fun {..} => ''' + map_of('"taken"', '{ a = "1" }') + ''', adopt = true, policy = 'orphan },
+        fixed = {
+          own = fun {instance, ..} => ''' + map_of('"fixed"', '{ a = instance.spec.a }') + ''' & { immutable = true },
+          replace = true,
+        },
+        kept = { own = fun {..} => ''' + map_of('"kept"', '{ a = "1" }') + ''', policy = 'retain },
+      },
+      also = [{from = "instance", to = "taken"}, {from = "instance", to = "fixed"}, {from = "instance", to = "kept"}],
+    ''' + TAIL)
+    t.kube.create("ConfigMap", t.ns, {"metadata": {"name": "taken"}, "data": {"b": "2"}})
+    operator = Operator(t)
+    make(t, where, a="1")
+    wait_ready(t, where)
+    equal(t.kube.get("ConfigMap", t.ns, "taken")["data"], {"a": "1", "b": "2"}, "what was taken over")
+    before = t.kube.get("ConfigMap", t.ns, "fixed")["metadata"]["uid"]
+    change(t, where, {"a": "2"})
+    t.kube.wait("it is made again", lambda: (t.kube.get("ConfigMap", t.ns, "fixed") or {"data": {}})["data"].get("a") == "2")
+    check(t.kube.get("ConfigMap", t.ns, "fixed")["metadata"]["uid"] != before, "the same object")
+    wait_ready(t, where)
+    # Suspended: nothing is repaired until it no longer is.
+    t.kube.checked("PATCH", f"{where}/web", {"metadata": {"annotations": {"mistletoe.dev/suspend": "true"}}},
+                   content_type="application/merge-patch+json")
+    t.kube.wait("the status says so", lambda: condition(t, where).get("reason") == "Suspended")
+    t.kube.delete("ConfigMap", t.ns, "kept")
+    quiet(t)
+    equal(t.kube.get("ConfigMap", t.ns, "kept"), None, "what a suspended instance lost")
+    t.kube.checked("PATCH", f"{where}/web", {"metadata": {"annotations": {"mistletoe.dev/suspend": None}}},
+                   content_type="application/merge-patch+json")
+    t.kube.wait("it is back", lambda: t.kube.get("ConfigMap", t.ns, "kept"))
+    wait_ready(t, where)
+    t.kube.checked("DELETE", f"{where}/web")
+    wait_torn_down(t, where)
+    equal(t.kube.get("ConfigMap", t.ns, "fixed"), None, "what is deleted by default")
+    check("mistletoe.dev/instance-uid" in t.kube.get("ConfigMap", t.ns, "kept")["metadata"]["labels"], "retained as it was")
+    check("mistletoe.dev/instance-uid" not in t.kube.get("ConfigMap", t.ns, "taken")["metadata"].get("labels", {}),
+          "an orphan has no mark")
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
+def authors_see_what_became_of_their_revision(t):
+    where = kind(t, "Thing", "things")
+    blueprint(t, HEAD + '''
+      nodes.a.own = fun {..} => ''' + map_of('"a"', '{ a = "1" }') + ''',
+      also = [{from = "instance", to = "a"}],
+    ''' + TAIL)
+    operator = Operator(t)
+    make(t, where)
+    wait_ready(t, where)
+
+    def said():
+        return t.kube.get("ConfigMap", t.ns, "app")["metadata"].get("annotations", {})
+
+    equal(said().get("mistletoe.dev/status"), "InForce", "the blueprint's status")
+    t.kube.patch("ConfigMap", t.ns, "app", {"data": {"blueprint.ncl": "{ nodes = 1 + \"a\" }"}})
+    t.kube.wait("it is rejected", lambda: said().get("mistletoe.dev/status") == "Rejected")
+    contains(said()["mistletoe.dev/message"], "blueprint.ncl:1:")
+    check("mistletoe.dev/kind" in said(), "its kind is forgotten")
+
+    def events(about):
+        items = t.kube.checked("GET", f"/api/v1/namespaces/{t.ns}/events")["items"]
+        return {e["reason"]: e for e in items if e["involvedObject"]["name"] == about}
+
+    t.kube.wait("there are Events", lambda: "Rejected" in events("app") and "Ready" in events("web"))
+    equal(events("app")["Rejected"]["type"], "Warning", "a rejected revision")
+    contains(events("app")["Rejected"]["message"], "blueprint.ncl:1:")
+    operator.stop()
