@@ -39,6 +39,7 @@ struct Doctor : ::testing::Test {
                                   .state = home.path() / "state",
                                   .cache = home.path() / "cache",
                                   .engines = home.path() / "engines",
+                                  .schemas = home.path() / "schemas",
                                   .safe = {}}};
 };
 

@@ -6,6 +6,7 @@
 #include "apply/settle.h"
 #include "base/parallel.h"
 #include "base/text.h"
+#include "kube/api_failure.h"
 #include "kube/lost_version.h"
 #include "operator/controller.h"
 #include "reconcile/status.h"

@@ -24,7 +24,7 @@ PackageGraph shop() {
                        PackageCall{b, "store", db, "5.1.0"}, PackageCall{b, "cache", cache, ""},
                        PackageCall{own, "b", b, "1.1.0"},    PackageCall{c, "cache", cache, ""},
                        PackageCall{own, "c", c, "1.2.0"}};
-  return action::package_graph({.ns = "n", .name = "shop"}, 3, package);
+  return action::package_graph({"n", "shop"}, 3, package);
 }
 
 TEST(PackageDrawing, EachPackageStandsBelowAllThatCallIt) {
@@ -47,7 +47,7 @@ TEST(PackageDrawing, WhatACommonPackageCallsIsDrawnOnce) {
   package.call_tree = {PackageCall{shared, "x", below, "1"}, PackageCall{a, "s", shared, "1"},
                        PackageCall{own, "a", a, "1"}, PackageCall{b, "s", shared, "1"},
                        PackageCall{own, "b", b, "1"}};
-  EXPECT_EQ(package_graph_text(action::package_graph({.ns = "n", .name = "r"}, -1, package), false),
+  EXPECT_EQ(package_graph_text(action::package_graph({"n", "r"}, -1, package), false),
             R"(r: its package and 4 others that are called
 
 p
@@ -76,7 +76,7 @@ TEST(PackageDrawing, TheOthersNameEveryPackageOnce) {
 
 TEST(PackageDrawing, OfAPackageThatCallsNone) {
   const release::PackageInfo package{.reference = "./p", .name = "p", .version = "", .digest = ""};
-  EXPECT_EQ(package_graph_text(action::package_graph({.ns = "n", .name = "r"}, -1, package), false),
+  EXPECT_EQ(package_graph_text(action::package_graph({"n", "r"}, -1, package), false),
             "r: its package calls no other\n\np\n");
 }
 

@@ -27,7 +27,7 @@ void host_request(std::string_view bytes) {
   NullEventSink events;
   package::Host host({{}, "shop", "web", {}}, events);
   host.answer_lookup(found, {.reference = "team/shop:1.0.0", .needs = {"*"}});
-  host.answer_calls([](const Value& request) -> Result<package::CallAnswer> {
+  host.answer_calls([](const Value& request, std::uint64_t) -> Result<package::CallAnswer> {
     return package::CallAnswer{.value = Value::object({{"exports", request}})};
   });
   abi::v1::Requests requests(host);
