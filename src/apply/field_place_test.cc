@@ -60,10 +60,10 @@ TEST(FieldPlace, AnErrorIsAtTheFieldThatTheServerNames) {
                                            {{"FieldValueInvalid", "spec.template.spec.containers[0].image"}});
   EXPECT_TRUE(kube::names_invalid_fields(named));
   EXPECT_EQ(at_refused_field(named, rendered).where->text(), "templates/a.yaml:13:16");
-  const Error typed = error(ErrorKind::Invalid, "cannot apply")
-                          .with_because(
-                              "failed to create typed patch object (shop/web; apps/v1, Kind=Deployment): "
-                              ".spec.replicas: expected numeric (int or float), got string");
+  const Error typed = testing::api_refusal(
+      ErrorKind::Invalid, "cannot apply",
+      "failed to create typed patch object (shop/web; apps/v1, Kind=Deployment): .spec.replicas: expected "
+      "numeric (int or float), got string");
   EXPECT_EQ(at_refused_field(typed, rendered).where->text(), "templates/a.yaml:8:13");
   EXPECT_EQ(at_refused_field(error(ErrorKind::Invalid, "no"), rendered).where->text(), "templates/a.yaml:1");
 }

@@ -9,7 +9,7 @@ Error api_refusal(ErrorKind kind, std::string message, std::string words,
   using encoding::Value;
   Value list = Value::array();
   for (const auto& [reason, field] : causes)
-    list.push_back(Value::object({{"reason", reason}, {"field", field}}));
+    list.push_back(Value::object({{"reason", reason}, {"field", field}, {"message", words}}));
   Value status = Value::object({{"kind", "Status"}, {"message", words}});
   status.set("details", Value::object({{"causes", std::move(list)}}));
   kube::ApiFailure fact = kube::read_failure(status, kind);
