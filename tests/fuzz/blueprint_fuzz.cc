@@ -24,7 +24,8 @@ void blueprint(std::string_view bytes) {
   for (const blueprint::SequenceEdge& edge : blueprint->sequence())
     if (edge.from < nodes && edge.to < nodes && turn[edge.from] >= turn[edge.to])
       fail("not in their order", bytes);
-  (void)blueprint->wanted(documents->back(), [](graph::Node node) { return static_cast<graph::Truth>(node % 3); });
+  (void)blueprint->wanted(documents->back(),
+                          [](graph::Node node) { return static_cast<graph::Truth>(node % 3); });
 }
 
 }  // namespace mist::fuzz
