@@ -52,6 +52,12 @@ Value for_functions(const Value& instance) {
   return seen;
 }
 
+// Of a contract's error the first line: Nickel's own words, without the picture of the place below them.
+std::string reason_of(const Error& failure) {
+  const std::string& words = failure.because.empty() ? failure.message : failure.because;
+  return words.substr(0, words.find('\n'));
+}
+
 bool is_observed(const Value& live) {
   const Value* generation = live.at_path({"metadata", "generation"});
   const Value* observed = live.at_path({"status", "observedGeneration"});
@@ -400,7 +406,7 @@ bool Survey::holds(std::size_t edge_index, std::string& why) const {
   if (!so || !edge.contract) return so;
   if (!source.live) return false;
   const Status matches = world_.check_edge ? world_.check_edge(edge_index, *source.live) : Status();
-  if (!matches.ok()) why = matches.error().message;
+  if (!matches.ok()) why = reason_of(matches.error());
   return matches.ok();
 }
 
@@ -502,7 +508,7 @@ bool Survey::ready(graph::Node node, std::string* why) const {
   }
   if (!told.contract || !world_.check_node || !facts.live) return true;
   const Status matches = world_.check_node(told.name, *facts.live);
-  return matches.ok() || no(matches.error().message);
+  return matches.ok() || no(reason_of(matches.error()));
 }
 
 bool Survey::latched(graph::Node node, const Member& member) const {

@@ -81,7 +81,7 @@ def a_job_migrates_between_two_states_of_a_deployment(t):
     # A guard that a value decides, which a list decides.
     equal(t.kube.get("Service", t.ns, "web-a"), None, "a Service for no host")
     for host in ("a", "b"):
-        t.kube.create("ConfigMap", t.ns, {"metadata": {"name": f"host-{host}", "labels": {f"{group}/site": "web"}},
+        t.kube.create("ConfigMap", t.ns, {"metadata": {"name": f"host-{host}", "labels": {"example.com/site": "web"}},
                                           "data": {"host": host}})
     t.kube.wait("both are there", lambda: all(t.kube.get("Service", t.ns, f"web-{host}") for host in ("a", "b")))
     t.kube.delete("ConfigMap", t.ns, "host-a")
@@ -103,12 +103,12 @@ def a_contract_says_what_is_ready_and_an_act_that_fails_is_told(t):
       nodes = {
         base = {
           own = fun {instance, ..} => ''' + map_of('"base"', '{ a = "1" }') + ''',
-          ready = { data.phase | [| 'Open |] | std.enum.TagOrString, .. },
+          ready = { data.phase | std.enum.TagOrString | [| 'Open |], .. },
         },
-        late.own = fun {phase, ..} => ''' + map_of('"late"', '{ phase = phase }') + ''',
+        late.own = fun {found, ..} => ''' + map_of('"late"', '{ phase = found }') + ''',
       },
       also = [{from = "instance", to = "base"}, {from = "instance", to = "late"}],
-      sequence = [{from = "base", to = "late", extract = { phase = "data.phase" }}],
+      sequence = [{from = "base", to = "late", extract = { found = "data.phase" }}],
     ''' + TAIL)
     operator = Operator(t)
     make(t, where)
