@@ -153,9 +153,42 @@ func quotesOutcome(theirs, ours string) bool {
 	if strings.Contains(oneLine(ours), words) {
 		return true
 	}
-	return isOfSchema(theirs) && !slices.ContainsFunc(strings.Split(theirs, "\n"), func(line string) bool {
-		return !strings.Contains(oneLine(ours), oneLine(line))
-	})
+	return isOfSchema(theirs) && namesTheSamePlaces(theirs, ours)
+}
+
+// A line of Helm about one value, by its JSON pointer, which may be empty: the chart's values themselves.
+var ofValue = regexp.MustCompile(`^ *- at '([^']*)': (.*)$`)
+
+// Of a chart's schema mistctl says in its own words what is wrong, in the words of other schemas that it checks: each value
+// that Helm finds wrong it must find wrong too, and no more than Helm.
+func namesTheSamePlaces(theirs, ours string) bool {
+	_, ours, _ = strings.Cut(ours, "because: ")
+	found := 0
+	for line := range strings.Lines(ours) {
+		if strings.HasPrefix(strings.TrimSpace(line), "while ") {
+			break
+		}
+		found++
+	}
+	for line := range strings.Lines(theirs) {
+		match := ofValue.FindStringSubmatch(strings.TrimRight(line, "\n"))
+		if match == nil || match[2] == "validation failed" {
+			continue
+		}
+		found--
+		var path strings.Builder
+		for _, step := range strings.FieldsFunc(match[1], func(r rune) bool { return r == '/' }) {
+			if _, err := strconv.Atoi(step); err == nil {
+				path.WriteString("[" + step + "]")
+			} else {
+				path.WriteString("." + step)
+			}
+		}
+		if !strings.Contains(ours, strings.TrimPrefix(path.String(), ".")+": ") {
+			return false
+		}
+	}
+	return found == 0
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

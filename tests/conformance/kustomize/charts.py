@@ -79,7 +79,10 @@ class Comparison:
             return same, None if same else f"expected:\n{theirs.stdout}\ngot:\n{ours.stdout}{ours.stderr}"
         if ours.returncode == 0:
             return False, f"expected the error:\n{theirs.stderr}\ngot:\n{ours.stdout}"
-        if missing := [who for who, text in (("kustomize", theirs.stderr), ("mistctl", ours.stderr)) if words not in text]:
+        # One text for both, or "what kustomize says | what mistctl says".
+        expected = (words.split(" | ") * 2)[:2]
+        if missing := [who for who, text, said in zip(("kustomize", "mistctl"), (theirs.stderr, ours.stderr), expected)
+                       if said not in text]:
             return False, f"{missing} says nothing of {words!r}\n{theirs.stderr}\nmistctl:\n{ours.stderr}"
         return False, None
 
