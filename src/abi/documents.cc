@@ -207,8 +207,8 @@ std::string input_text(const Value& input, encoding::JsonStyle style) {
 Status check_text(std::string_view text, std::string_view what) {
   const std::size_t nul = text.find('\0');
   if (nul != std::string_view::npos)
-    return error(ErrorKind::Invalid, "{} is no text: it has a NUL byte at offset {}", what, nul);
-  if (!is_valid_utf8(text)) return error(ErrorKind::Invalid, "{} is no text: it is not valid UTF-8", what);
+    return error(ErrorKind::Invalid, "{} is not text: it has a NUL byte at offset {}", what, nul);
+  if (!is_valid_utf8(text)) return error(ErrorKind::Invalid, "{} is not text: it is not valid UTF-8", what);
   return {};
 }
 

@@ -35,7 +35,7 @@ struct Going {
 /// One look into a container, which may be judged again and again.
 class ContainerView {
  public:
-  /// Discovery is asked anew: kinds may have come since it was.
+  /// Discovery is asked again: kinds may have come since it was.
   static Result<ContainerView> of_namespace(const Environment& environment, const apply::Owner& id,
                                             const std::string& ns, const Context& context);
   /// Empty if there is no such definition. Of several served versions the first one counts in which its

@@ -220,7 +220,7 @@ Status Containers::settle(const Environment& environment, std::vector<PlannedAct
   return {};
 }
 
-// Objects of a definition that is replaced are created anew if they are wanted; nothing else comes back.
+// Objects of a definition that is replaced are recreated if they are wanted; nothing else comes back.
 Status Containers::settle_replacements(const Environment& environment, apply::Plan& plan,
                                        const LiveState& live, const Context& context) {
   Views views;

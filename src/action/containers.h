@@ -56,7 +56,7 @@ class Containers {
     std::string version;              // of its API
     std::string why;                  // "is still wanted"
     std::vector<std::string> owners;  // uids
-    bool rewritten = false;           // created anew when its definition is replaced
+    bool rewritten = false;           // created again when its definition is replaced
   };
   using Views = std::map<apimachinery::ObjectKey, ContainerView>;
 

@@ -89,7 +89,7 @@ struct Intent {
 };
 
 /// Refuses a release that is deployed already (Conflict, naming upgrade); one whose first install never
-/// finished is installed anew.
+/// finished is installed again.
 Intent install_intent(Render render);
 /// NotFound if there is no such release, naming install.
 Intent upgrade_intent(Render render);

@@ -117,7 +117,7 @@ Check check_seed(const DoctorWorld& world) {
                                      "that generate drew",
                                      path.string(), facts->mode)
                                : fmt::format("{} belongs to somebody else", path.string());
-    check.hint = facts->ours ? fmt::format("chmod 600 {}", path.string()) : "use a home of your own";
+    check.hint = facts->ours ? fmt::format("chmod 600 {}", path.string()) : "use your own home directory";
   } else {
     check.detail = path.string();
   }
@@ -136,14 +136,14 @@ Check check_cache(const std::string& name, const Path& path) {
       fmt::format("{} in {}, {}", bytes_text(size.bytes), plural(size.files, "file"), path.string());
   check.state = CheckState::Warn;
   if (!facts->is_directory) {
-    check.detail = fmt::format("{} is no directory", path.string());
-    check.hint = "remove it; it is made anew";
+    check.detail = fmt::format("{} is not a directory", path.string());
+    check.hint = "remove it; it is recreated";
   } else if (!facts->ours) {
     check.detail += ", which belongs to somebody else, so it isn't used";
-    check.hint = "remove it; it is made anew";
+    check.hint = "remove it; it is recreated";
   } else if ((facts->mode & 022) != 0) {
     check.detail += fmt::format(", into which others may write (mode {:04o})", facts->mode);
-    check.hint = fmt::format("rm -r {0}: it is made anew; or chmod 700 {0}", path.string());
+    check.hint = fmt::format("rm -r {0}: it is recreated; or chmod 700 {0}", path.string());
   } else if (!may_write_into(path)) {
     check.detail += ", which can't be written";
     check.hint = fmt::format("chmod 700 {}", path.string());
@@ -200,7 +200,7 @@ Check check_registry(const DoctorWorld& world, const config::Registry& registry,
   if (const auto* directory = std::get_if<config::DirectorySource>(&remote.source)) {
     const Path path = (base / directory->path).lexically_normal();
     if (world.files.is_directory(path)) return {"registries", registry.name, CheckState::Ok, path.string()};
-    return {"registries", registry.name, CheckState::Fail, fmt::format("{} is no directory", path.string()),
+    return {"registries", registry.name, CheckState::Fail, fmt::format("{} is not a directory", path.string()),
             fmt::format("make it, or mistctl registry remove {}", registry.name)};
   }
   const auto url = registry::GitUrl::parse(std::get<config::GitSource>(remote.source).url, base);
@@ -339,7 +339,7 @@ class ClusterDoctor {
       check.hint = "one of its API servers, or what stands before them, may be down";
     } else if (minor >= 0 && minor < kOldestMinor && version->string_at("major") == "1") {
       check.state = CheckState::Warn;
-      check.hint = fmt::format("nobody tried Mistletoe with a Kubernetes older than 1.{}", kOldestMinor);
+      check.hint = fmt::format("Mistletoe has not been tried with a Kubernetes older than 1.{}", kOldestMinor);
     } else if (took > kSlowServer) {
       check.state = CheckState::Warn;
       check.hint = "the server is slow or far away: everything takes that long for each step";
@@ -515,7 +515,7 @@ std::vector<Check> check_sandbox(const DoctorWorld& world) {
     return {failed("sandbox", "WebAssembly", compiled.error(), "no package can be rendered on this machine")};
   if (!listener.warnings.empty())
     return {{"sandbox", "WebAssembly", CheckState::Warn, join(listener.warnings, "; "),
-             fmt::format("each command compiles anew until {} can be used",
+             fmt::format("each command compiles again until {} can be used",
                          world.paths.compiled_code().string())}};
   std::vector<Check> checks{
       {"sandbox", "WebAssembly", CheckState::Ok, "compiles, and keeps what it compiled"}};

@@ -161,7 +161,7 @@ Status make_up_for_damage(const Environment& environment, ReleaseState& state, L
     else if (!anchor.damage.empty())
       failure.because = anchor.damage.back();
     failure.hint = fmt::format(
-        "restore its Secrets from a backup; or let {} record anew what carries its labels; {} goes back to "
+        "restore its Secrets from a backup; or let {} record again what carries its labels; {} goes back to "
         "an "
         "earlier revision",
         way_out, release::command_text("rollback", state.id));

@@ -17,7 +17,7 @@ namespace mist::action {
 
 using render::Birth;
 
-/// How often a release is looked at anew when somebody else changed it between a look and the lock.
+/// How often a release is looked at again when somebody else changed it between a look and the lock.
 inline constexpr int kLooks = 4;
 
 struct Environment {

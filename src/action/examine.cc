@@ -22,7 +22,7 @@ using Desired = std::vector<apply::DesiredObject>;
 ObjectView view_of_desired(const Desired& desired) {
   ObjectView view;
   for (const apply::DesiredObject& object : desired) {
-    // A hook is made anew for each run.
+    // A hook is recreated for each run.
     if (!object.hook) view.emplace(object.key, &object.rendered.object.value());
   }
   return view;

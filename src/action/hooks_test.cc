@@ -148,7 +148,7 @@ TEST_F(HooksTest, DoNotRunWhenNothingChanges) {
   ASSERT_TRUE(report.ok()) << report.error().to_line();
   EXPECT_FALSE(report->changed);
   EXPECT_THAT(writes(), IsEmpty());
-  // One that the chart has anew is a change.
+  // One that the chart has again is a change.
   ASSERT_TRUE(upgrade_now(yaml + job("new", "post-upgrade")).ok());
   EXPECT_THAT(writes(), ElementsAre("+up", "+new"));
 }
@@ -316,7 +316,7 @@ TEST_F(HooksTest, UndoOfAnUpgradeRunsTheRollbackHooks) {
   const auto seen = status(environment(), id, Context());
   ASSERT_TRUE(seen.ok());
   EXPECT_EQ(seen->anchor.head.status, release::RevisionStatus::Deployed);
-  EXPECT_EQ(seen->count(ObjectHealth::Failed), 0u) << "a hook is no part of the release's health";
+  EXPECT_EQ(seen->count(ObjectHealth::Failed), 0u) << "a hook is not a part of the release's health";
 }
 
 TEST_F(HooksTest, OfUninstallRunAroundIt) {
@@ -344,7 +344,7 @@ TEST_F(HooksTest, APreDeleteHookThatFailsKeepsEverythingWhereItIs) {
   ASSERT_FALSE(failed.ok());
   EXPECT_THAT(failed.error().hint, HasSubstr("--no-hooks"));
   EXPECT_THAT(writes(), ElementsAre("+before"));
-  // Not again by itself: it failed, so it is made anew.
+  // Not again by itself: it failed, so it is recreated.
   cluster.set_after({});
   ASSERT_TRUE(uninstall_now().ok());
   EXPECT_THAT(cluster.objects(), IsEmpty());

@@ -29,7 +29,7 @@ struct Look {
   /// What can't be read because of its conversion webhook. The plan writes it last, and tries for long.
   std::map<apimachinery::ObjectKey, apply::Unconverted> unconverted = {};
   std::vector<render::DrawnChange> drawn_changes = {};  ///< what accept_drawn() refuses; examine.h
-  std::vector<render::AgingCertificate> aging = {};     ///< drawn certificates that want to be drawn anew
+  std::vector<render::AgingCertificate> aging = {};     ///< drawn certificates that want to be drawn again
   bool namespace_missing = false;  ///< of the release: to be created before anything else
   bool made_namespace = false;     ///< by this run, and not by somebody else meanwhile
   /// Nothing differs: neither objects nor package nor values, and no revision is unfinished.

@@ -1,5 +1,5 @@
 #pragma once
-// A release's record made anew from what is in the cluster: from the marks on live objects, and from what can
+// A release's record rebuilt from what is in the cluster: from the marks on live objects, and from what can
 // still be read of the record. For records that were damaged or lost, and for objects that no record names.
 // Nothing but the record is written. Blocking; any thread.
 

@@ -52,7 +52,7 @@ Unfinished left_lock(const ReleaseState& state) {
   return {Recovered::Settled,
           fmt::format(
               "{}, who has been running \"{}\" since {}, {}", lock->holder, lock->operation, lock->acquired,
-              state.silent_version.empty() ? "holds its lock; who is dead loses it" : "died with its lock")};
+              state.silent_version.empty() ? "holds its lock; a dead holder loses it" : "died with its lock")};
 }
 
 Result<Unfinished> find_unfinished(const ReleaseState& state, bool undo) {
@@ -63,7 +63,7 @@ Result<Unfinished> find_unfinished(const ReleaseState& state, bool undo) {
                  "revision v{} of release {} can't be read, so it can't be finished or undone",
                  state.damaged.back().number, state.id.display())
         .with_because(state.damaged.back().why.to_line())
-        .with_hint(fmt::format("record what is there with {}, or write the release anew with {} or {}",
+        .with_hint(fmt::format("record what is there with {}, or write the release again with {} or {}",
                                release::command_text("recover", state.id, "--from-labels"),
                                release::command_text("upgrade", state.id),
                                release::command_text("rollback", state.id)));

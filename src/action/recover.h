@@ -33,7 +33,7 @@ enum class Recovered : std::uint8_t {
   Undone,       ///< back to the deployed revision, as a new one
   Removed,      ///< a first install that never ended is gone
   Uninstalled,  ///< the uninstall is done
-  Rebuilt,      ///< the record was made anew from the labels of objects
+  Rebuilt,      ///< the record was recreated from the labels of objects
 };
 std::string_view to_string(Recovered outcome);  ///< "nothing", "settled", …
 

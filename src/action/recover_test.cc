@@ -299,7 +299,7 @@ TEST_F(RecoverTest, AFailedFirstInstallIsRemovedOnceApproved) {
   };
   const auto refused = recover_now(options);
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().kind, ErrorKind::Forbidden) << "that is no interruption";
+  EXPECT_EQ(refused.error().kind, ErrorKind::Forbidden) << "that is not an interruption";
   EXPECT_EQ(text("shared"), "first");
   options.approve = {};
   const auto report = recover_now(options);
@@ -385,7 +385,7 @@ TEST_F(RecoverTest, AFailingFirstInstallTakesAlongItsNamespaceOnlyIfItMadeIt) {
   }
 }
 
-// A release that is installed anew finds what its uninstall left, with its own mark on it.
+// A release that is installed again finds what its uninstall left, with its own mark on it.
 constexpr std::string_view kClaim =
     "---\n{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: NAME}, spec: {accessModes: "
     "[ReadWriteOnce]}}\n";

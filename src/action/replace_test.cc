@@ -1,5 +1,5 @@
 // Changes that the API server refuses in place: refused with the flag that allows them, or deleted and
-// created anew, wherever the process dies.
+// created again, wherever the process dies.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

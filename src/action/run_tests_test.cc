@@ -205,7 +205,7 @@ TEST_F(RunTests, ASecondRunIsToldWhoRunsThem) {
   ASSERT_EQ(refusals.size(), 3u);
   EXPECT_THAT(refusals[0], HasSubstr("the tests of release default/web are being run: tester began at "));
   EXPECT_FALSE(cluster.has("Secret", "default", "mistletoe.web.test"));
-  // The lock is no release.
+  // The lock is not a release.
   release::Store store(cluster);
   const auto anchors = store.list_anchors("", Context());
   ASSERT_TRUE(anchors.ok());

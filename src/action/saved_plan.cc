@@ -79,7 +79,7 @@ bool flag(const Value& value, std::string_view name) {
 }
 
 Error damaged(const std::string& file) {
-  return error(ErrorKind::Invalid, "{} is no plan, or a damaged one", file)
+  return error(ErrorKind::Invalid, "{} is not a plan, or a damaged one", file)
       .with_hint("make it again with mistctl plan NAME -o FILE");
 }
 
@@ -135,7 +135,7 @@ Status same_release(const SavedPlan& plan, const ReleaseState& state) {
                : Status(moved(plan, fmt::format("release {} was uninstalled since", name)));
   if (plan.anchor_uid.empty()) return moved(plan, fmt::format("release {} was installed since", name));
   if (state.anchor->uid != plan.anchor_uid)
-    return moved(plan, fmt::format("release {} was uninstalled and installed anew since", name));
+    return moved(plan, fmt::format("release {} was uninstalled and reinstalled since", name));
   const release::Head& head = state.anchor->head;
   if (head.latest != plan.head.latest || head.deployed != plan.head.deployed ||
       head.status != plan.head.status)
@@ -152,7 +152,7 @@ std::string difference_between(const SavedAction& then, const SavedAction* now) 
   if (now->uid != then.uid)
     return then.uid.empty()   ? fmt::format("{} is there now", name)
            : now->uid.empty() ? fmt::format("{} is gone", name)
-                              : fmt::format("{} was deleted and created anew", name);
+                              : fmt::format("{} was deleted and recreated", name);
   if (now->kind != then.kind)
     return fmt::format("{} would be {} now ({}), and was {}", name, apply::to_string(now->kind), now->reason,
                        apply::to_string(then.kind));

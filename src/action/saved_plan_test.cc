@@ -121,7 +121,7 @@ TEST_F(SavedPlanTest, AnObjectThatWasMadeAnewIsAnother) {
   object["metadata"].erase("uid");
   object["metadata"].erase("resourceVersion");
   cluster.put(object, "mistctl");
-  expect_stale(plan, "ConfigMap default/two was deleted and created anew");
+  expect_stale(plan, "ConfigMap default/two was deleted and recreated");
 }
 
 TEST_F(SavedPlanTest, APlanWithConflictsIsNotSaved) {

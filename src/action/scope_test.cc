@@ -1,4 +1,4 @@
-// A definition is deleted and made anew with another scope, while discovery still says the old one.
+// A definition is deleted and recreated with another scope, while discovery still says the old one.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -61,7 +61,7 @@ Status dry_run_on_server(const Environment& environment, const apply::Plan& plan
     // In place it can't be done, and a dry run doesn't delete what is in the way.
     if (action.kind == apply::ActionKind::Replace) {
       environment.events.warn(fmt::format(
-          "{} was not checked by the server: it is to be deleted and created anew", action.key.display()));
+          "{} was not checked by the server: it is to be deleted and recreated", action.key.display()));
       return {};
     }
     kube::ApplyOptions apply_options;

@@ -56,7 +56,7 @@ struct ReleaseStatus {
   release::PackageInfo package;
   std::vector<release::Revision> unfinished;  ///< pending or failed after the deployed one
   std::vector<ObjectStatus> objects;
-  std::vector<render::AgingCertificate> certificates;  ///< drawn ones that should be drawn anew
+  std::vector<render::AgingCertificate> certificates;  ///< drawn ones that should be drawn again
   /// Why objects that are in progress or failed aren't ready, the failed ones first; those that are not
   /// looked into (apply::kObjectsLookedInto) are left out. nullopt: there are none.
   std::optional<Diagnosis> diagnosis;

@@ -138,7 +138,7 @@ struct Return {
   encoding::Value object;
   bool force_conflicts = false;
   Duration timeout{};    ///< until what is replaced is gone
-  bool replace = false;  ///< it may be deleted and created anew
+  bool replace = false;  ///< it may be deleted and recreated
   bool holds = false;    ///< other things, so it may not, whatever the user allows
 };
 
@@ -167,7 +167,7 @@ Result<encoding::Value> replace_back(const Environment& environment, const kube:
           return error(ErrorKind::Conflict, "{} is not deleted", going.item.key.display())
               .with_because(std::string(apply::kUnmarked))
               .with_hint("change it back by hand, then run the command again");
-        return error(ErrorKind::Conflict, "{} belongs to {} since just now", going.item.key.display(),
+        return error(ErrorKind::Conflict, "{} belongs to {} as of just now", going.item.key.display(),
                      marks.release.empty() ? fmt::format("ApplySet {}", marks.part_of)
                                            : fmt::format("release {}", marks.release))
             .with_hint("run the command again to see what can be done");
@@ -196,7 +196,7 @@ Result<std::optional<std::string>> write_back(const Environment& environment, co
           going.holds
               ? "it is not replaced, because what it holds would be lost: change it back by hand, then run "
                 "the command again"
-              : "have it deleted and created anew, as its release has it, with --replace");
+              : "have it deleted and recreated, as its release has it, with --replace");
     written = replace_back(environment, ref, going, options, context);
   }
   if (written.ok()) return std::optional(std::string(written->string_at({"metadata", "uid"})));
@@ -460,7 +460,7 @@ Result<std::set<ObjectKey>> TakeOver::give_back(const Environment& environment, 
       }
       return changed;
     };
-    // Its mark says whose it is. Only the next upgrade there would find it made anew, and write it again.
+    // Its mark says whose it is. Only the next upgrade there would find it recreated, and write it again.
     if (const Status learnt = change_inventories(others_[other], learn); !learnt.ok())
       environment.events.debug(fmt::format("the record of release {} has uids of old: {}",
                                            others_[other].state.id.display(), learnt.error().to_line()));

@@ -30,7 +30,7 @@ bool is_return(const apply::PlannedAction& removal);
 struct GiveBackOptions {
   bool force_conflicts = false;
   Duration timeout = std::chrono::minutes(5);  ///< of each wait until something is gone
-  /// What can't be changed into what it was is deleted and created anew. What we had replaced always is.
+  /// What can't be changed into what it was is deleted and recreated. What we had replaced always is.
   bool replace = false;
 };
 

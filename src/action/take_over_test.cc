@@ -572,7 +572,7 @@ TEST_F(TakeOverTest, WhatWasMadeAnewFromACopyGoesBack) {
   }
 }
 
-// What can't be changed in place was deleted and created anew, and so it is on its way back.
+// What can't be changed in place was deleted and recreated, and so it is on its way back.
 TEST_F(TakeOverTest, WhatATakeOverReplacedGoesBackAsItWas) {
   const auto selecting = [](std::string_view app) {
     return fmt::format(
@@ -677,7 +677,7 @@ TEST_F(MeanwhileTest, WhatAThirdReleaseTookIsNotOverwritten) {
   const auto refused = install_now(claim, taking());
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message,
-              HasSubstr("PersistentVolumeClaim default/two belongs to release default/third since just now"));
+              HasSubstr("PersistentVolumeClaim default/two belongs to release default/third as of just now"));
   EXPECT_EQ(cluster.find("PersistentVolumeClaim", "default", "two")
                 ->string_at({"metadata", "labels", apply::kPartOfLabel}),
             apply_set_id(third));
@@ -692,7 +692,7 @@ TEST_F(MeanwhileTest, OfTwoThatAdoptOnlyOneDoes) {
   meanwhile("apply", "two", [&] { third_installs({.force_conflicts = true, .adopt = true}); });
   const auto refused = install_now(kTaken, {.force_conflicts = true, .adopt = true});
   ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(refused.error().message, HasSubstr("two belongs to release default/third since just now"));
+  EXPECT_THAT(refused.error().message, HasSubstr("two belongs to release default/third as of just now"));
   EXPECT_EQ(mark("two"), "default/third");
   ASSERT_TRUE(uninstall_now().ok());
   EXPECT_EQ(value("two"), "3");
@@ -715,7 +715,7 @@ TEST_F(MeanwhileTest, WhatAThirdReleaseAdoptedIsNotReplaced) {
   });
   const auto refused = install_now(kTaken, {.force_conflicts = true, .adopt = true, .replace = true});
   ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(refused.error().message, HasSubstr("two belongs to release default/third since just now"));
+  EXPECT_THAT(refused.error().message, HasSubstr("two belongs to release default/third as of just now"));
   EXPECT_EQ(cluster.find("ConfigMap", "default", "two")->string_at({"metadata", "uid"}), uid);
 }
 

@@ -17,7 +17,7 @@ Result<GroupVersionKind> GroupVersionKind::parse(std::string_view api_version, s
   const bool odd = gvk.version.empty() || gvk.version.find('/') != std::string::npos ||
                    (slash != std::string_view::npos && gvk.group.empty());
   if (odd)
-    return error(ErrorKind::Invalid, "\"{}\" is no apiVersion: it must be VERSION or GROUP/VERSION",
+    return error(ErrorKind::Invalid, "\"{}\" is not an apiVersion: it must be VERSION or GROUP/VERSION",
                  api_version);
   return gvk;
 }

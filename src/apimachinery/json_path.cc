@@ -50,7 +50,7 @@ class JsonPath::Parser {
     while (!at_end() && (peek() == ' ' || peek() == '\t')) ++at_;
   }
   Error wrong(std::string_view what) const {
-    return error(ErrorKind::Invalid, "\"{}\" is no JSONPath: {} (at character {})", escape_controls(text_),
+    return error(ErrorKind::Invalid, "\"{}\" is not a JSONPath: {} (at character {})", escape_controls(text_),
                  what, at_ + 1);
   }
 

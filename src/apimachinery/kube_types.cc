@@ -68,7 +68,7 @@ Result<KubeTypes> KubeTypes::parse(std::string_view json) {
   const Value* const lifecycles = table.find("lifecycle");
   if (!minor || schemas == nullptr || !schemas->is_object() || lifecycles == nullptr ||
       !lifecycles->is_array())
-    return error(ErrorKind::Invalid, "it is no table of the types of a Kubernetes");
+    return error(ErrorKind::Invalid, "it is not a table of the types of a Kubernetes");
   KubeTypes types;
   types.minor_ = *minor;
   for (const Value& each : lifecycles->as_array()) {

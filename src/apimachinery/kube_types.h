@@ -19,7 +19,7 @@ namespace mist::apimachinery {
 /// A minor version of Kubernetes 1.
 struct KubeMinor {
   int number = 0;
-  /// Of "v1.36.3", "1.36", "1.36+"; nullopt for what is no version of Kubernetes 1.
+  /// Of "v1.36.3", "1.36", "1.36+"; nullopt for what is not a version of Kubernetes 1.
   static std::optional<KubeMinor> parse(std::string_view version);
   std::string text() const;  ///< "1.36"
   friend auto operator<=>(const KubeMinor&, const KubeMinor&) = default;

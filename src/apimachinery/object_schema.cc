@@ -150,7 +150,7 @@ class SchemaWalk {
     }
     constexpr std::size_t kMostChoices = 12;
     std::string message = names.size() > kMostChoices
-                              ? std::string("it is none of the values that there are")
+                              ? std::string("it is not one of the allowed values")
                               : fmt::format("it must be one of {}", fmt::join(names, ", "));
     problems_.push_back(
         {path, std::move(message), std::string(nearest(value.as_string(), names)), value.position(), false});

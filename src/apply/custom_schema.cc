@@ -342,7 +342,7 @@ Status check_custom_resources(const std::vector<DesiredObject>& desired, const C
       ++count;
       SourceLocation where = object.rendered.place({.line = issue.line});
       if (!failure) {
-        failure = error(ErrorKind::Invalid, "{} is not as its definition wants it: {}", object.key.display(),
+        failure = error(ErrorKind::Invalid, "{} does not match its definition: {}", object.key.display(),
                         issue.message);
         failure->where = std::move(where);
         failure->hint = fmt::format("the schema is in CustomResourceDefinition {}", kind->second.name);

@@ -21,7 +21,7 @@ using apimachinery::GroupKind;
 using apimachinery::ObjectKey;
 using encoding::Value;
 
-/// Written by people on objects: changes that can't be made in place delete the object and create it anew.
+/// Written by people on objects: changes that can't be made in place delete the object and recreate it.
 inline constexpr std::string_view kReplaceAnnotation = "mistletoe.dev/replace";
 
 /// A wanted object, ready to be applied but for the version label.
@@ -69,7 +69,7 @@ Result<WithHooks> prepare_with_hooks(std::vector<RenderedObject> objects,
                                      const Owner& release, kube::Client& client, const Context& context);
 
 /// Looks again at `kinds`, of which observe() found that the server doesn't serve them, whatever discovery
-/// said when they were prepared: what the release itself brings is late, the others are asked for anew.
+/// said when they were prepared: what the release itself brings is late, the others are asked for again.
 /// NotFound, with file and line, as prepare(); Conflict: one of them has another scope by now.
 Status renew_kinds(std::vector<DesiredObject>& desired, const std::set<apimachinery::GroupKind>& kinds,
                    kube::Client& client, const Context& context);

@@ -522,7 +522,7 @@ void carry_out(Value& object, const FieldDifference& difference) {
   }
 }
 
-// What is no part of the object's meaning.
+// What is not a part of the object's meaning.
 Value comparable(const Value& object, std::string_view ignored_label, StatusOf status) {
   Value copy = object;
   if (status == StatusOf::Controllers) copy.erase("status");

@@ -319,7 +319,7 @@ class Writer {
         applied = client_.apply(ref, object, apply, context_);
       } else if (there.ok()) {
         return error(ErrorKind::Conflict, "{} appeared while the plan was carried out", action.key.display())
-            .with_hint("run the command again to see whom it belongs to");
+            .with_hint("run the command again to see what it belongs to");
       }
     }
     if (!applied.ok() && is_about_our_label(applied.error()))
@@ -403,7 +403,7 @@ class Writer {
         now.release.empty()
             ? now.part_of.empty() ? std::string("nobody") : fmt::format("ApplySet {}", now.part_of)
             : fmt::format("release {}", now.release);
-    return error(ErrorKind::Conflict, "{} belongs to {} since just now", action.key.display(), words)
+    return error(ErrorKind::Conflict, "{} belongs to {} as of just now", action.key.display(), words)
         .with_hint("run the command again to see what can be done");
   }
 
@@ -508,7 +508,7 @@ class Writer {
     failure.hint =
         kube::is_field_conflict(failure)
             ? "another field manager owns these fields: let it, or take them with --force-conflicts"
-        : kube::is_other_object(failure) ? "it was deleted or made anew since the plan: run the command again"
+        : kube::is_other_object(failure) ? "it was deleted or recreated since the plan: run the command again"
                                          : "somebody else was writing it: run the command again";
     return failure;
   }

@@ -74,7 +74,7 @@ TEST(Execute, OnlyFieldsOfOtherManagersAreToBeForced) {
     EXPECT_FALSE(done.ok());
     return done.failure ? done.failure->hint : std::string();
   };
-  const Plan edited = changed(), anew = changed(), gone = changed();
+  const Plan edited = changed(), again = changed(), gone = changed();
 
   auto object = *cluster.find("ConfigMap", "default", "one");
   object["data"].set("a", "theirs");
@@ -83,15 +83,15 @@ TEST(Execute, OnlyFieldsOfOtherManagersAreToBeForced) {
 
   const ObjectKey key{{"", "ConfigMap"}, "default", "one"};
   cluster.drop(key);
-  EXPECT_EQ(hint(gone), "it was deleted or made anew since the plan: run the command again");
+  EXPECT_EQ(hint(gone), "it was deleted or recreated since the plan: run the command again");
   object["metadata"].erase("uid");
   cluster.put(object, "kubectl-edit");
-  EXPECT_EQ(hint(anew), "it was deleted or made anew since the plan: run the command again");
+  EXPECT_EQ(hint(again), "it was deleted or recreated since the plan: run the command again");
   cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
     if (call.verb != "apply") return std::nullopt;
     return error(ErrorKind::Conflict, "refused").with_because("the object has been modified");
   });
-  EXPECT_EQ(hint(anew), "somebody else was writing it: run the command again");
+  EXPECT_EQ(hint(again), "somebody else was writing it: run the command again");
 }
 
 class ObjectStates final : public EventSink {

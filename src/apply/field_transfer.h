@@ -8,7 +8,7 @@
 // is never touched.
 //
 // The same goes for copies: a backup that is restored (Velero, `kubectl create`, `kubectl replace --force`)
-// makes the objects anew with all their fields, and whoever wrote them owns them. What was ours in the
+// recreates the objects with all their fields, and whoever wrote them owns them. What was ours in the
 // original becomes ours again; what controllers had set there stays with the copier. Pure; any thread.
 
 #include <functional>

@@ -1,6 +1,6 @@
 #pragma once
 // Jobs with spec.ttlSecondsAfterFinished: once such a Job has ended, a controller deletes it, perhaps before
-// anybody saw that it had. Its absence is no loss, and no reason to run it again. Blocking only where said;
+// anybody saw that it had. Its absence is not a loss, and no reason to run it again. Blocking only where said;
 // any thread.
 
 #include <cstdint>

@@ -164,7 +164,7 @@ ChartParts take_chart_parts(std::vector<RenderedObject>& objects) {
     const std::vector<const HookEvent*> events = events_of(rendered);
     if (events.empty())
       parts.ignored.push_back(
-          fmt::format("{}: its hook \"{}\" is none that Helm knows", rendered.object.key().display(),
+          fmt::format("{}: its hook \"{}\" is unknown to Helm", rendered.object.key().display(),
                       escape_controls(annotation(rendered, kHookAnnotation).substr(0, 100))));
     const bool test =
         std::ranges::any_of(events, [](const HookEvent* e) { return e->phase == HookPhase::None; });

@@ -1,6 +1,6 @@
 #pragma once
 // Fields that the API server doesn't let anybody change once an object is there, as far as its built-in types
-// are known: such a change needs the object deleted and created anew. Pure; any thread.
+// are known: such a change needs the object deleted and recreated. Pure; any thread.
 
 #include <string>
 #include <vector>

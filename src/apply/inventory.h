@@ -27,7 +27,7 @@ struct InventoryItem {
   int revision = 0;        ///< the one that last changed it: the N of kVersionLabel
   bool retained = false;   ///< no longer wanted, left in the cluster by a prune rule
   bool adopted = false;    ///< existed before
-  bool replacing = false;  ///< being deleted and created anew: what carries our mark is it, whatever its uid
+  bool replacing = false;  ///< being deleted and recreated: what carries our mark is it, whatever its uid
   bool hook = false;       ///< of a chart: it comes and goes, and its absence says nothing
   bool ended = false;      ///< of Jobs that remove themselves: it was seen to have completed
   /// Of adopted ones: what its earlier managers owned became ours (apply/field_transfer.h). False in records

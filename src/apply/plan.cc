@@ -99,7 +99,7 @@ class Planner {
     const auto live = live_.find(hook.key);
     if (known == owned_.end() || !known->second->hook || live == live_.end()) return hook;
     const std::string_view uid = live->second.value.string_at({"metadata", "uid"});
-    // By its mark: a run that died may have made it anew.
+    // By its mark: a run that died may have recreated it.
     if (mark_of(live->second.value) != part_of_) return hook;
     hook = *known->second;
     hook.uid = uid;
@@ -251,8 +251,8 @@ class Planner {
       action.fields_taken = action.adopted && (item == nullptr || item->fields_taken || own_namespace);
       if (item != nullptr) action.taken_from = item->taken_from;
       action.previous_revision = item != nullptr ? item->revision : revision_from_label(there);
-      const bool anew = owner == Whose::Ours && item != nullptr && !item->uid.empty() && !by_uid;
-      return compare(action, object, live, owner, anew);
+      const bool again = owner == Whose::Ours && item != nullptr && !item->uid.empty() && !by_uid;
+      return compare(action, object, live, owner, again);
     }
     if (owner == Whose::Anothers) {
       action.owner = there.string_at({"metadata", "annotations", kReleaseAnnotation});
@@ -315,7 +315,7 @@ class Planner {
     action.differences.insert(action.differences.begin(), now.begin(), now.end());
   }
 
-  // Whoever wrote our mark restored a copy of the object, or made it anew from one. What was ours in it is
+  // Whoever wrote our mark restored a copy of the object, or recreated it from one. What was ours in it is
   // ours again, else what we no longer want would stay, and what we change would be a conflict.
   void take_back(PlannedAction& action, const DesiredObject& object, const Value& there) const {
     if (action.transfer || rules_.leave_fields || !is_copy(there, owner_.manager)) return;
@@ -326,10 +326,10 @@ class Planner {
       action.transfer->copied = true;
   }
 
-  // An object of ours: is there anything to write? One that was made `anew` from a copy has to become our
+  // An object of ours: is there anything to write? One that was made `again` from a copy has to become our
   // manager's again, and its uid recorded.
   void compare(PlannedAction& action, const DesiredObject& object, const LiveObject& live, Whose owner,
-               bool anew) const {
+               bool again) const {
     action.kind = ActionKind::Update;
     if (!live.whole) {
       // It became ours between two of our looks, or lost its label.
@@ -350,8 +350,8 @@ class Planner {
       action.reason = transfer_words(action);
       return judge(action, object, live.value);
     }
-    if (anew || !action.differences.empty()) {
-      action.reason = anew ? "it was made anew outside of Mistletoe" : difference_words(action.differences);
+    if (again || !action.differences.empty()) {
+      action.reason = again ? "it was recreated outside of Mistletoe" : difference_words(action.differences);
       return judge(action, object, live.value);
     }
     if (!has_our_fields(object, live.value)) {
@@ -638,7 +638,7 @@ void plan_replacement(PlannedAction& action, const DesiredObject& desired, const
   if (mark_of(live).empty() && !action.adopting && !rules.adopt) {
     action.kind = ActionKind::Conflict;
     action.reason += fmt::format(", and {}", kUnmarked);
-    action.hint = "have it deleted and created anew with --adopt --replace";
+    action.hint = "have it deleted and recreated with --adopt --replace";
     return;
   }
   const std::string_view kept = kept_because(action.key, &live, rules.prune);
@@ -650,7 +650,7 @@ void plan_replacement(PlannedAction& action, const DesiredObject& desired, const
   action.kind = ActionKind::Conflict;
   action.hint = allowed ? fmt::format("it is not replaced: {}", kept)
                         : fmt::format(
-                              "have it deleted and created anew with --replace, or with the annotation "
+                              "have it deleted and recreated with --replace, or with the annotation "
                               "{}: \"true\" on the object",
                               kReplaceAnnotation);
 }
@@ -674,7 +674,7 @@ std::string fields_of_others(const std::vector<FieldDifference>& differences) {
 
 std::string transfer_words(const PlannedAction& action) {
   const std::string_view why = action.adopting           ? "it belongs to no release and is adopted"
-                               : action.transfer->copied ? "it was made anew outside of Mistletoe"
+                               : action.transfer->copied ? "it was recreated outside of Mistletoe"
                                                          : "it was adopted";
   return fmt::format("{}, with the fields of {}", why, managers_words(*action.transfer));
 }

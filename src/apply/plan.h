@@ -22,7 +22,7 @@ enum class ActionKind : std::uint8_t {
   Create,     ///< it isn't there
   Update,     ///< it is ours and differs
   Unchanged,  ///< it is ours and equal: no request
-  Replace,    ///< it is ours and differs in what can't be changed: deleted and created anew
+  Replace,    ///< it is ours and differs in what can't be changed: deleted and recreated
   Adopt,      ///< it was somebody else's or nobody's and becomes ours
   Conflict,   ///< it can't be written as things are; `hint` says which way out there is
   Delete,     ///< ours, no longer wanted
@@ -109,7 +109,7 @@ struct PlanRules {
   std::set<std::string> adopt_from =
       {};                     ///< managers whose fields are taken beside those of Helm and kubectl
   bool leave_fields = false;  ///< what was adopted without its earlier managers' fields stays so: for drift
-  bool replace = false;       ///< what can't be changed is deleted and created anew
+  bool replace = false;       ///< what can't be changed is deleted and recreated
   bool force_conflicts = false;              ///< fields that other managers own are taken
   std::optional<Owner> take_over_from = {};  ///< that release's objects become ours
   bool keep_adopted = false;                 ///< what was there before the release stays: for going back
@@ -152,7 +152,7 @@ Result<Plan> make_plan(const Owner& owner, std::vector<DesiredObject> desired,
 /// Invalid: two wanted objects turn out to be one, by their uid.
 Error same_object_error(const Plan& plan, const PlannedAction& first, const PlannedAction& second);
 
-/// Who replaces a definition deletes every object of its kind: those of the plan are created anew. For when
+/// Who replaces a definition deletes every object of its kind: those of the plan are recreated. For when
 /// it is known what is replaced, after settle().
 void follow_replaced_definitions(Plan& plan);
 
@@ -169,7 +169,7 @@ void plan_replacement(PlannedAction& action, const DesiredObject& desired, const
                       const PlanRules& rules, std::string reason);
 
 /// What applying this would change on the live object, or has not made so. Without the version label: that
-/// says when the object last changed, so it is no change by itself.
+/// says when the object last changed, so it is not a change by itself.
 std::vector<FieldDifference> differences_of(const DesiredObject& desired, const Value& live,
                                             std::string_view manager);
 
@@ -187,7 +187,7 @@ Status refuse_conflicts(const Plan& plan);
 
 /// Whether the live object under an inventory's key is the release's (whose mark is `part_of`): it carries
 /// that mark, or none and is the one that was recorded. With the mark another uid is no other object: it was
-/// made anew from a copy (a backup, `kubectl replace --force`). A hook needs the mark. To be deleted, any
+/// made again from a copy (a backup, `kubectl replace --force`). A hook needs the mark. To be deleted, any
 /// object needs it: see kUnmarked.
 bool is_owned(const InventoryItem& item, const Value& live, std::string_view part_of);
 

@@ -154,7 +154,7 @@ ContainerState describe_container(const Value& status, const Value* spec, bool i
       node.state = with_message(reason + again, waiting->string_at("message"));
       if (reason.starts_with("ErrImage") || reason.starts_with("Image") || reason == "InvalidImageName")
         node.notes.push_back(fmt::format("its image is {}", status.string_at("image")));
-      // Not begun yet is no fault of its own.
+      // Not begun yet is not a fault of its own.
       result.healthy = reason == "PodInitializing" || reason == "ContainerCreating";
     }
   } else if (there(ended)) {

@@ -12,7 +12,7 @@ namespace mist::apply {
 /// file and line. Kinds that this release brings or changes are left to check_custom_resources() and the
 /// server; so are kinds without a schema. Objects whose problems admission
 /// could solve are first tried by a dry run, since the server doesn't look at every field (feature gates);
-/// what it takes is no problem. `changes` is asked only about the others, and the server's schemas are
+/// what it takes is not a problem. `changes` is asked only about the others, and the server's schemas are
 /// confirmed before anything is refused. Errors: of the context, and of `changes`.
 Status check_against_server(kube::Client& client, const Plan& plan, const ChangesOnAdmission& changes,
                             const Context& context);

@@ -22,7 +22,7 @@ Result<Pattern> Pattern::parse(std::string_view text) {
     return Pattern(std::make_shared<const Compiled>(
         Compiled{std::regex(text.begin(), text.end(), std::regex::ECMAScript)}));
   } catch (const std::regex_error& failure) {
-    return error(ErrorKind::Invalid, "\"{}\" is no regular expression", text).with_because(failure.what());
+    return error(ErrorKind::Invalid, "\"{}\" is not a regular expression", text).with_because(failure.what());
   }
 }
 

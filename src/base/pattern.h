@@ -10,7 +10,7 @@ namespace mist {
 
 class Pattern {
  public:
-  /// Invalid, with what is wrong, for a text that is no expression or is longer than 1000 bytes.
+  /// Invalid, with what is wrong, for a text that is not an expression or is longer than 1000 bytes.
   static Result<Pattern> parse(std::string_view text);
 
   /// Whether any part of `text` fits. False for a text of more than 1000 bytes, and where deciding takes too

@@ -155,7 +155,7 @@ class Walk {
 
   Error refuse(const Path& where, const std::string& why, const std::string& repair) const {
     Error failure =
-        error(ErrorKind::Forbidden, "{} is no safe place: somebody else could change what is in it",
+        error(ErrorKind::Forbidden, "{} is not a safe place: somebody else could change what is in it",
               escape_controls(wanted_.string()));
     failure.because = fmt::format("{}: {}", escape_controls(where.string()), why);
     if (!repair.empty()) failure.hint = escape_controls(repair);

@@ -95,7 +95,7 @@ Status write_tree(FileSystem& files, const Path& directory, std::span<const Tree
   }
   if (!files.exists(directory)) return write_new(files, directory, tree, rules.durable);
   if (!files.is_directory(directory))
-    return error(ErrorKind::Invalid, "{} is no directory", directory.string());
+    return error(ErrorKind::Invalid, "{} is not a directory", directory.string());
   MIST_TRY(const std::vector<DirectoryEntry> entries, files.list(directory));
   if (!entries.empty() && !rules.existing)
     return error(ErrorKind::Conflict, "the directory {} isn't empty", directory.string());

@@ -42,7 +42,7 @@ struct Node {
   NodeType type = NodeType::Own;
   Policy policy = Policy::Delete;
   bool adopt = false;     ///< takes over an object that belongs to nobody
-  bool replace = false;   ///< deletes and makes anew what can't be changed in place
+  bool replace = false;   ///< deletes and recreates what can't be changed in place
   bool contract = false;  ///< its own contract decides whether it is ready
   /// Of a state node: the value node that says whether this state was reached.
   std::optional<graph::Node> evidence = {};

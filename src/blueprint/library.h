@@ -69,7 +69,7 @@ let TheNode = {
     | default
     = 'delete,
   adopt | Bool | doc "Takes over an object that is there and belongs to nobody" | default = false,
-  replace | Bool | doc "Deletes the object and makes it anew where it can't be changed" | default = false,
+  replace | Bool | doc "Deletes the object and recreates it where it can't be changed" | default = false,
   evidence
     | String
     | doc "Of a state of an object: the value node that says whether this state was reached"

@@ -12,7 +12,7 @@ Result<render::ReleaseFacts> offline_release(const Invocation& invocation, World
   render::ReleaseFacts release;
   release.id = {invocation.has("namespace") ? invocation.text("namespace") : "default", name.str()};
   if (!is_dns1123_label(release.id.ns))
-    return error(ErrorKind::Usage, "\"{}\" is no namespace name", escape_controls(release.id.ns));
+    return error(ErrorKind::Usage, "\"{}\" is not a namespace name", escape_controls(release.id.ns));
   MIST_TRY(const config::Paths paths, paths_of(world));
   const Path seed_file = invocation.has("seed-file") ? Path(invocation.text("seed-file")) : paths.seed_file();
   const render::SeedFile missing =
@@ -39,7 +39,7 @@ Result<package::TypeStore> type_store(const World& world) {
 Result<apimachinery::KubeMinor> known_minor(const package::TypeStore& types, const std::string& version) {
   const auto minor = apimachinery::KubeMinor::parse(version);
   if (!minor)
-    return error(ErrorKind::Usage, "\"{}\" is no version of Kubernetes, such as 1.36",
+    return error(ErrorKind::Usage, "\"{}\" is not a version of Kubernetes, such as 1.36",
                  escape_controls(version));
   if (types.has(*minor)) return *minor;
   return error(ErrorKind::Usage, "the schemas of Kubernetes {} did not come with this mistctl", minor->text())

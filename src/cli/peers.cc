@@ -95,7 +95,7 @@ constexpr PeerFlag kFlags[] = {
     {"--reset-then-reuse-values", false, "upgrade, diff, plan", "--reuse-values",
      "it merges into the values that were given; the defaults are the new package's"},
     {"--force", false, kWrites, "--replace",
-     "--replace deletes and creates anew what can't be changed in place"},
+     "--replace deletes and recreates what can't be changed in place"},
     {"--force-replace", false, kWrites, "--replace"},
     {"--wait-for-jobs", false, kWrites, "--wait",
      "--wait waits for Jobs too, unless --no-wait-for-jobs is given"},
@@ -256,7 +256,7 @@ class Rewriter {
         *verb,
         Words(words_.begin() + static_cast<std::ptrdiff_t>(words_of(verb->name).size()), words_.end()));
     add(verb->here);
-    // Flags of kubectl that are spelled alike mean something else: -f is no values file.
+    // Flags of kubectl that are spelled alike mean something else: -f is not a values file.
     if (verb->peer == Peer::Kubectl) return where_only();
     return flags(*meant.command, true);
   }

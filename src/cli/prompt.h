@@ -12,7 +12,7 @@ namespace mist::cli {
 
 /// True at once when kConfirmFlags' --yes was given; else asks `question` ("Delete 3 objects of shop?") on
 /// the terminal until the answer is y or n; Enter and the end of input mean no. Errors: Usage when stdin or
-/// stderr is no terminal (scripts must say --yes), Cancelled.
+/// stderr is not a terminal (scripts must say --yes), Cancelled.
 Result<bool> confirm(World& world, const Invocation& invocation, std::string_view question);
 
 /// What is asked for, and what says it where nobody can answer: {"User of registry.example: ", "-u NAME"}.

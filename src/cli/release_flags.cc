@@ -135,7 +135,7 @@ Result<release::ReleaseId> release_id(const Invocation& invocation, const kube::
 Result<std::vector<release::ReleaseId>> release_ids(const Invocation& invocation,
                                                     const kube::Client& client) {
   if (!is_dns1123_label(client.default_namespace()))
-    return error(ErrorKind::Usage, "\"{}\" is no namespace name",
+    return error(ErrorKind::Usage, "\"{}\" is not a namespace name",
                  escape_controls(client.default_namespace()));
   std::vector<release::ReleaseId> ids;
   for (const std::string& given : invocation.arguments("NAME")) {
@@ -161,7 +161,7 @@ Result<std::optional<int>> revision_number(const std::string& text) {
   int number = 0;
   const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (failure != std::errc() || end != digits.data() + digits.size() || number < 0 || digits.empty())
-    return error(ErrorKind::Usage, "\"{}\" is no revision", escape_controls(text))
+    return error(ErrorKind::Usage, "\"{}\" is not a revision", escape_controls(text))
         .with_hint("give its number, as mistctl history shows it: v3 or 3");
   return std::optional<int>(number);
 }

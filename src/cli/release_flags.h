@@ -63,7 +63,7 @@ inline constexpr Flag kExplainFlag{
 inline constexpr Flag kForceConflictsFlag{
     .name = "force-conflicts", .help = "Take fields that other field managers own", .rare = true};
 inline constexpr Flag kReplaceFlag{
-    .name = "replace", .help = "Delete and create anew what can't be changed in place", .rare = true};
+    .name = "replace", .help = "Delete and recreate what can't be changed in place", .rare = true};
 inline constexpr Flag kRollbackOnFailureFlag{
     .name = "rollback-on-failure",
     .help = "Should it fail, return to the deployed revision, or remove what a first install made"};
@@ -180,7 +180,7 @@ inline constexpr Flag kRotateFlagList[] = {
     {.name = "rotate-secrets",
      .type = FlagType::Texts,
      .value = "NAME",
-     .help = "Draw the package's secret of that name anew, or all of them",
+     .help = "Draw the package's secret of that name again, or all of them",
      .implied = kAllSecrets,
      .rare = true},
 };
@@ -215,7 +215,7 @@ struct ReleaseFailure {
 /// The first failure, naming its release and how many others there are; none of none.
 std::optional<Error> failure_of_several(std::vector<ReleaseFailure> failures);
 
-/// "3" and "v3" are the same revision; nothing for an empty text. Usage: it is no number.
+/// "3" and "v3" are the same revision; nothing for an empty text. Usage: it is not a number.
 Result<std::optional<int>> revision_number(const std::string& text);
 
 action::DeployOptions deploy_options(const Invocation& invocation);

@@ -37,7 +37,7 @@ class Reader {
     warn_of_unknown(document, "", {"apiVersion", "kind", "metadata", "spec"});
     const Value* spec = document.find("spec");
     if (spec == nullptr || spec->is_null()) return std::vector<Registry>{};
-    if (!spec->is_object()) return fail(*spec, "spec is no object", "write 'spec:' with 'registries:' below");
+    if (!spec->is_object()) return fail(*spec, "spec is not an object", "write 'spec:' with 'registries:' below");
     warn_of_unknown(*spec, "spec.", {"registries", "caches", "remoteBases"});
     return read_registries(spec->find("registries"));
   }
@@ -58,7 +58,7 @@ class Reader {
     const Value* caches = document.at_path({"spec", "caches"});
     if (caches == nullptr || caches->is_null()) return limits;
     if (!caches->is_object())
-      return fail(*caches, "spec.caches is no object", "write 'caches: {packages: 1Gi}'");
+      return fail(*caches, "spec.caches is not an object", "write 'caches: {packages: 1Gi}'");
     warn_of_unknown(*caches, "spec.caches.", {"packages", "registries"});
     MIST_TRY(limits.packages, read_size(*caches, "packages", limits.packages));
     MIST_TRY(limits.registries, read_size(*caches, "registries", limits.registries));
@@ -157,7 +157,7 @@ class Reader {
 
   Result<Registry> read_registry(const Value& item) const {
     if (!item.is_object())
-      return fail(item, "an entry of spec.registries is no object", "write '- name: …' with its keys below");
+      return fail(item, "an entry of spec.registries is not an object", "write '- name: …' with its keys below");
     Registry registry;
     MIST_TRY(registry.name, required_text(item, "a registry", "name"));
     if (!is_registry_name(registry.name))
@@ -193,7 +193,7 @@ class Reader {
     std::vector<Remote> remotes;
     for (const Value& item : list->as_array()) {
       if (!item.is_object())
-        return fail(item, fmt::format("a remote of {} is no object", what), "write '- name: …'");
+        return fail(item, fmt::format("a remote of {} is not an object", what), "write '- name: …'");
       Remote remote;
       MIST_TRY(remote.name, required_text(item, fmt::format("a remote of {}", what), "name"));
       if (std::ranges::find(remotes, remote.name, &Remote::name) != remotes.end())
@@ -216,7 +216,7 @@ class Reader {
     const Value& source = git != nullptr ? *git : *directory;
     if (!source.is_object())
       return fail(
-          source, fmt::format("{} of {} is no object", git != nullptr ? "git" : "directory", what),
+          source, fmt::format("{} of {} is not an object", git != nullptr ? "git" : "directory", what),
           git != nullptr ? "write 'git:' with 'url: …' below" : "write 'directory:' with 'path: …' below");
     if (git != nullptr) {
       warn_of_unknown(source, fmt::format("{}: git.", what), {"url"});

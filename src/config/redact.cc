@@ -33,7 +33,7 @@ bool names_secret(std::string_view key) {
                              [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 
-// "user:pw@" before the host. ssh needs its user name to be of use in a message, and it is no secret.
+// "user:pw@" before the host. ssh needs its user name to be of use in a message, and it is not a secret.
 std::string redact_userinfo(std::string_view scheme, std::string_view userinfo, Way way) {
   const bool ssh = scheme.ends_with("ssh");
   const auto colon = userinfo.find(':');

@@ -14,7 +14,7 @@ struct Certificate {
   WallTime not_before{};
   WallTime not_after{};
 
-  /// Two thirds of its life are over: time to draw it anew.
+  /// Two thirds of its life are over: time to draw it again.
   bool is_old(WallTime now) const { return now >= not_before + (not_after - not_before) / 3 * 2; }
 };
 

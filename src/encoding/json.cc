@@ -117,7 +117,7 @@ struct SyntaxHint {
 };
 
 SyntaxHint surrogate() {
-  return {"half of a surrogate pair is no character", "write both halves: \\ud83d\\ude00"};
+  return {"half of a surrogate pair is not a character", "write both halves: \\ud83d\\ude00"};
 }
 
 /// \uD800 to \uDFFF.

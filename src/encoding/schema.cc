@@ -172,7 +172,7 @@ Result<Schema> Schema::compile(const Value& schema) {
   void* handle = nullptr;
   const RustText problem(mist_schema_new(text.data(), text.size(), &handle));
   if (problem != nullptr)
-    return error(ErrorKind::Invalid, "this is no valid JSON Schema: {}", problem.get())
+    return error(ErrorKind::Invalid, "this is not valid JSON Schema: {}", problem.get())
         .with_hint("JSON Schema 2020-12 is expected; a $ref may only begin with \"#\"");
   return Schema(schema, handle);
 }

@@ -66,7 +66,7 @@ TEST(Yaml, DuplicatesWarnOrFail) {
   EXPECT_EQ(to_json(*parse_yaml("a: 1\nb: 2\na: 3\n", options)), R"({"a":3,"b":2})");
   EXPECT_EQ(warnings,
             std::vector<std::string>{"f:3:1: the key \"a\" is set twice in one mapping; the last one wins"});
-  // A key beside a merge that brings it too is no mistake.
+  // A key beside a merge that brings it too is not a mistake.
   warnings.clear();
   EXPECT_TRUE(parse_yaml("x: {<<: {a: 1}, a: 2}", options).ok());
   EXPECT_TRUE(warnings.empty());

@@ -315,7 +315,7 @@ bool Exchange::hold_back() {
 }
 
 Error Exchange::not_public(std::string_view address) const {
-  return error(ErrorKind::Forbidden, "{} is no server of the Internet", url_.authority())
+  return error(ErrorKind::Forbidden, "{} is not a server of the Internet", url_.authority())
       .with_because(url_.host == address
                         ? std::string("its address is of this machine or of a private network")
                         : fmt::format("it is at {}, an address of this machine or of a private network",

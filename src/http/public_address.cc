@@ -74,7 +74,7 @@ std::string_view without_brackets(std::string_view host) {
   return host.starts_with('[') && host.ends_with(']') ? host.substr(1, host.size() - 2) : host;
 }
 
-// nullopt: it is no address.
+// nullopt: it is not an address.
 std::optional<bool> is_public(std::string_view text) {
   const std::string zero_terminated(without_brackets(text));
   Bytes bytes{};

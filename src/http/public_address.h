@@ -9,7 +9,7 @@ namespace mist::http {
 /// Of an IP address as text, IPv6 with or without brackets: it is none of those that the registries of
 /// special-purpose addresses (RFC 6890, IANA) keep for this machine, links, private and shared networks,
 /// documentation, tests, multicast, or for ways to write IPv4 in IPv6, unless that IPv4 address is public.
-/// False for what is no address.
+/// False for what is not an address.
 bool is_public_address(std::string_view address);
 
 /// Of a host as a URL names it, before anybody resolves it: a public address, or a name that isn't one of

@@ -17,7 +17,7 @@ struct Installed {
   std::string version;  ///< as its package wrote it
 };
 
-/// True if some release of that package is within the range. A version that is no SemVer fits only `*`.
+/// True if some release of that package is within the range. A version that is not a SemVer fits only `*`.
 bool is_satisfied(const Dependency& dependency, std::span<const Installed> installed);
 
 /// In the order of K3.yaml.

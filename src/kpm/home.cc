@@ -258,7 +258,7 @@ Result<Kube> Home::get(const Listed& listed, const Context& context) {
   const Path target = root_ / listed.k3.name;
   if (files_.exists(target))
     return error(ErrorKind::Conflict, "there is a working copy of {} already", listed.k3.name)
-        .with_hint(fmt::format("it is {}; remove it to begin anew", target.string()));
+        .with_hint(fmt::format("it is {}; remove it to begin again", target.string()));
   MIST_TRY(const registry::PackageTree tree, tree_of(listed, context));
   MIST_TRY_VOID(write_tree(tree, target));
   return Kube{listed.k3, target, true};

@@ -84,7 +84,7 @@ class Reader {
     auto version = encoding::SemVer::parse(text);
     if (version.ok()) return version;
     Error failure = wrong(*document.find("version"),
-                          fmt::format("{} is no SemVer 2 version, such as 1.0.3 or 2.2.0-beta3", text));
+                          fmt::format("{} is not a SemVer 2 version, such as 1.0.3 or 2.2.0-beta3", text));
     if (text.starts_with('v')) failure.hint = fmt::format("write {}, without the v", text.substr(1));
     return failure;
   }

@@ -28,7 +28,7 @@ bool has_status(const Value& resource) {
                              [](const Value& each) { return each.string_at("subresource") == kStatus; });
 }
 
-// A field that would break the file's format is no name of Kubernetes either.
+// A field that would break the file's format is not a name of Kubernetes either.
 bool plain(std::string_view text) { return text.find_first_of("\t\n,") == std::string_view::npos; }
 
 bool plain(const ApiResource& entry) {

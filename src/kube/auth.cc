@@ -16,7 +16,7 @@ Result<SecretString> bearer(std::string_view token, std::string_view origin) {
   const std::string_view text = trim(token);
   if (text.empty()) return error(ErrorKind::Forbidden, "the token in {} is empty", origin);
   if (!std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; }))
-    return error(ErrorKind::Forbidden, "what is in {} is no token: it holds blanks or control characters",
+    return error(ErrorKind::Forbidden, "what is in {} is not a token: it holds blanks or control characters",
                  origin);
   return SecretString(fmt::format("Bearer {}", text));
 }
@@ -61,7 +61,7 @@ CertificateFileCredentials::CertificateFileCredentials(std::unique_ptr<Credentia
       current_(first_),
       read_at_(clock.steady_now()) {}
 
-// Twice: between the certificate and its key, somebody may put both anew.
+// Twice: between the certificate and its key, somebody may put both again.
 void CertificateFileCredentials::look() {
   read_at_ = clock_.steady_now();
   auto once = read_();

@@ -116,7 +116,7 @@ Result<ExecCredentials::Issued> ExecCredentials::run(const Context& context) con
   const bool interactive = is_interactive();
   if (interactive && !world_.interactive_terminal)
     return error(ErrorKind::Forbidden,
-                 "the credential plugin {} must talk to a person, and standard input is no terminal",
+                 "the credential plugin {} must talk to a person, and standard input is not a terminal",
                  exec_.command)
         .with_hint("run the command on a terminal, or use a user with another kind of credentials");
 

@@ -58,7 +58,7 @@ TEST_F(TokenFileTest, BadFilesAreErrorsWithoutTheirContent) {
   write(" \n");
   EXPECT_THAT(current(), ::testing::HasSubstr("is empty"));
   write("s3cret\r\nX-Header: 1");
-  EXPECT_THAT(current(), ::testing::HasSubstr("is no token"));
+  EXPECT_THAT(current(), ::testing::HasSubstr("is not a token"));
   EXPECT_THAT(current(), ::testing::Not(::testing::HasSubstr("s3cret")));
 }
 

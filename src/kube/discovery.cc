@@ -165,7 +165,7 @@ Status Discovery::ask_group_versions(const Value& core, const Value& groups, Api
         wanted.push_back({"/api/" + version.as_string(), version.as_string(), {}, false});
   const Value* all = groups.find("groups");
   if (wanted.empty() || all == nullptr || !all->is_array())
-    return error(ErrorKind::Invalid, "the server's answer to /api and /apis is no discovery document")
+    return error(ErrorKind::Invalid, "the server's answer to /api and /apis is not a discovery document")
         .with_hint("check the server address of the context");
   for (const Value& group : all->as_array()) {
     const std::string preferred(group.string_at({"preferredVersion", "groupVersion"}));

@@ -48,7 +48,7 @@ class Discovery {
   Discovery(World world, const DiscoveryCache& cache);
 
   /// NotFound (with the nearest kinds, or the versions there are) if the server doesn't serve it, after
-  /// having asked the server anew; api_down.h if an aggregated API that doesn't answer may serve it.
+  /// having asked the server again; api_down.h if an aggregated API that doesn't answer may serve it.
   Result<ResourceInfo> resource_for(const GroupKind& kind, const std::string& version,
                                     const Context& context);
   /// By kind, plural, singular or short name, optionally with .group.

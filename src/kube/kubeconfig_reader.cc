@@ -90,7 +90,7 @@ Status KubeconfigReader::read(std::string_view source) {
   const Value& root = *parsed;
   MIST_TRY(const std::string kind, text(root, "kind"));
   if (!kind.empty() && kind != "Config")
-    return at(*root.find("kind"), fmt::format("this is no kubeconfig: its kind is {}, not Config", kind));
+    return at(*root.find("kind"), fmt::format("this is not a kubeconfig: its kind is {}, not Config", kind));
 
   // The first file that names one counts, whether it can be used or not.
   const auto each_usable = [&](std::string_view list, std::string_view inner, const auto& usable,

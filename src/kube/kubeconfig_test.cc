@@ -157,7 +157,7 @@ TEST_F(KubeconfigTest, WrongTypesAndBadDataAreReportedWithoutTheData) {
       {"clusters: {}", "clusters must be a list"},
       {"clusters: [3]", "an item of clusters must be a mapping with a name"},
       {"clusters: [{name: a}, {name: a}]", "two items of clusters have the name \"a\""},
-      {"kind: Pod", "this is no kubeconfig: its kind is Pod, not Config"},
+      {"kind: Pod", "this is not a kubeconfig: its kind is Pod, not Config"},
       {"- s3cret!", "a kubeconfig must be a mapping, not array"},
   };
   for (const auto& test : kCases) {

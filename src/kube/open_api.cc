@@ -118,7 +118,7 @@ Result<OpenApi::Index> OpenApi::ask(const Context& context) const {
   } else {
     const Value* const paths = answer.value.find("paths");
     if (paths == nullptr || !paths->is_object())
-      return error(ErrorKind::Invalid, "the server's answer to /openapi/v3 is no index of schemas");
+      return error(ErrorKind::Invalid, "the server's answer to /openapi/v3 is not an index of schemas");
     for (const Value::Member& member : paths->as_object())
       index.hashes.emplace(member.key, hash_in(member.value.string_at("serverRelativeURL")));
     index.etag = std::move(answer.etag);

@@ -96,7 +96,7 @@ TEST_F(WatchTest, ResumesFromBookmark) {
   connections.push_back({{line("ADDED", "a", 51)}});
   ASSERT_TRUE(run(2).ok());
   EXPECT_THAT(opened, ElementsAre("10", "50"));
-  EXPECT_TRUE(clock.sleeps().empty()) << "the server's own end of a watch is no failure";
+  EXPECT_TRUE(clock.sleeps().empty()) << "the server's own end of a watch is not a failure";
 }
 
 TEST_F(WatchTest, ListsAgainAfterGoneAndReportsWhatVanished) {

@@ -51,7 +51,7 @@ Result<std::vector<std::string>> parse_tags(std::string_view body) {
   std::vector<std::string> tags;
   const Value* const list = document->find("tags");
   if (list == nullptr || list->is_null()) return tags;
-  if (!list->is_array()) return bad("tags is no list");
+  if (!list->is_array()) return bad("tags is not a list");
   if (list->size() > kMaxTags)
     return bad(fmt::format("it has {} entries; {} are allowed", list->size(), kMaxTags));
   for (const Value& each : list->as_array())

@@ -45,7 +45,7 @@ bool is_config(std::string_view type) {
 }
 
 Error no_package(std::string_view name, std::string_view because) {
-  return error(ErrorKind::Invalid, "{} is no package", name)
+  return error(ErrorKind::Invalid, "{} is not a package", name)
       .with_because(std::string(because))
       .with_hint(std::string(kWhatItCouldBe));
 }

@@ -46,7 +46,7 @@ class DocumentReader {
   Result<std::string> text(const Value& object, std::string_view key, const std::string& at) const {
     const Value* const value = object.find(key);
     if (value == nullptr) return std::string();
-    if (!value->is_string()) return bad(at + std::string(key), "is no text");
+    if (!value->is_string()) return bad(at + std::string(key), "is not text");
     return value->as_string();
   }
 
@@ -54,17 +54,17 @@ class DocumentReader {
     Annotations found;
     const Value* const value = object.find("annotations");
     if (value == nullptr || value->is_null()) return found;
-    if (!value->is_object()) return bad(at + "annotations", "is no object");
+    if (!value->is_object()) return bad(at + "annotations", "is not an object");
     for (const Value::Member& member : value->as_object()) {
       if (!member.value.is_string())
-        return bad(fmt::format("{}annotations.{}", at, escape_controls(member.key)), "is no text");
+        return bad(fmt::format("{}annotations.{}", at, escape_controls(member.key)), "is not text");
       found.emplace(member.key, member.value.as_string());
     }
     return found;
   }
 
   Result<Descriptor> descriptor(const Value& value, const std::string& at) const {
-    if (!value.is_object()) return bad(at, "is no object");
+    if (!value.is_object()) return bad(at, "is not an object");
     MIST_TRY(std::string media_type, text(value, "mediaType", at + "."));
     if (media_type.empty() || media_type.size() > kMaxTypeBytes) return bad(at, "has no mediaType");
     MIST_TRY(const std::string digest, text(value, "digest", at + "."));
@@ -74,7 +74,7 @@ class DocumentReader {
                  fmt::format("is no SHA-256 digest: \"{}\"", escape_controls(digest.substr(0, 100))));
     const Value* const size = value.find("size");
     if (size == nullptr || !size->is_int() || size->as_int() < 0)
-      return bad(at + ".size", "is no number of bytes");
+      return bad(at + ".size", "is not a number of bytes");
     MIST_TRY(std::string artifact_type, text(value, "artifactType", at + "."));
     MIST_TRY(Annotations notes, annotations(value, at + "."));
     return Descriptor{std::move(media_type), *parsed, static_cast<std::uint64_t>(size->as_int()),
@@ -83,7 +83,7 @@ class DocumentReader {
 
   Result<std::vector<Descriptor>> descriptors(const Value& document, std::string_view key) const {
     const Value* const list = document.find(key);
-    if (list == nullptr || !list->is_array()) return bad(key, "is no list");
+    if (list == nullptr || !list->is_array()) return bad(key, "is not a list");
     if (list->size() > kMaxDescriptors)
       return bad(key, fmt::format("has {} entries; {} are allowed", list->size(), kMaxDescriptors));
     std::vector<Descriptor> found;
@@ -165,7 +165,7 @@ Result<Document> parse_document(std::string_view text, std::string_view content_
   const Result<Value> parsed = encoding::parse_json(text, {.strict = true, .max_depth = kManifestDepth});
   if (!parsed)
     return reader.bad("it is no JSON that can be trusted:", escape_controls(parsed.error().message));
-  if (!parsed->is_object()) return reader.bad("it", "is no JSON object");
+  if (!parsed->is_object()) return reader.bad("it", "is not a JSON object");
   const Value* const schema = parsed->find("schemaVersion");
   if (schema == nullptr || !schema->is_int() || schema->as_int() != 2)
     return reader.bad("schemaVersion", "is not 2");

@@ -60,7 +60,7 @@ TEST(OciManifest, SaysWhichMemberIsWrong) {
        "layers[0].size"},
       {manifest(kWasm, kModule, R"(,"mediaType":"text/plain")"), "neither a manifest nor an index"},
       {manifest(kWasm, kModule, fmt::format(R"(,"mediaType":"{}")", kIndexType)), "the registry sent it as"},
-      {manifest(kWasm, kModule, R"(,"annotations":{"a":1})"), "annotations.a is no text"},
+      {manifest(kWasm, kModule, R"(,"annotations":{"a":1})"), "annotations.a is not text"},
       {std::string(kMaxManifestBytes + 1, ' '), "bytes; 4194304 are allowed"},
   };
   for (const Case& each : cases)

@@ -30,7 +30,7 @@ std::string shown(std::string_view text) {
 }
 
 Error bad(std::string_view text, std::string_view why, std::string hint = std::string(kForm)) {
-  return error(ErrorKind::Invalid, "'{}' is no OCI reference: {}", shown(text), why)
+  return error(ErrorKind::Invalid, "'{}' is not an OCI reference: {}", shown(text), why)
       .with_hint(std::move(hint));
 }
 
@@ -75,14 +75,14 @@ std::string host_objection(std::string_view host) {
     if (name.size() > 253 || !std::ranges::all_of(name, part_of_name) ||
         !is_lower_alphanumeric(name.front()) || !is_lower_alphanumeric(name.back()) ||
         name.find("..") != std::string_view::npos)
-      return fmt::format("'{}' is no host name", escape_controls(name));
+      return fmt::format("'{}' is not a host name", escape_controls(name));
   }
   if (port.empty()) return {};
   unsigned number = 0;
   const auto [end, code] = std::from_chars(port.data() + 1, port.data() + port.size(), number);
   if (port.front() != ':' || code != std::errc() || end != port.data() + port.size() || number == 0 ||
       number > 65535)
-    return fmt::format("'{}' is no port", escape_controls(port));
+    return fmt::format("'{}' is not a port", escape_controls(port));
   return {};
 }
 
@@ -211,7 +211,7 @@ Result<std::string> parse_host(std::string_view text) {
                                 : rest.find('/') != std::string_view::npos ? "a path stands behind the host"
                                                                            : host_objection(host);
   if (objection.empty()) return host;
-  return error(ErrorKind::Invalid, "'{}' is no registry's host: {}", shown(text), objection)
+  return error(ErrorKind::Invalid, "'{}' is not a registry's host: {}", shown(text), objection)
       .with_hint("write its name, with the port where it has one: registry.example:5000");
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // Tags and versions. A tag can't hold the '+' of a version's build metadata, so it is written as '_', as Helm
-// does; what is no version as a tag is none either way. Pure; any thread.
+// does; what is not a version as a tag is none either way. Pure; any thread.
 
 #include <optional>
 #include <span>
@@ -16,7 +16,7 @@ namespace mist::oci {
 bool is_tag(std::string_view text);
 
 std::string tag_of_version(std::string_view version);
-/// "1.0.0_build.5" is "1.0.0+build.5"; a tag that is no version stays as it is.
+/// "1.0.0_build.5" is "1.0.0+build.5"; a tag that is not a version stays as it is.
 std::string version_of_tag(std::string_view tag);
 
 /// True for a whole SemVer 2 version, "v" before it allowed: such a tag never moves. "1.4" and "latest" may.

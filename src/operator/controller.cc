@@ -165,7 +165,7 @@ class Controller::State {
     return result;
   }
 
-  // Gives namespaced objects their namespace. False: their kind may come later, and then they are made anew,
+  // Gives namespaced objects their namespace. False: their kind may come later, and then they are recreated,
   // with what that kind is like.
   bool place(Value& made, const std::string& ns, const Context& context) {
     if (made.is_array()) {

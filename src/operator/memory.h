@@ -23,7 +23,7 @@ inline constexpr Duration kFlipWindow = std::chrono::minutes(1);
 class Memory {
  public:
   /// The write of a node with that input failed. How long it waits: doubles with each failure, from 0.2 s to
-  /// 5 min; a new input begins anew.
+  /// 5 min; a new input begins again.
   Duration failed(const std::string& node, const std::string& hash, const ObjectId& id, std::string words,
                   SteadyTime now);
   void succeeded(const std::string& node) { failures_.erase(node); }
@@ -36,7 +36,7 @@ class Memory {
     return immutable_.contains({id, hash});
   }
 
-  /// Whether it is wanted now; Unknown is no flip.
+  /// Whether it is wanted now; Unknown is not a flip.
   void wanted(const std::string& node, graph::Truth wanted, SteadyTime now);
   bool frozen(const std::string& node, SteadyTime now) const;
 

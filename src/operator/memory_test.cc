@@ -45,7 +45,7 @@ TEST(Memory, FreezesANodeThatComesAndGoesTooOften) {
   for (std::size_t i = 0; i + 1 < kMostFlips; ++i)
     memory.wanted("a", i % 2 == 0 ? Truth::False : Truth::True, now += seconds(1));
   EXPECT_FALSE(memory.frozen("a", now));
-  memory.wanted("a", Truth::Unknown, now) /* is no flip */;
+  memory.wanted("a", Truth::Unknown, now) /* is not a flip */;
   EXPECT_FALSE(memory.frozen("a", now));
   memory.wanted("a", Truth::False, now += seconds(1));
   EXPECT_TRUE(memory.frozen("a", now));

@@ -1,6 +1,6 @@
 #pragma once
 // What people see with `kubectl describe`: Kubernetes Events on instances and blueprints. Told when something
-// changes, never again; what can't be told is no failure. One thread.
+// changes, never again; what can't be told is not a failure. One thread.
 
 #include <string>
 #include <string_view>

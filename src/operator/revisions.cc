@@ -84,7 +84,7 @@ Status Revisions::load(const std::string& name, const Context& context) {
   const ObjectId kept = kind_from(map->string_at({"metadata", "annotations", kKindAnnotation}));
   auto revision = revision_of(name, files, has_finalizer(*map) ? kept : ObjectId(), context);
   if (!revision.ok()) {
-    // What is no fault of the blueprint is tried again.
+    // What is not a fault of the blueprint is tried again.
     const ErrorKind kind = revision.error().kind;
     if (kind != ErrorKind::Invalid && kind != ErrorKind::Trap) return std::move(revision).error();
     loaded.files = std::move(files);

@@ -47,7 +47,7 @@ class Revisions {
   /// The blueprint changed, or its last try failed for no fault of its own.
   Status load(const std::string& name, const Context& context);
   Loaded& of(const std::string& name) { return blueprints_[name]; }
-  /// A blueprint stays as long as it has instances: without it an operator that starts anew would not know
+  /// A blueprint stays as long as it has instances: without it an operator that starts again would not know
   /// them, and their finalizers would never go.
   Status guard(const std::string& name, bool on, const Context& context);
 

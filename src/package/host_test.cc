@@ -116,7 +116,7 @@ TEST(Host, AsksTheClusterNothingMoreOnceItWasRefused) {
   EXPECT_EQ(asked, 1);
 }
 
-// A package that adds a secret before every line makes the search begin anew each time.
+// A package that adds a secret before every line makes the search begin again each time.
 TEST(Host, SecretsTimesLogLinesAreBounded) {
   RecordingEvents events;
   const auto shared = std::make_shared<SharedSecrets>();

@@ -84,7 +84,7 @@ class FileLint {
     if (text.empty())
       add("version", file, at, "the version is missing");
     else if (!encoding::SemVer::parse(text).ok())
-      add("version", file, at, fmt::format("the version \"{}\" is no SemVer such as 1.2.3", text));
+      add("version", file, at, fmt::format("the version \"{}\" is not a SemVer such as 1.2.3", text));
   }
 
   void chart_file() {

@@ -107,7 +107,7 @@ TEST(Lint, ReadsMistletoeYaml) {
   EXPECT_THAT(plain(head + "spec: {version: 1.0.0, description: d}\n"), IsEmpty());
   EXPECT_THAT(
       plain(head + "spec: {version: '1'}\n"),
-      ElementsAre("mistletoe.yaml:0: version: the version \"1\" is no SemVer such as 1.2.3",
+      ElementsAre("mistletoe.yaml:0: version: the version \"1\" is not a SemVer such as 1.2.3",
                   "mistletoe.yaml:0: description: spec.description is missing: nobody sees what it is"));
   EXPECT_THAT(
       plain(head + "spec: {versoin: 1.0.0, version: 1.0.0, description: d}\n"),

@@ -110,7 +110,7 @@ Result<std::size_t> OrderDeclarations::find(const Value& value) const {
 }
 
 Status OrderDeclarations::declare(const Value& entry) {
-  if (!entry.is_object()) return wrong(entry, "an entry of edges is no object", std::string(kEntryForm));
+  if (!entry.is_object()) return wrong(entry, "an entry of edges is not an object", std::string(kEntryForm));
   MIST_TRY_VOID(refuse_unknown(entry, {"object", "after", "before"}, "an entry of edges"));
   const Value* const name = entry.find("object");
   if (name == nullptr || entry.size() < 2)

@@ -87,7 +87,7 @@ TEST_F(Declared, MistakesAreRefusedWithTheirPlace) {
   EXPECT_THAT(refused("[{object: Deployment/web, after: []}]"), HasSubstr("a target or a list"));
   EXPECT_THAT(refused("[{object: Deployment/web, after: [{kind: Job}]}]"), HasSubstr("a target or a list"));
   EXPECT_THAT(refused("{object: Deployment/web}"), HasSubstr("edges must be a list"));
-  EXPECT_THAT(refused("[web]"), HasSubstr("is no object"));
+  EXPECT_THAT(refused("[web]"), HasSubstr("is not an object"));
   EXPECT_THAT(refused("[]\nmore: 1"), HasSubstr("MistOrder has no member more"));
   const auto newer = parse("apiVersion: mistletoe.dev/v9\nkind: MistOrder\nedges: []\n");
   ASSERT_FALSE(newer.ok());

@@ -334,7 +334,7 @@ void Survey::take_live(graph::Node node, Facts& facts) const {
   }
 }
 
-// The inputs of the acts that it waits for: with a new one they have to be done anew before it is written.
+// The inputs of the acts that it waits for: with a new one they have to be done again before it is written.
 std::string Survey::acts_before(graph::Node node) {
   std::string all;
   for (const std::size_t i : blueprint_.edges_into(node)) {

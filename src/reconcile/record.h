@@ -1,7 +1,7 @@
 #pragma once
 // What is kept of an instance between two looks at it, in an annotation of its own: which objects were made
 // for it or were about to be, with what their teardown needs to know without the blueprint, and what was
-// reached. An operator that starts anew knows nothing else. Plain values; any thread.
+// reached. An operator that starts again knows nothing else. Plain values; any thread.
 
 #include <map>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// A registry that is a directory on this machine, in either layout (layout.h). Read anew each time; links
+// A registry that is a directory on this machine, in either layout (layout.h). Read again each time; links
 // that lead out of it are refused. Any thread.
 
 #include <string>

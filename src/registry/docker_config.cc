@@ -54,7 +54,7 @@ Result<Stored> load(const FileSystem& files, const Path& file) {
   // The error's excerpt would be a line of the file.
   Result<Value> document = encoding::parse_json(*text);
   if (!document || !document->is_object())
-    return damaged(file, document ? "it is no JSON object" : escape_controls(document.error().message));
+    return damaged(file, document ? "it is not a JSON object" : escape_controls(document.error().message));
   return Stored{file, *std::move(document)};
 }
 
@@ -121,7 +121,7 @@ struct HelperCall {
 Result<std::optional<std::string>> run(ProcessRunner& processes, const HelperCall& call,
                                        const Context& context) {
   if (!is_helper_name(call.helper))
-    return damaged(call.file, fmt::format("'{}' is no helper's name", escape_controls(call.helper)));
+    return damaged(call.file, fmt::format("'{}' is not a helper's name", escape_controls(call.helper)));
   Command command;
   command.program = "docker-credential-" + call.helper;
   command.arguments = {call.verb};

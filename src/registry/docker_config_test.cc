@@ -113,7 +113,7 @@ TEST_F(DockerConfigTest, AHelperWithoutCredentialsIsNoError) {
 
 TEST_F(DockerConfigTest, AHelpersNameIsNoPath) {
   put(".docker/config.json", R"({"credsStore":"../../bin/sh"})");
-  EXPECT_NE(find("reg.example").find("is no helper's name"), std::string::npos);
+  EXPECT_NE(find("reg.example").find("is not a helper's name"), std::string::npos);
   EXPECT_TRUE(helper.programs.empty());
 }
 

@@ -118,7 +118,7 @@ std::string_view GitUrl::protocol() const {
 
 Result<GitUrl> GitUrl::limited_to_public(const http::Resolver& resolve) const {
   const auto forbidden = [&](std::string why) {
-    return error(ErrorKind::Forbidden, "{} is no repository of the Internet", escape_controls(display()))
+    return error(ErrorKind::Forbidden, "{} is not a repository of the Internet", escape_controls(display()))
         .with_because(std::move(why));
   };
   if (transport_ != Transport::Https) return forbidden("only https is possible for what a package names");

@@ -109,7 +109,7 @@ TEST(HelmIgnoreTest, WhatAChartLeavesOutIsNotPartOfIt) {
   EXPECT_EQ(names(chart), ".helmignore Chart.yaml values.yaml ");
   std::filesystem::remove(chart / "b.log");
   std::filesystem::remove(chart / "Chart.yaml");
-  EXPECT_EQ(names(chart), ".helmignore a.log big/x values.yaml ") << "it is no chart";
+  EXPECT_EQ(names(chart), ".helmignore a.log big/x values.yaml ") << "it is not a chart";
 }
 
 }  // namespace

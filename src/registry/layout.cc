@@ -93,11 +93,11 @@ Result<std::vector<TreeEntry>> parse_tree_listing(std::string_view listing) {
     const auto tab = line.find('\t');
     if (end == std::string_view::npos || tab == std::string_view::npos)
       return error(ErrorKind::Internal, "git printed a list of files that isn't one")
-          .with_hint("mistctl registry update fetches it anew");
+          .with_hint("mistctl registry update fetches it again");
     const auto words = split(line.substr(0, tab), ' ');
     if (words.size() != 3)
       return error(ErrorKind::Internal, "git printed a list of files that isn't one")
-          .with_hint("mistctl registry update fetches it anew");
+          .with_hint("mistctl registry update fetches it again");
     entries.push_back({type_of(words[0]), std::string(words[2]), std::string(line.substr(tab + 1))});
     listing.remove_prefix(end + 1);
   }

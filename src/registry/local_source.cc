@@ -111,7 +111,7 @@ Result<std::string> read_inside(const FileSystem& files, const Path& root, const
   MIST_TRY(const Path real, real_path_inside(root, path));
   std::error_code failed;
   if (!std::filesystem::is_regular_file(real, failed))
-    return error(ErrorKind::Invalid, "{} is no regular file", shown(path)).with_hint("name a file");
+    return error(ErrorKind::Invalid, "{} is not a regular file", shown(path)).with_hint("name a file");
   return files.read(real, limit);
 }
 
@@ -134,7 +134,7 @@ Result<PackageContent> read_local(const FileSystem& files, const wasm::ModuleFil
       name.ends_with(".tgz") ||
       std::ranges::any_of(kManifestEndings, [&](std::string_view end) { return name.ends_with(end); });
   if (!is_file_of_a_tree && !name.ends_with(".wasm"))
-    return error(ErrorKind::Invalid, "{} is no kind of package that mistctl knows", shown(path))
+    return error(ErrorKind::Invalid, "{} is not a kind of package that mistctl knows", shown(path))
         .with_hint(
             "name a .wasm file, a packed chart (.tgz), a YAML or JSON file (.yaml, .yml, .json), or a "
             "directory");

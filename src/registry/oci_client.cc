@@ -352,7 +352,7 @@ Result<bool> OciClient::check_access(const std::string& host, const Context& con
   MIST_TRY(const http::Response response, exchange(call, context).in(fmt::format("while asking {}", host)));
   if (response.status == 200) return auth_.known({host, origin_of(host), {}, {}}).has_value();
   if (response.status == 404)
-    return error(ErrorKind::Invalid, "{} is no OCI registry", host)
+    return error(ErrorKind::Invalid, "{} is not an OCI registry", host)
         .with_because("it has no /v2/")
         .with_hint("check the host and the port");
   return unexpected(response, host, "the question whether it is a registry");

@@ -320,7 +320,7 @@ TEST_F(OciClientTest, APublishedVersionIsOnlyReplacedWhenAskedFor) {
   EXPECT_EQ(registry.manifests.at("1.4.0"), artifact.manifest);
   EXPECT_TRUE(push_artifact(client, reference, other, Overwrite::Yes, Context()).ok());
   EXPECT_EQ(registry.manifests.at("1.4.0"), other.manifest);
-  // A tag that is no version may move.
+  // A tag that is not a version may move.
   registry.publish("prod", artifact);
   reference.tag = "prod";
   EXPECT_TRUE(push_artifact(client, reference, other, Overwrite::No, Context()).ok());

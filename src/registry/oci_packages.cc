@@ -68,7 +68,7 @@ Result<Chart> chart_in(std::string_view archive, const std::string& name) {
     if (slash != std::string::npos && std::string_view(file.path).substr(slash + 1) == kChartFile)
       return read_chart(file.bytes, fmt::format("{} in {}", file.path, name));
   }
-  return error(ErrorKind::Invalid, "{} is no packed chart: it has no NAME/{}", name, kChartFile)
+  return error(ErrorKind::Invalid, "{} is not a packed chart: it has no NAME/{}", name, kChartFile)
       .with_hint("`helm package` makes one; a directory with a chart can be pushed as it is");
 }
 

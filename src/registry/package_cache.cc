@@ -81,7 +81,7 @@ std::optional<PackageContent> PackageCache::get(const crypto::Digest& digest, bo
     return decode(*std::move(bytes), digest, is_tree);
   }
   if (crypto::sha256(*bytes) != digest) {
-    events_.warn(fmt::format("the cached package {} was changed; it is fetched anew", path.string()));
+    events_.warn(fmt::format("the cached package {} was changed; it is fetched again", path.string()));
     (void)files_.remove(path);
     return std::nullopt;
   }

@@ -31,7 +31,7 @@ Error altered(const Path& path, std::string because) {
   return error(ErrorKind::Conflict, "the record of a package version, {}, was altered", path.string())
       .with_because(std::move(because))
       .with_hint(
-          "if that was you, remove the file; the next use records the version's bytes anew, without being "
+          "if that was you, remove the file; the next use records the version's bytes again, without being "
           "able "
           "to say whether they changed");
 }

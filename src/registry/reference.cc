@@ -39,7 +39,7 @@ bool looks_like_file(std::string_view text) {
 
 /// What every error of this file begins with: the reference, harmless and without credentials.
 Error bad(std::string_view text, std::string_view why, std::string hint) {
-  return error(ErrorKind::Invalid, "'{}' is no package reference: {}",
+  return error(ErrorKind::Invalid, "'{}' is not a package reference: {}",
                config::redact_urls(escape_controls(text.substr(0, 200))), why)
       .with_hint(std::move(hint));
 }
@@ -54,7 +54,7 @@ Result<WithDigest> split_digest(std::string_view text) {
   if (mark == std::string_view::npos) return WithDigest{text, std::nullopt};
   auto digest = crypto::Digest::parse(text.substr(mark + 1));
   if (!digest)
-    return bad(text, "what follows '@' is no digest", "write @sha256: and 64 lower-case hexadecimal digits");
+    return bad(text, "what follows '@' is not a digest", "write @sha256: and 64 lower-case hexadecimal digits");
   return WithDigest{text.substr(0, mark), *digest};
 }
 
@@ -193,7 +193,7 @@ std::string path_objection(std::string_view path) {
   if (path.find('\\') != std::string_view::npos) return "it holds a backslash";
   if (std::ranges::any_of(path, [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
     return "it holds a control character";
-  if (!is_valid_utf8(path)) return "it is no valid UTF-8";
+  if (!is_valid_utf8(path)) return "it is not a valid UTF-8";
   for (const std::string_view segment : split(path, '/')) {
     if (segment.empty()) return "it has an empty segment";
     if (segment == "." || segment == "..") return fmt::format("it has a segment '{}'", segment);

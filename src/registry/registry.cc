@@ -271,7 +271,7 @@ Result<RepositoryAtRef> Registries::Impl::at_ref(const std::string& url, const s
 
 Result<FetchedBase> Registries::Impl::fetch_base(const BaseReference& base, const Context& context) const {
   if (!base.ref.empty() && !is_git_ref(base.ref))
-    return error(ErrorKind::Invalid, "{} is no branch, tag or commit", escape_controls(base.ref))
+    return error(ErrorKind::Invalid, "{} is not a branch, tag or commit", escape_controls(base.ref))
         .with_hint("name one after ?ref=");
   MIST_TRY(const RepositoryAtRef there, at_ref(base.url, base.ref, base.judge, nullptr, context));
   const auto open = [&](const GitUrl& parent, const std::string& url, const std::string& commit) {

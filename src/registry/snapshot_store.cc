@@ -73,7 +73,7 @@ class BatchReader {
                          words[1] == "blob" && to_number(words[2], size) && size < text_.size() - end - 1;
     if (!is_blob)
       return error(ErrorKind::Internal, "the local copy of {} is incomplete", escape_controls(wanted.path))
-          .with_hint("mistctl registry update fetches it anew");
+          .with_hint("mistctl registry update fetches it again");
     const std::string_view bytes = text_.substr(end + 1, size);
     text_.remove_prefix(end + 1 + size + 1);
     return bytes;

@@ -362,7 +362,7 @@ TEST_F(LockTest, ARenewerThatWakesUpInTimeRenews) {
   for (int i = 0; i < 1000 && cluster.count("patch") == 0; ++i) std::this_thread::sleep_for(5ms);
   ASSERT_TRUE((*lock)->change({}).ok()) << "after the renewal, which holds the same mutex";
   laptop.suspend(10s);
-  EXPECT_TRUE((*lock)->check().ok()) << "its right began anew";
+  EXPECT_TRUE((*lock)->check().ok()) << "its right began again";
 }
 
 }  // namespace

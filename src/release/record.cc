@@ -41,7 +41,7 @@ Value value_at(const Value& value, std::string_view key) {
 
 Result<ReleaseName> ReleaseName::parse(std::string_view text) {
   if (is_dns1123_label(text)) return ReleaseName(std::string(text));
-  Error failure = error(ErrorKind::Usage, "\"{}\" is no release name", escape_controls(text));
+  Error failure = error(ErrorKind::Usage, "\"{}\" is not a release name", escape_controls(text));
   failure.because =
       "a name has lower-case letters, digits and '-', begins and ends with a letter or digit, and is at most "
       "63 characters long";

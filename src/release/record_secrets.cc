@@ -133,7 +133,7 @@ const char* read_birth(Anchor& anchor, const Value& secret) {
 
 Result<Anchor> anchor_from_secret(const Value& secret, const ReleaseId& id) {
   if (secret.string_at("kind") != "Secret")
-    return error(ErrorKind::Invalid, "the server answered something that is no Secret")
+    return error(ErrorKind::Invalid, "the server answered something that is not a Secret")
         .with_hint("check the server address of the context, and proxies on the way");
   if (secret.string_at("type") != apply::kRecordType)
     return error(ErrorKind::Conflict, "Secret {}/{} has the name of a release's record, and is none", id.ns,

@@ -44,7 +44,7 @@ Value owned_metadata(const Anchor& anchor, const Revision& revision, std::string
        {"annotations", Value::object({{apply::kAttemptAnnotation, revision.attempt}})}});
 }
 
-// The set of an inventory's chunks. It may be written anew, while what its revision names must stay readable
+// The set of an inventory's chunks. It may be written again, while what its revision names must stay readable
 // until that names the new one: so other bytes have other names. Set 1 is that of earlier versions, which had
 // no other. 40 bits of a digest; should two be alike after all, create_own() tells them apart.
 std::int64_t inventory_set_of(const crypto::Digest& digest) {

@@ -86,7 +86,7 @@ class Store {
   /// Deletes every revision and chunk of the release.
   Status delete_revisions(const ReleaseId& id, const Context& context);
   /// Deletes the chunks that no revision names: what a killed writer left, and inventories that were written
-  /// anew. Removes the ownerReferences that earlier versions gave to revisions and chunks. Returns the
+  /// again. Removes the ownerReferences that earlier versions gave to revisions and chunks. Returns the
   /// revisions that there are, ascending.
   Result<std::vector<RevisionSummary>> sweep_chunks(const ReleaseId& id, const Context& context);
 

@@ -26,7 +26,7 @@ class Drawing {
  public:
   explicit Drawing(const ReleaseGraph& graph)
       : graph_(graph), implied_(graph.order.graph.implied()), steps_(graph.order.graph.steps()) {
-    // A barrier is no step of its own.
+    // A barrier is not a step of its own.
     std::set<std::size_t> used;
     for (Node node = 0; node < steps_.size(); ++node) {
       if (role(node) != NodeRole::Barrier) used.insert(steps_[node]);

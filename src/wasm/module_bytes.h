@@ -35,7 +35,7 @@ class ModuleBytes {
   Result<BinaryKind> kind(std::string_view name) const;
   /// As custom_section, of kPackageSection; valid as long as any copy of this lives.
   Result<std::optional<std::string_view>> package_section(std::string_view name) const;
-  /// All of them; read anew each time if they aren't in memory.
+  /// All of them; read again each time if they aren't in memory.
   Result<std::shared_ptr<const std::string>> bytes() const;
 
   friend bool operator==(const ModuleBytes& a, const ModuleBytes& b) { return a.digest() == b.digest(); }

@@ -26,7 +26,7 @@ constexpr auto kTrapTexts = std::to_array<TrapText>({
     {WASMTIME_TRAP_CODE_BAD_SIGNATURE, "it called a function pointer of another type"},
     {WASMTIME_TRAP_CODE_INTEGER_OVERFLOW, "an integer operation overflowed"},
     {WASMTIME_TRAP_CODE_INTEGER_DIVISION_BY_ZERO, "it divided an integer by zero"},
-    {WASMTIME_TRAP_CODE_BAD_CONVERSION_TO_INTEGER, "it converted a float that is no integer"},
+    {WASMTIME_TRAP_CODE_BAD_CONVERSION_TO_INTEGER, "it converted a float that is not an integer"},
     {WASMTIME_TRAP_CODE_UNREACHABLE_CODE_REACHED,
      "it executed an unreachable instruction (a panic, an abort, or its own end of memory)"},
     {WASMTIME_TRAP_CODE_NULL_REFERENCE, "it called a null reference"},

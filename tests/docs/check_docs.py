@@ -296,7 +296,7 @@ class Checker:
             try:
                 json.loads(block.text)
             except ValueError as failure:
-                self.fault(where, f"this is no JSON: {failure}")
+                self.fault(where, f"this is not JSON: {failure}")
         elif block.language == "yaml" or (not block.language and re.match(r"apiVersion: \S", block.text)):
             self.yaml(where, block.text)
         elif block.language == "c" and "int main(" in block.text:

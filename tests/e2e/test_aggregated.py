@@ -143,7 +143,7 @@ def objects_of_an_api_that_went_down_are_not_forgotten(t):
     both, plain = (t.package(name, config_map("plain"), *more) for name, more in
                    (("both", [tally(server, "one")]), ("plain", [])))
     t.kube.wait("its kinds are served", lambda: t.run("install", "shop", "-p", both, code=None).code == 0)
-    # Registered anew, to a port where nobody is: nobody answers what was served there.
+    # Registered again, to a port where nobody is: nobody answers what was served there.
     away = json.loads(json.dumps(api))
     away["spec"]["service"]["port"] = 1
     t.kube.delete("APIService", None, api["metadata"]["name"])

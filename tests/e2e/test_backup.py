@@ -153,7 +153,7 @@ def check_restored(t, apply, manager):
     restore_objects(t, apply)
     contains(t.run("diff", "web", "-p", t.package("v1", *shop("two", debug=False))).out, "debug", "hostNetwork")
     upgraded = t.run("upgrade", "web", "-p", t.package("v1", *shop("two", debug=False)), "--explain")
-    contains(upgraded.err + upgraded.out, f"it was made anew outside of Mistletoe, with the fields of {manager}")
+    contains(upgraded.err + upgraded.out, f"it was recreated outside of Mistletoe, with the fields of {manager}")
     equal(t.kube.get("ConfigMap", t.ns, "settings")["data"], {"level": "two", "foreign": "kept"})
     pod = t.kube.get("Deployment", t.ns, "shop")["spec"]["template"]["spec"]
     equal(([each["name"] for each in pod["containers"]], pod.get("hostNetwork")), (["main"], None))

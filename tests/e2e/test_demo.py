@@ -75,7 +75,7 @@ def demo_namespace_and_web(t):
 def uninstall_asks_and_names_what_is_missing(t):
     package = t.package("p", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
     t.run("install", "shop", "-p", package)
-    asked = t.run("uninstall", "shop", code=None)  # standard input is no terminal
+    asked = t.run("uninstall", "shop", code=None)  # standard input is not a terminal
     check(asked.code in (1, 2), asked)
     contains(asked.err, "--yes")
     check(t.kube.get("ConfigMap", t.ns, "a"), "nothing may be deleted without an answer")

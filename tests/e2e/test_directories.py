@@ -21,7 +21,7 @@ def directories_that_others_may_write_to_are_refused(t):
     for arguments in (("generate", "x", "-p", package), ("registry", "list"), ("install", "x", "-p", package),
                       ("config", "view")):
         refused = mistctl(*arguments, code=1)
-        contains(refused.err, "is no safe place", f"{home}/cache: everybody may write into it",
+        contains(refused.err, "is not a safe place", f"{home}/cache: everybody may write into it",
                  f"chmod o-w {home}/cache", "MIST_HOME_LOCATION", "MIST_SAFE_DIRECTORY")
         equal(refused.out, "")
     # They say what is wrong, or need nothing of it.

@@ -276,7 +276,7 @@ def the_ten_errors_that_everybody_meets(t):
          ["--force-conflicts"]),
         (["install", "shop", "-p", t.package("q", config_map("theirs"))], None,
          [f"ConfigMap {t.ns}/theirs exists already and belongs to no release", "00000.yaml:1"], ["--adopt"]),
-        (["install", "Web_Shop", "-p", package], None, ['"Web_Shop" is no release name', "lower-case"], ["call it web-shop"]),
+        (["install", "Web_Shop", "-p", package], None, ['"Web_Shop" is not a release name', "lower-case"], ["call it web-shop"]),
         (["apply-plan", "nowhere.plan"], None, ["nowhere.plan", "No such file"], ["mistctl plan NAME -o nowhere.plan"]),
     ]
     for command, kubeconfig, says, hint in table:

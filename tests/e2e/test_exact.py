@@ -1,5 +1,5 @@
 """The plan is exact: real changes are written, what others emptied or filled is put back, and what the server makes of
-our own objects is no change."""
+our own objects is not a change."""
 import pathlib
 import re
 

@@ -230,7 +230,7 @@ def a_revision_that_was_forged_is_neither_rolled_back_to_nor_finished(t):
         check(outcome.code != 0, outcome)
     check(t.kube.get("ClusterRoleBinding", None, evil) is None, "a forged revision was applied")
     contains(t.run("status", "web").err, "mistletoe.web.v1", "seal")
-    # What is there is recorded anew, without what was forged.
+    # What is there is recorded again, without what was forged.
     report = t.run("recover", "web", "--from-labels", "--yes", "-o", "json").json
     equal((report["outcome"], report["record"]["unproven"]), ("rebuilt", 1))
     t.run("upgrade", "web", "-p", t.package("two", config_map("a")))

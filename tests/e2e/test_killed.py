@@ -241,7 +241,7 @@ class Sweep:
 
 
 class ReplaceSweep(Sweep):
-    """An upgrade that deletes an object and creates it anew, because the type of a Secret can't be changed."""
+    """An upgrade that deletes an object and recreates it, because the type of a Secret can't be changed."""
 
     flags = ("--replace",)
 

@@ -212,7 +212,7 @@ def nulls_of_custom_resources_are_taken_as_the_server_takes_them(t):
         if status < 300:
             equal(t.kube.get(own_address, t.ns, "w")["spec"], answer["spec"], f"what came of {spec}")
         else:
-            contains(ours.err, "is not as its definition wants it")
+            contains(ours.err, "does not match its definition")
         t.kube.delete(address, t.ns, "direct")
         if status < 300:
             again = t.run("upgrade", f"own{number}", "-p", t.package("q", own, widget("w", group, spec=spec)))
@@ -240,7 +240,7 @@ def what_admission_fills_in_is_not_missed_in_custom_resources(t):
     group, crd, address = widgets(t, "mutated", schema)
     small = widget("w", group, spec={"color": "red"})
     package = t.package("p", crd, small)
-    t.refused("install", "shop", "-p", package, says=["is not as its definition wants it", "size"])
+    t.refused("install", "shop", "-p", package, says=["does not match its definition", "size"])
 
     policy, binding = mutation(t, group, f"{t.ns}-size", "Object{spec: Object.spec{size: 3}}")
     t.kube.create(MUTATING, None, policy)

@@ -152,7 +152,7 @@ def an_operator_that_is_killed_goes_on_where_it_was(t):
     t.kube.wait("the blueprint is in force again", lambda: operator.said().count("is in force") >= 3)
     t.kube.wait("its kinds are watched", lambda: len(watched(t, mark)) >= 5)
     quiet(t)
-    equal(writes(t, mark), [], "writes of an operator that starts anew")
+    equal(writes(t, mark), [], "writes of an operator that starts again")
     # Killed while it is torn down.
     operator.stop(signal.SIGKILL)
     t.kube.checked("DELETE", f"{address}/web")

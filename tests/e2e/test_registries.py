@@ -279,9 +279,9 @@ def oci_registries_that_lie(t):
     case({**manifest, f"/blobs/{layer}": (200, {}, b"\0asm")}, "4 bytes came, and its manifest says 8")
     case(manifest, "has lost a part of")
     case({"/manifests/1.4.0": (200, json_type, endless())})
-    case({"/manifests/1.4.0": (200, json_type, wasm_manifest(code, mediaType="text/plain"))}, "is no package",
+    case({"/manifests/1.4.0": (200, json_type, wasm_manifest(code, mediaType="text/plain"))}, "is not a package",
          "its layers are: text/plain")
-    case({"/manifests/1.4.0": (200, json_type, good.replace(b"wasm.config.v0", b"other.config.v0"))}, "is no package")
+    case({"/manifests/1.4.0": (200, json_type, good.replace(b"wasm.config.v0", b"other.config.v0"))}, "is not a package")
     case({"/manifests/1.4.0": (200, json_type, wasm_manifest(code, size=1 << 40))}, "is too large")
     case({"/manifests/1.4.0": (200, json_type, b"<html>")}, "is damaged, or no manifest")
     case({"/manifests/1.4.0": (200, {"Content-Type": "application/vnd.oci.image.index.v1+json"}, good)},

@@ -115,9 +115,9 @@ def what_a_killed_or_kept_run_left_goes_with_the_next_or_with_the_release(t):
     killed.kill()
     t.finish(killed, -signal.SIGKILL)
     check(t.kube.get("Pod", t.ns, "slow"), "a killed process cleans up nothing")
-    # The next run begins anew; Ctrl-C cleans up.
+    # The next run begins again; Ctrl-C cleans up.
     second = t.start("test", "shop", "--lock-wait", "20s")
-    t.kube.wait("it was made anew", lambda: (t.kube.get("Pod", t.ns, "slow") or {}).get("metadata", {}).get("uid", first) != first)
+    t.kube.wait("it was recreated", lambda: (t.kube.get("Pod", t.ns, "slow") or {}).get("metadata", {}).get("uid", first) != first)
     second.send_signal(signal.SIGINT)
     contains(t.finish(second, 130).err, "removing 2 objects that an earlier run of tests left")
     gone(t, "questions", "slow")
@@ -148,7 +148,7 @@ def two_runs_at_once_do_not_disturb_each_other(t):
     first = t.start("test", "shop")
     t.kube.wait("the first run has begun", lambda: t.kube.get("Pod", t.ns, "slow"))
     t.refused("test", "shop", says=[f"the tests of release {t.ns}/shop are being run: ", "--lock-wait"])
-    equal(len(t.run("list", "-o", "json").json["releases"]), 1, "the lock is no release")
+    equal(len(t.run("list", "-o", "json").json["releases"]), 1, "the lock is not a release")
     second = t.start("test", "shop", "--lock-wait", "60s")
     contains(t.finish(first, 0).out, "shop: 1 of 1 test passed")
     contains(t.finish(second, 0).out, "shop: 1 of 1 test passed")

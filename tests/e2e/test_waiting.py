@@ -405,7 +405,7 @@ def annotations_that_cannot_be_read_write_nothing(t):
     bad = config_map("bad")
     bad["metadata"]["annotations"] = {"mistletoe.dev/ready-when": "{.status.phase=Running"}
     t.refused("install", "shop", "-p", t.package("p", config_map("fine"), bad),
-              says=["mistletoe.dev/ready-when can't be read", "00001.yaml:", "is no JSONPath"])
+              says=["mistletoe.dev/ready-when can't be read", "00001.yaml:", "is not a JSONPath"])
     bad["metadata"]["annotations"] = {"mistletoe.dev/timeout": "ten minutes"}
     t.refused("install", "shop", "-p", t.package("p", config_map("fine"), bad),
               says=["mistletoe.dev/timeout can't be read", "00001.yaml:", "10m"])

@@ -42,7 +42,7 @@ void docker_config(std::string_view bytes) {
   const registry::Login login{"bob", SecretString("pass:word"), {}};
   if (!check(config.store("registry.example", login, Context()))) return;
   const auto stored = files.read("/home/alice/.docker/config.json", 0);
-  if (!encoding::parse_json(*stored).ok()) fail("what was written is no JSON", *stored);
+  if (!encoding::parse_json(*stored).ok()) fail("what was written is not JSON", *stored);
   check(config.find("registry.example", "team/shop", Context()));
   check(config.erase("registry.example", Context()));
 }

@@ -30,7 +30,7 @@ Result<Value> Requests::ask(std::string_view text) {
   if (!parsed.ok())
     // Its place and words, without the excerpt: that is the guest's own text.
     return error(ErrorKind::Invalid, "the request can't be read: {}", in_one(parsed.error()));
-  if (!parsed->is_object()) return error(ErrorKind::Invalid, "the request is no JSON object");
+  if (!parsed->is_object()) return error(ErrorKind::Invalid, "the request is not a JSON object");
   const std::string_view operation = parsed->string_at("op");
   if (operation.empty())
     return error(ErrorKind::Invalid, "the request has no \"op\", the name of what is asked");

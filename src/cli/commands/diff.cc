@@ -36,7 +36,7 @@ constexpr Example kExamples[] = {
     {"mistctl diff web -p team/hello-web:0.2.0 --exit-code", "For scripts: 0 is nothing, 3 is something"},
     {"mistctl diff web",
      "What was changed in the cluster since the last revision, and would be changed back"},
-    {"mistctl diff web --from v2 --to v4", "What two revisions have otherwise"},
+    {"mistctl diff web --from v2 --to v4", "How two revisions differ"},
 };
 
 action::DiffOptions options_of(const Invocation& invocation) {

@@ -105,7 +105,7 @@ void print_report(World& world, const std::vector<Check>& checks) {
     world.out.write(fmt::format(
         "mistctl {}: {}\n", world.build.version,
         skipped == 0 ? "all is well"
-                     : fmt::format("all that was looked at is well, {} skipped", plural(skipped, "check"))));
+                     : fmt::format("everything checked is well, {} skipped", plural(skipped, "check"))));
   else
     world.out.write(fmt::format("mistctl {}: {} failed, {}\n", world.build.version, plural(failed, "check"),
                                 plural(warned, "warning")));

@@ -36,7 +36,7 @@ constexpr Example kExamples[] = {
 // Everywhere else -o is the format.
 Status refuse_format_as_file(const std::string& file) {
   if (std::ranges::find(kOutputChoices, file) == std::end(kOutputChoices)) return {};
-  return error(ErrorKind::Usage, "-o of mistctl plan is the file for the plan, and {} is no name for one",
+  return error(ErrorKind::Usage, "-o of mistctl plan is the file for the plan, and {} is not a name for one",
                file)
       .with_hint(
           fmt::format("--output {} prints the plan like that; -o ./{} is a file of that name", file, file));

@@ -40,7 +40,7 @@ Result<ExitCode> run_push(const Invocation& invocation, World& world) {
   MIST_TRY(const oci::Reference destination,
            oci::Reference::parse_destination(invocation.argument("DESTINATION")));
   if (!destination.range.empty() || destination.digest)
-    return error(ErrorKind::Usage, "{} is no place to push to", destination.str())
+    return error(ErrorKind::Usage, "{} is not a place to push to", destination.str())
         .with_hint(fmt::format("name one version: {}:1.0.0", destination.repository.str()));
   MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
   registry::Registries registries(std::move(access));

@@ -18,7 +18,7 @@ using action::RecoverReport;
 
 constexpr Flag kFlags[] = {
     {.name = "undo", .help = "Return to what was deployed before, instead of finishing what was begun"},
-    {.name = "from-labels", .help = "Make the record anew from the objects that carry the release's labels"},
+    {.name = "from-labels", .help = "Rebuild the record from the objects that carry the release's labels"},
     {.name = "trust-record",
      .help = "With --from-labels: believe the newest revision that is kept, though nothing proves that it is "
              "the release's. Look at it first"},

@@ -24,14 +24,14 @@ impl Input {
         let refuse = |why: &dyn std::fmt::Display| Failure::new(format!("the input document can't be read: {why}"));
         let mut document: Value = serde_json::from_slice(text).map_err(|error| refuse(&error))?;
         if document["kind"] != "MistInput" {
-            return Err(refuse(&"it is no MistInput"));
+            return Err(refuse(&"it is not a MistInput"));
         }
         let mut take = |path: &[&str]| -> Result<Object, Failure> {
             let found = path.iter().try_fold(&mut document, |value, key| value.get_mut(*key));
             match found.map(Value::take) {
                 None | Some(Value::Null) => Ok(Object::new()),
                 Some(Value::Object(object)) => Ok(object),
-                Some(_) => Err(refuse(&format!("{} is no object", path.join(".")))),
+                Some(_) => Err(refuse(&format!("{} is not an object", path.join(".")))),
             }
         };
         let mut input = Self {
@@ -72,8 +72,8 @@ mod tests {
     fn refuses_other_documents() {
         let said = |text: &str| Input::parse(text.as_bytes()).unwrap_err().message;
         assert!(said("").starts_with("the input document can't be read: EOF"));
-        assert!(said("[]").ends_with("it is no MistInput"));
-        assert!(said(r#"{"kind":"MistInput","data":[]}"#).ends_with("data is no object"));
+        assert!(said("[]").ends_with("it is not a MistInput"));
+        assert!(said(r#"{"kind":"MistInput","data":[]}"#).ends_with("data is not an object"));
         assert!(said(&format!(r#"{{"kind":"MistInput","data":{}"#, "[".repeat(100_000))).contains("recursion limit"));
     }
 }

@@ -201,7 +201,7 @@ fn maintainer(value: &Value) -> Option<String> {
 
 fn read_schema(text: &str) -> Result<Value, Failure> {
     serde_json::from_str(text).map_err(|error| {
-        Failure::new(format!("values.schema.json is no JSON: {error}")).at(Place::at(
+        Failure::new(format!("values.schema.json is not JSON: {error}")).at(Place::at(
             "values.schema.json",
             error.line(),
             error.column(),

@@ -65,7 +65,7 @@ impl Tree {
         Some(match std::str::from_utf8(bytes) {
             Ok(text) if text.contains('\0') => {
                 let place = Place::of_offset(path, text, text.find('\0').unwrap_or_default());
-                Err(Failure::new(format!("{path} holds a NUL byte, so it is no text")).at(place))
+                Err(Failure::new(format!("{path} holds a NUL byte, so it is not text")).at(place))
             }
             Ok(text) => Ok(text.strip_prefix('\u{feff}').unwrap_or(text)),
             Err(error) => {

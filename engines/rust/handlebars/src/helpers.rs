@@ -241,7 +241,7 @@ fn from_yaml(given: Arguments) -> Result<JsonValue, String> {
 }
 
 fn from_json(given: Arguments) -> Result<JsonValue, String> {
-    serde_json::from_str(&shown(given, 0)).map_err(|error| format!("this is no JSON: {error}"))
+    serde_json::from_str(&shown(given, 0)).map_err(|error| format!("this is not JSON: {error}"))
 }
 
 /// `{{indent text 4}}`, and `{{indent 4 text}}` as Helm has it.

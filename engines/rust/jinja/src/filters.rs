@@ -89,7 +89,7 @@ fn from_yaml(text: &str) -> Result<Value, Error> {
 
 fn from_json(text: &str) -> Result<Value, Error> {
     let value: Result<serde_json::Value, _> = serde_json::from_str(text);
-    value.map(|value| Value::from(Serde(value))).map_err(|error| invalid(format!("this is no JSON: {error}")))
+    value.map(|value| Value::from(Serde(value))).map_err(|error| invalid(format!("this is not JSON: {error}")))
 }
 
 /// The value, or an error of the template's own where there is none.
@@ -106,7 +106,7 @@ fn center(value: &Value, width: Option<usize>) -> String {
 
 fn filesizeformat(value: &Value, binary: Option<bool>) -> Result<String, Error> {
     let bytes = match value.as_str() {
-        Some(text) => text.trim().parse::<f64>().map_err(|_| invalid(format!("{text:?} is no number")))?,
+        Some(text) => text.trim().parse::<f64>().map_err(|_| invalid(format!("{text:?} is not a number")))?,
         None => f64::try_from(value.clone())?,
     };
     let binary = binary.unwrap_or(false);

@@ -4,7 +4,7 @@ use guest::{Engine, Failure, Input, Object, Place, Rendered, Tree, Value, json};
 use nickel::Nickel;
 
 fn object(value: Value) -> Object {
-    let Value::Object(object) = value else { panic!("this is no object: {value}") };
+    let Value::Object(object) = value else { panic!("this is not an object: {value}") };
     object
 }
 

@@ -43,7 +43,7 @@ impl Metadata {
     /// Reads the short form (`name`, `labels` and what a document has under `spec`) or a whole document.
     /// `variable` looks up what Cargo says of the crate.
     pub fn parse(yaml: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, String> {
-        let root: Value = serde_norway::from_str(yaml).map_err(|error| format!("the metadata is no YAML: {error}"))?;
+        let root: Value = serde_norway::from_str(yaml).map_err(|error| format!("the metadata is not YAML: {error}"))?;
         let Value::Mapping(mut root) = root else {
             return Err("the metadata must be a mapping with at least `name`".into());
         };

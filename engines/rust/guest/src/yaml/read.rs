@@ -68,7 +68,7 @@ impl Reader<'_> {
     fn read(mut self, text: &str) -> Result<Value, Failure> {
         for event in Parser::new_from_str(text) {
             let (event, span) =
-                event.map_err(|error| self.fail(*error.marker(), format!("this is no YAML: {}", error.info())))?;
+                event.map_err(|error| self.fail(*error.marker(), format!("this is not YAML: {}", error.info())))?;
             self.event(event, span.start)?;
         }
         Ok(self.root.unwrap_or(Value::Null))
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(said("a: 1\nb: 2\na: 3"), ("the key \"a\" stands here for the second time".into(), 3, 1));
         assert_eq!(said("a: .inf").1, 1);
         assert_eq!(said("a: 1\n---\nb: 2").0, "one document is expected, this is a second");
-        assert!(said("a: [1").0.starts_with("this is no YAML: "));
+        assert!(said("a: [1").0.starts_with("this is not YAML: "));
         assert!(said("? [a]\n: b").0.contains("a key must be a text"));
         assert!(said("a: {<<: 1}").0.starts_with("<< takes"));
         assert!(said(&"[".repeat(130)).0.ends_with("levels deep"));
