@@ -33,6 +33,9 @@ std::string to_text(const PackageChange& change) {
   const auto with = [&](const std::string& version) {
     return version.empty() ? package : package + " " + escape_controls(version);
   };
+  if (change.is_remote && !change.called_before)
+    return fmt::format("{} is locked at {}", package, escape_controls(change.after));
+  if (change.is_remote && !change.called_after) return package + " is no longer named";
   if (!change.called_before) return with(change.after) + " is called now";
   if (!change.called_after) return with(change.before) + " is no longer called";
   if (change.before == change.after) return with(change.after) + ": other content";

@@ -13,6 +13,8 @@ struct PackageChange {
   std::string package;        ///< a name for the release's own, an id for those that are called
   std::string before, after;  ///< versions; empty: unknown
   bool called_before = true, called_after = true;
+  bool is_remote =
+      false;  ///< what a kustomization names elsewhere, in a lock; versions are commits or digests
 };
 
 /// Sorted by id, the release's own first. A package whose version stays and whose bytes differ is among them.

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "encoding/json.h"
 #include "encoding/yaml.h"
+#include "registry/kustomization.h"
 
 namespace mist::action {
 
@@ -29,8 +30,22 @@ Value as_document(Value sources) {
                         {"spec", std::move(spec)}});
 }
 
+bool has_kustomization(FileSystem& files, const Path& directory) {
+  const auto entries = files.list(directory);
+  return entries.ok() && std::ranges::any_of(*entries, [](const DirectoryEntry& entry) {
+           return !entry.is_directory && registry::is_kustomization_file(entry.name);
+         });
+}
+
 Result<package::Source> read_sources(FileSystem& files, const Path& directory) {
   const Path file = directory / package::kPackageFile;
+  if (!files.exists(file) && has_kustomization(files, directory)) {
+    package::Source source;
+    source.reference = directory.string();
+    source.name = directory.filename().string();
+    source.content = package::Files{};
+    return source;
+  }
   if (!files.exists(file))
     return error(ErrorKind::NotFound, "{} has no {}", escape_controls(directory.string()),
                  package::kPackageFile)
@@ -65,6 +80,32 @@ release::PackageInfo as_calls(const LockFile& lock) {
   return info;
 }
 
+// The first digits of a commit or digest.
+std::string shown_version(const resolve::LockedRemote& remote) {
+  constexpr std::size_t kShown = 12;
+  return remote.commit.empty() ? remote.digest.substr(remote.digest.find(':') + 1, kShown)
+                               : remote.commit.substr(0, kShown);
+}
+
+void add_remote_changes(const LockFile& before, const LockFile& after, std::vector<PackageChange>& changes) {
+  for (const resolve::LockedRemote& now : after.remotes()) {
+    const resolve::LockedRemote* const then = before.find_remote(now.name);
+    if (then != nullptr && *then == now) continue;
+    changes.push_back({.package = now.name,
+                       .before = then == nullptr ? "" : shown_version(*then),
+                       .after = shown_version(now),
+                       .called_before = then != nullptr,
+                       .is_remote = true});
+  }
+  for (const resolve::LockedRemote& then : before.remotes())
+    if (after.find_remote(then.name) == nullptr)
+      changes.push_back({.package = then.name,
+                         .before = shown_version(then),
+                         .after = {},
+                         .called_after = false,
+                         .is_remote = true});
+}
+
 std::string newest_of(const std::vector<std::string>& texts) {
   std::optional<resolve::Version> newest;
   std::optional<resolve::Version> newest_prerelease;
@@ -93,6 +134,7 @@ Result<LockedSource> read_locked_source(FileSystem& files, const Path& given) {
   const bool is_directory = files.is_directory(path);
   LockedSource locked;
   MIST_TRY(locked.source, is_directory ? read_sources(files, path) : read_module(files, path));
+  locked.is_directory = is_directory;
   locked.directory = is_directory ? path : path.parent_path();
   locked.lock_file = locked.directory / package::kLockFile;
   std::optional<std::string> text;
@@ -110,9 +152,10 @@ Result<LockReport> resolve_lock(const LockedSource& source, const LockChoices& c
                                 render::Packages& packages, const Context& context) {
   const LockFile before = source.lock.value_or(LockFile());
   for (const std::string& id : choices.update) {
-    if (before.find(id) != nullptr) continue;
+    if (before.find(id) != nullptr || before.find_remote(id) != nullptr) continue;
     std::vector<std::string_view> known;
     for (const resolve::LockedPackage& each : before.packages()) known.emplace_back(each.name);
+    for (const resolve::LockedRemote& each : before.remotes()) known.emplace_back(each.name);
     Error failure =
         error(ErrorKind::NotFound, "{} is not in {}", escape_controls(id), source.lock_file.string());
     if (const auto near = nearest(id, known); !near.empty())
@@ -125,8 +168,20 @@ Result<LockReport> resolve_lock(const LockedSource& source, const LockChoices& c
   rules.locked = choices.locked;
   MIST_TRY(render::Resolution resolution,
            packages.solve(source.source, source.directory.string(), rules, context));
+  if (source.is_directory) {
+    LockFile known;
+    std::vector<resolve::LockedRemote> keep;
+    if (!choices.update_all)
+      for (const resolve::LockedRemote& each : before.remotes())
+        if (!choices.update.contains(each.name)) keep.push_back(each);
+    known.set_remotes(std::move(keep));
+    MIST_TRY(std::vector<resolve::LockedRemote> remotes,
+             packages.remotes(source.directory.string() + "/", known, choices.locked, context));
+    resolution.lock.set_remotes(std::move(remotes));
+  }
   LockReport report;
   report.changes = package_changes(as_calls(before), as_calls(resolution.lock));
+  add_remote_changes(before, resolution.lock, report.changes);
   report.lock = std::move(resolution.lock);
   return report;
 }

@@ -20,24 +20,26 @@ struct LockedSource {
   Path directory;                              ///< of paths among its dependencies
   Path lock_file;                              ///< which need not exist
   std::optional<resolve::LockFile> lock = {};  ///< its content; nullopt: there is none
+  bool is_directory = false;
 };
 
-/// Of a directory its mistletoe.yaml: a MistPackage document, or as the Rust SDK takes it. Of a module what
-/// is in it; its lock is the file beside it, else its own section. Errors: of files, NotFound (no
-/// mistletoe.yaml), Invalid.
+/// Of a directory its mistletoe.yaml: a MistPackage document, or as the Rust SDK takes it; a Kustomize
+/// directory needs none. Of a module what is in it; its lock is the file beside it, else its own section.
+/// Errors: of files, NotFound (neither a mistletoe.yaml nor a kustomization), Invalid.
 Result<LockedSource> read_locked_source(FileSystem& files, const Path& path);
 
 struct LockChoices {
-  std::set<std::string> update = {};  ///< ids whose locked versions are forgotten
+  std::set<std::string> update = {};  ///< ids and names of remotes of which what is locked is forgotten
   bool update_all = false;
   bool locked = false;  ///< an error if anything would change
 };
 struct LockReport {
   resolve::LockFile lock;
-  std::vector<PackageChange> changes;  ///< from the lock that there was
+  std::vector<PackageChange> changes;  ///< from the lock that there was; commits and digests of remotes too
 };
-/// Resolves again; versions that still fit are kept, but for those that are to be updated. Errors: as
-/// render::solve_dependencies; NotFound: what is to be updated isn't in the lock.
+/// Resolves again; versions that still fit are kept, and so are commits of what a kustomization names
+/// elsewhere, but for those that are to be updated. Errors: as render::solve_dependencies and
+/// Packages::remotes; NotFound: what is to be updated isn't in the lock.
 Result<LockReport> resolve_lock(const LockedSource& source, const LockChoices& choices,
                                 render::Packages& packages, const Context& context);
 

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "config/redact.h"
+#include "crypto/digest.h"
 #include "encoding/json.h"
 #include "encoding/yaml.h"
 #include "formats/trusted_servers.h"
@@ -58,6 +59,16 @@ std::string shown(const Value& need) {
   return escape_controls(text);
 }
 
+// As a lock has it: the address as it is written, without credentials.
+std::string locked_name(const Value& need) {
+  const std::string_view chart = need.string_at("chart");
+  if (chart.empty()) return shown(need);
+  std::string name = fmt::format("{}//{}", config::redact_urls(need.string_at("repo")), chart);
+  if (const std::string_view version = need.string_at("version"); !version.empty())
+    name += fmt::format("?version={}", version);
+  return escape_controls(name);
+}
+
 std::string_view address_of(const Value& need) {
   const std::string_view url = need.string_at("url");
   return url.empty() ? need.string_at("repo") : url;
@@ -70,11 +81,14 @@ class Completion {
     if (!world.is_local && world.origin.contains("://")) trusted_.add(world.origin);
   }
 
-  Status run() {
+  Result<std::vector<resolve::LockedRemote>> run() {
     MIST_TRY_VOID(read_options());
     for (int round = 0; round < kMaxRounds; ++round) {
       MIST_TRY(const Value missing, world_.renderer.missing(source_, context_));
-      if (!missing.is_array() || missing.as_array().empty()) return finish();
+      if (!missing.is_array() || missing.as_array().empty()) {
+        MIST_TRY_VOID(finish());
+        return std::move(fetched_);
+      }
       // What came from elsewhere may not lead back to this machine.
       const bool local = world_.is_local && only_local_;
       for (const Value& need : missing.as_array()) {
@@ -117,10 +131,12 @@ class Completion {
     const std::string at = fmt::format(".mistletoe/remote/{}", remotes_.size());
     if (const std::string url(need.string_at("url")); !url.empty()) {
       MIST_TRY(std::optional<std::string> content, registry::fetch_remote_file(web(), url, context_));
-      if (content)
+      if (content) {
+        MIST_TRY_VOID(lock_bytes(need, *content));
         files_of(source_).emplace(at, *std::move(content));
-      else
+      } else {
         remote.set("absent", true);
+      }
     } else if (need.find("chart") != nullptr) {
       MIST_TRY_VOID(fetch_chart(need, at));
     } else {
@@ -156,7 +172,31 @@ class Completion {
          std::string(need.string_at("version")), devel != nullptr && devel->is_bool() && devel->as_bool()},
         context_);
     if (!chart) return std::move(chart).error().with_frame(fmt::format("while fetching {}", shown(need)));
+    MIST_TRY_VOID(lock_bytes(need, *chart));
     files_of(source_).emplace(at, *std::move(chart));
+    return {};
+  }
+
+  // What the lock has of it; null: nothing. Conflict: it must.
+  Result<const resolve::LockedRemote*> locked(const Value& need) const {
+    const resolve::LockedRemote* const found =
+        world_.lock == nullptr ? nullptr : world_.lock->find_remote(locked_name(need));
+    if (found == nullptr && world_.locked)
+      return error(ErrorKind::Conflict, "mistletoe.lock of {} lacks {}", source_.reference, shown(need))
+          .with_hint(fmt::format("write it with mistctl package lock {}", source_.reference));
+    return found;
+  }
+
+  Status lock_bytes(const Value& need, std::string_view bytes) {
+    const std::string digest = crypto::sha256(bytes).str();
+    MIST_TRY(const resolve::LockedRemote* const known, locked(need));
+    if (known != nullptr && known->digest != digest)
+      return error(ErrorKind::Conflict, "{} is not what mistletoe.lock of {} has", shown(need),
+                   source_.reference)
+          .with_because(fmt::format("its digest is {}, it was {}", digest,
+                                    known->digest.empty() ? "a repository" : known->digest))
+          .with_hint("if the new bytes are wanted, lock them with mistctl package lock --update-all");
+    fetched_.push_back({.name = locked_name(need), .commit = {}, .digest = digest});
     return {};
   }
 
@@ -172,11 +212,17 @@ class Completion {
     const Context context = timeout != nullptr && timeout->is_int()
                                 ? context_.with_timeout(std::chrono::milliseconds(timeout->as_int()))
                                 : context_;
+    MIST_TRY(const resolve::LockedRemote* const known, locked(need));
+    const bool pinned = known != nullptr && !known->commit.empty();
     auto base = world_.registries.fetch_base(
-        {address.text(), std::string(need.string_at("ref")), std::string(need.string_at("path")),
-         need.find("noSubmodules") == nullptr, judge()},
+        {address.text(), pinned ? known->commit : std::string(need.string_at("ref")),
+         std::string(need.string_at("path")), need.find("noSubmodules") == nullptr, judge()},
         context);
     if (!base) return std::move(base).error().with_frame(fmt::format("while fetching {}", shown(need)));
+    if (pinned && base->commit != known->commit)
+      return error(ErrorKind::Conflict, "{} is not at the commit that mistletoe.lock of {} has", shown(need),
+                   source_.reference);
+    fetched_.push_back({.name = locked_name(need), .commit = base->commit, .digest = {}});
     only_local_ = only_local_ && base->on_this_machine;
     for (registry::PackageFile& file : base->tree.files)
       files_of(source_).emplace(fmt::format("{}/{}", at, file.path), std::move(file.bytes));
@@ -195,6 +241,12 @@ class Completion {
 
   // The digest is of everything that is rendered now; bounds are those of any package.
   Status finish() {
+    if (world_.locked && world_.lock != nullptr)
+      for (const resolve::LockedRemote& each : world_.lock->remotes())
+        if (std::ranges::find(fetched_, each.name, &resolve::LockedRemote::name) == fetched_.end())
+          return error(ErrorKind::Conflict, "mistletoe.lock of {} has {}, which nothing names any more",
+                       source_.reference, escape_controls(each.name))
+              .with_hint(fmt::format("write it with mistctl package lock {}", source_.reference));
     if (remotes_.empty()) return {};
     registry::TreeBuilder builder(source_.reference);
     for (const auto& [path, bytes] : files_of(source_)) MIST_TRY_VOID(builder.add(path, bytes));
@@ -208,6 +260,7 @@ class Completion {
   const Context& context_;
   Value options_;
   Value::Array remotes_;
+  std::vector<resolve::LockedRemote> fetched_;
   TrustedServers trusted_;
   std::unique_ptr<http::Transport> transport_;
   bool only_local_ = true;  // nothing was fetched from elsewhere yet
@@ -232,7 +285,9 @@ bool may_have_remote_bases(const package::Source& source) {
   });
 }
 
-Status fetch_remote_bases(const RemoteWorld& world, package::Source& source, const Context& context) {
+Result<std::vector<resolve::LockedRemote>> fetch_remote_bases(const RemoteWorld& world,
+                                                              package::Source& source,
+                                                              const Context& context) {
   return Completion(world, source, context).run();
 }
 

@@ -5,6 +5,7 @@
 // thread.
 
 #include <functional>
+#include <vector>
 
 #include "base/context.h"
 #include "base/result.h"
@@ -12,6 +13,7 @@
 #include "http/transport.h"
 #include "package/renderer.h"
 #include "registry/registry.h"
+#include "resolve/lock_file.h"
 
 namespace mist::formats {
 
@@ -29,14 +31,20 @@ struct RemoteWorld {
   bool is_local = false;
   std::string origin = {};  ///< where else it comes from, as an address: its server may be named
   RemoteBases allowed = RemoteBases::Public;
+  /// Commits and digests of what is fetched; what isn't in it is as it is today.
+  const resolve::LockFile* lock = nullptr;
+  bool locked = false;  ///< exactly what is in `lock`, or an error
 };
 
 /// True if a kustomization of the package names something that may be elsewhere. Reads, runs nothing.
 bool may_have_remote_bases(const package::Source& source);
 
-/// Puts what `source` lacks into it, and corrects its digest. Errors: those of fetching, with what was to be
-/// fetched; Forbidden (where `allowed` doesn't); Invalid (a repository without that kustomization, too many
-/// of them). What else is wrong with the kustomization, rendering says.
-Status fetch_remote_bases(const RemoteWorld& world, package::Source& source, const Context& context);
+/// Puts what `source` lacks into it, and corrects its digest. What was fetched, as a lock has it. Errors:
+/// those of fetching, with what was to be fetched; Forbidden (where `allowed` doesn't); Invalid (a repository
+/// without that kustomization, too many of them); Conflict (the lock has other bytes; with `locked`, it lacks
+/// something or has too much). What else is wrong with the kustomization, rendering says.
+Result<std::vector<resolve::LockedRemote>> fetch_remote_bases(const RemoteWorld& world,
+                                                              package::Source& source,
+                                                              const Context& context);
 
 }  // namespace mist::formats

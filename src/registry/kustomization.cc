@@ -19,7 +19,8 @@ using encoding::Value;
 
 constexpr std::array<std::string_view, 3> kNames{"kustomization.yaml", "kustomization.yml", "Kustomization"};
 constexpr std::string_view kChart = "Chart.yaml";
-constexpr std::string_view kPackage = "mistletoe.yaml";
+// Beside the kustomization of a package: what it says of itself, and which versions it was resolved to.
+constexpr std::string_view kOwnFiles[] = {"mistletoe.yaml", "mistletoe.lock"};
 constexpr std::size_t kMaxKustomizations = 1000;
 constexpr std::size_t kMaxPath = 4096;
 // Of YAML that is read to find the names of files in it, and of texts looked at for that: some seconds.
@@ -150,9 +151,10 @@ class Reader {
       }
       MIST_TRY_VOID(plugins());
     }
-    if (const std::string package = joined(root, kPackage);
-        top == TreeTop::Common && source_.is_file(package))
-      named_[package] = root;
+    for (const std::string_view name : kOwnFiles) {
+      const std::string own = joined(root, name);
+      if (top == TreeTop::Common && source_.is_file(own)) named_[own] = root;
+    }
     MIST_TRY_VOID(read_named());
     MIST_TRY_VOID(made_plugins());
     return top == TreeTop::Common ? tree(root) : whole(root);
@@ -382,9 +384,11 @@ class Reader {
       return top.empty() ? path : path.substr(std::min(path.size(), top.size() + 1));
     };
     TreeBuilder builder(fmt::format("the kustomization {}", shown_path(root)));
-    const std::string package = joined(root, kPackage);
     for (auto& [path, text] : contents_) {
-      MIST_TRY_VOID(builder.add(path == package ? std::string(kPackage) : below_top(path), std::move(text)));
+      const auto own =
+          std::ranges::find_if(kOwnFiles, [&](std::string_view name) { return joined(root, name) == path; });
+      MIST_TRY_VOID(
+          builder.add(own == std::end(kOwnFiles) ? below_top(path) : std::string(*own), std::move(text)));
     }
     if (const std::string at = below_top(root); !at.empty())
       MIST_TRY_VOID(builder.add(std::string(kKustomizeOptions),
@@ -478,7 +482,7 @@ bool has_kustomization(const KustomizationSource& source, const std::string& dir
 Result<bool> is_kustomization(const KustomizationSource& source, const std::string& directory) {
   if (source.is_file(joined(directory, kChart))) return false;
   if (!has_kustomization(source, directory)) return false;
-  const std::string package = joined(directory, kPackage);
+  const std::string package = joined(directory, kOwnFiles[0]);
   if (!source.is_file(package)) return true;
   MIST_TRY(const std::vector<std::string> texts, source.read({{package, directory}}));
   const std::vector<Value> documents = documents_of(texts.front());

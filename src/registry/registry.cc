@@ -288,7 +288,7 @@ Result<FetchedBase> Registries::Impl::fetch_base(const BaseReference& base, cons
   MIST_TRY(PackageTree tree, read_kustomization(files, directory, TreeTop::Source));
   const bool local = std::ranges::all_of(
       tree.files, [&](const PackageFile& file) { return files.is_on_this_machine(file.path); });
-  return FetchedBase{std::move(tree), local};
+  return FetchedBase{std::move(tree), there.snapshot.commit, local};
 }
 
 Result<Fetched> Registries::Impl::fetch(const LocalRef& reference, const Context& context,

@@ -72,6 +72,7 @@ struct BaseReference {
 /// That, with all it needs.
 struct FetchedBase {
   PackageTree tree;              ///< paths as in the repository
+  std::string commit;            ///< of the repository, in full
   bool on_this_machine = false;  ///< so is every repository that a file of it comes from
 };
 

@@ -55,7 +55,7 @@ Result<package::Source> Packages::fetch(std::string_view reference, std::string 
                                         const std::vector<release::CalledPackage>* recorded,
                                         const Context& context) {
   MIST_TRY(const registry::PackageRef parsed, registries_.parse(reference));
-  MIST_TRY(package::Source source, find(parsed, std::move(engine), context));
+  MIST_TRY(package::Source source, find(parsed, std::move(engine), world_.locked, context));
   // Paths among its dependencies are relative to its directory.
   std::string directory;
   if (const auto* const local = std::get_if<registry::LocalRef>(&parsed.form())) {
@@ -69,7 +69,7 @@ Result<package::Source> Packages::fetch(std::string_view reference, std::string 
 
 Result<package::Source> Packages::find(const std::string& reference, const Context& context) {
   MIST_TRY(const registry::PackageRef parsed, registries_.parse(reference));
-  return find(parsed, {}, context);
+  return find(parsed, {}, false, context);
 }
 
 Result<std::vector<std::string>> Packages::versions(const std::string& package, const Context& context) {
@@ -81,10 +81,11 @@ Result<std::vector<std::string>> Packages::versions(const std::string& package, 
   return registries_.list_versions(package.substr(0, slash), package.substr(slash + 1), context);
 }
 
-Result<package::Source> Packages::find(const registry::PackageRef& parsed, std::string engine,
+Result<Packages::Found> Packages::read(const registry::PackageRef& parsed, std::string engine,
                                        const Context& context) {
   MIST_TRY(registry::Fetched fetched, registries_.fetch(parsed, context, engine));
-  package::Source source;
+  Found found{{}, std::holds_alternative<registry::LocalRef>(parsed.form()), std::move(fetched.origin)};
+  package::Source& source = found.source;
   source.reference = fetched.resolved.recorded();
   std::tie(source.name, source.version) = name_and_version(fetched.resolved);
   source.digest = fetched.digest.str();
@@ -97,19 +98,38 @@ Result<package::Source> Packages::find(const registry::PackageRef& parsed, std::
       files.emplace(std::move(file.path), std::move(file.bytes));
     source.content = std::move(files);
   }
-  if (formats::may_have_remote_bases(source)) {
-    const bool is_local = std::holds_alternative<registry::LocalRef>(parsed.form());
-    MIST_TRY_VOID(complete(source, is_local, fetched.origin, context));
-  }
-  return source;
+  return found;
 }
 
-Status Packages::complete(package::Source& source, bool is_local, std::string origin,
-                          const Context& context) {
+// Of what it names elsewhere its own lock counts: no other package knows what that is.
+Result<package::Source> Packages::find(const registry::PackageRef& parsed, std::string engine, bool locked,
+                                       const Context& context) {
+  MIST_TRY(Found found, read(parsed, std::move(engine), context));
+  if (!formats::may_have_remote_bases(found.source)) return std::move(found.source);
+  resolve::LockFile lock;
+  MIST_TRY(const std::optional<std::string> text, package::lock_text(found.source));
+  if (text)
+    MIST_TRY(lock, resolve::LockFile::parse(
+                       *text, fmt::format("{} of {}", package::kLockFile, found.source.reference)));
+  MIST_TRY_VOID(complete(found, &lock, locked, context));
+  return std::move(found.source);
+}
+
+Result<std::vector<resolve::LockedRemote>> Packages::remotes(std::string_view reference,
+                                                             const resolve::LockFile& known, bool locked,
+                                                             const Context& context) {
+  MIST_TRY(const registry::PackageRef parsed, registries_.parse(reference));
+  MIST_TRY(Found found, read(parsed, {}, context));
+  if (!formats::may_have_remote_bases(found.source)) return std::vector<resolve::LockedRemote>();
+  return complete(found, &known, locked, context);
+}
+
+Result<std::vector<resolve::LockedRemote>> Packages::complete(Found& found, const resolve::LockFile* lock,
+                                                              bool locked, const Context& context) {
   package::Renderer renderer(world_.engines, world_.registries.events);
-  return formats::fetch_remote_bases(
-      {registries_, renderer, world_.transport, is_local, std::move(origin), world_.remote_bases}, source,
-      context);
+  return formats::fetch_remote_bases({registries_, renderer, world_.transport, found.is_local, found.origin,
+                                      world_.remote_bases, lock, locked},
+                                     found.source, context);
 }
 
 Result<encoding::Value> values_for(const package::Source& source,

@@ -45,16 +45,29 @@ class Packages final : private PackageFinder {
                            const DependencyRules& rules, const Context& context) {
     return solve_dependencies(source, directory, rules, *this, context);
   }
+  /// What kustomizations of the package name elsewhere, as a lock has it: what `known` has, and the rest as
+  /// it is today. Empty: nothing. Errors: as fetch; with `locked`, Conflict where `known` isn't all of it.
+  Result<std::vector<resolve::LockedRemote>> remotes(std::string_view reference,
+                                                     const resolve::LockFile& known, bool locked,
+                                                     const Context& context);
   /// As PackageFinder has it.
   Result<std::vector<std::string>> versions(const std::string& package, const Context& context) override;
 
  private:
   Result<package::Source> fetch(std::string_view reference, std::string engine,
                                 const std::vector<release::CalledPackage>* recorded, const Context& context);
-  Result<package::Source> find(const registry::PackageRef& reference, std::string engine,
+  // A package as it is, which may lack what it names elsewhere; and where it comes from.
+  struct Found {
+    package::Source source;
+    bool is_local = false;
+    std::string origin;
+  };
+  Result<Found> read(const registry::PackageRef& reference, std::string engine, const Context& context);
+  Result<package::Source> find(const registry::PackageRef& reference, std::string engine, bool locked,
                                const Context& context);
   Result<package::Source> find(const std::string& reference, const Context& context) override;
-  Status complete(package::Source& source, bool is_local, std::string origin, const Context& context);
+  Result<std::vector<resolve::LockedRemote>> complete(Found& found, const resolve::LockFile* lock,
+                                                      bool locked, const Context& context);
 
   World world_;
   registry::Registries registries_;

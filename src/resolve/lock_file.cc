@@ -22,20 +22,36 @@ constexpr std::string_view kDigest = "sha256:";
 constexpr std::size_t kDigits = 64;
 constexpr const char* kResolveAgain = "restore the file from version control, or delete it and resolve again";
 
+bool is_hexadecimal(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
 bool is_digest(std::string_view text) {
   if (!text.starts_with(kDigest)) return false;
   text.remove_prefix(kDigest.size());
-  return text.size() == kDigits &&
-         std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+  return text.size() == kDigits && is_hexadecimal(text);
+}
+
+// Of a repository whose objects are named by SHA-1 or by SHA-256.
+bool is_commit(std::string_view text) {
+  return (text.size() == 40 || text.size() == kDigits) && is_hexadecimal(text);
 }
 
 class Reader {
  public:
   Reader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
 
-  Result<std::vector<LockedPackage>> read() {
+  Status read(std::vector<LockedPackage>& packages, std::vector<LockedRemote>& remotes) {
     MIST_TRY_VOID(no_merge_conflict());
     MIST_TRY(const Value document, encoding::parse_yaml(text_, {.strict = true, .file = file_}));
+    MIST_TRY_VOID(header(document));
+    MIST_TRY(packages, packages_of(document));
+    MIST_TRY(remotes, remotes_of(document));
+    return {};
+  }
+
+ private:
+  Status header(const Value& document) {
     if (!document.is_object()) return fail(document, "this is not a lock file", kResolveAgain);
     MIST_TRY(const Value* kind, text_member(document, "kind", "the lock file"));
     if (kind->as_string() != kKind) return fail(*kind, fmt::format("kind must be {}", kKind), kResolveAgain);
@@ -43,6 +59,10 @@ class Reader {
     if (api->as_string() != kApiVersion)
       return fail(*api, fmt::format("this mistctl reads {}, not {}", kApiVersion, shown(*api)),
                   "a newer mistctl wrote the file: use that one");
+    return {};
+  }
+
+  Result<std::vector<LockedPackage>> packages_of(const Value& document) {
     std::vector<LockedPackage> packages;
     const Value* list = document.find("packages");
     if (list == nullptr)
@@ -59,7 +79,43 @@ class Reader {
     return packages;
   }
 
- private:
+  Result<std::vector<LockedRemote>> remotes_of(const Value& document) {
+    std::vector<LockedRemote> remotes;
+    const Value* list = document.find("remotes");
+    if (list == nullptr || list->is_null()) return remotes;
+    if (!list->is_array()) return fail(*list, "remotes must be a list", kResolveAgain);
+    for (const Value& each : list->as_array()) {
+      MIST_TRY(LockedRemote one, remote(each));
+      if (std::ranges::find(remotes, one.name, &LockedRemote::name) != remotes.end())
+        return fail(each, fmt::format("{} is locked twice", escape_controls(one.name)),
+                    "keep one of the two, or delete the file and resolve again");
+      remotes.push_back(std::move(one));
+    }
+    std::ranges::sort(remotes, {}, &LockedRemote::name);
+    return remotes;
+  }
+
+  Result<LockedRemote> remote(const Value& value) {
+    if (!value.is_object()) return fail(value, "a remote must be an object", kResolveAgain);
+    LockedRemote out;
+    MIST_TRY(const Value* name, text_member(value, "name", "a remote"));
+    out.name = name->as_string();
+    if (value.find("commit") != nullptr) {
+      MIST_TRY(const Value* commit, text_member(value, "commit", out.name));
+      out.commit = commit->as_string();
+      if (!is_commit(out.commit))
+        return fail(*commit, fmt::format("{} is not a commit", shown(*commit)),
+                    "a commit is 40 or 64 hexadecimal digits");
+      return out;
+    }
+    MIST_TRY(const Value* digest, text_member(value, "digest", out.name));
+    out.digest = digest->as_string();
+    if (!is_digest(out.digest))
+      return fail(*digest, fmt::format("{} is not a digest", shown(*digest)),
+                  "a digest is sha256: and 64 hexadecimal digits");
+    return out;
+  }
+
   /// YAML's own complaint about these lines helps nobody.
   Status no_merge_conflict() const {
     std::uint32_t number = 0;
@@ -183,16 +239,33 @@ LockFile LockFile::of(const Solution& solution,
 
 Result<LockFile> LockFile::parse(std::string_view text, const std::string& file) {
   LockFile out;
-  MIST_TRY(out.packages_, Reader(text, file).read());
+  MIST_TRY_VOID(Reader(text, file).read(out.packages_, out.remotes_));
   return out;
 }
 
 std::string LockFile::to_text() const {
   Value packages = Value::array();
   for (const LockedPackage& each : packages_) packages.push_back(to_value(each));
-  return std::string(kComment) +
-         encoding::to_yaml(Value::object(
-             {{"apiVersion", kApiVersion}, {"kind", kKind}, {"packages", std::move(packages)}}));
+  Value document =
+      Value::object({{"apiVersion", kApiVersion}, {"kind", kKind}, {"packages", std::move(packages)}});
+  Value remotes = Value::array();
+  for (const LockedRemote& each : remotes_)
+    remotes.push_back(each.commit.empty() ? Value::object({{"name", each.name}, {"digest", each.digest}})
+                                          : Value::object({{"name", each.name}, {"commit", each.commit}}));
+  if (!remotes_.empty()) document.set("remotes", std::move(remotes));
+  return std::string(kComment) + encoding::to_yaml(document);
+}
+
+const LockedRemote* LockFile::find_remote(std::string_view name) const {
+  const auto found = std::ranges::lower_bound(remotes_, name, {}, &LockedRemote::name);
+  return found != remotes_.end() && found->name == name ? &*found : nullptr;
+}
+
+void LockFile::set_remotes(std::vector<LockedRemote> remotes) {
+  std::ranges::sort(remotes, {}, &LockedRemote::name);
+  const auto same = std::ranges::unique(remotes, {}, &LockedRemote::name);
+  remotes.erase(same.begin(), same.end());
+  remotes_ = std::move(remotes);
 }
 
 const LockedPackage* LockFile::find(std::string_view name) const {

@@ -38,6 +38,14 @@ struct LockedPackage {
   std::map<std::string, LockedDependency> dependencies;  ///< by name
 };
 
+/// What a kustomization of the package names elsewhere: a directory of a repository, a file, or a chart.
+struct LockedRemote {
+  std::string name;    ///< as it is named there, without credentials: "https://host/repo//path?ref=v1"
+  std::string commit;  ///< of a repository; empty for others
+  std::string digest;  ///< sha256:… of a file or chart; empty for repositories
+  friend bool operator==(const LockedRemote&, const LockedRemote&) = default;
+};
+
 class LockFile {
  public:
   LockFile() = default;
@@ -54,6 +62,10 @@ class LockFile {
   /// Sorted by name, each name once.
   const std::vector<LockedPackage>& packages() const { return packages_; }
   const LockedPackage* find(std::string_view name) const;
+  /// Sorted by name, each name once.
+  const std::vector<LockedRemote>& remotes() const { return remotes_; }
+  const LockedRemote* find_remote(std::string_view name) const;
+  void set_remotes(std::vector<LockedRemote> remotes);
   /// For Request::locked.
   std::map<std::string, Version> versions() const;
 
@@ -63,6 +75,7 @@ class LockFile {
 
  private:
   std::vector<LockedPackage> packages_;
+  std::vector<LockedRemote> remotes_;
 };
 
 }  // namespace mist::resolve

@@ -1,5 +1,6 @@
 #include "resolve/lock_file.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -14,6 +15,7 @@ namespace mist::resolve {
 namespace {
 
 using testing::FakeProvider;
+using ::testing::HasSubstr;
 using testing::requirements;
 using testing::version_of;
 
@@ -155,6 +157,33 @@ TEST(LockFile, SaysWhatIsWrongAndWhere) {
   }
 }
 
+TEST(LockFile, KeepsRemotesByNameWithCommitOrDigest) {
+  const std::string commit(40, 'a');
+  const std::string digest = "sha256:" + std::string(64, 'b');
+  LockFile lock;
+  lock.set_remotes({{"https://h/x.yaml", "", digest},
+                    {"https://h/r//d?ref=v1", commit, ""},
+                    {"https://h/r//d?ref=v1", commit, ""}});
+  const auto read = LockFile::parse(lock.to_text(), "mistletoe.lock");
+  ASSERT_TRUE(read.ok()) << read.error().to_line();
+  EXPECT_EQ(read->remotes(), lock.remotes());
+  ASSERT_EQ(read->remotes().size(), 2u);
+  EXPECT_EQ(read->find_remote("https://h/r//d?ref=v1")->commit, commit);
+  EXPECT_EQ(read->find_remote("https://h/other"), nullptr);
+  EXPECT_EQ(LockFile().to_text().find("remotes"), std::string::npos);
+  const auto fails = [](const std::string& remote) {
+    const auto read = LockFile::parse(
+        "apiVersion: mistletoe.dev/v1\nkind: MistLock\npackages: []\nremotes:\n- " + remote + "\n",
+        "mistletoe.lock");
+    return read.ok() ? std::string() : read.error().to_line();
+  };
+  EXPECT_THAT(fails("{name: a}"), HasSubstr("a has no digest"));
+  EXPECT_THAT(fails("{name: a, commit: main}"), HasSubstr("\"main\" is not a commit"));
+  EXPECT_THAT(fails("{name: a, digest: sha256:1}"), HasSubstr("is not a digest"));
+  EXPECT_THAT(fails(fmt::format("{{name: a, commit: {0}}}\n- {{name: a, commit: {0}}}", commit)),
+              HasSubstr("locked twice"));
+}
+
 TEST(LockFile, SeesWhatAMergeOfTwoChangesBroke) {
   const std::string a = one_package("  version: 1.0.0\n  source: s\n" + kDigestLine +
                                     "  dependencies:\n    b: {range: ^1, version: 1.0.0}\n");
@@ -183,7 +212,10 @@ TEST(LockFile, FitsItsSchema) {
   const auto schema = encoding::Schema::compile(*json);
   ASSERT_TRUE(schema.ok()) << schema.error().to_line();
   FakeProvider provider = shop();
-  for (const LockFile& lock : {LockFile(), resolved(provider, {{"acme/shop", "^1"}})}) {
+  LockFile remotes;
+  remotes.set_remotes({{"https://h/x.yaml", "", "sha256:" + std::string(64, 'b')},
+                       {"https://h/r", std::string(40, 'a'), ""}});
+  for (const LockFile& lock : {LockFile(), resolved(provider, {{"acme/shop", "^1"}}), remotes}) {
     const auto issues = schema->validate(*encoding::parse_yaml(lock.to_text()));
     EXPECT_TRUE(issues.empty()) << issues[0].message;
   }

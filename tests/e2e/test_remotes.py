@@ -109,6 +109,70 @@ def a_base_by_http_from_gits_own_server(t):
 
 
 @test
+def what_an_overlay_names_elsewhere_is_locked(t):
+    """Its bases by commit, its files by digest: a tag that moves changes nothing, other bytes are refused."""
+    repository(t, "shared", BASE)
+    crd = t.dir / "extra.yaml"
+    crd.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: extra}\ndata: {v: one}\n")
+
+    class Files(QuietHandler):
+        def handle_any(self):
+            self.body()
+            there = crd.exists() and self.path == "/extra.yaml"
+            content = crd.read_bytes() if there else b""
+            self.send_response(200 if there else 404)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+    server, _ = served(t.dir)
+    files = QuietServer(Files)
+    try:
+        base = f"http://ada:secret@127.0.0.1:{server.port}/shared.git//base?ref=v1"
+        extra = f"http://127.0.0.1:{files.port}/extra.yaml"
+        package = t.files("overlay", {"kustomization.yaml": f"resources:\n  - {base}\n  - {extra}\n"})
+        contains(t.refused("generate", "web", "-p", package, "--locked").err, "mistletoe.lock")
+        locked = t.run("package", "lock", package)
+        contains(locked.out, "2 remote bases", "written", "is locked at")
+        text = open(f"{package}/mistletoe.lock").read()
+        commit = git("rev-parse", "v1", cwd=t.dir / "shared-work")
+        contains(text, commit, "sha256:", extra)
+        check("secret" not in text, text)
+        first = t.run("generate", "web", "-p", package, "--locked").out
+        contains(first, "a: b", "v: one")
+        contains(t.run("package", "lock", package, "--locked").out, "up to date")
+
+        # The tag moves: the locked commit counts, until it is updated.
+        work = t.dir / "shared-work"
+        (work / "base/map.yaml").write_text(BASE["base/map.yaml"].replace("a: b", "a: c"))
+        git("commit", "-q", "-am", "changed", cwd=work)
+        git("tag", "-f", "v1", cwd=work)
+        git("push", "-q", "-f", str(t.dir / "shared.git"), "main", "v1", cwd=work)
+        equal(t.run("generate", "web", "-p", package).out, first, "after the tag moved")
+        name = next(line.split(": ", 1)[1] for line in text.splitlines() if "shared.git" in line).strip("'\"")
+        moved = t.run("package", "lock", package, "--update", name)
+        contains(moved.out, f"{commit[:12]} → {git('rev-parse', 'v1', cwd=work)[:12]}")
+        contains(t.run("generate", "web", "-p", package).out, "a: c")
+
+        # Other bytes of a file are refused, until they are wanted.
+        crd.write_text(crd.read_text().replace("one", "two"))
+        refused = t.refused("generate", "web", "-p", package, says=["is not what mistletoe.lock of", extra, "--update-all"])
+        check("secret" not in refused.err, refused)
+        t.run("package", "lock", package, "--update-all")
+        contains(t.run("generate", "web", "-p", package, "--locked").out, "v: two")
+
+        # What nothing names any more, and what the lock lacks.
+        with open(f"{package}/kustomization.yaml", "w") as file:
+            file.write(f"resources:\n  - {extra}\n")
+        contains(t.refused("generate", "web", "-p", package, "--locked").err, "nothing names any more", "package lock")
+        contains(t.run("package", "lock", package).out, "1 remote base", "is no longer named")
+        t.refused("package", "lock", package, "--update", "http://example.com/x", says=["is not in"])
+    finally:
+        server.stop()
+        files.stop()
+
+
+@test
 def a_registry_by_http_that_wants_a_login(t):
     bare = repository(t, "team", PACKAGE)
     server, _ = served(bare.parent, LOGIN)

@@ -19,7 +19,8 @@ using encoding::Value;
 
 constexpr Argument kSource{
     .name = "SOURCE",
-    .help = "A directory with mistletoe.yaml, or a module; without it the current directory",
+    .help =
+        "A directory with mistletoe.yaml or a kustomization, or a module; without it the current directory",
     .arity = Arity::Optional,
     .completion = Completion::Package};
 
@@ -35,8 +36,9 @@ constexpr Flag kPackageLockFlags[] = {
     {.name = "update",
      .type = FlagType::Texts,
      .value = "PACKAGE",
-     .help = "Take the newest version of this package that fits, whatever is locked"},
-    {.name = "update-all", .help = "The same of all packages"},
+     .help = "Take the newest version of this package that fits, or what this remote base is now, whatever "
+             "is locked"},
+    {.name = "update-all", .help = "The same of everything that is locked"},
     kLockedFlag,
     kPlainHttpFlag,
 };
@@ -45,6 +47,7 @@ constexpr Example kLockExamples[] = {
     {"mistctl package lock ./platform", "Writes ./platform/mistletoe.lock; what is locked and fits stays"},
     {"mistctl package lock ./platform --update mistletoe/databases/mariadb",
      "A newer version of one package"},
+    {"mistctl package lock ./overlay", "Locks the commits of an overlay's remote bases"},
     {"mistctl package lock ./platform --locked", "For CI: fails if the lock is not up to date"},
 };
 
@@ -66,12 +69,16 @@ Result<ExitCode> run_package_lock(const Invocation& invocation, World& world) {
                 Value::object({{"file", source.lock_file.string()},
                                {"written", written && !choices.locked},
                                {"packages", report.lock.packages().size()},
+                               {"remotes", report.lock.remotes().size()},
                                {"changes", view::packages_value(report.changes)}}));
     return ExitCode::Ok;
   }
   for (const action::PackageChange& each : report.changes) world.out.write(action::to_text(each) + "\n");
-  world.out.write(fmt::format("{}: {}, {}\n", escape_controls(source.lock_file.string()),
-                              plural(report.lock.packages().size(), "package"),
+  std::string count = plural(report.lock.packages().size(), "package");
+  if (const std::size_t remotes = report.lock.remotes().size(); remotes != 0)
+    count = report.lock.packages().empty() ? plural(remotes, "remote base")
+                                           : fmt::format("{}, {}", count, plural(remotes, "remote base"));
+  world.out.write(fmt::format("{}: {}, {}\n", escape_controls(source.lock_file.string()), count,
                               written && !choices.locked ? "written" : "up to date"));
   return ExitCode::Ok;
 }
