@@ -1,7 +1,8 @@
 #pragma once
 // Writes files that somebody else named: a package's own output, a package out of an archive. Nothing gets
 // outside of the directory, through a link or through `..`; nothing becomes a program's configuration that
-// runs commands (`.git/config`, `.envrc`, the HEAD of a bare repository); and a new directory is there whole or not at all. Any thread.
+// runs commands (`.git/config`, `.envrc`, the HEAD of a bare repository); and a new directory is there whole
+// or not at all. Any thread.
 
 #include <span>
 #include <string_view>

@@ -138,8 +138,9 @@ TEST(Manual, RendersMarkdown) {
 }
 
 TEST(Manual, RendersTablesAsTables) {
-  const ManualPage page{"x", "Before\n\n| file | engine |\n|---|---|\n| `Chart.yaml` | **helm** |\n| x | "
-                             "a long text that has to be wrapped somewhere behind here |\n\nAfter\n"};
+  const ManualPage page{"x",
+                        "Before\n\n| file | engine |\n|---|---|\n| `Chart.yaml` | **helm** |\n| x | "
+                        "a long text that has to be wrapped somewhere behind here |\n\nAfter\n"};
   EXPECT_EQ(render_page(page, 60, false),
             "\nBefore\n\n"
             "    file         engine\n"

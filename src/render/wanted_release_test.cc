@@ -59,8 +59,9 @@ TEST(ChosenValues, AreThoseGivenOrThoseOfTheReleaseOrBoth) {
 }
 
 TEST(DroppedValues, AreThoseOfTheReleaseThatNobodyGives) {
-  const Value earlier = Value::object(
-      {{"image", Value::object({{"tag", "1"}, {"name", "web"}})}, {"replicas", 2}, {"hosts", Value::object()}});
+  const Value earlier = Value::object({{"image", Value::object({{"tag", "1"}, {"name", "web"}})},
+                                       {"replicas", 2},
+                                       {"hosts", Value::object()}});
   EXPECT_EQ(dropped_values(Value::object({{"image", Value::object({{"tag", "2"}})}}), earlier),
             "image.name, replicas, hosts");
   EXPECT_EQ(dropped_values(earlier, earlier), "");

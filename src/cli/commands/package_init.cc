@@ -98,8 +98,9 @@ Result<ExitCode> run_init(const Invocation& invocation, World& world) {
   world.out.write(directory.string() + "\n");
   const std::string others =
       invocation.has("template") ? "" : "; mistctl package init --list has other templates";
-  world.events->info(fmt::format("{} written from the template {}; begin with {}{}", plural(files.size(), "file"), kind,
-                                 (directory / "README.md").string(), others));
+  world.events->info(fmt::format("{} written from the template {}; begin with {}{}",
+                                 plural(files.size(), "file"), kind, (directory / "README.md").string(),
+                                 others));
   return ExitCode::Ok;
 }
 
