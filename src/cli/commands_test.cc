@@ -1,5 +1,6 @@
 #include "cli/commands.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,6 +17,9 @@
 
 namespace mist::cli {
 namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string page_of(const Command& command) {
   return std::string(command.path.substr(0, command.path.find(' ')));
