@@ -3,19 +3,24 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <mutex>
 #include <span>
 #include <string>
 
 #include "base/clock.h"
+#include "base/duration.h"
 #include "base/process.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "build_info.h"
 #include "config/paths.h"
 #include "engine_digests.h"
+#include "http/server.h"
 #include "kube/connect.h"
+#include "kube/leader.h"
 #include "main/interrupt.h"
 #include "operator/controller.h"
 #include "wasm/compiler.h"
@@ -31,6 +36,11 @@ Keeps the objects of blueprints as they are wanted. docs/operator.md explains bl
   --kubeconfig FILE   the cluster; without it KUBECONFIG, ~/.kube/config, or the Pod's service account
   --context NAME      of the kubeconfig; its current one
   -n, --namespace NS  where the ConfigMaps with blueprints are; the context's
+  --listen ADDRESS    serve /healthz, /readyz and /metrics there: 127.0.0.1:8080, [::1]:8080, or :8080 for
+                      every address of the Pod
+  --leader-elect      of several replicas only one works: the holder of the Lease mistletoe-operator in the
+                      namespace of the blueprints; when it is silent, another takes over
+  --lease-duration D  for how long it may be silent (15s); whole seconds, 3s at least
   -v, --verbose       say more
   --version           print the version
   -h, --help          print this
@@ -75,9 +85,13 @@ class Log final : public mist::EventSink {
 };
 
 struct Options {
-  std::string kubeconfig, context, ns;
-  bool verbose = false, version = false, help = false;
+  std::string kubeconfig, context, ns, listen, lease_duration = "15s";
+  bool elect = false, verbose = false, version = false, help = false;
 };
+
+constexpr std::string_view kLease = "mistletoe-operator";
+constexpr std::chrono::seconds kShortestTerm{3};
+constexpr std::chrono::seconds kLongestRetry{2};
 
 Result<Options> parse(std::span<char*> arguments) {
   Options options;
@@ -88,8 +102,11 @@ Result<Options> parse(std::span<char*> arguments) {
     std::string* const text = flag == "--kubeconfig"                  ? &options.kubeconfig
                               : flag == "--context"                   ? &options.context
                               : flag == "--namespace" || flag == "-n" ? &options.ns
+                              : flag == "--listen"                    ? &options.listen
+                              : flag == "--lease-duration"            ? &options.lease_duration
                                                                       : nullptr;
     bool* const on = flag == "--verbose" || flag == "-v" ? &options.verbose
+                     : flag == "--leader-elect"          ? &options.elect
                      : flag == "--version"               ? &options.version
                      : flag == "--help" || flag == "-h"  ? &options.help
                                                          : nullptr;
@@ -106,6 +123,36 @@ Result<Options> parse(std::span<char*> arguments) {
     }
   }
   return options;
+}
+
+// Which process this is, on which machine or in which Pod; another one with each start.
+std::string identity(mist::Random& random) {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+  std::array<std::byte, 8> unlike{};
+  random.fill(unlike);
+  std::string name = fmt::format("{}_", host.data());
+  for (const std::byte each : unlike) name += fmt::format("{:02x}", std::to_integer<unsigned>(each));
+  return name;
+}
+
+mist::http::Answer answer(std::string_view path, const mist::operator_::Metrics& metrics) {
+  if (path == "/healthz") return {.status = 200, .body = "ok\n"};
+  if (path == "/readyz" && metrics.ready()) return {.status = 200, .body = "ok\n"};
+  if (path == "/readyz") return {.status = 503, .body = "not connected yet\n"};
+  if (path == "/metrics")
+    return {.status = 200,
+            .body = metrics.text(),
+            .content_type = std::string(mist::operator_::Metrics::kContentType)};
+  return {.status = 404, .body = "here are /healthz, /readyz and /metrics\n"};
+}
+
+mist::Result<mist::Duration> term_of(const Options& options) {
+  const auto term = mist::parse_duration(options.lease_duration);
+  if (!term.ok() || *term < kShortestTerm || *term % std::chrono::seconds(1) != mist::Duration::zero())
+    return mist::error(mist::ErrorKind::Usage, "--lease-duration {} is not 3s or more, in whole seconds",
+                       mist::escape_controls(options.lease_duration));
+  return *term;
 }
 
 mist::Status run(const Options& options, const mist::Context& context, mist::Pulse& pulse, Log& log,
@@ -134,9 +181,30 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
       processes, mist::wasm::this_program(program), mist::wasm::CompileLimits{}, context);
   mist::package::Renderer renderer(engines, log);
   log.info(fmt::format("mistletoe-operator {} at {}", MIST_VERSION, client->describe()));
-  mist::operator_::Controller controller(
-      {.client = *client, .renderer = renderer, .clock = clock, .events = log}, client->default_namespace());
-  return controller.run(context);
+  mist::operator_::Metrics metrics(MIST_VERSION, options.elect ? std::string(kLease) : std::string());
+  std::unique_ptr<mist::http::Server> server;
+  if (!options.listen.empty()) {
+    MIST_TRY(server, mist::http::Server::listen(
+                         options.listen, [&](std::string_view path) { return answer(path, metrics); }));
+    log.info(fmt::format("serving probes and metrics at {}", server->address()));
+  }
+  const auto work = [&](const mist::Context& ours) {
+    mist::operator_::Controller controller(
+        {.client = *client, .renderer = renderer, .clock = clock, .events = log, .metrics = metrics},
+        client->default_namespace());
+    return controller.run(ours);
+  };
+  if (!options.elect) return work(context);
+  MIST_TRY(const mist::Duration term, term_of(options));
+  const mist::kube::LeaderOptions election{.ns = client->default_namespace(),
+                                           .name = std::string(kLease),
+                                           .identity = identity(random),
+                                           .term = term,
+                                           .retry = std::min<mist::Duration>(term * 2 / 15, kLongestRetry),
+                                           .leads = [&](bool leads) { metrics.leads(leads); }};
+  // A replica that waits is as ready as it has to be.
+  metrics.is_ready(true);
+  return mist::kube::lead(*client, clock, log, election, work, context);
 }
 
 }  // namespace
@@ -148,6 +216,10 @@ int main(int argc, char** argv) {
   const auto options = parse(std::span(argv, static_cast<std::size_t>(argc)).subspan(argc > 0 ? 1 : 0));
   if (!options.ok()) {
     print(2, fmt::format("error: {}\n\n{}", options.error().message, kUsage));
+    return 2;
+  }
+  if (const auto term = term_of(*options); !term.ok()) {
+    print(2, fmt::format("error: {}\n", term.error().message));
     return 2;
   }
   if (options->help || options->version) {

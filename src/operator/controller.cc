@@ -25,16 +25,25 @@ class Controller::State {
 
   Status run(const Context& context) {
     MIST_TRY_VOID(revisions_.start(context));
+    world_.metrics.watch_queue([this] {
+      const auto [depth, additions] = queue_.state();
+      return QueueState{depth, additions};
+    });
+    world_.metrics.is_ready(true);
     while (const std::optional<Item> item = queue_.take(context.stop())) work(*item, context);
+    world_.metrics.is_ready(false);
+    world_.metrics.watch_queue({});
     world_.events.info("stopped");
     return {};
   }
 
  private:
   void work(const Item& item, const Context& context) {
+    const SteadyTime began = world_.clock.steady_now();
     const Status done =
         item.is_blueprint() ? revisions_.load(item.blueprint, context) : reconcile_one(item, context);
     if (context.stop().stop_requested()) return;
+    world_.metrics.reconciled(item.blueprint, done.ok(), world_.clock.steady_now() - began);
     if (done.ok()) return queue_.succeeded(item);
     const Duration pause = queue_.failed(item);
     world_.events.warn(fmt::format("{}: {}; next try in {} ms", label_of(item), done.error().to_line(),

@@ -14,6 +14,7 @@
 #include "base/context.h"
 #include "base/event.h"
 #include "kube/client.h"
+#include "operator/metrics.h"
 #include "package/renderer.h"
 
 namespace mist::operator_ {
@@ -25,6 +26,7 @@ class Controller {
     package::Renderer& renderer;
     Clock& clock;
     EventSink& events;
+    Metrics& metrics;
   };
   /// `ns`: where blueprints are. All of `world` outlives this.
   Controller(World world, std::string ns);

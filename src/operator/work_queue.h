@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <stop_token>
+#include <utility>
 
 #include "base/clock.h"
 
@@ -46,6 +47,12 @@ class WorkQueue {
       }
     }
     return std::nullopt;
+  }
+
+  /// How many wait, and how many were ever added.
+  std::pair<std::size_t, std::uint64_t> state() {
+    const std::lock_guard lock(mutex_);
+    return {due_.size(), additions_};
   }
 
   /// Doubles with each failure, from 0.2 s to 5 min.

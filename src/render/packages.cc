@@ -108,9 +108,10 @@ Result<package::Source> Packages::find(const registry::PackageRef& parsed, std::
   if (!formats::may_have_remote_bases(found.source)) return std::move(found.source);
   resolve::LockFile lock;
   MIST_TRY(const std::optional<std::string> text, package::lock_text(found.source));
-  if (text)
+  if (text) {
     MIST_TRY(lock, resolve::LockFile::parse(
                        *text, fmt::format("{} of {}", package::kLockFile, found.source.reference)));
+  }
   MIST_TRY_VOID(complete(found, &lock, locked, context));
   return std::move(found.source);
 }

@@ -172,10 +172,10 @@ TEST(LockFile, KeepsRemotesByNameWithCommitOrDigest) {
   EXPECT_EQ(read->find_remote("https://h/other"), nullptr);
   EXPECT_EQ(LockFile().to_text().find("remotes"), std::string::npos);
   const auto fails = [](const std::string& remote) {
-    const auto read = LockFile::parse(
+    const auto lock_of = LockFile::parse(
         "apiVersion: mistletoe.dev/v1\nkind: MistLock\npackages: []\nremotes:\n- " + remote + "\n",
         "mistletoe.lock");
-    return read.ok() ? std::string() : read.error().to_line();
+    return lock_of.ok() ? std::string() : lock_of.error().to_line();
   };
   EXPECT_THAT(fails("{name: a}"), HasSubstr("a has no digest"));
   EXPECT_THAT(fails("{name: a, commit: main}"), HasSubstr("\"main\" is not a commit"));

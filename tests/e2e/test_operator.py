@@ -14,14 +14,14 @@ BLUEPRINT = (ROOT / "examples/blueprints/app/blueprint.ncl").read_text()
 class Operator:
     """mistletoe-operator on the test's namespace; ends with the test."""
 
-    def __init__(self, t):
-        self.t, self.log = t, t.dir / "operator.log"
+    def __init__(self, t, *flags, name="operator"):
+        self.t, self.flags, self.log = t, flags, t.dir / f"{name}.log"
         self.start()
         t.cleanup(self.stop)
 
     def start(self):
         program = pathlib.Path(self.t.mistctl).with_name("mistletoe-operator")
-        self.process = subprocess.Popen([program, "-n", self.t.ns], env=self.t.environment(), stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen([program, "-n", self.t.ns, *self.flags], env=self.t.environment(), stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=self.log.open("ab"))
 
     def stop(self, by=signal.SIGTERM):

@@ -1,0 +1,178 @@
+#include "http/server.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <charconv>
+#include <chrono>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "base/text.h"
+
+namespace mist::http {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+using asio::ip::tcp;
+
+constexpr std::chrono::seconds kPatience{10};  // for a request, and for its answer
+constexpr std::uint32_t kMostHeader = 16u << 10;
+constexpr std::size_t kMostConnections = 64;
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(tcp::socket socket, const AnswerPath& answer, std::size_t& open)
+      : stream_(std::move(socket)), answer_(answer), open_(open) {
+    ++open_;
+  }
+  ~Connection() { --open_; }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  void read() {
+    parser_.emplace();
+    parser_->header_limit(kMostHeader);
+    parser_->body_limit(0);
+    stream_.expires_after(kPatience);
+    beast::http::async_read(stream_, buffer_, *parser_,
+                            [self = shared_from_this()](beast::error_code failed, std::size_t) {
+                              if (!failed) self->respond();
+                            });
+  }
+
+ private:
+  void respond() {
+    const auto& request = parser_->get();
+    const bool is_head = request.method() == beast::http::verb::head;
+    Answer answer{.status = 405, .body = "only GET and HEAD\n"};
+    if (is_head || request.method() == beast::http::verb::get) {
+      const std::string_view target(request.target().data(), request.target().size());
+      answer = answer_(target.substr(0, target.find('?')));
+    }
+    response_ = {};
+    response_.version(request.version());
+    response_.keep_alive(request.keep_alive());
+    response_.result(static_cast<unsigned>(answer.status));
+    response_.set(beast::http::field::content_type, answer.content_type);
+    if (answer.status == 405) response_.set(beast::http::field::allow, "GET, HEAD");
+    response_.content_length(answer.body.size());
+    if (!is_head) response_.body() = std::move(answer.body);
+    stream_.expires_after(kPatience);
+    beast::http::async_write(stream_, response_,
+                             [self = shared_from_this()](beast::error_code failed, std::size_t) {
+                               if (!failed && self->response_.keep_alive()) return self->read();
+                               beast::error_code ignored;
+                               self->stream_.socket().shutdown(tcp::socket::shutdown_both, ignored);
+                             });
+  }
+
+  beast::tcp_stream stream_;
+  beast::flat_buffer buffer_{kMostHeader};
+  std::optional<beast::http::request_parser<beast::http::empty_body>> parser_;
+  beast::http::response<beast::http::string_body> response_;
+  const AnswerPath& answer_;
+  std::size_t& open_;
+};
+
+Result<tcp::endpoint> endpoint_of(std::string_view address) {
+  const auto invalid = [&] {
+    return error(ErrorKind::Invalid, "\"{}\" is not an address to listen on", escape_controls(address))
+        .with_hint("write 127.0.0.1:8080, [::1]:8080, or :8080 for every address of this machine");
+  };
+  const auto colon = address.rfind(':');
+  if (colon == std::string_view::npos) return invalid();
+  std::string_view host = address.substr(0, colon);
+  const std::string_view digits = address.substr(colon + 1);
+  std::uint16_t port = 0;
+  const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  if (failed != std::errc() || end != digits.data() + digits.size()) return invalid();
+  if (host.empty()) return tcp::endpoint(tcp::v6(), port);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  beast::error_code unreadable;
+  const auto ip = asio::ip::make_address(std::string(host), unreadable);
+  if (unreadable) return invalid();
+  return tcp::endpoint(ip, port);
+}
+
+}  // namespace
+
+class Server::Impl {
+ public:
+  explicit Impl(AnswerPath answer) : answer_(std::move(answer)) {}
+  ~Impl() {
+    context_.stop();
+    if (thread_.joinable()) thread_.join();
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  Status listen(std::string_view address) {
+    MIST_TRY(const tcp::endpoint endpoint, endpoint_of(address));
+    beast::error_code failed;
+    acceptor_.open(endpoint.protocol(), failed);
+    if (!failed) acceptor_.set_option(asio::socket_base::reuse_address(true), failed);
+    // ":8080" means IPv4 too.
+    if (!failed && endpoint.address().is_unspecified() && endpoint.protocol() == tcp::v6())
+      acceptor_.set_option(asio::ip::v6_only(false), failed);
+    if (!failed) acceptor_.bind(endpoint, failed);
+    if (!failed) acceptor_.listen(asio::socket_base::max_listen_connections, failed);
+    if (failed)
+      return error(failed == asio::error::address_in_use ? ErrorKind::Conflict : ErrorKind::Internal,
+                   "can't listen on {}", address)
+          .with_because(failed.message());
+    accept();
+    thread_ = std::thread([this] { context_.run(); });
+    return {};
+  }
+
+  std::string address() const {
+    beast::error_code failed;
+    const tcp::endpoint local = acceptor_.local_endpoint(failed);
+    const std::string ip = local.address().to_string();
+    return local.address().is_v6() ? fmt::format("[{}]:{}", ip, local.port())
+                                   : fmt::format("{}:{}", ip, local.port());
+  }
+
+ private:
+  void accept() {
+    acceptor_.async_accept([this](beast::error_code failed, tcp::socket socket) {
+      if (failed == asio::error::operation_aborted) return;
+      // Out of descriptors, say: asking again at once would take a whole core.
+      if (failed) {
+        pause_.expires_after(std::chrono::milliseconds(100));
+        return pause_.async_wait([this](beast::error_code ended) {
+          if (!ended) accept();
+        });
+      }
+      // Beyond the bound a connection is closed at once; those that are open end within their time.
+      if (open_ < kMostConnections) std::make_shared<Connection>(std::move(socket), answer_, open_)->read();
+      accept();
+    });
+  }
+
+  AnswerPath answer_;
+  std::size_t open_ = 0;  // of the server's thread; outlives the connections, which the context holds
+  asio::io_context context_{1};
+  tcp::acceptor acceptor_{context_};
+  asio::steady_timer pause_{context_};
+  std::thread thread_;
+};
+
+Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Server::~Server() = default;
+
+Result<std::unique_ptr<Server>> Server::listen(std::string_view address, AnswerPath answer) {
+  auto impl = std::make_unique<Impl>(std::move(answer));
+  MIST_TRY_VOID(impl->listen(address));
+  return std::unique_ptr<Server>(new Server(std::move(impl)));
+}
+
+std::string Server::address() const { return impl_->address(); }
+
+}  // namespace mist::http

@@ -1,0 +1,105 @@
+#include "http/server.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <string>
+
+#include "base/handle.h"
+#include "base/text.h"
+
+namespace mist::http {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::unique_ptr<Server> server_on(std::string_view address = "127.0.0.1:0") {
+  auto server = Server::listen(address, [](std::string_view path) {
+    return path == "/there" ? Answer{.status = 200, .body = "yes\n"} : Answer{.status = 404, .body = "no\n"};
+  });
+  EXPECT_TRUE(server.ok()) << server.error().to_line();
+  return server.ok() ? *std::move(server) : nullptr;
+}
+
+UniqueFd connected(const Server& server) {
+  const std::string address = server.address();
+  UniqueFd fd(::socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+  return fd;
+}
+
+// Sends that; everything that comes back until the server closes.
+std::string said(const Server& server, std::string_view request) {
+  const UniqueFd fd = connected(server);
+  EXPECT_EQ(::send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(request.size()));
+  std::string all;
+  char buffer[4096];
+  for (ssize_t got = 0; (got = ::recv(fd.get(), buffer, sizeof buffer, 0)) > 0;)
+    all.append(buffer, static_cast<std::size_t>(got));
+  return all;
+}
+
+TEST(Server, AnswersGetAndHead) {
+  const auto server = server_on();
+  const std::string get = said(*server, "GET /there?q=1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(get, StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_TRUE(get.ends_with("\r\n\r\nyes\n"));
+  const std::string head = said(*server, "HEAD /there HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(head, HasSubstr("Content-Length: 4\r\n"));
+  EXPECT_TRUE(head.ends_with("\r\n\r\n"));
+  EXPECT_THAT(said(*server, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"),
+              StartsWith("HTTP/1.1 404 Not Found"));
+  EXPECT_THAT(
+      said(*server, "PUT /there HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"),
+      StartsWith("HTTP/1.1 405 "));
+}
+
+TEST(Server, KeepsAConnectionForSeveralRequests) {
+  const auto server = server_on();
+  const std::string both = said(*server,
+                                "GET /there HTTP/1.1\r\nHost: a\r\n\r\n"
+                                "GET /other HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(both, HasSubstr("yes\nHTTP/1.1 404"));
+}
+
+TEST(Server, EndsAConnectionThatSendsTooMuchOrNonsense) {
+  const auto server = server_on();
+  EXPECT_EQ(said(*server, "GET / HTTP/1.1\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n"), "");
+  EXPECT_EQ(said(*server, "\x16\x03\x01 hello\r\n\r\n"), "");
+  EXPECT_EQ(said(*server, "POST / HTTP/1.1\r\nContent-Length: 1000\r\n\r\n" + std::string(1000, 'x')), "");
+}
+
+TEST(Server, StaysThereForOthersBesideSilentClients) {
+  const auto server = server_on();
+  std::vector<UniqueFd> silent;
+  for (int i = 0; i < 40; ++i) silent.push_back(connected(*server));
+  EXPECT_THAT(said(*server, "GET /there HTTP/1.0\r\n\r\n"), HasSubstr("yes"));
+}
+
+TEST(Server, SaysWhatIsWrongWithAnAddress) {
+  const auto fails = [](std::string_view address) {
+    const auto server = Server::listen(address, [](std::string_view) { return Answer(); });
+    return server.ok() ? std::string() : server.error().to_line();
+  };
+  for (const std::string_view wrong :
+       {"", "8080", "localhost:8080", "127.0.0.1:", "127.0.0.1:99999", "127.0.0.1:8x"})
+    EXPECT_THAT(fails(wrong), HasSubstr("is not an address to listen on")) << wrong;
+  const auto server = server_on();
+  EXPECT_THAT(fails(server->address()), HasSubstr("can't listen on 127.0.0.1:"));
+}
+
+TEST(Server, ListensOnEveryAddress) {
+  const auto server = server_on(":0");
+  EXPECT_THAT(said(*server, "GET /there HTTP/1.0\r\n\r\n"), HasSubstr("yes"));
+}
+
+}  // namespace
+}  // namespace mist::http

@@ -1,0 +1,115 @@
+"""Several replicas of the operator, of which one works; probes and metrics."""
+import pathlib
+import re
+import signal
+import subprocess
+import urllib.error
+import urllib.request
+
+from harness import check, contains, equal, test
+from test_operator import Operator
+from test_operator_faults import ONE, blueprint, kind, make, wait_made, wait_torn_down
+
+ELECT = ("--leader-elect", "--lease-duration", "3s")
+
+
+def lease(t):
+    return t.kube.checked("GET", f"/apis/coordination.k8s.io/v1/namespaces/{t.ns}/leases/mistletoe-operator")["spec"]
+
+
+def leads(operator):
+    """True once this replica has said that it leads."""
+    return "leads: it holds Lease" in operator.said()
+
+
+def served(t, operator, path):
+    address = re.search(r"serving probes and metrics at (\S+)", operator.said())[1]
+    try:
+        with urllib.request.urlopen(f"http://{address}{path}", timeout=10) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as refused:
+        return refused.code, refused.read().decode()
+
+
+@test
+def of_several_replicas_one_works_and_another_takes_its_place(t):
+    where = kind(t, "Thing", "things")
+    blueprint(t, ONE)
+    first = Operator(t, *ELECT, name="first")
+    t.kube.wait("the first leads", lambda: leads(first))
+    second = Operator(t, *ELECT, "--listen", "127.0.0.1:0", name="second")
+    t.kube.wait("the second waits", lambda: "waits: " in second.said())
+    equal(served(t, second, "/readyz")[0], 200, "a replica that waits is ready")
+    contains(served(t, second, "/metrics")[1], 'leader_election_master_status{name="mistletoe-operator"} 0')
+    make(t, where)
+    wait_made(t)
+    check("created ConfigMap" in first.said() and "created" not in second.said(), "who made it")
+
+    # One that was killed keeps the lead for its term, and nobody else has to do anything.
+    before = lease(t)
+    first.stop(signal.SIGKILL)
+    t.kube.wait("the second leads", lambda: leads(second))
+    equal(lease(t)["leaseTransitions"], before["leaseTransitions"] + 1, "transitions")
+    contains(served(t, second, "/metrics")[1], 'leader_election_master_status{name="mistletoe-operator"} 1')
+    t.kube.delete("ConfigMap", t.ns, "web")
+    wait_made(t)
+
+    # One that is stopped in order gives it back: its successor doesn't wait for the term.
+    third = Operator(t, "--leader-elect", "--lease-duration", "600s", name="third")
+    t.kube.wait("the third waits", lambda: "waits: " in third.said())
+    equal(second.stop(), 0, "exit code")
+    t.kube.wait("the third leads", lambda: leads(third))
+    t.kube.checked("DELETE", f"{where}/web")
+    wait_torn_down(t, where)
+
+
+@test
+def an_operator_whose_lead_was_taken_stops_writing(t):
+    where = kind(t, "Thing", "things")
+    blueprint(t, ONE)
+    operator = Operator(t, *ELECT)
+    t.kube.wait("it leads", lambda: leads(operator))
+    address = f"/apis/coordination.k8s.io/v1/namespaces/{t.ns}/leases/mistletoe-operator"
+    t.kube.checked("PATCH", address, {"spec": {"holderIdentity": "thief"}}, content_type="application/merge-patch+json")
+    equal(operator.process.wait(timeout=30), 1, "exit code")
+    contains(operator.said(), "the lead was lost", "thief")
+    make(t, where)
+    # Begun again it waits, and takes over from one that is silent.
+    operator.start()
+    t.kube.wait("it waits for the thief", lambda: "waits: thief holds Lease" in operator.said())
+    wait_made(t)
+    equal(operator.stop(), 0, "exit code")
+    equal(lease(t)["holderIdentity"], "", "holder")
+
+
+@test
+def probes_and_metrics_of_an_operator(t):
+    where = kind(t, "Thing", "things")
+    blueprint(t, ONE)
+    operator = Operator(t, "--listen", "127.0.0.1:0")
+    t.kube.wait("it serves", lambda: "serving probes" in operator.said())
+    t.kube.wait("it is ready", lambda: served(t, operator, "/readyz")[0] == 200)
+    equal(served(t, operator, "/healthz"), (200, "ok\n"))
+    equal(served(t, operator, "/etc/passwd")[0], 404)
+    make(t, where)
+    wait_made(t)
+    count = lambda: int((re.search(r'controller_runtime_reconcile_total\{controller="app",result="success"\} (\d+)',
+                                   served(t, operator, "/metrics")[1]) or (0, 0))[1])
+    t.kube.wait("it counts", lambda: count() > 0)
+    text = served(t, operator, "/metrics")[1]
+    contains(text, "# TYPE controller_runtime_reconcile_time_seconds histogram", 'workqueue_depth{name="operator"} 0')
+    for line in text.splitlines():
+        check(re.fullmatch(r"# (HELP|TYPE) \S+ .+|[a-z_]+(\{[^{}]*\})? \S+", line), line)
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
+def flags_of_the_operator_that_are_wrong(t):
+    program = pathlib.Path(t.mistctl).with_name("mistletoe-operator")
+    for flags, words in ((["--listen", "here"], "is not an address to listen on"),
+                         (["--leader-elect", "--lease-duration", "1s"], "--lease-duration 1s is not 3s or more"),
+                         (["--lease-duration", "soon"], "is not 3s or more"),
+                         (["--listen"], "--listen needs a value")):
+        ended = subprocess.run([program, "-n", t.ns, *flags], env=t.environment(), capture_output=True, text=True, timeout=30)
+        check(ended.returncode in (1, 2), ended)
+        contains(ended.stderr, words)
