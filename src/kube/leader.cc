@@ -31,7 +31,7 @@ class Election {
     // Whichever ends first stops the work.
     const std::stop_callback forward(context.stop(), [&] { lost.request_stop(); });
     std::jthread renewer([&](const std::stop_token& stop) { renew(stop, lost); });
-    const Status worked = work(context.with_stop(lost.get_token()).with_guard([this] { return check(); }));
+    Status worked = work(context.with_stop(lost.get_token()).with_guard([this] { return check(); }));
     renewer.request_stop();
     renewer.join();
     options_.leads(false);
