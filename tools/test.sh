@@ -131,7 +131,11 @@ installation() {
 }
 bill_of_materials() { tools/sbom.py --check build/dev/bin/mistctl build/dev/bin/mistletoe-operator; }
 version_solver() { RC_PARAMS=max_success=100000 build/dev/src/resolve_test --gtest_filter='SolverProperty*'; }
-rust_sdk() { cargo test --locked --quiet --manifest-path sdk/rust/Cargo.toml; }
+rust_sdk() { cargo test --locked --quiet --manifest-path sdk/rust/Cargo.toml --workspace; }
+starting_packages() {
+  CARGO_TARGET_DIR=${MIST_CACHE:-$HOME/.cache/mistletoe-build}/cargo/packages-native \
+    cargo test --locked --quiet --manifest-path packages/Cargo.toml
+}
 go_format() { local files; files=$(gofmt -l devcluster tests/conformance engines) && [[ -z $files ]] || { echo "gofmt these: $files"; return 1; }; }
 
 began=$SECONDS
@@ -153,6 +157,7 @@ $full && step "advisories of crates" tools/supply-chain.sh advisories
 $full && step "vulnerabilities of Go modules" tools/supply-chain.sh go
 step "documents" python3 tests/docs/check_docs.py build/dev/bin/mistctl .
 step "Rust SDK" rust_sdk
+step "starting packages" starting_packages
 $full && step "installation" installation
 $full && step "modules anywhere" tools/wasm-toolchain/test.sh
 step "Rust engines" rust_engines
