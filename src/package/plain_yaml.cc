@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "encoding/yaml.h"
 #include "package/test_case.h"
 
 namespace mist::package {
@@ -18,9 +19,21 @@ bool is_kubernetes_file(std::string_view path) {
 // Configuration of tools around a package (.github, .idea) isn't part of it.
 bool is_hidden(std::string_view path) { return path.starts_with('.') || path.find("/.") != path.npos; }
 
+// The short form of metadata, which the SDK makes a document of when it compiles the program.
+bool is_source_of_a_program(const Files& files) {
+  const auto metadata = files.find(std::string(kPackageFile));
+  if (metadata == files.end()) return false;
+  const Value document = encoding::parse_yaml(metadata->second, {}).value_or(Value());
+  return document.is_object() && document.find("kind") == nullptr && document.find("name") != nullptr;
+}
+
 }  // namespace
 
 Result<Files> kubernetes_files(const Source& source, const Files& files, bool declared) {
+  if (!declared && is_source_of_a_program(files))
+    return error(ErrorKind::Invalid, "{} is the source of a program: its {} has no kind", source.reference,
+                 kPackageFile)
+        .with_hint("build its module and name that; for Kubernetes YAML, add kind: MistPackage");
   Files found;
   for (const auto& [path, text] : files) {
     if (!is_kubernetes_file(path) || is_hidden(path)) continue;

@@ -80,6 +80,9 @@ def a_platform_of_services_that_share_databases(t):
     git_registry(t)
     # Every Pod must pass the strictest of the Pod Security Standards.
     t.kube.patch("Namespace", None, t.ns, {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
+    status, _ = t.kube.request("POST", t.kube.path("/api/v1/pods", t.ns), {
+        "metadata": {"name": "careless"}, "spec": {"containers": [{"name": "a", "image": "a"}]}})
+    equal(status, 403, "a Pod that says nothing of its security")
     said = ""
     for release in ("shop-a", "shop-b"):
         installed = t.run("install", release, "-p", PLATFORM, "--wait", "-v")
