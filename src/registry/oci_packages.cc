@@ -186,23 +186,32 @@ Result<oci::Artifact> artifact_of(const PackageContent& content, const oci::Abou
   return oci::tree_artifact(std::move(archive), about);
 }
 
+Status may_move(const oci::Repository& repository, const std::string& tag,
+                const std::optional<crypto::Digest>& there, const crypto::Digest& digest,
+                Overwrite overwrite) {
+  if (there && *there != digest && overwrite == Overwrite::No && oci::is_fixed_version(tag))
+    return error(ErrorKind::Conflict, "{}:{} is published already, with other content", repository.str(), tag)
+        .with_because(fmt::format("it is {}, this would be {}", there->str(), digest.str()))
+        .with_hint("a published version doesn't change: push another version, or say --overwrite");
+  return {};
+}
+
+Result<bool> is_published(OciClient& client, const oci::Repository& repository, const std::string& tag,
+                          const crypto::Digest& digest, Overwrite overwrite, const Context& context) {
+  MIST_TRY(const std::optional<crypto::Digest> there, client.digest_of(repository, tag, context));
+  MIST_TRY_VOID(may_move(repository, tag, there, digest, overwrite));
+  return there == digest;
+}
+
 Result<PushReport> push_artifact(OciClient& client, const oci::Reference& destination,
                                  const oci::Artifact& artifact, Overwrite overwrite, const Context& context) {
   PushReport report{.pushed = destination};
   report.pushed.digest = artifact.digest;
   report.bytes = artifact.manifest.size();
   for (const oci::Blob& blob : artifact.blobs) report.bytes += blob.bytes.size();
-  MIST_TRY(const std::optional<crypto::Digest> there,
-           client.digest_of(destination.repository, destination.tag, context));
-  if (there && *there == artifact.digest) {
-    report.was_there = true;
-    return report;
-  }
-  if (there && overwrite == Overwrite::No && oci::is_fixed_version(destination.tag))
-    return error(ErrorKind::Conflict, "{}:{} is published already, with other content",
-                 destination.repository.str(), destination.tag)
-        .with_because(fmt::format("it is {}, this would be {}", there->str(), artifact.digest.str()))
-        .with_hint("a published version doesn't change: push another version, or say --overwrite");
+  MIST_TRY(report.was_there, is_published(client, destination.repository, destination.tag, artifact.digest,
+                                          overwrite, context));
+  if (report.was_there) return report;
   for (const oci::Blob& blob : artifact.blobs) {
     MIST_TRY_VOID(client.push_blob(destination.repository, blob, context));
   }
