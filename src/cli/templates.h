@@ -32,8 +32,11 @@ inline constexpr PackageTemplate kPackageTemplates[] = {
     {"jinja", "Jinja templates with a schema of their values"},
     {"handlebars", "Handlebars templates with a schema of their values"},
     {"nickel", "A Nickel program with contracts of its inputs"},
+    {"typescript", "A program in TypeScript, with the SDK and the types of Kubernetes"},
+    {"cdk8s", "A cdk8s app in TypeScript, with the SDK"},
     {"rust", "A program in Rust, with the SDK"},
-    {"go", "A program in Go, without dependencies"},
+    {"go", "A program in Go, with the SDK"},
+    {"cpp", "A program in C++20, with the SDK"},
     {"c", "A program in C, without dependencies"},
 };
 

@@ -682,6 +682,25 @@ Result<Inspection> Renderer::inspect(const Source& source, const Context& contex
   return inspection;
 }
 
+Result<Value> Renderer::describe(const Source& source, const Context& context) {
+  const auto* const module = std::get_if<wasm::ModuleBytes>(&source.content);
+  MIST_CHECK(module != nullptr);
+  MIST_TRY(const std::unique_ptr<abi::Guest> guest, Impl::open(impl_->packages, source, *module));
+  const Value question = Value::object({{"apiVersion", abi::kVersion1}, {"kind", "MistDescribe"}});
+  const auto silent = [&](std::string because) {
+    return error(ErrorKind::Invalid, "{} doesn't say what its inputs are", source.reference)
+        .with_because(std::move(because))
+        .with_hint("write spec.inputs in mistletoe.yaml; an object without properties takes none");
+  };
+  auto answer = guest->generate(abi::input_text(question), {{}, impl_->options.limits, context});
+  if (!answer.ok()) {
+    if (answer.error().kind != ErrorKind::Invalid) return std::move(answer).error();
+    return silent(answer.error().to_line());
+  }
+  if (answer->package.find("inputs") == nullptr) return silent("its answer has no inputs");
+  return std::move(answer->package);
+}
+
 Result<std::vector<Dependency>> declared_dependencies(const Source& source) {
   std::optional<Metadata> metadata;
   if (const auto* module = std::get_if<wasm::ModuleBytes>(&source.content)) {

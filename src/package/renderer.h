@@ -173,6 +173,9 @@ class Renderer {
   /// list, perhaps empty. What else is wrong with it, rendering says. Errors: Trap, NotFound (the engine),
   /// Cancelled.
   Result<Value> missing(const Source& source, const Context& context);
+  /// With what a program answers a MistDescribe document: `inputs` and perhaps `exports`, the schemas that
+  /// its source has and its metadata need not repeat. Invalid: it doesn't answer so; Trap, Cancelled.
+  Result<Value> describe(const Source& source, const Context& context);
   /// Makes the engine's code ready, so that nobody waits for it later.
   Status compile_engine(std::string_view name);
 
