@@ -133,6 +133,7 @@ bill_of_materials() { tools/sbom.py --check build/dev/bin/mistctl build/dev/bin/
 version_solver() { RC_PARAMS=max_success=100000 build/dev/src/resolve_test --gtest_filter='SolverProperty*'; }
 rust_sdk() { cargo test --locked --quiet --manifest-path sdk/rust/Cargo.toml; }
 go_sdk() { (cd sdk/go && go vet ./... && go test ./...); }
+cpp_sdk() { g++ -std=c++20 -fno-exceptions -Wall -Wextra -Wshadow -Werror -I sdk/cpp -o build/cpp-sdk-test sdk/cpp/tests/sdk_test.cpp && build/cpp-sdk-test; }
 typescript_sdk() { tests/conformance/sdks/test-typescript.sh; }
 sdks_alike() { tests/conformance/sdks/check.py build/dev/bin/mistctl; }
 first_packages() {
@@ -162,6 +163,7 @@ $full && step "vulnerabilities of Go modules" tools/supply-chain.sh go
 step "documents" python3 tests/docs/check_docs.py build/dev/bin/mistctl .
 step "Rust SDK" rust_sdk
 step "Go SDK" go_sdk
+step "C++ SDK" cpp_sdk
 step "TypeScript SDK" typescript_sdk
 step "SDKs give the same bytes" sdks_alike
 step "first packages" first_packages

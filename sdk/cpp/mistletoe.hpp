@@ -570,7 +570,8 @@ std::string read(const Json& value, T& out, const std::string& path) {
     if (value.as_array() == nullptr) return mismatch(path, value, "a list");
     out.clear();
     for (const Json& item : *value.as_array()) {
-      if (auto why = read(item, out.emplace_back(), path + "[" + std::to_string(out.size() - 1) + "]"); !why.empty()) return why;
+      const std::string place = path + "[" + std::to_string(out.size()) + "]";
+      if (auto why = read(item, out.emplace_back(), place); !why.empty()) return why;
     }
   } else if constexpr (IsMap<T>::value) {
     if (value.as_object() == nullptr) return mismatch(path, value, "an object");
@@ -588,7 +589,7 @@ std::string read(const Json& value, T& out, const std::string& path) {
       if (given != nullptr) {
         why = read(*given, out.*each.member, path.empty() ? name : path + "." + name);
       } else if (each.is_required) {
-        why = mismatch(path.empty() ? name : path + "." + name, Json(), "given");
+        why = "the inputs don't fit this package: there is no `" + (path.empty() ? name : path + "." + name) + "`";
       }
       return why.empty();
     };

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "encoding/json.h"
+#include "package/engine.h"
 
 namespace mist::action {
 namespace {
@@ -109,21 +110,20 @@ Result<Command> c_command(const FileSystem& files, const Path& directory, const 
 }
 
 constexpr std::array kToolchains{
-    Toolchain{"TypeScript", "package.json", kNode, "Node.js 20 or newer: https://nodejs.org", "",
-              InputsFrom::Metadata, typescript_command},
-    Toolchain{"Go", "go.mod", kGo, "Go 1.24 or newer: https://go.dev/dl", "", InputsFrom::Program,
-              go_command},
-    Toolchain{"Rust", "Cargo.toml", kCargo, "Rust 1.95 or newer: https://rustup.rs",
+    Toolchain{"TypeScript", kNode, "Node.js 20 or newer: https://nodejs.org", "", InputsFrom::Metadata,
+              typescript_command},
+    Toolchain{"Go", kGo, "Go 1.24 or newer: https://go.dev/dl", "", InputsFrom::Program, go_command},
+    Toolchain{"Rust", kCargo, "Rust 1.95 or newer: https://rustup.rs",
               "if the target isn't installed: rustup target add wasm32-wasip1", InputsFrom::Module,
               rust_command},
-    Toolchain{"C++", "main.cpp", kClangxx,
+    Toolchain{"C++", kClangxx,
               "clang 19 or newer, wasi-libc and libc++ for wasm32; Debian: apt-get install clang-19 lld-19 "
               "wasi-libc "
               "libclang-rt-19-dev-wasm32 libc++-19-dev-wasm32 libc++abi-19-dev-wasm32",
               "if headers of the standard library are missing, on Debian: apt-get install wasi-libc "
               "libclang-rt-19-dev-wasm32 libc++-19-dev-wasm32 libc++abi-19-dev-wasm32",
               InputsFrom::Program, cpp_command},
-    Toolchain{"C", "main.c", kClang,
+    Toolchain{"C", kClang,
               "clang 19 or newer and wasi-libc; Debian: apt-get install clang-19 lld-19 wasi-libc "
               "libclang-rt-19-dev-wasm32",
               "if headers of the standard library are missing, on Debian: apt-get install wasi-libc "
@@ -169,12 +169,11 @@ Result<ProcessResult> run_first(const Toolchain& toolchain, ProcessRunner& proce
 
 }  // namespace
 
-std::span<const Toolchain> toolchains() { return kToolchains; }
-
 const Toolchain* find_toolchain(const FileSystem& files, const Path& directory) {
-  const auto* const found = std::ranges::find_if(
-      kToolchains, [&](const Toolchain& each) { return files.exists(directory / each.mark); });
-  return found == kToolchains.end() ? nullptr : found;
+  const auto marks = package::program_marks();
+  const auto mark = std::ranges::find_if(
+      marks, [&](const package::ProgramMark& each) { return files.exists(directory / each.file); });
+  return mark == marks.end() ? nullptr : std::ranges::find(kToolchains, mark->language, &Toolchain::language);
 }
 
 Result<std::string> compile_program(const Toolchain& toolchain, FileSystem& files, ProcessRunner& processes,
@@ -184,22 +183,21 @@ Result<std::string> compile_program(const Toolchain& toolchain, FileSystem& file
   command.directory = directory;
   const Activity activity(events,
                           fmt::format("compiling {} with {}", directory.string(), toolchain.programs[0]));
-  MIST_TRY(const ProcessResult ended, run_first(toolchain, processes, command, context));
-  if (ended.exit_code != 0) {
-    MIST_TRY_VOID(files.remove(output));
-    const std::string words = words_of(trim(ended.err).empty() ? ended.out : ended.err);
-    Error failure = error(ErrorKind::Invalid, "{} doesn't compile", directory.string()).with_because(words);
-    if (!toolchain.advice.empty()) failure.hint = toolchain.advice;
+  const Result<ProcessResult> ended = run_first(toolchain, processes, std::move(command), context);
+  // Whatever came of it, nothing stays there.
+  auto made = files.read(output, kMostModule);
+  MIST_TRY_VOID(files.remove(output));
+  if (!ended.ok()) return ended.error();
+  if (ended->exit_code != 0) {
+    Error failure = error(ErrorKind::Invalid, "{} doesn't compile", directory.string())
+                        .with_because(words_of(trim(ended->err).empty() ? ended->out : ended->err));
+    failure.hint = toolchain.advice;
     return failure;
   }
-  if (const std::string words = words_of(ended.err); !words.empty()) events.warn(words);
-  if (toolchain.inputs == InputsFrom::Module) {
-    MIST_TRY(const Path module, module_of_cargo(ended.out, directory));
-    return files.read(module, kMostModule);
-  }
-  auto bytes = files.read(output, kMostModule);
-  MIST_TRY_VOID(files.remove(output));
-  return bytes;
+  if (const std::string words = words_of(ended->err); !words.empty()) events.warn(words);
+  if (toolchain.inputs != InputsFrom::Module) return made;
+  MIST_TRY(const Path module, module_of_cargo(ended->out, directory));
+  return files.read(module, kMostModule);
 }
 
 }  // namespace mist::action

@@ -23,8 +23,7 @@ enum class InputsFrom : std::uint8_t {
 };
 
 struct Toolchain {
-  std::string_view language;                   ///< "Go"
-  std::string_view mark;                       ///< the file that shows it: "go.mod"
+  std::string_view language;                   ///< as in package::program_marks()
   std::span<const std::string_view> programs;  ///< looked up in PATH, the first that is there
   std::string_view needs;                      ///< for who lacks the program: what it is, where it comes from
   std::string_view advice;                     ///< for who has it, and it fails; empty: nothing
@@ -32,9 +31,6 @@ struct Toolchain {
   /// What makes `output`, an absolute path, run in the directory. Errors as those of compile_program.
   Result<Command> (*command)(const FileSystem& files, const Path& directory, const std::string& output);
 };
-
-/// All that there are, in the order in which files are looked at.
-std::span<const Toolchain> toolchains();
 
 /// The one of this directory; null: it holds no program.
 const Toolchain* find_toolchain(const FileSystem& files, const Path& directory);

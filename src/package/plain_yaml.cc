@@ -4,12 +4,20 @@
 #include <array>
 
 #include "base/text.h"
+#include "package/engine.h"
 #include "package/test_case.h"
 
 namespace mist::package {
 namespace {
 
 constexpr std::array<std::string_view, 3> kYamlEndings{".yaml", ".yml", ".json"};
+
+// What npm and tsc read beside a program.
+constexpr std::array<std::string_view, 3> kNpmFiles{"package.json", "package-lock.json", "tsconfig.json"};
+
+bool is_of_npm(std::string_view path) {
+  return std::ranges::find(kNpmFiles, path.substr(path.rfind('/') + 1)) != kNpmFiles.end();
+}
 
 bool is_kubernetes_file(std::string_view path) {
   return std::ranges::any_of(kYamlEndings, [&](std::string_view ending) { return path.ends_with(ending); });
@@ -24,8 +32,13 @@ Result<Files> kubernetes_files(const Source& source, const Files& files, bool de
   Files found;
   for (const auto& [path, text] : files) {
     if (!is_kubernetes_file(path) || is_hidden(path)) continue;
-    if (declared && (path == kPackageFile || is_test_file(path))) continue;
+    if (declared && (path == kPackageFile || is_test_file(path) || is_of_npm(path))) continue;
     found.emplace(path, text);
+  }
+  for (const ProgramMark& mark : program_marks()) {
+    if (found.empty() && files.contains(std::string(mark.file)))
+      return error(ErrorKind::Invalid, "{} is no package yet", source.reference)
+          .with_hint(build_it_first(mark.language, source.reference));
   }
   if (found.empty())
     return error(ErrorKind::Invalid, "{} holds no .yaml, .yml or .json file", source.reference)
