@@ -23,7 +23,7 @@ PACKAGES=(
 readonly FULL=(libclang-rt-19-dev)
 # Shells whose completions are tested where they are; installed along with the others, never asked for.
 readonly SHELLS=(fish zsh)
-readonly GO_MINIMUM=1.26 RUST_MINIMUM=1.95 NODE_MINIMUM=20
+readonly GO_MINIMUM=1.26 RUST_MINIMUM=1.95 NODE_MINIMUM=20 NPM_MINIMUM=9
 
 problems=0
 say() { echo "prerequisites: $*" >&2; }
@@ -99,4 +99,5 @@ toolchain Go "$GO_MINIMUM" "install it from https://go.dev/dl and put its bin di
 toolchain Rust "$RUST_MINIMUM" "install it with https://rustup.rs, or run: rustup update stable" rustc --version
 toolchain cargo "$RUST_MINIMUM" "it comes with Rust: https://rustup.rs" cargo --version
 toolchain Node.js "$NODE_MINIMUM" "install it from https://nodejs.org" node --version
+toolchain npm "$NPM_MINIMUM" "it comes with Node.js: https://nodejs.org" npm --version
 exit "$problems"

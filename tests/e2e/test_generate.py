@@ -106,7 +106,7 @@ def a_package_is_the_same_as_a_module_and_as_a_component(t):
             command = ["generate", "shop", "-p", package, "--seed-file", "seed", "-v", "--no-render-cache", "-o", output]
             process = subprocess.run([t.mistctl, *command, *values], capture_output=True, text=True, cwd=t.dir,
                                      env=t.environment())
-            lines = [line for line in process.stderr.splitlines() if "compiling" not in line]
+            lines = [line for line in process.stderr.splitlines() if not line.startswith("… ")]  # progress, with times
             answers.append((process.returncode, process.stdout, "\n".join(lines).replace(package, "both.wasm")))
         return answers
 

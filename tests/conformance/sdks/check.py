@@ -6,6 +6,7 @@ bytes: files, secrets, objects, log lines, message, errors. The first language i
 one differs.
 """
 import base64
+import concurrent.futures
 import difflib
 import json
 import os
@@ -78,7 +79,7 @@ class Table:
         for output in ("raw", "yaml"):
             process = self.run("generate", name, "-p", self.module(language), "--seed-file", "seed", "--no-render-cache", "-v",
                                "-o", output, *values)
-            lines = [line for line in process.stderr.splitlines() if "compiling" not in line]
+            lines = [line for line in process.stderr.splitlines() if not line.startswith("… ")]  # progress, with times
             answers.append((process.returncode, process.stdout, "\n".join(lines).replace(f"/{language}/", "/LANGUAGE/")))
         return answers
 
@@ -106,8 +107,11 @@ def main():
         table = Table(mistctl, pathlib.Path(packages).resolve(), work)
         first = LANGUAGES[0]
         rows = {"its inputs": {language: table.inputs(language) for language in LANGUAGES}}
-        for case, (values, says) in CASES.items():
-            rows[case] = {language: table.rendered(language, values) for language in LANGUAGES}
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            running = {case: {language: pool.submit(table.rendered, language, values) for language in LANGUAGES}
+                       for case, (values, _) in CASES.items()}
+        for case, (_, says) in CASES.items():
+            rows[case] = {language: future.result() for language, future in running[case].items()}
             for code, _, errors in rows[case][first]:
                 if (code != 0) != bool(says) or says not in errors:
                     print(f"{case}: in {first} the exit code is {code}, not as it says {says!r}:\n{errors}")
