@@ -33,6 +33,6 @@ process.stdout.write(output.file("app.yaml")!);
 T
 node_modules/.bin/esbuild node.ts --bundle --platform=node --format=cjs --log-level=error --outfile=node.cjs
 node node.cjs >node.yaml
-mistctl generate web -p ./shop.mist-pack.wasm -o raw | sed '1,/^# app.yaml$/d' >component.yaml
+mistctl generate web -p ./shop.mist-pack.wasm -o raw -q >component.yaml
 cmp node.yaml component.yaml
 echo "7 passed, 0 failed"
