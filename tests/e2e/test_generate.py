@@ -115,9 +115,9 @@ def a_package_is_the_same_as_a_module_and_as_a_component(t):
              ["--limit-requests", "3"], ["--limit-time", "1ms", "-s", "size=100000"], ["--limit-memory", "1"])
     for values in cases:
         one, other = (rendered(packages[kind], *values) for kind in ("reactor", "component"))
-        if values and values[0].startswith("--limit-"):  # the backtrace is the compiler's
-            one, other = ([(code, out, [line for line in err.splitlines() if line.startswith("error: ")]) for code, out, err in answers]
-                          for answers in (one, other))
+        if values and values[0].startswith("--limit-"):  # the backtrace, and where it stood, are the compiler's
+            one, other = ([(code, out, [line.split(": it ")[0] for line in err.splitlines() if line.startswith("error: ")])
+                           for code, out, err in answers] for answers in (one, other))
         equal(other, one, f"the component beside the module, with {values}")
         # Alike because they end at something else would be no proof.
         equal(one[0][0], 0 if values[:1] == ["--set-json"] or values in ([], ["-s", "size=0"], ["-s", "size=200"]) else 1,
