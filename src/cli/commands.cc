@@ -29,6 +29,9 @@ constexpr const Command* kCommands[] = {
     &kPackageLockCommand,
     &kPackageOutdatedCommand,
     &kPackageWhyCommand,
+    &kDependencyBuildCommand,
+    &kDependencyUpdateCommand,
+    &kDependencyListCommand,
     &kEnginesListCommand,
     &kEnginesCompileCommand,
     &kConfigViewCommand,
@@ -66,6 +69,7 @@ constexpr const Command* kCommands[] = {
 constexpr CommandGroup kGroups[] = {
     {"inspect", "What a package or a release consists of"},
     {"package", "For authors of packages"},
+    {"dependency", "The charts that a Helm chart depends on"},
     {"engines", "What renders charts, Kustomize directories and templates"},
     {"config", "The configuration of mistctl"},
     {"registry", "Where packages come from"},

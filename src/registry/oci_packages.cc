@@ -8,6 +8,7 @@
 #include "encoding/tar.h"
 #include "encoding/yaml.h"
 #include "oci/tags.h"
+#include "registry/chart_archive.h"
 
 namespace mist::registry {
 namespace {
@@ -15,7 +16,6 @@ namespace {
 using encoding::TarFile;
 using encoding::Value;
 
-constexpr std::string_view kChartFile = "Chart.yaml";
 // Headers and padding of an archive whose contents may have kMaxPackageBytes.
 constexpr std::size_t kMaxArchive = static_cast<std::size_t>(kMaxPackageBytes) + kMaxPackageFiles * 4096;
 
@@ -97,7 +97,7 @@ Status check_subcharts(const PackageTree& tree, const Chart& chart) {
     if (!is_there)
       return error(ErrorKind::Invalid, "the chart {} depends on {}, which isn't in its charts/", chart.name,
                    escape_controls(name))
-          .with_hint("`helm dependency build` fetches it");
+          .with_hint("`mistctl dependency build` fetches it");
   }
   return {};
 }
@@ -107,12 +107,7 @@ Result<oci::Artifact> packed_chart(const PackageTree& tree, std::string_view cha
                                    const oci::About& about) {
   MIST_TRY(const Chart chart, read_chart(chart_text, kChartFile));
   MIST_TRY_VOID(check_subcharts(tree, chart));
-  std::vector<TarFile> files;
-  for (const PackageFile& file : tree.files)
-    files.push_back({fmt::format("{}/{}", chart.name, file.path), file.bytes});
-  std::ranges::stable_partition(
-      files, [&](const TarFile& file) { return file.path == fmt::format("{}/{}", chart.name, kChartFile); });
-  MIST_TRY(std::string archive, packed(files));
+  MIST_TRY(std::string archive, pack_chart(tree, chart.name));
   return oci::chart_artifact(std::move(archive), chart.document, about_chart(chart, about));
 }
 
