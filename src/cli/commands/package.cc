@@ -28,12 +28,16 @@ constexpr Flag kFlags[] = {
      .value = "FILE",
      .help = "Where to write the package; without it NAME-VERSION.mist-pack.wasm beside the source",
      .completion = Completion::File},
+    {.name = "thin",
+     .help =
+         "Name the engine by its digest instead of containing it: a few KB, for everybody with this mistctl"},
     kEngineFlag,
 };
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kSandboxFlags};
 constexpr Example kExamples[] = {
     {"mistctl package build app.wasm -m mistletoe.yaml", "Writes NAME-VERSION.mist-pack.wasm"},
     {"mistctl package build ./my-chart -o shop.mist-pack.wasm", "A chart and its engine as one module"},
+    {"mistctl package build ./my-chart --thin", "The chart alone, for mistctls with the same engine"},
 };
 
 // With the lock beside its metadata, if there is one.
@@ -67,6 +71,10 @@ Result<std::string> built(const Invocation& invocation, World& world, package::R
     if (metadata_path.empty())
       return error(ErrorKind::Usage, "{} needs its metadata", escape_controls(source_path.string()))
           .with_hint("give the MistPackage document with -m FILE");
+    if (invocation.enabled("thin"))
+      return error(ErrorKind::Usage, "--thin goes with what an engine renders: {} is a program of its own",
+                   escape_controls(source_path.string()))
+          .with_hint("leave it out");
     MIST_TRY(const std::string module, world.files.read(source_path, registry::kMaxPackageBytes));
     MIST_TRY(const std::string metadata, world.files.read(metadata_path, 16u << 20));
     MIST_TRY(std::string complete,
@@ -82,7 +90,9 @@ Result<std::string> built(const Invocation& invocation, World& world, package::R
            fetch_package(invocation, world, std::filesystem::absolute(source_path).string(),
                          invocation.text("engine")));
   const Activity activity(*world.events, fmt::format("building {}", source_path.string()));
-  return renderer.build(source, world.context);
+  return renderer.build(
+      source, invocation.enabled("thin") ? package::BuiltEngine::Named : package::BuiltEngine::Contained,
+      world.context);
 }
 
 Result<ExitCode> run_build(const Invocation& invocation, World& world) {
