@@ -8,8 +8,12 @@ set -euo pipefail
 readonly PACKAGES=(
   "namespace-example    wasm32-unknown-unknown"
   "hello-web            wasm32-wasip1"
+  "mariadb              wasm32-wasip1"
+  "microservice         wasm32-wasip1"
   "platform-example     wasm32-wasip1"
+  "platform-of-crates   wasm32-wasip1"
   "postgres-credentials wasm32-wasip1"
+  "redis                wasm32-wasip1"
 )
 
 readonly packages=$(cd "$(dirname "$0")" && pwd)
@@ -28,6 +32,6 @@ build() {
   done
 }
 
-hash=$({ rustc --version 2>/dev/null || true; } | hash_of sdk/rust packages/{Cargo.toml,Cargo.lock,build.sh,hello-web,namespace-example,platform-example,postgres-credentials} \
+hash=$({ rustc --version 2>/dev/null || true; } | hash_of sdk/rust packages/{Cargo.toml,Cargo.lock,build.sh,hello-web,mariadb,microservice,namespace-example,platform-example,platform-of-crates,postgres-credentials,redis} \
   tools/wasm-toolchain)
 cached packages "$hash" build

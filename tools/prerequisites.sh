@@ -16,14 +16,14 @@ PACKAGES=(
   libboost-container1.81-dev libboost-json1.81-dev libfmt-dev libssl-dev libyaml-dev zlib1g-dev
   # tests and checks; clang-tidy before 19 can't see <expected>
   clang-format-19 clang-tidy-19 libgmock-dev libgtest-dev librapidcheck-dev openssl python3-venv
-  # packages written in C for the sandbox
-  clang-19 libclang-rt-19-dev-wasm32 wasi-libc
+  # packages written in C and C++ for the sandbox
+  clang-19 libc++-19-dev-wasm32 libc++abi-19-dev-wasm32 libclang-rt-19-dev-wasm32 wasi-libc
 )
 # What only `make test-full` needs: libFuzzer.
 readonly FULL=(libclang-rt-19-dev)
 # Shells whose completions are tested where they are; installed along with the others, never asked for.
 readonly SHELLS=(fish zsh)
-readonly GO_MINIMUM=1.26 RUST_MINIMUM=1.95 NODE_MINIMUM=20
+readonly GO_MINIMUM=1.26 RUST_MINIMUM=1.95 NODE_MINIMUM=20 NPM_MINIMUM=9
 
 problems=0
 say() { echo "prerequisites: $*" >&2; }
@@ -99,4 +99,5 @@ toolchain Go "$GO_MINIMUM" "install it from https://go.dev/dl and put its bin di
 toolchain Rust "$RUST_MINIMUM" "install it with https://rustup.rs, or run: rustup update stable" rustc --version
 toolchain cargo "$RUST_MINIMUM" "it comes with Rust: https://rustup.rs" cargo --version
 toolchain Node.js "$NODE_MINIMUM" "install it from https://nodejs.org" node --version
+toolchain npm "$NPM_MINIMUM" "it comes with Node.js: https://nodejs.org" npm --version
 exit "$problems"

@@ -131,8 +131,21 @@ installation() {
 }
 bill_of_materials() { tools/sbom.py --check build/dev/bin/mistctl build/dev/bin/mistletoe-operator; }
 version_solver() { RC_PARAMS=max_success=100000 build/dev/src/resolve_test --gtest_filter='SolverProperty*'; }
-rust_sdk() { cargo test --locked --quiet --manifest-path sdk/rust/Cargo.toml; }
-go_format() { local files; files=$(gofmt -l devcluster tests/conformance engines) && [[ -z $files ]] || { echo "gofmt these: $files"; return 1; }; }
+rust_sdk() { cargo test --locked --quiet --manifest-path sdk/rust/Cargo.toml --workspace; }
+starting_packages() {
+  CARGO_TARGET_DIR=${MIST_CACHE:-$HOME/.cache/mistletoe-build}/cargo/packages-native \
+    cargo test --locked --quiet --manifest-path packages/Cargo.toml
+}
+go_sdk() { (cd sdk/go && go vet ./... && go test ./...); }
+cpp_sdk() { g++ -std=c++20 -fno-exceptions -Wall -Wextra -Wshadow -Werror -I sdk/cpp -o build/cpp-sdk-test sdk/cpp/tests/sdk_test.cpp && build/cpp-sdk-test; }
+typescript_sdk() { tests/conformance/sdks/test-typescript.sh; }
+sdks_alike() { tests/conformance/sdks/check.py build/dev/bin/mistctl; }
+first_packages() {
+  local languages=(typescript go cpp)
+  $full && languages+=(rust)  # compiles its crates again
+  tests/docs/first_packages.py build/dev/bin/mistctl "${languages[@]}"
+}
+go_format() { local files; files=$(gofmt -l devcluster tests/conformance engines sdk packages/templates) && [[ -z $files ]] || { echo "gofmt these: $files"; return 1; }; }
 
 began=$SECONDS
 need "prerequisites" tools/prerequisites.sh $($full && echo --full)
@@ -153,6 +166,12 @@ $full && step "advisories of crates" tools/supply-chain.sh advisories
 $full && step "vulnerabilities of Go modules" tools/supply-chain.sh go
 step "documents" python3 tests/docs/check_docs.py build/dev/bin/mistctl .
 step "Rust SDK" rust_sdk
+step "starting packages" starting_packages
+step "Go SDK" go_sdk
+step "C++ SDK" cpp_sdk
+step "TypeScript SDK" typescript_sdk
+step "SDKs give the same bytes" sdks_alike
+step "first packages" first_packages
 $full && step "installation" installation
 $full && step "modules anywhere" tools/wasm-toolchain/test.sh
 step "Rust engines" rust_engines

@@ -200,7 +200,8 @@ Check check_registry(const DoctorWorld& world, const config::Registry& registry,
   if (const auto* directory = std::get_if<config::DirectorySource>(&remote.source)) {
     const Path path = (base / directory->path).lexically_normal();
     if (world.files.is_directory(path)) return {"registries", registry.name, CheckState::Ok, path.string()};
-    return {"registries", registry.name, CheckState::Fail, fmt::format("{} is not a directory", path.string()),
+    return {"registries", registry.name, CheckState::Fail,
+            fmt::format("{} is not a directory", path.string()),
             fmt::format("make it, or mistctl registry remove {}", registry.name)};
   }
   const auto url = registry::GitUrl::parse(std::get<config::GitSource>(remote.source).url, base);
@@ -339,7 +340,8 @@ class ClusterDoctor {
       check.hint = "one of its API servers, or what stands before them, may be down";
     } else if (minor >= 0 && minor < kOldestMinor && version->string_at("major") == "1") {
       check.state = CheckState::Warn;
-      check.hint = fmt::format("Mistletoe has not been tried with a Kubernetes older than 1.{}", kOldestMinor);
+      check.hint =
+          fmt::format("Mistletoe has not been tried with a Kubernetes older than 1.{}", kOldestMinor);
     } else if (took > kSlowServer) {
       check.state = CheckState::Warn;
       check.hint = "the server is slow or far away: everything takes that long for each step";

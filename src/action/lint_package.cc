@@ -170,8 +170,7 @@ class PackageLint {
       found_.push_back(
           finding(rule, {}, 0, fmt::format("{}: {} {}", fields[i].key.display(), fields[i].path, what)));
     if (fields.size() > kMostDrawn)
-      found_.push_back(
-          finding(rule, {}, 0, fmt::format("so do {} more fields", fields.size() - kMostDrawn)));
+      found_.push_back(finding(rule, {}, 0, fmt::format("so do {} more fields", fields.size() - kMostDrawn)));
     return {};
   }
 

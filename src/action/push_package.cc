@@ -44,7 +44,7 @@ std::string version_in(const oci::Artifact& artifact) {
       oci::parse_document(artifact.manifest, oci::kManifestType, "the manifest");
   const auto* manifest = document.ok() ? std::get_if<oci::Manifest>(&*document) : nullptr;
   if (manifest == nullptr) return {};
-  const auto version = manifest->annotations.find("org.opencontainers.image.version");
+  const auto version = manifest->annotations.find(std::string(oci::kVersionAnnotation));
   return version == manifest->annotations.end() ? std::string() : version->second;
 }
 

@@ -49,10 +49,11 @@ Result<Unfinished> half_uninstalled(const ReleaseState& state, bool undo) {
 Unfinished left_lock(const ReleaseState& state) {
   const auto& lock = state.anchor->lock;
   if (!lock || !state.deployed) return {};
-  return {Recovered::Settled,
-          fmt::format(
-              "{}, who has been running \"{}\" since {}, {}", lock->holder, lock->operation, lock->acquired,
-              state.silent_version.empty() ? "holds its lock; a dead holder loses it" : "died with its lock")};
+  return {
+      Recovered::Settled,
+      fmt::format(
+          "{}, who has been running \"{}\" since {}, {}", lock->holder, lock->operation, lock->acquired,
+          state.silent_version.empty() ? "holds its lock; a dead holder loses it" : "died with its lock")};
 }
 
 Result<Unfinished> find_unfinished(const ReleaseState& state, bool undo) {

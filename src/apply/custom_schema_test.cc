@@ -77,8 +77,7 @@ TEST(CustomSchema, LetsPassWhatTheServerLetsPass) {
 }
 
 TEST(CustomSchema, NamesTheValueItsLineAndWhatIsWrong) {
-  EXPECT_THAT(check("spec:\n  size: many"),
-              HasSubstr("w.yaml:5: Widget w does not match its definition"));
+  EXPECT_THAT(check("spec:\n  size: many"), HasSubstr("w.yaml:5: Widget w does not match its definition"));
   EXPECT_THAT(check("spec:\n  size: many"), HasSubstr("integer"));
   EXPECT_THAT(check("spec: {size: 10}"), HasSubstr("size"));
   EXPECT_THAT(check("spec: {size: 0}"), HasSubstr("size"));

@@ -1,7 +1,7 @@
 #pragma once
 // Jobs with spec.ttlSecondsAfterFinished: once such a Job has ended, a controller deletes it, perhaps before
-// anybody saw that it had. Its absence is not a loss, and no reason to run it again. Blocking only where said;
-// any thread.
+// anybody saw that it had. Its absence is not a loss, and no reason to run it again. Blocking only where
+// said; any thread.
 
 #include <cstdint>
 #include <optional>

@@ -139,6 +139,20 @@ std::string escape_controls(std::string_view text, bool keep_newlines) {
   return out;
 }
 
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) return std::string(text);
+  std::string word = "'";
+  for (const char c : text) {
+    if (c == '\'')
+      word += "'\\''";
+    else
+      word.push_back(c);
+  }
+  return word + "'";
+}
+
 bool is_valid_utf8(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = static_cast<unsigned char>(text[0]) < 0x80 ? 1 : decode_utf8(text).length;

@@ -22,6 +22,9 @@ std::string lower_case(std::string_view text);
 /// `keep_newlines`.
 std::string escape_controls(std::string_view text, bool keep_newlines = false);
 
+/// The text as a POSIX shell reads it back as one word.
+std::string shell_word(std::string_view text);
+
 /// True for well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms).
 bool is_valid_utf8(std::string_view text);
 

@@ -67,14 +67,27 @@ Condition usual_condition(NodeType type) {
   return Condition::Ready;
 }
 
-Status refuse_unwanted(const graph::AlsoGraph& also, const std::vector<Node>& nodes) {
+void refuse_unwanted(const graph::AlsoGraph& also, const std::vector<Node>& nodes,
+                     std::vector<Error>& faults) {
   const graph::Closure all = also.closure({nodes.size()}, [](graph::Guard) { return graph::Truth::True; });
   for (std::size_t i = 0; i < nodes.size(); ++i)
     if (all.wanted(i) == graph::Truth::False)
-      return error(ErrorKind::Invalid, "no Also edge leads to the node {}, so that nothing ever wants it",
-                   nodes[i].name)
-          .with_hint(fmt::format("add {{ from = \"instance\", to = \"{}\" }} to also", nodes[i].name));
-  return {};
+      faults.push_back(
+          error(ErrorKind::Invalid, "no Also edge leads to the node {}, so that nothing ever wants it",
+                nodes[i].name)
+              .with_hint(fmt::format("add {{ from = \"instance\", to = \"{}\" }} to also", nodes[i].name)));
+}
+
+// What was read, or nullopt and one more fault.
+template <typename T>
+std::optional<T> kept(Result<T> result, std::vector<Error>& faults) {
+  if (result.ok()) return *std::move(result);
+  faults.push_back(std::move(result).error());
+  return std::nullopt;
+}
+bool note(Status status, std::vector<Error>& faults) {
+  if (!status.ok()) faults.push_back(std::move(status).error());
+  return status.ok();
 }
 
 }  // namespace
@@ -93,15 +106,22 @@ graph::Truth truth(const Value* value) {
 }
 
 Result<Blueprint> Blueprint::parse(const Value& description) {
+  std::vector<Error> faults;
+  Blueprint blueprint = read(description, faults);
+  if (!faults.empty()) return std::move(faults.front());
+  return blueprint;
+}
+
+Blueprint Blueprint::read(const Value& description, std::vector<Error>& faults) {
   Blueprint blueprint;
-  const Value* kind = description.find("kind");
-  if (kind == nullptr || !kind->is_object())
-    return error(ErrorKind::Invalid, "the blueprint names no kind of instances");
-  blueprint.instances_ = {std::string(kind->string_at("group")), std::string(kind->string_at("version")),
-                          std::string(kind->string_at("kind"))};
-  MIST_TRY_VOID(blueprint.read_nodes(description));
-  MIST_TRY_VOID(blueprint.read_also(description));
-  MIST_TRY_VOID(blueprint.read_sequence(description));
+  if (const Value* kind = description.find("kind"); kind != nullptr && kind->is_object())
+    blueprint.instances_ = {std::string(kind->string_at("group")), std::string(kind->string_at("version")),
+                            std::string(kind->string_at("kind"))};
+  else
+    faults.push_back(error(ErrorKind::Invalid, "the blueprint names no kind of instances"));
+  blueprint.read_nodes(description, faults);
+  blueprint.read_also(description, faults);
+  blueprint.read_sequence(description, faults);
   return blueprint;
 }
 
@@ -109,21 +129,25 @@ std::string Blueprint::name_of(graph::Node node) const {
   return node == root() ? std::string(kInstance) : nodes_[node].name;
 }
 
-Status Blueprint::read_nodes(const Value& description) {
+void Blueprint::read_nodes(const Value& description, std::vector<Error>& faults) {
   const Value* nodes = description.find("nodes");
-  if (nodes == nullptr || !nodes->is_object() || nodes->as_object().empty())
-    return error(ErrorKind::Invalid, "the blueprint has no nodes");
+  if (nodes == nullptr || !nodes->is_object() || nodes->as_object().empty()) {
+    faults.push_back(error(ErrorKind::Invalid, "the blueprint has no nodes"));
+    return;
+  }
   for (const Value::Member& member : nodes->as_object()) {
     if (member.key == kInstance)
-      return error(ErrorKind::Invalid, "no node can be called {}: that is the custom resource itself",
-                   kInstance);
+      faults.push_back(error(ErrorKind::Invalid,
+                             "no node can be called {}: that is the custom resource itself", kInstance));
     // A word alone stands for a node with nothing but that.
     const Value& told = member.value;
-    const auto type = std::ranges::find(
+    auto type = std::ranges::find(
         kTypes, told.is_string() ? std::string_view(told.as_string()) : told.string_at("type"),
         &TypeWord::word);
-    if (type == kTypes.end())
-      return error(ErrorKind::Invalid, "the node {} is of no type that is known", member.key);
+    if (type == kTypes.end()) {
+      faults.push_back(error(ErrorKind::Invalid, "the node {} is of no type that is known", member.key));
+      type = kTypes.begin();
+    }
     const auto policy = std::ranges::find(kPolicies, told.string_at("policy"), &PolicyWord::word);
     nodes_.push_back({.name = member.key,
                       .type = type->type,
@@ -133,19 +157,20 @@ Status Blueprint::read_nodes(const Value& description) {
                       .contract = flag_at(told, "contract")});
   }
   std::ranges::sort(nodes_, {}, &Node::name);
-  return read_evidence(*nodes);
+  read_evidence(*nodes, faults);
 }
 
-Status Blueprint::read_evidence(const Value& nodes) {
+void Blueprint::read_evidence(const Value& nodes, std::vector<Error>& faults) {
   for (Node& each : nodes_) {
     const std::string_view name = nodes.find(each.name)->string_at("evidence");
     if (name.empty()) continue;
     if (each.type != NodeType::Own && each.type != NodeType::Absent)
-      return error(ErrorKind::Invalid, "the node {} has evidence, and only states of an object can have that",
-                   each.name);
-    MIST_TRY(each.evidence, value_node(name, fmt::format("the evidence of {}", each.name)));
+      faults.push_back(error(ErrorKind::Invalid,
+                             "the node {} has evidence, and only states of an object can have that",
+                             each.name));
+    else
+      each.evidence = kept(value_node(name, fmt::format("the evidence of {}", each.name)), faults);
   }
-  return {};
 }
 
 Result<graph::Node> Blueprint::node(std::string_view name, std::string_view where) const {
@@ -166,54 +191,60 @@ Result<graph::Node> Blueprint::value_node(std::string_view name, std::string_vie
   return found;
 }
 
-Status Blueprint::read_also(const Value& description) {
+void Blueprint::read_also(const Value& description, std::vector<Error>& faults) {
   also_ = graph::AlsoGraph(nodes_.size() + 1);
+  const std::size_t before = faults.size();
   for (const Value& each : list_at(description, "also")) {
-    const std::string_view from = each.string_at("from");
-    MIST_TRY(const graph::Node begin,
-             from == kInstance ? Result<graph::Node>(root()) : node(from, "an Also edge"));
-    MIST_TRY(const graph::Node end, node(each.string_at("to"), "an Also edge"));
-    graph::AlsoEdge edge{begin, end, graph::kAlways, {}};
-    const std::string_view when = each.string_at("when"), given = each.string_at("given");
-    if (!when.empty() && !given.empty())
-      return error(ErrorKind::Invalid, "the Also edge from {} to {} has both when and given", from,
-                   name_of(end))
-          .with_hint("a value node can look at the instance too");
-    if (!when.empty()) {
-      MIST_TRY(FieldPath path, FieldPath::parse(when));
-      edge.guard = guards_.size();
-      edge.reason = fmt::format("when {}", path.text);
-      guards_.push_back({std::move(path)});
-    } else if (!given.empty()) {
-      MIST_TRY(const graph::Node value, value_node(given, "the guard of an Also edge"));
-      edge.guard = guards_.size();
-      edge.reason = fmt::format("given {}", given);
-      guards_.push_back({std::nullopt, value});
-      has_value_guards_ = true;
-    }
-    also_.add(std::move(edge));
+    std::optional<graph::AlsoEdge> edge = kept(read_also_edge(each), faults);
+    if (edge) also_.add(*std::move(edge));
   }
-  return refuse_unwanted(also_, nodes_);
+  // What an edge that can't be read leads to would be said to be unwanted.
+  if (faults.size() == before) refuse_unwanted(also_, nodes_, faults);
 }
 
-Status Blueprint::read_extractions(const Value& described, SequenceEdge& edge) const {
-  const Value* extract = described.find("extract");
-  if (extract == nullptr || !extract->is_object()) return {};
-  for (const Value::Member& member : extract->as_object()) {
-    const bool plain = member.value.is_string();
-    const std::string_view path = plain ? member.value.as_string() : member.value.string_at("path");
-    Extraction extraction{member.key, {}, {}};
-    MIST_TRY(extraction.path, FieldPath::parse(path));
-    if (const Value* fallback = plain ? nullptr : member.value.find("default"))
-      extraction.fallback = *fallback;
-    if (edge.gate == Gate::Soft && !extraction.fallback)
-      return error(ErrorKind::Invalid, "the soft edge from {} to {} gives {} no default", name_of(edge.from),
-                   name_of(edge.to), member.key)
-          .with_hint(fmt::format("nothing waits for a soft edge: {} = {{ path = \"{}\", default = … }}",
-                                 member.key, path));
-    edge.extract.push_back(std::move(extraction));
+Result<graph::AlsoEdge> Blueprint::read_also_edge(const Value& each) {
+  const std::string_view from = each.string_at("from");
+  MIST_TRY(const graph::Node begin,
+           from == kInstance ? Result<graph::Node>(root()) : node(from, "an Also edge"));
+  MIST_TRY(const graph::Node end, node(each.string_at("to"), "an Also edge"));
+  graph::AlsoEdge edge{begin, end, graph::kAlways, {}};
+  const std::string_view when = each.string_at("when"), given = each.string_at("given");
+  if (!when.empty() && !given.empty())
+    return error(ErrorKind::Invalid, "the Also edge from {} to {} has both when and given", from,
+                 name_of(end))
+        .with_hint("a value node can look at the instance too");
+  if (!when.empty()) {
+    MIST_TRY(FieldPath path, FieldPath::parse(when));
+    edge.guard = guards_.size();
+    edge.reason = fmt::format("when {}", path.text);
+    guards_.push_back({std::move(path)});
+  } else if (!given.empty()) {
+    MIST_TRY(const graph::Node value, value_node(given, "the guard of an Also edge"));
+    edge.guard = guards_.size();
+    edge.reason = fmt::format("given {}", given);
+    guards_.push_back({std::nullopt, value});
+    has_value_guards_ = true;
   }
-  return {};
+  return edge;
+}
+
+Result<Extraction> Blueprint::read_extraction(const Value::Member& member, const SequenceEdge& edge) const {
+  const bool plain = member.value.is_string();
+  const std::string_view path = plain ? member.value.as_string() : member.value.string_at("path");
+  Extraction extraction{member.key, {}, {}};
+  MIST_TRY(extraction.path, FieldPath::parse(path));
+  if (const Value* fallback = plain ? nullptr : member.value.find("default")) extraction.fallback = *fallback;
+  const NodeType source = nodes_[edge.from].type;
+  if (source == NodeType::Absent || source == NodeType::Act)
+    return error(ErrorKind::Invalid,
+                 "the Sequence edge from {} to {}: a node with {} has no values to extract",
+                 name_of(edge.from), name_of(edge.to), word(source));
+  if (edge.gate == Gate::Soft && !extraction.fallback)
+    return error(ErrorKind::Invalid, "the soft edge from {} to {} gives {} no default", name_of(edge.from),
+                 name_of(edge.to), member.key)
+        .with_hint(fmt::format("nothing waits for a soft edge: {} = {{ path = \"{}\", default = … }}",
+                               member.key, path));
+  return extraction;
 }
 
 Status Blueprint::check_condition(const SequenceEdge& edge) const {
@@ -229,41 +260,47 @@ Status Blueprint::check_condition(const SequenceEdge& edge) const {
     return refused("what must be absent can only be waited for until it is gone or terminating");
   if (edge.contract && (from.type == NodeType::Absent || from.type == NodeType::Act))
     return refused(fmt::format("a node with {} has nothing that a contract could match", word(from.type)));
-  if (!edge.extract.empty() && (from.type == NodeType::Absent || from.type == NodeType::Act))
-    return refused(fmt::format("a node with {} has no values to extract", word(from.type)));
   return {};
 }
 
-Status Blueprint::read_sequence(const Value& description) {
+void Blueprint::read_sequence(const Value& description, std::vector<Error>& faults) {
   into_.resize(nodes_.size());
   std::set<std::pair<graph::Node, std::string>> given;
   for (const Value& each : list_at(description, "sequence")) {
-    SequenceEdge edge;
-    MIST_TRY(edge.from, node(each.string_at("from"), "a Sequence edge"));
-    MIST_TRY(edge.to, node(each.string_at("to"), "a Sequence edge"));
-    if (edge.from == edge.to)
-      return error(ErrorKind::Invalid, "the node {} can't come before itself", name_of(edge.from));
-    const NodeType source = nodes_[edge.from].type;
-    const auto until = std::ranges::find(kConditions, each.string_at("until"), &ConditionWord::word);
-    edge.until = until == kConditions.end() ? usual_condition(source) : until->condition;
-    if (edge.until == Condition::Ready && usual_condition(source) != Condition::Ready)
-      edge.until = usual_condition(source);
-    const std::string_view gate = each.string_at("gate");
-    edge.gate = gate == "continuous" ? Gate::Continuous : gate == "soft" ? Gate::Soft : Gate::Latched;
-    edge.contract = flag_at(each, "contract");
-    // Waiting until something is gone is no dependency on it.
-    edge.teardown = each.string_at("teardown") != "none" && edge.gate != Gate::Soft &&
-                    edge.until != Condition::Gone && edge.until != Condition::Terminating;
-    MIST_TRY_VOID(check_condition(edge));
-    MIST_TRY_VOID(read_extractions(each, edge));
-    for (const Extraction& one : edge.extract)
-      if (one.name == kInstance || !given.emplace(edge.to, one.name).second)
-        return error(ErrorKind::Invalid, "the node {} is given two values called {}", name_of(edge.to),
-                     one.name);
-    into_[edge.to].push_back(sequence_.size());
-    sequence_.push_back(std::move(edge));
+    std::optional<SequenceEdge> edge = kept(read_sequence_edge(each), faults);
+    if (!edge) continue;
+    note(check_condition(*edge), faults);
+    if (const Value* extract = each.find("extract"); extract != nullptr && extract->is_object())
+      for (const Value::Member& member : extract->as_object())
+        if (auto one = kept(read_extraction(member, *edge), faults)) edge->extract.push_back(*std::move(one));
+    for (const Extraction& one : edge->extract)
+      if (one.name == kInstance || !given.emplace(edge->to, one.name).second)
+        faults.push_back(error(ErrorKind::Invalid, "the node {} is given two values called {}",
+                               name_of(edge->to), one.name));
+    into_[edge->to].push_back(sequence_.size());
+    sequence_.push_back(*std::move(edge));
   }
-  return order_nodes();
+  note(order_nodes(), faults);
+}
+
+Result<SequenceEdge> Blueprint::read_sequence_edge(const Value& each) const {
+  SequenceEdge edge;
+  MIST_TRY(edge.from, node(each.string_at("from"), "a Sequence edge"));
+  MIST_TRY(edge.to, node(each.string_at("to"), "a Sequence edge"));
+  if (edge.from == edge.to)
+    return error(ErrorKind::Invalid, "the node {} can't come before itself", name_of(edge.from));
+  const NodeType source = nodes_[edge.from].type;
+  const auto until = std::ranges::find(kConditions, each.string_at("until"), &ConditionWord::word);
+  edge.until = until == kConditions.end() ? usual_condition(source) : until->condition;
+  if (edge.until == Condition::Ready && usual_condition(source) != Condition::Ready)
+    edge.until = usual_condition(source);
+  const std::string_view gate = each.string_at("gate");
+  edge.gate = gate == "continuous" ? Gate::Continuous : gate == "soft" ? Gate::Soft : Gate::Latched;
+  edge.contract = flag_at(each, "contract");
+  // Waiting until something is gone is no dependency on it.
+  edge.teardown = each.string_at("teardown") != "none" && edge.gate != Gate::Soft &&
+                  edge.until != Condition::Gone && edge.until != Condition::Terminating;
+  return edge;
 }
 
 Status Blueprint::order_nodes() {
@@ -298,6 +335,20 @@ graph::Closure Blueprint::wanted(const Value& instance,
     // Its spec is known whole, so that there is no third answer.
     return asked.field ? truth(asked.field->find(instance)) : value_of(asked.value);
   });
+}
+
+Blueprint Blueprint::without_guards() const {
+  Blueprint all = *this;
+  all.also_ = graph::AlsoGraph(nodes_.size() + 1);
+  for (const graph::AlsoEdge& edge : also_.edges())
+    all.also_.add({edge.from, edge.to, graph::kAlways, edge.reason});
+  all.has_value_guards_ = false;
+  return all;
+}
+
+std::optional<graph::Node> Blueprint::guarding_value(const graph::AlsoEdge& edge) const {
+  if (edge.guard == graph::kAlways || guards_[edge.guard].field) return std::nullopt;
+  return guards_[edge.guard].value;
 }
 
 std::vector<std::string> Blueprint::warnings() const {

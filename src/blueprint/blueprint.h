@@ -88,6 +88,9 @@ class Blueprint {
   /// there, two values of one name for one node, a node that no Also edge leads to, a condition that its
   /// node can't have, a cycle of hard edges in Sequence (with its path).
   static Result<Blueprint> parse(const Value& description);
+  /// The same, of a description that may be wrong: `faults` gets all that parse() would refuse, and what
+  /// comes back lacks it. Not to be decided with unless there is no fault.
+  static Blueprint read(const Value& description, std::vector<Error>& faults);
 
   const apimachinery::GroupVersionKind& instances() const { return instances_; }
   const std::vector<Node>& nodes() const { return nodes_; }
@@ -105,6 +108,10 @@ class Blueprint {
   /// Which nodes an instance wants. `value_of`: what a value node that guards an edge has come to.
   graph::Closure wanted(const Value& instance,
                         const std::function<graph::Truth(graph::Node)>& value_of) const;
+  /// The same nodes and order, with every Also edge holding: what instances may ever have.
+  Blueprint without_guards() const;
+  /// The value node that an Also edge's guard asks; nullopt: it asks the instance, or has none.
+  std::optional<graph::Node> guarding_value(const graph::AlsoEdge& edge) const;
   /// Whether a guard asks a value node.
   bool has_value_guards() const { return has_value_guards_; }
   /// What may go wrong while it runs, for its author.
@@ -117,11 +124,13 @@ class Blueprint {
     graph::Node value = 0;
   };
 
-  Status read_nodes(const Value& description);
-  Status read_evidence(const Value& nodes);
-  Status read_also(const Value& description);
-  Status read_sequence(const Value& description);
-  Status read_extractions(const Value& described, SequenceEdge& edge) const;
+  void read_nodes(const Value& description, std::vector<Error>& faults);
+  void read_evidence(const Value& nodes, std::vector<Error>& faults);
+  void read_also(const Value& description, std::vector<Error>& faults);
+  Result<graph::AlsoEdge> read_also_edge(const Value& each);
+  void read_sequence(const Value& description, std::vector<Error>& faults);
+  Result<SequenceEdge> read_sequence_edge(const Value& each) const;
+  Result<Extraction> read_extraction(const Value::Member& member, const SequenceEdge& edge) const;
   Status check_condition(const SequenceEdge& edge) const;
   Status order_nodes();
   Result<graph::Node> node(std::string_view name, std::string_view where) const;

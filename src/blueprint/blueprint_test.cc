@@ -127,6 +127,33 @@ TEST(Blueprint, WarnsOfGuardsThatDependOnWhatTheyGuardAndOfValuesThatMayBeMissin
   EXPECT_THAT(warnings, ::testing::Contains(HasSubstr("b needs values of a, which may not be wanted")));
 }
 
+TEST(Blueprint, ReadFindsEveryFaultAndParseTellsTheFirst) {
+  const Value description = yaml(
+      "kind: {group: g, version: v1, kind: K}\nnodes: {a: own, b: own, v: what}\n"
+      "also: [{from: instance, to: x}, {from: instance, to: a, given: b}]\n"
+      "sequence: [{from: a, to: b, extract: {p: '', q: m}}, {from: a, to: z}, {from: b, to: a}, "
+      "{from: a, to: b, until: done}]\n");
+  std::vector<Error> faults;
+  const Blueprint read = Blueprint::read(description, faults);
+  std::vector<std::string> words;
+  for (const Error& each : faults) words.push_back(each.message);
+  EXPECT_THAT(words, ::testing::ElementsAre(HasSubstr("node v is of no type"), HasSubstr("\"x\""),
+                                            HasSubstr("isn't a value"), HasSubstr("path of a field"),
+                                            HasSubstr("\"z\""), HasSubstr("only an act can be done"),
+                                            HasSubstr("a → b → a")));
+  EXPECT_EQ(read.nodes().size(), 3U);
+  EXPECT_EQ(Blueprint::parse(description).error().message, words.front());
+}
+
+TEST(Blueprint, WithoutGuardsEveryNodeIsWanted) {
+  const auto blueprint = parsed(kAlso);
+  ASSERT_TRUE(blueprint.ok());
+  const Blueprint all = blueprint->without_guards();
+  EXPECT_EQ(wanted(all, "{spec: {}}").wanted(2), graph::Truth::True);
+  EXPECT_EQ(wanted(*blueprint, "{spec: {}}").wanted(2), graph::Truth::False);
+  EXPECT_EQ(all.also().edges().back().reason, "when spec.c");
+}
+
 TEST(FieldPath, ReadsListsByIndexAndByField) {
   const Value object = yaml("{ports: [{port: 80}, {port: 81, name: x}], ip: 10.0.0.1}");
   EXPECT_EQ(**FieldPath::parse("ports.1.port")->read(object), Value(81));

@@ -10,13 +10,28 @@
 namespace mist::blueprint {
 namespace {
 
-constexpr std::array<std::string_view, 3> kOurs{"main.ncl", "mistletoe.ncl", package::kPackageFile};
+constexpr std::string_view kUnknownFile = "mistletoe-unknown.ncl";
+constexpr std::array<std::string_view, 4> kOurs{"main.ncl", "mistletoe.ncl", kUnknownFile,
+                                                package::kPackageFile};
 
 std::string digest_of(const package::Files& files) {
   std::string all;
   for (const auto& [path, text] : files)
     all += fmt::format("{} {}\n{}", path, crypto::sha256(crypto::as_bytes(text)).hex(), '\n');
   return crypto::sha256(crypto::as_bytes(all)).str();
+}
+
+Value names_value(const std::vector<std::string>& names) {
+  Value::Array list;
+  for (const std::string& name : names) list.emplace_back(name);
+  return Value(std::move(list));
+}
+
+// It needed a value that isn't known.
+bool is_unknown(const Error& failure) { return failure.where && failure.where->file == kUnknownFile; }
+
+Status unless_unknown(const Result<Value>& evaluated) {
+  return evaluated.ok() || is_unknown(evaluated.error()) ? Status() : Status(evaluated.error());
 }
 
 }  // namespace
@@ -32,6 +47,7 @@ Result<Evaluator> Evaluator::of(std::string name, package::Files files, package:
           .with_hint("give it another name");
   files.emplace("main.ncl", kMain);
   files.emplace("mistletoe.ncl", kLibrary);
+  files.emplace(kUnknownFile, kUnknown);
   package::Source source;
   source.reference = source.name = std::move(name);
   source.digest = digest_of(files);
@@ -57,8 +73,8 @@ Result<Value> Evaluator::evaluate(Value input, const Context& context) {
 }
 
 Result<Blueprint> Evaluator::describe(const Context& context) {
-  MIST_TRY(const Value description, evaluate(Value::object(), context));
-  return Blueprint::parse(description);
+  MIST_TRY(const Value described, description(context));
+  return Blueprint::parse(described);
 }
 
 Result<Value> Evaluator::make(const std::string& node, const Value& environment, const Context& context) {
@@ -78,11 +94,49 @@ Status Evaluator::check(std::size_t edge, const Value& object, const Context& co
   return {};
 }
 
-Result<Value> Evaluator::kinds(const std::string& node, const Value& environment, const Context& context) {
-  return evaluate(
-             Value::object({{"kinds_of", Value::object({{"node", node}, {"environment", environment}})}}),
-             context)
-      .in(fmt::format("while the kind of the node {} was looked for", node));
+Result<std::optional<Value>> Evaluator::part_of(std::string_view what, const std::string& node,
+                                                const Value& environment,
+                                                const std::vector<std::string>& unknown,
+                                                const Context& context) {
+  auto found = evaluate(Value::object({{what, Value::object({{"node", node},
+                                                             {"environment", environment},
+                                                             {"unknown", names_value(unknown)}})}}),
+                        context);
+  if (!found.ok() && is_unknown(found.error())) return std::optional<Value>();
+  if (!found.ok())
+    return std::move(found).error().with_frame(
+        fmt::format("while it was looked for what the node {} makes", node));
+  return std::optional(*std::move(found));
+}
+
+Result<std::optional<Value>> Evaluator::kinds(const std::string& node, const Value& environment,
+                                              const std::vector<std::string>& unknown,
+                                              const Context& context) {
+  return part_of("kinds_of", node, environment, unknown, context);
+}
+
+Result<std::optional<Value>> Evaluator::identities(const std::string& node, const Value& environment,
+                                                   const std::vector<std::string>& unknown,
+                                                   const Context& context) {
+  return part_of("identities_of", node, environment, unknown, context);
+}
+
+Status Evaluator::try_function(const std::string& node, const std::vector<std::string>& names,
+                               const Context& context) {
+  return unless_unknown(evaluate(Value::object({{"try", Value::object({{"node", node},
+                                                                       {"environment", Value::object()},
+                                                                       {"unknown", names_value(names)}})}}),
+                                 context));
+}
+
+Status Evaluator::try_contract(const std::string& node, const Context& context) {
+  return unless_unknown(
+      evaluate(Value::object({{"try_contract_of", Value::object({{"node", node}})}}), context));
+}
+
+Status Evaluator::try_contract(std::size_t edge, const Context& context) {
+  return unless_unknown(
+      evaluate(Value::object({{"try_contract_of", Value::object({{"edge", edge}})}}), context));
 }
 
 }  // namespace mist::blueprint

@@ -3,7 +3,9 @@
 // beside them as their only other import. What it gives is a function of files and input alone. One thread at
 // a time.
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/context.h"
 #include "blueprint/blueprint.h"
@@ -17,7 +19,7 @@ inline constexpr std::string_view kEntry = "blueprint.ncl";
 class Evaluator {
  public:
   /// `renderer` outlives this. `files`: by relative path. Invalid: there is no blueprint.ncl, or a file has a
-  /// name that the library needs (main.ncl, mistletoe.ncl, mistletoe.yaml).
+  /// name that the library needs (main.ncl, mistletoe.ncl, mistletoe-unknown.ncl, mistletoe.yaml).
   static Result<Evaluator> of(std::string name, package::Files files, package::Renderer& renderer);
 
   /// Invalid with Nickel's own diagnostic, or as Blueprint::parse().
@@ -28,14 +30,30 @@ class Evaluator {
   /// with that index; Trap.
   Status check(const std::string& node, const Value& object, const Context& context);
   Status check(std::size_t edge, const Value& object, const Context& context);
-  /// The kinds of what a node's function makes, as far as they don't depend on what `environment` lacks: a
-  /// list of records with apiVersion and kind. Errors as make().
-  Result<Value> kinds(const std::string& node, const Value& environment, const Context& context);
+  /// The kinds of what a node's function makes: a list of records with apiVersion and kind. `unknown`: names
+  /// of values that aren't there; nullopt: the kinds depend on them. Errors as make().
+  Result<std::optional<Value>> kinds(const std::string& node, const Value& environment,
+                                     const std::vector<std::string>& unknown, const Context& context);
+  /// The same with what names them: apiVersion, kind, and the namespace and name of metadata.
+  Result<std::optional<Value>> identities(const std::string& node, const Value& environment,
+                                          const std::vector<std::string>& unknown, const Context& context);
+  /// Whether a node's function fails whatever the values of these names are, as one that takes others does.
+  /// Invalid with Nickel's own diagnostic; Trap.
+  Status try_function(const std::string& node, const std::vector<std::string>& names, const Context& context);
+  /// Whether the contract of a node, or of the edge with that index, can't be applied to anything. Errors as
+  /// above.
+  Status try_contract(const std::string& node, const Context& context);
+  Status try_contract(std::size_t edge, const Context& context);
+  /// What Blueprint::read() takes. Invalid with Nickel's own diagnostic; Trap.
+  Result<Value> description(const Context& context) { return evaluate(Value::object(), context); }
 
  private:
   Evaluator(package::Source source, package::Renderer& renderer)
       : source_(std::move(source)), renderer_(&renderer) {}
   Result<Value> evaluate(Value input, const Context& context);
+  Result<std::optional<Value>> part_of(std::string_view what, const std::string& node,
+                                       const Value& environment, const std::vector<std::string>& unknown,
+                                       const Context& context);
 
   package::Source source_;
   package::Renderer* renderer_;

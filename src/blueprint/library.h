@@ -116,9 +116,33 @@ let edge_described = fun edge =>
   }
   & (if std.record.has_field "until" edge then { until = edge.until } else {})
 in
+# What a function is given that isn't known: evaluating it fails at a place of its own (the evaluator knows it).
+let unknown = import "mistletoe-unknown.ncl" in
+let environment_of = fun input =>
+  if std.record.has_field "unknown" input then
+    let missing = std.array.map (fun name => { field = name, value = unknown }) input.unknown in
+    input.environment & (std.record.from_array missing)
+  else
+    input.environment
+in
 let called = fun checked input =>
   let node = checked.nodes."%{input.node}" in
-  node."%{type_of input.node node}" input.environment
+  node."%{type_of input.node node}" (environment_of input)
+in
+let contract_of = fun checked input =>
+  if std.record.has_field "edge" input then
+    (std.array.at input.edge checked.sequence).shape
+  else
+    checked.nodes."%{input.node}".ready
+in
+let identity_of = fun made =>
+  {
+    apiVersion = made.apiVersion,
+    kind = made.kind,
+    metadata =
+      { name = made.metadata.name }
+      & (if std.record.has_field "namespace" made.metadata then { namespace = made.metadata.namespace } else {}),
+  }
 in
 let kind_of = fun made =>
   { apiVersion = made.apiVersion, kind = made.kind }
@@ -133,13 +157,16 @@ in
     let checked = blueprint | TheBlueprint in
     let value =
       if std.record.has_field "contract_of" input then
-        let Contract =
-          if std.record.has_field "edge" input.contract_of then
-            (std.array.at input.contract_of.edge checked.sequence).shape
-          else
-            checked.nodes."%{input.contract_of.node}".ready
-        in
+        let Contract = contract_of checked input.contract_of in
         std.deep_seq (input.object | Contract) true
+      else if std.record.has_field "try_contract_of" input then
+        let Contract = contract_of checked input.try_contract_of in
+        std.seq (unknown | Contract) true
+      else if std.record.has_field "try" input then
+        std.deep_seq (called checked input.try) true
+      else if std.record.has_field "identities_of" input then
+        let made = called checked input.identities_of in
+        if std.is_array made then std.array.map identity_of made else [identity_of made]
       else if std.record.has_field "kinds_of" input then
         let made = called checked input.kinds_of in
         if std.is_array made then std.array.map kind_of made else [kind_of made]
@@ -155,6 +182,11 @@ in
     in
     { apiVersion = "mistletoe.dev/v1", kind = "Evaluation", result = value },
 }
+)ncl";
+
+/// The only thing that fails in that file, which says that a value was needed that isn't known.
+inline constexpr std::string_view kUnknown = R"ncl(
+0 + "a value that isn't known before there is an instance"
 )ncl";
 
 /// Calls it.

@@ -3,23 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "release/command_text.h"
 
 namespace mist::cli {
-
-std::string shell_word(std::string_view text) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) return std::string(text);
-  std::string word = "'";
-  for (const char c : text) {
-    if (c == '\'')
-      word += "'\\''";
-    else
-      word.push_back(c);
-  }
-  return word + "'";
-}
 
 std::string cluster_words(const Invocation& invocation) {
   constexpr std::array<std::string_view, 2> kFlags{"context", "kubeconfig"};

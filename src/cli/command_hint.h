@@ -10,9 +10,6 @@
 
 namespace mist::cli {
 
-/// The text as a POSIX shell reads it back as one word.
-std::string shell_word(std::string_view text);
-
 /// " --context prod --kubeconfig ./k": what the user said about the cluster, after a space; empty: nothing.
 std::string cluster_words(const Invocation& invocation);
 

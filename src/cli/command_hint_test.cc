@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/parse.h"
 

@@ -164,9 +164,12 @@ std::string flag_sentence(const Flag& flag) {
   std::string text(flag.help);
   std::vector<std::string> notes;
   if (!flag.choices.empty()) {
+    // Many are words of a sentence, which can be wrapped.
+    const std::string_view between = flag.choices.size() > 8 ? ", " : "|";
     std::string choices;
     for (const std::string_view choice : flag.choices)
-      choices += fmt::format("{}{}{}", choices.empty() ? "" : "|", choice, choice.ends_with('=') ? "…" : "");
+      choices +=
+          fmt::format("{}{}{}", choices.empty() ? "" : between, choice, choice.ends_with('=') ? "…" : "");
     notes.push_back(choices);
   }
   if (flag.required) notes.emplace_back("required");

@@ -1,7 +1,9 @@
 #include "cli/offline.h"
 
 #include "base/text.h"
+#include "cli/package_flags.h"
 #include "cli/places.h"
+#include "cli/release_flags.h"
 #include "render/local_birth.h"
 
 namespace mist::cli {
@@ -20,6 +22,25 @@ Result<render::ReleaseFacts> offline_release(const Invocation& invocation, World
   MIST_TRY(release.birth, render::local_birth(world.files, world.random, world.clock, *world.events,
                                               seed_file, missing, release.id));
   return release;
+}
+
+Result<render::RenderedRelease> render_offline(const Invocation& invocation, World& world,
+                                               const std::string& reference, const std::string& name) {
+  MIST_TRY(render::ReleaseFacts release, offline_release(invocation, world, name));
+  MIST_TRY(render::RenderChoices choices, render_choices(invocation, world));
+  // The time that was asked for is that of the release: there is no other one.
+  if (choices.clock && !choices.clock->empty()) release.birth.frozen_clock = *choices.clock;
+  choices.clock.reset();
+  MIST_TRY(const auto inputs, read_values(invocation, world));
+  MIST_TRY(package::Source source, fetch_package(invocation, world, reference, invocation.text("engine")));
+  MIST_TRY(encoding::Value values, render::values_for(source, inputs, *world.events));
+  MIST_TRY(std::unique_ptr<package::Renderer> renderer, open_renderer(invocation, world));
+  const render::ReleaseRenderer rendering(std::move(renderer), assumed_cluster(invocation));
+  MIST_TRY(render::RenderedRelease rendered,
+           rendering.render(std::make_shared<const package::Source>(std::move(source)), std::move(values),
+                            choices, release, world.context));
+  rendered.birth = release.birth;
+  return rendered;
 }
 
 render::AssumedCluster assumed_cluster(const Invocation& invocation) {

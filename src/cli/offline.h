@@ -37,6 +37,11 @@ inline constexpr FlagGroup kOfflineFlags{"Flags in place of a cluster", kOffline
 Result<render::ReleaseFacts> offline_release(const Invocation& invocation, World& world,
                                              const std::string& name);
 
+/// Renders the package that `reference` names for such a release called `name`, as the flags of `generate`
+/// say: kEngineFlag, kValuesFlags, kOfflineFlags, kClockFlags, kSandboxFlags. Its `birth` is set.
+Result<render::RenderedRelease> render_offline(const Invocation& invocation, World& world,
+                                               const std::string& reference, const std::string& name);
+
 /// What kube-version and api-versions stand for. One of the latter may be several, with commas between them,
 /// as in Helm.
 render::AssumedCluster assumed_cluster(const Invocation& invocation);

@@ -17,9 +17,6 @@ namespace {
 constexpr std::string_view kNoRepositories =
     "nothing is installed from chart repositories: pull the chart with helm and give the .tgz, or use an OCI "
     "registry";
-constexpr std::string_view kSubcharts =
-    "subcharts have to be in charts/ already: helm dependency build puts them there";
-
 constexpr PeerVerb kVerbs[] = {
     {Peer::Helm, "install", "NAME CHART", "install NAME -p CHART"},
     {Peer::Helm, "upgrade", "NAME CHART", "upgrade NAME -p CHART"},
@@ -57,9 +54,14 @@ constexpr PeerVerb kVerbs[] = {
      "charts are published in OCI registries"},
     {Peer::Helm, "repo", "", "registry list", kNoRepositories},
     {Peer::Helm, "search", "", "registry list", "packages are found where they are published"},
-    {Peer::Helm, "dependency", "", "", kSubcharts},
-    {Peer::Helm, "dep", "", "", kSubcharts},
-    {Peer::Helm, "dependencies", "", "", kSubcharts},
+    {Peer::Helm, "dep", "CHART", "dependency list CHART"},
+    {Peer::Helm, "dependencies", "CHART", "dependency list CHART"},
+    {Peer::Helm, "dependency up", "CHART", "dependency update CHART"},
+    {Peer::Helm, "dependency ls", "CHART", "dependency list CHART"},
+    {Peer::Helm, "dep build", "CHART", "dependency build CHART"},
+    {Peer::Helm, "dep update", "CHART", "dependency update CHART"},
+    {Peer::Helm, "dep up", "CHART", "dependency update CHART"},
+    {Peer::Helm, "dep list", "CHART", "dependency list CHART"},
     {Peer::Helm, "verify", "", "",
      "provenance files are not read: name the chart with its digest, "
      "oci://HOST/PATH/CHART:VERSION@sha256:…"},
@@ -138,7 +140,14 @@ constexpr PeerFlag kFlags[] = {
      "a release has the status of its newest revision; see mistctl history NAME"},
     {"--uninstalled", false, "list", "", "the record goes with the release", true},
     {"--show-resources", false, "status", "--all-objects"},
-    {"--dependency-update", false, "install, upgrade, generate", "", kSubcharts, true},
+    {"--dependency-update", false, "install, upgrade, generate", "",
+     "mistctl dependency update CHART fills the chart's charts/ before", true},
+    {"--skip-refresh", false, "dependency build, dependency update", "",
+     "nothing is kept of an index, so it is read each time"},
+    {"--keyring", true, "dependency build, dependency update", "", "provenance files are not read yet", true},
+    {"--verify", false, "dependency build, dependency update", "",
+     "provenance files (.prov) are not read yet; archives are held against the digests of their index always",
+     true},
     {"--verify", false, "", "", "provenance files are not read: name the chart with its digest", true},
     {"--server-side", false, "", "", "it applies on the server always"},
     {"--prune", false, "install, upgrade", "",

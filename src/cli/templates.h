@@ -32,12 +32,22 @@ inline constexpr PackageTemplate kPackageTemplates[] = {
     {"jinja", "Jinja templates with a schema of their values"},
     {"handlebars", "Handlebars templates with a schema of their values"},
     {"nickel", "A Nickel program with contracts of its inputs"},
+    {"typescript", "A program in TypeScript, with the SDK and the types of Kubernetes"},
+    {"cdk8s", "A cdk8s app in TypeScript, with the SDK"},
     {"rust", "A program in Rust, with the SDK"},
-    {"go", "A program in Go, without dependencies"},
+    {"go", "A program in Go, with the SDK"},
+    {"cpp", "A program in C++20, with the SDK"},
     {"c", "A program in C, without dependencies"},
 };
 
 /// The files of a template as those of the package `name`, by path.
 std::map<std::string, std::string> instantiate(std::string_view package, std::string_view name);
+
+/// What `mistctl blueprint init` begins with: examples/blueprints/starter, a blueprint of that name.
+std::span<const TemplateFile> blueprint_files();
+/// As those of the blueprint `name`, whose kind has that name in PascalCase and is of `group`.
+std::map<std::string, std::string> instantiate_blueprint(std::string_view name, std::string_view group);
+/// "my-app" → "MyApp".
+std::string kind_for(std::string_view name);
 
 }  // namespace mist::cli

@@ -39,6 +39,21 @@ TEST(Templates, AreGivenTheNameEverywhere) {
   }
 }
 
+TEST(Templates, ABlueprintIsGivenItsNameKindAndGroupEverywhere) {
+  EXPECT_EQ(kind_for("my-starter"), "MyStarter");
+  EXPECT_EQ(kind_for("a-2-b"), "A2B");
+  const auto files = instantiate_blueprint("my-starter", "acme.io");
+  EXPECT_THAT(files.at("crd.yaml"), HasSubstr("\n  name: mystarters.acme.io\n"));
+  EXPECT_THAT(files.at("crd.yaml"), HasSubstr("{kind: MyStarter, plural: mystarters}"));
+  EXPECT_THAT(files.at("blueprint.ncl"),
+              HasSubstr(R"(group = "acme.io", version = "v1", kind = "MyStarter")"));
+  EXPECT_THAT(files.at("README.md"), HasSubstr("kubectl create configmap my-starter "));
+  for (const auto& [path, text] : instantiate_blueprint("shop", "acme.io"))
+    for (const std::string_view word : {"tarter", "example.com"})
+      EXPECT_THAT(text, Not(HasSubstr(word))) << path;
+  EXPECT_TRUE(files.contains("tests/default.golden.yaml"));
+}
+
 TEST(Templates, TheRustOneBringsTheSdk) {
   const auto files = instantiate("rust", "shop");
   EXPECT_TRUE(files.contains("mistletoe/Cargo.toml"));

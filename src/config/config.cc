@@ -37,7 +37,8 @@ class Reader {
     warn_of_unknown(document, "", {"apiVersion", "kind", "metadata", "spec"});
     const Value* spec = document.find("spec");
     if (spec == nullptr || spec->is_null()) return std::vector<Registry>{};
-    if (!spec->is_object()) return fail(*spec, "spec is not an object", "write 'spec:' with 'registries:' below");
+    if (!spec->is_object())
+      return fail(*spec, "spec is not an object", "write 'spec:' with 'registries:' below");
     warn_of_unknown(*spec, "spec.", {"registries", "caches", "remoteBases"});
     return read_registries(spec->find("registries"));
   }
@@ -157,7 +158,8 @@ class Reader {
 
   Result<Registry> read_registry(const Value& item) const {
     if (!item.is_object())
-      return fail(item, "an entry of spec.registries is not an object", "write '- name: …' with its keys below");
+      return fail(item, "an entry of spec.registries is not an object",
+                  "write '- name: …' with its keys below");
     Registry registry;
     MIST_TRY(registry.name, required_text(item, "a registry", "name"));
     if (!is_registry_name(registry.name))

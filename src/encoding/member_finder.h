@@ -16,8 +16,8 @@ class MemberFinder {
   /// Up to here a scan beats a hash table.
   static constexpr std::size_t kScanned = 24;
 
-  /// Null, and what is not an object, has no members. `object` outlives this; its members may get other values
-  /// meanwhile, and others may be added behind them where that moves none.
+  /// Null, and what is not an object, has no members. `object` outlives this; its members may get other
+  /// values meanwhile, and others may be added behind them where that moves none.
   explicit MemberFinder(const Value* object);
 
   const Value* find(std::string_view key) const;

@@ -73,8 +73,8 @@ class Value {
   Value* find(std::string_view key);
   /// The value below members: `at_path({"metadata", "name"})`; null if any step is missing.
   const Value* at_path(std::initializer_list<std::string_view> keys) const;
-  /// The string at `key` or `path`; empty if it isn't there or is not a string. The view lives as long as this
-  /// value.
+  /// The string at `key` or `path`; empty if it isn't there or is not a string. The view lives as long as
+  /// this value.
   std::string_view string_at(std::string_view key) const;
   std::string_view string_at(std::initializer_list<std::string_view> keys) const;
 

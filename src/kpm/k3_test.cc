@@ -54,7 +54,7 @@ TEST_P(WrongK3, IsRefusedWithItsLine) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, WrongK3,
-    testing::Values(Wrong{"name: a\nversion: v1.0.3\n", 2, "no SemVer 2 version", "1.0.3, without the v"},
+    testing::Values(Wrong{"name: a\nversion: v1.0.3\n", 2, "not a SemVer 2 version", "1.0.3, without the v"},
                     Wrong{"name: a\nversion: 1.0\n", 2, "must be text", "quotes"},
                     Wrong{"name: a\nversion: 1.0.0\ndescripton: x\n", 3, "no member descripton",
                           "description?"},

@@ -181,7 +181,7 @@ TEST_F(ExecTest, NoAnswerOfAPluginGetsIntoAnError) {
 TEST_F(ExecTest, InteractivePluginNeedsATerminal) {
   exec.interactive = Interactive::Always;
   says(R"({"token":"one"})");
-  EXPECT_THAT(source(false).get({}).error().message, HasSubstr("no terminal"));
+  EXPECT_THAT(source(false).get({}).error().message, HasSubstr("not a terminal"));
   EXPECT_TRUE(runner.commands.empty());
   EXPECT_TRUE(source(true).get({}).ok());
 }

@@ -297,8 +297,8 @@ Result<ObjectList> RestClient::list_once(const ResourceInfo& resource, const Lis
     MIST_TRY(Value page, std::move(answer));
     Value* items = page.find("items");
     if (items == nullptr || (!items->is_array() && !items->is_null()))
-      return error(ErrorKind::Invalid, "cannot list {}: {} answered something that is not a list", what.object,
-                   what.server)
+      return error(ErrorKind::Invalid, "cannot list {}: {} answered something that is not a list",
+                   what.object, what.server)
           .with_hint("check the server address of the context, and proxies on the way");
     if (items->is_array()) {
       all.items.reserve(all.items.size() + items->size());

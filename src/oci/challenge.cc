@@ -96,7 +96,18 @@ std::vector<Challenge> parse_challenges(std::string_view header) {
 }
 
 std::string scope_of(std::string_view repository, Access access) {
-  return fmt::format("repository:{}:{}", repository, access == Access::Pull ? "pull" : "pull,push");
+  const auto actions = [&]() -> std::string_view {
+    switch (access) {
+      case Access::Pull:
+        return "pull";
+      case Access::Push:
+        return "pull,push";
+      case Access::Delete:
+        return "pull,delete";
+    }
+    return "pull";
+  };
+  return fmt::format("repository:{}:{}", repository, actions());
 }
 
 }  // namespace mist::oci

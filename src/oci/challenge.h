@@ -22,9 +22,9 @@ struct Challenge {
 /// Those of the two schemes, in order; others, and what can't be read, are left out.
 std::vector<Challenge> parse_challenges(std::string_view header);
 
-enum class Access : std::uint8_t { Pull, Push };
+enum class Access : std::uint8_t { Pull, Push, Delete };
 
-/// "repository:team/shop:pull,push".
+/// "repository:team/shop:pull,push"; to delete, "repository:team/shop:pull,delete".
 std::string scope_of(std::string_view repository, Access access);
 
 }  // namespace mist::oci

@@ -31,6 +31,7 @@ constexpr std::array kLayouts{
     Layout{ContentKind::Tree, "application/vnd.cncf.flux.config.v1+json",
            "application/vnd.cncf.flux.content.v1.tar+gzip"},
 };
+constexpr const Layout& kRendered = kLayouts.back();
 
 constexpr std::array<std::string_view, 2> kImageConfigs{"application/vnd.oci.image.config.v1+json",
                                                         "application/vnd.docker.container.image.v1+json"};
@@ -65,22 +66,21 @@ std::string types_of(const std::vector<Descriptor>& descriptors) {
 Annotations annotations_of(const About& about) {
   Annotations annotations;
   const auto add = [&](std::string_view key, const std::string& value) {
-    if (!value.empty()) annotations.emplace(fmt::format("org.opencontainers.image.{}", key), value);
+    if (!value.empty()) annotations.emplace(key, value);
   };
-  add("title", about.title);
-  add("version", about.version);
-  add("description", about.description);
+  add(kTitleAnnotation, about.title);
+  add(kVersionAnnotation, about.version);
+  add("org.opencontainers.image.description", about.description);
   return annotations;
 }
 
-Artifact artifact_of(ContentKind kind, std::string config, std::string content, const About& about) {
-  const Layout& layout = written(kind);
+Artifact artifact_of(const Layout& layout, std::string config, std::string content, Annotations annotations) {
   Blob first{descriptor_of(layout.config, config), std::move(config)};
   Blob second{descriptor_of(layout.layer, content), std::move(content)};
   const Manifest manifest{.artifact_type = {},
                           .config = first.descriptor,
                           .layers = {second.descriptor},
-                          .annotations = annotations_of(about)};
+                          .annotations = std::move(annotations)};
   std::string text = manifest.to_json();
   const crypto::Digest digest = crypto::sha256(text);
   return Artifact{{std::move(first), std::move(second)}, std::move(text), digest};
@@ -128,15 +128,21 @@ Artifact module_artifact(std::string module, const About& about) {
                                       {"os", "wasip1"},
                                       {"layerDigests", Value::array({crypto::sha256(module).str()})},
                                       {"component", nullptr}});
-  return artifact_of(ContentKind::Module, encoding::to_json(config), std::move(module), about);
+  return artifact_of(written(ContentKind::Module), encoding::to_json(config), std::move(module),
+                     annotations_of(about));
 }
 
 Artifact chart_artifact(std::string archive, const Value& chart, const About& about) {
-  return artifact_of(ContentKind::Chart, encoding::to_json(chart), std::move(archive), about);
+  return artifact_of(written(ContentKind::Chart), encoding::to_json(chart), std::move(archive),
+                     annotations_of(about));
 }
 
 Artifact tree_artifact(std::string archive, const About& about) {
-  return artifact_of(ContentKind::Tree, "{}", std::move(archive), about);
+  return artifact_of(written(ContentKind::Tree), "{}", std::move(archive), annotations_of(about));
+}
+
+Artifact rendered_artifact(std::string archive, Annotations annotations) {
+  return artifact_of(kRendered, "{}", std::move(archive), std::move(annotations));
 }
 
 }  // namespace mist::oci

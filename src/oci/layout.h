@@ -56,4 +56,14 @@ Artifact chart_artifact(std::string archive, const encoding::Value& chart, const
 /// `archive`: tar+gzip of the files.
 Artifact tree_artifact(std::string archive, const About& about);
 
+/// Rendered objects as Flux's source-controller reads them (`flux push artifact`): tar+gzip of YAML files.
+Artifact rendered_artifact(std::string archive, Annotations annotations);
+
+/// Annotations of manifests (OCI image specification, "Pre-Defined Annotation Keys").
+inline constexpr std::string_view kCreatedAnnotation = "org.opencontainers.image.created";
+inline constexpr std::string_view kRevisionAnnotation = "org.opencontainers.image.revision";
+inline constexpr std::string_view kSourceAnnotation = "org.opencontainers.image.source";
+inline constexpr std::string_view kTitleAnnotation = "org.opencontainers.image.title";
+inline constexpr std::string_view kVersionAnnotation = "org.opencontainers.image.version";
+
 }  // namespace mist::oci

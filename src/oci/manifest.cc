@@ -38,7 +38,7 @@ class DocumentReader {
   explicit DocumentReader(std::string_view name) : name_(name) {}
 
   Error bad(std::string_view member, std::string_view why) const {
-    return error(ErrorKind::Invalid, "{} is damaged, or no manifest", name_)
+    return error(ErrorKind::Invalid, "{} is damaged, or not a manifest", name_)
         .with_because(fmt::format("{} {}", member, why))
         .with_hint("push it again, or ask whoever runs the registry");
   }
@@ -164,7 +164,7 @@ Result<Document> parse_document(std::string_view text, std::string_view content_
     return reader.bad("it", fmt::format("has {} bytes; {} are allowed", text.size(), kMaxManifestBytes));
   const Result<Value> parsed = encoding::parse_json(text, {.strict = true, .max_depth = kManifestDepth});
   if (!parsed)
-    return reader.bad("it is no JSON that can be trusted:", escape_controls(parsed.error().message));
+    return reader.bad("it is not JSON that can be trusted:", escape_controls(parsed.error().message));
   if (!parsed->is_object()) return reader.bad("it", "is not a JSON object");
   const Value* const schema = parsed->find("schemaVersion");
   if (schema == nullptr || !schema->is_int() || schema->as_int() != 2)

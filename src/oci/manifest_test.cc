@@ -46,13 +46,13 @@ TEST(OciManifest, SaysWhichMemberIsWrong) {
     std::string text, because;
   };
   const Case cases[] = {
-      {"", "no JSON"},
-      {"[]", "no JSON object"},
+      {"", "is damaged, or not a manifest"},
+      {"[]", "not a JSON object"},
       {R"({"schemaVersion":1})", "schemaVersion is not 2"},
       {R"({"schemaVersion":2,"config":{},"layers":[]})", "config has no mediaType"},
       {R"({"schemaVersion":2,"layers":[]})", "config isn't there"},
       {manifest(kWasm, kModule, R"(,"manifests":[])"), "a manifest and an index at once"},
-      {manifest(kWasm, kModule, R"(,"layers":[])"), "no JSON that can be trusted"},
+      {manifest(kWasm, kModule, R"(,"layers":[])"), "not JSON that can be trusted"},
       {manifest(kWasm, R"({"mediaType":"a/b","digest":"md5:1","size":1})"), "layers[0].digest is no SHA-256"},
       {manifest(kWasm, fmt::format(R"({{"mediaType":"a/b","digest":"{}","size":-1}})", kDigest)),
        "layers[0].size"},

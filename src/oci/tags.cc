@@ -61,6 +61,13 @@ std::optional<std::string> newest_in(const encoding::SemVerRange& range, std::sp
   return std::nullopt;
 }
 
+std::vector<std::string> all_in(const encoding::SemVerRange& range, std::span<const std::string> tags) {
+  std::vector<std::string> names;
+  for (auto& [version, tag] : versions_in(tags))
+    if (range.contains(version)) names.push_back(std::move(tag));
+  return names;
+}
+
 std::vector<std::string> newest_first(std::span<const std::string> tags) {
   std::vector<std::string> names;
   for (auto& [version, tag] : versions_in(tags)) names.push_back(std::move(tag));

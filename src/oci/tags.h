@@ -26,6 +26,9 @@ bool is_fixed_version(std::string_view tag);
 /// tags with the same precedence the last by its text. Nothing: no tag is in it.
 std::optional<std::string> newest_in(const encoding::SemVerRange& range, std::span<const std::string> tags);
 
+/// All of them, newest first.
+std::vector<std::string> all_in(const encoding::SemVerRange& range, std::span<const std::string> tags);
+
 /// Tags that are versions, newest first.
 std::vector<std::string> newest_first(std::span<const std::string> tags);
 

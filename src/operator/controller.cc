@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "apply/give_namespaces.h"
 #include "base/text.h"
 #include "operator/executor.h"
 #include "operator/revisions.h"
@@ -168,27 +169,12 @@ class Controller::State {
     const auto told = std::ranges::find(loaded.blueprint->nodes(), node, &blueprint::Node::name);
     const bool of_objects =
         told->type != blueprint::NodeType::Value && told->type != blueprint::NodeType::List;
-    if (of_objects && !place(result, item.instance.first, context)) return result;
+    // A kind may come later, and then they are recreated, with what that kind is like.
+    if (of_objects && !apply::give_namespaces(result, item.instance.first, world_.client, context))
+      return result;
     known = environment;
     made = result;
     return result;
-  }
-
-  // Gives namespaced objects their namespace. False: their kind may come later, and then they are recreated,
-  // with what that kind is like.
-  bool place(Value& made, const std::string& ns, const Context& context) {
-    if (made.is_array()) {
-      bool all = true;
-      for (Value& each : made.as_array()) all = place(each, ns, context) && all;
-      return all;
-    }
-    const ObjectId id = id_of(made);
-    if (!id.ns.empty() || id.kind.empty()) return true;
-    const GroupVersionKind gvk = id.gvk();
-    const auto resource = world_.client.resource_for({gvk.group, gvk.kind}, gvk.version, context);
-    if (!resource.ok()) return false;
-    if (resource->namespaced) made["metadata"].set("namespace", ns);
-    return true;
   }
 
   bool is_unserved(const ObjectId& id, const Error& failure, const Context& context) const {

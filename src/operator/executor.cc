@@ -102,7 +102,8 @@ Status Executor::remove(const reconcile::Delete& each, const Context& context) c
            client_.resource_for({gvk.group, gvk.kind}, gvk.version, context));
   const auto gone =
       client_.remove({resource, each.what.id.ns, each.what.id.name}, {.uid = each.uid}, context);
-  if (!gone.ok() && gone.error().kind != ErrorKind::NotFound) return gone.error();
+  // The watch had not told yet that it is gone.
+  if (!gone.ok()) return gone.error().kind == ErrorKind::NotFound ? Status() : gone.error();
   events_.info(fmt::format("deleted {}", each.what.id.display()));
   return {};
 }

@@ -41,9 +41,25 @@ constexpr std::array kEndings{
     Ending{".jinja", "jinja"},    Ending{".jinja2", "jinja"},
 };
 
+constexpr std::array kProgramMarks{
+    ProgramMark{"package.json", "TypeScript"},
+    ProgramMark{"go.mod", "Go"},
+    ProgramMark{"Cargo.toml", "Rust"},
+    ProgramMark{"main.cpp", "C++"},
+    ProgramMark{"main.c", "C"},
+};
+
 constexpr std::uint64_t kMaxEngine = std::uint64_t{256} << 20;
 
 }  // namespace
+
+std::span<const ProgramMark> program_marks() { return kProgramMarks; }
+
+std::string build_it_first(std::string_view language, std::string_view directory) {
+  return fmt::format(
+      "it holds a program in {}: run mistctl package build {}, and name the file that it prints", language,
+      directory);
+}
 
 std::span<const EngineKind> engine_kinds() { return kEngineKinds; }
 

@@ -64,6 +64,17 @@ const std::string* packed_chart(const Files& files);
 Result<const EngineKind*> choose_engine(const Files& files, std::string_view wanted,
                                         std::string_view declared);
 
+/// The file at the top of a directory that holds a program's sources, and its language.
+struct ProgramMark {
+  std::string_view file;      ///< "go.mod"
+  std::string_view language;  ///< "Go"
+};
+/// All that there are, in the order in which files are looked at.
+std::span<const ProgramMark> program_marks();
+
+/// For who names sources where a package is expected.
+std::string build_it_first(std::string_view language, std::string_view directory);
+
 /// A digest that was compiled into the program.
 struct EngineDigest {
   std::string_view name;

@@ -11,6 +11,7 @@
 #include "encoding/yaml.h"
 #include "package/lint.h"
 #include "package/lint_hooks.h"
+#include "package/subcharts.h"
 #include "package/test_case.h"
 #include "package/tree_metadata.h"
 
@@ -123,6 +124,7 @@ class FileLint {
   void dependencies(const Value& chart) {
     const Value* const list = chart.find("dependencies");
     if (list == nullptr || !list->is_array()) return;
+    const std::vector<std::string> missing = missing_subcharts(files_);
     for (const Value& each : list->as_array()) {
       const std::string name(each.string_at("name"));
       subcharts_.insert(name);
@@ -130,22 +132,9 @@ class FileLint {
       if (each.find("tags") != nullptr) for_dependencies_.emplace("tags");
       for (const std::string_view condition : split(each.string_at("condition"), ','))
         for_dependencies_.emplace(trim(condition));
-      const std::string folder = fmt::format("charts/{}/", name);
-      // What a packed chart is called in itself only its engine sees; its file may have any name that isn't
-      // another dependency's.
-      const auto is_anothers = [&](const std::string& path) {
-        return std::ranges::any_of(list->as_array(), [&](const Value& other) {
-          return other.string_at("name") != name &&
-                 path.starts_with(fmt::format("charts/{}-", other.string_at("name")));
-        });
-      };
-      const bool there = std::ranges::any_of(files_, [&](const auto& file) {
-        const bool packed = file.first.starts_with("charts/") && file.first.ends_with(".tgz");
-        return file.first.starts_with(folder) || (packed && !is_anothers(file.first));
-      });
-      if (!there)
+      if (std::ranges::find(missing, name) != missing.end())
         add("dependency", kChartFile, &each,
-            fmt::format("the dependency {} isn't in charts/: helm dependency build fetches it", name));
+            fmt::format("the dependency {} isn't in charts/: mistctl dependency build fetches it", name));
     }
   }
 

@@ -57,7 +57,7 @@ TEST(Lint, ReadsChartsAsHelmLintDoes) {
                   "Chart.yaml:3: metadata: type must be application or library, is \"app\"",
                   "Chart.yaml:4: metadata: appVersion must be a text: put it in quotes",
                   "Chart.yaml:6: metadata: a maintainer has no name",
-                  "Chart.yaml:8: dependency: the dependency db isn't in charts/: helm dependency build "
+                  "Chart.yaml:8: dependency: the dependency db isn't in charts/: mistctl dependency build "
                   "fetches it"));
 }
 

@@ -11,9 +11,10 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kTopMembers{"apiVersion", "kind", "metadata", "spec"};
 constexpr std::array<std::string_view, 3> kMetadataMembers{"name", "labels", "annotations"};
-constexpr std::array<std::string_view, 14> kSpecMembers{
-    "version", "description", "home",          "maintainers", "inputs",     "exports",   "dependencies",
-    "needs",   "engine",      "engineOptions", "defaults",    "valuesFile", "functions", "requires"};
+constexpr std::array<std::string_view, 15> kSpecMembers{
+    "version",       "description",  "home",       "maintainers", "inputs",
+    "exports",       "dependencies", "needs",      "engine",      "engineDigest",
+    "engineOptions", "defaults",     "valuesFile", "functions",   "requires"};
 constexpr std::array<std::string_view, 3> kDependencyMembers{"name", "package", "version"};
 constexpr std::array<std::string_view, 2> kNeedsMembers{"clusterRead", "release"};
 constexpr std::string_view kOriginalVersion = "mistletoe.dev/v1alpha1";
@@ -101,6 +102,7 @@ Status read_spec(const MetadataReader& reader, const Value& spec, Metadata& meta
   MIST_TRY_VOID(reader.text(spec, "description", kPath, metadata.description));
   MIST_TRY_VOID(reader.text(spec, "home", kPath, metadata.home));
   MIST_TRY_VOID(reader.text(spec, "engine", kPath, metadata.engine));
+  MIST_TRY_VOID(reader.text(spec, "engineDigest", kPath, metadata.engine_digest));
   MIST_TRY_VOID(reader.text(spec, "valuesFile", kPath, metadata.values_file));
   // What they mean is the engine's business; it finds them in the file.
   MIST_TRY(const Value* const engine_options, reader.object(spec, "engineOptions", kPath));
@@ -209,7 +211,8 @@ Value Metadata::to_value() const {
                                {"dependencies", Value(std::move(needed))},
                                {"needs", Value::object({{"clusterRead", Value(std::move(reads))},
                                                         {"release", needs_release}})}})}});
-  // Most packages have neither.
+  // Most packages have none of them.
+  if (!engine_digest.empty()) document["spec"].set("engineDigest", engine_digest);
   if (!functions.is_null()) document["spec"].set("functions", functions);
   if (!required_features.empty())
     document["spec"].set("requires", Value(Value::Array(required_features.begin(), required_features.end())));

@@ -21,9 +21,12 @@ struct Dependency {
   std::string version;  ///< a range
 };
 
+/// The feature of packages whose engine is another file.
+inline constexpr std::string_view kNamedEngine = "engine.named";
+
 /// What a package may require by name (`spec.requires`).
-inline constexpr std::array<std::string_view, 7> kFeatures{
-    "chart.render", "log", "lookup", "order", "package.call", "random.stream", "secret.get"};
+inline constexpr std::array<std::string_view, 8> kFeatures{
+    "chart.render", "engine.named", "log", "lookup", "order", "package.call", "random.stream", "secret.get"};
 
 struct Metadata {
   std::string name;  ///< the package's own name
@@ -37,9 +40,10 @@ struct Metadata {
   std::vector<Dependency> dependencies;
   std::vector<std::string> needs_cluster_read;
   bool needs_release = false;
-  std::string engine;       ///< of a directory: what renders it; empty: seen from its files
-  Value engine_options;     ///< an object for the engine, as its README says; null: none
-  std::string values_file;  ///< values.yaml as its author wrote it, comments and all; empty: none
+  std::string engine;         ///< of a directory: what renders it; empty: seen from its files
+  std::string engine_digest;  ///< of a module that has its engine elsewhere; empty: it has it in itself
+  Value engine_options;       ///< an object for the engine, as its README says; null: none
+  std::string values_file;    ///< values.yaml as its author wrote it, comments and all; empty: none
   Value defaults;   ///< of a directory: those that its engine lays under the values (values.yaml); else null
   Value functions;  ///< v1alpha1: which exports are called (abi/v1alpha1/library.h); an object, else null
   std::vector<std::string> required_features;  ///< all of them are in kFeatures

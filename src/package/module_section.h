@@ -1,11 +1,12 @@
 #pragma once
-// Writing a package's metadata and lock into its module: the custom sections "mistletoe.package" and
-// "mistletoe.lock". Pure; any thread.
+// Writing a package's metadata and lock into its module: the custom sections "mistletoe.package",
+// "mistletoe.lock" and, of a module that names its engine, "mistletoe.files". Pure; any thread.
 
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "package/engine.h"
 
 namespace mist::package {
 
@@ -17,5 +18,13 @@ Result<std::string> with_metadata(std::string_view module, std::string_view meta
 /// `module` with `lock`, the text of a mistletoe.lock, as its section "mistletoe.lock". Invalid: it is no
 /// WebAssembly core module.
 Result<std::string> with_lock(std::string_view module, std::string_view lock, std::string_view name);
+
+/// A module that contains nothing but these files, as a tar+gzip in its section "mistletoe.files". The same
+/// files give the same bytes.
+Result<std::string> module_of_files(const Files& files);
+
+/// Those files. Invalid: it has none, or they can't be unpacked within a package's bounds. `name` is what the
+/// module is called in messages.
+Result<Files> files_of_module(std::string_view module, const std::string& name);
 
 }  // namespace mist::package

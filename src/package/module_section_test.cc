@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <span>
+
 #include "abi/abi.h"
+#include "wasm/binary.h"
 
 namespace mist::package {
 namespace {
@@ -51,6 +55,24 @@ TEST(WithMetadata, RefusesWhatIsNoModuleOrNoMetadata) {
   EXPECT_THAT(with_metadata(kEmpty, "kind: Pod", "mistletoe.yaml").error().message,
               HasSubstr("mistletoe.yaml"));
   EXPECT_FALSE(with_metadata(kEmpty, "a: [", "m").ok());
+}
+
+TEST(ModuleOfFiles, GivesItsFilesBack) {
+  const Files files{{"Chart.yaml", "name: a"}, {"templates/a.yaml", std::string("\0\1", 2)}};
+  const auto module = module_of_files(files);
+  ASSERT_TRUE(module.ok());
+  EXPECT_EQ(*module, *module_of_files(files));
+  const auto read = files_of_module(*with_metadata(*module, kMetadata, "m"), "m.wasm");
+  ASSERT_TRUE(read.ok()) << read.error().to_line();
+  EXPECT_EQ(*read, files);
+}
+
+TEST(ModuleOfFiles, SaysWhatIsWrong) {
+  EXPECT_THAT(files_of_module(kEmpty, "m.wasm").error().to_line(),
+              HasSubstr("m.wasm names its engine and has no files"));
+  const auto broken =
+      wasm::with_custom_section(std::as_bytes(std::span(kEmpty)), "m", wasm::kFilesSection, "no archive");
+  EXPECT_THAT(files_of_module(*broken, "m.wasm").error().to_line(), HasSubstr("while unpacking m.wasm"));
 }
 
 }  // namespace

@@ -339,5 +339,20 @@ TEST(Renderer, PlainYamlIsAPackageWithoutValues) {
   EXPECT_THAT(renderer.render(source, request, Context()).error().message, HasSubstr("takes no values"));
 }
 
+TEST(Renderer, TheSourceOfAProgramIsNamedAsThat) {
+  NullEventSink events;
+  Renderer renderer({}, events);
+  Source source{"./shop", "shop", "", "sha256:0",
+                std::map<std::string, std::string>{{"mistletoe.yaml", "name: shop\ninputs: {type: object}\n"},
+                                                   {"tests/default.yaml", "values: {}\n"}}};
+  RenderRequest request;
+  request.release_name = "web";
+  request.user_values = Value::object();
+  const auto rendered = renderer.render(source, request, Context());
+  ASSERT_FALSE(rendered.ok());
+  EXPECT_EQ(rendered.error().message, "./shop is the source of a program: its mistletoe.yaml has no kind");
+  EXPECT_THAT(rendered.error().hint, HasSubstr("build its module"));
+}
+
 }  // namespace
 }  // namespace mist::package

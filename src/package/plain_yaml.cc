@@ -4,12 +4,21 @@
 #include <array>
 
 #include "base/text.h"
+#include "encoding/yaml.h"
+#include "package/engine.h"
 #include "package/test_case.h"
 
 namespace mist::package {
 namespace {
 
 constexpr std::array<std::string_view, 3> kYamlEndings{".yaml", ".yml", ".json"};
+
+// What npm and tsc read beside a program.
+constexpr std::array<std::string_view, 3> kNpmFiles{"package.json", "package-lock.json", "tsconfig.json"};
+
+bool is_of_npm(std::string_view path) {
+  return std::ranges::find(kNpmFiles, path.substr(path.rfind('/') + 1)) != kNpmFiles.end();
+}
 
 bool is_kubernetes_file(std::string_view path) {
   return std::ranges::any_of(kYamlEndings, [&](std::string_view ending) { return path.ends_with(ending); });
@@ -18,14 +27,31 @@ bool is_kubernetes_file(std::string_view path) {
 // Configuration of tools around a package (.github, .idea) isn't part of it.
 bool is_hidden(std::string_view path) { return path.starts_with('.') || path.find("/.") != path.npos; }
 
+// The short form of metadata, which the SDK makes a document of when it compiles the program.
+bool is_source_of_a_program(const Files& files) {
+  const auto metadata = files.find(std::string(kPackageFile));
+  if (metadata == files.end()) return false;
+  const Value document = encoding::parse_yaml(metadata->second, {}).value_or(Value());
+  return document.is_object() && document.find("kind") == nullptr && document.find("name") != nullptr;
+}
+
 }  // namespace
 
 Result<Files> kubernetes_files(const Source& source, const Files& files, bool declared) {
+  if (!declared && is_source_of_a_program(files))
+    return error(ErrorKind::Invalid, "{} is the source of a program: its {} has no kind", source.reference,
+                 kPackageFile)
+        .with_hint("build its module and name that; for Kubernetes YAML, add kind: MistPackage");
   Files found;
   for (const auto& [path, text] : files) {
     if (!is_kubernetes_file(path) || is_hidden(path)) continue;
-    if (declared && (path == kPackageFile || is_test_file(path))) continue;
+    if (declared && (path == kPackageFile || is_test_file(path) || is_of_npm(path))) continue;
     found.emplace(path, text);
+  }
+  for (const ProgramMark& mark : program_marks()) {
+    if (found.empty() && files.contains(std::string(mark.file)))
+      return error(ErrorKind::Invalid, "{} is no package yet", source.reference)
+          .with_hint(build_it_first(mark.language, source.reference));
   }
   if (found.empty())
     return error(ErrorKind::Invalid, "{} holds no .yaml, .yml or .json file", source.reference)

@@ -7,7 +7,8 @@
 namespace mist::package {
 
 /// Its .yaml, .yml and .json files but hidden ones; `declared`: it has a mistletoe.yaml, which is none of
-/// them, and maybe test cases. Invalid: there are none.
+/// them, and maybe test cases. Invalid: there are none, or it is the source of a program that has to be built
+/// first.
 Result<Files> kubernetes_files(const Source& source, const Files& files, bool declared);
 
 /// Invalid, naming one, if there are any but the release's name.

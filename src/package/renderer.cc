@@ -15,6 +15,7 @@
 #include "package/module_section.h"
 #include "package/objects.h"
 #include "package/plain_yaml.h"
+#include "package/subcharts.h"
 #include "package/tree_metadata.h"
 #include "package/unknown_values.h"
 #include "wasm/binary.h"
@@ -60,6 +61,8 @@ Result<Metadata> metadata_from(const Value& document, const Source& source) {
 struct Built {
   const EngineKind& engine;
   Metadata metadata;
+
+  bool names_engine() const { return !metadata.engine_digest.empty(); }
 };
 
 // Nothing: it is a package of its own. Its section says it all, so nothing is compiled for a look.
@@ -387,7 +390,25 @@ struct Renderer::Impl {
     return with_answers(tree.files, one);
   }
 
-  Result<std::string> build(const Source& source, const Context& context) {
+  // A module that contains `files` and its engine, which has parsed them.
+  Result<std::string> with_engine(const Source& source, std::string_view name, const Files& complete,
+                                  const Context& context) {
+    MIST_TRY_VOID(options.engines.digest(name));
+    MIST_TRY(const std::string engine, options.engines.read(name));
+    MIST_TRY(wasm::FileTree files, wasm::FileTree::make(complete));
+    wasm::SnapshotOptions snapshot;
+    snapshot.files = std::make_shared<const wasm::FileTree>(std::move(files));
+    snapshot.limits = options.engine_limits;
+    // Compiled already, where the engine is.
+    MIST_TRY(wasm::Runtime* const runtime, engines.start());
+    auto prepared = wasm::prepare_module(*runtime, crypto::as_bytes(engine), fmt::format("engine {}", name),
+                                         snapshot, context);
+    if (!prepared.ok())
+      return std::move(prepared).error().with_frame(fmt::format("while building {}", source.reference));
+    return prepared;
+  }
+
+  Result<std::string> build(const Source& source, BuiltEngine engine, const Context& context) {
     if (!std::holds_alternative<Files>(source.content))
       return error(ErrorKind::Invalid, "{} is a module already", source.reference)
           .with_hint("give its metadata with -m, or publish it as it is");
@@ -405,26 +426,23 @@ struct Renderer::Impl {
           .with_hint(fmt::format("correct {}", kPackageFile));
     metadata.engine = tree.engine->name;
     metadata.needs_release = metadata.needs_release || sees_the_revision(*tree.engine);
-    MIST_TRY_VOID(options.engines.digest(metadata.engine));
-    MIST_TRY(const std::string engine, options.engines.read(metadata.engine));
     Files complete = tree.files;
     if (metadata.engine == kKustomizeEngine) {
       MIST_TRY(
           complete,
           with_charts_rendered(source, tree, context).in(fmt::format("while building {}", source.reference)));
     }
-    MIST_TRY(wasm::FileTree files, wasm::FileTree::make(complete));
-    wasm::SnapshotOptions snapshot;
-    snapshot.files = std::make_shared<const wasm::FileTree>(std::move(files));
-    snapshot.limits = options.engine_limits;
-    // Compiled already, where the engine is.
-    MIST_TRY(wasm::Runtime* const runtime, engines.start());
-    auto prepared = wasm::prepare_module(*runtime, crypto::as_bytes(engine),
-                                         fmt::format("engine {}", metadata.engine), snapshot, context);
-    if (!prepared.ok())
-      return std::move(prepared).error().with_frame(fmt::format("while building {}", source.reference));
+    std::string bare;
+    if (engine == BuiltEngine::Named) {
+      MIST_TRY(const crypto::Digest digest, options.engines.digest(metadata.engine));
+      metadata.engine_digest = digest.str();
+      metadata.required_features.emplace_back(kNamedEngine);
+      MIST_TRY(bare, module_of_files(complete));
+    } else {
+      MIST_TRY(bare, with_engine(source, metadata.engine, complete, context));
+    }
     MIST_TRY(std::string module,
-             with_metadata(*prepared, encoding::to_json(metadata.to_value()), source.reference));
+             with_metadata(bare, encoding::to_json(metadata.to_value()), source.reference));
     MIST_TRY(const std::optional<std::string> lock, lock_text(source));
     return lock ? with_lock(module, *lock, source.reference) : Result<std::string>(std::move(module));
   }
@@ -432,6 +450,7 @@ struct Renderer::Impl {
   Result<Rendered> run(const Source& source, const wasm::ModuleBytes& module, const RenderRequest& request,
                        const Context& context) {
     MIST_TRY(std::optional<Built> built, built_from(source, module));
+    if (built && built->names_engine()) return run_named(source, module, *std::move(built), request, context);
     if (built) return run_built(source, module, *std::move(built), request, context);
     MIST_TRY(std::unique_ptr<abi::Guest> guest, open(packages, source, module));
     MIST_TRY(Metadata metadata,
@@ -440,6 +459,28 @@ struct Renderer::Impl {
     MIST_TRY(std::string input, package_input(guest->input_version(), metadata, request));
     return generate({source, request, options.limits, context, std::move(metadata), source.digest, "",
                      std::move(input), [&]() -> Result<Started> { return Started{std::move(guest)}; }});
+  }
+
+  // Rendered by another engine it might be something else.
+  Status check_engine(const Source& source, const Built& built) const {
+    const Result<crypto::Digest> here = options.engines.digest(built.engine.name);
+    if (here.ok() && here->str() == built.metadata.engine_digest) return {};
+    return error(ErrorKind::Invalid, "{} needs the engine {} {}", source.reference, built.engine.name,
+                 escape_controls(built.metadata.engine_digest))
+        .with_because(here.ok() ? fmt::format("the engine that came along here is {} {}", built.engine.name,
+                                              here->str())
+                                : fmt::format("no engine {} came along here", built.engine.name))
+        .with_hint("use the mistctl that built it, or build it again: without --thin it contains its engine");
+  }
+
+  // Its files are rendered by the engine that is here.
+  Result<Rendered> run_named(const Source& source, const wasm::ModuleBytes& module, Built built,
+                             const RenderRequest& request, const Context& context) {
+    MIST_TRY_VOID(check_engine(source, built));
+    MIST_TRY(const auto bytes, module.bytes());
+    MIST_TRY(const Files files, files_of_module(*bytes, source.reference));
+    const Tree tree{files, std::nullopt, &built.engine};
+    return run_engine(source, tree, std::move(built.metadata), request, context, nullptr);
   }
 
   // It is an engine of its own.
@@ -539,6 +580,9 @@ struct Renderer::Impl {
                               const RenderRequest& request, const Context& context, Host::Charts charts) {
     MIST_TRY(const crypto::Digest code, options.engines.digest(tree.engine->name));
     MIST_TRY_VOID(refuse_unmet_needs(metadata, source));
+    if (tree.engine->name == kHelmEngine)
+      if (const auto names = missing_subcharts(tree.files); !names.empty())
+        return lacks_subcharts(source.reference, names);
     metadata.needs_release = metadata.needs_release || sees_the_revision(*tree.engine);
     MIST_TRY(std::string input, engine_input(*tree.engine, metadata, request));
     Job job{
@@ -573,6 +617,7 @@ struct Renderer::Impl {
     inspection.engine = tree.engine->name;
     MIST_TRY(const crypto::Digest digest, options.engines.digest(tree.engine->name));
     inspection.engine_digest = digest.str();
+    inspection.engine_here = inspection.engine_digest;
     MIST_TRY(inspection.metadata, metadata_of_tree(source, tree, true, context));
     return inspection;
   }
@@ -662,8 +707,15 @@ Result<Inspection> Renderer::inspect(const Source& source, const Context& contex
     inspection.bytes = module->size();
     MIST_TRY(std::optional<Built> built, built_from(source, *module));
     if (built) {
+      const bool thin = built->names_engine();
       inspection.metadata = std::move(built->metadata);
-      inspection.format = fmt::format("{}, built", built->engine.format);
+      inspection.format = fmt::format("{}, {}", built->engine.format, thin ? "thin" : "built");
+      if (thin) {
+        inspection.engine = built->engine.name;
+        inspection.engine_digest = inspection.metadata.engine_digest;
+        if (const auto here = impl_->options.engines.digest(inspection.engine); here.ok())
+          inspection.engine_here = here->str();
+      }
       return inspection;
     }
     MIST_TRY(const std::unique_ptr<abi::Guest> guest, Impl::open(impl_->packages, source, *module));
@@ -680,6 +732,25 @@ Result<Inspection> Renderer::inspect(const Source& source, const Context& contex
   inspection.metadata = tree.declared ? *std::move(tree.declared) : plain_metadata(source);
   inspection.format = "Kubernetes YAML";
   return inspection;
+}
+
+Result<Value> Renderer::describe(const Source& source, const Context& context) {
+  const auto* const module = std::get_if<wasm::ModuleBytes>(&source.content);
+  MIST_CHECK(module != nullptr);
+  MIST_TRY(const std::unique_ptr<abi::Guest> guest, Impl::open(impl_->packages, source, *module));
+  const Value question = Value::object({{"apiVersion", abi::kVersion1}, {"kind", "MistDescribe"}});
+  const auto silent = [&](std::string because) {
+    return error(ErrorKind::Invalid, "{} doesn't say what its inputs are", source.reference)
+        .with_because(std::move(because))
+        .with_hint("write spec.inputs in mistletoe.yaml; an object without properties takes none");
+  };
+  auto answer = guest->generate(abi::input_text(question), {{}, impl_->options.limits, context});
+  if (!answer.ok()) {
+    if (answer.error().kind != ErrorKind::Invalid) return std::move(answer).error();
+    return silent(answer.error().to_line());
+  }
+  if (answer->package.find("inputs") == nullptr) return silent("its answer has no inputs");
+  return std::move(answer->package);
 }
 
 Result<std::vector<Dependency>> declared_dependencies(const Source& source) {
@@ -725,8 +796,8 @@ Result<Value> Renderer::missing(const Source& source, const Context& context) {
   return rendered.ok() && rendered->missing.is_array() ? std::move(rendered->missing) : Value::array();
 }
 
-Result<std::string> Renderer::build(const Source& source, const Context& context) {
-  return impl_->build(source, context);
+Result<std::string> Renderer::build(const Source& source, BuiltEngine engine, const Context& context) {
+  return impl_->build(source, engine, context);
 }
 
 Status Renderer::compile_engine(std::string_view name) {

@@ -132,6 +132,8 @@ struct Inspection {
   std::size_t bytes = 0;
   std::string engine = {};         ///< its name, if it has one
   std::string engine_digest = {};  ///< "sha256:…"
+  /// Of the engine with that name that this program came with; empty: there is none.
+  std::string engine_here = {};
 };
 
 struct RendererOptions {
@@ -150,6 +152,9 @@ struct RendererOptions {
   std::shared_ptr<wasm::Compiler> compiler = nullptr;
 };
 
+/// Where the engine of a built package is.
+enum class BuiltEngine : std::uint8_t { Contained, Named };
+
 class Renderer {
  public:
   /// `events` outlives the renderer.
@@ -166,13 +171,17 @@ class Renderer {
   /// Metadata and format; runs nothing unless the ABI has no other way.
   Result<Inspection> inspect(const Source& source, const Context& context);
   /// One module that renders `source`, a directory, by itself: its engine with the files parsed in its memory
-  /// and the metadata in its section. The same source gives the same bytes. Invalid: it is a module already,
-  /// or Kubernetes YAML, or its engine refuses it; Trap, Cancelled.
-  Result<std::string> build(const Source& source, const Context& context);
+  /// and the metadata in its section; or, Named, one with the files and the metadata alone, which renders the
+  /// same wherever an engine with that digest is. The same source gives the same bytes. Invalid: it is a
+  /// module already, or Kubernetes YAML, or its engine refuses it; Trap, Cancelled.
+  Result<std::string> build(const Source& source, BuiltEngine engine, const Context& context);
   /// What the package names elsewhere and doesn't have, as its engine says (engines/kustomize/README.md): a
   /// list, perhaps empty. What else is wrong with it, rendering says. Errors: Trap, NotFound (the engine),
   /// Cancelled.
   Result<Value> missing(const Source& source, const Context& context);
+  /// With what a program answers a MistDescribe document: `inputs` and perhaps `exports`, the schemas that
+  /// its source has and its metadata need not repeat. Invalid: it doesn't answer so; Trap, Cancelled.
+  Result<Value> describe(const Source& source, const Context& context);
   /// Makes the engine's code ready, so that nobody waits for it later.
   Status compile_engine(std::string_view name);
 

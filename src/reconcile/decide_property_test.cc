@@ -1,8 +1,8 @@
 // Random blueprints in a cluster in memory, while everything else happens too: people edit, delete and occupy
 // objects, controllers answer late or not, Jobs end, are deleted or removed by their time to live, the server
 // refuses writes or loses answers, informers lag, and the operator is killed between any two writes and
-// starts again with nothing but the record. What must hold is checked at each write, from what the test itself
-// knows; in the end everything must be as wanted, whatever the order of events was.
+// starts again with nothing but the record. What must hold is checked at each write, from what the test
+// itself knows; in the end everything must be as wanted, whatever the order of events was.
 //
 // 300 cases; 100,000 in `make test-full` (RC_PARAMS=max_success=100000). A failure prints its seed and what
 // happened.

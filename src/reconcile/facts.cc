@@ -41,17 +41,6 @@ Value marked(Value object, std::string_view uid) {
   return object;
 }
 
-// What functions may depend on: not the status, which the operator writes itself, nor what each write
-// changes.
-Value for_functions(const Value& instance) {
-  Value seen = Value::object();
-  for (const std::string_view name : {"apiVersion", "kind", "spec"})
-    if (const Value* value = instance.find(name)) seen.set(name, *value);
-  for (const std::string_view name : {"name", "namespace", "uid", "labels"})
-    if (const Value* value = instance.at_path({"metadata", name})) seen["metadata"].set(name, *value);
-  return seen;
-}
-
 // Of a contract's error the first line: Nickel's own words, without the picture of the place below them.
 std::string reason_of(const Error& failure) {
   const std::string& words = failure.because.empty() ? failure.message : failure.because;
@@ -79,6 +68,17 @@ void fail(Facts& facts, std::string why) {
 }
 
 }  // namespace
+
+// What functions may depend on: not the status, which the operator writes itself, nor what each write
+// changes.
+Value for_functions(const Value& instance) {
+  Value seen = Value::object();
+  for (const std::string_view name : {"apiVersion", "kind", "spec"})
+    if (const Value* value = instance.find(name)) seen.set(name, *value);
+  for (const std::string_view name : {"name", "namespace", "uid", "labels"})
+    if (const Value* value = instance.at_path({"metadata", name})) seen["metadata"].set(name, *value);
+  return seen;
+}
 
 bool is_instances(const Value& object, std::string_view uid) {
   return object.string_at({"metadata", "labels", kInstanceLabel}) == uid ||

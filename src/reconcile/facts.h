@@ -102,6 +102,8 @@ class Survey {
   std::map<ObjectId, std::vector<graph::Node>> writers_;
 };
 
+/// What functions are given of an instance, as `instance`.
+Value for_functions(const Value& instance);
 /// Of an own object: it carries the mark of that instance.
 bool is_instances(const Value& object, std::string_view uid);
 /// It carries the operator's.

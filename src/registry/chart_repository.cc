@@ -22,13 +22,6 @@ using encoding::Value;
 
 std::string shown(std::string_view url) { return escape_controls(config::redact_urls(url)); }
 
-// One version of the chart in the index.
-struct Entry {
-  std::string version;
-  std::string url;
-  std::string digest;  // hexadecimal; empty: the index says none
-};
-
 // As Helm's ResolveReferenceURL: what isn't absolute has the query of the repository (tokens of artifact
 // servers), whatever was its own.
 std::string in_repository(std::string_view repository, std::string_view to) {
@@ -41,19 +34,71 @@ std::string in_repository(std::string_view repository, std::string_view to) {
   return url.substr(0, url.find_first_of("?#")) + std::string(repository.substr(query));
 }
 
-Result<std::vector<Entry>> read_index(std::string_view text, const ChartReference& chart) {
-  const std::string name = fmt::format("the index of {}", shown(chart.repository));
-  const Result<Value> parsed = encoding::parse_yaml(text);
+std::optional<ChartVersion> first_in(const SemVerRange& range, const std::vector<ChartVersion>& versions) {
+  for (const ChartVersion& each : versions) {
+    const Result<SemVer> version = SemVer::parse_lenient(each.version);
+    if (version && range.contains_as_helm(*version)) return each;
+  }
+  return std::nullopt;
+}
+
+// With the user in it, so that every request has it and a redirect to elsewhere doesn't.
+std::string with_login(const ChartServer& server, const std::string& url) {
+  if (server.username.empty()) return url;
+  const auto home = http::Url::parse(server.url);
+  const auto there = http::Url::parse(url);
+  if (!there.ok() || (!server.everywhere && (!home.ok() || home->origin() != there->origin()))) return url;
+  const auto host = url.find("://") + 3;
+  return fmt::format("{}{}:{}@{}", url.substr(0, host), http::escape_segment(server.username),
+                     http::escape_segment(server.password), url.substr(host));
+}
+
+Result<std::string> must_fetch(http::Transport& transport, const ChartServer& server, const std::string& url,
+                               const Context& context) {
+  MIST_TRY(std::optional<std::string> content,
+           fetch_remote_file(transport, with_login(server, url), context, server.plain));
+  if (content) return *std::move(content);
+  return error(ErrorKind::NotFound, "there is no {}", shown(url))
+      .with_hint("check the address of the chart repository: it is that which `helm repo add` takes");
+}
+
+}  // namespace
+
+std::string ChartVersion::file_name() const {
+  const std::string path = url.substr(0, url.find_first_of("?#"));
+  std::string name = http::unescape(path.substr(path.rfind('/') + 1));
+  const bool fine = name.ends_with(".tgz") && !name.starts_with('.') && name.find('/') == std::string::npos;
+  return fine ? name : fmt::format("{}-{}.tgz", chart, version);
+}
+
+Result<ChartIndex> ChartIndex::fetch(http::Transport& transport, ChartServer server, const Context& context) {
+  MIST_TRY(const std::string text,
+           must_fetch(transport, server, in_repository(server.url, "index.yaml"), context));
+  const std::string name = fmt::format("the index of {}", shown(server.url));
+  Result<Value> parsed = encoding::parse_yaml(text);
   if (!parsed) return error(ErrorKind::Invalid, "{} can't be read", name).caused_by(parsed.error());
-  const Value* const entries = parsed->find("entries");
+  Value* const entries = parsed->find("entries");
   if (entries == nullptr || !entries->is_object())
     return error(ErrorKind::Invalid, "{} lists no charts", name)
         .with_hint("is it the address of a chart repository? `helm repo add` takes the same");
-  const Value* const versions = entries->find(chart.name);
-  if (versions == nullptr || !versions->is_array())
-    return error(ErrorKind::NotFound, "there is no chart {} in {}", escape_controls(chart.name),
-                 shown(chart.repository));
-  std::vector<Entry> found;
+  ChartIndex index;
+  index.server_ = std::move(server);
+  index.entries_ = std::move(*entries);
+  return index;
+}
+
+// Newest first.
+Result<std::vector<ChartVersion>> ChartIndex::versions(const std::string& chart) const {
+  const Value* const versions = entries_.find(chart);
+  if (versions == nullptr || !versions->is_array()) {
+    std::vector<std::string_view> names;
+    for (const Value::Member& each : entries_.as_object()) names.push_back(each.key);
+    const std::string_view near = nearest(chart, names);
+    return error(ErrorKind::NotFound, "there is no chart {} in {}", escape_controls(chart),
+                 shown(server_.url))
+        .with_hint(near.empty() ? "" : fmt::format("did you mean {}?", escape_controls(near)));
+  }
+  std::vector<ChartVersion> found;
   for (const Value& each : versions->as_array()) {
     const Value* const urls = each.find("urls");
     if (urls == nullptr || !urls->is_array() || urls->empty() || !urls->as_array().front().is_string())
@@ -61,61 +106,64 @@ Result<std::vector<Entry>> read_index(std::string_view text, const ChartReferenc
     std::string_view digest = each.string_at("digest");
     constexpr std::string_view kAlgorithm = "sha256:";
     if (digest.starts_with(kAlgorithm)) digest.remove_prefix(kAlgorithm.size());
-    found.push_back(
-        {std::string(each.string_at("version")), urls->as_array().front().as_string(), std::string(digest)});
+    found.push_back({chart, std::string(each.string_at("version")),
+                     in_repository(server_.url, urls->as_array().front().as_string()), std::string(digest)});
   }
-  std::ranges::stable_sort(
-      found, [](const Entry& a, const Entry& b) { return compare_versions(a.version, b.version) > 0; });
+  std::ranges::stable_sort(found, [](const ChartVersion& a, const ChartVersion& b) {
+    return compare_versions(a.version, b.version) > 0;
+  });
   return found;
 }
 
-// Helm's rule: the version as it is written, else the newest in the range.
-Result<Entry> choose(const std::vector<Entry>& entries, const ChartReference& chart) {
-  if (const auto exact = std::ranges::find(entries, chart.version, &Entry::version);
-      !chart.version.empty() && exact != entries.end())
-    return *exact;
-  MIST_TRY(const SemVerRange range, SemVerRange::parse(!chart.version.empty() ? chart.version
-                                                       : chart.unfinished     ? ">0.0.0-0"
-                                                                              : "*"));
-  for (const Entry& entry : entries) {
-    const Result<SemVer> version = SemVer::parse_lenient(entry.version);
-    if (version && range.contains_as_helm(*version)) return entry;
-  }
+Error ChartIndex::no_version(const std::string& chart, const std::string& wanted,
+                             const std::vector<ChartVersion>& there) const {
   std::vector<std::string> some;
-  for (const Entry& entry : entries) {
-    if (some.size() < 5) some.push_back(escape_controls(entry.version));
+  for (const ChartVersion& each : there) {
+    if (some.size() < 5) some.push_back(escape_controls(each.version));
   }
   return error(ErrorKind::NotFound, "there is no version {} of the chart {} in {}",
-               chart.version.empty() ? "that is finished" : escape_controls(chart.version),
-               escape_controls(chart.name), shown(chart.repository))
+               wanted.empty() ? "that is finished" : escape_controls(wanted), escape_controls(chart),
+               shown(server_.url))
       .with_hint(some.empty() ? "" : fmt::format("the newest there: {}", join(some, ", ")));
 }
 
-Result<std::string> must_fetch(http::Transport& transport, const std::string& url, const Context& context) {
-  MIST_TRY(std::optional<std::string> content, fetch_remote_file(transport, url, context));
-  if (content) return *std::move(content);
-  return error(ErrorKind::NotFound, "there is no {}", shown(url))
-      .with_hint("check `repo`: it is the address of a chart repository, as `helm repo add` takes it");
+Result<ChartVersion> ChartIndex::find(const std::string& chart, const std::string& version,
+                                      bool unfinished) const {
+  MIST_TRY(const std::vector<ChartVersion> there, versions(chart));
+  if (const auto exact = std::ranges::find(there, version, &ChartVersion::version);
+      !version.empty() && exact != there.end())
+    return *exact;
+  const std::string any = unfinished ? ">0.0.0-0" : "*";
+  MIST_TRY(const SemVerRange range, SemVerRange::parse(version.empty() ? any : version));
+  if (const auto newest = first_in(range, there)) return *newest;
+  return no_version(chart, version, there);
 }
 
-}  // namespace
+Result<ChartVersion> ChartIndex::newest(const std::string& chart, const std::string& range) const {
+  MIST_TRY(const std::vector<ChartVersion> there, versions(chart));
+  MIST_TRY(const SemVerRange parsed, SemVerRange::parse(range.empty() ? "*" : range));
+  if (const auto newest = first_in(parsed, there)) return *newest;
+  return no_version(chart, range, there);
+}
+
+Result<std::string> ChartIndex::archive(http::Transport& transport, const ChartVersion& version,
+                                        const Context& context) const {
+  MIST_TRY(std::string archive, must_fetch(transport, server_, version.url, context));
+  const std::string digest = crypto::sha256(archive).hex();
+  if (!version.digest.empty() && digest != version.digest)
+    return error(ErrorKind::Invalid, "{} isn't the chart {} {} of its index", shown(version.url),
+                 escape_controls(version.chart), escape_controls(version.version))
+        .with_because(
+            fmt::format("its SHA-256 is {}, and the index says {}", digest, escape_controls(version.digest)))
+        .with_hint("somebody changed one of them: ask the owner of the repository");
+  return archive;
+}
 
 Result<std::string> fetch_chart(http::Transport& transport, const ChartReference& chart,
                                 const Context& context) {
-  MIST_TRY(const std::string index,
-           must_fetch(transport, in_repository(chart.repository, "index.yaml"), context));
-  MIST_TRY(const std::vector<Entry> entries, read_index(index, chart));
-  MIST_TRY(const Entry entry, choose(entries, chart));
-  const std::string url = in_repository(chart.repository, entry.url);
-  MIST_TRY(std::string archive, must_fetch(transport, url, context));
-  const std::string digest = crypto::sha256(archive).hex();
-  if (!entry.digest.empty() && digest != entry.digest)
-    return error(ErrorKind::Invalid, "{} isn't the chart {} {} of its index", shown(url),
-                 escape_controls(chart.name), escape_controls(entry.version))
-        .with_because(
-            fmt::format("its SHA-256 is {}, and the index says {}", digest, escape_controls(entry.digest)))
-        .with_hint("somebody changed one of them: ask the owner of the repository");
-  return archive;
+  MIST_TRY(const ChartIndex index, ChartIndex::fetch(transport, {chart.repository}, context));
+  MIST_TRY(const ChartVersion version, index.find(chart.name, chart.version, chart.unfinished));
+  return index.archive(transport, version, context);
 }
 
 }  // namespace mist::registry

@@ -1,15 +1,63 @@
 #pragma once
-// A chart of a chart repository: what a kustomization names by `repo`, `name` and `version`. The repository
-// is an index.yaml and archives behind https, as Helm has them. An archive is bytes here; who unpacks it sits
-// in a sandbox. Any thread.
+// Charts of a chart repository: what a kustomization names by `repo`, `name` and `version`, and what charts
+// depend on. The repository is an index.yaml and archives behind https, as Helm has them. An archive is bytes
+// here; who unpacks it for a package sits in a sandbox. Any thread.
 
 #include <string>
+#include <vector>
 
 #include "base/context.h"
 #include "base/result.h"
+#include "encoding/value.h"
 #include "http/transport.h"
+#include "registry/remote_file.h"
 
 namespace mist::registry {
+
+/// A repository, and how it is reached.
+struct ChartServer {
+  std::string url;            ///< https://charts.example.com
+  std::string username = {};  ///< sent to the host of `url` alone
+  std::string password = {};
+  bool everywhere = false;  ///< the credentials go to wherever the index leads
+  PlainHttp plain = PlainHttp::ThisMachine;
+};
+
+/// One version of a chart in an index.
+struct ChartVersion {
+  std::string chart;
+  std::string version;
+  std::string url;     ///< absolute
+  std::string digest;  ///< hexadecimal; empty: the index says none
+
+  std::string file_name() const;  ///< what Helm calls the archive in charts/
+};
+
+/// An index that was read. A plain value.
+class ChartIndex {
+ public:
+  /// Errors: NotFound (there is no repository), Invalid (it can't be read), of fetch_remote_file.
+  static Result<ChartIndex> fetch(http::Transport& transport, ChartServer server, const Context& context);
+
+  /// By Helm's rules: the version as it is written, else the newest in that range; empty: the newest, with
+  /// `unfinished` prereleases too. NotFound, with what there is; Invalid (no range).
+  Result<ChartVersion> find(const std::string& chart, const std::string& version,
+                            bool unfinished = false) const;
+  /// The newest in the range, whatever is written like it; as `helm dependency update` chooses.
+  Result<ChartVersion> newest(const std::string& chart, const std::string& range) const;
+  /// Its bytes, with the digest that the index says. Errors: NotFound, Invalid (they aren't those of the
+  /// index), of fetch_remote_file.
+  Result<std::string> archive(http::Transport& transport, const ChartVersion& version,
+                              const Context& context) const;
+
+ private:
+  Result<std::vector<ChartVersion>> versions(const std::string& chart) const;
+  Error no_version(const std::string& chart, const std::string& wanted,
+                   const std::vector<ChartVersion>& there) const;
+
+  ChartServer server_;
+  encoding::Value entries_;
+};
 
 struct ChartReference {
   std::string repository;   ///< https://charts.example.com

@@ -69,6 +69,50 @@ TEST_F(ChartRepository, NamesWhatThereIs) {
                                  HasSubstr("2.0.0-rc.1, v1.10.0"), Not(HasSubstr("s3cret"))));
 }
 
+TEST_F(ChartRepository, AnIndexIsReadOnceForSeveralVersions) {
+  const auto index = ChartIndex::fetch(web, {"https://charts.example"}, Context());
+  ASSERT_TRUE(index.ok());
+  EXPECT_EQ(index->newest("web", "1.x")->version, "v1.10.0");
+  EXPECT_EQ(index->newest("web", "1.9")->version, "1.9.0");
+  EXPECT_EQ(index->newest("web", ">=2.0.0-0")->version, "2.0.0-rc.1");
+  EXPECT_FALSE(index->newest("web", "odd").ok());
+  EXPECT_FALSE(index->newest("web", "9.9.9").ok()) << "it has no URL";
+  EXPECT_EQ(index->find("web", "1.10.0")->version, "v1.10.0");
+  EXPECT_EQ(web.requests().size(), 1u);
+}
+TEST_F(ChartRepository, AnArchiveIsCalledAsItsUrlIs) {
+  const auto name = [](std::string url) {
+    return ChartVersion{"web", "1.0.0", std::move(url), ""}.file_name();
+  };
+  EXPECT_EQ(name("https://h/a/web-v1.tgz?token=x"), "web-v1.tgz");
+  EXPECT_EQ(name("https://h/a/web-1.0.0%2Bb.tgz"), "web-1.0.0+b.tgz");
+  EXPECT_EQ(name("https://h/download/17"), "web-1.0.0.tgz");
+  EXPECT_EQ(name("https://h/a/..%2F..%2Fx.tgz"), "web-1.0.0.tgz");
+  EXPECT_EQ(name("https://h/a/.hidden.tgz"), "web-1.0.0.tgz");
+}
+TEST_F(ChartRepository, CredentialsStayWithTheirHost) {
+  web.reply(200, "archive");
+  for (const bool everywhere : {false, true}) {
+    mist::testing::FakeTransport server;
+    server.reply(200, std::string(kIndex)).reply(200, "a").reply(200, "a");
+    const auto index =
+        ChartIndex::fetch(server, {"https://charts.example", "u@x", "s3cret", everywhere}, Context());
+    ASSERT_TRUE(index.ok());
+    EXPECT_EQ(server.requests().back().url, "https://u%40x:s3cret@charts.example/index.yaml");
+    ASSERT_TRUE(index->archive(server, *index->find("web", "1.0.0"), Context()).ok());
+    EXPECT_EQ(server.requests().back().url, "https://u%40x:s3cret@charts.example/web-1.0.0.tgz");
+    ASSERT_TRUE(index->archive(server, *index->find("web", "2.0.0-rc.1"), Context()).ok());
+    EXPECT_EQ(server.requests().back().url,
+              everywhere ? "https://u%40x:s3cret@cdn.example/web-2.tgz" : "https://cdn.example/web-2.tgz");
+  }
+}
+TEST_F(ChartRepository, PlainHttpIsForThisMachineUnlessTheUserSaysSo) {
+  ChartServer server{"http://charts.example"};
+  EXPECT_EQ(ChartIndex::fetch(web, server, Context()).error().kind, ErrorKind::Invalid);
+  server.plain = PlainHttp::Everywhere;
+  EXPECT_TRUE(ChartIndex::fetch(web, server, Context()).ok());
+}
+
 TEST(ChartRepositoryErrors, SayWhatIsWrong) {
   const auto said = [](auto prepare, const std::string& name = "web") {
     mist::testing::FakeTransport web;

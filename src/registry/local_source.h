@@ -22,7 +22,8 @@ Result<PackageTree> read_directory_tree(const FileSystem& files, const Path& dir
 /// The real place of `path`. Errors: NotFound, Invalid when that is outside of `root`.
 Result<Path> real_path_inside(const Path& root, const Path& path);
 
-/// One file below `root`. Errors: Invalid when its real place is outside of `root`, or it is not a regular file.
+/// One file below `root`. Errors: Invalid when its real place is outside of `root`, or it is not a regular
+/// file.
 Result<std::string> read_inside(const FileSystem& files, const Path& root, const Path& path,
                                 std::uint64_t limit);
 

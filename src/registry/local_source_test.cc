@@ -96,7 +96,7 @@ TEST_F(Local, WhatIsNoFileIsRefusedWithoutReadingIt) {
 TEST_F(Local, SaysWhatItKnowsOtherwise) {
   EXPECT_EQ(read_local(files, modules, temp.path() / "no").error().kind, ErrorKind::NotFound);
   put("m.txt");
-  EXPECT_THAT(paths_of("m.txt"), HasSubstr("no kind of package"));
+  EXPECT_THAT(paths_of("m.txt"), HasSubstr("not a kind of package"));
   std::filesystem::create_directory(temp.path() / "empty");
   EXPECT_THAT(paths_of("empty"), HasSubstr("has no files"));
 }

@@ -14,9 +14,15 @@ using oci::Challenge;
 
 constexpr std::uint64_t kMaxTokenAnswer = std::uint64_t{1} << 20;
 
+// As a token server is asked: several with spaces between them.
+std::string scopes_of(const OciScope& scope) {
+  std::string scopes = oci::scope_of(scope.path, scope.access);
+  if (!scope.also_pull.empty()) scopes += " " + oci::scope_of(scope.also_pull, oci::Access::Pull);
+  return scopes;
+}
+
 std::string key_of(const OciScope& scope) {
-  return fmt::format("{}\n{}", scope.origin,
-                     scope.path.empty() ? std::string() : oci::scope_of(scope.path, scope.access));
+  return fmt::format("{}\n{}", scope.origin, scope.path.empty() ? std::string() : scopes_of(scope));
 }
 
 // A registry chooses where credentials go. They go over TLS, or as plainly as to the registry itself; and no
@@ -122,7 +128,7 @@ Result<OciAnswer> OciAuth::answer(const OciScope& scope, const std::vector<Chall
 Result<SecretString> OciAuth::fetch_token(const OciScope& scope, const Challenge& challenge,
                                           const std::optional<Login>& login, const Context& context) {
   MIST_TRY(const http::Url realm, checked_realm(scope, challenge.realm));
-  const std::string wanted = scope.path.empty() ? challenge.scope : oci::scope_of(scope.path, scope.access);
+  const std::string wanted = scope.path.empty() ? challenge.scope : scopes_of(scope);
   http::Request request = token_request(realm, challenge, wanted, login);
   request.public_only = must_be_public(scope.origin, realm, resolve_);
   Result<http::Response> answer =

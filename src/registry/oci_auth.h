@@ -29,6 +29,7 @@ struct OciScope {
   std::string origin;  ///< as it is reached: "https://registry.example"
   std::string path;    ///< of the repository; empty: the registry itself
   oci::Access access = oci::Access::Pull;
+  std::string also_pull = {};  ///< another repository there, to be read too; empty: none
 };
 
 /// The value of Authorization, and whether somebody stands behind it (a token may be anybody's).

@@ -16,6 +16,7 @@ constexpr int kMaxHops = 10;
 constexpr std::chrono::minutes kPatience{5};        // a login helper may ask a person
 constexpr std::uint64_t kSlowestServer = 32 << 10;  // bytes per second
 constexpr int kMaxPages = 1000;
+constexpr int kUploadAttempts = 3;
 constexpr std::uint64_t kMaxAnswer = std::uint64_t{16} << 20;
 
 bool is_redirect(int status) {
@@ -96,7 +97,8 @@ struct OciClient::Call {
   std::string host;
   std::string repository;  ///< empty: the registry itself
   oci::Access access = oci::Access::Pull;
-  http::Request request;  ///< its URL is a path of the registry, or absolute
+  std::string also_pull = {};  ///< OciScope::also_pull
+  http::Request request;       ///< its URL is a path of the registry, or absolute
   const http::BodyPiece* piece = nullptr;
 
   static Call to(const oci::Repository& repository, std::string_view rest) {
@@ -167,7 +169,7 @@ Context OciClient::bounded(const Call& call, const Context& context) {
 Result<http::Response> OciClient::exchange(const Call& call, const Context& caller) {
   const Context context = bounded(call, caller);
   std::string origin = origin_of(call.host);
-  OciScope scope{call.host, origin, call.repository, call.access};
+  OciScope scope{call.host, origin, call.repository, call.access, call.also_pull};
   std::optional<OciAnswer> known = auth_.known(scope);
   Result<http::Response> result = follow(call, origin, known, context);
   if (may_be_tls(call.host, result)) {
@@ -227,9 +229,10 @@ Result<RawManifest> OciClient::manifest(const oci::Repository& repository, const
 }
 
 Result<std::optional<crypto::Digest>> OciClient::digest_of(const oci::Repository& repository,
-                                                           const std::string& tag, const Context& context) {
+                                                           const std::string& tag, const Context& context,
+                                                           oci::Access access) {
   Call call = Call::to(repository, "manifests/" + tag);
-  call.access = oci::Access::Push;  // asked before pushing: one token for all
+  call.access = access;
   call.request.method = "HEAD";
   call.request.headers.push_back({"Accept", oci::accepted_types()});
   MIST_TRY(const http::Response response, exchange(call, context));
@@ -296,50 +299,140 @@ Result<std::vector<std::string>> OciClient::tags(const oci::Repository& reposito
   return error(ErrorKind::Invalid, "{} has more than {} tags", repository.str(), oci::kMaxTags);
 }
 
-Status OciClient::push_blob(const oci::Repository& repository, const oci::Blob& blob,
-                            const Context& context) {
-  const std::string digest = blob.descriptor.digest.str();
+Result<bool> OciClient::has_blob(const oci::Repository& repository, const std::string& digest,
+                                 const Context& context) {
   Call look = Call::to(repository, "blobs/" + digest);
   look.access = oci::Access::Push;
   look.request.method = "HEAD";
   MIST_TRY(const http::Response there, exchange(look, context));
-  if (there.status == 200) return {};
+  return there.status == 200;
+}
 
+// Where to upload to; nothing: `mount` had the blob with that digest, and it is there now.
+Result<std::optional<std::string>> OciClient::open_upload(const oci::Repository& repository,
+                                                          const Context& context,
+                                                          const oci::Repository* mount,
+                                                          const std::string& digest) {
   Call open = Call::to(repository, "blobs/uploads/");
   open.access = oci::Access::Push;
   open.request.method = "POST";
+  if (mount != nullptr) {
+    open.also_pull = mount->path;
+    open.request.url +=
+        fmt::format("?mount={}&from={}", http::escape_query(digest), http::escape_query(mount->path));
+  }
   MIST_TRY(const http::Response opened, exchange(open, context));
+  if (mount != nullptr && opened.status == 201) return std::optional<std::string>();
   const std::string_view location = http::find_header(opened.headers, "location");
   if (opened.status != 202 || location.empty())
     return unexpected(opened, repository.host, fmt::format("the wish to upload to {}", repository.str()));
-
-  Call put = open;
-  put.request.method = "PUT";
-  put.request.url = http::resolved_url(origin_of(repository.host) + open.request.url, location);
-  if (origin_of(repository.host).starts_with("https://") && !put.request.url.starts_with("https://"))
+  std::string url = http::resolved_url(origin_of(repository.host) + open.request.url, location);
+  if (origin_of(repository.host).starts_with("https://") && !url.starts_with("https://"))
     return error(ErrorKind::Invalid, "{} wants uploads over plain http", repository.host)
         .with_hint("ask whoever runs the registry");
-  put.request.url +=
-      (put.request.url.find('?') == std::string::npos ? "?digest=" : "&digest=") + http::escape_query(digest);
+  return std::optional(std::move(url));
+}
+
+Result<http::Response> OciClient::put_blob(const oci::Repository& repository, const std::string& location,
+                                           const std::string& digest, const std::string& bytes,
+                                           const Context& context) {
+  Call put = Call::to(repository, "");
+  put.access = oci::Access::Push;
+  put.request.method = "PUT";
+  put.request.url = location + (location.find('?') == std::string::npos ? "?digest=" : "&digest=") +
+                    http::escape_query(digest);
   put.request.headers.push_back({"Content-Type", "application/octet-stream"});
-  put.request.body = blob.bytes;
+  put.request.body = bytes;
   put.request.repeat = http::Repeat::Unsafe;
-  MIST_TRY(const http::Response stored, exchange(put, context));
-  if (stored.status != 201)
-    return unexpected(stored, repository.host, fmt::format("the upload of {}", digest));
-  return {};
+  return exchange(put, context);
+}
+
+// `opened`: an upload that is open already.
+Status OciClient::upload(const oci::Repository& repository, const std::string& digest,
+                         const std::string& bytes, std::optional<std::string> opened,
+                         const Context& context) {
+  for (int attempt = 1;; ++attempt) {
+    if (!opened) {
+      MIST_TRY(opened, open_upload(repository, context));
+    }
+    const Result<http::Response> stored =
+        put_blob(repository, *std::exchange(opened, {}), digest, bytes, context);
+    if (stored && stored->status == 201) return {};
+    // The connection broke, or the registry was started again and knows nothing of the upload.
+    const bool again =
+        stored ? stored->status == 404 || stored->status >= 500 : stored.error().kind == ErrorKind::Retryable;
+    if (!again || attempt == kUploadAttempts) {
+      if (!stored) return stored.error();
+      return unexpected(*stored, repository.host, fmt::format("the upload of {}", digest));
+    }
+    // All of it may have arrived, with only the answer lost.
+    MIST_TRY(const bool there, has_blob(repository, digest, context));
+    if (there) return {};
+  }
+}
+
+Status OciClient::push_blob(const oci::Repository& repository, const oci::Blob& blob,
+                            const Context& context) {
+  const std::string digest = blob.descriptor.digest.str();
+  MIST_TRY(const bool there, has_blob(repository, digest, context));
+  if (there) return {};
+  return upload(repository, digest, blob.bytes, {}, context);
+}
+
+Result<OciClient::Moved> OciClient::copy_blob(const oci::Repository& from, const oci::Repository& to,
+                                              const oci::Descriptor& descriptor, std::uint64_t limit,
+                                              const Context& context) {
+  const std::string digest = descriptor.digest.str();
+  MIST_TRY(const bool there, has_blob(to, digest, context));
+  if (there) return Moved::WasThere;
+  std::optional<std::string> opened;
+  if (from.host == to.host) {
+    Result<std::optional<std::string>> mounted = open_upload(to, context, &from, digest);
+    // Some token servers give no token for two repositories at once.
+    if (!mounted && mounted.error().kind != ErrorKind::Forbidden) return std::move(mounted).error();
+    if (mounted && !*mounted) return Moved::Mounted;
+    if (mounted) opened = *std::move(mounted);
+  }
+  MIST_TRY(const std::string bytes, blob(from, descriptor, limit, context));
+  MIST_TRY_VOID(upload(to, digest, bytes, std::move(opened), context));
+  return Moved::Sent;
 }
 
 Status OciClient::push_manifest(const oci::Repository& repository, const std::string& tag,
-                                const std::string& manifest, const Context& context) {
+                                const std::string& manifest, const Context& context,
+                                std::string_view media_type) {
   Call call = Call::to(repository, "manifests/" + tag);
   call.access = oci::Access::Push;
   call.request.method = "PUT";
-  call.request.headers.push_back({"Content-Type", std::string(oci::kManifestType)});
+  call.request.headers.push_back({"Content-Type", std::string(media_type)});
   call.request.body = manifest;
   MIST_TRY(const http::Response response, exchange(call, context));
   if (response.status != 201)
     return unexpected(response, repository.host, fmt::format("the upload of {}:{}", repository.str(), tag));
+  return {};
+}
+
+Status OciClient::delete_manifest(const oci::Repository& repository, const std::string& tag,
+                                  const Context& context) {
+  const bool is_digest = crypto::Digest::parse(tag).ok();
+  const std::string name = fmt::format("{}{}{}", repository.str(), is_digest ? "@" : ":", tag);
+  Call call = Call::to(repository, "manifests/" + tag);
+  call.access = oci::Access::Delete;
+  call.request.method = "DELETE";
+  MIST_TRY(const http::Response response, exchange(call, context));
+  if (response.status == 404)
+    return error(ErrorKind::NotFound, "there is no {}", name).with_because(oci::words_of(response.body));
+  // What the distribution specification has for registries that don't delete; some say 400 instead.
+  if (response.status == 405 || response.status == 400) {
+    Error failure = error(ErrorKind::Invalid, "{} doesn't delete {}", repository.host,
+                          is_digest ? "manifests" : "single tags")
+                        .with_because(oci::words_of(response.body));
+    failure.hint = is_digest ? "ask whoever runs the registry whether deleting is switched on"
+                             : "delete the manifest by its digest, which removes all of its tags";
+    return failure;
+  }
+  if (response.status / 100 != 2)
+    return unexpected(response, repository.host, fmt::format("the wish to delete {}", name));
   return {};
 }
 
@@ -350,7 +443,8 @@ Result<bool> OciClient::check_access(const std::string& host, const Context& con
   call.request.repeat = http::Repeat::Safe;
   call.request.response_limit = kMaxAnswer;
   MIST_TRY(const http::Response response, exchange(call, context).in(fmt::format("while asking {}", host)));
-  if (response.status == 200) return auth_.known({host, origin_of(host), {}, {}}).has_value();
+  if (response.status == 200)
+    return auth_.known({.host = host, .origin = origin_of(host), .path = {}}).has_value();
   if (response.status == 404)
     return error(ErrorKind::Invalid, "{} is not an OCI registry", host)
         .with_because("it has no /v2/")

@@ -47,20 +47,31 @@ class OciClient {
   /// `tag`: also a digest's text; then other bytes are a Conflict. NotFound, naming tags that there are.
   Result<RawManifest> manifest(const oci::Repository& repository, const std::string& tag,
                                const Context& context);
-  /// What the tag points to; nothing: there is no such tag, or the registry doesn't say the digest.
+  /// What the tag points to; nothing: there is no such tag, or the registry doesn't say the digest. `access`:
+  /// what is done next, so that one token does for both.
   Result<std::optional<crypto::Digest>> digest_of(const oci::Repository& repository, const std::string& tag,
-                                                  const Context& context);
+                                                  const Context& context,
+                                                  oci::Access access = oci::Access::Push);
   /// At most `limit` bytes. Conflict when they aren't what the descriptor says; NotFound.
   Result<std::string> blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
                            std::uint64_t limit, const Context& context);
   /// All pages, in the registry's order. NotFound.
   Result<std::vector<std::string>> tags(const oci::Repository& repository, const Context& context);
 
-  /// Sends nothing but a question when the registry has it already.
+  /// Sends nothing but a question when the registry has it already. An upload that breaks off, or that the
+  /// registry forgot, is begun again.
   Status push_blob(const oci::Repository& repository, const oci::Blob& blob, const Context& context);
-  /// Its blobs must be there. `tag`: also a digest's text.
+  /// A blob of `from` into `to`. Within one registry it is mounted, where the registry can do that; else it
+  /// passes through here, at most `limit` bytes.
+  enum class Moved : std::uint8_t { WasThere, Mounted, Sent };
+  Result<Moved> copy_blob(const oci::Repository& from, const oci::Repository& to,
+                          const oci::Descriptor& descriptor, std::uint64_t limit, const Context& context);
+  /// Its blobs must be there. `tag`: also a digest's text. `media_type`: of the bytes.
   Status push_manifest(const oci::Repository& repository, const std::string& tag, const std::string& manifest,
-                       const Context& context);
+                       const Context& context, std::string_view media_type = oci::kManifestType);
+  /// Removes a tag; of a digest's text the manifest, and with it all of its tags. NotFound; Invalid: the
+  /// registry doesn't do that.
+  Status delete_manifest(const oci::Repository& repository, const std::string& tag, const Context& context);
 
   /// Whether the registry lets us in at all (`GET /v2/`). False: it does, and asked for no credentials.
   Result<bool> check_access(const std::string& host, const Context& context);
@@ -69,6 +80,15 @@ class OciClient {
   struct Call;
 
   static Context bounded(const Call& call, const Context& context);
+  Result<bool> has_blob(const oci::Repository& repository, const std::string& digest, const Context& context);
+  Result<std::optional<std::string>> open_upload(const oci::Repository& repository, const Context& context,
+                                                 const oci::Repository* mount = nullptr,
+                                                 const std::string& digest = {});
+  Result<http::Response> put_blob(const oci::Repository& repository, const std::string& location,
+                                  const std::string& digest, const std::string& bytes,
+                                  const Context& context);
+  Status upload(const oci::Repository& repository, const std::string& digest, const std::string& bytes,
+                std::optional<std::string> opened, const Context& context);
   Result<http::Response> exchange(const Call& call, const Context& context);
   Result<http::Response> follow(const Call& call, const std::string& origin,
                                 const std::optional<OciAnswer>& known, const Context& context);

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "http/retry.h"
 #include "registry/oci_fixture.h"
 #include "registry/oci_packages.h"
+#include "testing/fake_clock.h"
 #include "testing/fake_transport.h"
 
 namespace mist::registry {
@@ -324,6 +328,154 @@ TEST_F(OciClientTest, APublishedVersionIsOnlyReplacedWhenAskedFor) {
   registry.publish("prod", artifact);
   reference.tag = "prod";
   EXPECT_TRUE(push_artifact(client, reference, other, Overwrite::No, Context()).ok());
+}
+
+// The first PUT of a blob gets `instead`, after `seen`.
+void fail_first_put(MemoryRegistry& registry, std::function<http::Response(const http::Request&)> instead) {
+  registry.before = [instead = std::move(instead),
+                     failed = false](const http::Request& request) mutable -> std::optional<http::Response> {
+    if (failed || request.method != "PUT" || request.url.find("/blobs/uploads/") == std::string::npos)
+      return std::nullopt;
+    failed = true;
+    return instead(request);
+  };
+}
+
+std::size_t count_of(const MemoryRegistry& registry, std::string_view method) {
+  return static_cast<std::size_t>(
+      std::ranges::count(registry.web.requests(), method, &http::Request::method));
+}
+
+TEST_F(OciClientTest, AnUploadThatTheRegistryForgotIsBegunAgain) {
+  for (const int status : {404, 500, 503}) {
+    MemoryRegistry empty;
+    fail_first_put(empty, [&](const http::Request&) {
+      return http::Response{.status = status, .headers = {}, .body = {}};
+    });
+    OciClient client = empty.client();
+    const Status pushed = client.push_blob(kShop, artifact.blobs[1], Context());
+    ASSERT_TRUE(pushed.ok()) << pushed.error().to_line();
+    EXPECT_EQ(empty.blobs.at(layer().digest.str()), kModuleBytes);
+    EXPECT_EQ(count_of(empty, "POST"), 2u);
+  }
+  MemoryRegistry empty;
+  empty.before = [](const http::Request& request) -> std::optional<http::Response> {
+    if (request.method != "PUT") return std::nullopt;
+    return http::Response{.status = 503, .headers = {}, .body = {}};
+  };
+  OciClient client = empty.client();
+  const Status pushed = client.push_blob(kShop, artifact.blobs[1], Context());
+  ASSERT_FALSE(pushed.ok());
+  EXPECT_EQ(pushed.error().kind, ErrorKind::Retryable);
+  EXPECT_EQ(count_of(empty, "PUT"), 3u) << "not for ever";
+}
+
+TEST_F(OciClientTest, AnUploadWhoseAnswerWasLostIsNotSentAgain) {
+  MemoryRegistry empty;
+  fail_first_put(empty, [&](const http::Request& request) {
+    empty.blobs[layer().digest.str()] = request.body;
+    return http::Response{.status = 502, .headers = {}, .body = {}};
+  });
+  OciClient client = empty.client();
+  const Status pushed = client.push_blob(kShop, artifact.blobs[1], Context());
+  ASSERT_TRUE(pushed.ok()) << pushed.error().to_line();
+  EXPECT_EQ(count_of(empty, "PUT"), 1u);
+}
+
+TEST_F(OciClientTest, ATokenThatEndsInTheMiddleOfAPushIsRenewed) {
+  registry.blobs.clear();
+  registry.manifests.clear();
+  std::vector<http::Request> tokens;
+  want_token(tokens);
+  const MemoryRegistry::Override guarded = registry.before;
+  std::set<std::string> ended;  // addresses at which a token ended
+  registry.before = [&](const http::Request& request) -> std::optional<http::Response> {
+    if (request.method == "PUT" && ended.insert(request.url).second) tokens.push_back({});
+    return guarded(request);
+  };
+  OciClient client = registry.client(Login{.user = "alice", .password = SecretString("geheim")});
+  const auto reference = *oci::Reference::parse("oci://reg.example/team/shop:1.4.0");
+  const auto pushed = push_artifact(client, reference, artifact, Overwrite::No, Context());
+  ASSERT_TRUE(pushed.ok()) << pushed.error().to_line();
+  EXPECT_EQ(ended.size(), 3u) << "two blobs and a manifest";
+  EXPECT_EQ(registry.blobs.at(layer().digest.str()), kModuleBytes);
+  EXPECT_EQ(registry.manifests.at("1.4.0"), artifact.manifest);
+  EXPECT_EQ(count_of(registry, "POST"), 2u) << "the uploads go on";
+}
+
+TEST_F(OciClientTest, ABusyRegistryIsAskedAgainWhenItSaysSo) {
+  mist::testing::FakeClock clock;
+  mist::testing::FakeRandom random;
+  NullEventSink events;
+  http::RetryingTransport patient(registry.web, clock, random, events);
+  std::set<std::string> refused;
+  registry.before = [&](const http::Request& request) -> std::optional<http::Response> {
+    if (!refused.insert(request.method + request.url).second) return std::nullopt;
+    return http::Response{.status = 429, .headers = {{"Retry-After", "3"}}, .body = {}};
+  };
+  OciClient client(patient, {}, {});
+  const Status pushed = client.push_manifest(kShop, "busy", artifact.manifest, Context());
+  ASSERT_TRUE(pushed.ok()) << pushed.error().to_line();
+  registry.blobs.clear();
+  const Status blob = client.push_blob(kShop, artifact.blobs[1], Context());
+  ASSERT_TRUE(blob.ok()) << blob.error().to_line();
+  EXPECT_EQ(refused.size(), 4u) << "PUT of the manifest; HEAD, POST and PUT of the blob";
+  EXPECT_GE(clock.slept(), std::chrono::seconds(12));
+}
+
+TEST_F(OciClientTest, ABlobIsMountedFromAnotherRepositoryOfTheRegistry) {
+  const oci::Repository copy = testing::repository_of("oci://reg.example/prod/shop");
+  std::vector<http::Request> tokens;
+  want_token(tokens);
+  const MemoryRegistry::Override guarded = registry.before;
+  bool mounts = true;
+  registry.before = [&](const http::Request& request) -> std::optional<http::Response> {
+    const bool has_token = authorization_of(request).starts_with("Bearer t");  // any of them
+    if (std::optional<http::Response> refused = has_token ? std::nullopt : guarded(request)) return refused;
+    if (request.method == "HEAD") return http::Response{.status = 404, .headers = {}, .body = {}};
+    if (mounts && request.url.find("mount=") != std::string::npos)
+      return http::Response{.status = 201, .headers = {}, .body = {}};
+    return std::nullopt;
+  };
+  OciClient client = registry.client();
+  auto moved = client.copy_blob(kShop, copy, layer(), 1000, Context());
+  ASSERT_TRUE(moved.ok()) << moved.error().to_line();
+  EXPECT_EQ(*moved, OciClient::Moved::Mounted);
+  EXPECT_EQ(registry.web.requests().back().url,
+            fmt::format("https://reg.example/v2/prod/shop/blobs/uploads/?mount=sha256%3A{}&from=team%2Fshop",
+                        layer().digest.hex()));
+  EXPECT_NE(tokens.back().url.find(
+                "scope=repository%3Aprod%2Fshop%3Apull%2Cpush&scope=repository%3Ateam%2Fshop%3Apull"),
+            std::string::npos)
+      << tokens.back().url;
+  EXPECT_EQ(count_of(registry, "PUT"), 0u);
+  // A registry may open an upload instead: the same one is used.
+  mounts = false;
+  moved = client.copy_blob(kShop, copy, layer(), 1000, Context());
+  ASSERT_TRUE(moved.ok()) << moved.error().to_line();
+  EXPECT_EQ(*moved, OciClient::Moved::Sent);
+  EXPECT_EQ(count_of(registry, "PUT"), 1u);
+  EXPECT_EQ(registry.web.requests().back().body, kModuleBytes);
+}
+
+TEST_F(OciClientTest, DeletesATagOrAManifestWithAllOfItsTags) {
+  registry.publish("prod", artifact);
+  std::vector<http::Request> tokens;
+  want_token(tokens);
+  OciClient client = registry.client();
+  ASSERT_TRUE(client.delete_manifest(kShop, "prod", Context()).ok());
+  EXPECT_EQ(registry.tags, std::vector<std::string>{"1.4.0"});
+  EXPECT_NE(tokens.back().url.find("pull%2Cdelete"), std::string::npos) << tokens.back().url;
+  ASSERT_TRUE(client.delete_manifest(kShop, digest.str(), Context()).ok());
+  EXPECT_TRUE(registry.tags.empty());
+  EXPECT_EQ(client.delete_manifest(kShop, "prod", Context()).error().kind, ErrorKind::NotFound);
+  for (const int status : {400, 405}) {
+    registry.before = [&](const http::Request& request) -> std::optional<http::Response> {
+      if (request.method != "DELETE") return std::nullopt;
+      return http::Response{.status = status, .headers = {}, .body = {}};
+    };
+    EXPECT_EQ(client.delete_manifest(kShop, "prod", Context()).error().kind, ErrorKind::Invalid);
+  }
 }
 
 TEST(OciClientTime, NoAnswerMayTakeForEver) {

@@ -40,7 +40,7 @@ class MemoryRegistry {
   crypto::Digest publish(const std::string& tag, const std::string& manifest) {
     const crypto::Digest digest = crypto::sha256(manifest);
     manifests[tag] = manifests[digest.str()] = manifest;
-    if (std::ranges::find(tags, tag) == tags.end()) tags.push_back(tag);
+    if (tag != digest.str() && std::ranges::find(tags, tag) == tags.end()) tags.push_back(tag);
     return digest;
   }
 
@@ -51,6 +51,16 @@ class MemoryRegistry {
           return login;
         },
         {.resolve = [this](const std::string&) -> Result<std::vector<std::string>> { return addresses; }});
+  }
+
+  /// Another registry that the same clients reach, at https://<host>.
+  void reach(const std::string& host, MemoryRegistry& other) {
+    before = [host, &other](const http::Request& request) -> std::optional<http::Response> {
+      if (!request.url.starts_with(fmt::format("https://{}/", host))) return std::nullopt;
+      if (other.before)
+        if (std::optional<http::Response> instead = other.before(request)) return instead;
+      return other.answer(request);
+    };
   }
 
   std::vector<std::string> asked() const {
@@ -83,6 +93,17 @@ class MemoryRegistry {
     return response;
   }
 
+  http::Response erase(const std::string& name) {
+    const auto found = manifests.find(name);
+    if (found == manifests.end()) return failed(404, "MANIFEST_UNKNOWN");
+    const std::string bytes = found->second;
+    const bool is_tag = std::erase(tags, name) > 0;
+    std::erase_if(manifests,
+                  [&](const auto& each) { return is_tag ? each.first == name : each.second == bytes; });
+    std::erase_if(tags, [&](const std::string& tag) { return !manifests.contains(tag); });
+    return {.status = 202, .headers = {}, .body = {}};
+  }
+
   http::Response answer(const http::Request& request) {
     const http::Url url = http::Url::parse(request.url).value_or({});
     if (url.path == "/v2/") return {.status = 200, .headers = {}, .body = "{}"};
@@ -101,6 +122,7 @@ class MemoryRegistry {
       return {.status = 200, .headers = {}, .body = fmt::format(R"({{"tags":[{}]}})", join(quoted, ","))};
     }
     if (const auto name = after("/manifests/")) {
+      if (request.method == "DELETE") return erase(*name);
       if (request.method != "PUT") return stored(manifests, *name, request, "MANIFEST_UNKNOWN");
       publish(*name, request.body);
       return {.status = 201, .headers = {}, .body = {}};

@@ -8,6 +8,7 @@
 #include "encoding/tar.h"
 #include "encoding/yaml.h"
 #include "oci/tags.h"
+#include "registry/chart_archive.h"
 
 namespace mist::registry {
 namespace {
@@ -15,7 +16,6 @@ namespace {
 using encoding::TarFile;
 using encoding::Value;
 
-constexpr std::string_view kChartFile = "Chart.yaml";
 // Headers and padding of an archive whose contents may have kMaxPackageBytes.
 constexpr std::size_t kMaxArchive = static_cast<std::size_t>(kMaxPackageBytes) + kMaxPackageFiles * 4096;
 
@@ -97,7 +97,7 @@ Status check_subcharts(const PackageTree& tree, const Chart& chart) {
     if (!is_there)
       return error(ErrorKind::Invalid, "the chart {} depends on {}, which isn't in its charts/", chart.name,
                    escape_controls(name))
-          .with_hint("`helm dependency build` fetches it");
+          .with_hint("mistctl dependency build fetches it");
   }
   return {};
 }
@@ -107,12 +107,7 @@ Result<oci::Artifact> packed_chart(const PackageTree& tree, std::string_view cha
                                    const oci::About& about) {
   MIST_TRY(const Chart chart, read_chart(chart_text, kChartFile));
   MIST_TRY_VOID(check_subcharts(tree, chart));
-  std::vector<TarFile> files;
-  for (const PackageFile& file : tree.files)
-    files.push_back({fmt::format("{}/{}", chart.name, file.path), file.bytes});
-  std::ranges::stable_partition(
-      files, [&](const TarFile& file) { return file.path == fmt::format("{}/{}", chart.name, kChartFile); });
-  MIST_TRY(std::string archive, packed(files));
+  MIST_TRY(std::string archive, pack_chart(tree, chart.name));
   return oci::chart_artifact(std::move(archive), chart.document, about_chart(chart, about));
 }
 
@@ -186,23 +181,32 @@ Result<oci::Artifact> artifact_of(const PackageContent& content, const oci::Abou
   return oci::tree_artifact(std::move(archive), about);
 }
 
+Status may_move(const oci::Repository& repository, const std::string& tag,
+                const std::optional<crypto::Digest>& there, const crypto::Digest& digest,
+                Overwrite overwrite) {
+  if (there && *there != digest && overwrite == Overwrite::No && oci::is_fixed_version(tag))
+    return error(ErrorKind::Conflict, "{}:{} is published already, with other content", repository.str(), tag)
+        .with_because(fmt::format("it is {}, this would be {}", there->str(), digest.str()))
+        .with_hint("a published version doesn't change: push another version, or say --overwrite");
+  return {};
+}
+
+Result<bool> is_published(OciClient& client, const oci::Repository& repository, const std::string& tag,
+                          const crypto::Digest& digest, Overwrite overwrite, const Context& context) {
+  MIST_TRY(const std::optional<crypto::Digest> there, client.digest_of(repository, tag, context));
+  MIST_TRY_VOID(may_move(repository, tag, there, digest, overwrite));
+  return there == digest;
+}
+
 Result<PushReport> push_artifact(OciClient& client, const oci::Reference& destination,
                                  const oci::Artifact& artifact, Overwrite overwrite, const Context& context) {
   PushReport report{.pushed = destination};
   report.pushed.digest = artifact.digest;
   report.bytes = artifact.manifest.size();
   for (const oci::Blob& blob : artifact.blobs) report.bytes += blob.bytes.size();
-  MIST_TRY(const std::optional<crypto::Digest> there,
-           client.digest_of(destination.repository, destination.tag, context));
-  if (there && *there == artifact.digest) {
-    report.was_there = true;
-    return report;
-  }
-  if (there && overwrite == Overwrite::No && oci::is_fixed_version(destination.tag))
-    return error(ErrorKind::Conflict, "{}:{} is published already, with other content",
-                 destination.repository.str(), destination.tag)
-        .with_because(fmt::format("it is {}, this would be {}", there->str(), artifact.digest.str()))
-        .with_hint("a published version doesn't change: push another version, or say --overwrite");
+  MIST_TRY(report.was_there, is_published(client, destination.repository, destination.tag, artifact.digest,
+                                          overwrite, context));
+  if (report.was_there) return report;
   for (const oci::Blob& blob : artifact.blobs) {
     MIST_TRY_VOID(client.push_blob(destination.repository, blob, context));
   }

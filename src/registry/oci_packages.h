@@ -35,9 +35,18 @@ struct PushReport {
   std::uint64_t bytes = 0;  ///< of its blobs and manifest
 };
 
+enum class Overwrite : bool { No, Yes };
+/// Whether `tag`, which points to `there`, may point to `digest` from now on. Errors: Conflict.
+Status may_move(const oci::Repository& repository, const std::string& tag,
+                const std::optional<crypto::Digest>& there, const crypto::Digest& digest,
+                Overwrite overwrite);
+/// Whether `tag` points to that manifest already. Errors: Conflict (it is a version, published with other
+/// bytes, and `overwrite` doesn't allow that), of OciClient.
+Result<bool> is_published(OciClient& client, const oci::Repository& repository, const std::string& tag,
+                          const crypto::Digest& digest, Overwrite overwrite, const Context& context);
+
 /// `destination` has a tag. A version that was published doesn't change, unless `overwrite`. Errors: Conflict
 /// (other bytes are published as that version), of OciClient.
-enum class Overwrite : bool { No, Yes };
 Result<PushReport> push_artifact(OciClient& client, const oci::Reference& destination,
                                  const oci::Artifact& artifact, Overwrite overwrite, const Context& context);
 

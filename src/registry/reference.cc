@@ -54,7 +54,8 @@ Result<WithDigest> split_digest(std::string_view text) {
   if (mark == std::string_view::npos) return WithDigest{text, std::nullopt};
   auto digest = crypto::Digest::parse(text.substr(mark + 1));
   if (!digest)
-    return bad(text, "what follows '@' is not a digest", "write @sha256: and 64 lower-case hexadecimal digits");
+    return bad(text, "what follows '@' is not a digest",
+               "write @sha256: and 64 lower-case hexadecimal digits");
   return WithDigest{text.substr(0, mark), *digest};
 }
 

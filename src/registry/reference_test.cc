@@ -97,7 +97,7 @@ TEST(PackageRef, SaysWhatIsWrongAndWhatToDo) {
       {"r/a\nb:1", "control character", ""},
       {"r/a\x1b[31m:1", "control character", ""},
       {"r/\xff:1", "invalid UTF-8", ""},
-      {"r/x:1@sha256:abc", "no digest", "64"},
+      {"r/x:1@sha256:abc", "not a digest", "64"},
       {"r/x@" + kDigest, "names no version", "r/x:1.2.3"},
       {".hidden/x:1", "can't name a registry", "registry list"},
       {"oci://h/x", "it names no version", "oci://h/x:1.4.0"},

@@ -1,5 +1,6 @@
 #include "registry/remote_file.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/text.h"
@@ -14,10 +15,13 @@ namespace {
 constexpr int kMaxRedirects = 10;
 constexpr auto kTimeout = std::chrono::minutes(1);
 
-Status check_url(const std::string& url) {
+Status check_url(const std::string& url, PlainHttp plain) {
   constexpr std::string_view kPlain = "http://";
   if (url.starts_with("https://")) return {};
-  if (url.starts_with(kPlain) && is_this_machine(std::string_view(url).substr(kPlain.size()))) return {};
+  const bool may_be_plain =
+      plain == PlainHttp::Everywhere ||
+      is_this_machine(std::string_view(url).substr(std::min(kPlain.size(), url.size())));
+  if (url.starts_with(kPlain) && may_be_plain) return {};
   return error(ErrorKind::Invalid, "{} can't be fetched", escape_controls(config::redact_urls(url)))
       .with_because("only https tells who answers (http is possible to this machine alone)")
       .with_hint("use an https URL, or copy the file into the package");
@@ -44,11 +48,11 @@ Error refused(const std::string& url, int status) {
 }  // namespace
 
 Result<std::optional<std::string>> fetch_remote_file(http::Transport& transport, const std::string& url,
-                                                     const Context& caller) {
+                                                     const Context& caller, PlainHttp plain) {
   const Context context = caller.with_timeout(kTimeout);
   std::string at = url;
   for (int i = 0; i <= kMaxRedirects; ++i) {
-    MIST_TRY_VOID(check_url(at));
+    MIST_TRY_VOID(check_url(at, plain));
     http::Request request;
     request.url = at.substr(0, at.find('#'));
     request.repeat = http::Repeat::Safe;

@@ -1,5 +1,6 @@
 #pragma once
-// A single file from the web: what a kustomization may name by its URL. Any thread.
+// A single file from the web: what a kustomization may name by its URL, and what chart repositories consist
+// of. Any thread.
 
 #include <optional>
 #include <string>
@@ -10,10 +11,14 @@
 
 namespace mist::registry {
 
+/// http without TLS: to this machine alone, or wherever the user says so.
+enum class PlainHttp : bool { ThisMachine, Everywhere };
+
 /// Its content; nothing if the server has no such file, or only a page for people (HTML). Follows redirects.
 /// Errors: Invalid (a URL that isn't https, or http to this machine; too large), Forbidden, Retryable
 /// (network, a server that fails), Timeout, Cancelled.
 Result<std::optional<std::string>> fetch_remote_file(http::Transport& transport, const std::string& url,
-                                                     const Context& context);
+                                                     const Context& context,
+                                                     PlainHttp plain = PlainHttp::ThisMachine);
 
 }  // namespace mist::registry

@@ -130,9 +130,9 @@ TEST(ResolveDependencies, AReleaseKeepsTheVersionsThatItHas) {
   ASSERT_TRUE(resolve_dependencies(again, "", {.recorded = &recorded}, finder, Context()).ok());
   EXPECT_EQ(called_packages(again), recorded);
   EXPECT_EQ(finder.asked_versions, 0) << "which versions there are matters to nobody";
-  package::Source again = root(asks);
-  ASSERT_TRUE(resolve_dependencies(again, "", {}, finder, Context()).ok());
-  EXPECT_EQ(version_of_dependency(again, "db"), "2.0.0");
+  package::Source fresh = root(asks);
+  ASSERT_TRUE(resolve_dependencies(fresh, "", {}, finder, Context()).ok());
+  EXPECT_EQ(version_of_dependency(fresh, "db"), "2.0.0");
 }
 
 TEST(ResolveDependencies, APackageThatAsksForMoreGetsItAndKeepsTheOthers) {

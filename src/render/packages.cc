@@ -40,6 +40,19 @@ Status refuse_changed_bytes(const package::Source& source, const release::Packag
   return failure;
 }
 
+// What a compiler leaves beside sources may be too large for a package, which says nothing to who forgot to
+// build it.
+Error about_sources(const registry::PackageRef& parsed, Error failure) {
+  const auto* const local = std::get_if<registry::LocalRef>(&parsed.form());
+  if (local == nullptr || !std::filesystem::exists(local->path / package::kPackageFile)) return failure;
+  for (const package::ProgramMark& mark : package::program_marks()) {
+    if (!std::filesystem::exists(local->path / mark.file)) continue;
+    failure.hint = package::build_it_first(mark.language, local->path.string());
+    break;
+  }
+  return failure;
+}
+
 }  // namespace
 
 Packages::Packages(World world) : world_(std::move(world)), registries_(world_.registries) {}
@@ -83,7 +96,9 @@ Result<std::vector<std::string>> Packages::versions(const std::string& package, 
 
 Result<Packages::Found> Packages::read(const registry::PackageRef& parsed, std::string engine,
                                        const Context& context) {
-  MIST_TRY(registry::Fetched fetched, registries_.fetch(parsed, context, engine));
+  auto answer = registries_.fetch(parsed, context, engine);
+  if (!answer.ok()) return about_sources(parsed, std::move(answer).error());
+  registry::Fetched fetched = *std::move(answer);
   Found found{{}, std::holds_alternative<registry::LocalRef>(parsed.form()), std::move(fetched.origin)};
   package::Source& source = found.source;
   source.reference = fetched.resolved.recorded();

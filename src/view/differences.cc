@@ -80,6 +80,11 @@ class DiffPrinter {
              fmt::format("v{}", of.to), "");
   }
 
+  void published(const action::RecordedDiff& object) {
+    separate();
+    recorded(object, std::string(change_word(object.change)), "published", "rendered", "");
+  }
+
   void object(const ObjectDiff& object) {
     separate();
     const apply::PlannedAction& action = *object.action;
@@ -193,17 +198,46 @@ std::string diff_text(const action::Look& look, const action::DiffOptions& optio
                      look.state.id.name, look_counts(look));
 }
 
+namespace {
+
+// "1 added, 2 changed, 1 removed", each if there are any.
+std::vector<std::string> change_counts(const std::vector<action::RecordedDiff>& objects) {
+  std::vector<std::string> counts;
+  for (const LineChange change : {LineChange::Added, LineChange::Same, LineChange::Removed}) {
+    if (const auto count = std::ranges::count(objects, change, &action::RecordedDiff::change); count > 0)
+      counts.push_back(fmt::format("{} {}", count, change_word(change)));
+  }
+  return counts;
+}
+
+Value recorded_value(const std::vector<action::RecordedDiff>& all) {
+  Value::Array values;
+  for (const action::RecordedDiff& each : all) {
+    Value::Array lines;
+    for (const action::Hunk& hunk : each.hunks)
+      for (const action::DiffLine& line : hunk.lines)
+        lines.emplace_back(fmt::format("{}{}",
+                                       line.change == LineChange::Added     ? "+"
+                                       : line.change == LineChange::Removed ? "-"
+                                                                            : " ",
+                                       line.text));
+    values.push_back(identity_value(each.key, {{"change", change_word(each.change)},
+                                               {"file", text_or_null(each.file)},
+                                               {"line", each.file.empty() ? Value() : Value(each.line)},
+                                               {"diff", Value(std::move(lines))}}));
+  }
+  return Value(std::move(values));
+}
+
+}  // namespace
+
 std::string diff_text(const action::RevisionDiff& diff, bool color) {
   DiffPrinter printer(color);
   for (const action::RecordedDiff& each : diff.objects) printer.recorded(each, "", diff);
   for (const action::RecordedDiff& each : diff.hooks) printer.recorded(each, "hook ", diff);
   for (const action::RecordedDiff& each : diff.tests) printer.recorded(each, "test ", diff);
   printer.separate();
-  std::vector<std::string> counts;
-  for (const LineChange change : {LineChange::Added, LineChange::Same, LineChange::Removed}) {
-    if (const auto count = std::ranges::count(diff.objects, change, &action::RecordedDiff::change); count > 0)
-      counts.push_back(fmt::format("{} {}", count, change_word(change)));
-  }
+  std::vector<std::string> counts = change_counts(diff.objects);
   if (!diff.hooks.empty()) counts.push_back(plural(diff.hooks.size(), "hook"));
   if (!diff.tests.empty()) counts.push_back(plural(diff.tests.size(), "test"));
   if (counts.empty()) counts.emplace_back("no differences");
@@ -212,25 +246,28 @@ std::string diff_text(const action::RevisionDiff& diff, bool color) {
                      diff.id.name, diff.from, diff.to, join(counts, ", "));
 }
 
+std::string diff_text(const action::PublishedDiff& diff, bool color) {
+  DiffPrinter printer(color);
+  for (const action::RecordedDiff& each : diff.objects) printer.published(each);
+  printer.separate();
+  std::vector<std::string> counts = change_counts(diff.objects);
+  if (counts.empty()) counts.emplace_back("no differences");
+  if (diff.unchanged > 0) counts.push_back(fmt::format("{} unchanged", diff.unchanged));
+  return fmt::format("{}{} against {}: {}\n", printer.take(), diff.id.name, diff.published.str(),
+                     join(counts, ", "));
+}
+
+Value diff_value(const action::PublishedDiff& diff) {
+  return Value::object({{"release", diff.id.name},
+                        {"namespace", diff.id.ns},
+                        {"against", diff.published.str()},
+                        {"digest", diff.published.digest->str()},
+                        {"changes", diff.changes()},
+                        {"unchanged", diff.unchanged},
+                        {"objects", recorded_value(diff.objects)}});
+}
+
 Value diff_value(const action::RevisionDiff& diff) {
-  const auto list = [](const std::vector<action::RecordedDiff>& all) {
-    Value::Array values;
-    for (const action::RecordedDiff& each : all) {
-      Value::Array lines;
-      for (const action::Hunk& hunk : each.hunks)
-        for (const action::DiffLine& line : hunk.lines)
-          lines.emplace_back(fmt::format("{}{}",
-                                         line.change == LineChange::Added     ? "+"
-                                         : line.change == LineChange::Removed ? "-"
-                                                                              : " ",
-                                         line.text));
-      values.push_back(identity_value(each.key, {{"change", change_word(each.change)},
-                                                 {"file", text_or_null(each.file)},
-                                                 {"line", each.file.empty() ? Value() : Value(each.line)},
-                                                 {"diff", Value(std::move(lines))}}));
-    }
-    return Value(std::move(values));
-  };
   return Value::object({{"release", diff.id.name},
                         {"namespace", diff.id.ns},
                         {"from", diff.from},
@@ -238,9 +275,9 @@ Value diff_value(const action::RevisionDiff& diff) {
                         {"changes", diff.changes()},
                         {"unchanged", diff.unchanged},
                         {"packages", packages_value(diff.packages)},
-                        {"objects", list(diff.objects)},
-                        {"hooks", list(diff.hooks)},
-                        {"tests", list(diff.tests)}});
+                        {"objects", recorded_value(diff.objects)},
+                        {"hooks", recorded_value(diff.hooks)},
+                        {"tests", recorded_value(diff.tests)}});
 }
 
 Value diff_value(const action::Look& look, const action::DiffOptions& options) {

@@ -3,6 +3,7 @@
 
 #include "action/diff.h"
 #include "action/look.h"
+#include "action/publish.h"
 #include "action/revision_diff.h"
 
 namespace mist::view {
@@ -19,6 +20,11 @@ encoding::Value diff_value(const action::Look& look, const action::DiffOptions& 
 std::string diff_text(const action::RevisionDiff& diff, bool color);
 /// schemas/cli/diff-revisions.schema.json.
 encoding::Value diff_value(const action::RevisionDiff& diff);
+
+/// The same of a render and what was published.
+std::string diff_text(const action::PublishedDiff& diff, bool color);
+/// schemas/cli/diff-published.schema.json.
+encoding::Value diff_value(const action::PublishedDiff& diff);
 
 /// Whether carrying out the plan would write any object, or record other tests.
 bool changes_something(const action::Look& look);

@@ -82,6 +82,15 @@ class InputTable {
 };
 
 // Without the schema's.
+// Of a module that names it, whether it is here too.
+std::string engine_text(const package::Inspection& inspection) {
+  const std::string named = fmt::format("{} {}", inspection.engine, inspection.engine_digest);
+  if (inspection.engine_here == inspection.engine_digest) return named;
+  return inspection.engine_here.empty()
+             ? named + ", which this mistctl doesn't have"
+             : fmt::format("{}, and this mistctl has {}", named, inspection.engine_here);
+}
+
 Value default_values(const package::Metadata& metadata) {
   if (metadata.values_file.empty()) return metadata.defaults;
   // What is wrong with it, rendering says.
@@ -96,9 +105,12 @@ Value package_value(const package::Source& source, const package::Inspection& in
       {{"reference", source.reference},
        {"digest", source.digest},
        {"format", inspection.format},
-       {"engine", inspection.engine.empty()
-                      ? Value()
-                      : Value::object({{"name", inspection.engine}, {"digest", inspection.engine_digest}})},
+       {"engine", inspection.engine.empty() ? Value()
+                                            : Value::object({{"name", inspection.engine},
+                                                             {"digest", inspection.engine_digest},
+                                                             {"here", inspection.engine_here.empty()
+                                                                          ? Value()
+                                                                          : Value(inspection.engine_here)}})},
        {"bytes", inspection.bytes},
        {"metadata", std::move(value)},
        {"ignored",
@@ -119,8 +131,7 @@ std::string package_text(const package::Source& source, const package::Inspectio
   line("Reference", source.reference);
   line("Digest", source.digest);
   line("Format", fmt::format("{}, {} bytes", inspection.format, inspection.bytes));
-  if (!inspection.engine.empty())
-    line("Engine", fmt::format("{} {}", inspection.engine, inspection.engine_digest));
+  if (!inspection.engine.empty()) line("Engine", engine_text(inspection));
   for (const auto& [key, text] : metadata.labels) line("Label", fmt::format("{}={}", key, text));
   for (const package::Dependency& dependency : metadata.dependencies)
     line("Depends on", fmt::format("{} {} as {}", dependency.package, dependency.version, dependency.name));

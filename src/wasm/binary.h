@@ -21,6 +21,13 @@ inline constexpr std::string_view kPackageSection = "mistletoe.package";
 /// The section that holds the versions that a package's dependencies were resolved to (docs/formats/lock.md).
 inline constexpr std::string_view kLockSection = "mistletoe.lock";
 
+/// The section that holds the files that an engine renders, where the module doesn't contain its engine
+/// (docs/formats/abi.md).
+inline constexpr std::string_view kFilesSection = "mistletoe.files";
+
+/// A core module without any content, to which sections can be added.
+inline constexpr std::string_view kEmptyModule{"\0asm\1\0\0\0", 8};
+
 enum class BinaryKind : std::uint8_t { Module, Component };
 /// By the header alone. Invalid, saying what it is instead: text (WAT), another file, an empty one. `name`
 /// stands in the messages.

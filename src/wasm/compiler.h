@@ -28,8 +28,8 @@ struct CompileSettings {
 class Compiler {
  public:
   virtual ~Compiler() = default;
-  /// Code for a Runtime with these settings. Invalid for what is not a module and for one that reaches a limit,
-  /// naming it; Timeout and Cancelled as the process's context says; Internal.
+  /// Code for a Runtime with these settings. Invalid for what is not a module and for one that reaches a
+  /// limit, naming it; Timeout and Cancelled as the process's context says; Internal.
   virtual Result<std::string> compile(std::span<const std::byte> wasm, std::string_view name,
                                       const CompileSettings& settings) = 0;
 };

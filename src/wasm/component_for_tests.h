@@ -12,8 +12,10 @@ namespace mist::wasm {
 /// input's address and length as locals 0 and 1; it gives back what $ok, $err make of address and length.
 /// $ask makes a request of the host and leaves address and length of the answer in $answer and
 /// $answer_length. $now gives the seconds of the wall clock. `info` is what the function of that name gives.
+/// `inner` is text after $memory and $realloc.
 inline std::string component_text(std::string_view generate, std::string_view data = "",
-                                  std::string_view info = "", std::string_view imports = "") {
+                                  std::string_view info = "", std::string_view imports = "",
+                                  std::string_view inner = "") {
   std::string escaped;
   for (const char c : info) escaped += fmt::format("\\{:02x}", static_cast<unsigned char>(c));
   return fmt::format(R"((component
@@ -38,6 +40,7 @@ inline std::string component_text(std::string_view generate, std::string_view da
     (core instance $lib (instantiate $Lib))
     (alias core export $lib "memory" (core memory $memory))
     (alias core export $lib "realloc" (core func $realloc))
+    {}
     (core func $request (canon lower (func $host "request") (memory $memory) (realloc $realloc)))
     (core func $clock_now (canon lower (func $clock "now") (memory $memory) (realloc $realloc)))
     (core func $random_u64 (canon lower (func $random "get-random-u64")))
@@ -75,7 +78,7 @@ inline std::string component_text(std::string_view generate, std::string_view da
       (canon lift (core func $main "info") (memory $memory) (realloc $realloc)))
     (func (export "generate") (param "input" string) (result (result string (error string)))
       (canon lift (core func $main "generate") (memory $memory) (realloc $realloc)))))",
-                     imports, escaped, data, info.size(), generate);
+                     imports, inner, escaped, data, info.size(), generate);
 }
 
 }  // namespace mist::wasm

@@ -126,6 +126,37 @@ TEST(Component, SaysWhichFaultOrLimitEndedIt) {
   }
 }
 
+// A component inside that takes a text into a memory of its own.
+std::string with_memory(std::string_view name) {
+  return fmt::format(R"((component ${0}
+      (core module $M (memory (export "memory") 1) (func (export "take") (param i32 i32))
+        (func (export "realloc") (param i32 i32 i32 i32) (result i32) (i32.const 0)))
+      (core instance $m (instantiate $M))
+      (alias core export $m "memory" (core memory $memory))
+      (alias core export $m "realloc" (core func $realloc))
+      (func (export "take") (param "text" string)
+        (canon lift (core func $m "take") (memory $memory) (realloc $realloc))))
+    (instance $a_{0} (instantiate ${0}))
+    (core func $to_{0} (canon lower (func $a_{0} "take") (memory $memory))))",
+                     name);
+}
+
+TEST(Component, MayHoldAnotherWithAMemoryOfItsOwn) {
+  auto instance =
+      ComponentInstance::create(component_of(component_text(kEcho, "", "", "", with_memory("one"))),
+                                {.world = {}, .input = "", .limits = small_component_limits()});
+  ASSERT_TRUE(instance.ok()) << instance.error().to_line();
+  const auto text = instance->generate("shop");
+  ASSERT_TRUE(text.ok()) << text.error().to_line();
+  EXPECT_EQ(text->text, "shop");
+
+  const auto third = ComponentInstance::create(
+      component_of(component_text(kEcho, "", "", "", with_memory("one") + with_memory("two"))),
+      {.world = {}, .input = "", .limits = small_component_limits()});
+  ASSERT_FALSE(third.ok());
+  EXPECT_THAT(third.error().to_line(), HasSubstr("memory count too high"));
+}
+
 TEST(Component, ExitIsNoResult) {
   const auto ended = generated("(call $exit (i32.const 0)) (unreachable)");
   ASSERT_FALSE(ended.ok());

@@ -188,7 +188,8 @@ Result<CallResult> Instance::call(std::string_view function, std::initializer_li
     return error(ErrorKind::Invalid, "{} has no export \"{}\"", impl.module->name, function);
   if (item.kind != WASMTIME_EXTERN_FUNC) {
     wasmtime_extern_delete(&item);
-    return error(ErrorKind::Invalid, "the export \"{}\" of {} is not a function", function, impl.module->name);
+    return error(ErrorKind::Invalid, "the export \"{}\" of {} is not a function", function,
+                 impl.module->name);
   }
   const FunctionType* type = nullptr;
   for (const Export& each : impl.module->exports)

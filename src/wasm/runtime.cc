@@ -28,7 +28,7 @@ constexpr std::size_t kMaxReportedImports = 5;
 constexpr std::string_view kSettings =
     "2: epochs, NaN canonical, relaxed SIMD deterministic, no unwind info, no memory64, no multi-memory, no "
     "threads, no GC, no exceptions, no function references, no stack switching";
-constexpr std::string_view kForComponents = "component model";
+constexpr std::string_view kForComponents = "component model, multi-memory";
 constexpr std::string_view kQuickCode = "opt level none";
 constexpr std::string_view kFastCode = "opt level speed";
 
@@ -161,7 +161,8 @@ EngineHandle make_engine(std::size_t stack_bytes, bool optimise, BinaryKind kind
   wasmtime_config_wasm_relaxed_simd_deterministic_set(config, true);
   // Proposals that no toolchain of packages needs are ways in that needn't be there.
   wasmtime_config_wasm_memory64_set(config, false);
-  wasmtime_config_wasm_multi_memory_set(config, false);
+  // What Wasmtime itself puts between the components inside a component works on the memories of both.
+  wasmtime_config_wasm_multi_memory_set(config, kind == BinaryKind::Component);
   wasmtime_config_wasm_function_references_set(config, false);
   wasmtime_config_wasm_gc_set(config, false);
   wasmtime_config_wasm_exceptions_set(config, false);

@@ -48,7 +48,7 @@ function objects(output) {
 
 const modules = process.argv.slice(2).flatMap((directory) =>
   readdirSync(directory)
-    .filter((file) => file.endsWith(".wasm") && !/^(hello-web|postgres-credentials)-/.test(file))
+    .filter((file) => file.endsWith(".wasm") && !/^(hello-web|mariadb|microservice|platform-example|platform-of-crates|postgres-credentials|redis)-/.test(file))
     .map((file) => join(directory, file)),
 );
 if (modules.length === 0) throw new Error("usage: node check.mjs DIRECTORY…");

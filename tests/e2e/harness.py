@@ -11,6 +11,7 @@ import tempfile
 import threading
 import traceback
 
+from hints import lost_context
 from kube import ApiError
 
 USERS = "e2e-users"  # the namespace of the tests' identities
@@ -173,6 +174,10 @@ class T:
         outcome = Outcome(["mistctl", *process.args[1:]], process.returncode, out.decode(), err.decode())
         with self._lock:
             self._transcript.append(str(outcome))
+        # A wrong command line is answered with the line as it should be, and help with examples.
+        if outcome.code != 2 and not {"help", "--help", "--help-all"} & set(outcome.command):
+            lost = lost_context(outcome.command, outcome.err)
+            check(not lost, f"hints that lead elsewhere: {lost}\n{outcome}")
         if code is not None and outcome.code != code:
             raise AssertionError(f"the exit code should be {code}:\n{outcome}")
         if outcome.code < 0 and outcome.code != -signal.SIGKILL:

@@ -4,6 +4,7 @@ import json
 import pathlib
 import shutil
 
+import alertmanager
 from harness import check, config_map, contains, definition, equal, test
 
 
@@ -109,6 +110,33 @@ def a_difference_names_the_line_of_the_template_that_wrote_it(t):
     planned = [field for event in events if event.get("event") == "plan" for object in event["objects"] for field in object["fields"]]
     equal({field["path"]: (field["file"], field["line"]) for field in planned if field["path"] == ".data.last"},
           {".data.last": ("templates/lines.yaml", 16)})
+
+
+@test
+def a_deep_template_is_named_by_its_own_line(t):
+    """alertmanager's image stands far behind the line that it is rendered to: diff, plans, events and refusals say the template's."""
+    package = t.files("alertmanager", alertmanager.FILES)
+    line = alertmanager.line_of(alertmanager.IMAGE)
+    place = f"templates/statefulset.yaml:{line}"
+    rendered = t.run("generate", "am", "-p", package).out.splitlines()
+    check(all(text.strip() != 'image: "example.com/alertmanager:v0.28.0"' for text in rendered[line - 9:line + 8]),
+          "the rendered line is another one")
+    t.run("install", "am", "-p", package)
+    change = ["-p", package, "--set", "image.tag=v0.29.0"]
+    contains(t.run("diff", "am", *change).out, f"image: example.com/alertmanager:v0.29.0  # {place}")
+    fields = [field for object in t.run("diff", "am", *change, "-o", "json").json["objects"] for field in object["fields"]]
+    equal([field["line"] for field in fields if field["path"].endswith(".image")], [line])
+    contains(t.run("upgrade", "am", *change, "--dry-run", "--explain").out, f".image  ({place})")
+    events = [json.loads(text) for text in t.run("upgrade", "am", *change, "--events", "jsonl").err.splitlines()]
+    planned = [field for event in events if event.get("event") == "plan" for object in event["objects"] for field in object["fields"]]
+    equal([(field["file"], field["line"]) for field in planned if field["path"].endswith(".image")],
+          [("templates/statefulset.yaml", line)])
+    # Before anything is written, and by the server.
+    refused = t.refused("upgrade", "am", "-p", package, "--set", "image.repository=", says=[f"at {place}", "image"])
+    check("(rendered)" not in refused.err, refused)
+    replicas = alertmanager.line_of("  replicas:")
+    t.refused("upgrade", "am", "-p", package, "--set", "replicaCount=-1",
+              says=["spec.replicas", f"at templates/statefulset.yaml:{replicas}"])
 
 
 @test

@@ -67,7 +67,7 @@ def what_was_made_anew_from_a_copy_stays_the_releases(t):
         t.kube.create("ConfigMap", t.ns, copy)
 
     make_anew("one")
-    contains(t.run("drift", "shop").out, "ConfigMap", "one", "made again")
+    contains(t.run("drift", "shop").out, "ConfigMap", "one", "recreated")
     contains(t.run("upgrade", "shop").out, "revision 1")
     equal(t.kube.get("ConfigMap", t.ns, "one")["metadata"]["labels"]["mistletoe.dev/tied-to-install-version"], "v1")
     t.run("drift", "shop", "--exit-code")

@@ -4,6 +4,7 @@ import re
 
 from guides import Guide
 from harness import check, equal, test
+from test_demo import git_registry
 
 
 @test(waits=True)
@@ -39,6 +40,13 @@ def values_win_as_documented(t):
     guide.file("hosts.yaml", "hosts: [c, d]\n")
     equal(values_of("--set 'hosts[0]=x'"), {"hosts": ["x"]}, "of the package's list no other item remains")
     equal(values_of("-f hosts.yaml --set 'hosts[0]=x'"), {"hosts": ["x", "d"]}, "one item of a file's list")
+
+
+@test(waits=True)
+def packages_are_called_as_documented(t):
+    git_registry(t)
+    t.claim_namespace("platform")
+    Guide(t, "docs/calling.md").run()
 
 
 @test

@@ -5,35 +5,13 @@ lost its --kubeconfig, --context or -n finds no server, or another release of th
 """
 import json
 import os
-import shlex
 import signal
 
 from harness import check, config_map, contains, equal, kubeconfig_text, test
+from hints import commands_in
 from test_stopped import Holder
 
-WITH_VALUE = {"-n", "--context", "--kubeconfig", "-f", "-p", "-o", "--clock"}
 NOWHERE = "http://127.0.0.1:1"
-
-
-def commands_in(text):
-    """The commands in a text, each as a list of words: verb and name, then flags with their values."""
-    found = []
-    for piece in text.replace("\n", " ").split("mistctl ")[1:]:
-        words = piece.split()
-        taken, at = words[:1], 1
-        while at < len(words) and not taken[-1].endswith((",", ";", ":")):
-            word = words[at]
-            if word in WITH_VALUE:
-                taken += words[at:at + 2]
-                at += 2
-            elif word.startswith("-") or at == 1:
-                taken.append(word)
-                at += 1
-            else:
-                break
-        taken[-1] = taken[-1].rstrip(",;:")
-        found.append(shlex.split(" ".join(taken)))
-    return found
 
 
 class Elsewhere:

@@ -12,11 +12,11 @@ from test_secrets import built
 ALL = "GET /v2/team/web/"
 
 
-def module(t, version):
-    """The package hello-web, saying that it is that version (of five characters)."""
-    original = next(built("packages/build.sh").glob("hello-web-0.1.0.mist-pack.wasm")).read_bytes()
+def module(t, version, name="hello-web"):
+    """A starting package, saying that it is that version (of five characters)."""
+    original = next(built("packages/build.sh").glob(f"{name}-0.1.0.mist-pack.wasm")).read_bytes()
     check(b'"version":"0.1.0"' in original)
-    return t.file(f"web-{version}.wasm", original.replace(b'"version":"0.1.0"', f'"version":"{version}"'.encode()))
+    return t.file(f"{name}-{version}.wasm", original.replace(b'"version":"0.1.0"', f'"version":"{version}"'.encode()))
 
 
 def chart(t, version, **data):
@@ -121,22 +121,21 @@ def oci_kustomization_is_pushed_with_its_bases(t):
 def oci_packages_call_others_of_oci_registries(t):
     registry = Registry(t)
     modules = built("packages/build.sh")
-    for name in ("hello-web", "postgres-credentials"):
+    for name in ("mariadb", "microservice", "redis"):
         t.run("push", str(next(modules.glob(f"{name}-0.1.0.*"))), registry(f"team/{name}"))
     metadata = t.file("platform.json", json.dumps({
         "apiVersion": "mistletoe.dev/v1", "kind": "MistPackage", "metadata": {"name": "platform-example"},
         "spec": {"version": "0.1.0", "dependencies": [
-            {"name": "database", "package": registry("team/postgres-credentials"), "version": "^0.1.0"},
-            {"name": "web", "package": registry("team/hello-web"), "version": "^0.1.0"}]}}))
+            {"name": name, "package": registry(f"team/{name}"), "version": "^0.1.0"} for name in ("mariadb", "microservice", "redis")]}}))
     t.run("package", "build", str(next(modules.glob("platform-example-*"))), "-m", metadata, "-o", "platform.wasm")
     t.run("push", "platform.wasm", registry("team/platform"))
-    t.run("install", "shop", "-p", registry("team/platform:^0.1"), "-s", "replicas=1", "-s", "image=busybox:1.37")
-    check({"Secret/shop-db", "Deployment/shop-web"} <= t.owned("shop"), t.owned("shop"))
+    t.run("install", "shop", "-p", registry("team/platform:^0.1"), "-s", "replicas=1")
+    check({"Secret/shop-mariadb-root", "Deployment/shop-mic-a"} <= t.owned("shop"), t.owned("shop"))
     calls = t.run("inspect", "release", "shop", "-o", "json").json["revisions"][-1]["package"]["calls"]
     equal([(call["id"], call["version"]) for call in calls],
-          [(registry("team/hello-web"), "0.1.0"), (registry("team/postgres-credentials"), "0.1.0")])
+          [(registry(f"team/{name}"), "0.1.0") for name in ("mariadb", "microservice", "redis")])
     # The release keeps what it calls, though the registry has a newer one.
-    t.run("push", module(t, "0.1.9"), registry("team/hello-web"))
+    t.run("push", module(t, "0.1.9", "redis"), registry("team/redis"))
     contains(t.run("upgrade", "shop").out, "nothing was written")
     contains(t.run("upgrade", "shop", "-p", registry("team/platform:0.1.0")).out, "0.1.0 → 0.1.9")
 
@@ -283,9 +282,9 @@ def oci_registries_that_lie(t):
          "its layers are: text/plain")
     case({"/manifests/1.4.0": (200, json_type, good.replace(b"wasm.config.v0", b"other.config.v0"))}, "is not a package")
     case({"/manifests/1.4.0": (200, json_type, wasm_manifest(code, size=1 << 40))}, "is too large")
-    case({"/manifests/1.4.0": (200, json_type, b"<html>")}, "is damaged, or no manifest")
+    case({"/manifests/1.4.0": (200, json_type, b"<html>")}, "is damaged, or not a manifest")
     case({"/manifests/1.4.0": (200, {"Content-Type": "application/vnd.oci.image.index.v1+json"}, good)},
-         "is damaged, or no manifest")
+         "is damaged, or not a manifest")
     case({"/manifests/1.4.0": (401, {}, b"")}, "in a way that mistctl doesn't know")
     case({"/manifests/1.4.0": (401, {"WWW-Authenticate": 'Basic realm="r"'}, b"")}, "needs credentials", "mistctl login")
     case({"/manifests/1.4.0": (403, {}, b'{"errors":[{"code":"DENIED","message":"no"}]}')}, "no (DENIED)")

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Builds the registry of tests/registries/NAME into the cache, unless it is there, and prints the program's path.
+# Builds the program of tests/registries/NAME into the cache, unless it is there, and prints the program's path.
 # Progress and errors go to standard error. Safe to run several times at once.
 #
 #   tests/registries/build.sh distribution
 set -eu
-name=${1:?which one: distribution}
+name=${1:?which one: distribution or flux}
 here=$(cd "$(dirname "$0")/$name" && pwd)
 cache=${MIST_CACHE:-$HOME/.cache/mistletoe-build}
 hash=$(cd "$here" && cat ./*.go go.mod go.sum | sha256sum | cut -c1-16)

@@ -9,8 +9,8 @@ struct json_slice {
   size_t length;
 };
 
-/* The value of `key` in the object at `object`; an empty slice when `object` is not an object or lacks the key.
- * Of keys that are written with escapes only the plain spelling is found. */
+/* The value of `key` in the object at `object`; an empty slice when `object` is not an object or lacks the
+ * key. Of keys that are written with escapes only the plain spelling is found. */
 struct json_slice json_member(struct json_slice object, const char* key);
 
 /* Whether `value` is a string. Its slice, quotes included, is itself a YAML scalar for the same text. */

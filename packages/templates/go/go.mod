@@ -1,3 +1,7 @@
 module my-package
 
 go 1.24
+
+require mistletoe.dev/sdk/go v0.1.0
+
+replace mistletoe.dev/sdk/go => ./mistletoe

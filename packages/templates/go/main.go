@@ -1,43 +1,24 @@
-// A small web server: a Deployment and its Service. A package is a program that reads one JSON document from standard
-// input and prints objects. If it ends with another code than 0, what it wrote to standard error is the reason.
+// A small web server: a Deployment and its Service.
 package main
 
-import (
-	"encoding/json"
-	"fmt"
-	"os"
-)
+import mistletoe "mistletoe.dev/sdk/go"
 
-// inputs are as mistletoe.yaml describes them; the host has checked them and put the defaults in.
+// inputs is what users may set; the host has checked it and put the defaults in.
 type inputs struct {
-	Name        string `json:"name"`
-	Replicas    int    `json:"replicas"`
-	Image       string `json:"image"`
-	ServiceType string `json:"serviceType"`
+	Name        string `json:"name" doc:"The name of the release and its objects"`
+	Replicas    int    `json:"replicas" doc:"How many Pods serve" minimum:"0" maximum:"100" default:"2"`
+	Image       string `json:"image" doc:"Listens on 8080 and needs no root" default:"nginxinc/nginx-unprivileged:1.29-alpine"`
+	ServiceType string `json:"serviceType" doc:"How it is reached" enum:"ClusterIP,NodePort,LoadBalancer" default:"ClusterIP"`
 }
 
-type object map[string]any
+type object = map[string]any
 
-func main() {
-	var document struct {
-		Data inputs `json:"data"`
-	}
-	if err := json.NewDecoder(os.Stdin).Decode(&document); err != nil {
-		fail("can't read the input: %v", err)
-	}
-	// JSON is YAML, so a List of objects may be either.
-	list := object{"apiVersion": "v1", "kind": "List", "items": []object{
-		deployment(document.Data),
-		service(document.Data),
-	}}
-	if err := json.NewEncoder(os.Stdout).Encode(list); err != nil {
-		fail("can't print the objects: %v", err)
-	}
-}
+func main() { mistletoe.Run(generate) }
 
-func fail(format string, arguments ...any) {
-	fmt.Fprintf(os.Stderr, format+"\n", arguments...)
-	os.Exit(1)
+func generate(in inputs) (*mistletoe.Output, error) {
+	return mistletoe.NewOutput().
+		WithObject("deployment.yaml", deployment(in)).
+		WithObject("service.yaml", service(in)), nil
 }
 
 func deployment(in inputs) object {

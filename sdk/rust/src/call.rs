@@ -25,11 +25,22 @@
 //! }
 //! ```
 //!
+//! [`dependency!`](crate::dependency) makes the types of a call from the called package's schema, so that a misspelt input
+//! doesn't compile:
+//!
+//! ```text
+//! mistletoe::dependency!("mariadb", file = "../mariadb/mistletoe.yaml");
+//!
+//! let database = mariadb::call(&mariadb::Inputs { users: Some(users), ..Default::default() })?;
+//! let address = format!("{}:{}", database.exports.fqdn, database.exports.port);
+//! ```
+//!
 //! The called package gets a sandbox of its own, and secrets that depend on what it is and on its `name`, never on who
 //! calls it: whoever calls the same package with the same `name` gets the same passwords. Without `name` in the input it
 //! is the caller's name and the dependency's, `shop-mariadb`.
 //!
-//! Only ABI `v1` has a host to ask; natively there is none that could render other packages.
+//! Only ABI `v1` has a host to ask. Natively there is none that could render other packages, but in tests
+//! [`testing::Host`](crate::testing::Host).
 
 use std::collections::BTreeMap;
 
@@ -40,6 +51,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::host;
+use crate::output::Files;
 
 /// What a called package gave.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -65,13 +77,53 @@ impl Called {
     ///
     /// The exports aren't of that form.
     pub fn exports<T: DeserializeOwned>(&self) -> anyhow::Result<T> {
-        serde_path_to_error::deserialize(&self.exports)
-            .map_err(|error| anyhow::anyhow!("the exports of {} don't fit at `{}`: {}", self.package, error.path(), error.inner()))
+        serde_path_to_error::deserialize(&self.exports).map_err(|error| {
+            anyhow::anyhow!("the exports of {} don't fit at `{}`: {}", self.package, error.path(), error.inner())
+        })
     }
 
     /// What it says to its user; empty if nothing.
     pub fn message(&self) -> &str {
         &self.message
+    }
+}
+
+/// What a called package gave, with its exports as a type: what a client of [`dependency!`](crate::dependency) returns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer<E> {
+    /// What it exports.
+    pub exports: E,
+    called: Called,
+}
+
+impl<E: DeserializeOwned> Answer<E> {
+    /// Renders the package that `spec.dependencies` calls `package`.
+    ///
+    /// # Errors
+    ///
+    /// As [`call`] and [`Called::exports`].
+    pub fn of(package: &str, input: &impl Serialize) -> anyhow::Result<Self> {
+        let called = call(package, input)?;
+        Ok(Self { exports: called.exports()?, called })
+    }
+}
+
+impl<E> Answer<E> {
+    /// What it says to its user; empty if nothing.
+    pub fn message(&self) -> &str {
+        self.called.message()
+    }
+}
+
+impl<E> Files for Answer<E> {
+    fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.called.files()
+    }
+}
+
+impl Files for Called {
+    fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files()
     }
 }
 

@@ -46,17 +46,26 @@ mod input;
 pub mod log;
 mod output;
 pub mod secret;
+#[cfg(not(target_family = "wasm"))]
+pub mod testing;
 pub mod yaml;
+
+/// What code that the macros write needs.
+#[doc(hidden)]
+pub mod export {
+    pub use serde;
+    pub use serde_json;
+}
 
 #[doc(hidden)]
 pub mod abi;
 
 pub use ::anyhow::{Context as ErrorContext, Error, anyhow, bail, ensure};
-pub use call::{Called, call};
+pub use call::{Answer, Called, call};
 pub use handler::{Generate, render};
 pub use input::{Capabilities, Context, MistInput, Release};
-pub use mistletoe_macros::mistletoe_package;
-pub use output::{MistOutput, MistResult};
+pub use mistletoe_macros::{dependency, mistletoe_package, types};
+pub use output::{Files, MistOutput, MistResult};
 pub use serde_json::{Value, json};
 
 /// Compiles the examples of the README.

@@ -20,6 +20,19 @@ pub struct MistOutput {
     edges: Vec<Value>,
 }
 
+/// What has files to take: a called package ([`Called`](crate::Called), [`Answer`](crate::Answer)), or the output of a
+/// package that is a crate, whose function was called.
+pub trait Files {
+    /// The files as (path, YAML).
+    fn files(&self) -> impl Iterator<Item = (&str, &str)>;
+}
+
+impl Files for MistOutput {
+    fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files()
+    }
+}
+
 /// Where declared edges are written.
 const ORDER_FILE: &str = "mist-order.yaml";
 
@@ -52,9 +65,9 @@ impl MistOutput {
         self
     }
 
-    /// Adds the files of a package that was called, each below `folder`.
-    pub fn with_files_from(self, folder: &str, called: &crate::Called) -> Self {
-        self.with_files(called.files().map(|(path, content)| (format!("{folder}/{path}"), content)))
+    /// Adds the files of a package that was called, or of another output, each below `folder`.
+    pub fn with_files_from(self, folder: &str, from: &impl Files) -> Self {
+        self.with_files(from.files().map(|(path, content)| (format!("{folder}/{path}"), content)))
     }
 
     /// Sets the file at `path` to one object, written by [`yaml::to_string`].

@@ -20,9 +20,99 @@
 //! Only ABI `v1` has a host to ask: for `wasm32-unknown-unknown` every function here gives an error that says so.
 //! Natively, in a package's own tests, stand-ins of the right form take their place.
 
+use std::fmt;
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::host;
+
+/// A text that no log should show: formatted with `{:?}` it is `***`, and it can't be formatted with `{}`.
+///
+/// It is written and read as the text that it is, so it fits into inputs and objects.
+#[derive(Clone, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct SecretText(String);
+
+impl SecretText {
+    /// The text itself, for the Secret that it goes into.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for SecretText {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl From<String> for SecretText {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl From<&str> for SecretText {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+/// A user with a password that stays, to be handed to the package that makes it and to those that log in as it.
+///
+/// ```
+/// use mistletoe::secret::User;
+///
+/// let user = User::create_secure("mariadb/mic-a")?;
+/// assert_eq!(user.username, "mic-a");
+/// assert_eq!(format!("{user:?}"), r#"User { username: "mic-a", password: *** }"#);
+/// # Ok::<(), mistletoe::Error>(())
+/// ```
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct User {
+    /// What it logs in as.
+    pub username: String,
+    /// 32 letters and digits.
+    pub password: SecretText,
+}
+
+impl User {
+    /// The user that the last part of `secret` names; `secret` is the name of its password, which `--rotate-secrets` takes.
+    ///
+    /// # Errors
+    ///
+    /// The name isn't one of a secret.
+    pub fn create_secure(secret: &str) -> anyhow::Result<Self> {
+        let username = secret.rsplit('/').next().unwrap_or(secret).to_owned();
+        let password = Password::new(secret).length(32).get();
+        Ok(Self { username, password: password.with_context(|| format!("can't create the user {secret}"))?.into() })
+    }
+}
+
+/// A text that changes when `content` does, for an annotation that rolls Pods: 32 hexadecimal digits of its SHA-256.
+///
+/// Anybody who may read the annotation could try guesses against it, so there should be something in `content` that
+/// can't be guessed, such as a password that the host made.
+///
+/// # Errors
+///
+/// The content can't be serialised.
+pub fn fingerprint(content: &impl Serialize) -> anyhow::Result<String> {
+    let text = serde_json::to_vec(content).context("can't take the fingerprint")?;
+    Ok(hex_of(&Sha256::digest(&text)[..16]))
+}
+
+/// The SHA-256 of a text, in hexadecimal: the form in which some servers take passwords.
+pub fn sha256(text: &str) -> String {
+    hex_of(&Sha256::digest(text))
+}
+
+fn hex_of(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
 
 /// A password of 24 letters and digits; [`Password`] for others.
 pub fn password(name: &str) -> anyhow::Result<String> {
@@ -181,6 +271,24 @@ mod tests {
         let strong = Password::new("db").length(8).alphabet("abAB12.").require(&[Class::Symbol, Class::Digit]).get();
         assert!(strong.as_ref().unwrap().contains('.') && strong.unwrap().contains('1'));
         assert!(ed25519("db").unwrap_err().to_string().contains("no host here"));
+    }
+
+    #[test]
+    fn a_user_has_the_name_that_ends_its_secret_s_name() {
+        let user = User::create_secure("redis/mic-b").unwrap();
+        assert_eq!((user.username.as_str(), user.password.reveal().len()), ("mic-b", 32));
+        assert_ne!(user, User::create_secure("mariadb/mic-b").unwrap());
+        assert_eq!(json!(user)["password"], user.password.reveal());
+        assert!(!format!("{user:?}").contains(user.password.reveal()));
+    }
+
+    #[test]
+    fn fingerprints_follow_the_content() {
+        // printf '"abc"' | sha256sum
+        assert_eq!(fingerprint(&"abc").unwrap(), "6cc43f858fbb763301637b5af970e2a4");
+        assert_ne!(fingerprint(&"abd").unwrap(), fingerprint(&"abc").unwrap());
+        // FIPS 180-2, B.1
+        assert_eq!(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     }
 
     #[test]

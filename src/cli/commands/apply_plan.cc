@@ -1,4 +1,5 @@
 #include "action/saved_plan.h"
+#include "base/text.h"
 #include "cli/command_hint.h"
 #include "cli/commands.h"
 #include "cli/flags.h"

@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <array>
 
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "cli/offline.h"
 #include "cli/output.h"
+#include "cli/registry_access.h"
 #include "cli/wanted_release.h"
 #include "view/differences.h"
 
@@ -28,15 +31,33 @@ constexpr Flag kFlags[] = {
      .value = "REVISION",
      .help = "With --from: the later revision; without it the deployed one",
      .completion = Completion::Revision},
+    {.name = "against",
+     .type = FlagType::Text,
+     .value = "REFERENCE",
+     .help =
+         "Compare the package of -p, rendered without a cluster, with the objects that mistctl publish or "
+         "flux push artifact put there: oci://HOST/PATH:TAG",
+     .completion = Completion::Package},
 };
-constexpr FlagGroup kGroups[] = {kWantedFlags, kValuesFlags, {"Diff flags", kFlags}, kPlanFlags,  kPruneFlags,
-                                 kClockFlags,  kRotateFlags, kSandboxFlags,          kOutputFlags};
+// With --against only.
+constexpr auto kAgainstFlags = [] {
+  std::array<Flag, std::size(kOfflineFlagList)> flags{};
+  std::ranges::copy(kOfflineFlagList, flags.begin());
+  for (Flag& flag : flags) flag.rare = true;
+  return flags;
+}();
+constexpr FlagGroup kGroups[] = {
+    kWantedFlags,  kValuesFlags, {"Diff flags", kFlags}, kPlanFlags,
+    kPruneFlags,   kClockFlags,  kRotateFlags,           {"Flags in place of a cluster", kAgainstFlags},
+    kSandboxFlags, kOutputFlags};
 constexpr Example kExamples[] = {
     {"mistctl diff web -s replicas=5 --reuse-values", "What this upgrade would change"},
     {"mistctl diff web -p team/hello-web:0.2.0 --exit-code", "For scripts: 0 is nothing, 3 is something"},
     {"mistctl diff web",
      "What was changed in the cluster since the last revision, and would be changed back"},
     {"mistctl diff web --from v2 --to v4", "How two revisions differ"},
+    {"mistctl diff shop -p ./shop -f prod.yaml --against oci://registry.example/deploy/shop:prod",
+     "What mistctl publish would change there"},
 };
 
 action::DiffOptions options_of(const Invocation& invocation) {
@@ -65,7 +86,40 @@ Result<ExitCode> compare_revisions(const Invocation& invocation, World& world, c
   return invocation.enabled("exit-code") && diff.changes() ? ExitCode::Differences : ExitCode::Ok;
 }
 
+// Without a cluster.
+Result<ExitCode> compare_published(const Invocation& invocation, World& world) {
+  for (const std::string_view other : {"from", "to", "reuse-values"})
+    if (invocation.has(other))
+      return error(ErrorKind::Usage, "--{} asks the cluster, and --against doesn't", other)
+          .with_hint("leave one of them out");
+  if (!invocation.has("package"))
+    return error(ErrorKind::Usage, "--against compares a package: it needs -p")
+        .with_hint("-p PACKAGE, as it is given to mistctl publish");
+  MIST_TRY(const oci::Reference published, oci::Reference::parse(invocation.text("against")));
+  const std::string name = invocation.argument("NAME");
+  MIST_TRY(render::RenderedRelease rendered,
+           render_offline(invocation, world, invocation.text("package"), name));
+  const release::ReleaseId id{invocation.has("namespace") ? invocation.text("namespace") : "default", name};
+  MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
+  registry::Registries registries(std::move(access));
+  MIST_TRY(registry::OciClient* const client, registries.oci_client());
+  const action::PublishOptions publishing{.skip_crds = invocation.enabled(kSkipCrdsFlag.name)};
+  MIST_TRY(const action::PublishedDiff diff,
+           action::diff_published(*client, id, published, std::move(rendered), publishing,
+                                  options_of(invocation), *world.events, world.context));
+  if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
+    print_value(world, format, view::diff_value(diff));
+  else
+    world.out.write(view::diff_text(diff, world.color_out));
+  return invocation.enabled("exit-code") && diff.changes() ? ExitCode::Differences : ExitCode::Ok;
+}
+
 Result<ExitCode> run_diff(const Invocation& invocation, World& world) {
+  if (invocation.has("against")) return compare_published(invocation, world);
+  for (const Flag& flag : kOfflineFlagList)
+    if (invocation.has(flag.name))
+      return error(ErrorKind::Usage, "--{} goes with --against; without that the cluster says it", flag.name)
+          .with_hint(fmt::format("leave --{} out, or add --against oci://HOST/PATH:TAG", flag.name));
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   if (invocation.has("from") || invocation.has("to")) return compare_revisions(invocation, world, cluster);
   MIST_TRY(const action::Look look, preview(invocation, world, cluster));

@@ -1,19 +1,23 @@
 #include "abi/abi.h"
+#include "action/build_program.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/package_flags.h"
 #include "cli/places.h"
+#include "encoding/json.h"
+#include "encoding/yaml.h"
 #include "package/module_section.h"
 
 namespace mist::cli {
 namespace {
 
+constexpr std::uint64_t kMostMetadata = 16u << 20;
 constexpr Argument kArguments[] = {
     {.name = "SOURCE",
-     .help =
-         "A WebAssembly module (a WASI command, or one with the functions of a package ABI), a Helm chart, a "
-         "Kustomize directory, or templates",
+     .help = "A directory with a program (TypeScript, Go, Rust, C++, C), a WebAssembly module (a WASI "
+             "command, or one with the "
+             "functions of a package ABI), a Helm chart, a Kustomize directory, or templates",
      .completion = Completion::Package}};
 constexpr Flag kFlags[] = {
     {.name = "metadata",
@@ -28,12 +32,17 @@ constexpr Flag kFlags[] = {
      .value = "FILE",
      .help = "Where to write the package; without it NAME-VERSION.mist-pack.wasm beside the source",
      .completion = Completion::File},
+    {.name = "thin",
+     .help =
+         "Name the engine by its digest instead of containing it: a few KB, for everybody with this mistctl"},
     kEngineFlag,
 };
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kSandboxFlags};
 constexpr Example kExamples[] = {
-    {"mistctl package build app.wasm -m mistletoe.yaml", "Writes NAME-VERSION.mist-pack.wasm"},
+    {"mistctl package build ./shop", "Compiles the program there, and writes NAME-VERSION.mist-pack.wasm"},
+    {"mistctl package build app.wasm -m mistletoe.yaml", "The same of a module that is compiled already"},
     {"mistctl package build ./my-chart -o shop.mist-pack.wasm", "A chart and its engine as one module"},
+    {"mistctl package build ./my-chart --thin", "The chart alone, for mistctls with the same engine"},
 };
 
 // With the lock beside its metadata, if there is one.
@@ -59,7 +68,66 @@ Result<std::string> with_lock_beside(const Invocation& invocation, World& world,
   return complete;
 }
 
-// The module with its metadata, or the directory with its engine.
+// What compiles `directory`; null: an engine renders it, or nothing.
+Result<const action::Toolchain*> toolchain_of(const Invocation& invocation, World& world,
+                                              const Path& directory) {
+  if (invocation.has("engine")) return nullptr;
+  const action::Toolchain* const toolchain = action::find_toolchain(world.files, directory);
+  if (toolchain == nullptr) return nullptr;
+  // Names are enough; what npm or cargo left there needn't be read.
+  package::Files names;
+  MIST_TRY(const auto entries, world.files.list(directory));
+  for (const DirectoryEntry& entry : entries) names.emplace(entry.name, "");
+  std::string declared;
+  if (names.contains(std::string(package::kPackageFile))) {
+    MIST_TRY(const std::string text, world.files.read(directory / package::kPackageFile, kMostMetadata));
+    MIST_TRY(const encoding::Value document, encoding::parse_yaml(text));
+    declared = document.string_at({"spec", "engine"});
+    if (declared == package::kPlainYaml) return nullptr;
+  }
+  MIST_TRY(const package::EngineKind* const engine, package::choose_engine(names, "", declared));
+  return engine == nullptr ? toolchain : nullptr;
+}
+
+// `metadata` with the schemas that the program itself has.
+Result<std::string> with_own_schemas(package::Renderer& renderer, World& world, const std::string& module,
+                                     const std::string& metadata, const Path& file) {
+  MIST_TRY(encoding::Value document, encoding::parse_yaml(metadata, {.strict = true, .file = file.string()}));
+  encoding::Value* const spec = document.find("spec");
+  if (spec == nullptr || spec->find("inputs") != nullptr) return metadata;
+  package::Source source;
+  source.reference = file.parent_path().string();
+  source.content = wasm::ModuleBytes(std::string(module));
+  MIST_TRY(const encoding::Value described, renderer.describe(source, world.context));
+  for (const std::string_view key : {"inputs", "exports"}) {
+    const encoding::Value* const schema = described.find(key);
+    if (schema != nullptr && spec->find(key) == nullptr) spec->set(key, *schema);
+  }
+  return encoding::to_json(document);
+}
+
+Result<std::string> built_program(const Invocation& invocation, World& world, package::Renderer& renderer,
+                                  const action::Toolchain& toolchain, const Path& directory) {
+  MIST_TRY(const std::string module, action::compile_program(toolchain, world.files, world.processes,
+                                                             *world.events, directory, world.context));
+  const Path file = directory / package::kPackageFile;
+  if (toolchain.inputs == action::InputsFrom::Module) {
+    MIST_TRY(const auto own, abi::read_metadata(wasm::ModuleBytes(std::string(module)), directory.string()));
+    if (own) return with_lock_beside(invocation, world, module, file);
+  }
+  if (!world.files.exists(file))
+    return error(ErrorKind::NotFound, "{} has no {}", escape_controls(directory.string()),
+                 package::kPackageFile)
+        .with_hint("it says the package's name and version: mistctl help package");
+  MIST_TRY(std::string metadata, world.files.read(file, kMostMetadata));
+  if (toolchain.inputs == action::InputsFrom::Program) {
+    MIST_TRY(metadata, with_own_schemas(renderer, world, module, metadata, file));
+  }
+  MIST_TRY(std::string complete, package::with_metadata(module, metadata, file.string()));
+  return with_lock_beside(invocation, world, std::move(complete), file);
+}
+
+// The module with its metadata, the compiled program, or the directory with its engine.
 Result<std::string> built(const Invocation& invocation, World& world, package::Renderer& renderer) {
   const Path source_path = invocation.argument("SOURCE");
   const std::string metadata_path = invocation.text("metadata");
@@ -67,6 +135,10 @@ Result<std::string> built(const Invocation& invocation, World& world, package::R
     if (metadata_path.empty())
       return error(ErrorKind::Usage, "{} needs its metadata", escape_controls(source_path.string()))
           .with_hint("give the MistPackage document with -m FILE");
+    if (invocation.enabled("thin"))
+      return error(ErrorKind::Usage, "--thin goes with what an engine renders: {} is a program of its own",
+                   escape_controls(source_path.string()))
+          .with_hint("leave it out");
     MIST_TRY(const std::string module, world.files.read(source_path, registry::kMaxPackageBytes));
     MIST_TRY(const std::string metadata, world.files.read(metadata_path, 16u << 20));
     MIST_TRY(std::string complete,
@@ -78,11 +150,18 @@ Result<std::string> built(const Invocation& invocation, World& world, package::R
     return error(ErrorKind::Usage, "-m goes with modules: {} says what it is in its own files",
                  escape_controls(source_path.string()))
         .with_hint("write mistletoe.yaml there");
+  if (world.files.is_directory(source_path)) {
+    MIST_TRY(const action::Toolchain* const toolchain, toolchain_of(invocation, world, source_path));
+    const Path directory = std::filesystem::absolute(source_path / "").lexically_normal().parent_path();
+    if (toolchain != nullptr) return built_program(invocation, world, renderer, *toolchain, directory);
+  }
   MIST_TRY(const package::Source source,
            fetch_package(invocation, world, std::filesystem::absolute(source_path).string(),
                          invocation.text("engine")));
   const Activity activity(*world.events, fmt::format("building {}", source_path.string()));
-  return renderer.build(source, world.context);
+  return renderer.build(
+      source, invocation.enabled("thin") ? package::BuiltEngine::Named : package::BuiltEngine::Contained,
+      world.context);
 }
 
 Result<ExitCode> run_build(const Invocation& invocation, World& world) {
@@ -115,7 +194,8 @@ Result<ExitCode> run_build(const Invocation& invocation, World& world) {
 
 constinit const Command kPackageBuildCommand{
     .path = "package build",
-    .summary = "Make a package of a WebAssembly module, a chart, a Kustomize directory or templates",
+    .summary =
+        "Make a package of a program, a WebAssembly module, a chart, a Kustomize directory or templates",
     .run = run_build,
     .arguments = kArguments,
     .flags = kGroups,

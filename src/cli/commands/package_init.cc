@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/new_files.h"
 #include "cli/output.h"
 #include "cli/templates.h"
 #include "encoding/yaml.h"
@@ -53,19 +54,6 @@ Status check_name(const std::string& name) {
       .with_hint("give --name with at most 50 lower-case letters, digits and dashes, begun by a letter");
 }
 
-Status refuse_to_overwrite(World& world, const Path& directory,
-                           const std::map<std::string, std::string>& files) {
-  std::vector<std::string> there;
-  for (const auto& [path, text] : files) {
-    if (world.files.exists(directory / path)) there.push_back((directory / path).string());
-  }
-  if (there.empty()) return {};
-  return error(ErrorKind::Conflict, "{} of the template exist already in {}", plural(there.size(), "file"),
-               escape_controls(directory.string()))
-      .with_because(join(there, "\n"))
-      .with_hint("nothing was written; choose another directory, or move them away");
-}
-
 Result<ExitCode> print_list(World& world) {
   Table table({"TEMPLATE", "WHAT"});
   for (const PackageTemplate& each : kPackageTemplates)
@@ -88,13 +76,7 @@ Result<ExitCode> run_init(const Invocation& invocation, World& world) {
   MIST_TRY_VOID(check_name(name));
   const std::string kind = invocation.text("template");
   const std::map<std::string, std::string> files = instantiate(kind, name);
-  MIST_TRY_VOID(refuse_to_overwrite(world, directory, files));
-  for (const auto& [path, text] : files) {
-    WriteOptions options;
-    options.exclusive = true;
-    if (path.ends_with(".sh")) options.mode = 0755;
-    MIST_TRY_VOID(world.files.write(directory / path, text, options).in("while writing the template"));
-  }
+  MIST_TRY_VOID(write_new_files(world, directory, files));
   world.out.write(directory.string() + "\n");
   const std::string others =
       invocation.has("template") ? "" : "; mistctl package init --list has other templates";

@@ -1,7 +1,8 @@
-//! The macro `mistletoe_package!`; use it through the crate `mistletoe`, which documents it.
+//! The macros `mistletoe_package!`, `types!` and `dependency!`; use them through the crate `mistletoe`, which documents them.
 
 mod literal;
 mod metadata;
+mod types;
 
 use std::path::Path;
 
@@ -43,18 +44,119 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 #[proc_macro]
 pub fn mistletoe_package(input: TokenStream) -> TokenStream {
     let span = input.clone().into_iter().next().map_or(Span::call_site(), |token| token.span());
-    match expand(input) {
+    generated(expand(input), span)
+}
+
+/// Makes Rust types of the schemas of the package's own metadata: `Inputs` and `Exports`, and those of what they hold.
+///
+/// ```text
+/// mistletoe::types! { file = "mistletoe.yaml" }
+/// ```
+///
+/// The schema says what people read, what the host checks and what the compiler checks. Properties with a default always
+/// have a value, optional ones are `Option`s; a string with `writeOnly: true` is a
+/// [`SecretText`](https://docs.rs/mistletoe/latest/mistletoe/secret/struct.SecretText.html). Each struct has `new` with
+/// what is required, for `..Inputs::new("shop")`. What has no type in Rust (unions, conditions) is a `Value`.
+#[proc_macro]
+pub fn types(input: TokenStream) -> TokenStream {
+    let span = input.clone().into_iter().next().map_or(Span::call_site(), |token| token.span());
+    generated(own_types(input), span)
+}
+
+/// Makes a typed client of a package that `spec.dependencies` of `mistletoe.yaml` names: a module with `Inputs`, `Exports`,
+/// what they hold, and `call(&Inputs)`.
+///
+/// ```text
+/// mistletoe::dependency!("mariadb");                                   // dependencies/mariadb.yaml beside Cargo.toml
+/// mistletoe::dependency!("mariadb", file = "../mariadb/mistletoe.yaml");
+/// ```
+///
+/// The file is the metadata of the called package. Inputs that it doesn't require are `Option`s: what is left out gets the
+/// default of the version that is called. A name or a type that the schema doesn't have is a compile error; the host checks
+/// the rest at each call.
+#[proc_macro]
+pub fn dependency(input: TokenStream) -> TokenStream {
+    let span = input.clone().into_iter().next().map_or(Span::call_site(), |token| token.span());
+    generated(client(input), span)
+}
+
+fn generated(code: Result<String, String>, span: Span) -> TokenStream {
+    match code {
         Ok(code) => code.parse().expect("the macro writes valid Rust"),
         Err(message) => compile_error(&message, span),
     }
 }
 
+fn own_types(input: TokenStream) -> Result<String, String> {
+    let source = Source::parse(input)?;
+    let metadata = source.metadata()?;
+    let code = types::code(metadata.schema("inputs"), metadata.schema("exports"), types::Side::Own)
+        .map_err(|message| format!("{}{message}", source.prefix()))?;
+    Ok(format!("{}{code}", source.tracked()))
+}
+
+fn client(input: TokenStream) -> Result<String, String> {
+    let tokens: Vec<TokenTree> = input.into_iter().collect();
+    let (name, file) = match tokens.as_slice() {
+        [name] => (literal::string(name)?, None),
+        [name, TokenTree::Punct(comma), TokenTree::Ident(word), TokenTree::Punct(equals), path]
+            if comma.as_char() == ',' && word.to_string() == "file" && equals.as_char() == '=' =>
+        {
+            (literal::string(name)?, Some(literal::string(path)?))
+        }
+        _ => return Err("expected the name of a dependency, and perhaps `file = \"…\"`".into()),
+    };
+    check_declared(&name)?;
+    let source = Source::read(&file.unwrap_or_else(|| format!("dependencies/{name}.yaml")))?;
+    // What Cargo says is about this crate, not about the called one.
+    let metadata = source.metadata_with(&|_| None)?;
+    let wrong = |message| format!("{}{message}", source.prefix());
+    let inputs = metadata.schema("inputs").ok_or_else(|| wrong("it has no schema of `inputs`".to_owned()))?;
+    let exports = metadata.schema("exports");
+    let code = types::code(Some(inputs), exports, types::Side::Caller).map_err(wrong)?;
+    let answer = if exports.is_some() { "Exports" } else { "::mistletoe::Value" };
+    Ok(format!(
+        "#[doc = {:?}]
+        pub mod {} {{
+            #![allow(dead_code)]
+            {}
+            {code}
+            /// Renders it with these inputs; its files are for `with_files_from`.
+            ///
+            /// # Errors
+            ///
+            /// It refuses the inputs or fails by itself: the error names the path of packages.
+            pub fn call(inputs: &Inputs) -> ::std::result::Result<::mistletoe::Answer<{answer}>, ::mistletoe::Error> {{
+                ::mistletoe::Answer::of({name:?}, inputs)
+            }}
+        }}",
+        metadata.description().unwrap_or("A package that this one calls."),
+        types::snake(&name),
+        source.tracked(),
+    ))
+}
+
+/// A misspelt name is found here, not at the first render.
+fn check_declared(name: &str) -> Result<(), String> {
+    let Ok(own) = Source::read("mistletoe.yaml") else { return Ok(()) };
+    let declared = own.metadata()?.dependency_names();
+    if declared.iter().any(|each| each == name) {
+        return Ok(());
+    }
+    Err(format!(
+        "{}`dependencies` has no `{name}`; it has {}",
+        own.prefix(),
+        match declared.as_slice() {
+            [] => "none".to_owned(),
+            some => some.join(", "),
+        }
+    ))
+}
+
 fn expand(input: TokenStream) -> Result<String, String> {
     let source = Source::parse(input)?;
-    let metadata = Metadata::parse(&source.yaml, &|name| std::env::var(name).ok())
-        .map_err(|message| format!("{}{message}", source.prefix()))?;
-    let mut extra =
-        source.file.as_deref().map_or(String::new(), |file| format!("const _: &[u8] = include_bytes!({file:?});"));
+    let metadata = source.metadata()?;
+    let mut extra = source.tracked();
     if let Some(lock) = &source.lock {
         extra += &lock_section(lock);
     }
@@ -91,6 +193,19 @@ impl Source {
         let lock = full.with_file_name("mistletoe.lock");
         let lock = if lock.exists() { Some(text(&lock)?) } else { None };
         Ok(Self { yaml, file: Some(text(&full)?), lock })
+    }
+
+    fn metadata(&self) -> Result<Metadata, String> {
+        self.metadata_with(&|name| std::env::var(name).ok())
+    }
+
+    fn metadata_with(&self, variable: &dyn Fn(&str) -> Option<String>) -> Result<Metadata, String> {
+        Metadata::parse(&self.yaml, variable).map_err(|message| format!("{}{message}", self.prefix()))
+    }
+
+    /// Makes the compiler run the macro again when the file changes.
+    fn tracked(&self) -> String {
+        self.file.as_deref().map_or(String::new(), |file| format!("const _: &[u8] = include_bytes!({file:?});"))
     }
 
     fn prefix(&self) -> String {

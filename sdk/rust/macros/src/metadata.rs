@@ -65,6 +65,22 @@ impl Metadata {
         document(API_VERSION, &self.metadata, Some(spec))
     }
 
+    /// The schema of `inputs` or `exports`, if there is one.
+    pub fn schema(&self, part: &str) -> Option<&Value> {
+        self.spec.get(part)
+    }
+
+    /// What it is, if it says so.
+    pub fn description(&self) -> Option<&str> {
+        self.spec.get("description")?.as_str()
+    }
+
+    /// What it calls the packages that it calls.
+    pub fn dependency_names(&self) -> Vec<String> {
+        let declared = self.spec.get("dependencies").and_then(Value::as_sequence);
+        declared.into_iter().flatten().filter_map(|each| Some(each.get("name")?.as_str()?.to_owned())).collect()
+    }
+
     /// The document that `__mistletoe_info` returns, as the first hosts know it.
     pub fn info_document(&self) -> String {
         document("mistletoe.dev/v1alpha1", &self.metadata, None)
@@ -298,7 +314,7 @@ mod tests {
     fn says_what_is_wrong() {
         for (yaml, expected) in [
             ("", "must be a mapping"),
-            ("a: [", "no YAML"),
+            ("a: [", "not YAML"),
             ("labels: {}", "lacks `name`"),
             ("name: A", "lower-case"),
             ("name: 1", "found 1"),

@@ -1,0 +1,165 @@
+//! A Redis server with users that are as the inputs say.
+//!
+//! Users are lines of an ACL file in a Secret, which the server reads at each start: a changed password, or a user that is
+//! gone, is a changed Secret and one restart of the server. The file holds digests of passwords only.
+
+mod acl;
+mod objects;
+
+use mistletoe::secret::{Password, SecretText};
+use mistletoe::{Error, MistOutput, MistResult, ensure};
+
+mistletoe::types! { file = "mistletoe.yaml" }
+
+/// The metadata of the package, for hosts in tests.
+pub const METADATA: &str = include_str!("../mistletoe.yaml");
+
+/// The port at which the server answers.
+pub const PORT: u16 = 6379;
+
+impl Inputs {
+    /// The name at which clients find the server.
+    pub fn fqdn(&self) -> String {
+        format!("{}.{}.svc.{}", self.name, self.namespace, self.cluster_domain)
+    }
+}
+
+/// The objects and exports of one server.
+///
+/// # Errors
+///
+/// Two users have one name, or the host gives no secrets.
+pub fn generate(inputs: Inputs) -> MistResult {
+    let accounts = accounts(&inputs)?;
+    let admin = password(inputs.admin_password.as_ref(), "admin")?;
+    let acl_file = acl::file(&admin, &accounts);
+    let mut output = MistOutput::new()
+        .with_object("config.yaml", &objects::config(&inputs))?
+        .with_object("admin.yaml", &objects::admin_secret(&inputs, &admin))?
+        .with_object("users.yaml", &objects::users_secret(&inputs, &acl_file))?;
+    for account in &accounts {
+        let path = format!("user-{}.yaml", account.username);
+        output = output.with_object(path, &objects::user_secret(&inputs, account))?;
+    }
+    output
+        .with_object("server.yaml", &objects::server(&inputs, &acl_file)?)?
+        .with_object("service.yaml", &objects::service(&inputs))?
+        .with_object("network-policy.yaml", &objects::network_policy(&inputs))?
+        .with_object("disruption-budget.yaml", &objects::disruption_budget(&inputs))?
+        .with_message(format!(
+            "Redis answers at {}:{PORT}. Users' names and passwords are in the Secrets {}-user-…",
+            inputs.fqdn(),
+            inputs.name
+        ))
+        .with_exports(&exports(&inputs))
+}
+
+/// A user whose password is known.
+struct Account<'a> {
+    username: &'a str,
+    password: SecretText,
+    keys: &'a [String],
+    access: Access,
+}
+
+fn accounts(inputs: &Inputs) -> Result<Vec<Account<'_>>, Error> {
+    let mut accounts: Vec<Account> = Vec::new();
+    for User { username, password: given, keys, access } in &inputs.users {
+        ensure!(
+            accounts.iter().all(|known| known.username != username),
+            "inputs.users has `{username}` twice; a user has one password"
+        );
+        let password = password(given.as_ref(), &format!("user/{username}"))?;
+        accounts.push(Account { username, password, keys, access: *access });
+    }
+    Ok(accounts)
+}
+
+fn password(given: Option<&SecretText>, secret: &str) -> Result<SecretText, Error> {
+    match given {
+        Some(password) => Ok(password.clone()),
+        None => Ok(Password::new(secret).length(32).get()?.into()),
+    }
+}
+
+fn exports(inputs: &Inputs) -> Exports {
+    let user = |user: &User| ExportedUser {
+        username: user.username.clone(),
+        secret: ExportedSecretKey::new(objects::user_secret_name(inputs, &user.username), "password"),
+    };
+    Exports {
+        fqdn: inputs.fqdn(),
+        port: PORT,
+        pod_labels: objects::selector(inputs),
+        admin_secret: ExportedSecretKey::new(objects::admin_secret_name(inputs), "password"),
+        users: inputs.users.iter().map(user).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mistletoe::secret::sha256;
+    use mistletoe::testing::Host;
+    use mistletoe::{Value, json};
+
+    use super::*;
+
+    fn rendered(host: Host, mut values: Value) -> MistOutput {
+        values["name"] = "cache".into();
+        host.in_namespace("prod").render(METADATA, generate, values).unwrap()
+    }
+
+    fn object(output: &MistOutput, path: &str) -> Value {
+        serde_norway::from_str(output.file(path).unwrap()).unwrap()
+    }
+
+    fn users() -> Value {
+        json!({ "users": [{ "username": "web", "password": "given-by-the-caller" }, { "username": "jobs" }] })
+    }
+
+    #[test]
+    fn the_server_has_the_digest_of_what_the_user_has() {
+        let output = rendered(Host::new(), users());
+        let acl = object(&output, "users.yaml")["stringData"]["users.acl"].as_str().unwrap().to_owned();
+        for (user, given) in [("web", Some("given-by-the-caller")), ("jobs", None)] {
+            let secret = object(&output, &format!("user-{user}.yaml"))["stringData"].clone();
+            let password = secret["password"].as_str().unwrap();
+            assert_eq!(given.unwrap_or(password), password);
+            assert!(acl.contains(&format!("user {user} on #{} ", sha256(password))), "{acl}");
+            assert_eq!(secret["uri"], format!("redis://{user}:{password}@cache.prod.svc.cluster.local:6379"));
+            for (path, content) in output.files().filter(|(path, _)| *path != format!("user-{user}.yaml")) {
+                assert!(!content.contains(password), "{path}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_server_restarts_for_its_users_and_its_settings_alone() {
+        let annotations = |host: Host, change: fn(&mut Value)| {
+            let mut values = users();
+            change(&mut values);
+            object(&rendered(host, values), "server.yaml")["spec"]["template"]["metadata"]["annotations"].clone()
+        };
+        let before = annotations(Host::new(), |_| {});
+        assert_eq!(before, annotations(Host::new(), |values| values["clients"] = json!([{ "app": "web" }])));
+        assert_ne!(before, annotations(Host::new(), |values| values["memoryMiB"] = 256.into()));
+        assert_ne!(before, annotations(Host::new(), |values| values["users"][0]["access"] = "readOnly".into()));
+        assert_ne!(before, annotations(Host::new().rotate("user/jobs"), |_| {}));
+        assert_ne!(before, annotations(Host::new().rotate("admin"), |_| {}));
+    }
+
+    #[test]
+    fn a_user_stands_once_in_the_inputs() {
+        let twice = json!({ "name": "cache", "users": [{ "username": "web" }, { "username": "web" }] });
+        let error = Host::new().render(METADATA, generate, twice).unwrap_err();
+        assert!(error.to_string().contains("`web` twice"), "{error}");
+    }
+
+    #[test]
+    fn a_cache_without_a_volume_saves_nothing() {
+        let output = rendered(Host::new(), json!({ "persistence": { "enabled": false } }));
+        assert!(object(&output, "server.yaml")["spec"].get("volumeClaimTemplates").is_none());
+        assert!(output.file("config.yaml").unwrap().contains("appendonly no\n"));
+        assert!(rendered(Host::new(), json!({})).file("config.yaml").unwrap().contains("appendonly yes\n"));
+    }
+}

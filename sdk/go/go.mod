@@ -1,0 +1,3 @@
+module mistletoe.dev/sdk/go
+
+go 1.24

@@ -1,0 +1,123 @@
+package mistletoe
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+type port struct {
+	Name   string `json:"name"`
+	Number uint16 `json:"number" minimum:"1"`
+}
+
+type inputs struct {
+	Name     string            `json:"name" doc:"The name of the release"`
+	Replicas int               `json:"replicas" default:"2" maximum:"100"`
+	Kind     string            `json:"kind" enum:"a,b" default:"a"`
+	Ports    []port            `json:"ports" default:"[]"`
+	Labels   map[string]string `json:"labels,omitempty"`
+	Size     *int              `json:"size"`
+	Must     bool              `json:"must"`
+	Values   any               `json:"values,omitempty"`
+	hidden   int
+}
+
+func document(data string) string {
+	return `{"apiVersion":"mistletoe.dev/v1","kind":"MistInput","data":` + data + `,"release":{"name":"shop","namespace":"prod"}}`
+}
+
+func TestSchemaComesFromTheStruct(t *testing.T) {
+	text, err := marshal(Schema[inputs]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want any
+	expected := `{"type":"object","additionalProperties":false,"required":["must"],"properties":{
+		"name":{"type":"string","description":"The name of the release"},
+		"replicas":{"type":"integer","default":2,"maximum":100},
+		"kind":{"type":"string","enum":["a","b"],"default":"a"},
+		"ports":{"type":"array","default":[],"items":{"type":"object","additionalProperties":false,"required":["name","number"],
+			"properties":{"name":{"type":"string"},"number":{"type":"integer","minimum":1}}}},
+		"labels":{"type":"object","additionalProperties":{"type":"string"}},
+		"size":{"type":"integer"},"must":{"type":"boolean"},"values":{}}}`
+	if json.Unmarshal(text, &got) != nil || json.Unmarshal([]byte(expected), &want) != nil {
+		t.Fatal("no JSON")
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %s", text)
+	}
+	if (inputs{}).hidden != 0 {
+		t.Error("a field that nobody sees has a value")
+	}
+}
+
+func TestAnswersWhatItIsAsked(t *testing.T) {
+	generate := func(in inputs, context Context) (*Output, error) {
+		return NewOutput().WithMessage(in.Name+" in "+context.Release.Namespace).WithFile("b", "\u2028").WithFile("a", "1").WithFile("b", "2"), nil
+	}
+	got := string(respond(generate, []byte(document(`{"name":"shop"}`))))
+	want := `{"apiVersion":"mistletoe.dev/v1","kind":"MistResult","data":{"result":"Ok","message":"shop in prod","files":{"b":"2","a":"1"}}}` + "\n"
+	if got != want {
+		t.Errorf("got %s", got)
+	}
+	if got := string(respond(generate, []byte(`{"kind":"MistDescribe"}`))); !strings.Contains(got, `"package":{"inputs":{`) {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestErrorsBecomeResults(t *testing.T) {
+	for data, want := range map[string]string{
+		`{"name":"shop"}`:               "can't make the Service: no port",
+		`{"ports":[{"number":"many"}]}`: "the input `ports.number` doesn't fit this package: it is a string, not a uint16",
+	} {
+		_, err := Render(func(inputs) (*Output, error) {
+			return nil, fmt.Errorf("can't make the Service: %w", errors.New("no port"))
+		}, document(data))
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: %v", data, err)
+		}
+	}
+	_, err := Render(func(inputs) (*Output, error) { return NewOutput().WithObject("x.yaml", make(chan int)), nil }, document(`{}`))
+	if err == nil || !strings.HasPrefix(err.Error(), "can't write the file x.yaml: ") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestWritesYAMLAsTheOtherSDKs(t *testing.T) {
+	type object struct {
+		Zone int    `json:"zone"`
+		Kind string `json:"kind"`
+		Area []any  `json:"area"`
+	}
+	for want, value := range map[string]any{
+		"kind: K\nzone: 1\narea: []\n":               object{1, "K", []any{}},
+		"a: |\n  x\n\n   y\n":                        map[string]string{"a": "x\n\n y\n"},
+		"- - 1\n  - null\n- b: \"yes\"\n  c: 250m\n": []any{[]any{1, nil}, map[string]any{"c": "250m", "b": "yes"}},
+		"\"\\u0085<&>\"\n":                           "\u0085<&>",
+		"{}\n":                                       map[string]int{},
+	} {
+		if got, err := ToYAML(value); err != nil || got != want {
+			t.Errorf("got %q, not %q (%v)", got, want, err)
+		}
+	}
+}
+
+func TestSecretsHaveStandIns(t *testing.T) {
+	one, err := Password("db")
+	if other, _ := Password("api"); err != nil || len(one) != 24 || one == other {
+		t.Errorf("%q, %q, %v", one, other, err)
+	}
+	if salt, _ := Base64("salt", 16); len(salt) != 24 || !strings.HasSuffix(salt, "==") {
+		t.Errorf("%q", salt)
+	}
+	if _, err := Ed25519("key"); err == nil || !strings.Contains(err.Error(), "no host here") {
+		t.Errorf("%v", err)
+	}
+	if _, err := Call("db", nil); err == nil {
+		t.Error("somebody answers a call")
+	}
+}

@@ -1,0 +1,340 @@
+//! A host for a package's own tests: it renders the packages that this one calls, without `mistctl`.
+//!
+//! ```
+//! use mistletoe::testing::Host;
+//! use mistletoe::{MistOutput, MistResult, call, json};
+//!
+//! const DATABASE: &str = "{name: database, inputs: {type: object, properties: {port: {type: integer, default: 3306}}}}";
+//!
+//! fn database(inputs: mistletoe::Value) -> MistResult {
+//!     MistOutput::new().with_exports(&json!({ "address": format!("{}:{}", inputs["name"], inputs["port"]) }))
+//! }
+//!
+//! fn platform(inputs: mistletoe::Value) -> MistResult {
+//!     let database = call("db", &json!({}))?;
+//!     MistOutput::new().with_object("settings.yaml", &json!({ "address": database.exports::<mistletoe::Value>()? }))
+//! }
+//!
+//! let host = Host::new().with_package("db", DATABASE, database);
+//! let output = host.render("{name: platform}", platform, json!({ "name": "shop" }))?;
+//! assert!(output.file("settings.yaml").unwrap().contains("shop-db"));
+//! assert_eq!(host.calls()[0].input, json!({}));
+//! # Ok::<(), mistletoe::Error>(())
+//! ```
+//!
+//! It gives what a host gives: the defaults of the called package's schema, its install name, the release's namespace. It
+//! refuses inputs that the schema doesn't declare or that are missing; types, patterns and bounds are checked by `mistctl`
+//! alone (`mistctl package test`). Secrets are stand-ins that depend on their name, on the package's install and on how
+//! often they were [rotated](Host::rotate).
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use anyhow::{Context as _, bail};
+use serde_json::{Map, Value, json};
+
+use crate::host::stand_in;
+use crate::input::{Context, Release};
+use crate::{Generate, MistInput, MistResult};
+
+thread_local! {
+    static CURRENT: RefCell<Option<Rc<State>>> = const { RefCell::new(None) };
+}
+
+/// What a package asks while it is rendered by [`Host::render`].
+#[derive(Default)]
+pub struct Host {
+    state: State,
+}
+
+/// A call of a package.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// What its caller calls it.
+    pub package: String,
+    /// What its objects are named after.
+    pub install: String,
+    /// As the caller gave it.
+    pub input: Value,
+}
+
+#[derive(Clone, Default)]
+struct State {
+    packages: BTreeMap<String, Package>,
+    namespace: Option<String>,
+    rotations: BTreeMap<String, u32>,
+    calls: Rc<RefCell<Vec<Call>>>,
+    /// The packages that are being rendered, by their install names.
+    installs: Rc<RefCell<Vec<String>>>,
+}
+
+#[derive(Clone)]
+struct Package {
+    metadata: String,
+    render: Rc<dyn Fn(MistInput) -> MistResult>,
+}
+
+impl Host {
+    /// A host that knows no packages; the release is in the namespace `default`.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Answers calls of `name` with that function; `metadata` is the package's `mistletoe.yaml`.
+    pub fn with_package<Args: 'static>(
+        mut self,
+        name: &str,
+        metadata: &str,
+        generate: impl Generate<Args> + 'static,
+    ) -> Self {
+        let package = Package { metadata: metadata.to_owned(), render: Rc::new(move |input| generate.generate(input)) };
+        self.state.packages.insert(name.to_owned(), package);
+        self
+    }
+
+    /// The release's namespace.
+    pub fn in_namespace(mut self, namespace: &str) -> Self {
+        self.state.namespace = Some(namespace.to_owned());
+        self
+    }
+
+    /// Gives the secret of that name another value, as `--rotate-secrets` does. Those of called packages are
+    /// `INSTALL/NAME`.
+    pub fn rotate(mut self, secret: &str) -> Self {
+        *self.state.rotations.entry(secret.to_owned()).or_default() += 1;
+        self
+    }
+
+    /// Renders a package with these values, `name` among them; `metadata` is its `mistletoe.yaml`.
+    ///
+    /// # Errors
+    ///
+    /// What the package says, or what its schema refuses.
+    pub fn render<Args>(&self, metadata: &str, generate: impl Generate<Args>, values: Value) -> MistResult {
+        let release = values["name"].as_str().context("the values have no `name`")?.to_owned();
+        self.state.calls.borrow_mut().clear();
+        self.state.installs.borrow_mut().clear();
+        let _entered = Entered::new(Rc::new(self.state.clone()));
+        generate.generate(self.state.input(metadata, &release, values)?)
+    }
+
+    /// What was called in the last render, in its order.
+    pub fn calls(&self) -> Vec<Call> {
+        self.state.calls.borrow().clone()
+    }
+}
+
+/// Makes a host that of this thread, until it is dropped.
+struct Entered(Option<Rc<State>>);
+
+impl Entered {
+    fn new(state: Rc<State>) -> Self {
+        Self(CURRENT.replace(Some(state)))
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        CURRENT.set(self.0.take());
+    }
+}
+
+/// What the host of this thread answers; none if there is no host, or if the answer doesn't depend on one.
+pub(crate) fn answer(request: &Value) -> Option<Value> {
+    let state = CURRENT.with_borrow(Clone::clone)?;
+    match request["op"].as_str()? {
+        "package.call" => Some(match state.call(request) {
+            Ok(answer) => json!({ "ok": answer }),
+            Err(error) => json!({ "error": { "kind": "Invalid", "message": format!("{error:#}") } }),
+        }),
+        "secret.get" => Some(state.secret(request)),
+        _ => None,
+    }
+}
+
+impl State {
+    fn call(&self, request: &Value) -> anyhow::Result<Value> {
+        let name = request["package"].as_str().unwrap_or_default();
+        let Some(package) = self.packages.get(name) else { bail!("the test's host knows no package `{name}`") };
+        let caller = self.installs.borrow().last().cloned().unwrap_or_default();
+        let input = request["input"].clone();
+        let install = input["name"].as_str().map_or_else(|| format!("{caller}-{name}"), str::to_owned);
+        self.calls.borrow_mut().push(Call { package: name.to_owned(), install: install.clone(), input: input.clone() });
+        let output = self
+            .input(&package.metadata, &install, input)
+            .and_then(|input| {
+                let result = (package.render)(input);
+                self.installs.borrow_mut().pop();
+                result
+            })
+            .with_context(|| name.to_owned())?;
+        let files: Map<String, Value> =
+            output.files().map(|(path, content)| (path.to_owned(), content.into())).collect();
+        Ok(json!({ "files": files, "exports": output.exports(), "message": output.message().unwrap_or_default() }))
+    }
+
+    fn input(&self, metadata: &str, install: &str, values: Value) -> anyhow::Result<MistInput> {
+        let metadata: Value = serde_norway::from_str(metadata).context("the metadata can't be read")?;
+        let schema = metadata.pointer("/inputs").or_else(|| metadata.pointer("/spec/inputs")).unwrap_or(&Value::Null);
+        let namespace = self.namespace.clone().unwrap_or_else(|| "default".to_owned());
+        let mut data = with_defaults(schema, schema, values);
+        data["name"] = install.into();
+        if schema["properties"]["namespace"].is_object() && data["namespace"].is_null() {
+            data["namespace"] = namespace.as_str().into();
+        }
+        check(schema, &data, install)?;
+        let Value::Object(data) = data else { bail!("the input isn't an object") };
+        self.installs.borrow_mut().push(install.to_owned());
+        let release = self.installs.borrow().first().cloned().unwrap_or_default();
+        let release = Release { name: release, namespace, ..Release::default() };
+        Ok(MistInput { data, context: Context { release: Some(release), capabilities: None } })
+    }
+
+    fn secret(&self, request: &Value) -> Value {
+        let name = request["name"].as_str().unwrap_or_default();
+        let installs = self.installs.borrow();
+        let full = match installs.as_slice() {
+            [_, .., called] => format!("{called}/{name}"),
+            _ => name.to_owned(),
+        };
+        let release = installs.first().map_or("", String::as_str);
+        let rotation = self.rotations.get(&full).copied().unwrap_or(0);
+        let mut request = request.clone();
+        request["name"] = format!("{release}/{full}/{rotation}").into();
+        stand_in::answer(&request)
+    }
+}
+
+/// The values with the defaults of the schema where they have none.
+fn with_defaults(root: &Value, schema: &Value, values: Value) -> Value {
+    let schema = schema["$ref"].as_str().and_then(|at| root.pointer(at.strip_prefix('#')?)).unwrap_or(schema);
+    match values {
+        Value::Object(mut object) => {
+            for (key, property) in schema["properties"].as_object().into_iter().flatten() {
+                let given = object.remove(key).filter(|value| !value.is_null());
+                let value = match given {
+                    Some(value) => with_defaults(root, property, value),
+                    None => match default_of(root, property) {
+                        Value::Null => continue,
+                        default => default,
+                    },
+                };
+                object.insert(key.clone(), value);
+            }
+            Value::Object(object)
+        }
+        other => other,
+    }
+}
+
+fn default_of(root: &Value, property: &Value) -> Value {
+    let target = property["$ref"].as_str().and_then(|at| root.pointer(at.strip_prefix('#')?)).unwrap_or(property);
+    let default = property.get("default").or_else(|| target.get("default")).cloned();
+    default.unwrap_or_else(|| match with_defaults(root, target, json!({})) {
+        Value::Object(object) if object.is_empty() => Value::Null,
+        object => object,
+    })
+}
+
+fn check(schema: &Value, data: &Value, install: &str) -> anyhow::Result<()> {
+    let Some(properties) = schema["properties"].as_object() else { return Ok(()) };
+    for key in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        if data[key].is_null() {
+            bail!("the input `{key}` of {install} is missing");
+        }
+    }
+    if schema["additionalProperties"] == false {
+        for key in data.as_object().into_iter().flat_map(Map::keys) {
+            if key != "name" && !properties.contains_key(key) {
+                bail!("{install} has no input `{key}`");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MistOutput, call, secret};
+
+    const DATABASE: &str = "
+name: database
+inputs:
+  type: object
+  additionalProperties: false
+  required: [user]
+  properties:
+    namespace: {type: string}
+    user: {type: string}
+    port: {$ref: '#/$defs/port'}
+    server: {type: object, properties: {size: {type: integer, default: 3}}}
+  $defs:
+    port: {type: integer, default: 3306}
+";
+
+    fn database(inputs: Value) -> MistResult {
+        MistOutput::new().with_file("a.yaml", secret::password("root")?).with_exports(&inputs)
+    }
+
+    fn platform(inputs: Value) -> MistResult {
+        let mut output = MistOutput::new().with_file("own", secret::password("root")?);
+        for input in inputs["calls"].as_array().unwrap() {
+            let called = call("db", input)?;
+            output = output
+                .with_files_from(called.exports::<Value>()?["name"].as_str().unwrap(), &called)
+                .with_exports(&called.exports::<Value>()?)?;
+        }
+        Ok(output)
+    }
+
+    fn host() -> Host {
+        Host::new().with_package("db", DATABASE, database).in_namespace("prod")
+    }
+
+    fn rendered(host: &Host, calls: Value) -> MistResult {
+        host.render("{name: platform}", platform, json!({ "name": "shop", "calls": calls }))
+    }
+
+    #[test]
+    fn a_called_package_gets_what_a_host_gives() {
+        let host = host();
+        let output = rendered(&host, json!([{ "user": "app" }])).unwrap();
+        assert_eq!(
+            output.exports().unwrap(),
+            &json!({ "name": "shop-db", "namespace": "prod", "user": "app", "port": 3306, "server": { "size": 3 } })
+        );
+        assert_eq!(
+            host.calls(),
+            [Call { package: "db".into(), install: "shop-db".into(), input: json!({ "user": "app" }) }]
+        );
+    }
+
+    #[test]
+    fn inputs_that_do_not_fit_are_refused() {
+        let refused = |calls| format!("{:#}", rendered(&host(), calls).unwrap_err());
+        assert!(refused(json!([{}])).contains("the input `user` of shop-db is missing"));
+        assert!(refused(json!([{ "user": "a", "prot": 1 }])).contains("shop-db has no input `prot`"));
+        let error = Host::new().render("{name: a}", platform, json!({ "name": "a", "calls": [{}] })).unwrap_err();
+        assert!(error.to_string().contains("knows no package `db`"), "{error}");
+    }
+
+    #[test]
+    fn secrets_belong_to_an_install_and_rotate_alone() {
+        let calls = || json!([{ "user": "a" }, { "name": "other", "user": "a" }]);
+        let (first, again) = (rendered(&host(), calls()).unwrap(), rendered(&host(), calls()).unwrap());
+        assert_eq!(first, again);
+        let rotated = rendered(&host().rotate("other/root"), calls()).unwrap();
+        for (file, stays) in [("own", true), ("shop-db/a.yaml", true), ("other/a.yaml", false)] {
+            assert_eq!(first.file(file) == rotated.file(file), stays, "{file}");
+        }
+        assert_ne!(first.file("own"), first.file("other/a.yaml"));
+    }
+
+    #[test]
+    fn outside_a_render_there_is_no_host() {
+        rendered(&host(), json!([{ "user": "a" }])).unwrap();
+        assert!(call("db", &json!({ "user": "a" })).unwrap_err().to_string().contains("no host here"));
+    }
+}

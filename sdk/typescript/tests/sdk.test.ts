@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { call, Output, render, secret, toYaml } from "../src/index.ts";
+import { setHost } from "../src/host.ts";
+import { run } from "../src/run.ts";
+// @ts-expect-error: a module of JavaScript
+import path from "../shims/path.js";
+
+const document = (data: object) => JSON.stringify({ apiVersion: "mistletoe.dev/v1", kind: "MistInput", data });
+
+test("writes an object as people do", () => {
+  const container = { image: "registry.example/web:1.2", name: "web", args: ["--port=80", "-v", "", "a: b"], env: [], resources: {} };
+  const object = {
+    spec: { replicas: 2, containers: [container], matrix: [[1, 2], [null, true, 1.5]], left: undefined },
+    metadata: { labels: { "app.kubernetes.io/name": "web" }, name: "web" },
+    kind: "Thing",
+    apiVersion: "example.com/v1",
+  };
+  assert.equal(
+    toYaml(object),
+    `apiVersion: example.com/v1
+kind: Thing
+metadata:
+  name: web
+  labels:
+    app.kubernetes.io/name: web
+spec:
+  containers:
+  - name: web
+    args:
+    - "--port=80"
+    - "-v"
+    - ""
+    - "a: b"
+    env: []
+    image: registry.example/web:1.2
+    resources: {}
+  matrix:
+  - - 1
+    - 2
+  - - null
+    - true
+    - 1.5
+  replicas: 2
+`,
+  );
+});
+
+test("quotes what a reader could take for something else, and keeps texts of several lines", () => {
+  for (const text of ["", "~", "yes", "0777", "1e3", "12:30:45", "a: b", "a ", "é", "\ufeffa", "a\r\nb", "#a"])
+    assert.match(toYaml(text), /^".*"\n$/s, text);
+  for (const text of ["web", "a b", "/etc/nginx", "250m", "64Mi", "a=b,c%"]) assert.equal(toYaml(text), `${text}\n`);
+  assert.equal(toYaml({ k: "a\n\n b\n" }), "k: |\n  a\n\n   b\n");
+  assert.equal(toYaml({ k: "a\nb" }), "k: |-\n  a\n  b\n");
+  assert.equal(toYaml({ k: "a\nb\n\n" }), "k: |+\n  a\n  b\n\n");
+});
+
+test("sorts keys as UTF-8 is sorted", () => {
+  assert.equal(toYaml({ "\u{1f384}": 1, "\uff5e": 2, b: 3, 10: 4, 9: 5 }), '"10": 4\n"9": 5\nb: 3\n"～": 2\n"🎄": 1\n');
+});
+
+test("answers with a result, or with an error and its causes", () => {
+  const generate = (input: { name: string }) => new Output().withMessage(`in ${input.name}`).withFile("a", "\u2028");
+  assert.equal(
+    run(generate, document({ name: "shop" })),
+    '{"apiVersion":"mistletoe.dev/v1","kind":"MistResult","data":{"result":"Ok","message":"in shop","files":{"a":"\\u2028"}}}',
+  );
+  const failing = () => {
+    throw new Error("can't make the Service", { cause: new Error("no port") });
+  };
+  assert.match(run(failing, document({})), /"result":"Err","message":"can't make the Service: no port"/);
+  assert.match(run((() => 1) as any, document({})), /generate gave no Output/);
+  assert.throws(() => render(generate, '{"kind": "Pod"}'), /kind `Pod`/);
+});
+
+test("declares order and carries files of called packages", () => {
+  setHost(() => JSON.stringify({ ok: { files: { "a.yaml": "a: 1\n" }, exports: { port: 80 } } }));
+  const called = call<{ port: number }>("db", {});
+  assert.equal(called.exports.port, 80);
+  const output = new Output().withFilesFrom("db", called).after("A/a", "B/b").before("A/a", "C/c");
+  assert.equal(output.file("db/a.yaml"), "a: 1\n");
+  assert.equal(
+    output.file("mist-order.yaml"),
+    "apiVersion: mistletoe.dev/v1\nkind: MistOrder\nedges:\n- after: B/b\n  object: A/a\n- before: C/c\n  object: A/a\n",
+  );
+});
+
+test("says what the host says", () => {
+  setHost(() => JSON.stringify({ error: { kind: "NotFound", message: "no", hint: "did you mean x?" } }));
+  assert.throws(() => secret.password("db"), { message: "no (did you mean x?)" });
+  setHost(() => "{");
+  assert.throws(() => secret.password("db"), /can't be read/);
+});
+
+test("has a path of its own", () => {
+  assert.equal(path.join("/a", "../b", "./c/"), "/b/c");
+  assert.equal(path.resolve("a", "..", "b"), "/b");
+  assert.equal(path.basename("/a/b.ts", ".ts"), "b");
+  assert.equal(path.extname(".gitignore"), "");
+  assert.equal(path.dirname("/a"), "/");
+});

@@ -1,0 +1,44 @@
+#pragma once
+// A package's sources and the toolchain of their language: what `mistctl package build DIRECTORY` does with a
+// program. It runs the user's compiler, so nothing that only reads or renders packages comes here. One
+// thread.
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/context.h"
+#include "base/event.h"
+#include "base/fs.h"
+#include "base/process.h"
+#include "base/result.h"
+
+namespace mist::action {
+
+/// Where a program says what it takes, if mistletoe.yaml has no `spec.inputs`.
+enum class InputsFrom : std::uint8_t {
+  Metadata,  ///< nowhere else
+  Program,   ///< it answers a MistDescribe document (docs/formats/abi.md)
+  Module,    ///< its compiler wrote all of the metadata into the module
+};
+
+struct Toolchain {
+  std::string_view language;                   ///< as in package::program_marks()
+  std::span<const std::string_view> programs;  ///< looked up in PATH, the first that is there
+  std::string_view needs;                      ///< for who lacks the program: what it is, where it comes from
+  std::string_view advice;                     ///< for who has it, and it fails; empty: nothing
+  InputsFrom inputs;
+  /// What makes `output`, an absolute path, run in the directory. Errors as those of compile_program.
+  Result<Command> (*command)(const FileSystem& files, const Path& directory, const std::string& output);
+};
+
+/// The one of this directory; null: it holds no program.
+const Toolchain* find_toolchain(const FileSystem& files, const Path& directory);
+
+/// The bytes of the module or component that the toolchain makes of `directory`. Errors: NotFound (the
+/// toolchain isn't there, or what it needs from a package registry wasn't installed; the hint is the command
+/// to run), Invalid (what the compiler says is in `because`), Timeout, Cancelled.
+Result<std::string> compile_program(const Toolchain& toolchain, FileSystem& files, ProcessRunner& processes,
+                                    EventSink& events, const Path& directory, const Context& context);
+
+}  // namespace mist::action

@@ -1,0 +1,226 @@
+#include "blueprint/check.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "blueprint/scan.h"
+
+namespace mist::blueprint {
+namespace {
+
+constexpr std::string_view kLibraryFile = "mistletoe.ncl";
+
+// The line itself, for a place that was found by reading.
+SourceLocation place_in(std::string_view file, std::string_view text, std::uint32_t line,
+                        std::uint32_t column) {
+  for (std::uint32_t i = 1; i < line; ++i) text.remove_prefix(std::min(text.find('\n') + 1, text.size()));
+  return {.file = std::string(file),
+          .line = line,
+          .column = column,
+          .excerpt = std::string(text.substr(0, text.find('\n')))};
+}
+
+class Checker {
+ public:
+  Checker(std::string name, const package::Files& files, package::Renderer& renderer, const Context& context)
+      : name_(std::move(name)), files_(files), renderer_(renderer), context_(context) {}
+
+  Result<Checked> run() {
+    for (const auto& [file, text] : files_)
+      if (file.ends_with(".ncl")) scans_.emplace(file, scan(text));
+    auto evaluator = Evaluator::of(name_, files_, renderer_);
+    if (!evaluator.ok()) {
+      MIST_TRY_VOID(add_refusal("nickel", evaluator.error()));
+      return finished();
+    }
+    add_self_references();
+    const auto description = evaluator->description(context_);
+    if (!description.ok()) {
+      // With a diagnostic there is no more to say; without one (a limit was reached) the message does.
+      const bool is_told = !description.error().because.empty();
+      MIST_TRY_VOID(add_refusal("nickel", description.error(), is_told ? "it can't be evaluated" : ""));
+      return finished();
+    }
+    std::vector<Error> faults;
+    const Blueprint blueprint = Blueprint::read(*description, faults);
+    for (const Error& each : faults) MIST_TRY_VOID(add_refusal("graph", each));
+    // What an edge that can't be read gives would be said to be missing.
+    if (!faults.empty()) return finished();
+    add_unused(blueprint);
+    for (graph::Node node = 0; node < blueprint.nodes().size(); ++node)
+      MIST_TRY_VOID(check_function(blueprint, node, *evaluator));
+    MIST_TRY_VOID(check_contracts(blueprint, *evaluator));
+    for (const std::string& each : blueprint.warnings())
+      checked_.findings.push_back({.error = false, .rule = "convergence", .message = each});
+    checked_.blueprint = blueprint;
+    return finished();
+  }
+
+ private:
+  Checked finished() {
+    std::ranges::stable_sort(checked_.findings, {}, [](const Finding& each) {
+      const SourceLocation place = each.where.value_or(SourceLocation());
+      return std::tuple(!each.error, place.file, place.line, place.column);
+    });
+    return std::move(checked_);
+  }
+
+  // Only what is the blueprint's own fault.
+  Status add_refusal(std::string_view rule, const Error& failure, std::string_view message = {}) {
+    if (failure.kind != ErrorKind::Invalid && failure.kind != ErrorKind::Trap) return failure;
+    Finding finding{.rule = rule,
+                    .where = failure.where,
+                    .message = message.empty() ? failure.message : std::string(message),
+                    .because = failure.because,
+                    .hint = failure.hint};
+    // A place in the library helps nobody; the diagnostic has the others.
+    if (finding.where && finding.where->file == kLibraryFile) finding.where.reset();
+    checked_.findings.push_back(std::move(finding));
+    return {};
+  }
+
+  void add_self_references() {
+    for (const auto& [file, found] : scans_)
+      for (const SelfReference& each : found.self_references)
+        checked_.findings.push_back(
+            {.rule = "self-reference",
+             .where = place_in(file, files_.at(file), each.line, each.column),
+             .message = fmt::format("the field {} refers to itself: evaluating it never ends", each.name),
+             .hint =
+                 fmt::format("fields of a record see one another: write `include {}` for the value of that "
+                             "name outside of the record, or give the function's argument another name: "
+                             "fun {{ {} = given, .. }}",
+                             each.name, each.name)});
+  }
+
+  void add_unused(const Blueprint& blueprint) {
+    std::vector<bool> used(blueprint.nodes().size());
+    for (const SequenceEdge& edge : blueprint.sequence()) used[edge.from] = true;
+    for (const graph::AlsoEdge& edge : blueprint.also().edges())
+      if (const auto value = blueprint.guarding_value(edge)) used[*value] = true;
+    for (const Node& each : blueprint.nodes())
+      if (each.evidence) used[*each.evidence] = true;
+    for (graph::Node node = 0; node < used.size(); ++node) {
+      const NodeType type = blueprint.nodes()[node].type;
+      const bool only_looks = type == NodeType::Value || type == NodeType::List || type == NodeType::Read;
+      if (used[node] || !only_looks) continue;
+      checked_.findings.push_back(
+          {.error = false,
+           .rule = "unused",
+           .message = fmt::format("nothing uses the node {}: it only looks, and no edge begins at it",
+                                  blueprint.name_of(node)),
+           .hint = type == NodeType::Value
+                       ? "give its value to a node with extract, use it as a guard (given), or remove it"
+                       : "give its values to a node with extract, have a node wait for it, or remove it"});
+    }
+  }
+
+  const FunctionHead* head_of(const Blueprint& blueprint, graph::Node node) const {
+    const auto entry = scans_.find(std::string(kEntry));
+    if (entry == scans_.end()) return nullptr;
+    const std::string field =
+        fmt::format("nodes.{}.{}", blueprint.name_of(node), word(blueprint.nodes()[node].type));
+    const auto found = std::ranges::find(entry->second.functions, field, &FunctionHead::field);
+    return found == entry->second.functions.end() ? nullptr : &*found;
+  }
+
+  Status check_function(const Blueprint& blueprint, graph::Node node, Evaluator& evaluator) {
+    const std::vector<std::string> given = given_names(blueprint, node);
+    const std::string& name = blueprint.nodes()[node].name;
+    const FunctionHead* const head = head_of(blueprint, node);
+    const std::size_t before = checked_.findings.size();
+    if (head != nullptr) check_values(name, given, *head);
+    // What was found by its name isn't said once more by Nickel.
+    const bool is_said = std::any_of(checked_.findings.begin() + static_cast<std::ptrdiff_t>(before),
+                                     checked_.findings.end(), [](const Finding& each) { return each.error; });
+    if (is_said) return {};
+    const Status tried = evaluator.try_function(name, given, context_);
+    if (tried.ok() || is_self_reference(tried.error())) return {};
+    std::string message = fmt::format("the function of the node {} fails in every instance", name);
+    MIST_TRY_VOID(add_refusal("function", tried.error(), message));
+    if (Finding& added = checked_.findings.back(); added.hint.empty())
+      added.hint = fmt::format("it is given {}", join(given, ", "));
+    return {};
+  }
+
+  // It was found by reading already.
+  bool is_self_reference(const Error& failure) const {
+    if (!failure.where) return false;
+    const auto found = scans_.find(failure.where->file);
+    return found != scans_.end() &&
+           std::ranges::find(found->second.self_references, failure.where->line, &SelfReference::line) !=
+               found->second.self_references.end();
+  }
+
+  void check_values(const std::string& node, const std::vector<std::string>& given,
+                    const FunctionHead& head) {
+    const SourceLocation where = place_in(kEntry, files_.at(std::string(kEntry)), head.line, head.column);
+    for (const FunctionHead::Taken& each : head.takes)
+      if (!each.optional && std::ranges::find(given, each.name) == given.end())
+        checked_.findings.push_back(
+            {.rule = "values",
+             .where = where,
+             .message = fmt::format("the function of the node {} takes {}, which no Sequence edge extracts",
+                                    node, each.name),
+             .hint = fmt::format("{{ from = …, to = \"{}\", extract = {{ {} = \"spec.…\" }} }} in sequence; "
+                                 "it is given {}",
+                                 node, each.name, join(given, ", "))});
+    if (head.whole) return;
+    for (const std::string& each : given) {
+      if (std::ranges::find(head.takes, each, &FunctionHead::Taken::name) != head.takes.end()) continue;
+      if (each == given.front() && head.open) continue;  // the instance isn't needed everywhere
+      checked_.findings.push_back(
+          {.error = !head.open,
+           .rule = "values",
+           .where = where,
+           .message =
+               fmt::format("the function of the node {} doesn't take {}, which it is given", node, each),
+           .hint = head.open ? "remove it from extract, or take it"
+                             : fmt::format("take it, or allow others: fun {{ {}, .. }}", each)});
+    }
+  }
+
+  Status check_contracts(const Blueprint& blueprint, Evaluator& evaluator) {
+    for (const Node& each : blueprint.nodes()) {
+      if (!each.contract) continue;
+      const Status tried = evaluator.try_contract(each.name, context_);
+      if (tried.ok()) continue;
+      MIST_TRY_VOID(add_refusal("contract", tried.error(),
+                                fmt::format("the field ready of the node {} is no contract", each.name)));
+    }
+    for (std::size_t i = 0; i < blueprint.sequence().size(); ++i) {
+      const SequenceEdge& edge = blueprint.sequence()[i];
+      if (!edge.contract) continue;
+      const Status tried = evaluator.try_contract(i, context_);
+      if (tried.ok()) continue;
+      MIST_TRY_VOID(
+          add_refusal("contract", tried.error(),
+                      fmt::format("the field shape of the Sequence edge from {} to {} is no contract",
+                                  blueprint.name_of(edge.from), blueprint.name_of(edge.to))));
+    }
+    return {};
+  }
+
+  const std::string name_;
+  const package::Files& files_;
+  package::Renderer& renderer_;
+  const Context& context_;
+  std::map<std::string, Scan> scans_;
+  Checked checked_;
+};
+
+}  // namespace
+
+std::vector<std::string> given_names(const Blueprint& blueprint, graph::Node node) {
+  std::vector<std::string> names{"instance"};
+  for (const std::size_t i : blueprint.edges_into(node))
+    for (const Extraction& each : blueprint.sequence()[i].extract) names.push_back(each.name);
+  return names;
+}
+
+Result<Checked> check(const std::string& name, const package::Files& files, package::Renderer& renderer,
+                      const Context& context) {
+  return Checker(name, files, renderer, context).run();
+}
+
+}  // namespace mist::blueprint

@@ -1,0 +1,36 @@
+#pragma once
+// What the commands for authors of blueprints share. One thread.
+
+#include "action/blueprint_source.h"
+#include "cli/command.h"
+#include "cli/invocation.h"
+#include "cli/world.h"
+#include "reconcile/scenario.h"
+
+namespace mist::cli {
+
+inline constexpr Argument kBlueprintSource{
+    .name = "SOURCE",
+    .help = "The blueprint's directory, its blueprint.ncl, or the manifest of its ConfigMap",
+    .completion = Completion::File};
+
+inline constexpr Flag kInstanceFileFlag{.name = "instance",
+                                        .type = FlagType::Text,
+                                        .value = "FILE",
+                                        .help = "The custom resource whose graph it is, as YAML or JSON",
+                                        .completion = Completion::File};
+inline constexpr Flag kScenarioFlag{
+    .name = "scenario",
+    .type = FlagType::Text,
+    .value = "FILE",
+    .help = "What happens to it and around it: a list of events, or a test case",
+    .completion = Completion::File};
+
+/// The only blueprint at SOURCE.
+Result<action::BlueprintSource> blueprint_source(const Invocation& invocation, World& world);
+
+/// What --instance and --scenario give; nullopt: neither was given. Errors: Usage (no instance), of the
+/// files.
+Result<std::optional<reconcile::Scenario>> scenario_of(const Invocation& invocation, World& world);
+
+}  // namespace mist::cli

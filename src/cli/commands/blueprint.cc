@@ -1,0 +1,171 @@
+// mistctl blueprint check, graph.
+
+#include <algorithm>
+
+#include "action/blueprint_cases.h"
+#include "base/text.h"
+#include "blueprint/check.h"
+#include "cli/blueprint_flags.h"
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/output.h"
+#include "cli/package_flags.h"
+#include "view/blueprint_drawing.h"
+
+namespace mist::cli {
+namespace {
+
+using action::BlueprintSource;
+using blueprint::Finding;
+using encoding::Value;
+
+constexpr Argument kCheckArguments[] = {{.name = "SOURCE",
+                                         .help = "A blueprint's directory, its blueprint.ncl, a directory of "
+                                                 "blueprints, or a manifest with ConfigMaps",
+                                         .completion = Completion::File}};
+constexpr Flag kCheckFlags[] = {{.name = "strict", .help = "Fail for warnings too"}};
+constexpr FlagGroup kCheckGroups[] = {{"Flags", kCheckFlags}, kOutputFlags, kSandboxFlags};
+constexpr Example kCheckExamples[] = {
+    {"mistctl blueprint check ./app", "What is wrong or unwise about it?"},
+    {"mistctl blueprint check app.yaml --strict", "As it stands in a ConfigMap; warnings fail too"},
+};
+
+constexpr Argument kGraphArguments[] = {kBlueprintSource};
+constexpr std::string_view kFormats[] = {"text", "dot", "mermaid", "json"};
+constexpr Flag kGraphFlags[] = {{.name = "output",
+                                 .letter = 'o',
+                                 .type = FlagType::Choice,
+                                 .value = "FORMAT",
+                                 .help = "How to draw it: dot is for Graphviz",
+                                 .fallback = "text",
+                                 .choices = kFormats}};
+constexpr FlagGroup kGraphGroups[] = {{"Flags", kGraphFlags}, kSandboxFlags};
+constexpr Example kGraphExamples[] = {
+    {"mistctl blueprint graph ./app", "What is wanted because of what, and what comes before what"},
+    {"mistctl blueprint graph ./app -o dot | dot -Tsvg > app.svg", "As a picture"},
+};
+
+struct CheckedSource {
+  BlueprintSource source;
+  std::vector<Finding> findings;
+};
+
+std::size_t count(const std::vector<CheckedSource>& all, bool errors) {
+  std::size_t found = 0;
+  for (const CheckedSource& each : all)
+    found += static_cast<std::size_t>(std::ranges::count(each.findings, errors, &Finding::error));
+  return found;
+}
+
+// "app/blueprint.ncl:3:5: error: … [rule]", as compilers print it; below it Nickel's own diagnostic.
+void print_finding(World& world, const BlueprintSource& source, const Finding& each) {
+  const bool color = world.color_out;
+  SourceLocation place = each.where.value_or(SourceLocation{std::string(blueprint::kEntry), 0, 0, {}});
+  if (source.files.contains(place.file)) place.file = source.shown(place.file);
+  std::string text =
+      fmt::format("{} {} {} {}\n", paint(color, Tone::Strong, escape_controls(place.text()) + ":"),
+                  each.error ? paint(color, Tone::Bad, "error:") : paint(color, Tone::Warning, "warning:"),
+                  escape_controls(each.message), paint(color, Tone::Faint, fmt::format("[{}]", each.rule)));
+  const auto indented = [&](std::string_view lines) {
+    for (const std::string_view line : split(lines, '\n')) text += "    " + escape_controls(line) + "\n";
+  };
+  if (!each.because.empty()) {
+    while (text.ends_with('\n') && text.ends_with("\n\n")) text.pop_back();
+    std::string_view words = each.because;
+    while (words.ends_with('\n')) words.remove_suffix(1);
+    indented(words);
+  } else if (!place.excerpt.empty()) {
+    indented(place.excerpt);
+  }
+  if (!each.hint.empty())
+    text += fmt::format("    {} {}\n", paint(color, Tone::Faint, "try:"), escape_controls(each.hint));
+  world.out.write(text);
+}
+
+Value finding_value(const BlueprintSource& source, const Finding& each) {
+  std::string file = each.where ? each.where->file : std::string(blueprint::kEntry);
+  if (source.files.contains(file)) file = source.shown(file);
+  const auto number = [&](std::uint32_t value) { return each.where && value > 0 ? Value(value) : Value(); };
+  return Value::object({{"level", each.error ? "error" : "warning"},
+                        {"rule", each.rule},
+                        {"file", file},
+                        {"line", number(each.where ? each.where->line : 0)},
+                        {"column", number(each.where ? each.where->column : 0)},
+                        {"message", each.message},
+                        {"because", text_or_null(each.because)},
+                        {"hint", text_or_null(each.hint)}});
+}
+
+/// schemas/cli/blueprint-check.schema.json.
+Value to_value(const std::vector<CheckedSource>& all) {
+  Value::Array blueprints;
+  for (const CheckedSource& each : all) {
+    Value::Array findings;
+    for (const Finding& one : each.findings) findings.push_back(finding_value(each.source, one));
+    blueprints.push_back(Value::object({{"name", each.source.name},
+                                        {"path", each.source.path.string()},
+                                        {"findings", Value(std::move(findings))}}));
+  }
+  return Value::object({{"blueprints", Value(std::move(blueprints))},
+                        {"errors", count(all, true)},
+                        {"warnings", count(all, false)}});
+}
+
+Result<ExitCode> run_check(const Invocation& invocation, World& world) {
+  MIST_TRY(const std::vector<BlueprintSource> sources,
+           action::read_blueprints(world.files, invocation.argument("SOURCE")));
+  MIST_TRY(const auto renderer, open_renderer(invocation, world));
+  std::vector<CheckedSource> all;
+  for (const BlueprintSource& source : sources) {
+    MIST_TRY(blueprint::Checked checked,
+             blueprint::check(source.name, source.files, *renderer, world.context));
+    all.push_back({source, std::move(checked.findings)});
+  }
+  const std::size_t errors = count(all, true), warnings = count(all, false);
+  if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
+    print_value(world, format, to_value(all));
+  } else {
+    for (const CheckedSource& each : all)
+      for (const Finding& one : each.findings) print_finding(world, each.source, one);
+    world.out.write(fmt::format("{}: {}, {}\n", plural(all.size(), "blueprint"), plural(errors, "error"),
+                                plural(warnings, "warning")));
+  }
+  const bool failed = errors > 0 || (invocation.enabled("strict") && warnings > 0);
+  return failed ? ExitCode::Failed : ExitCode::Ok;
+}
+
+Result<ExitCode> run_graph(const Invocation& invocation, World& world) {
+  MIST_TRY(const BlueprintSource source, blueprint_source(invocation, world));
+  MIST_TRY(const auto renderer, open_renderer(invocation, world));
+  MIST_TRY(blueprint::Evaluator evaluator, blueprint::Evaluator::of(source.name, source.files, *renderer));
+  auto described = evaluator.describe(world.context);
+  if (!described.ok()) return action::shown_error(source, std::move(described).error());
+  const std::string format = invocation.text("output");
+  if (format == "json")
+    print_value(world, OutputFormat::Json, view::blueprint_value(source.name, *described));
+  else if (format == "dot")
+    world.out.write(view::blueprint_dot(source.name, *described));
+  else if (format == "mermaid")
+    world.out.write(view::blueprint_mermaid(*described));
+  else
+    world.out.write(view::blueprint_text(source.name, *described, world.color_out));
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+constinit const Command kBlueprintCheckCommand{.path = "blueprint check",
+                                               .summary = "Say what is wrong or unwise about a blueprint",
+                                               .run = run_check,
+                                               .arguments = kCheckArguments,
+                                               .flags = kCheckGroups,
+                                               .examples = kCheckExamples};
+constinit const Command kBlueprintGraphCommand{
+    .path = "blueprint graph",
+    .summary = "Draw what belongs together, and what comes before what",
+    .run = run_graph,
+    .arguments = kGraphArguments,
+    .flags = kGraphGroups,
+    .examples = kGraphExamples};
+
+}  // namespace mist::cli

@@ -1,0 +1,89 @@
+// mistctl blueprint rbac.
+
+#include "action/blueprint_rights.h"
+#include "base/text.h"
+#include "cli/blueprint_flags.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/package_flags.h"
+#include "encoding/yaml.h"
+
+namespace mist::cli {
+namespace {
+
+constexpr Argument kArguments[] = {kBlueprintSource};
+constexpr std::string_view kFormats[] = {"yaml", "json"};
+constexpr Flag kFlags[] = {
+    kInstanceFileFlag,
+    kScenarioFlag,
+    {.name = "service-account",
+     .type = FlagType::Text,
+     .value = "NAME",
+     .help = "The operator's account, in the namespace of the blueprint (-n)",
+     .fallback = "mistletoe-operator"},
+    {.name = "output",
+     .letter = 'o',
+     .type = FlagType::Choice,
+     .value = "FORMAT",
+     .help = "How to print the roles and what isn't known",
+     .fallback = "yaml",
+     .choices = kFormats},
+};
+constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kSandboxFlags};
+constexpr Example kExamples[] = {
+    {"mistctl blueprint rbac ./app -n mistletoe", "What the operator has to be allowed for it"},
+    {"mistctl blueprint rbac ./app --instance ./app/instance.yaml",
+     "Kinds that depend on values as this instance has them"},
+};
+
+std::string comments(const action::BlueprintRights& rights) {
+  std::string text;
+  const auto say = [&](std::string_view words, const std::vector<std::string>& names) {
+    if (!names.empty()) text += fmt::format("# {}: {}\n", words, escape_controls(join(names, ", ")));
+  };
+  say("not complete: the kinds of these nodes depend on values; give an example with --instance",
+      rights.unknown);
+  say("the kinds of these nodes are those of the example, and other instances may need others",
+      rights.by_example);
+  say("no CRD beside the blueprint says that these are the plurals of their kinds", rights.guessed);
+  return text;
+}
+
+Result<ExitCode> run_rbac(const Invocation& invocation, World& world) {
+  MIST_TRY(const action::BlueprintSource source, blueprint_source(invocation, world));
+  MIST_TRY(const std::optional<reconcile::Scenario> scenario, scenario_of(invocation, world));
+  MIST_TRY(const auto renderer, open_renderer(invocation, world));
+  std::string ns = invocation.text("namespace");
+  if (ns.empty()) ns = "default";
+  MIST_TRY(const action::BlueprintRights rights,
+           action::blueprint_rights(*renderer, source, scenario, {invocation.text("service-account"), ns},
+                                    world.context));
+  if (invocation.text("output") == "json")
+    print_value(
+        world, OutputFormat::Json,
+        encoding::Value::object({{"blueprint", source.name},
+                                 {"manifests", encoding::Value(encoding::Value::Array(rights.manifests))},
+                                 {"unknown", view::texts_value(rights.unknown)},
+                                 {"byExample", view::texts_value(rights.by_example)},
+                                 {"guessed", view::texts_value(rights.guessed)}}));
+  else
+    world.out.write(comments(rights) + encoding::to_yaml_documents(rights.manifests));
+  if (rights.unknown.empty()) return ExitCode::Ok;
+  world.events->warn(
+      fmt::format("these roles are not complete: the kinds of {} depend on values; give an example "
+                  "with --instance",
+                  join(rights.unknown, ", ")));
+  return ExitCode::Failed;
+}
+
+}  // namespace
+
+constinit const Command kBlueprintRbacCommand{
+    .path = "blueprint rbac",
+    .summary = "Print the roles that the operator needs for a blueprint",
+    .run = run_rbac,
+    .arguments = kArguments,
+    .flags = kGroups,
+    .examples = kExamples};
+
+}  // namespace mist::cli

@@ -1,0 +1,139 @@
+#include "action/publish.h"
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/offline.h"
+#include "cli/output.h"
+#include "cli/package_flags.h"
+#include "cli/registry_access.h"
+#include "cli/release_flags.h"
+
+namespace mist::cli {
+namespace {
+
+using encoding::Value;
+
+constexpr std::string_view kSecretsChoices[] = {"refuse", "include", "external"};
+
+constexpr Argument kArguments[] = {
+    {.name = "PACKAGE",
+     .help = "What to render: REGISTRY/PATH:VERSION, oci://HOST/PATH:VERSION, git+https://…, or a path that "
+             "begins with ./ ../ or /",
+     .completion = Completion::Package},
+    {.name = "DESTINATION", .help = "oci://HOST/PATH:TAG; without TAG the version of the package"},
+};
+constexpr Flag kFlags[] = {
+    {.name = "name",
+     .type = FlagType::Text,
+     .value = "NAME",
+     .help = "Name of the release that packages see as data.name; without it the last part of DESTINATION's "
+             "path"},
+    {.name = "secrets",
+     .type = FlagType::Choice,
+     .value = "POLICY",
+     .help = "What becomes of secrets that the package draws: refuse is an error, external leaves those "
+             "Secrets out, include publishes them",
+     .fallback = "refuse",
+     .choices = kSecretsChoices},
+    {.name = "source",
+     .type = FlagType::Text,
+     .value = "URL",
+     .help = "Where it comes from, as an annotation; without it the package, unless that is a path"},
+    {.name = "revision",
+     .type = FlagType::Text,
+     .value = "TEXT",
+     .help = "What of it, as an annotation, such as main@sha1:0123…; without it the package's version and "
+             "digest"},
+    {.name = "overwrite", .help = "Replace a version that is published with other content"},
+    kEngineFlag,
+    kPlainHttpFlag,
+};
+constexpr Flag kChartFlags[] = {
+    {.name = "skip-crds", .help = "Leave out the files of crds/", .rare = true},
+    kSkipSchemaFlag,
+};
+constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kValuesFlags, {"Flags for charts", kChartFlags},
+                                 kOfflineFlags,     kClockFlags,  kSandboxFlags,
+                                 kOutputFlags};
+constexpr Example kExamples[] = {
+    {"mistctl publish ./shop oci://registry.example/deploy/shop:prod -f prod.yaml",
+     "Rendered YAML, for Flux"},
+    {"mistctl publish ./shop oci://registry.example/deploy/shop:prod --seed-file seed.json "
+     "--secrets=external --source https://git.example/team/shop --revision main@sha1:1f2e3d",
+     "In CI, without the Secrets that the package makes"},
+};
+
+action::DrawnSecrets secrets_policy(const Invocation& invocation) {
+  const std::string text = invocation.text("secrets");
+  if (text == "include") return action::DrawnSecrets::Include;
+  return text == "external" ? action::DrawnSecrets::External : action::DrawnSecrets::Refuse;
+}
+
+Value to_value(const registry::PushReport& report, const action::Publication& publication) {
+  Value::Array left_out;
+  for (const apimachinery::ObjectKey& key : publication.left_out) left_out.push_back(identity_value(key, {}));
+  return Value::object({{"reference", report.pushed.str()},
+                        {"tag", report.pushed.tag},
+                        {"digest", report.pushed.digest->str()},
+                        {"bytes", report.bytes},
+                        {"wasThere", report.was_there},
+                        {"source", text_or_null(publication.source)},
+                        {"revision", publication.revision},
+                        {"objects", publication.objects.size()},
+                        {"leftOut", Value(std::move(left_out))}});
+}
+
+Result<ExitCode> run_publish(const Invocation& invocation, World& world) {
+  MIST_TRY(const oci::Reference destination,
+           oci::Reference::parse_destination(invocation.argument("DESTINATION")));
+  if (!destination.range.empty() || destination.digest)
+    return error(ErrorKind::Usage, "{} is not a place to publish to", destination.str())
+        .with_hint(fmt::format("name one tag: {}:prod", destination.repository.str()));
+  const std::string name = invocation.has("name") ? invocation.text("name") : destination.repository.name();
+  if (!invocation.has("name") && !release::ReleaseName::parse(name))
+    return error(ErrorKind::Usage, "{} is not a name of a release", name)
+        .with_hint("give one with --name: lower-case letters, digits and \"-\"");
+  const action::PublishOptions options{
+      .secrets = secrets_policy(invocation),
+      .skip_crds = invocation.enabled("skip-crds"),
+      .source = invocation.text("source"),
+      .revision = invocation.text("revision"),
+      .overwrite = invocation.enabled("overwrite") ? registry::Overwrite::Yes : registry::Overwrite::No};
+  MIST_TRY(render::RenderedRelease rendered,
+           render_offline(invocation, world, invocation.argument("PACKAGE"), name));
+  MIST_TRY(const action::Publication publication,
+           action::prepare_publication(std::move(rendered), options, *world.events, world.context));
+  MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
+  registry::Registries registries(std::move(access));
+  MIST_TRY(registry::OciClient* const client, registries.oci_client());
+  Activity activity(*world.events, fmt::format("publishing to {}", destination.str()));
+  Result<registry::PushReport> report =
+      action::publish(*client, publication, destination, options, world.context);
+  if (!report) {
+    activity.fail();
+    return std::move(report).error();
+  }
+  if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
+    print_value(world, format, to_value(*report, publication));
+    return ExitCode::Ok;
+  }
+  world.out.write(report->pushed.str() + "\n");
+  for (const apimachinery::ObjectKey& key : publication.left_out)
+    world.events->info(fmt::format("left out: {}", key.display()));
+  world.events->info(report->was_there ? "it was there already, the same"
+                                       : plural(publication.objects.size(), "object"));
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+constinit const Command kPublishCommand{
+    .path = "publish",
+    .summary = "Publish rendered objects in an OCI registry, for Flux and others",
+    .run = run_publish,
+    .arguments = kArguments,
+    .flags = kGroups,
+    .examples = kExamples};
+
+}  // namespace mist::cli

@@ -1,0 +1,246 @@
+// What is in OCI registries: registry tags, copy, tag, delete.
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/output.h"
+#include "cli/prompt.h"
+#include "cli/registry_access.h"
+#include "registry/oci_copy.h"
+#include "registry/oci_tags.h"
+
+namespace mist::cli {
+namespace {
+
+using encoding::Value;
+
+constexpr Flag kOverwriteFlag{.name = "overwrite",
+                              .help = "Replace a version that is published with other content"};
+
+registry::Overwrite overwrite_of(const Invocation& invocation) {
+  return invocation.enabled(kOverwriteFlag.name) ? registry::Overwrite::Yes : registry::Overwrite::No;
+}
+
+Result<std::unique_ptr<registry::Registries>> open(const Invocation& invocation, World& world) {
+  MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
+  return std::make_unique<registry::Registries>(std::move(access));
+}
+
+// The tag of a destination, or none; a range or a digest is not a place.
+Result<oci::Reference> destination_in(const std::string& text) {
+  MIST_TRY(oci::Reference destination, oci::Reference::parse_destination(text));
+  if (destination.range.empty() && !destination.digest) return destination;
+  return error(ErrorKind::Usage, "{} is not a place to copy to", destination.str())
+      .with_hint(fmt::format("name one tag: {}:1.0.0", destination.repository.str()));
+}
+
+Value digest_value(const oci::Reference& reference) { return Value(reference.digest->str()); }
+
+// tags
+
+constexpr Argument kTagsArguments[] = {
+    {.name = "REPOSITORY", .help = "oci://HOST/PATH, or oci://HOST/PATH:RANGE for versions in a range"}};
+constexpr Flag kTagsFlags[] = {kPlainHttpFlag};
+constexpr FlagGroup kTagsGroups[] = {{"Flags", kTagsFlags}, kOutputFlags};
+constexpr Example kTagsExamples[] = {
+    {"mistctl registry tags oci://registry.example/team/shop", "Versions first, the newest at the top"},
+    {"mistctl registry tags 'oci://registry.example/team/shop:^1.4'", "Those that a range allows"},
+};
+
+Result<ExitCode> run_tags(const Invocation& invocation, World& world) {
+  MIST_TRY(const oci::Reference wanted, oci::Reference::parse_destination(invocation.argument("REPOSITORY")));
+  if (!wanted.tag.empty() || wanted.digest)
+    return error(ErrorKind::Usage, "{} is one artifact, not a repository", wanted.str())
+        .with_hint(wanted.repository.str());
+  MIST_TRY(const auto registries, open(invocation, world));
+  MIST_TRY(registry::OciClient* const client, registries->oci_client());
+  MIST_TRY(const std::vector<registry::Tag> tags,
+           registry::list_tags(*client, wanted.repository, wanted.range, world.context));
+  if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
+    Value::Array items;
+    for (const registry::Tag& tag : tags)
+      items.push_back(
+          Value::object({{"tag", tag.name}, {"version", tag.version ? Value(*tag.version) : Value()}}));
+    print_value(world, format,
+                Value::object({{"repository", wanted.repository.str()}, {"tags", Value(std::move(items))}}));
+    return ExitCode::Ok;
+  }
+  for (const registry::Tag& tag : tags) world.out.write(escape_controls(tag.name) + "\n");
+  if (tags.empty())
+    world.events->info(wanted.range.empty()
+                           ? fmt::format("{} has no tags", wanted.repository.str())
+                           : fmt::format("no version of {} is in {}", wanted.repository.str(), wanted.range));
+  return ExitCode::Ok;
+}
+
+// copy
+
+constexpr Argument kCopyArguments[] = {
+    {.name = "SOURCE",
+     .help = "oci://HOST/PATH:TAG, a range of versions, or a digest",
+     .completion = Completion::Package},
+    {.name = "DESTINATION", .help = "oci://HOST/PATH:TAG; without TAG that of SOURCE"},
+};
+constexpr Flag kCopyFlags[] = {kOverwriteFlag, kPlainHttpFlag};
+constexpr FlagGroup kCopyGroups[] = {{"Flags", kCopyFlags}, kOutputFlags};
+constexpr Example kCopyExamples[] = {
+    {"mistctl registry copy oci://registry.example/team/shop:1.4.0 oci://mirror.example/team/shop",
+     "To another registry, under the same tag"},
+    {"mistctl registry copy 'oci://registry.example/dev/shop:^1.4' oci://registry.example/prod/shop",
+     "Within one registry: it sends no layers"},
+};
+
+Value to_value(const registry::CopyReport& report) {
+  return Value::object({{"from", report.from.str()},
+                        {"reference", report.to.str()},
+                        {"digest", digest_value(report.to)},
+                        {"wasThere", report.was_there},
+                        {"manifests", report.manifests},
+                        {"blobs", report.blobs},
+                        {"mounted", report.mounted},
+                        {"bytes", report.bytes}});
+}
+
+std::string words_of(const registry::CopyReport& report) {
+  if (report.was_there) return "it was there already, the same";
+  std::vector<std::string> words{plural(report.manifests, "manifest")};
+  if (report.mounted > 0) words.push_back(fmt::format("{} mounted", plural(report.mounted, "blob")));
+  if (report.blobs > 0)
+    words.push_back(fmt::format("{} with {} bytes sent", plural(report.blobs, "blob"), report.bytes));
+  return join(words, ", ");
+}
+
+Result<ExitCode> run_copy(const Invocation& invocation, World& world) {
+  MIST_TRY(const oci::Reference wanted, oci::Reference::parse(invocation.argument("SOURCE")));
+  MIST_TRY(const oci::Reference destination, destination_in(invocation.argument("DESTINATION")));
+  MIST_TRY(const auto registries, open(invocation, world));
+  MIST_TRY(registry::OciClient* const client, registries->oci_client());
+  Activity activity(*world.events, fmt::format("copying {} to {}", wanted.str(), destination.str()));
+  const auto copy = [&]() -> Result<registry::CopyReport> {
+    MIST_TRY(const oci::Reference source, registry::with_tag(*client, wanted, world.context));
+    return registry::copy_artifact(*client, source, destination, overwrite_of(invocation), world.context);
+  };
+  const Result<registry::CopyReport> report = copy();
+  if (!report) {
+    activity.fail();
+    return report.error();
+  }
+  if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
+    print_value(world, format, to_value(*report));
+    return ExitCode::Ok;
+  }
+  world.out.write(report->to.str() + "\n");
+  world.events->info(words_of(*report));
+  return ExitCode::Ok;
+}
+
+// tag
+
+constexpr Argument kTagArguments[] = {
+    {.name = "REFERENCE",
+     .help = "oci://HOST/PATH:TAG, a range of versions, or a digest",
+     .completion = Completion::Package},
+    {.name = "TAG", .help = "Its other name, such as prod"},
+};
+constexpr FlagGroup kTagGroups[] = {{"Flags", kCopyFlags}, kOutputFlags};
+constexpr Example kTagExamples[] = {
+    {"mistctl registry tag oci://registry.example/team/shop:1.4.0 prod", "The tag prod is 1.4.0 from now on"},
+};
+
+Result<ExitCode> run_tag(const Invocation& invocation, World& world) {
+  MIST_TRY(const oci::Reference wanted, oci::Reference::parse(invocation.argument("REFERENCE")));
+  MIST_TRY(const std::string tag, registry::parse_tag(invocation.argument("TAG")));
+  MIST_TRY(const auto registries, open(invocation, world));
+  MIST_TRY(registry::OciClient* const client, registries->oci_client());
+  MIST_TRY(const oci::Reference source, registry::with_tag(*client, wanted, world.context));
+  MIST_TRY(const registry::TagReport report,
+           registry::tag_artifact(*client, source, tag, overwrite_of(invocation), world.context));
+  if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
+    print_value(world, format,
+                Value::object({{"reference", report.tagged.str()},
+                               {"tag", report.tagged.tag},
+                               {"digest", digest_value(report.tagged)},
+                               {"before", report.before ? Value(report.before->str()) : Value()},
+                               {"wasThere", report.was_there}}));
+    return ExitCode::Ok;
+  }
+  world.out.write(report.tagged.str() + "\n");
+  if (report.was_there)
+    world.events->info("it had that tag already");
+  else if (report.before)
+    world.events->info(fmt::format("{} was {} before", report.tagged.tag, report.before->str()));
+  return ExitCode::Ok;
+}
+
+// delete
+
+constexpr Argument kDeleteArguments[] = {
+    {.name = "REFERENCE",
+     .help =
+         "oci://HOST/PATH:TAG removes that tag; oci://HOST/PATH@sha256:… the manifest and all of its tags",
+     .completion = Completion::Package}};
+constexpr Flag kDeleteFlags[] = {kPlainHttpFlag};
+constexpr FlagGroup kDeleteGroups[] = {{"Flags", kDeleteFlags}, kConfirmFlags, kOutputFlags};
+constexpr Example kDeleteExamples[] = {
+    {"mistctl registry delete oci://registry.example/deploy/shop:pr-17", "Asks first"},
+};
+
+Result<ExitCode> run_delete(const Invocation& invocation, World& world) {
+  MIST_TRY(const oci::Reference wanted, oci::Reference::parse(invocation.argument("REFERENCE")));
+  if (!wanted.range.empty())
+    return error(ErrorKind::Usage, "{} may be several", wanted.str())
+        .with_hint(fmt::format("name one: mistctl registry tags '{}'", wanted.str()));
+  if (!wanted.tag.empty() && wanted.digest)
+    return error(ErrorKind::Usage, "{} names a tag and a manifest", wanted.str())
+        .with_hint("leave out the digest to remove only the tag, or the tag to remove the manifest");
+  MIST_TRY(const auto registries, open(invocation, world));
+  MIST_TRY(registry::OciClient* const client, registries->oci_client());
+  MIST_TRY(const oci::Reference found, registry::find_to_delete(*client, wanted, world.context));
+  const std::string question =
+      wanted.tag.empty() ? fmt::format("Delete {} with all of its tags?", found.str())
+                         : fmt::format("Delete the tag {} of {}?", wanted.tag, wanted.repository.str());
+  MIST_TRY(const bool yes, confirm(world, invocation, question));
+  if (!yes) return error(ErrorKind::Forbidden, "nothing was deleted, because the answer was no");
+  MIST_TRY_VOID(registry::delete_artifact(*client, wanted, found, world.context));
+  if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
+    print_value(world, format,
+                Value::object(
+                    {{"reference", wanted.str()}, {"digest", found.digest ? digest_value(found) : Value()}}));
+  else
+    world.events->info(fmt::format("{} deleted", wanted.str()));
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+constinit const Command kRegistryTagsCommand{.path = "registry tags",
+                                             .summary = "List the tags of an OCI repository",
+                                             .run = run_tags,
+                                             .arguments = kTagsArguments,
+                                             .flags = kTagsGroups,
+                                             .examples = kTagsExamples};
+
+constinit const Command kRegistryCopyCommand{
+    .path = "registry copy",
+    .summary = "Copy an artifact to another OCI repository or registry",
+    .run = run_copy,
+    .arguments = kCopyArguments,
+    .flags = kCopyGroups,
+    .examples = kCopyExamples};
+
+constinit const Command kRegistryTagCommand{.path = "registry tag",
+                                            .summary = "Give an artifact of an OCI registry another tag",
+                                            .run = run_tag,
+                                            .arguments = kTagArguments,
+                                            .flags = kTagGroups,
+                                            .examples = kTagExamples};
+
+constinit const Command kRegistryDeleteCommand{
+    .path = "registry delete",
+    .summary = "Delete a tag, or an artifact with all of its tags, from an OCI registry",
+    .run = run_delete,
+    .arguments = kDeleteArguments,
+    .flags = kDeleteGroups,
+    .examples = kDeleteExamples};
+
+}  // namespace mist::cli

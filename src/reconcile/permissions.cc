@@ -1,0 +1,70 @@
+#include "reconcile/permissions.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace mist::reconcile {
+namespace {
+
+using blueprint::Node;
+using blueprint::NodeType;
+using blueprint::Policy;
+
+std::vector<std::string> verbs_for(const Node& node) {
+  switch (node.type) {
+    case NodeType::Read:
+    case NodeType::List:
+      return {"list", "watch"};
+    case NodeType::Absent:
+      return {"get", "list", "watch", "delete"};
+    case NodeType::Own:
+      // Server-side apply is a patch, and creates what isn't there.
+      if (node.policy == Policy::Delete || node.replace)
+        return {"get", "list", "watch", "create", "patch", "delete"};
+      return {"get", "list", "watch", "create", "patch"};
+    case NodeType::Act:
+      return {"get", "list", "watch", "create", "patch", "delete"};
+    case NodeType::Value:
+      return {};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<Permission> permissions(const blueprint::Blueprint& blueprint, const NodeKinds& kinds) {
+  std::map<GroupKind, Permission> all;
+  const auto add = [&](const GroupKind& kind, const std::vector<std::string>& verbs,
+                       const std::string& node) {
+    Permission& permission = all[kind];
+    permission.kind = kind;
+    permission.verbs.insert(verbs.begin(), verbs.end());
+    if (!node.empty()) permission.because.insert(node);
+  };
+  const GroupKind instances = blueprint.instances().group_kind();
+  add(instances, {"list", "watch", "patch"}, {});
+  all[instances].status = true;
+  add({"", "Event"}, {"create"}, {});
+  for (const Node& node : blueprint.nodes()) {
+    const auto found = kinds.find(node.name);
+    if (found == kinds.end()) continue;
+    for (const GroupKind& kind : found->second) add(kind, verbs_for(node), node.name);
+  }
+  std::vector<Permission> list;
+  for (auto& [kind, permission] : all) list.push_back(std::move(permission));
+  return list;
+}
+
+std::string usual_resource(std::string_view kind) {
+  std::string name = lower_case(kind);
+  if (name == "endpoints") return name;  // the one that is a plural already
+  const auto ends = [&](std::string_view end) { return name.ends_with(end); };
+  if (ends("s") || ends("x") || ends("ch") || ends("sh")) return name + "es";
+  if (ends("y") && name.size() > 1 &&
+      std::string_view("aeiou").find(name[name.size() - 2]) == std::string_view::npos)
+    return name.substr(0, name.size() - 1) + "ies";
+  return name + "s";
+}
+
+}  // namespace mist::reconcile

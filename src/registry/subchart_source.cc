@@ -1,0 +1,215 @@
+#include "registry/subchart_source.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "base/text.h"
+#include "config/redact.h"
+#include "encoding/semver.h"
+#include "oci/tags.h"
+
+namespace mist::registry {
+namespace {
+
+using encoding::SemVer;
+using encoding::SemVerRange;
+
+constexpr std::string_view kFile = "file://";
+constexpr std::string_view kGit = "git+";
+
+bool is_web(std::string_view repository) {
+  return repository.starts_with("https://") || repository.starts_with("http://");
+}
+
+// "oci://host/team" and "db": the chart's own repository there.
+std::string oci_place(const ChartDependency& dependency) {
+  std::string_view base = dependency.repository;
+  while (base.ends_with('/') && base != oci::kScheme) base.remove_suffix(1);
+  return fmt::format("{}/{}", base, dependency.name);
+}
+
+std::string repository_text(std::string_view repository) {
+  return escape_controls(config::redact_urls(repository));
+}
+
+// "@stable" and "alias:stable" are "stable".
+std::optional<std::string_view> known_name(std::string_view repository) {
+  for (const std::string_view prefix : {std::string_view("@"), std::string_view("alias:")})
+    if (repository.starts_with(prefix)) return repository.substr(prefix.size());
+  return std::nullopt;
+}
+
+Error no_version_here(const ChartDependency& wanted, std::string_view there) {
+  return error(ErrorKind::NotFound, "there is no version {} of the chart {} in {}",
+               escape_controls(wanted.version), escape_controls(wanted.name),
+               repository_text(wanted.repository))
+      .with_hint(fmt::format("the version there: {}", escape_controls(there)));
+}
+
+// What charts/ has to hold to be of use: Helm leaves out a chart of another name or version without a word.
+Status check_is_it(const ChartDependency& wanted, const ChartManifest& manifest) {
+  if (manifest.name != wanted.name)
+    return error(ErrorKind::Invalid, "the chart {} in {} is called {} in its Chart.yaml",
+                 escape_controls(wanted.name), repository_text(wanted.repository),
+                 escape_controls(manifest.name))
+        .with_hint("name it so, and give it an alias if templates know it by another name");
+  return {};
+}
+
+}  // namespace
+
+Result<bool> fits_as_helm(const std::string& range, std::string_view version) {
+  MIST_TRY(const SemVerRange parsed, SemVerRange::parse(range.empty() ? "*" : range));
+  const Result<SemVer> number = SemVer::parse_lenient(version);
+  return number.ok() && parsed.contains_as_helm(*number);
+}
+
+SubchartSource::SubchartSource(World world, Path chart)
+    : world_(std::move(world)), chart_(std::move(chart)) {}
+
+Result<ChartDependency> SubchartSource::resolved(ChartDependency wanted) const {
+  const std::string& repository = wanted.repository;
+  if (const auto name = known_name(repository)) {
+    const auto found = std::ranges::find(world_.repositories, *name, &HelmRepository::name);
+    if (found == world_.repositories.end())
+      return error(ErrorKind::NotFound, "the dependency {} names the repository {}, which is not known here",
+                   wanted.name, escape_controls(repository))
+          .with_hint(fmt::format("`helm repo add {} URL` names it, or write its URL into Chart.yaml",
+                                 escape_controls(*name)));
+    wanted.repository = found->url;
+    return wanted;
+  }
+  const bool known = repository.empty() || repository.starts_with(kFile) || repository.starts_with(kGit) ||
+                     repository.starts_with(oci::kScheme) || is_web(repository);
+  if (known) return wanted;
+  return error(ErrorKind::Invalid, "the dependency {} has the repository {}, which is not an address",
+               wanted.name, repository_text(repository))
+      .with_hint("write https://…, oci://…, file://PATH, git+https://…, or @NAME for one that Helm knows");
+}
+
+bool SubchartSource::is_directory(const ChartDependency& dependency) const {
+  return dependency.repository.starts_with(kFile) || dependency.repository.starts_with(kGit);
+}
+
+Result<const ChartFiles*> SubchartSource::directory(const ChartDependency& dependency,
+                                                    const Context& context) {
+  const std::string& repository = dependency.repository;
+  if (const auto known = directories_.find(repository); known != directories_.end()) return &known->second;
+  std::optional<PackageRef> reference;
+  if (repository.starts_with(kFile)) {
+    const Path path = repository.substr(kFile.size());
+    reference = PackageRef(LocalRef{(path.is_absolute() ? path : chart_ / path).lexically_normal()});
+  } else {
+    MIST_TRY(reference, PackageRef::parse(repository));
+  }
+  MIST_TRY(Fetched fetched, world_.registries.fetch(*reference, context)
+                                .in(fmt::format("while fetching the dependency {}", dependency.name)));
+  auto* const tree = std::get_if<PackageTree>(&fetched.content);
+  if (tree == nullptr)
+    return error(ErrorKind::Invalid, "{} is a module, and no chart", repository_text(repository));
+  MIST_TRY(ChartFiles chart, chart_of(std::move(*tree), repository_text(repository)));
+  return &directories_.emplace(repository, std::move(chart)).first->second;
+}
+
+http::Transport& SubchartSource::web() {
+  if (!web_) web_ = world_.transport();
+  return *web_;
+}
+
+Result<const ChartIndex*> SubchartSource::index(const std::string& repository, const Context& context) {
+  if (const auto known = indexes_.find(repository); known != indexes_.end()) return &known->second;
+  ChartServer server{repository};
+  server.plain = world_.plain;
+  for (const HelmRepository& each : world_.repositories) {
+    if (!is_same_repository(each.url, repository)) continue;
+    if (each.own_tls)
+      return error(ErrorKind::Invalid, "the repository {} has TLS settings of its own for Helm",
+                   repository_text(each.name))
+          .with_because("its entry in Helm's repositories.yaml names certificates, or doesn't check them")
+          .with_hint("add its authority to the system's certificates, or fetch the chart with helm");
+    server.username = each.username;
+    server.password = each.password;
+    server.everywhere = each.everywhere;
+    break;
+  }
+  MIST_TRY(ChartIndex index, ChartIndex::fetch(web(), std::move(server), context));
+  return &indexes_.emplace(repository, std::move(index)).first->second;
+}
+
+Result<std::string> SubchartSource::newest_tag(const ChartDependency& wanted, const Context& context) {
+  // As Helm: what is one version isn't looked for.
+  if (SemVer::parse_lenient(wanted.version).ok()) return wanted.version;
+  MIST_TRY(const SemVerRange range, SemVerRange::parse(wanted.version.empty() ? "*" : wanted.version));
+  MIST_TRY(const oci::Repository repository, oci::Repository::parse(oci_place(wanted)));
+  MIST_TRY(const std::vector<std::string> tags, world_.registries.list_versions(repository, context));
+  std::vector<std::string> some;
+  for (const std::string& tag : tags) {
+    std::string version = oci::version_of_tag(tag);
+    const Result<SemVer> number = SemVer::parse_lenient(version);
+    if (number.ok() && range.contains_as_helm(*number)) return version;
+    if (some.size() < 5) some.push_back(version);
+  }
+  return error(ErrorKind::NotFound, "there is no version {} of {}", escape_controls(wanted.version),
+               repository.str())
+      .with_hint(some.empty() ? "none of its tags is a version"
+                              : fmt::format("the newest there: {}", join(some, ", ")));
+}
+
+Result<std::string> SubchartSource::newest(const ChartDependency& wanted, const Context& context) {
+  if (is_directory(wanted)) {
+    MIST_TRY(const ChartFiles* const chart, directory(wanted, context));
+    MIST_TRY(const bool fits, fits_as_helm(wanted.version, chart->manifest.version));
+    if (!fits) return no_version_here(wanted, chart->manifest.version);
+    return chart->manifest.version;
+  }
+  if (wanted.repository.starts_with(oci::kScheme)) return newest_tag(wanted, context);
+  MIST_TRY(const ChartIndex* const there, index(wanted.repository, context));
+  MIST_TRY(const ChartVersion found, there->newest(wanted.name, wanted.version));
+  return found.version;
+}
+
+Result<std::string> SubchartSource::from_oci(const std::string& reference, const Context& context) {
+  MIST_TRY(const oci::Reference parsed, oci::Reference::parse(reference));
+  MIST_TRY(const Fetched fetched, world_.registries.fetch(PackageRef(parsed), context));
+  const auto* const tree = std::get_if<PackageTree>(&fetched.content);
+  if (tree == nullptr || tree->files.size() != 1)
+    return error(ErrorKind::Invalid, "{} is not a chart", parsed.str())
+        .with_hint("charts are pushed with helm push, or with mistctl push");
+  return tree->files.front().bytes;
+}
+
+Result<PackedSubchart> SubchartSource::fetch(const ChartDependency& locked, const Context& context) {
+  PackedSubchart packed;
+  if (is_directory(locked)) {
+    MIST_TRY(const ChartFiles* const chart, directory(locked, context));
+    MIST_TRY_VOID(check_is_it(locked, chart->manifest));
+    MIST_TRY(const bool fits, fits_as_helm(locked.version, chart->manifest.version));
+    if (!fits) return no_version_here(locked, chart->manifest.version);
+    packed.version = chart->manifest.version;
+    packed.file = fmt::format("{}-{}.tgz", locked.name, packed.version);
+    MIST_TRY(packed.archive, pack_chart(chart->tree, locked.name));
+    return packed;
+  }
+  if (locked.repository.starts_with(oci::kScheme)) {
+    packed.file = fmt::format("{}-{}.tgz", locked.name, locked.version);
+    const std::string reference =
+        fmt::format("{}:{}", oci_place(locked), oci::tag_of_version(locked.version));
+    MIST_TRY(packed.archive, from_oci(reference, context));
+  } else {
+    MIST_TRY(const ChartIndex* const there, index(locked.repository, context));
+    MIST_TRY(const ChartVersion version, there->find(locked.name, locked.version));
+    packed.file = version.file_name();
+    // An index may lead to an OCI registry.
+    if (version.url.starts_with(oci::kScheme)) {
+      MIST_TRY(packed.archive, from_oci(version.url, context));
+    } else {
+      MIST_TRY(packed.archive, there->archive(web(), version, context));
+    }
+  }
+  MIST_TRY(const ChartFiles chart, unpack_chart(packed.archive, packed.file));
+  MIST_TRY_VOID(check_is_it(locked, chart.manifest));
+  packed.version = chart.manifest.version;
+  return packed;
+}
+
+}  // namespace mist::registry

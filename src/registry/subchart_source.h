@@ -1,0 +1,73 @@
+#pragma once
+// Where the charts that a chart depends on come from: directories (file://), chart repositories, OCI
+// registries, git. Says which version of one is the newest that is wanted, and fetches it packed. Each
+// repository is asked once. One thread.
+//
+//   file://../common             a directory, relative to the chart
+//   https://charts.example.com   a chart repository; @stable and alias:stable are its name for Helm
+//   oci://registry.example/team  the chart's name follows: oci://registry.example/team/db
+//   git+https://…//charts/db?ref=v1   the chart's directory in a repository (Helm knows no such thing)
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "http/transport.h"
+#include "registry/chart_archive.h"
+#include "registry/chart_repository.h"
+#include "registry/helm_repositories.h"
+#include "registry/registry.h"
+
+namespace mist::registry {
+
+struct PackedSubchart {
+  std::string file;     ///< in charts/: "db-1.2.3.tgz", as Helm names it
+  std::string archive;  ///< its bytes; as they came, if it came packed
+  std::string version;  ///< of its Chart.yaml
+};
+
+class SubchartSource {
+ public:
+  struct World {
+    Registries& registries;
+    std::function<std::unique_ptr<http::Transport>()> transport;  ///< asked for when a repository is needed
+    std::vector<HelmRepository> repositories = {};
+    PlainHttp plain = PlainHttp::ThisMachine;
+  };
+  /// `chart` is the directory of the chart that asks.
+  SubchartSource(World world, Path chart);
+
+  /// With the URL in place of a repository's name. NotFound: this machine has no such name; Invalid: nothing
+  /// that a repository may be.
+  Result<ChartDependency> resolved(ChartDependency wanted) const;
+
+  // What comes has been resolved, and has a repository. Errors: NotFound (no such chart or version),
+  // Invalid (no chart, another one, no range), of Registries and ChartIndex.
+
+  /// The newest version in the range.
+  Result<std::string> newest(const ChartDependency& wanted, const Context& context);
+  /// The chart in the version that a lock says.
+  Result<PackedSubchart> fetch(const ChartDependency& locked, const Context& context);
+
+ private:
+  bool is_directory(const ChartDependency& dependency) const;
+  Result<const ChartFiles*> directory(const ChartDependency& dependency, const Context& context);
+  Result<const ChartIndex*> index(const std::string& repository, const Context& context);
+  Result<std::string> newest_tag(const ChartDependency& wanted, const Context& context);
+  Result<std::string> from_oci(const std::string& reference, const Context& context);
+  http::Transport& web();
+
+  World world_;
+  Path chart_;
+  std::unique_ptr<http::Transport> web_;
+  std::map<std::string, ChartFiles> directories_;
+  std::map<std::string, ChartIndex> indexes_;
+};
+
+/// True if the version is in the range, by Helm's rules; an empty range takes all. Invalid: no range.
+Result<bool> fits_as_helm(const std::string& range, std::string_view version);
+
+}  // namespace mist::registry
