@@ -1,6 +1,7 @@
 """An aggregated API server: what an APIService points to, here on 127.0.0.1 behind a Service of type ExternalName.
 
-It serves two kinds of one group, `Tally` (namespaced) and `Region` (not), with server-side apply as mistctl needs it:
+It serves two kinds of one group, `Tally` (namespaced) and `Region` (not), with merge patches, and server-side apply as mistctl
+needs it:
 `resourceVersion: "1"` creates or conflicts, uid is a precondition, managed fields tell who set what.
 """
 import json
@@ -20,6 +21,19 @@ def fields_of(value):
     if not isinstance(value, dict):
         return {}
     return {f"f:{key}": fields_of(inner) for key, inner in value.items()}
+
+
+def merged(value, patch):
+    """A JSON merge patch (RFC 7386)."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(value) if isinstance(value, dict) else {}
+    for key, inner in patch.items():
+        if inner is None:
+            result.pop(key, None)
+        else:
+            result[key] = merged(result.get(key), inner)
+    return result
 
 
 class Refused(Exception):
@@ -46,7 +60,8 @@ class AggregatedServer:
                 if writes and before:
                     before(self.command, self.path)
                 try:
-                    code, answer = outer.answer(self.command, self.path, body)
+                    merges = self.headers.get("Content-Type", "").startswith("application/merge-patch+json")
+                    code, answer = outer.answer("MERGE" if merges else self.command, self.path, body)
                 except Refused as refusal:
                     code, answer = refusal.code, refusal.status
                 text = json.dumps(answer).encode()
@@ -129,7 +144,7 @@ class AggregatedServer:
             self.written.append((method, path))
             del self.objects[key]
             return 200, {"kind": "Status", "apiVersion": "v1", "status": "Success"}
-        metadata = body["metadata"]
+        metadata = body.get("metadata", {})
         if there is not None and metadata.get("resourceVersion", there["metadata"]["resourceVersion"]) != \
                 there["metadata"]["resourceVersion"]:
             raise Refused(409, "Conflict", "the object has been modified")
@@ -137,6 +152,14 @@ class AggregatedServer:
             raise Refused(409, "Conflict", "the uid in the precondition does not match")
         if metadata.get("namespace", key[1]) != key[1]:
             raise Refused(400, "BadRequest", "the namespace of the object does not match that of the request")
+        if method == "MERGE":
+            self._count += 1
+            stored = merged(there, body)
+            stored["metadata"]["resourceVersion"] = str(self._count)
+            if "dryRun" not in query:
+                self.written.append(("PATCH", path))
+                self.objects[key] = stored
+            return 200, stored
         applied = {name: value for name, value in body.items() if name not in ("apiVersion", "kind", "metadata")}
         applied["metadata"] = {name: metadata[name] for name in ("labels", "annotations") if name in metadata}
         manager = query.get("fieldManager", ["unknown"])[0]
