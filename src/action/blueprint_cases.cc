@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "base/text_diff.h"
 #include "blueprint/evaluator.h"
 #include "encoding/yaml.h"
 
@@ -11,24 +10,6 @@ namespace mist::action {
 namespace {
 
 constexpr std::uint64_t kMostCaseBytes = std::uint64_t{16} << 20;
-
-Status compare(FileSystem& files, Golden golden, const std::string& now, CaseResult& result) {
-  auto before = files.read(result.golden, kMostCaseBytes);
-  if (before.ok() && *before == now) return {};
-  if (!before.ok() && before.error().kind != ErrorKind::NotFound) return std::move(before).error();
-  if (golden == Golden::Accept) {
-    MIST_TRY_VOID(files.write(result.golden, now));
-    result.state = CaseState::Accepted;
-    return {};
-  }
-  if (!before.ok()) {
-    result.failures.push_back(fmt::format("{} does not exist: --accept writes it", result.golden.string()));
-    return {};
-  }
-  result.failures.push_back(fmt::format("{} differs: --accept rewrites it", result.golden.string()));
-  result.diff = unified_diff(*before, now);
-  return {};
-}
 
 Result<reconcile::Scenario> read_case(const FileSystem& files, const Path& file) {
   MIST_TRY(const std::string text, files.read(file, kMostCaseBytes));
@@ -90,7 +71,8 @@ Result<std::vector<CaseResult>> run_blueprint_cases(FileSystem& files, package::
     } else {
       if (!played->settled()) result.failures.emplace_back("it changes without end");
       result.golden = folder / (name + ".golden.yaml");
-      MIST_TRY_VOID(compare(files, golden, encoding::to_yaml(reconcile::to_value(*played)), result));
+      MIST_TRY_VOID(compare_with_golden(files, golden, kMostCaseBytes,
+                                        encoding::to_yaml(reconcile::to_value(*played)), result));
     }
     if (result.error || !result.failures.empty()) result.state = CaseState::Failed;
     results.push_back(std::move(result));

@@ -18,17 +18,10 @@ using reconcile::Observation;
 // As many as are looked at for one question; each costs some requests.
 constexpr std::size_t kMostInstances = 100;
 
-package::Files files_of(const Value& map) {
-  package::Files files;
-  if (const Value* data = map.find("data"); data != nullptr && data->is_object())
-    for (const Value::Member& member : data->as_object())
-      if (member.value.is_string()) files.emplace(member.key, member.value.as_string());
-  return files;
-}
-
 Result<LiveBlueprint> evaluated(const Value& map, package::Renderer& renderer, const Context& context) {
   std::string name(map.string_at({"metadata", "name"}));
-  MIST_TRY(blueprint::Evaluator evaluator, blueprint::Evaluator::of(name, files_of(map), renderer));
+  MIST_TRY(blueprint::Evaluator evaluator,
+           blueprint::Evaluator::of(name, blueprint::files_of(map), renderer));
   MIST_TRY(blueprint::Blueprint blueprint, evaluator.describe(context));
   return LiveBlueprint{std::move(name), std::string(map.string_at({"metadata", "namespace"})),
                        std::move(evaluator), std::move(blueprint)};

@@ -55,7 +55,11 @@ class Runner {
           fmt::format("expected an error with \"{}\", but it renders", escape_controls(*test.error)));
     } else {
       result.failures = package::broken_expectations(test, *rendered);
-      if (test.golden) MIST_TRY_VOID(compare(*test.golden, package::golden_text(*rendered), result));
+      if (test.golden) {
+        result.golden = cases_.folder / *test.golden;
+        MIST_TRY_VOID(
+            compare_with_golden(files_, golden_, kMostCaseBytes, package::golden_text(*rendered), result));
+      }
     }
     if (result.error || !result.failures.empty()) result.state = CaseState::Failed;
     return result;
@@ -70,25 +74,6 @@ class Runner {
     }
   }
 
-  Status compare(const std::string& name, const std::string& now, CaseResult& result) {
-    result.golden = cases_.folder / name;
-    auto before = files_.read(result.golden, kMostCaseBytes);
-    if (before.ok() && *before == now) return {};
-    if (!before.ok() && before.error().kind != ErrorKind::NotFound) return std::move(before).error();
-    if (golden_ == Golden::Accept) {
-      MIST_TRY_VOID(files_.write(result.golden, now));
-      result.state = CaseState::Accepted;
-      return {};
-    }
-    if (!before.ok()) {
-      result.failures.push_back(fmt::format("{} does not exist: --accept writes it", result.golden.string()));
-      return {};
-    }
-    result.failures.push_back(fmt::format("{} differs: --accept rewrites it", result.golden.string()));
-    result.diff = unified_diff(*before, now);
-    return {};
-  }
-
   FileSystem& files_;
   package::Renderer& renderer_;
   const PackageCases& cases_;
@@ -98,6 +83,25 @@ class Runner {
 };
 
 }  // namespace
+
+Status compare_with_golden(FileSystem& files, Golden golden, std::uint64_t most_bytes, const std::string& now,
+                           CaseResult& result) {
+  auto before = files.read(result.golden, most_bytes);
+  if (before.ok() && *before == now) return {};
+  if (!before.ok() && before.error().kind != ErrorKind::NotFound) return std::move(before).error();
+  if (golden == Golden::Accept) {
+    MIST_TRY_VOID(files.write(result.golden, now));
+    result.state = CaseState::Accepted;
+    return {};
+  }
+  if (!before.ok()) {
+    result.failures.push_back(fmt::format("{} does not exist: --accept writes it", result.golden.string()));
+    return {};
+  }
+  result.failures.push_back(fmt::format("{} differs: --accept rewrites it", result.golden.string()));
+  result.diff = unified_diff(*before, now);
+  return {};
+}
 
 std::string kube_version_of(const PackageCases& cases, const TestCase& test) {
   return test.kube_version.empty() ? cases.kube_version : test.kube_version;

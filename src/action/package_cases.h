@@ -39,6 +39,11 @@ struct CaseResult {
 /// Whether golden files that differ are written.
 enum class Golden : std::uint8_t { Compare, Accept };
 
+/// Holds `now` against the file result.golden, of at most `most_bytes`, or writes it there. A difference is a
+/// failure of `result`. Errors: of the file.
+Status compare_with_golden(FileSystem& files, Golden golden, std::uint64_t most_bytes, const std::string& now,
+                           CaseResult& result);
+
 /// In the order of the cases' names. Errors: there are no cases, or none of that name (NotFound), a case that
 /// can't be read (Invalid), Cancelled; what a case finds is a result.
 Result<std::vector<CaseResult>> run_package_cases(FileSystem& files, package::Renderer& renderer,

@@ -49,6 +49,11 @@ std::string place() {
 
 }  // namespace
 
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
 std::string own_process() {
   const std::string pid = std::to_string(::getpid()), here = place();
   const auto start = start_of(pid);

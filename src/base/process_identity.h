@@ -15,6 +15,9 @@ enum class ProcessLife : std::uint8_t {
   Dead,
 };
 
+/// The name of this machine, or of the Pod; empty: it can't be told.
+std::string host_name();
+
 /// This process: "BOOT/NAMESPACE/NUMBER/START"; empty where /proc doesn't tell.
 std::string own_process();
 

@@ -40,6 +40,8 @@ bool is_dns1123_label(std::string_view text);
 bool is_dns1123_subdomain(std::string_view text);
 
 std::string hex(std::span<const std::byte> bytes);
+/// Nothing but 0–9 and a–f, as hex() writes them.
+bool is_lower_hex(std::string_view text);
 std::string base64_encode(std::string_view bytes);
 /// RFC 4648 with padding; false when `text` isn't that.
 bool base64_decode(std::string_view text, std::string& out);

@@ -36,6 +36,14 @@ Status unless_unknown(const Result<Value>& evaluated) {
 
 }  // namespace
 
+package::Files files_of(const Value& config_map) {
+  package::Files files;
+  if (const Value* data = config_map.find("data"); data != nullptr && data->is_object())
+    for (const Value::Member& member : data->as_object())
+      if (member.value.is_string()) files.emplace(member.key, member.value.as_string());
+  return files;
+}
+
 Result<Evaluator> Evaluator::of(std::string name, package::Files files, package::Renderer& renderer) {
   if (!files.contains(std::string(kEntry)))
     return error(ErrorKind::Invalid, "blueprint {} has no {}", name, kEntry)

@@ -16,6 +16,9 @@ namespace mist::blueprint {
 /// Where a blueprint begins.
 inline constexpr std::string_view kEntry = "blueprint.ncl";
 
+/// The files that a ConfigMap holds: its data, by key.
+package::Files files_of(const Value& config_map);
+
 class Evaluator {
  public:
   /// `renderer` outlives this. `files`: by relative path. Invalid: there is no blueprint.ncl, or a file has a

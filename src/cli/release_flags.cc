@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <set>
@@ -11,6 +10,7 @@
 #include "apply/announce.h"
 #include "apply/field_owners.h"
 #include "apply/readiness.h"
+#include "base/process_identity.h"
 #include "base/text.h"
 #include "cli/cluster.h"
 #include "cli/command_hint.h"
@@ -26,10 +26,8 @@ using apply::ActionKind;
 namespace {
 
 std::string holder_name(const World& world) {
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
   const auto user = world.environment("USER");
-  return fmt::format("{}@{} pid {}", user && !user->empty() ? *user : "somebody", host.data(), ::getpid());
+  return fmt::format("{}@{} pid {}", user && !user->empty() ? *user : "somebody", host_name(), ::getpid());
 }
 
 // A Bool that only some of the commands have.

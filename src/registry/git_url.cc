@@ -161,8 +161,7 @@ bool is_git_ref(std::string_view text) {
 }
 
 bool is_commit(std::string_view text) {
-  return (text.size() == 40 || text.size() == 64) &&
-         std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+  return (text.size() == 40 || text.size() == 64) && is_lower_hex(text);
 }
 
 }  // namespace mist::registry

@@ -22,19 +22,15 @@ constexpr std::string_view kDigest = "sha256:";
 constexpr std::size_t kDigits = 64;
 constexpr const char* kResolveAgain = "restore the file from version control, or delete it and resolve again";
 
-bool is_hexadecimal(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
-}
-
 bool is_digest(std::string_view text) {
   if (!text.starts_with(kDigest)) return false;
   text.remove_prefix(kDigest.size());
-  return text.size() == kDigits && is_hexadecimal(text);
+  return text.size() == kDigits && is_lower_hex(text);
 }
 
 // Of a repository whose objects are named by SHA-1 or by SHA-256.
 bool is_commit(std::string_view text) {
-  return (text.size() == 40 || text.size() == kDigits) && is_hexadecimal(text);
+  return (text.size() == 40 || text.size() == kDigits) && is_lower_hex(text);
 }
 
 class Reader {
