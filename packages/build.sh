@@ -32,6 +32,6 @@ build() {
   done
 }
 
-hash=$({ rustc --version 2>/dev/null || true; } | hash_of sdk/rust packages/{Cargo.toml,Cargo.lock,build.sh,hello-web,mariadb,microservice,namespace-example,platform-example,platform-of-crates,postgres-credentials,redis} \
+hash=$({ rustc --version 2>/dev/null || true; } | hash_of sdk/rust packages/{Cargo.toml,Cargo.lock,build.sh,app-objects,hello-web,mariadb,microservice,namespace-example,platform-example,platform-of-crates,postgres-credentials,redis} \
   tools/wasm-toolchain)
 cached packages "$hash" build

@@ -9,7 +9,8 @@ mod sql;
 
 use std::collections::BTreeMap;
 
-use mistletoe::secret::{Password, SecretText};
+use app_objects::given_or_drawn;
+use mistletoe::secret::SecretText;
 use mistletoe::{Error, MistOutput, MistResult, ensure};
 
 mistletoe::types! { file = "mistletoe.yaml" }
@@ -35,8 +36,9 @@ impl Inputs {
 pub fn generate(inputs: Inputs) -> MistResult {
     check_settings(&inputs)?;
     let accounts = accounts(&inputs)?;
-    let root = password(inputs.root_password.as_ref(), "root")?;
+    let root = given_or_drawn(inputs.root_password.as_ref(), "root")?;
     let users_file = sql::users_file(&root, &accounts);
+    let app = objects::app(&inputs);
     let mut output = MistOutput::new()
         .with_object("config.yaml", &objects::config(&inputs))?
         .with_object("root.yaml", &objects::root_secret(&inputs, &root))?
@@ -47,9 +49,9 @@ pub fn generate(inputs: Inputs) -> MistResult {
     }
     output
         .with_object("server.yaml", &objects::server(&inputs, &users_file)?)?
-        .with_object("service.yaml", &objects::service(&inputs))?
-        .with_object("network-policy.yaml", &objects::network_policy(&inputs))?
-        .with_object("disruption-budget.yaml", &objects::disruption_budget(&inputs))?
+        .with_object("service.yaml", &app.service("mariadb", PORT))?
+        .with_object("network-policy.yaml", &app.server_policy(&inputs.clients, "mariadb"))?
+        .with_object("disruption-budget.yaml", &app.disruption_budget())?
         .with_message(format!(
             "MariaDB answers at {}:{PORT}. Users' names and passwords are in the Secrets {}-user-…",
             inputs.fqdn(),
@@ -58,7 +60,7 @@ pub fn generate(inputs: Inputs) -> MistResult {
         .with_exports(&exports(&inputs))
 }
 
-/// What other objects rely on.
+/// Checks the settings that other objects rely on.
 const FIXED_SETTINGS: [&str; 6] = ["datadir", "init-file", "pid-file", "port", "skip-name-resolve", "socket"];
 
 /// The user's settings by the names that the server's documentation prefers: it takes `_` for `-`.
@@ -91,17 +93,10 @@ fn accounts(inputs: &Inputs) -> Result<Vec<Account<'_>>, Error> {
             accounts.iter().all(|known| known.username != username),
             "inputs.users has `{username}` twice; a user has one password and one database"
         );
-        let password = password(given.as_ref(), &format!("user/{username}"))?;
+        let password = given_or_drawn(given.as_ref(), &format!("user/{username}"))?;
         accounts.push(Account { username, password, database, access: *access });
     }
     Ok(accounts)
-}
-
-fn password(given: Option<&SecretText>, secret: &str) -> Result<SecretText, Error> {
-    match given {
-        Some(password) => Ok(password.clone()),
-        None => Ok(Password::new(secret).length(32).get()?.into()),
-    }
 }
 
 fn exports(inputs: &Inputs) -> Exports {
@@ -113,7 +108,7 @@ fn exports(inputs: &Inputs) -> Exports {
     Exports {
         fqdn: inputs.fqdn(),
         port: PORT,
-        pod_labels: objects::selector(inputs),
+        pod_labels: objects::app(inputs).selector(),
         root_secret: ExportedSecretKey::new(objects::root_secret_name(inputs), "password"),
         users: inputs.users.iter().map(user).collect(),
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use app_objects::{App, restricted};
 use mistletoe::secret::{SecretText, fingerprint};
 use mistletoe::{Error, Value, json};
 
@@ -20,42 +21,28 @@ pub fn user_secret_name(inputs: &Inputs, username: &str) -> String {
     format!("{}-user-{username}", inputs.name)
 }
 
-/// The labels that find the Pod; a StatefulSet's selector can't change, so these stay as they are for ever.
-pub fn selector(inputs: &Inputs) -> BTreeMap<String, String> {
-    [("app.kubernetes.io/name", "mariadb"), ("app.kubernetes.io/instance", &inputs.name)]
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .into()
-}
-
-fn labels(inputs: &Inputs) -> BTreeMap<String, String> {
-    let mut labels = selector(inputs);
-    labels.insert("app.kubernetes.io/component".into(), "database".into());
-    labels.insert("app.kubernetes.io/managed-by".into(), "mistletoe".into());
-    labels
-}
-
-fn metadata(inputs: &Inputs, name: &str) -> Value {
-    json!({ "name": name, "labels": labels(inputs) })
+/// This server among the installs.
+pub fn app(inputs: &Inputs) -> App<'_> {
+    App { package: "mariadb", component: "database", install: &inputs.name }
 }
 
 /// The Secret with the password of root.
 pub fn root_secret(inputs: &Inputs, password: &SecretText) -> Value {
-    secret(inputs, &root_secret_name(inputs), json!({ "username": "root", "password": password }))
+    app(inputs).secret(&root_secret_name(inputs), &json!({ "username": "root", "password": password }))
 }
 
 /// The Secret with what the server does at each start.
 pub fn users_secret(inputs: &Inputs, users_file: &str) -> Value {
-    secret(inputs, &format!("{}-users", inputs.name), json!({ "users.sql": users_file }))
+    app(inputs).secret(&format!("{}-users", inputs.name), &json!({ "users.sql": users_file }))
 }
 
 /// The Secret with everything that a client needs to log in as this user.
 pub fn user_secret(inputs: &Inputs, account: &Account) -> Value {
     let Account { username, password, database, .. } = account;
     let host = inputs.fqdn();
-    secret(
-        inputs,
+    app(inputs).secret(
         &user_secret_name(inputs, username),
-        json!({
+        &json!({
             "username": username,
             "password": password,
             "database": database,
@@ -66,18 +53,12 @@ pub fn user_secret(inputs: &Inputs, account: &Account) -> Value {
     )
 }
 
-fn secret(inputs: &Inputs, name: &str, data: Value) -> Value {
-    json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata(inputs, name), "type": "Opaque", "stringData": data })
-}
-
 /// The ConfigMap with the server's configuration, and with what makes its data directory.
 pub fn config(inputs: &Inputs) -> Value {
-    json!({
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": metadata(inputs, &config_name(inputs)),
-        "data": { "my.cnf": my_cnf(inputs), "prepare.sh": include_str!("prepare.sh") },
-    })
+    app(inputs).config_map(
+        &config_name(inputs),
+        &json!({ "my.cnf": my_cnf(inputs), "prepare.sh": include_str!("prepare.sh") }),
+    )
 }
 
 fn config_name(inputs: &Inputs) -> String {
@@ -117,16 +98,18 @@ pub fn server(inputs: &Inputs, users_file: &str) -> Result<Value, Error> {
     let mut spec = json!({
         "serviceName": inputs.name,
         "replicas": 1,
-        "selector": { "matchLabels": selector(inputs) },
+        "selector": { "matchLabels": app(inputs).selector() },
     });
-    if inputs.persistence.enabled {
-        spec["volumeClaimTemplates"] = json!([claim(inputs)]);
+    let persistence = &inputs.persistence;
+    if persistence.enabled {
+        spec["volumeClaimTemplates"] =
+            json!([app(inputs).data_claim(&persistence.size, persistence.storage_class.as_deref())]);
     } else {
         volumes.push(json!({ "name": "data", "emptyDir": {} }));
     }
     spec["template"] = json!({
         "metadata": {
-            "labels": labels(inputs),
+            "labels": app(inputs).labels(),
             "annotations": { "checksum/content": fingerprint(&(my_cnf(inputs), users_file))? },
         },
         "spec": {
@@ -157,32 +140,17 @@ pub fn server(inputs: &Inputs, users_file: &str) -> Result<Value, Error> {
         },
     });
     Ok(
-        json!({ "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": metadata(inputs, &inputs.name), "spec": spec }),
+        json!({ "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": app(inputs).metadata(&inputs.name), "spec": spec }),
     )
 }
 
-fn claim(inputs: &Inputs) -> Value {
-    let mut spec = json!({
-        "accessModes": ["ReadWriteOnce"],
-        "resources": { "requests": { "storage": inputs.persistence.size } },
-    });
-    if let Some(class) = &inputs.persistence.storage_class {
-        spec["storageClassName"] = class.as_str().into();
-    }
-    json!({ "metadata": { "name": "data", "labels": selector(inputs) }, "spec": spec })
-}
-
-/// What both containers have beside `own`.
+/// A container with `own` and everything that both containers share.
 fn container(inputs: &Inputs, own: Value) -> Value {
     let memory = format!("{}Mi", inputs.memory_mib);
     let mut container = json!({
         "image": inputs.image,
         "resources": { "requests": { "cpu": inputs.cpu, "memory": memory }, "limits": { "memory": memory } },
-        "securityContext": {
-            "allowPrivilegeEscalation": false,
-            "capabilities": { "drop": ["ALL"] },
-            "readOnlyRootFilesystem": true,
-        },
+        "securityContext": restricted(),
         "volumeMounts": [
             { "name": "data", "mountPath": DATA },
             { "name": "config", "mountPath": CONFIG, "readOnly": true },
@@ -207,50 +175,4 @@ fn ask(program: &str, arguments: &[&str]) -> Vec<String> {
 
 fn probe(command: &[String], period: u32, failures: u32) -> Value {
     json!({ "exec": { "command": command }, "periodSeconds": period, "timeoutSeconds": 5, "failureThreshold": failures })
-}
-
-/// The Service in front of it.
-pub fn service(inputs: &Inputs) -> Value {
-    json!({
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": metadata(inputs, &inputs.name),
-        "spec": {
-            "selector": selector(inputs),
-            "ports": [{ "name": "mariadb", "port": PORT, "targetPort": "mariadb", "protocol": "TCP" }],
-        },
-    })
-}
-
-/// Only clients may connect; the server itself connects to nobody.
-pub fn network_policy(inputs: &Inputs) -> Value {
-    let from: Vec<Value> = if inputs.clients.is_empty() {
-        vec![json!({ "podSelector": {} })]
-    } else {
-        inputs.clients.iter().map(|labels| json!({ "podSelector": { "matchLabels": labels } })).collect()
-    };
-    json!({
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": metadata(inputs, &inputs.name),
-        "spec": {
-            "podSelector": { "matchLabels": selector(inputs) },
-            "policyTypes": ["Ingress", "Egress"],
-            "ingress": [{ "from": from, "ports": [{ "port": "mariadb", "protocol": "TCP" }] }],
-        },
-    })
-}
-
-/// One server can be moved to another node at any time; with none, a drain would wait for ever.
-pub fn disruption_budget(inputs: &Inputs) -> Value {
-    json!({
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": metadata(inputs, &inputs.name),
-        "spec": {
-            "maxUnavailable": 1,
-            "unhealthyPodEvictionPolicy": "AlwaysAllow",
-            "selector": { "matchLabels": selector(inputs) },
-        },
-    })
 }

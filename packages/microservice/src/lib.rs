@@ -26,6 +26,7 @@ impl Inputs {
 ///
 /// An object can't be written.
 pub fn generate(inputs: Inputs) -> MistResult {
+    let app = objects::app(&inputs);
     let credentials = objects::credentials(&inputs);
     let mut output = MistOutput::new().with_object("program.yaml", &objects::program(&inputs))?;
     if let Some(credentials) = &credentials {
@@ -33,10 +34,10 @@ pub fn generate(inputs: Inputs) -> MistResult {
     }
     output = output
         .with_object("deployment.yaml", &objects::deployment(&inputs, credentials.as_ref())?)?
-        .with_object("service.yaml", &objects::service(&inputs))?
+        .with_object("service.yaml", &app.service("http", PORT))?
         .with_object("network-policy.yaml", &objects::network_policy(&inputs))?;
     if inputs.replicas > 1 {
-        output = output.with_object("disruption-budget.yaml", &objects::disruption_budget(&inputs))?;
+        output = output.with_object("disruption-budget.yaml", &app.disruption_budget())?;
     }
     output.with_exports(&Exports { fqdn: inputs.fqdn(), port: PORT })
 }

@@ -2,27 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use app_objects::{App, restricted, selector};
 use mistletoe::secret::fingerprint;
 use mistletoe::{Error, Value, json};
 
 use crate::{Inputs, PORT};
 
+const PACKAGE: &str = "microservice";
 const PROGRAM: &str = "/etc/mistletoe";
 
-/// The labels that find the Pods; a Deployment's selector can't change, so these stay as they are for ever.
-fn selector(install: &str) -> BTreeMap<&'static str, &str> {
-    [("app.kubernetes.io/name", "microservice"), ("app.kubernetes.io/instance", install)].into()
-}
-
-fn labels(inputs: &Inputs) -> BTreeMap<&'static str, &str> {
-    let mut labels = selector(&inputs.name);
-    labels.insert("app.kubernetes.io/component", "service");
-    labels.insert("app.kubernetes.io/managed-by", "mistletoe");
-    labels
-}
-
-fn metadata(inputs: &Inputs, name: &str) -> Value {
-    json!({ "name": name, "labels": labels(inputs) })
+/// This service among the installs.
+pub fn app(inputs: &Inputs) -> App<'_> {
+    App { package: PACKAGE, component: "service", install: &inputs.name }
 }
 
 fn program_name(inputs: &Inputs) -> String {
@@ -35,12 +26,7 @@ fn credentials_name(inputs: &Inputs) -> String {
 
 /// The ConfigMap with what the service runs.
 pub fn program(inputs: &Inputs) -> Value {
-    json!({
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": metadata(inputs, &program_name(inputs)),
-        "data": { "serve.pl": include_str!("serve.pl") },
-    })
+    app(inputs).config_map(&program_name(inputs), &json!({ "serve.pl": include_str!("serve.pl") }))
 }
 
 /// The Secret with the variables that the service logs in with, if it uses anything.
@@ -59,15 +45,7 @@ pub fn credentials(inputs: &Inputs) -> Option<Value> {
         variables.insert("CACHE_USERNAME", cache.username.clone());
         variables.insert("CACHE_PASSWORD", cache.password.reveal().to_owned());
     }
-    (!variables.is_empty()).then(|| {
-        json!({
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": metadata(inputs, &credentials_name(inputs)),
-            "type": "Opaque",
-            "stringData": variables,
-        })
-    })
+    (!variables.is_empty()).then(|| app(inputs).secret(&credentials_name(inputs), &json!(variables)))
 }
 
 /// The service; it rolls when its program or what it logs in with changes.
@@ -85,11 +63,7 @@ pub fn deployment(inputs: &Inputs, credentials: Option<&Value>) -> Result<Value,
         "readinessProbe": probe("/ready", 3),
         "livenessProbe": probe("/name", 6),
         "resources": { "requests": { "cpu": "10m", "memory": "32Mi" }, "limits": { "memory": "128Mi" } },
-        "securityContext": {
-            "allowPrivilegeEscalation": false,
-            "capabilities": { "drop": ["ALL"] },
-            "readOnlyRootFilesystem": true,
-        },
+        "securityContext": restricted(),
         "volumeMounts": [{ "name": "program", "mountPath": PROGRAM, "readOnly": true }],
     });
     if credentials.is_some() {
@@ -99,14 +73,14 @@ pub fn deployment(inputs: &Inputs, credentials: Option<&Value>) -> Result<Value,
     Ok(json!({
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": metadata(inputs, &inputs.name),
+        "metadata": app(inputs).metadata(&inputs.name),
         "spec": {
             "replicas": inputs.replicas,
-            "selector": { "matchLabels": selector(&inputs.name) },
+            "selector": { "matchLabels": app(inputs).selector() },
             "strategy": { "type": "RollingUpdate", "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } },
             "template": {
                 "metadata": {
-                    "labels": labels(inputs),
+                    "labels": app(inputs).labels(),
                     "annotations": { "checksum/content": fingerprint(&content)? },
                 },
                 "spec": {
@@ -122,7 +96,7 @@ pub fn deployment(inputs: &Inputs, credentials: Option<&Value>) -> Result<Value,
                         "maxSkew": 1,
                         "topologyKey": "kubernetes.io/hostname",
                         "whenUnsatisfiable": "ScheduleAnyway",
-                        "labelSelector": { "matchLabels": selector(&inputs.name) },
+                        "labelSelector": { "matchLabels": app(inputs).selector() },
                     }],
                     "containers": [container],
                     "volumes": [{ "name": "program", "configMap": { "name": program_name(inputs) } }],
@@ -141,23 +115,10 @@ fn probe(path: &str, failures: u32) -> Value {
     })
 }
 
-/// The Service in front of it.
-pub fn service(inputs: &Inputs) -> Value {
-    json!({
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": metadata(inputs, &inputs.name),
-        "spec": {
-            "selector": selector(&inputs.name),
-            "ports": [{ "name": "http", "port": PORT, "targetPort": "http", "protocol": "TCP" }],
-        },
-    })
-}
-
 /// Peers may ask it; it may ask peers, names, and the servers that it logs in to.
 pub fn network_policy(inputs: &Inputs) -> Value {
     let peers: Vec<Value> =
-        inputs.peers.iter().map(|peer| json!({ "podSelector": { "matchLabels": selector(peer) } })).collect();
+        inputs.peers.iter().map(|peer| json!({ "podSelector": { "matchLabels": selector(PACKAGE, peer) } })).collect();
     let mut ingress = Vec::new();
     let mut egress = vec![json!({ "ports": [{ "port": 53, "protocol": "UDP" }, { "port": 53, "protocol": "TCP" }] })];
     // A list without members would mean everybody.
@@ -173,26 +134,12 @@ pub fn network_policy(inputs: &Inputs) -> Value {
     json!({
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
-        "metadata": metadata(inputs, &inputs.name),
+        "metadata": app(inputs).metadata(&inputs.name),
         "spec": {
-            "podSelector": { "matchLabels": selector(&inputs.name) },
+            "podSelector": { "matchLabels": app(inputs).selector() },
             "policyTypes": ["Ingress", "Egress"],
             "ingress": ingress,
             "egress": egress,
-        },
-    })
-}
-
-/// One Pod at a time may be moved.
-pub fn disruption_budget(inputs: &Inputs) -> Value {
-    json!({
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": metadata(inputs, &inputs.name),
-        "spec": {
-            "maxUnavailable": 1,
-            "unhealthyPodEvictionPolicy": "AlwaysAllow",
-            "selector": { "matchLabels": selector(&inputs.name) },
         },
     })
 }

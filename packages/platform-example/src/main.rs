@@ -65,7 +65,7 @@ fn generate(inputs: Inputs) -> MistResult {
 }
 
 impl Inputs {
-    /// What a part of the platform is called.
+    /// The name of a part of the platform.
     fn install(&self, part: &str) -> String {
         format!("{}-{part}", self.name)
     }

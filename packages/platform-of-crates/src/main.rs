@@ -97,7 +97,7 @@ fn redis_inputs(inputs: &Inputs, namespace: &str, users: &[User]) -> Result<redi
 }
 
 impl Inputs {
-    /// What a part of the platform is called.
+    /// The name of a part of the platform.
     fn install(&self, part: &str) -> String {
         format!("{}-{part}", self.name)
     }

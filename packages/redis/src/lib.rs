@@ -6,7 +6,8 @@
 mod acl;
 mod objects;
 
-use mistletoe::secret::{Password, SecretText};
+use app_objects::given_or_drawn;
+use mistletoe::secret::SecretText;
 use mistletoe::{Error, MistOutput, MistResult, ensure};
 
 mistletoe::types! { file = "mistletoe.yaml" }
@@ -31,8 +32,9 @@ impl Inputs {
 /// Two users have one name, or the host gives no secrets.
 pub fn generate(inputs: Inputs) -> MistResult {
     let accounts = accounts(&inputs)?;
-    let admin = password(inputs.admin_password.as_ref(), "admin")?;
+    let admin = given_or_drawn(inputs.admin_password.as_ref(), "admin")?;
     let acl_file = acl::file(&admin, &accounts);
+    let app = objects::app(&inputs);
     let mut output = MistOutput::new()
         .with_object("config.yaml", &objects::config(&inputs))?
         .with_object("admin.yaml", &objects::admin_secret(&inputs, &admin))?
@@ -43,9 +45,9 @@ pub fn generate(inputs: Inputs) -> MistResult {
     }
     output
         .with_object("server.yaml", &objects::server(&inputs, &acl_file)?)?
-        .with_object("service.yaml", &objects::service(&inputs))?
-        .with_object("network-policy.yaml", &objects::network_policy(&inputs))?
-        .with_object("disruption-budget.yaml", &objects::disruption_budget(&inputs))?
+        .with_object("service.yaml", &app.service("redis", PORT))?
+        .with_object("network-policy.yaml", &app.server_policy(&inputs.clients, "redis"))?
+        .with_object("disruption-budget.yaml", &app.disruption_budget())?
         .with_message(format!(
             "Redis answers at {}:{PORT}. Users' names and passwords are in the Secrets {}-user-…",
             inputs.fqdn(),
@@ -69,17 +71,10 @@ fn accounts(inputs: &Inputs) -> Result<Vec<Account<'_>>, Error> {
             accounts.iter().all(|known| known.username != username),
             "inputs.users has `{username}` twice; a user has one password"
         );
-        let password = password(given.as_ref(), &format!("user/{username}"))?;
+        let password = given_or_drawn(given.as_ref(), &format!("user/{username}"))?;
         accounts.push(Account { username, password, keys, access: *access });
     }
     Ok(accounts)
-}
-
-fn password(given: Option<&SecretText>, secret: &str) -> Result<SecretText, Error> {
-    match given {
-        Some(password) => Ok(password.clone()),
-        None => Ok(Password::new(secret).length(32).get()?.into()),
-    }
 }
 
 fn exports(inputs: &Inputs) -> Exports {
@@ -90,7 +85,7 @@ fn exports(inputs: &Inputs) -> Exports {
     Exports {
         fqdn: inputs.fqdn(),
         port: PORT,
-        pod_labels: objects::selector(inputs),
+        pod_labels: objects::app(inputs).selector(),
         admin_secret: ExportedSecretKey::new(objects::admin_secret_name(inputs), "password"),
         users: inputs.users.iter().map(user).collect(),
     }
