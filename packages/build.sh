@@ -10,6 +10,7 @@ readonly PACKAGES=(
   "hello-web            wasm32-wasip1"
   "mariadb              wasm32-wasip1"
   "microservice         wasm32-wasip1"
+  "mistletoe-operator   wasm32-wasip1"
   "platform-example     wasm32-wasip1"
   "platform-of-crates   wasm32-wasip1"
   "postgres-credentials wasm32-wasip1"
@@ -32,6 +33,6 @@ build() {
   done
 }
 
-hash=$({ rustc --version 2>/dev/null || true; } | hash_of sdk/rust packages/{Cargo.toml,Cargo.lock,build.sh,app-objects,hello-web,mariadb,microservice,namespace-example,platform-example,platform-of-crates,postgres-credentials,redis} \
+hash=$({ rustc --version 2>/dev/null || true; } | hash_of sdk/rust packages/{Cargo.toml,Cargo.lock,build.sh,app-objects,hello-web,mariadb,microservice,mistletoe-operator,namespace-example,platform-example,platform-of-crates,postgres-credentials,redis} \
   tools/wasm-toolchain)
 cached packages "$hash" build

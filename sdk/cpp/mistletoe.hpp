@@ -754,6 +754,8 @@ inline std::string exchange(const std::string& text) {
   const auto request = Json::parse(text);
   const std::string op = request ? *request->find("op")->as_string() : "";
   if (op == "log") return R"({"ok":{}})";
+  if (op == "lookup")
+    return request->find("name")->as_string()->empty() ? R"({"ok":{"items":[]}})" : R"({"ok":null})";
   if (op != "secret.get") return R"({"error":{"message":"there is no host here that could answer that"}})";
   std::uint64_t state = 0xcbf29ce484222325;
   for (const char c : *request->find("name")->as_string())
@@ -880,6 +882,35 @@ inline Result<Called> call(std::string_view name, Json input) {
       message != nullptr && message->as_string() != nullptr)
     called.message = *message->as_string();
   return called;
+}
+
+namespace detail {
+
+inline Result<Json> lookup(std::string_view api_version, std::string_view kind, std::string_view ns,
+                           std::string_view name) {
+  return ask(
+      {{"op", "lookup"}, {"apiVersion", api_version}, {"kind", kind}, {"namespace", ns}, {"name", name}});
+}
+
+}  // namespace detail
+
+/// The object of the cluster; null if there is none of that name. `ns` is empty for kinds that have none. The
+/// package may read the objects of its own release, and those that spec.needs.clusterRead of mistletoe.yaml declares
+/// and its user grants with --allow-lookup; any other object is an error, and the render fails whatever the package
+/// does with it. Without a cluster, in `mistctl generate` and in tests, there is none.
+inline Result<Json> lookup(std::string_view api_version, std::string_view kind, std::string_view ns,
+                           std::string_view name) {
+  if (name.empty())
+    return Error{"lookup of a " + std::string(kind) + " needs a name; lookup_all gives all of them"};
+  return detail::lookup(api_version, kind, ns, name);
+}
+
+/// All objects of a kind in the namespace, or everywhere if it is empty: a list. Errors as of lookup().
+inline Result<Json> lookup_all(std::string_view api_version, std::string_view kind, std::string_view ns) {
+  MISTLETOE_TRY(const Json answer, detail::lookup(api_version, kind, ns, ""));
+  const Json* const items = answer.find("items");
+  if (items == nullptr) return Error{"the host's answer has no `items`"};
+  return *items;
 }
 
 // ---- The output

@@ -121,3 +121,17 @@ func TestSecretsHaveStandIns(t *testing.T) {
 		t.Error("somebody answers a call")
 	}
 }
+
+func TestWithoutAClusterThereAreNoObjects(t *testing.T) {
+	var object map[string]any
+	if found, err := Lookup("v1", "ConfigMap", "shared", "settings", &object); found || err != nil {
+		t.Error(found, err)
+	}
+	if _, err := Lookup("v1", "ConfigMap", "shared", "", &object); err == nil {
+		t.Error("an empty name would ask for all of them")
+	}
+	objects := []map[string]any{{}}
+	if err := LookupAll("v1", "ConfigMap", "", &objects); err != nil || len(objects) != 0 {
+		t.Error(objects, err)
+	}
+}

@@ -6,7 +6,7 @@
 # Each is the namespace package, once more, in another language, ABI or form of output; given the same input, all
 # describe the same objects as packages/namespace-example; */secrets.wasm ask the host for secrets instead, all for the
 # same; go/drawn.wasm draws random bytes and a certificate through its language's library; rust/caller.wasm calls the
-# packages that its values name; rust/both-reactor.wasm and rust/both-component.wasm are one source. Hostile guests need no build: they are text.
+# packages that its values name, rust/looker.wasm looks up the objects that they name; rust/both-reactor.wasm and rust/both-component.wasm are one source. Hostile guests need no build: they are text.
 set -euo pipefail
 
 readonly here=$(cd "$(dirname "$0")" && pwd)
@@ -60,6 +60,7 @@ build() {
   build_component both-guest both_guest "$directory/rust/both-component.wasm"
   build_module "$here/guests/rust" wasm32-wasip1 secrets-guest "$directory/rust/secrets.wasm"
   build_module "$here/guests/rust" wasm32-wasip1 caller-guest "$directory/rust/caller.wasm"
+  build_module "$here/guests/rust" wasm32-wasip1 looker-guest "$directory/rust/looker.wasm"
   chmod 644 "$directory"/*.wasm "$directory"/*/*.wasm
 }
 

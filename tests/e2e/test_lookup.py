@@ -2,6 +2,7 @@
 import json
 
 from harness import check, config_map, contains, equal, secret, test
+from test_calls import built, caller, calls
 from test_charts import chart
 
 VALUE = "s3cr3t-of-somebody"
@@ -146,3 +147,75 @@ metadata:
                                 says=[f"--allow-lookup-secrets {other}/victim"])
             check(VALUE not in refused.out + refused.err, refused)
     check(t.kube.get("ConfigMap", t.ns, "got") is None, "nothing was written")
+
+
+def looker(t, reads, needs=()):
+    """A WebAssembly package that looks up `reads`, (kind, namespace, name or None for all); flags for its install."""
+    metadata = t.file("looker.yaml", json.dumps({
+        "apiVersion": "mistletoe.dev/v1", "kind": "MistPackage", "metadata": {"name": "looker"},
+        "spec": {"version": "0.1.0", "needs": {"clusterRead": list(needs)}}}))
+    target = str(t.dir / "looker.wasm")
+    t.run("package", "build", str(built("tests/conformance/build.sh") / "rust/looker.wasm"), "-m", metadata, "-o", target)
+    wanted = [{"apiVersion": "v1", "kind": kind, "namespace": ns, **({"name": name} if name else {})}
+              for kind, ns, name in reads]
+    return ["-p", target, "--set-json", "reads=" + json.dumps(wanted)]
+
+
+def found(t, release):
+    data = t.kube.get("ConfigMap", t.ns, f"{release}-found")["data"]
+    return [json.loads(data[key]) for key in sorted(data)]
+
+
+@test
+def a_lookup_of_a_program_needs_its_declaration_and_its_users_grant(t):
+    put(t, config_map("settings", {"a": "1"}))
+    put(t, config_map("others", {"a": "2"}))
+    reads = [("ConfigMap", t.ns, "settings")]
+    grant = ["--allow-lookup", f"{t.ns}/ConfigMap/settings"]
+    t.refused("install", "reader", *looker(t, reads), *grant, says=["spec.needs.clusterRead", "./ConfigMap/settings"])
+    declared = looker(t, reads, ["./ConfigMap/settings"])
+    t.refused("install", "reader", *declared, says=[f"--allow-lookup {t.ns}/ConfigMap/settings"])
+    check(t.kube.get("ConfigMap", t.ns, "reader-found") is None, "nothing was written")
+    t.run("install", "reader", *declared, *grant)
+    equal(found(t, "reader"), [{"a": "1"}])
+    # What it reads changes what it renders.
+    t.run("upgrade", "of-settings", "-p", t.package("of-settings", config_map("settings", {"a": "3"})))
+    t.run("upgrade", "reader", *declared)
+    equal(found(t, "reader"), [{"a": "3"}])
+    # A declaration is no grant of more, and what isn't there is nobody's.
+    t.refused("upgrade", "reader", *looker(t, [("ConfigMap", t.ns, "others")], ["./ConfigMap/settings"]),
+              says=[f"--allow-lookup {t.ns}/ConfigMap/others"])
+    t.run("upgrade", "reader", *looker(t, [("ConfigMap", t.ns, "missing"), ("ConfigMap", "", "settings")]))
+    equal(found(t, "reader"), [None, None])
+
+
+@test
+def a_lookup_of_a_program_sees_its_own_objects_in_lists_too(t):
+    reads = [("ConfigMap", t.ns, "reader-found"), ("Secret", t.ns, None)]
+    t.run("install", "reader", *looker(t, reads))
+    equal(found(t, "reader"), [None, []])
+    t.run("upgrade", "reader", *looker(t, reads))
+    equal(found(t, "reader"), [{"read-0": "null", "read-1": "[]"}, []])
+    put(t, secret("theirs", VALUE))
+    refused = t.refused("upgrade", "reader", *looker(t, reads, ["./Secret"]), says=["--allow-lookup-secrets"])
+    check(VALUE not in refused.out + refused.err, refused)
+
+
+@test
+def a_lookup_of_a_program_without_a_cluster_finds_nothing(t):
+    package = looker(t, [("ConfigMap", "anywhere", "settings"), ("ConfigMap", "", None)])
+    shown = t.run("generate", "reader", *package).out
+    contains(shown, 'read-0: "null"')
+    contains(shown, 'read-1: "[]"')
+
+
+@test
+def a_called_package_looks_up_with_its_own_declaration(t):
+    put(t, config_map("settings", {"a": "1"}))
+    package = looker(t, [("ConfigMap", t.ns, "settings")], ["./ConfigMap/settings"])
+    values = json.loads(package[3].removeprefix("reads="))
+    caller(t, "platform", {"looker": "./looker.wasm"}, folder=".")
+    install = ["-p", str(t.dir / "platform.wasm"), *calls(("looker", {"reads": values}))]
+    t.refused("install", "shop", *install, says=[f"--allow-lookup {t.ns}/ConfigMap/settings"])
+    t.run("install", "shop", *install, "--allow-lookup", f"{t.ns}/ConfigMap/settings")
+    equal(found(t, "shop-looker"), [{"a": "1"}])

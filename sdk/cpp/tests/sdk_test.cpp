@@ -107,6 +107,10 @@ void answers_with_a_result() {
   EQUAL(detail::result_document(Error{"\u2028"}),
         R"({"apiVersion":"mistletoe.dev/v1","kind":"MistResult","data":{"result":"Err","message":"\u2028"}})");
   EQUAL(call("db", Json::object()).error().message, "there is no host here that could answer that");
+  EQUAL(lookup("v1", "ConfigMap", "shared", "settings")->dump(), "null");
+  EQUAL(lookup_all("v1", "ConfigMap", "")->dump(), "[]");
+  EQUAL(lookup("v1", "ConfigMap", "shared", "").error().message,
+        "lookup of a ConfigMap needs a name; lookup_all gives all of them");
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ use serde_json::{Value, json};
 use crate::host;
 use crate::output::Files;
 
-/// What a called package gave.
+/// The answer of a called package.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Called {
     #[serde(skip)]
@@ -71,7 +71,7 @@ impl Called {
         self.files.iter().map(|(path, content)| (path.as_str(), content.as_str()))
     }
 
-    /// What it exports, as the caller's own type; an error names what doesn't fit.
+    /// Its exports as the caller's own type; an error names what doesn't fit.
     ///
     /// # Errors
     ///
@@ -82,16 +82,16 @@ impl Called {
         })
     }
 
-    /// What it says to its user; empty if nothing.
+    /// Its message to the user; empty if there is none.
     pub fn message(&self) -> &str {
         &self.message
     }
 }
 
-/// What a called package gave, with its exports as a type: what a client of [`dependency!`](crate::dependency) returns.
+/// The answer of a called package with typed exports, as a client of [`dependency!`](crate::dependency) returns it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer<E> {
-    /// What it exports.
+    /// Its exports.
     pub exports: E,
     called: Called,
 }
@@ -109,7 +109,7 @@ impl<E: DeserializeOwned> Answer<E> {
 }
 
 impl<E> Answer<E> {
-    /// What it says to its user; empty if nothing.
+    /// Its message to the user; empty if there is none.
     pub fn message(&self) -> &str {
         self.called.message()
     }

@@ -14,16 +14,16 @@ const API_VERSIONS: [&str; 2] = ["mistletoe.dev/v1alpha1", "mistletoe.dev/v1"];
 pub struct MistInput {
     /// The values; `data.name` is the name of the install.
     pub data: Map<String, Value>,
-    /// What the host says beyond the values; empty in `v1alpha1`.
+    /// Everything that the host says beyond the values; empty in `v1alpha1`.
     pub context: Context,
 }
 
-/// What a host of ABI `v1` tells a package about its surroundings.
+/// The surroundings of a package, as a host of ABI `v1` describes them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Context {
     /// The release that is being rendered.
     pub release: Option<Release>,
-    /// What the cluster can do.
+    /// The capabilities of the cluster.
     pub capabilities: Option<Capabilities>,
 }
 
@@ -43,7 +43,7 @@ pub struct Release {
     pub is_upgrade: Option<bool>,
 }
 
-/// What the cluster can do.
+/// The capabilities of a cluster.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Capabilities {

@@ -44,13 +44,14 @@ mod handler;
 mod host;
 mod input;
 pub mod log;
+mod lookup;
 mod output;
 pub mod secret;
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;
 pub mod yaml;
 
-/// What code that the macros write needs.
+/// Support for the code that the macros generate.
 #[doc(hidden)]
 pub mod export {
     pub use serde;
@@ -64,6 +65,7 @@ pub use ::anyhow::{Context as ErrorContext, Error, anyhow, bail, ensure};
 pub use call::{Answer, Called, call};
 pub use handler::{Generate, render};
 pub use input::{Capabilities, Context, MistInput, Release};
+pub use lookup::{lookup, lookup_all};
 pub use mistletoe_macros::{dependency, mistletoe_package, types};
 pub use output::{Files, MistOutput, MistResult};
 pub use serde_json::{Value, json};

@@ -8,17 +8,17 @@ use serde_json::json;
 
 use crate::host;
 
-/// What helps the package's author.
+/// Logs a detail for the package's author.
 pub fn debug(message: impl AsRef<str>) {
     line("debug", message.as_ref());
 }
 
-/// What the user may want to know.
+/// Logs something that the user may want to know.
 pub fn info(message: impl AsRef<str>) {
     line("info", message.as_ref());
 }
 
-/// What the user should know.
+/// Logs something that the user should know.
 pub fn warn(message: impl AsRef<str>) {
     line("warn", message.as_ref());
 }

@@ -1,4 +1,4 @@
-//! What a package gives back.
+//! The output of a package.
 
 use anyhow::Context as _;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::yaml;
 
-/// What `generate` returns: an output, or any error, which becomes the message of an `Err` result.
+/// The result of `generate`: an output, or any error, which becomes the message of an `Err` result.
 pub type MistResult = anyhow::Result<MistOutput>;
 
 /// The files of a successful render.
@@ -20,7 +20,7 @@ pub struct MistOutput {
     edges: Vec<Value>,
 }
 
-/// What has files to take: a called package ([`Called`](crate::Called), [`Answer`](crate::Answer)), or the output of a
+/// A source of files: a called package ([`Called`](crate::Called), [`Answer`](crate::Answer)), or the output of a
 /// package that is a crate, whose function was called.
 pub trait Files {
     /// The files as (path, YAML).
@@ -167,7 +167,7 @@ impl MistOutput {
         self.files.iter().map(|(path, content)| (path.as_str(), content.as_str()))
     }
 
-    /// What other packages may read, if anything.
+    /// The exports for other packages, if there are any.
     pub fn exports(&self) -> Option<&Value> {
         self.exports.as_ref()
     }

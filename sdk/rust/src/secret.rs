@@ -73,7 +73,7 @@ impl From<&str> for SecretText {
 /// ```
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct User {
-    /// What it logs in as.
+    /// The name to log in with.
     pub username: String,
     /// 32 letters and digits.
     pub password: SecretText,
@@ -164,7 +164,7 @@ pub fn ecdsa(name: &str) -> anyhow::Result<KeyPair> {
     key(name, "ecdsa")
 }
 
-/// What a password may have to hold.
+/// A class of characters that a password may have to contain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Class {
     /// a to z

@@ -42,7 +42,7 @@ thread_local! {
     static CURRENT: RefCell<Option<Rc<State>>> = const { RefCell::new(None) };
 }
 
-/// What a package asks while it is rendered by [`Host::render`].
+/// The host requests of a package that [`Host::render`] renders.
 #[derive(Default)]
 pub struct Host {
     state: State,
@@ -51,9 +51,9 @@ pub struct Host {
 /// A call of a package.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// What its caller calls it.
+    /// The name that its caller gives it.
     pub package: String,
-    /// What its objects are named after.
+    /// The name that its objects derive theirs from.
     pub install: String,
     /// As the caller gave it.
     pub input: Value,
@@ -64,6 +64,7 @@ struct State {
     packages: BTreeMap<String, Package>,
     namespace: Option<String>,
     rotations: BTreeMap<String, u32>,
+    objects: Vec<Value>,
     calls: Rc<RefCell<Vec<Call>>>,
     /// The packages that are being rendered, by their install names.
     installs: Rc<RefCell<Vec<String>>>,
@@ -99,6 +100,13 @@ impl Host {
         self
     }
 
+    /// An object of the cluster, for [`lookup`](crate::lookup) and [`lookup_all`](crate::lookup_all). The test's host checks
+    /// neither `spec.needs.clusterRead` nor grants.
+    pub fn with_object(mut self, object: Value) -> Self {
+        self.state.objects.push(object);
+        self
+    }
+
     /// Gives the secret of that name another value, as `--rotate-secrets` does. Those of called packages are
     /// `INSTALL/NAME`.
     pub fn rotate(mut self, secret: &str) -> Self {
@@ -110,7 +118,7 @@ impl Host {
     ///
     /// # Errors
     ///
-    /// What the package says, or what its schema refuses.
+    /// The package's own error, or a violation of its schema.
     pub fn render<Args>(&self, metadata: &str, generate: impl Generate<Args>, values: Value) -> MistResult {
         let release = values["name"].as_str().context("the values have no `name`")?.to_owned();
         self.state.calls.borrow_mut().clear();
@@ -119,7 +127,7 @@ impl Host {
         generate.generate(self.state.input(metadata, &release, values)?)
     }
 
-    /// What was called in the last render, in its order.
+    /// The calls of the last render, in order.
     pub fn calls(&self) -> Vec<Call> {
         self.state.calls.borrow().clone()
     }
@@ -140,7 +148,7 @@ impl Drop for Entered {
     }
 }
 
-/// What the host of this thread answers; none if there is no host, or if the answer doesn't depend on one.
+/// The answer of this thread's host; none if there is no host, or if the answer doesn't depend on one.
 pub(crate) fn answer(request: &Value) -> Option<Value> {
     let state = CURRENT.with_borrow(Clone::clone)?;
     match request["op"].as_str()? {
@@ -149,6 +157,7 @@ pub(crate) fn answer(request: &Value) -> Option<Value> {
             Err(error) => json!({ "error": { "kind": "Invalid", "message": format!("{error:#}") } }),
         }),
         "secret.get" => Some(state.secret(request)),
+        "lookup" => Some(json!({ "ok": state.lookup(request) })),
         _ => None,
     }
 }
@@ -189,6 +198,20 @@ impl State {
         let release = self.installs.borrow().first().cloned().unwrap_or_default();
         let release = Release { name: release, namespace, ..Release::default() };
         Ok(MistInput { data, context: Context { release: Some(release), capabilities: None } })
+    }
+
+    fn lookup(&self, request: &Value) -> Value {
+        let asked = |key: &str| request[key].as_str().unwrap_or_default();
+        let at = |object: &Value, key: &str| object["metadata"][key].as_str().unwrap_or_default().to_owned();
+        let mut of_kind = self.objects.iter().filter(|object| {
+            object["apiVersion"] == asked("apiVersion")
+                && object["kind"] == asked("kind")
+                && (at(object, "namespace") == asked("namespace") || asked("name").is_empty() && asked("namespace").is_empty())
+        });
+        if asked("name").is_empty() {
+            return json!({ "items": of_kind.collect::<Vec<_>>() });
+        }
+        of_kind.find(|object| at(object, "name") == asked("name")).cloned().unwrap_or_default()
     }
 
     fn secret(&self, request: &Value) -> Value {
@@ -318,6 +341,30 @@ inputs:
         assert!(refused(json!([{ "user": "a", "prot": 1 }])).contains("shop-db has no input `prot`"));
         let error = Host::new().render("{name: a}", platform, json!({ "name": "a", "calls": [{}] })).unwrap_err();
         assert!(error.to_string().contains("knows no package `db`"), "{error}");
+    }
+
+    #[test]
+    fn lookups_find_the_objects_of_the_test() {
+        fn looker(inputs: Value) -> MistResult {
+            let one = crate::lookup("v1", "ConfigMap", "prod", "settings")?;
+            let counts: Vec<usize> = ["prod", "dev", ""]
+                .into_iter()
+                .map(|namespace| Ok(crate::lookup_all("v1", "ConfigMap", namespace)?.len()))
+                .collect::<anyhow::Result<_>>()?;
+            assert!(crate::lookup("v1", "ConfigMap", "prod", "").is_err());
+            MistOutput::new().with_exports(&json!([inputs["name"], one.map(|map| map["data"].clone()), counts]))
+        }
+        let map = |namespace: &str, name: &str| {
+            json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "namespace": namespace, "name": name }, "data": { "a": "1" } })
+        };
+        let render = |host: Host| {
+            host.render("{name: looker}", looker, json!({ "name": "shop" })).unwrap().exports().unwrap().clone()
+        };
+        let host = Host::new().with_object(map("dev", "settings")).with_object(map("prod", "other"));
+        assert_eq!(render(host), json!(["shop", null, [1, 1, 2]]));
+        let host = Host::new().with_object(map("dev", "settings")).with_object(map("prod", "settings"));
+        assert_eq!(render(host), json!(["shop", { "a": "1" }, [1, 1, 2]]));
+        assert_eq!(render(Host::new()), json!(["shop", null, [0, 0, 0]]));
     }
 
     #[test]

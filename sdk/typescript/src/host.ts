@@ -30,6 +30,7 @@ function standIn(text: string): string {
   const request = JSON.parse(text);
   const refuse = (message: string) => JSON.stringify({ error: { kind: "Invalid", message } });
   if (request.op === "log") return JSON.stringify({ ok: {} });
+  if (request.op === "lookup") return JSON.stringify({ ok: request.name === "" ? { items: [] } : null });
   if (request.op !== "secret.get") return refuse("there is no host here that could answer that");
   const characters = (alphabet: string, length: number) => {
     let state = 0x811c9dc5;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { call, Output, render, secret, toYaml } from "../src/index.ts";
+import { call, lookup, lookupAll, Output, render, secret, toYaml } from "../src/index.ts";
 import { setHost } from "../src/host.ts";
 import { run } from "../src/run.ts";
 // @ts-expect-error: a module of JavaScript
@@ -84,6 +84,15 @@ test("declares order and carries files of called packages", () => {
     output.file("mist-order.yaml"),
     "apiVersion: mistletoe.dev/v1\nkind: MistOrder\nedges:\n- after: B/b\n  object: A/a\n- before: C/c\n  object: A/a\n",
   );
+});
+
+test("reads what the cluster has", () => {
+  setHost((text) => JSON.stringify({ ok: JSON.parse(text).name === "" ? { items: [{ kind: "A" }] } : null }));
+  assert.equal(lookup("v1", "A", "prod", "one"), undefined);
+  assert.deepEqual(lookupAll("v1", "A", ""), [{ kind: "A" }]);
+  setHost((text) => JSON.stringify({ ok: JSON.parse(text) }));
+  assert.deepEqual(lookup("v1", "A", "prod", "one"), { op: "lookup", apiVersion: "v1", kind: "A", namespace: "prod", name: "one" });
+  assert.throws(() => lookup("v1", "A", "prod", ""), /needs a name/);
 });
 
 test("says what the host says", () => {

@@ -70,12 +70,12 @@ impl Metadata {
         self.spec.get(part)
     }
 
-    /// What it is, if it says so.
+    /// Its description, if it has one.
     pub fn description(&self) -> Option<&str> {
         self.spec.get("description")?.as_str()
     }
 
-    /// What it calls the packages that it calls.
+    /// Its own names of the packages that it calls.
     pub fn dependency_names(&self) -> Vec<String> {
         let declared = self.spec.get("dependencies").and_then(Value::as_sequence);
         declared.into_iter().flatten().filter_map(|each| Some(each.get("name")?.as_str()?.to_owned())).collect()

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use serde_norway::{Mapping, Value};
 
-/// Whose code uses the types.
+/// The side of a call whose code uses the types.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Side {
     /// The package itself: a property with a default always has a value.

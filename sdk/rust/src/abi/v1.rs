@@ -37,7 +37,7 @@ fn answer(result: &MistResult) {
     }
 }
 
-/// What a panic says to the user, in one line.
+/// The message of a panic for the user, in one line.
 pub(super) fn panic_message(info: &PanicHookInfo) -> String {
     let place =
         info.location().map(|at| format!(" at {}:{}:{}", at.file(), at.line(), at.column())).unwrap_or_default();

@@ -1,0 +1,93 @@
+//! `mistletoe-operator` in a cluster: replicas of which one works, with the rights that the operator itself needs.
+//!
+//! The rights of blueprints are not among them: `mistctl blueprint rbac` prints those, for the accounts in `accounts`.
+
+mod objects;
+
+use mistletoe::{MistOutput, MistResult, ensure};
+
+mistletoe::types! { file = "mistletoe.yaml" }
+
+/// The metadata of the package, for hosts in tests.
+pub const METADATA: &str = include_str!("../mistletoe.yaml");
+
+/// The port of its probes and metrics.
+pub const PORT: u16 = 8080;
+
+/// The objects and exports of one operator.
+///
+/// # Errors
+///
+/// The default account is none of the accounts.
+pub fn generate(inputs: Inputs) -> MistResult {
+    if let Some(account) = &inputs.default_account {
+        ensure!(
+            inputs.accounts.contains(account),
+            "inputs.defaultAccount is `{account}`, which inputs.accounts doesn't have"
+        );
+    }
+    let app = objects::app(&inputs);
+    let mut output = MistOutput::new()
+        .with_object("service-account.yaml", &objects::service_account(&inputs))?
+        .with_object("role.yaml", &objects::role(&inputs))?
+        .with_object("role-binding.yaml", &objects::role_binding(&inputs))?
+        .with_object("deployment.yaml", &objects::deployment(&inputs))?
+        .with_object("service.yaml", &app.service("http", PORT))?
+        .with_object("network-policy.yaml", &objects::network_policy(&inputs))?;
+    if inputs.replicas > 1 {
+        output = output.with_object("disruption-budget.yaml", &app.disruption_budget())?;
+    }
+    output
+        .with_message(format!(
+            "A blueprint is a ConfigMap in namespace {} with the label mistletoe.dev/blueprint=true. Its rights: mistctl \
+             blueprint rbac ./BLUEPRINT -n {} --service-account {}",
+            inputs.namespace, inputs.namespace, inputs.name
+        ))
+        .with_exports(&Exports { service_account: inputs.name.clone(), namespace: inputs.namespace.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use mistletoe::testing::Host;
+    use mistletoe::{Value, json};
+
+    use super::*;
+
+    fn rendered(mut values: Value) -> MistResult {
+        values["name"] = "operator".into();
+        values["image"] = "registry.example/mistletoe-operator:0.1.0".into();
+        Host::new().in_namespace("mistletoe").render(METADATA, generate, values)
+    }
+
+    fn object(output: &MistOutput, path: &str) -> Value {
+        serde_norway::from_str(output.file(path).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn it_may_act_as_the_named_accounts_and_as_nobody_else() {
+        let impersonates = |values: Value| {
+            let role = object(&rendered(values).unwrap(), "role.yaml");
+            let rules = role["rules"].as_array().unwrap().clone();
+            rules.into_iter().filter(|rule| rule["verbs"] == json!(["impersonate"])).collect::<Vec<_>>()
+        };
+        assert!(impersonates(json!({})).is_empty());
+        let rules = impersonates(json!({ "accounts": ["one", "two"] }));
+        assert_eq!(rules.len(), 1);
+        assert_eq!(rules[0]["resourceNames"], json!(["one", "two"]));
+    }
+
+    #[test]
+    fn the_default_account_is_one_of_the_accounts() {
+        let error = rendered(json!({ "accounts": ["one"], "defaultAccount": "two" })).unwrap_err();
+        assert!(error.to_string().contains("`two`"), "{error}");
+        let output = rendered(json!({ "accounts": ["two"], "defaultAccount": "two" })).unwrap();
+        let arguments = object(&output, "deployment.yaml")["spec"]["template"]["spec"]["containers"][0]["args"].clone();
+        assert!(arguments.as_array().unwrap().contains(&"--default-service-account=two".into()), "{arguments}");
+    }
+
+    #[test]
+    fn one_replica_has_no_disruption_budget() {
+        assert!(rendered(json!({ "replicas": 1 })).unwrap().file("disruption-budget.yaml").is_none());
+        assert!(rendered(json!({})).unwrap().file("disruption-budget.yaml").is_some());
+    }
+}

@@ -1,0 +1,135 @@
+//! The Kubernetes objects.
+
+use app_objects::{App, restricted};
+use mistletoe::{Value, json};
+
+use crate::{Inputs, PORT};
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+/// The compiled code of engines, and nothing that a Pod needs to find again.
+const HOME: &str = "/var/lib/mistletoe";
+
+/// This operator among the installs.
+pub fn app(inputs: &Inputs) -> App<'_> {
+    App { package: "mistletoe-operator", component: "operator", install: &inputs.name }
+}
+
+pub fn service_account(inputs: &Inputs) -> Value {
+    json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": app(inputs).metadata(&inputs.name) })
+}
+
+/// The rights to blueprints, their Events, the Lease, and the accounts of blueprints.
+pub fn role(inputs: &Inputs) -> Value {
+    let rule = |group: &str, resource: &str, verbs: &[&str]| {
+        json!({ "apiGroups": [group], "resources": [resource], "verbs": verbs })
+    };
+    let mut rules = vec![
+        rule("", "configmaps", &["list", "watch", "patch"]),
+        rule("", "events", &["create"]),
+        rule("coordination.k8s.io", "leases", &["get", "create", "update"]),
+    ];
+    if !inputs.accounts.is_empty() {
+        let mut act = rule("", "serviceaccounts", &["impersonate"]);
+        act["resourceNames"] = json!(inputs.accounts);
+        rules.push(act);
+    }
+    json!({
+        "apiVersion": format!("{RBAC}/v1"),
+        "kind": "Role",
+        "metadata": app(inputs).metadata(&inputs.name),
+        "rules": rules,
+    })
+}
+
+pub fn role_binding(inputs: &Inputs) -> Value {
+    json!({
+        "apiVersion": format!("{RBAC}/v1"),
+        "kind": "RoleBinding",
+        "metadata": app(inputs).metadata(&inputs.name),
+        "roleRef": { "apiGroup": RBAC, "kind": "Role", "name": inputs.name },
+        "subjects": [{ "kind": "ServiceAccount", "name": inputs.name, "namespace": inputs.namespace }],
+    })
+}
+
+pub fn deployment(inputs: &Inputs) -> Value {
+    let mut spec = json!({
+        "serviceAccountName": inputs.name,
+        "enableServiceLinks": false,
+        "securityContext": {
+            "runAsNonRoot": true,
+            "runAsUser": 65532,
+            "runAsGroup": 65532,
+            "fsGroup": 65532,
+            "seccompProfile": { "type": "RuntimeDefault" },
+        },
+        "topologySpreadConstraints": [{
+            "maxSkew": 1,
+            "topologyKey": "kubernetes.io/hostname",
+            "whenUnsatisfiable": "ScheduleAnyway",
+            "labelSelector": { "matchLabels": app(inputs).selector() },
+        }],
+        "containers": [container(inputs)],
+        "volumes": [{ "name": "home", "emptyDir": { "sizeLimit": "1Gi" } }, { "name": "tmp", "emptyDir": {} }],
+    });
+    if !inputs.image_pull_secrets.is_empty() {
+        spec["imagePullSecrets"] = inputs.image_pull_secrets.iter().map(|name| json!({ "name": name })).collect();
+    }
+    if let Some(class) = &inputs.priority_class_name {
+        spec["priorityClassName"] = class.as_str().into();
+    }
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": app(inputs).metadata(&inputs.name),
+        "spec": {
+            "replicas": inputs.replicas,
+            "selector": { "matchLabels": app(inputs).selector() },
+            "template": { "metadata": { "labels": app(inputs).labels() }, "spec": spec },
+        },
+    })
+}
+
+fn container(inputs: &Inputs) -> Value {
+    let memory = format!("{}Mi", inputs.memory_mib);
+    json!({
+        "name": "operator",
+        "image": inputs.image,
+        "command": ["mistletoe-operator"],
+        "args": arguments(inputs),
+        "env": [{ "name": "MIST_HOME_LOCATION", "value": HOME }],
+        "ports": [{ "name": "http", "containerPort": PORT, "protocol": "TCP" }],
+        "readinessProbe": { "httpGet": { "path": "/readyz", "port": "http" }, "periodSeconds": 5 },
+        "livenessProbe": { "httpGet": { "path": "/healthz", "port": "http" }, "periodSeconds": 10, "failureThreshold": 6 },
+        "resources": { "requests": { "cpu": inputs.cpu, "memory": "128Mi" }, "limits": { "memory": memory } },
+        "securityContext": restricted(),
+        "volumeMounts": [{ "name": "home", "mountPath": HOME }, { "name": "tmp", "mountPath": "/tmp" }],
+    })
+}
+
+fn arguments(inputs: &Inputs) -> Vec<String> {
+    let mut arguments = vec![
+        format!("--namespace={}", inputs.namespace),
+        format!("--listen=:{PORT}"),
+        "--leader-elect".into(),
+        format!("--lease-duration={}s", inputs.lease_seconds),
+    ];
+    arguments.extend(inputs.default_account.iter().map(|account| format!("--default-service-account={account}")));
+    if inputs.verbose {
+        arguments.push("--verbose".into());
+    }
+    arguments
+}
+
+/// Anybody may read probes and metrics. It connects to the API server, whose address no policy can name.
+pub fn network_policy(inputs: &Inputs) -> Value {
+    json!({
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": app(inputs).metadata(&inputs.name),
+        "spec": {
+            "podSelector": { "matchLabels": app(inputs).selector() },
+            "policyTypes": ["Ingress"],
+            "ingress": [{ "ports": [{ "port": "http", "protocol": "TCP" }] }],
+        },
+    })
+}
