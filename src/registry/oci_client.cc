@@ -242,7 +242,10 @@ Result<std::optional<crypto::Digest>> OciClient::digest_of(const oci::Repository
                       fmt::format("the question for {}:{}", repository.str(), tag));
   const Result<crypto::Digest> digest =
       crypto::Digest::parse(http::find_header(response.headers, "docker-content-digest"));
-  return digest ? std::optional(*digest) : std::nullopt;
+  if (digest) return std::optional(*digest);
+  // The header is optional in the distribution specification: then the bytes themselves say it.
+  MIST_TRY(const RawManifest raw, manifest(repository, tag, context));
+  return std::optional(raw.digest);
 }
 
 Result<std::string> OciClient::blob(const oci::Repository& repository, const oci::Descriptor& descriptor,

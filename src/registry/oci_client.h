@@ -47,8 +47,8 @@ class OciClient {
   /// `tag`: also a digest's text; then other bytes are a Conflict. NotFound, naming tags that there are.
   Result<RawManifest> manifest(const oci::Repository& repository, const std::string& tag,
                                const Context& context);
-  /// What the tag points to; nothing: there is no such tag, or the registry doesn't say the digest. `access`:
-  /// what is done next, so that one token does for both.
+  /// The digest that the tag points to; nothing if there is no such tag. `access`: what is done next, so that
+  /// one token does for both.
   Result<std::optional<crypto::Digest>> digest_of(const oci::Repository& repository, const std::string& tag,
                                                   const Context& context,
                                                   oci::Access access = oci::Access::Push);

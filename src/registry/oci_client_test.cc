@@ -330,6 +330,18 @@ TEST_F(OciClientTest, APublishedVersionIsOnlyReplacedWhenAskedFor) {
   EXPECT_TRUE(push_artifact(client, reference, other, Overwrite::No, Context()).ok());
 }
 
+TEST_F(OciClientTest, ARegistryThatSaysNoDigestsKeepsItsVersionsToo) {
+  registry.says_digests = false;
+  OciClient client = registry.client();
+  const auto reference = *oci::Reference::parse("oci://reg.example/team/shop:1.4.0");
+  const oci::Artifact other = oci::module_artifact(kModuleBytes + "x", {});
+  const auto refused = push_artifact(client, reference, other, Overwrite::No, Context());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
+  EXPECT_EQ(registry.manifests.at("1.4.0"), artifact.manifest);
+  EXPECT_TRUE(push_artifact(client, reference, artifact, Overwrite::No, Context())->was_there);
+}
+
 // The first PUT of a blob gets `instead`, after `seen`.
 void fail_first_put(MemoryRegistry& registry, std::function<http::Response(const http::Request&)> instead) {
   registry.before = [instead = std::move(instead),
