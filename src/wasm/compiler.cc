@@ -137,6 +137,13 @@ Error too_much_code(std::string_view name, const CompileLimits& limits) {
       .with_hint("build the package so that it needs less code");
 }
 
+// The end of what it wrote to stderr: a crash explains itself last.
+std::string last_words(const ProcessResult& ended) {
+  constexpr std::size_t kMost = 4096;
+  const std::string_view text = ended.err;
+  return escape_controls(text.substr(text.size() - std::min(text.size(), kMost)), true);
+}
+
 Error failure_of_process(const ProcessResult& ended, std::string_view name, const CompileLimits& limits) {
   switch (ended.exit_code) {
     case kNotAModule:
@@ -145,17 +152,18 @@ Error failure_of_process(const ProcessResult& ended, std::string_view name, cons
       return reached(
           name, fmt::format("reached its limit of {} s of processor time", whole_seconds(limits.cpu_time)),
           "--limit-compile-time");
-    // An allocation that fails aborts; nothing else of the compiler does.
+    // An allocation that fails aborts. So would a defect of the compiler, which its last words tell apart.
     case kBySignal + SIGABRT:
       return reached(name, fmt::format("reached its memory limit of {}", mebibytes(limits.memory_bytes)),
-                     "--limit-compile-memory");
+                     "--limit-compile-memory")
+          .with_because(last_words(ended));
     case kBySignal + SIGKILL:
       return error(ErrorKind::Internal, "the compiler of {} was killed", name)
           .with_because("this machine or its container may have no memory left")
           .with_hint("free some memory, then try again");
     default:
       return error(ErrorKind::Internal, "the compiler of {} ended with exit code {}", name, ended.exit_code)
-          .with_because(escape_controls(ended.err.substr(0, 4096), true))
+          .with_because(last_words(ended))
           .with_hint("mistctl doctor");
   }
 }
