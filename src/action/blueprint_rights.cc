@@ -50,7 +50,7 @@ Value role(std::string_view kind, const std::string& name, const std::string& ns
                         {"rules", Value(std::move(rules))}});
 }
 
-Value binding(const Value& role, const OperatorAccount& account) {
+Value binding(const Value& role, const std::string& account, const std::string& ns) {
   return Value::object(
       {{"apiVersion", fmt::format("{}/v1", kRbacGroup)},
        {"kind", fmt::format("{}Binding", role.string_at("kind"))},
@@ -58,8 +58,8 @@ Value binding(const Value& role, const OperatorAccount& account) {
        {"roleRef", Value::object({{"apiGroup", kRbacGroup},
                                   {"kind", role.string_at("kind")},
                                   {"name", role.string_at({"metadata", "name"})}})},
-       {"subjects", Value::array({Value::object(
-                        {{"kind", "ServiceAccount"}, {"name", account.name}, {"namespace", account.ns}})})}});
+       {"subjects",
+        Value::array({Value::object({{"kind", "ServiceAccount"}, {"name", account}, {"namespace", ns}})})}});
 }
 
 // What the functions of nodes make, whatever they are given.
@@ -140,11 +140,18 @@ Result<BlueprintRights> blueprint_rights(package::Renderer& renderer, const Blue
   const std::string name = fmt::format("mistletoe-operator-{}", source.name);
   Value maps = rule("", "configmaps", {"patch"});
   maps.set("resourceNames", texts({source.name}));
-  const Value own =
-      role("Role", name, account.ns, {rule("", "configmaps", {"list", "watch"}), std::move(maps)});
+  Value::Array rules = {rule("", "configmaps", {"list", "watch"}), std::move(maps)};
+  if (!account.run_as.empty()) {
+    Value act = rule("", "serviceaccounts", {"impersonate"});
+    act.set("resourceNames", texts({account.run_as}));
+    rules.push_back(rule("", "events", {"create"}));
+    rules.push_back(std::move(act));
+  }
+  const Value own = role("Role", name, account.ns, std::move(rules));
   const Value all =
       role("ClusterRole", name, {}, rules_of(reconcile::permissions(blueprint, kinds), source, rights));
-  rights.manifests = {own, binding(own, account), all, binding(all, account)};
+  rights.manifests = {own, binding(own, account.name, account.ns), all,
+                      binding(all, account.run_as.empty() ? account.name : account.run_as, account.ns)};
   return rights;
 }
 

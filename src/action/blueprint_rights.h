@@ -19,6 +19,8 @@ struct BlueprintRights {
 /// The operator's account, and where the blueprint's ConfigMap is.
 struct OperatorAccount {
   std::string name, ns;
+  std::string run_as =
+      {};  ///< the blueprint's own account there; empty: the operator does its work as itself
 };
 
 /// `scenario`: an example instance and its events, for kinds that depend on values. Errors: of the blueprint,

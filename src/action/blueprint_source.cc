@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "apply/marks.h"
 #include "base/text.h"
 #include "blueprint/evaluator.h"
 #include "encoding/yaml.h"
@@ -79,18 +80,16 @@ Result<std::vector<BlueprintSource>> read_manifest(const FileSystem& files, cons
   take_definitions(documents, definitions);
   std::vector<BlueprintSource> found;
   for (const Value& each : documents) {
-    const Value* const data = each.find("data");
-    if (each.string_at("kind") != "ConfigMap" || data == nullptr ||
-        data->string_at(blueprint::kEntry).empty())
+    if (each.string_at("kind") != "ConfigMap" || each.string_at({"data", blueprint::kEntry}).empty())
       continue;
     found.push_back({.name = std::string(each.string_at({"metadata", "name"})),
                      .path = path,
                      .is_manifest = true,
+                     .service_account = std::string(
+                         each.string_at({"metadata", "annotations", apply::kServiceAccountAnnotation})),
                      .entry_file = std::string(blueprint::kEntry),
-                     .files = {},
+                     .files = blueprint::files_of(each),
                      .definitions = definitions});
-    for (const Value::Member& member : data->as_object())
-      if (member.value.is_string()) found.back().files.emplace(member.key, member.value.as_string());
   }
   if (found.empty())
     return error(ErrorKind::NotFound, "{} has no ConfigMap with a {}", escape_controls(path.string()),

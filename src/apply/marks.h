@@ -46,6 +46,8 @@ inline constexpr std::string_view kKeepAnnotation = "mistletoe.dev/keep";
 inline constexpr std::string_view kInstanceLabel = "mistletoe.dev/instance-uid";
 inline constexpr std::string_view kHashAnnotation = "mistletoe.dev/applied";
 inline constexpr std::string_view kInstanceKindAnnotation = "mistletoe.dev/kind";
+/// Of a blueprint's ConfigMap: the account with whose rights the operator does its work.
+inline constexpr std::string_view kServiceAccountAnnotation = "mistletoe.dev/service-account";
 
 /// Whether the name of a Secret is that of a part of some release's record.
 bool is_record_name(std::string_view name);

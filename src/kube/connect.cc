@@ -91,6 +91,18 @@ std::string identity_of(const ResolvedContext& context, const std::string& serve
                      context.cluster.proxy_url, user.name, user.impersonation.user, ca_pem);
 }
 
+// Nobody can be impersonated by somebody who is impersonated.
+Result<ResolvedContext> impersonating(ResolvedContext context, const std::string& user) {
+  if (user.empty()) return context;
+  if (!context.user.impersonation.user.empty())
+    return error(ErrorKind::Invalid,
+                 "\"{}\" can't act as {}: the user \"{}\" of the kubeconfig impersonates {}",
+                 context.user.impersonation.user, user, context.user.name, context.user.impersonation.user)
+        .with_hint("use a kubeconfig without \"as\"");
+  context.user.impersonation.user = user;
+  return context;
+}
+
 }  // namespace
 
 std::string user_agent(std::string_view program, std::string_view version) {
@@ -112,7 +124,7 @@ Result<ResolvedContext> resolve_context(const ConnectOptions& options, const Wor
       MIST_TRY(std::optional<ResolvedContext> pod, in_cluster_context(world.fs, world.getenv));
       if (pod) {
         if (!options.ns.empty()) pod->ns = options.ns;
-        return *std::move(pod);
+        return impersonating(*std::move(pod), options.as_user);
       }
     }
     std::vector<std::string> looked;
@@ -126,7 +138,7 @@ Result<ResolvedContext> resolve_context(const ConnectOptions& options, const Wor
   }
   MIST_TRY(ResolvedContext context, config.resolve(options.context));
   if (!options.ns.empty()) context.ns = options.ns;
-  return context;
+  return impersonating(std::move(context), options.as_user);
 }
 
 Result<std::unique_ptr<RestClient>> connect(const ConnectOptions& options, const World& world) {

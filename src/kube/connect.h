@@ -20,6 +20,7 @@ namespace mist::kube {
 struct ConnectOptions {
   std::string kubeconfig = {};           ///< --kubeconfig; empty: KUBECONFIG, ~/.kube/config, the Pod's own
   std::string context = {};              ///< --context; empty: current-context
+  std::string as_user = {};              ///< whom to impersonate; empty: as the kubeconfig says
   std::string ns = {};                   ///< overrides the context's namespace; empty: it doesn't
   std::string user_agent = "mistletoe";  ///< see user_agent()
   Path cache_directory = {};             ///< where discovery is kept; empty: nowhere

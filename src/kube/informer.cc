@@ -50,6 +50,11 @@ bool Informer::synced() const {
   return synced_;
 }
 
+std::optional<Error> Informer::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
 std::optional<Value> Informer::get(const Key& key) const {
   const std::lock_guard lock(mutex_);
   const auto found = items_.find(key);
@@ -104,6 +109,7 @@ void Informer::take(const WatchEvent& event) {
     switch (event.type) {
       case WatchEventType::Bookmark:
         synced_ = true;
+        failure_.reset();
         complete_ = version_of(event.object);
         gone = drop_unlisted();
         break;
@@ -144,10 +150,15 @@ void Informer::run(const std::stop_token& stop) {
         },
         Context(stop));
     if (stop.stop_requested()) return;
-    if (!ended.ok())
+    if (!ended.ok()) {
+      {
+        const std::lock_guard lock(mutex_);
+        failure_ = ended.error();
+      }
       events_.warn(fmt::format("the watch of {} ended, and begins again in {} s: {}", resource_.resource,
                                std::chrono::duration_cast<std::chrono::seconds>(pause).count(),
                                ended.error().to_line()));
+    }
     clock_.sleep(pause, stop);
     pause = std::min(pause * 2, kLongestPause);
   }

@@ -36,6 +36,8 @@ class Informer {
   const ResourceInfo& resource() const { return resource_; }
   /// Whether what isn't in the store isn't there.
   bool synced() const;
+  /// Why its last watch ended; nullopt: it hasn't, or it has begun again.
+  std::optional<Error> failure() const;
   std::optional<Value> get(const Key& key) const;
   std::vector<Key> keys() const;
   /// What the server answered to a write of ours: as if the watch had told it already.
@@ -58,6 +60,7 @@ class Informer {
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   bool synced_ = false;
+  std::optional<Error> failure_;
   std::map<Key, Value> items_;
   std::set<Key> told_;    // of items_: what the present watch told of
   std::string complete_;  // the version of which is known that what isn't in items_ isn't there

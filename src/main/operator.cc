@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <map>
 #include <mutex>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/process.h"
+#include "base/process_identity.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "build_info.h"
@@ -41,6 +43,9 @@ Keeps the objects of blueprints as they are wanted. docs/operator.md explains bl
   --leader-elect      of several replicas only one works: the holder of the Lease mistletoe-operator in the
                       namespace of the blueprints; when it is silent, another takes over
   --lease-duration D  for how long it may be silent (15s); whole seconds, 3s at least
+  --default-service-account NAME
+                      act for blueprints without the annotation mistletoe.dev/service-account as this
+                      ServiceAccount of the same namespace; without it, as the operator itself
   -v, --verbose       say more
   --version           print the version
   -h, --help          print this
@@ -85,7 +90,7 @@ class Log final : public mist::EventSink {
 };
 
 struct Options {
-  std::string kubeconfig, context, ns, listen, lease_duration = "15s";
+  std::string kubeconfig, context, ns, listen, lease_duration = "15s", default_account;
   bool elect = false, verbose = false, version = false, help = false;
 };
 
@@ -104,6 +109,7 @@ Result<Options> parse(std::span<char*> arguments) {
                               : flag == "--namespace" || flag == "-n" ? &options.ns
                               : flag == "--listen"                    ? &options.listen
                               : flag == "--lease-duration"            ? &options.lease_duration
+                              : flag == "--default-service-account"   ? &options.default_account
                                                                       : nullptr;
     bool* const on = flag == "--verbose" || flag == "-v" ? &options.verbose
                      : flag == "--leader-elect"          ? &options.elect
@@ -125,15 +131,34 @@ Result<Options> parse(std::span<char*> arguments) {
   return options;
 }
 
+// A client for each account, all with the same cluster.
+class Clients {
+ public:
+  Clients(mist::kube::ConnectOptions connection, mist::kube::World world)
+      : connection_(std::move(connection)), world_(std::move(world)) {}
+
+  Result<mist::kube::RestClient*> as(const mist::operator_::Account& account) {
+    std::unique_ptr<mist::kube::RestClient>& client = clients_[account];
+    if (client) return client.get();
+    mist::kube::ConnectOptions options = connection_;
+    if (!account.empty())
+      options.as_user =
+          fmt::format("system:serviceaccount:{}:{}", clients_[""]->default_namespace(), account);
+    MIST_TRY(client, mist::kube::connect(options, world_));
+    return client.get();
+  }
+
+ private:
+  const mist::kube::ConnectOptions connection_;
+  const mist::kube::World world_;
+  std::map<mist::operator_::Account, std::unique_ptr<mist::kube::RestClient>> clients_;
+};
+
 // Which process this is, on which machine or in which Pod; another one with each start.
 std::string identity(mist::Random& random) {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
   std::array<std::byte, 8> unlike{};
   random.fill(unlike);
-  std::string name = fmt::format("{}_", host.data());
-  for (const std::byte each : unlike) name += fmt::format("{:02x}", std::to_integer<unsigned>(each));
-  return name;
+  return fmt::format("{}_{}", mist::host_name(), mist::hex(unlike));
 }
 
 mist::http::Answer answer(std::string_view path, const mist::operator_::Metrics& metrics) {
@@ -167,12 +192,13 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
       .ns = options.ns,
       .user_agent = mist::kube::user_agent("mistletoe-operator", MIST_VERSION),
       .cache_directory = {}};
-  MIST_TRY(const auto client, mist::kube::connect(connection, {.fs = files,
-                                                               .processes = processes,
-                                                               .clock = clock,
-                                                               .random = random,
-                                                               .events = log,
-                                                               .getenv = environment}));
+  Clients clients(connection, {.fs = files,
+                               .processes = processes,
+                               .clock = clock,
+                               .random = random,
+                               .events = log,
+                               .getenv = environment});
+  MIST_TRY(mist::kube::RestClient* const client, clients.as({}));
   mist::package::RendererOptions engines;
   engines.code_cache = paths.compiled_code();
   engines.engines = mist::package::EngineStore(paths.engines, mist::package::kEngineDigests);
@@ -190,7 +216,16 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
   }
   const auto work = [&](const mist::Context& ours) {
     mist::operator_::Controller controller(
-        {.client = *client, .renderer = renderer, .clock = clock, .events = log, .metrics = metrics},
+        {.client = *client,
+         .client_of = [&clients](const mist::operator_::Account& account) -> Result<mist::kube::Client*> {
+           MIST_TRY(mist::kube::RestClient* const as, clients.as(account));
+           return as;
+         },
+         .default_account = options.default_account,
+         .renderer = renderer,
+         .clock = clock,
+         .events = log,
+         .metrics = metrics},
         client->default_namespace());
     return controller.run(ours);
   };
@@ -216,6 +251,11 @@ int main(int argc, char** argv) {
   const auto options = parse(std::span(argv, static_cast<std::size_t>(argc)).subspan(argc > 0 ? 1 : 0));
   if (!options.ok()) {
     print(2, fmt::format("error: {}\n\n{}", options.error().message, kUsage));
+    return 2;
+  }
+  if (!options->default_account.empty() && !mist::is_dns1123_subdomain(options->default_account)) {
+    print(2, fmt::format("error: --default-service-account \"{}\" is not the name of a ServiceAccount\n",
+                         mist::escape_controls(options->default_account)));
     return 2;
   }
   if (const auto term = term_of(*options); !term.ok()) {

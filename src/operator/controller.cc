@@ -5,7 +5,7 @@
 
 #include "apply/give_namespaces.h"
 #include "base/text.h"
-#include "operator/executor.h"
+#include "operator/actors.h"
 #include "operator/revisions.h"
 #include "operator/work_queue.h"
 
@@ -16,13 +16,14 @@ using apimachinery::GroupVersionKind;
 class Controller::State {
  public:
   State(World world, std::string ns)
-      : world_(world),
-        queue_(world.clock),
-        notices_(world.client, world.clock, world.events),
-        observer_(world.client, world.clock, world.events, [this](const Item& item) { queue_.add(item); }),
-        executor_(world.client, world.clock, world.events, observer_, notices_),
-        revisions_({world.client, world.renderer, world.clock, world.events, notices_}, std::move(ns),
-                   [this](const Item& item) { queue_.add(item); }) {}
+      : world_(std::move(world)),
+        queue_(world_.clock),
+        notices_(world_.client, world_.clock, world_.events),
+        actors_(world_.client_of, world_.clock, world_.events,
+                [this](const Item& item) { queue_.add(item); }),
+        revisions_({world_.client, world_.renderer, world_.clock, world_.events, notices_, actors_,
+                    world_.default_account},
+                   std::move(ns), [this](const Item& item) { queue_.add(item); }) {}
 
   Status run(const Context& context) {
     MIST_TRY_VOID(revisions_.start(context));
@@ -64,27 +65,32 @@ class Controller::State {
     if (!instance) return forget(item, loaded, context);
     const Record recorded =
         reconcile::record_from(instance->string_at({"metadata", "annotations", kRecordAnnotation}));
+    MIST_TRY(Actor* const actor, actors_.of(loaded.account));
+    actors_.looks_as(item, loaded.account);
+    Observer& observer = actor->observer;
     Memory& memory = memories_[item];
-    for (const ObjectId& id : observer_.take_changed(item)) memory.changed(id);
+    for (const ObjectId& id : observer.take_changed(item)) memory.changed(id);
     std::optional<Error> trouble;
-    const reconcile::World world = world_of(item, loaded, *instance, recorded, memory, trouble, context);
-    observer_.begin(item);
+    const reconcile::World world =
+        world_of(*actor, item, loaded, *instance, recorded, memory, trouble, context);
+    observer.begin(item);
     Plan plan = loaded.blueprint ? reconcile::decide(*loaded.blueprint, *instance, recorded, world)
                                  : reconcile::tear_down(*instance, recorded, world);
     // What isn't known yet would be said to be missing. The informer wakes this instance when it has synced.
-    if (observer_.unsynced()) {
-      observer_.finish(true);
+    if (observer.unsynced()) {
+      observer.finish(true);
       queue_.add(item, kSyncTime);
       return {};
     }
-    observer_.finish(trouble.has_value());
+    observer.finish(trouble.has_value());
     const SteadyTime now = world_.clock.steady_now();
     for (const NodeReport& each : plan.nodes)
       if (each.state != NodeState::Deleting) memory.wanted(each.node, each.wanted, now);
     if (!apimachinery::is_terminating(*instance) && !plan.record.objects.empty())
       MIST_TRY_VOID(revisions_.guard(item.blueprint, true, context));
-    MIST_TRY(const Executor::Outcome outcome, executor_.carry_out(*loaded.instances, *instance, recorded,
-                                                                  plan, memory, label_of(item), context));
+    MIST_TRY(const Executor::Outcome outcome,
+             actor->executor.carry_out(*loaded.instances, *instance, recorded, plan, memory, label_of(item),
+                                       context));
     if (outcome.wrote) queue_.add(item);
     if (const auto next = memory.next(world_.clock.steady_now()))
       queue_.add(item, *next - world_.clock.steady_now());
@@ -93,7 +99,7 @@ class Controller::State {
 
   Status forget(const Item& item, Loaded& loaded, const Context& context) {
     loaded.forget(item.instance);
-    observer_.forget(item);
+    actors_.forget(item);
     memories_.erase(item);
     return loaded.instances && loaded.instances->synced() && loaded.instances->keys().empty()
                ? revisions_.guard(item.blueprint, false, context)
@@ -101,16 +107,18 @@ class Controller::State {
   }
 
   // `trouble`: why something isn't known, for a later try.
-  reconcile::World world_of(const Item& item, Loaded& loaded, const Value& instance, const Record& recorded,
-                            const Memory& memory, std::optional<Error>& trouble, const Context& context) {
+  reconcile::World world_of(Actor& actor, const Item& item, Loaded& loaded, const Value& instance,
+                            const Record& recorded, const Memory& memory, std::optional<Error>& trouble,
+                            const Context& context) {
     return {
-        .make = [&, this](
-                    const std::string& node,
-                    const Value& environment) { return make(loaded, item, node, environment, context); },
+        .make =
+            [&, this](const std::string& node, const Value& environment) {
+              return make(actor, loaded, item, node, environment, context);
+            },
         .observe =
             [&, this](const ObjectId& id, bool owned) {
               const bool known = recorded.find(id) != nullptr;
-              auto observed = observer_.observe(id, owned, owned && known, context);
+              auto observed = actor.observer.observe(id, owned, owned && known, context);
               if (observed.ok()) {
                 // No watch tells when somebody else's object goes.
                 if (owned && known && observed->there() && !reconcile::is_of(observed->object, instance))
@@ -119,14 +127,14 @@ class Controller::State {
                 return *std::move(observed);
               }
               // Of a kind that isn't served any more there is nothing left to delete.
-              if (apimachinery::is_terminating(instance) && is_unserved(id, observed.error(), context))
+              if (apimachinery::is_terminating(instance) && is_unserved(actor, id, observed.error(), context))
                 return Observation{Observation::State::Absent, {}, {}};
               trouble = observed.error();
-              return Observation{};
+              return not_told(observed.error());
             },
         .list =
-            [&, this](const Collection& collection) {
-              auto listed = observer_.list(collection, context);
+            [&](const Collection& collection) {
+              auto listed = actor.observer.list(collection, context);
               if (listed.ok()) return *std::move(listed);
               trouble = listed.error();
               return std::optional<Value::Array>();
@@ -161,8 +169,8 @@ class Controller::State {
     return said;
   }
 
-  Result<Value> make(Loaded& loaded, const Item& item, const std::string& node, const Value& environment,
-                     const Context& context) {
+  Result<Value> make(Actor& actor, Loaded& loaded, const Item& item, const std::string& node,
+                     const Value& environment, const Context& context) {
     auto& [known, made] = loaded.made[{item.instance, node}];
     if (!known.is_null() && known == environment) return made;
     MIST_TRY(Value result, loaded.evaluator->make(node, environment, context));
@@ -170,16 +178,24 @@ class Controller::State {
     const bool of_objects =
         told->type != blueprint::NodeType::Value && told->type != blueprint::NodeType::List;
     // A kind may come later, and then they are recreated, with what that kind is like.
-    if (of_objects && !apply::give_namespaces(result, item.instance.first, world_.client, context))
+    if (of_objects && !apply::give_namespaces(result, item.instance.first, actor.client, context))
       return result;
     known = environment;
     made = result;
     return result;
   }
 
-  bool is_unserved(const ObjectId& id, const Error& failure, const Context& context) const {
+  // A kind that isn't served may come; what may not be read stays so until somebody allows it.
+  static Observation not_told(const Error& failure) {
+    Observation observed;
+    if (failure.kind == ErrorKind::Forbidden)
+      observed.why = failure.because.empty() ? failure.message : failure.because;
+    return observed;
+  }
+
+  static bool is_unserved(Actor& actor, const ObjectId& id, const Error& failure, const Context& context) {
     if (failure.kind != ErrorKind::NotFound) return false;
-    const auto down = world_.client.apis_down(context);
+    const auto down = actor.client.apis_down(context);
     return down.ok() && std::ranges::find(*down, id.gvk().group, &kube::DownApi::group) == down->end();
   }
 
@@ -191,12 +207,12 @@ class Controller::State {
   std::map<Item, Memory> memories_;
   Notices notices_;
   // Their informers' threads use what stands above.
-  Observer observer_;
-  Executor executor_;
+  Actors actors_;
   Revisions revisions_;
 };
 
-Controller::Controller(World world, std::string ns) : state_(std::make_unique<State>(world, std::move(ns))) {}
+Controller::Controller(World world, std::string ns)
+    : state_(std::make_unique<State>(std::move(world), std::move(ns))) {}
 Controller::~Controller() = default;
 
 Status Controller::run(const Context& context) { return state_->run(context); }

@@ -14,6 +14,7 @@
 #include "base/context.h"
 #include "base/event.h"
 #include "kube/client.h"
+#include "operator/actors.h"
 #include "operator/metrics.h"
 #include "package/renderer.h"
 
@@ -22,7 +23,9 @@ namespace mist::operator_ {
 class Controller {
  public:
   struct World {
-    kube::Client& client;
+    kube::Client& client;  ///< as the operator
+    ClientOf client_of;
+    Account default_account;  ///< of blueprints that name none
     package::Renderer& renderer;
     Clock& clock;
     EventSink& events;

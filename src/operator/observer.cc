@@ -39,7 +39,11 @@ Result<Observation> Observer::observe(const ObjectId& id, bool owned, bool known
   }
   MIST_TRY(Store* const store, store_of(id, owned, context));
   Observation observed;
-  if (!is_synced(*store)) return observed;
+  if (!is_synced(*store)) {
+    // In the first moment it is only that nobody has answered yet.
+    if (const auto failure = store->informer->failure(); failure && !unsynced_) return *failure;
+    return observed;
+  }
   auto object = store->informer->get({id.ns, id.name});
   if (!object && known) {
     auto asked = client_.get({store->informer->resource(), id.ns, id.name}, context);

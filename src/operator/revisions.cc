@@ -18,14 +18,6 @@ void drop_managed_fields(Value& object) {
   if (Value* metadata = object.find("metadata")) metadata->erase("managedFields");
 }
 
-package::Files files_of(const Value& map) {
-  package::Files files;
-  if (const Value* data = map.find("data"); data != nullptr && data->is_object())
-    for (const Value::Member& member : data->as_object())
-      if (member.value.is_string()) files.emplace(member.key, member.value.as_string());
-  return files;
-}
-
 // "example.com/v1/App".
 ObjectId kind_from(std::string_view text) {
   const auto slash = text.rfind('/');
@@ -79,8 +71,18 @@ Status Revisions::load(const std::string& name, const Context& context) {
   if (apimachinery::is_terminating(*map) && has_finalizer(*map))
     world_.events.warn(
         fmt::format("blueprint {} is being deleted; it stays until its instances are gone", name));
-  package::Files files = files_of(*map);
-  if (loaded.files == files) return {};
+  package::Files files = blueprint::files_of(*map);
+  Account account = account_of(*map);
+  if (loaded.files == files && loaded.account == account) return {};
+  if (!is_dns1123_subdomain(account) && !account.empty())
+    return reject(
+        name, loaded, *map,
+        error(ErrorKind::Invalid, "\"{}\" is not the name of a ServiceAccount", escape_controls(account))
+            .with_hint(fmt::format("it is the annotation {}", apply::kServiceAccountAnnotation)),
+        {}, context);
+  // What was watched as the other account is watched as this one.
+  if (loaded.account != account) loaded.instances.reset();
+  loaded.account = std::move(account);
   const ObjectId kept = kind_from(map->string_at({"metadata", "annotations", kKindAnnotation}));
   auto revision = revision_of(name, files, has_finalizer(*map) ? kept : ObjectId(), context);
   if (!revision.ok()) {
@@ -94,7 +96,13 @@ Status Revisions::load(const std::string& name, const Context& context) {
   auto& [evaluator, described] = *revision;
   const GroupVersionKind kind = described.instances();
   const bool same_kind = loaded.blueprint && loaded.blueprint->instances() == kind;
-  if (!same_kind || !loaded.instances) MIST_TRY_VOID(watch_instances(name, loaded, kind, context));
+  if (!same_kind || !loaded.instances) {
+    if (Status watched = watch_instances(name, loaded, kind, context); !watched.ok()) {
+      if (watched.error().kind == ErrorKind::Forbidden)
+        say(*map, false, diagnostic_of(watched.error()), context);
+      return watched;
+    }
+  }
   loaded.files = std::move(files);
   loaded.rejected = false;
   loaded.evaluator = std::move(evaluator);
@@ -163,20 +171,32 @@ Result<Revisions::Revision> Revisions::revision_of(const std::string& name, cons
 
 Status Revisions::watch_instances(const std::string& name, Loaded& loaded, const GroupVersionKind& kind,
                                   const Context& context) {
-  auto resource = world_.client.resource_for({kind.group, kind.kind}, kind.version, context);
+  loaded.instances.reset();
+  MIST_TRY(Actor* const actor, world_.actors.of(loaded.account));
+  auto resource = actor->client.resource_for({kind.group, kind.kind}, kind.version, context);
   if (!resource.ok()) {
     loaded.files.reset();  // so that the next try is one
-    world_.client.invalidate_discovery();
+    actor->client.invalidate_discovery();
     return std::move(resource).error().with_frame(
         fmt::format("while looking up the kind of blueprint {}", name));
   }
+  // An informer would try for ever, and nobody would be told why nothing happens.
+  if (!loaded.account.empty())
+    MIST_TRY_VOID(actor->client.list(*resource, {.field_selector = "metadata.name=mistletoe"}, context)
+                      .in(fmt::format("while listing the instances of blueprint {} as ServiceAccount {}/{}",
+                                      name, ns_, loaded.account)));
   loaded.instances = std::make_unique<kube::Informer>(
-      world_.client, *resource, kube::ListOptions{}, nullptr,
+      actor->client, *resource, kube::ListOptions{}, nullptr,
       [this, name](const std::optional<kube::Informer::Key>& key) {
         if (key) wake_({name, *key});
       },
       world_.clock, world_.events);
   return {};
+}
+
+Account Revisions::account_of(const Value& map) const {
+  const std::string_view named = map.string_at({"metadata", "annotations", apply::kServiceAccountAnnotation});
+  return named.empty() ? world_.default_account : Account(named);
 }
 
 Status Revisions::guard(const std::string& name, bool on, const Context& context) {

@@ -10,6 +10,7 @@
 
 #include "blueprint/evaluator.h"
 #include "kube/informer.h"
+#include "operator/actors.h"
 #include "operator/notices.h"
 #include "operator/observer.h"
 
@@ -19,6 +20,7 @@ namespace mist::operator_ {
 struct Loaded {
   std::optional<package::Files> files;  // as they were last read
   bool rejected = false;                // those files
+  Account account;                      // as which its work is done
   std::optional<blueprint::Evaluator> evaluator;
   std::optional<blueprint::Blueprint> blueprint;  // the last good one
   std::unique_ptr<kube::Informer> instances;
@@ -38,6 +40,8 @@ class Revisions {
     Clock& clock;
     EventSink& events;
     Notices& notices;
+    Actors& actors;
+    Account default_account;
   };
   /// `wake`: a blueprint or an instance is to be looked at.
   Revisions(World world, std::string ns, Observer::Wake wake);
@@ -55,6 +59,7 @@ class Revisions {
   using Revision = std::pair<blueprint::Evaluator, blueprint::Blueprint>;
   Result<Revision> revision_of(const std::string& name, const package::Files& files, const ObjectId& kept,
                                const Context& context);
+  Account account_of(const Value& map) const;
   Status watch_instances(const std::string& name, Loaded& loaded, const apimachinery::GroupVersionKind& kind,
                          const Context& context);
   Status reject(const std::string& name, Loaded& loaded, const Value& map, const Error& failure,

@@ -180,8 +180,7 @@ class Reconciler {
   void own(graph::Node node, const Member& member) {
     const Observation& observed = member.observed;
     if (observed.state == Observation::State::Unknown)
-      return report(node, NodeState::Waiting,
-                    fmt::format("the kind of {} is being looked up", member.id.display()));
+      return report(node, NodeState::Waiting, not_known(member.id, member.observed));
     const std::string& gate = survey_.latched(node, member) && survey_.of(node).repair_gate.empty()
                                   ? kNothing
                                   : survey_.of(node).gate;
@@ -227,8 +226,7 @@ class Reconciler {
       return;
     }
     if (observed.state == Observation::State::Unknown)
-      return report(node, NodeState::Waiting,
-                    fmt::format("the kind of {} is being looked up", member.id.display()));
+      return report(node, NodeState::Waiting, not_known(member.id, member.observed));
     if (!member.ours && belongs_to_somebody(observed.object))
       return report(node, NodeState::Failed, fmt::format("{} belongs to somebody else", member.id.display()));
     const Recorded* before = recorded_.find(member.id);
@@ -253,8 +251,7 @@ class Reconciler {
     const std::string& name = told(node).name;
     const Observation& observed = member.observed;
     if (observed.state == Observation::State::Unknown)
-      return report(node, NodeState::Waiting,
-                    fmt::format("the kind of {} is being looked up", member.id.display()));
+      return report(node, NodeState::Waiting, not_known(member.id, member.observed));
     const bool is_there = observed.there() && member.ours;
     if (is_there) keep(node, member, true);
     if (recorded_.reached(name, member.hash)) {

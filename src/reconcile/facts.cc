@@ -308,6 +308,11 @@ void Survey::take_collection(Facts& facts, const Value& made) const {
   facts.live = Value(*std::move(items));
 }
 
+std::string not_known(const ObjectId& id, const Observation& observed) {
+  return observed.why.empty() ? fmt::format("the kind of {} is being looked up", id.display())
+                              : fmt::format("{} can't be read: {}", id.display(), observed.why);
+}
+
 void Survey::observe(graph::Node node, Facts& facts) {
   const blueprint::Node& told = blueprint_.nodes()[node];
   for (Member& member : facts.members) {
@@ -494,7 +499,7 @@ bool Survey::ready(graph::Node node, std::string* why) const {
       for (const Member& member : facts.members) {
         const Value& live = member.observed.object;
         if (member.observed.state == Observation::State::Unknown)
-          return no(fmt::format("the kind of {} is being looked up", member.id.display()));
+          return no(not_known(member.id, member.observed));
         if (!member.observed.there() || (told.type == NodeType::Own && !member.ours))
           return no(fmt::format("{} is not there", member.id.display()));
         if (apimachinery::is_terminating(live)) return no("it is being deleted");

@@ -20,7 +20,7 @@ void decide_one(const Left& left, const std::set<std::string>& needed, const Sur
   NodeReport report{entry.node, NodeState::Deleting, {}, entry.id};
   plan.record.objects.push_back(entry);
   if (!observed.there()) {
-    report.detail = fmt::format("the kind of {} is being looked up", entry.id.display());
+    report.detail = not_known(entry.id, observed);
   } else if (apimachinery::is_terminating(observed.object)) {
     // It goes as soon as its outcome matters to nobody.
     if (has_finalizer(observed.object))

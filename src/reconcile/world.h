@@ -34,12 +34,16 @@ struct Observation {
   };
   State state = State::Unknown;
   Value object = {};
+  std::string why = {};  ///< of what isn't known: the server's words, if it refused to tell
   /// What the server made of it when it was last applied.
   std::vector<apply::ServerMade> made = {};
 
   bool there() const { return state == State::There; }
   bool absent() const { return state == State::Absent; }
 };
+
+/// For people: why nothing is known of the object yet.
+std::string not_known(const ObjectId& id, const Observation& observed);
 
 /// Which objects a node with `list` looks at.
 struct Collection {

@@ -26,6 +26,7 @@ RESOURCES = {
     "Job": ("/apis/batch/v1", "jobs", True),
     "Role": ("/apis/rbac.authorization.k8s.io/v1", "roles", True),
     "RoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "rolebindings", True),
+    "ClusterRole": ("/apis/rbac.authorization.k8s.io/v1", "clusterroles", False),
     "ClusterRoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "clusterrolebindings", False),
     "APIService": ("/apis/apiregistration.k8s.io/v1", "apiservices", False),
     "CustomResourceDefinition": ("/apis/apiextensions.k8s.io/v1", "customresourcedefinitions", False),
@@ -198,6 +199,7 @@ class Request:
         self.code = event.get("responseStatus", {}).get("code", 0)
         self.name = event.get("objectRef", {}).get("name", "")
         self.resource = event.get("objectRef", {}).get("resource", "")
+        self.on_behalf_of = event.get("impersonatedUser", {}).get("username", "")
 
     @property
     def writes(self):

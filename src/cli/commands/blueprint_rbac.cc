@@ -21,6 +21,11 @@ constexpr Flag kFlags[] = {
      .value = "NAME",
      .help = "The operator's account, in the namespace of the blueprint (-n)",
      .fallback = "mistletoe-operator"},
+    {.name = "run-as",
+     .type = FlagType::Text,
+     .value = "NAME",
+     .help =
+         "The ServiceAccount that does the blueprint's work, where its ConfigMap's annotation names none"},
     {.name = "output",
      .letter = 'o',
      .type = FlagType::Choice,
@@ -34,6 +39,7 @@ constexpr Example kExamples[] = {
     {"mistctl blueprint rbac ./app -n mistletoe", "What the operator has to be allowed for it"},
     {"mistctl blueprint rbac ./app --instance ./app/instance.yaml",
      "Kinds that depend on values as this instance has them"},
+    {"mistctl blueprint rbac ./app -n mistletoe --run-as app", "The work is done by an account of its own"},
 };
 
 std::string comments(const action::BlueprintRights& rights) {
@@ -55,8 +61,11 @@ Result<ExitCode> run_rbac(const Invocation& invocation, World& world) {
   MIST_TRY(const auto renderer, open_renderer(invocation, world));
   std::string ns = invocation.text("namespace");
   if (ns.empty()) ns = "default";
+  std::string run_as = invocation.text("run-as");
+  if (run_as.empty()) run_as = source.service_account;
   MIST_TRY(const action::BlueprintRights rights,
-           action::blueprint_rights(*renderer, source, scenario, {invocation.text("service-account"), ns},
+           action::blueprint_rights(*renderer, source, scenario,
+                                    {.name = invocation.text("service-account"), .ns = ns, .run_as = run_as},
                                     world.context));
   if (invocation.text("output") == "json")
     print_value(

@@ -1,0 +1,77 @@
+#pragma once
+// The cluster as the accounts of blueprints see it. A blueprint acts with the rights of the ServiceAccount
+// that it names, so that its author gets no more than that account has; one that names none acts as the
+// operator. Of each account there is one client, one observer and one executor, which its blueprints share.
+// One thread.
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "base/clock.h"
+#include "base/event.h"
+#include "kube/client.h"
+#include "operator/executor.h"
+#include "operator/notices.h"
+#include "operator/observer.h"
+
+namespace mist::operator_ {
+
+/// The name of a ServiceAccount in the namespace of the blueprints; empty: the operator itself.
+using Account = std::string;
+
+/// The client lives as long as the function. Errors: the operator can't impersonate.
+using ClientOf = std::function<Result<kube::Client*>(const Account&)>;
+
+struct Actor {
+  Actor(kube::Client& as, Clock& clock, EventSink& events, Observer::Wake wake)
+      : client(as),
+        notices(as, clock, events),
+        observer(as, clock, events, std::move(wake)),
+        executor(as, clock, events, observer, notices) {}
+
+  kube::Client& client;
+  Notices notices;
+  Observer observer;
+  Executor executor;
+};
+
+class Actors {
+ public:
+  /// `clock` and `events` outlive this.
+  Actors(ClientOf client_of, Clock& clock, EventSink& events, Observer::Wake wake)
+      : client_of_(std::move(client_of)), clock_(clock), events_(events), wake_(std::move(wake)) {}
+
+  /// References stay good. Errors: of ClientOf.
+  Result<Actor*> of(const Account& account) {
+    if (const auto known = actors_.find(account); known != actors_.end()) return &known->second;
+    MIST_TRY(kube::Client* const client, client_of_(account));
+    return &actors_.try_emplace(account, *client, clock_, events_, wake_).first->second;
+  }
+
+  /// `item` is looked at as this account: as nobody else any more.
+  void looks_as(const Item& item, const Account& account) {
+    const auto [known, is_new] = accounts_.try_emplace(item, account);
+    if (is_new || known->second == account) return;
+    actors_.at(known->second).observer.forget(item);
+    known->second = account;
+  }
+
+  /// The instance is gone.
+  void forget(const Item& item) {
+    const auto known = accounts_.find(item);
+    if (known == accounts_.end()) return;
+    actors_.at(known->second).observer.forget(item);
+    accounts_.erase(known);
+  }
+
+ private:
+  const ClientOf client_of_;
+  Clock& clock_;
+  EventSink& events_;
+  const Observer::Wake wake_;
+  std::map<Item, Account> accounts_;
+  std::map<Account, Actor> actors_;
+};
+
+}  // namespace mist::operator_
