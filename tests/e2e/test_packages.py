@@ -9,7 +9,7 @@ from test_demo import ROOT, git_registry
 from test_secrets import SEED, built
 
 PLATFORM = "mistletoe/examples/platform-example:0.2.0"
-PACKAGES = ("mariadb", "redis", "microservice", "platform-example")
+PACKAGES = ("mariadb", "redis", "microservice", "mistletoe-operator", "platform-example")
 KUBERNETES = ("v1.35.0", "v1.36.0", "v1.37.0")
 
 
@@ -34,7 +34,7 @@ def starting_packages_are_valid_for_three_kubernetes(t):
     users = json.dumps([{"username": "web", "database": "shop"}, {"username": "report", "database": "shop", "access": "readOnly"}])
     for version in KUBERNETES:
         for name, values in (("mariadb", ["--set-json", f"users={users}"]), ("redis", ["--set-json", 'users=[{"username":"web"}]']),
-                             ("microservice", []), ("platform-example", [])):
+                             ("microservice", []), ("mistletoe-operator", ["--set", "image=operator:1"]), ("platform-example", [])):
             t.run("generate", "shop", "-p", module(name), "--validate", "--kube-version", version, *values)
 
 
