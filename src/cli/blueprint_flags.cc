@@ -1,8 +1,19 @@
 #include "cli/blueprint_flags.h"
 
+#include "base/text.h"
 #include "encoding/yaml.h"
 
 namespace mist::cli {
+
+Status check_blueprint_names(const std::string& name, const std::string& group) {
+  if (!is_dns1123_label(name) || name.size() > 50 || name.front() < 'a' || name.front() > 'z')
+    return error(ErrorKind::Usage, "\"{}\" can't be the name of a blueprint", escape_controls(name))
+        .with_hint("at most 50 lower-case letters, digits and dashes, begun by a letter");
+  if (!is_dns1123_subdomain(group) || group.find('.') == std::string::npos)
+    return error(ErrorKind::Usage, "\"{}\" can't be the API group of a CRD", escape_controls(group))
+        .with_hint("a domain name of yours, as in --group acme.io");
+  return {};
+}
 
 Result<action::BlueprintSource> blueprint_source(const Invocation& invocation, World& world) {
   return action::read_blueprint(world.files, invocation.argument(kBlueprintSource.name));

@@ -26,6 +26,21 @@ inline constexpr Flag kScenarioFlag{
     .help = "What happens to it and around it: a list of events, or a test case",
     .completion = Completion::File};
 
+inline constexpr Argument kNewBlueprintName{.name = "NAME",
+                                            .help = "The blueprint's name; its kind is that in PascalCase"};
+inline constexpr Argument kNewBlueprintDirectory{.name = "DIR",
+                                                 .help = "Where to; without it a new directory of that name",
+                                                 .arity = Arity::Optional,
+                                                 .completion = Completion::Directory};
+inline constexpr Flag kBlueprintGroupFlag{.name = "group",
+                                          .type = FlagType::Text,
+                                          .value = "GROUP",
+                                          .help = "API group of its kind",
+                                          .fallback = "example.com"};
+
+/// Of a new blueprint: the name becomes that of a ConfigMap, a kind, and a part of labels. Errors: Usage.
+Status check_blueprint_names(const std::string& name, const std::string& group);
+
 /// The only blueprint at SOURCE.
 Result<action::BlueprintSource> blueprint_source(const Invocation& invocation, World& world);
 

@@ -30,6 +30,7 @@ constexpr const Command* kCommands[] = {
     &kPackageOutdatedCommand,
     &kPackageWhyCommand,
     &kBlueprintInitCommand,
+    &kBlueprintFromYamlCommand,
     &kBlueprintCheckCommand,
     &kBlueprintGraphCommand,
     &kBlueprintSimulateCommand,

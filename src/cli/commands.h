@@ -35,6 +35,7 @@ extern const Command kPackageLockCommand;
 extern const Command kPackageOutdatedCommand;
 extern const Command kPackageWhyCommand;
 extern const Command kBlueprintInitCommand;
+extern const Command kBlueprintFromYamlCommand;
 extern const Command kBlueprintCheckCommand;
 extern const Command kBlueprintGraphCommand;
 extern const Command kBlueprintSimulateCommand;

@@ -202,3 +202,39 @@ def status_and_why_say_what_an_instance_waits_for(t):
     contains(graph["leaving"][0]["why"], "example.com/hold")
     t.kube.patch("Service", t.ns, "web", {"metadata": {"finalizers": None}})
     wait_gone(t, address)
+
+
+# Characters that mean something to Nickel, or whose indentation it would take away.
+AWKWARD = {"lines": "a\n  b\n\nc\n", "indented": "  a\n  b", "blank": "a\n  \nb", "end": "a\n\n\n", "quotes": 'say "%{x}" and "% \\ \n"%%{y}"',
+           "tab": "\ta\n\tb\n", "cr": "a\r\nb", "percent": "100%", "empty": "", "newline": "\n", "unicode": "ä\u2028\U0001f384", "control": "a\x01b"}
+
+
+@test
+def a_draft_from_manifests_makes_the_same_objects(t):
+    group = f"{t.ns}.example.com"
+    manifests = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}, "data": AWKWARD},
+                 {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web-more", "labels": {"instance": "x", "of": "web"}},
+                  "data": {"instance": "web-more", "std": "web"}},
+                 {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"},
+                  "spec": {"selector": {"app": "web"}, "ports": [{"name": "web", "port": 80, "targetPort": 8080}]}}]
+    t.file("all.yaml", "---\n".join(json.dumps(each, ensure_ascii=False) + "\n" for each in manifests))
+    directory = t.dir / "web-app"
+    t.run("blueprint", "from-yaml", "web-app", str(directory), "-f", str(t.dir / "all.yaml"), "--group", group)
+    contains(t.run("blueprint", "check", str(directory), "--strict").out, "0 errors, 0 warnings")
+    t.run("install", "kinds", "-p", str(directory / "crd.yaml"), "--wait")
+    t.cleanup(lambda: t.run("uninstall", "kinds", "--delete-crds", "--yes"))
+    t.kube.create("ConfigMap", t.ns, {"metadata": {"name": "app", "labels": {"mistletoe.dev/blueprint": "true"}},
+                                      "data": {"blueprint.ncl": (directory / "blueprint.ncl").read_text()}})
+    Operator(t)
+    where = f"/apis/{group}/v1/namespaces/{t.ns}/webapps"
+    for name in ("web", "two"):
+        t.kube.checked("POST", where, {"apiVersion": f"{group}/v1", "kind": "WebApp", "metadata": {"name": name}})
+        t.cleanup(lambda name=name: t.kube.request("PATCH", f"{where}/{name}", {"metadata": {"finalizers": None}},
+                                                   content_type="application/merge-patch+json"))
+        t.kube.wait("its objects are made", lambda: t.kube.get("ConfigMap", t.ns, f"{name}-more") and t.kube.get("Service", t.ns, name))
+        equal(t.kube.get("ConfigMap", t.ns, name)["data"], AWKWARD, "text")
+        more = t.kube.get("ConfigMap", t.ns, f"{name}-more")
+        equal(more["data"], {"instance": f"{name}-more", "std": name}, "names in fields that hide the argument")
+        equal(more["metadata"]["labels"]["of"], name)
+        service = t.kube.get("Service", t.ns, name)["spec"]
+        equal((service["selector"], service["ports"][0]["name"], service["ports"][0]["targetPort"]), ({"app": name}, "web", 8080))

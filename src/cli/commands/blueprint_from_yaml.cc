@@ -1,0 +1,100 @@
+// mistctl blueprint from-yaml.
+
+#include "action/blueprint_draft.h"
+#include "base/text.h"
+#include "cli/blueprint_flags.h"
+#include "cli/commands.h"
+#include "cli/invocation.h"
+#include "cli/new_files.h"
+#include "cli/templates.h"
+
+namespace mist::cli {
+namespace {
+
+constexpr std::uint64_t kMostManifests = std::uint64_t{16} << 20;
+constexpr std::string_view kStandardInput = "-";
+
+constexpr Argument kArguments[] = {kNewBlueprintName, kNewBlueprintDirectory};
+constexpr Flag kFlags[] = {
+    {.name = "filename",
+     .letter = 'f',
+     .type = FlagType::Texts,
+     .value = "FILE",
+     .help = "Manifests: a file, a directory (its *.yaml, *.yml and *.json), or - for standard input",
+     .completion = Completion::File},
+    kBlueprintGroupFlag};
+constexpr FlagGroup kGroups[] = {{"Flags", kFlags}};
+constexpr Example kExamples[] = {
+    {"mistctl blueprint from-yaml web-app -f deploy/", "A draft from the manifests in a directory"},
+    {"kubectl get deployment,service web -o yaml | mistctl blueprint from-yaml web -f -",
+     "From what is on a cluster, without what only the server sets"},
+};
+
+bool is_manifest(const std::string& name) {
+  return name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json");
+}
+
+Status read_into(World& world, const std::string& name, std::map<std::string, std::string>& texts) {
+  if (name == kStandardInput) {
+    MIST_TRY(texts["standard input"], world.in.read_all(kMostManifests, world.context));
+    return {};
+  }
+  if (!world.files.is_directory(name)) {
+    MIST_TRY(texts[name], world.files.read(name, kMostManifests));
+    return {};
+  }
+  MIST_TRY(const std::vector<DirectoryEntry> entries, world.files.list(name));
+  bool any = false;
+  for (const DirectoryEntry& entry : entries) {
+    if (entry.is_directory || !is_manifest(entry.name)) continue;
+    const Path path = Path(name) / entry.name;
+    MIST_TRY(texts[path.string()], world.files.read(path, kMostManifests));
+    any = true;
+  }
+  if (any) return {};
+  return error(ErrorKind::NotFound, "{} has no manifests", escape_controls(name))
+      .with_hint("*.yaml, *.yml and *.json of the directory itself are read");
+}
+
+void report(const action::BlueprintDraft& draft, const Path& directory, World& world) {
+  for (const action::DraftedField& field : draft.fields)
+    world.events->info(fmt::format("spec.{} is {} of {} in the manifests", field.name,
+                                   escape_controls(field.value), escape_controls(field.object)));
+  for (const std::string& warning : draft.warnings) world.events->warn(escape_controls(warning));
+  world.events->info(fmt::format("{}, {} and {} drafted; next: mistctl blueprint check {}",
+                                 plural(draft.nodes, "node"), plural(draft.also, "Also edge"),
+                                 plural(draft.sequence, "Sequence edge"), directory.string()));
+}
+
+Result<ExitCode> run_from_yaml(const Invocation& invocation, World& world) {
+  const std::string name = invocation.argument("NAME"), group = invocation.text("group");
+  MIST_TRY_VOID(check_blueprint_names(name, group));
+  const std::vector<std::string> given = invocation.texts("filename");
+  if (given.empty())
+    return error(ErrorKind::Usage, "there are no manifests to begin from")
+        .with_hint(
+            fmt::format("name them with -f, or begin with an example: mistctl blueprint init {}", name));
+  std::map<std::string, std::string> texts;
+  for (const std::string& each : given) MIST_TRY_VOID(read_into(world, each, texts));
+  MIST_TRY(std::vector<apimachinery::Object> objects, action::objects_of_manifests(texts));
+  MIST_TRY(const action::BlueprintDraft draft,
+           action::draft_blueprint(std::move(objects),
+                                   {.blueprint = name, .group = group, .kind = kind_for(name)}));
+  Path directory = invocation.argument("DIR");
+  if (directory.empty()) directory = name;
+  MIST_TRY_VOID(write_new_files(world, directory, draft.files));
+  world.out.write(directory.string() + "\n");
+  report(draft, directory, world);
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+constinit const Command kBlueprintFromYamlCommand{.path = "blueprint from-yaml",
+                                                  .summary = "Draft a blueprint from existing manifests",
+                                                  .run = run_from_yaml,
+                                                  .arguments = kArguments,
+                                                  .flags = kGroups,
+                                                  .examples = kExamples};
+
+}  // namespace mist::cli
