@@ -25,6 +25,7 @@ mist_static(mist_yaml ${_lib}/libyaml.a)
 mist_static(mist_boost_json ${_lib}/libboost_json.a ${_lib}/libboost_container.a)
 mist_static(mist_openssl ${_lib}/libssl.a ${_lib}/libcrypto.a ${CMAKE_DL_LIBS} Threads::Threads)
 mist_static(mist_zlib ${_lib}/libz.a)
+mist_static(mist_sqlite_library ${_lib}/libsqlite3.a m ${CMAKE_DL_LIBS} Threads::Threads)
 
 if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/RustStatic.cmake)
   include(RustStatic)

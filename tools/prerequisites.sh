@@ -13,7 +13,7 @@ PACKAGES=(
   # the build
   ccache cmake g++ git lld-19 make ninja-build pkg-config python3
   # libraries; Debian's default Boost, 1.74, has no JSON
-  libboost-container1.81-dev libboost-json1.81-dev libfmt-dev libssl-dev libyaml-dev zlib1g-dev
+  libboost-container1.81-dev libboost-json1.81-dev libfmt-dev libsqlite3-dev libssl-dev libyaml-dev zlib1g-dev
   # tests and checks; clang-tidy before 19 can't see <expected>
   clang-format-19 clang-tidy-19 libgmock-dev libgtest-dev librapidcheck-dev openssl python3-venv
   # packages written in C and C++ for the sandbox

@@ -19,14 +19,14 @@ import tomllib
 import uuid
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# What is linked into mistctl and mistletoe-operator, and what into which engine.
-PROGRAMS = "mistctl, mistletoe-operator"
+# What is linked into our programs, and what into which engine.
+PROGRAMS = "mistctl, mistletoe-operator, mistletoe-catalog"
 CRATES = [("third_party/runtime/Cargo.lock", PROGRAMS), ("engines/rust/Cargo.lock", "engines jinja, handlebars, nickel"),
           ("sdk/rust/Cargo.lock", "SDK")]
 GO_MODULES = [("engines/helm", "engine helm"), ("engines/kustomize", "engine kustomize"),
               ("engines/yamlfault", "engines helm, kustomize")]
 # cmake/Dependencies.cmake links their static libraries; libstdc++ and libgcc: cmake/Compiler.cmake.
-DEBIAN = ["libboost-container1.81-dev", "libboost-json1.81-dev", "libfmt-dev", "libssl-dev", "libyaml-dev", "zlib1g-dev",
+DEBIAN = ["libboost-container1.81-dev", "libboost-json1.81-dev", "libfmt-dev", "libsqlite3-dev", "libssl-dev", "libyaml-dev", "zlib1g-dev",
           "libstdc++-12-dev", "libgcc-12-dev"]
 
 
