@@ -2,17 +2,15 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
-#include <charconv>
 #include <chrono>
 #include <optional>
 #include <thread>
 #include <utility>
 
-#include "base/text.h"
+#include "http/listening.h"
 
 namespace mist::http {
 namespace {
@@ -80,26 +78,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::size_t& open_;
 };
 
-Result<tcp::endpoint> endpoint_of(std::string_view address) {
-  const auto invalid = [&] {
-    return error(ErrorKind::Invalid, "\"{}\" is not an address to listen on", escape_controls(address))
-        .with_hint("write 127.0.0.1:8080, [::1]:8080, or :8080 for every address of this machine");
-  };
-  const auto colon = address.rfind(':');
-  if (colon == std::string_view::npos) return invalid();
-  std::string_view host = address.substr(0, colon);
-  const std::string_view digits = address.substr(colon + 1);
-  std::uint16_t port = 0;
-  const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  if (failed != std::errc() || end != digits.data() + digits.size()) return invalid();
-  if (host.empty()) return tcp::endpoint(tcp::v6(), port);
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  beast::error_code unreadable;
-  const auto ip = asio::ip::make_address(std::string(host), unreadable);
-  if (unreadable) return invalid();
-  return tcp::endpoint(ip, port);
-}
-
 }  // namespace
 
 class Server::Impl {
@@ -113,19 +91,7 @@ class Server::Impl {
   Impl& operator=(const Impl&) = delete;
 
   Status listen(std::string_view address) {
-    MIST_TRY(const tcp::endpoint endpoint, endpoint_of(address));
-    beast::error_code failed;
-    acceptor_.open(endpoint.protocol(), failed);
-    if (!failed) acceptor_.set_option(asio::socket_base::reuse_address(true), failed);
-    // ":8080" means IPv4 too.
-    if (!failed && endpoint.address().is_unspecified() && endpoint.protocol() == tcp::v6())
-      acceptor_.set_option(asio::ip::v6_only(false), failed);
-    if (!failed) acceptor_.bind(endpoint, failed);
-    if (!failed) acceptor_.listen(asio::socket_base::max_listen_connections, failed);
-    if (failed)
-      return error(failed == asio::error::address_in_use ? ErrorKind::Conflict : ErrorKind::Internal,
-                   "can't listen on {}", address)
-          .with_because(failed.message());
+    MIST_TRY_VOID(listen_on(acceptor_, address));
     accept();
     thread_ = std::thread([this] { context_.run(); });
     return {};
@@ -133,10 +99,7 @@ class Server::Impl {
 
   std::string address() const {
     beast::error_code failed;
-    const tcp::endpoint local = acceptor_.local_endpoint(failed);
-    const std::string ip = local.address().to_string();
-    return local.address().is_v6() ? fmt::format("[{}]:{}", ip, local.port())
-                                   : fmt::format("{}:{}", ip, local.port());
+    return address_text(acceptor_.local_endpoint(failed));
   }
 
  private:

@@ -1,0 +1,309 @@
+#include "http/web_server.h"
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "http/listening.h"
+
+namespace mist::http {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+using asio::ip::tcp;
+using BeastField = beast::http::field;
+
+std::string_view view_of(boost::beast::string_view text) { return {text.data(), text.size()}; }
+
+// Why nobody can be sure where this request ends, or what it is about; empty: it is well formed.
+std::string_view objection(const beast::http::request<beast::http::string_body>& request) {
+  const auto count = [&](BeastField name) {
+    const auto [first, last] = request.equal_range(name);
+    return std::distance(first, last);
+  };
+  if (request.version() != 11 && request.version() != 10) return "only HTTP/1.1 and HTTP/1.0";
+  if (request.version() == 11 && count(BeastField::host) != 1) return "exactly one Host is needed";
+  if (count(BeastField::content_length) > 1) return "more than one Content-Length";
+  // The parser takes "0, 0", which others read otherwise.
+  if (const std::string_view length = view_of(request[BeastField::content_length]);
+      length.find_first_not_of("0123456789") != length.npos)
+    return "Content-Length must be one number";
+  if (const auto encodings = count(BeastField::transfer_encoding); encodings > 0) {
+    if (request.version() == 10) return "HTTP/1.0 has no Transfer-Encoding";
+    if (encodings > 1 || !beast::iequals(request[BeastField::transfer_encoding], "chunked"))
+      return "the only Transfer-Encoding here is chunked";
+    if (count(BeastField::content_length) > 0) return "Content-Length beside Transfer-Encoding";
+  }
+  const std::string_view target = view_of(request.target());
+  if (!target.starts_with('/')) return "the target must be a path";
+  for (const char c : target)
+    if (static_cast<unsigned char>(c) <= ' ' || static_cast<unsigned char>(c) >= 0x7f || c == '#')
+      return "the target must be escaped";
+  return {};
+}
+
+}  // namespace
+
+class WebServer::Impl {
+ public:
+  Impl(WebServerOptions options, HandleWeb handle)
+      : options_(options), handle_(std::move(handle)), handlers_(options.handlers) {}
+  ~Impl();
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  Status listen(std::string_view address) {
+    MIST_TRY_VOID(listen_on(acceptor_, address));
+    address_ = address_text(acceptor_.local_endpoint());
+    accept();
+    thread_ = std::thread([this] { context_.run(); });
+    return {};
+  }
+  const std::string& address() const { return address_; }
+
+ private:
+  class Connection;
+
+  void accept();
+  void begin_drain();
+
+  // Those that the connections use outlive the context, which holds the connections.
+  const WebServerOptions options_;
+  const HandleWeb handle_;
+  std::mutex mutex_;
+  std::condition_variable drained_;
+  std::size_t open_ = 0;               // guarded by mutex_
+  std::set<Connection*> connections_;  // of the I/O thread
+  bool draining_ = false;              // of the I/O thread
+  std::string address_;
+  asio::io_context context_{1};
+  // A connection whose request is with a handler waits for nothing that the context knows of.
+  asio::executor_work_guard<asio::io_context::executor_type> running_{context_.get_executor()};
+  tcp::acceptor acceptor_{context_};
+  asio::steady_timer pause_{context_};
+  asio::thread_pool handlers_;
+  std::thread thread_;
+};
+
+// All of it runs on the I/O thread but for the handler. Only one operation is on its way at a time.
+class WebServer::Impl::Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(tcp::socket socket, Impl& server) : stream_(std::move(socket)), server_(server) {
+    server_.connections_.insert(this);
+    const std::lock_guard lock(server_.mutex_);
+    ++server_.open_;
+    beast::error_code failed;
+    const tcp::endpoint peer = stream_.socket().remote_endpoint(failed);
+    if (!failed) peer_ = peer.address().to_string();
+  }
+  ~Connection() {
+    server_.connections_.erase(this);
+    const std::lock_guard lock(server_.mutex_);
+    if (--server_.open_ == 0) server_.drained_.notify_all();
+  }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // Waits for the first byte of a request.
+  void wait() {
+    if (server_.draining_) return close();
+    if (buffer_.size() > 0) return read_header();
+    stream_.expires_after(server_.options_.idle);
+    stream_.async_read_some(buffer_.prepare(kFirstBytes),
+                            [self = shared_from_this()](beast::error_code failed, std::size_t size) {
+                              if (failed) return;
+                              self->buffer_.commit(size);
+                              self->read_header();
+                            });
+  }
+
+  void end_unless_busy() {
+    if (!busy_) close();
+  }
+
+ private:
+  static constexpr std::size_t kFirstBytes = 4096;
+  static constexpr std::size_t kMostBuffered = 256u << 10;
+  static constexpr std::size_t kMostDiscarded = 4u << 20;
+  static constexpr std::chrono::seconds kDiscardTime{2};
+
+  void read_header() {
+    parser_.emplace();
+    parser_->header_limit(server_.options_.header_bytes);
+    parser_->body_limit(server_.options_.body_bytes);
+    // One time limit for all of the request: a byte now and then doesn't prolong it.
+    stream_.expires_after(server_.options_.patience);
+    beast::http::async_read_header(stream_, buffer_, *parser_,
+                                   [self = shared_from_this()](beast::error_code failed, std::size_t) {
+                                     if (failed) return self->refuse_unread(failed);
+                                     self->read_body();
+                                   });
+  }
+
+  void read_body() {
+    if (const std::string_view why = objection(parser_->get()); !why.empty()) return refuse(400, why);
+    beast::http::async_read(stream_, buffer_, *parser_,
+                            [self = shared_from_this()](beast::error_code failed, std::size_t) {
+                              if (failed) return self->refuse_unread(failed);
+                              self->handle();
+                            });
+  }
+
+  void handle() {
+    const auto& message = parser_->get();
+    const std::string_view target = view_of(message.target());
+    const auto question = target.find('?');
+    WebRequest request{.method = std::string(view_of(message.method_string())),
+                       .path = std::string(target.substr(0, question)),
+                       .query = question == target.npos ? "" : std::string(target.substr(question + 1)),
+                       .headers = {},
+                       .body = std::move(parser_->get().body()),
+                       .peer = peer_};
+    for (const auto& field : message)
+      request.headers.push_back(
+          {std::string(view_of(field.name_string())), std::string(view_of(field.value()))});
+    busy_ = true;
+    stream_.expires_never();
+    // The last hold of this goes along, so that it ends on the I/O thread.
+    asio::post(server_.handlers_, [self = shared_from_this(), request = std::move(request)]() mutable {
+      Impl& server = self->server_;
+      WebAnswer answer = server.handle_(request);
+      asio::post(server.context_, [self = std::move(self), answer = std::move(answer)]() mutable {
+        const bool keep = self->parser_->get().keep_alive();
+        self->send(std::move(answer), keep);
+      });
+    });
+  }
+
+  void send(WebAnswer answer, bool keep_alive) {
+    const bool is_head = parser_->get().method() == beast::http::verb::head;
+    response_ = {};
+    response_.version(parser_->get().version() == 10 ? 10 : 11);
+    response_.result(static_cast<unsigned>(answer.status));
+    response_.keep_alive(keep_alive && !server_.draining_);
+    // 304 speaks of a body that it doesn't have (RFC 9110, section 15.4.5).
+    if (answer.status != 304) {
+      response_.set(BeastField::content_type, answer.content_type);
+      response_.content_length(answer.body.size());
+    }
+    for (const Header& header : answer.headers) response_.insert(header.name, header.value);
+    if (!is_head) response_.body() = std::move(answer.body);
+    stream_.expires_after(server_.options_.patience);
+    beast::http::async_write(stream_, response_,
+                             [self = shared_from_this()](beast::error_code failed, std::size_t) {
+                               self->busy_ = false;
+                               if (failed) return self->close();
+                               if (self->response_.keep_alive()) return self->wait();
+                               self->say_goodbye();
+                             });
+  }
+
+  void refuse_unread(beast::error_code failed) {
+    using beast::http::error;
+    if (failed == error::body_limit) return refuse(413, "the body is too large");
+    if (failed == error::header_limit) return refuse(431, "the header is too large");
+    // Nobody is there any more, or nobody should wait for the end of a silent client's request.
+    if (failed == error::end_of_stream || failed == error::partial_message ||
+        failed == beast::error::timeout ||
+        failed.category() != beast::http::make_error_code(error::bad_method).category())
+      return close();
+    refuse(400, "this is not an HTTP request");
+  }
+
+  void refuse(int status, std::string_view why) {
+    busy_ = true;
+    send({.status = status, .body = std::string(why) + "\n"}, false);
+  }
+
+  // The client gets to read the answer, although it may still be sending: a reset would discard it.
+  void say_goodbye() {
+    beast::error_code ignored;
+    stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+    stream_.expires_after(kDiscardTime);
+    discard(0);
+  }
+  void discard(std::size_t so_far) {
+    buffer_.clear();
+    if (so_far > kMostDiscarded) return close();
+    stream_.async_read_some(buffer_.prepare(kFirstBytes),
+                            [self = shared_from_this(), so_far](beast::error_code failed, std::size_t size) {
+                              if (!failed) self->discard(so_far + size);
+                            });
+  }
+
+  void close() {
+    beast::error_code ignored;
+    stream_.socket().close(ignored);
+  }
+
+  beast::tcp_stream stream_;
+  Impl& server_;
+  std::string peer_;
+  bool busy_ = false;  // a request has come whole, and its answer isn't sent yet
+  beast::flat_buffer buffer_{kMostBuffered};
+  std::optional<beast::http::request_parser<beast::http::string_body>> parser_;
+  beast::http::response<beast::http::string_body> response_;
+};
+
+WebServer::Impl::~Impl() {
+  asio::post(context_, [this] { begin_drain(); });
+  if (thread_.joinable()) {
+    std::unique_lock lock(mutex_);
+    drained_.wait_for(lock, options_.drain, [&] { return open_ == 0; });
+  }
+  context_.stop();
+  if (thread_.joinable()) thread_.join();
+  handlers_.stop();
+  handlers_.join();
+}
+
+void WebServer::Impl::accept() {
+  acceptor_.async_accept([this](beast::error_code failed, tcp::socket socket) {
+    if (failed == asio::error::operation_aborted || draining_) return;
+    // Out of descriptors, say: asking again at once would take a whole core.
+    if (failed) {
+      pause_.expires_after(std::chrono::milliseconds(100));
+      return pause_.async_wait([this](beast::error_code ended) {
+        if (!ended) accept();
+      });
+    }
+    // Beyond the bound a connection is closed at once; those that are open end within their time.
+    if (connections_.size() < options_.connections)
+      std::make_shared<Connection>(std::move(socket), *this)->wait();
+    accept();
+  });
+}
+
+void WebServer::Impl::begin_drain() {
+  draining_ = true;
+  beast::error_code ignored;
+  acceptor_.close(ignored);
+  pause_.cancel();
+  for (Connection* const each : connections_) each->end_unless_busy();
+}
+
+WebServer::WebServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+WebServer::~WebServer() = default;
+
+Result<std::unique_ptr<WebServer>> WebServer::listen(std::string_view address, WebServerOptions options,
+                                                     HandleWeb handle) {
+  auto impl = std::make_unique<Impl>(options, std::move(handle));
+  MIST_TRY_VOID(impl->listen(address));
+  return std::unique_ptr<WebServer>(new WebServer(std::move(impl)));
+}
+
+std::string WebServer::address() const { return impl_->address(); }
+
+}  // namespace mist::http

@@ -1,0 +1,72 @@
+#pragma once
+// An HTTP/1.1 server for whole applications: requests with bodies, handlers that may block, on threads of
+// their own. One thread does all network I/O and never waits for a handler. No TLS: that is the business of
+// the proxy in front.
+//
+// Every connection is bounded in time and bytes: a request must have come within `patience`, however slowly
+// its client sends, and its answer must have been taken within as much again. A request whose end two servers
+// could see in two places (RFC 9112, section 11.2: request smuggling) is answered with 400 and its
+// connection closed.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "http/transport.h"
+
+namespace mist::http {
+
+struct WebRequest {
+  std::string method = {};
+  std::string path = {};   ///< escaped, as it came; begins with '/'
+  std::string query = {};  ///< escaped, without the '?'
+  Headers headers = {};
+  std::string body = {};
+  std::string peer = {};  ///< IP address of the other end of the connection
+};
+
+struct WebAnswer {
+  int status = 200;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::string body = {};  ///< to HEAD only its length is sent
+  Headers headers = {};   ///< others than Content-Type, Content-Length, Connection
+};
+
+/// Called on any of the handlers' threads, several at once.
+using HandleWeb = std::function<WebAnswer(const WebRequest&)>;
+
+struct WebServerOptions {
+  std::size_t handlers = 4;  ///< threads
+  std::size_t connections = 512;
+  std::uint32_t header_bytes = 16u << 10;
+  std::uint64_t body_bytes = 1u << 20;           ///< more is answered with 413
+  Duration patience = std::chrono::seconds(10);  ///< for a request that has begun, and for its answer
+  Duration idle = std::chrono::seconds(30);      ///< of a connection between requests
+  Duration drain = std::chrono::seconds(10);     ///< for requests that are being answered when it stops
+};
+
+class WebServer {
+ public:
+  /// `address` and errors as of Server::listen.
+  static Result<std::unique_ptr<WebServer>> listen(std::string_view address, WebServerOptions options,
+                                                   HandleWeb handle);
+  /// Takes no more connections, lets requests that have come be answered within `drain`, then ends the rest.
+  ~WebServer();
+  WebServer(const WebServer&) = delete;
+  WebServer& operator=(const WebServer&) = delete;
+
+  /// Where it listens, with the port that it got: "127.0.0.1:34567".
+  std::string address() const;
+
+ private:
+  class Impl;
+  explicit WebServer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace mist::http

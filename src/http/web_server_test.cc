@@ -1,0 +1,208 @@
+#include "http/web_server.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <thread>
+#include <vector>
+
+#include "base/handle.h"
+
+namespace mist::http {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+WebAnswer echo(const WebRequest& request) {
+  if (request.path == "/slow") std::this_thread::sleep_for(300ms);
+  return {.body = request.method + " " + request.path + " [" + request.query + "] " + request.body + "\n",
+          .headers = {{"X-Peer", request.peer}}};
+}
+
+std::unique_ptr<WebServer> web_server(WebServerOptions options = {}, HandleWeb handle = echo) {
+  auto server = WebServer::listen("127.0.0.1:0", options, std::move(handle));
+  EXPECT_TRUE(server.ok()) << server.error().to_line();
+  return *std::move(server);
+}
+
+UniqueFd connect_to(const std::string& address) {
+  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+  return fd;
+}
+
+void send_all(const UniqueFd& fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent <= 0) return;
+    bytes.remove_prefix(static_cast<std::size_t>(sent));
+  }
+}
+
+std::string read_all(const UniqueFd& fd) {
+  std::string all;
+  char buffer[4096];
+  for (ssize_t got = 0; (got = ::recv(fd.get(), buffer, sizeof buffer, 0)) > 0;)
+    all.append(buffer, static_cast<std::size_t>(got));
+  return all;
+}
+
+std::string answer_to(const WebServer& server, std::string_view request) {
+  const UniqueFd fd = connect_to(server.address());
+  send_all(fd, request);
+  return read_all(fd);
+}
+
+TEST(WebServer, HandsOverMethodPathQueryAndBody) {
+  const auto server = web_server();
+  const std::string answer = answer_to(
+      *server, "POST /a/b?q=1 HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello");
+  EXPECT_THAT(answer, AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), HasSubstr("X-Peer: 127.0.0.1\r\n"),
+                            HasSubstr("\r\n\r\nPOST /a/b [q=1] hello\n")));
+  EXPECT_THAT(answer_to(*server,
+                        "POST /c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nConnection: "
+                        "close\r\n\r\n3\r\nabc\r\n0\r\n\r\n"),
+              HasSubstr("POST /c [] abc\n"));
+  const std::string head = answer_to(*server, "HEAD /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(head, AllOf(HasSubstr("Content-Length: 12\r\n"), Not(HasSubstr("HEAD /a"))));
+}
+
+TEST(WebServer, KeepsAConnectionForRequestsThatComeAtOnce) {
+  const auto server = web_server();
+  EXPECT_THAT(answer_to(*server,
+                        "GET /one HTTP/1.1\r\nHost: h\r\n\r\n"
+                        "GET /two HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"),
+              AllOf(HasSubstr("GET /one []"), HasSubstr("GET /two []")));
+}
+
+TEST(WebServer, RefusesRequestsWhoseEndIsUnclear) {
+  const auto server = web_server();
+  const std::string smuggled = "GET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n";
+  const std::vector<std::string> requests{
+      "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+      "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n",
+      "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n",
+      "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n",
+      "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: +3\r\n\r\nabc",
+      "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0, 0\r\n\r\n",
+      "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip\r\n\r\n",
+      "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+      "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: identity\r\nTransfer-Encoding: "
+      "chunked\r\n\r\n0\r\n\r\n",
+      "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+      "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n\r\n",
+      "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+      "GET / HTTP/1.1\r\n\r\n",
+      "GET / HTTP/1.1\r\nHost: h\r\nHost: i\r\n\r\n",
+      "GET http://other/ HTTP/1.1\r\nHost: h\r\n\r\n",
+      "CONNECT h:80 HTTP/1.1\r\nHost: h\r\n\r\n",
+      "GET /\x01 HTTP/1.1\r\nHost: h\r\n\r\n",
+      "GET / HTTP/2.0\r\nHost: h\r\n\r\n",
+      "nonsense\r\n\r\n",
+  };
+  for (const std::string& request : requests) {
+    const std::string answer = answer_to(*server, request + smuggled);
+    EXPECT_THAT(answer, AnyOf(StartsWith("HTTP/1.1 400 "), StartsWith("HTTP/1.0 400 "))) << request;
+    EXPECT_THAT(answer, Not(HasSubstr("smuggled"))) << request;
+  }
+}
+
+TEST(WebServer, RefusesWhatIsTooLarge) {
+  const auto server = web_server({.body_bytes = 1000});
+  EXPECT_THAT(answer_to(*server, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000000\r\n\r\nabc"),
+              StartsWith("HTTP/1.1 413 "));
+  std::string chunks = "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (int i = 0; i < 100; ++i) chunks += "64\r\n" + std::string(100, 'x') + "\r\n";
+  EXPECT_THAT(answer_to(*server, chunks), StartsWith("HTTP/1.1 413 "));
+  EXPECT_THAT(answer_to(*server, "GET / HTTP/1.1\r\nHost: h\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n"),
+              StartsWith("HTTP/1.1 431 "));
+}
+
+TEST(WebServer, EndsClientsThatSendAByteNowAndThen) {
+  const auto server = web_server({.patience = 300ms, .idle = 300ms});
+  const UniqueFd silent = connect_to(server->address());
+  const UniqueFd slow = connect_to(server->address());
+  const auto began = std::chrono::steady_clock::now();
+  std::jthread sender([&](const std::stop_token& stop) {
+    send_all(slow, "GET / HTTP/1.1\r\nHost: h\r\nX: ");
+    while (!stop.stop_requested()) {
+      send_all(slow, "x");
+      std::this_thread::sleep_for(20ms);
+    }
+  });
+  EXPECT_EQ(read_all(slow), "");
+  EXPECT_EQ(read_all(silent), "");
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);
+}
+
+TEST(WebServer, AClientThatDoesNotReadHoldsNobodyUp) {
+  const auto server = web_server({.handlers = 1, .patience = 500ms}, [](const WebRequest& request) {
+    return request.path == "/large" ? WebAnswer{.body = std::string(32u << 20, 'x')} : echo(request);
+  });
+  std::vector<UniqueFd> deaf;
+  for (int i = 0; i < 4; ++i) {
+    deaf.push_back(connect_to(server->address()));
+    send_all(deaf.back(), "GET /large HTTP/1.1\r\nHost: h\r\n\r\n");
+  }
+  EXPECT_THAT(answer_to(*server, "GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"),
+              HasSubstr("GET /a"));
+}
+
+TEST(WebServer, TakesOnlySoManyConnections) {
+  const auto server = web_server({.connections = 2, .idle = 400ms});
+  const UniqueFd one = connect_to(server->address());
+  const UniqueFd two = connect_to(server->address());
+  EXPECT_EQ(answer_to(*server, "GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"), "");
+  EXPECT_EQ(read_all(one) + read_all(two), "") << "idle ones end";
+  EXPECT_THAT(answer_to(*server, "GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"),
+              HasSubstr("GET /a"));
+}
+
+TEST(WebServer, AnswersWhatHasComeBeforeItStops) {
+  auto server = web_server();
+  const UniqueFd idle = connect_to(server->address());
+  const UniqueFd busy = connect_to(server->address());
+  send_all(busy, "GET /slow HTTP/1.1\r\nHost: h\r\n\r\n");
+  std::this_thread::sleep_for(100ms);
+  const std::string address = server->address();
+  const auto began = std::chrono::steady_clock::now();
+  server.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 5s) << "it waited for an idle connection";
+  EXPECT_THAT(read_all(busy), AllOf(HasSubstr("GET /slow"), HasSubstr("Connection: close")));
+  EXPECT_EQ(read_all(idle), "");
+}
+
+TEST(WebServer, ManyClientsAtOnce) {
+  const auto server = web_server();
+  std::atomic<int> good{0};
+  {
+    std::vector<std::jthread> clients;
+    for (int i = 0; i < 16; ++i)
+      clients.emplace_back([&, i] {
+        for (int n = 0; n < 20; ++n) {
+          const std::string path = "/" + std::to_string(i) + "-" + std::to_string(n);
+          const std::string answer =
+              answer_to(*server, "GET " + path + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+          if (answer.find("GET " + path + " []") != std::string::npos) ++good;
+        }
+      });
+  }
+  EXPECT_EQ(good, 320);
+}
+
+}  // namespace
+}  // namespace mist::http
