@@ -66,7 +66,7 @@ Error not_found(const Catalog& catalog, const Wanted& wanted) {
   std::vector<std::string> versions;
   for (const Listed& each : catalog.kubes) {
     names.push_back(each.k3.name);
-    if (each.k3.name == wanted.name) versions.push_back(each.k3.version.to_string());
+    if (each.k3.name == wanted.name && !each.yanked) versions.push_back(each.k3.version.to_string());
   }
   if (!versions.empty() && !wanted.version.empty())
     return error(ErrorKind::NotFound, "no archive has version {} of {}", escape_controls(wanted.version),
@@ -92,7 +92,10 @@ Result<std::vector<Archive>> Home::archives() const {
   if (list == nullptr || !list->is_array())
     return wrong(document, file, "archives must be a list of {name, url}");
   for (const Value& each : list->as_array()) {
-    Archive archive{std::string(each.string_at("name")), std::string(each.string_at("url"))};
+    const Value* const service = each.find("service");
+    Archive archive{.name = std::string(each.string_at("name")),
+                    .url = std::string(each.string_at("url")),
+                    .is_service = service != nullptr && service->is_bool() && service->as_bool()};
     if (!is_dns1123_label(archive.name) || archive.url.empty())
       return wrong(each, file, "an archive needs a name of lower case letters, and a url");
     archives.push_back(std::move(archive));
@@ -107,8 +110,11 @@ Status Home::change_archives(const std::function<Status(std::vector<Archive>&)>&
   MIST_TRY(std::vector<Archive> archives, this->archives());
   MIST_TRY_VOID(change(archives));
   Value list{Value::Array{}};
-  for (const Archive& each : archives)
-    list.push_back(Value::object({{"name", Value(each.name)}, {"url", Value(each.url)}}));
+  for (const Archive& each : archives) {
+    Value entry = Value::object({{"name", Value(each.name)}, {"url", Value(each.url)}});
+    if (each.is_service) entry.set("service", Value(true));
+    list.push_back(std::move(entry));
+  }
   // An address may carry credentials.
   return files_.write(root_ / "config.yaml",
                       encoding::to_yaml(Value::object({{"archives", std::move(list)}})), {.mode = 0600});
@@ -118,13 +124,20 @@ Status Home::add_archive(const Archive& archive, const Context& context) {
   if (!is_dns1123_label(archive.name))
     return error(ErrorKind::Invalid, "{} can't be the name of an archive", escape_controls(archive.name))
         .with_hint("lower case letters, digits and '-'");
-  MIST_TRY(const registry::GitUrl url, registry::GitUrl::parse(archive.url, std::filesystem::current_path()));
+  Archive added = archive;
+  if (archive.is_service) {
+    MIST_TRY(added.url, service_url(archive.url));
+  } else {
+    MIST_TRY(const registry::GitUrl url,
+             registry::GitUrl::parse(archive.url, std::filesystem::current_path()));
+    added.url = url.text();
+  }
   return change_archives(
       [&](std::vector<Archive>& archives) -> Status {
         if (std::ranges::find(archives, archive.name, &Archive::name) != archives.end())
           return error(ErrorKind::Conflict, "there is an archive {} already", archive.name)
               .with_hint(fmt::format("kpm archive-remove {} removes it", archive.name));
-        archives.push_back({archive.name, url.text()});
+        archives.push_back(added);
         return {};
       },
       context);
@@ -148,13 +161,35 @@ Result<registry::SnapshotStore> Home::store(const Archive& archive) const {
 
 Status Home::update(const Archive& archive, const Context& context) {
   MIST_TRY_VOID(config::make_private_directory(files_, root_ / ".archives" / archive.name));
+  if (archive.is_service)
+    return service(archive)
+        .update(*transport_(), context)
+        .in(fmt::format("while updating the archive {}", archive.name));
   MIST_TRY(registry::SnapshotStore store, this->store(archive));
   MIST_TRY_VOID(store.update(context, false, [](const registry::Snapshot&) { return Status(); })
                     .in(fmt::format("while updating the archive {}", archive.name)));
   return {};
 }
 
+Service Home::service(const Archive& archive) const {
+  return Service(files_, root_ / ".archives" / archive.name, archive.url);
+}
+
+Status Home::add_kubes_of_service(const Archive& archive, Catalog& catalog) const {
+  MIST_TRY(ServiceIndex index, service(archive).index(archive.name));
+  for (ServiceKube& each : index.kubes)
+    catalog.kubes.push_back({.archive = archive.name,
+                             .directory = {},
+                             .k3 = std::move(each.k3),
+                             .digest = std::move(each.digest),
+                             .yanked = each.yanked});
+  catalog.problems.insert(catalog.problems.end(), std::make_move_iterator(index.problems.begin()),
+                          std::make_move_iterator(index.problems.end()));
+  return {};
+}
+
 Status Home::add_kubes(const Archive& archive, Catalog& catalog, const Context& context) const {
+  if (archive.is_service) return add_kubes_of_service(archive, catalog);
   MIST_TRY(const registry::SnapshotStore store, this->store(archive));
   MIST_TRY(const std::optional<registry::Snapshot> snapshot, store.current());
   if (!snapshot)
@@ -174,7 +209,7 @@ Status Home::add_kubes(const Archive& archive, Catalog& catalog, const Context& 
     if (!place.ok())
       catalog.problems.push_back(place.error());
     else
-      catalog.kubes.push_back({archive.name, directory, *std::move(k3)});
+      catalog.kubes.push_back({.archive = archive.name, .directory = directory, .k3 = *std::move(k3)});
   }
   return {};
 }
@@ -192,7 +227,7 @@ Result<Listed> Home::choose(const Catalog& catalog, std::string_view text) {
   const Listed* found = nullptr;
   for (const Listed& each : catalog.kubes) {
     if (each.k3.name != wanted.name || (!wanted.archive.empty() && each.archive != wanted.archive)) continue;
-    if (!wanted.version.empty() && each.k3.version.to_string() != wanted.version) continue;
+    if (wanted.version.empty() ? each.yanked : each.k3.version.to_string() != wanted.version) continue;
     if (found != nullptr && found->archive != each.archive)
       return error(ErrorKind::Conflict, "the archives {} and {} both have {}", found->archive, each.archive,
                    wanted.name)
@@ -222,6 +257,7 @@ Result<registry::PackageTree> Home::tree_of(const Listed& listed, const Context&
   const auto archive = std::ranges::find(archives, listed.archive, &Archive::name);
   if (archive == archives.end())
     return error(ErrorKind::NotFound, "the archive {} was removed meanwhile", listed.archive);
+  if (archive->is_service) return service(*archive).package(listed.digest, *transport_(), context);
   MIST_TRY(const registry::SnapshotStore store, this->store(*archive));
   MIST_TRY(const std::optional<registry::Snapshot> snapshot, store.current());
   if (!snapshot) return error(ErrorKind::NotFound, "the archive {} was never read", listed.archive);

@@ -1,15 +1,16 @@
 #pragma once
 // $KPM_HOME: which archives there are, what they hold, and the Kubes that were unpacked from them.
 //
-//   config.yaml        archives: [{name, url}]
-//   .archives/<name>/  the snapshot of one (registry/snapshot_store.h)
+//   config.yaml        archives: [{name, url}], {name, url, service: true} for a central service
+//   .archives/<name>/  the snapshot of one (registry/snapshot_store.h), or what a service said (service.h)
 //   NAME-VERSION/      unpacked by install, never changed again
 //   NAME/              a working copy, made by get; only its user changes it
 //
 // An archive is a git repository of packages/<name>/, and of packages/<name>/<version>/ where it keeps
-// several. Any thread, many processes.
+// several; or a service that collects Kubes of many repositories. Any thread, many processes.
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,7 +20,9 @@
 #include "base/fs.h"
 #include "base/process.h"
 #include "base/result.h"
+#include "http/transport.h"
 #include "kpm/k3.h"
+#include "kpm/service.h"
 #include "registry/git.h"
 #include "registry/package_files.h"
 #include "registry/snapshot_store.h"
@@ -29,13 +32,16 @@ namespace mist::kpm {
 struct Archive {
   std::string name;
   std::string url;  ///< may carry credentials: print it through config::redact_urls
+  bool is_service = false;
 };
 
 /// A Kube of an archive.
 struct Listed {
   std::string archive;
-  std::string directory;  ///< "packages/etcd"
+  std::string directory;  ///< "packages/etcd"; of a service: empty
   K3 k3;
+  std::string digest = {};  ///< of a service: that of its bytes
+  bool yanked = false;      ///< only for those who name exactly this version
 };
 
 struct Catalog {
@@ -51,9 +57,11 @@ struct Kube {
 
 class Home {
  public:
+  /// Asked for when a service is spoken to.
+  using MakeTransport = std::function<std::unique_ptr<http::Transport>()>;
   /// `root` absolute. The others outlive this.
-  Home(FileSystem& files, ProcessRunner& processes, Path root)
-      : files_(files), git_(processes), root_(std::move(root)) {}
+  Home(FileSystem& files, ProcessRunner& processes, MakeTransport transport, Path root)
+      : files_(files), git_(processes), transport_(std::move(transport)), root_(std::move(root)) {}
 
   const Path& root() const { return root_; }
 
@@ -88,12 +96,15 @@ class Home {
 
  private:
   Result<registry::SnapshotStore> store(const Archive& archive) const;
+  Service service(const Archive& archive) const;
   Status change_archives(const std::function<Status(std::vector<Archive>&)>& change, const Context& context);
   Status add_kubes(const Archive& archive, Catalog& catalog, const Context& context) const;
+  Status add_kubes_of_service(const Archive& archive, Catalog& catalog) const;
   Status write_tree(const registry::PackageTree& tree, const Path& target);
 
   FileSystem& files_;
   registry::Git git_;
+  MakeTransport transport_;
   Path root_;
 };
 

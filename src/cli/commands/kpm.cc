@@ -15,6 +15,7 @@
 #include "cli/flags.h"
 #include "cli/output.h"
 #include "cli/places.h"
+#include "cli/registry_access.h"
 #include "cli/release_flags.h"
 #include "cli/wanted_release.h"
 #include "config/redact.h"
@@ -42,7 +43,7 @@ Result<kpm::Home> open_home(World& world) {
   MIST_TRY(Path home, home_of(world));
   MIST_TRY(const config::Paths paths, named_paths_of(world));
   MIST_TRY_VOID(config::check_place(paths, home, "KPM_HOME"));
-  return kpm::Home(world.files, world.processes, std::move(home));
+  return kpm::Home(world.files, world.processes, [&world] { return web_transport(world); }, std::move(home));
 }
 
 void step(World& world, std::string_view text) {
@@ -91,6 +92,7 @@ Result<ExitCode> run_search(const Invocation& invocation, World& world) {
   const std::string pattern = lower_case(invocation.argument("PATTERN"));
   std::vector<std::string> lines;
   for (const kpm::Listed& each : catalog.kubes) {
+    if (each.yanked) continue;
     const std::string line = fmt::format("\t{}: {}\n", each.k3.name, escape_controls(each.k3.description));
     if (lower_case(line).find(pattern) != std::string::npos && std::ranges::find(lines, line) == lines.end())
       lines.push_back(line);
@@ -470,12 +472,19 @@ Result<ExitCode> run_kpm_help(const Invocation&, World& world) {
 // archive
 
 constexpr Argument kNewArchive[] = {{.name = "NAME", .help = "What you call the archive"},
-                                    {.name = "URL", .help = "Its git repository"}};
+                                    {.name = "URL", .help = "Its git repository, or a service"}};
+constexpr Flag kArchiveFlags[] = {
+    {.name = "service",
+     .help = "URL is a service that collects Kubes of many repositories (mistletoe-catalog)"}};
+constexpr FlagGroup kArchiveGroups[] = {{"Flags", kArchiveFlags}};
 constexpr Argument kArchive[] = {{.name = "NAME", .help = "Name of the archive"}};
 
 Result<ExitCode> run_archive_add(const Invocation& invocation, World& world) {
   MIST_TRY(kpm::Home home, open_home(world));
-  MIST_TRY_VOID(home.add_archive({invocation.argument("NAME"), invocation.argument("URL")}, world.context));
+  MIST_TRY_VOID(home.add_archive({.name = invocation.argument("NAME"),
+                                  .url = invocation.argument("URL"),
+                                  .is_service = invocation.enabled("service")},
+                                 world.context));
   world.events->info("kpm update reads what it holds");
   return ExitCode::Ok;
 }
@@ -528,7 +537,8 @@ constinit const Command kKpmHelpCommand{
 constinit const Command kKpmArchiveAddCommand{.path = "kpm archive-add",
                                               .summary = "Configure an archive",
                                               .run = run_archive_add,
-                                              .arguments = kNewArchive};
+                                              .arguments = kNewArchive,
+                                              .flags = kArchiveGroups};
 constinit const Command kKpmArchiveListCommand{
     .path = "kpm archive-list", .summary = "List the configured archives", .run = run_archive_list};
 constinit const Command kKpmArchiveRemoveCommand{.path = "kpm archive-remove",

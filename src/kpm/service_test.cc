@@ -1,0 +1,123 @@
+#include "kpm/service.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "crypto/digest.h"
+#include "encoding/json.h"
+#include "testing/temp_dir.h"
+
+namespace mist::kpm {
+namespace {
+
+using encoding::Value;
+using ::testing::HasSubstr;
+
+// A service that answers what its members say.
+class FakeService final : public http::Transport {
+ public:
+  Result<http::Response> send(const http::Request& request, const Context&) override {
+    requests.push_back(request);
+    if (request.url.ends_with("/api/v1/index")) {
+      if (http::find_header(request.headers, "If-None-Match") == etag) return http::Response{.status = 304};
+      return http::Response{.status = status, .headers = {{"ETag", etag}}, .body = index};
+    }
+    return http::Response{.status = blob.empty() ? 404 : 200, .headers = {}, .body = blob};
+  }
+  Result<http::Response> stream(const http::Request&, const http::BodyPiece&, const Context&) override {
+    return error(ErrorKind::Internal, "nobody streams");
+  }
+
+  int status = 200;
+  std::string etag = "\"one\"", index, blob;
+  std::vector<http::Request> requests;
+};
+
+std::string entry(const std::string& name, const std::string& digest, const std::string& k3) {
+  return encoding::to_json(Value::object({{"name", Value(name)},
+                                          {"version", Value("1.0.0")},
+                                          {"digest", Value(digest)},
+                                          {"yanked", Value(false)},
+                                          {"k3", Value(k3)}}));
+}
+
+class ServiceTest : public ::testing::Test {
+ protected:
+  ServiceTest() {
+    tree_.files = {{"K3.yaml", "name: etcd\nversion: 1.0.0\n"}, {"manifests/a.yaml", "a: 1\n"}};
+    fake_.blob = tree_.encode();
+    digest_ = crypto::sha256(fake_.blob).str();
+    fake_.index = "{\"kubes\": [" + entry("etcd", digest_, "name: etcd\nversion: 1.0.0\n") + "]}";
+  }
+
+  mist::testing::TempDir dir_;
+  HostFileSystem files_;
+  FakeService fake_;
+  registry::PackageTree tree_;
+  std::string digest_;
+  Service service_{files_, dir_.path(), "https://catalog.example.com/x"};
+};
+
+TEST_F(ServiceTest, UpdatesWithOneConditionalRequest) {
+  EXPECT_EQ(service_.index("c").error().kind, ErrorKind::NotFound);
+  ASSERT_TRUE(service_.update(fake_, Context()).ok());
+  EXPECT_EQ(fake_.requests.at(0).url, "https://catalog.example.com/x/api/v1/index");
+  ASSERT_TRUE(service_.update(fake_, Context()).ok());
+  EXPECT_EQ(fake_.requests.size(), 2U);
+  EXPECT_EQ(http::find_header(fake_.requests.at(1).headers, "If-None-Match"), "\"one\"");
+  const auto index = service_.index("c");
+  ASSERT_TRUE(index.ok() && index->kubes.size() == 1);
+  EXPECT_EQ(index->kubes[0].k3.name, "etcd");
+}
+
+TEST_F(ServiceTest, KeepsTheLastIndexWhenTheServiceFails) {
+  ASSERT_TRUE(service_.update(fake_, Context()).ok());
+  fake_.etag = "\"two\"";
+  fake_.status = 503;
+  EXPECT_EQ(service_.update(fake_, Context()).error().kind, ErrorKind::Retryable);
+  fake_.status = 200;
+  fake_.index = "<html>";
+  EXPECT_EQ(service_.update(fake_, Context()).error().kind, ErrorKind::Invalid);
+  fake_.index = "{}";
+  EXPECT_EQ(service_.update(fake_, Context()).error().kind, ErrorKind::Invalid);
+  EXPECT_EQ(service_.index("c")->kubes.size(), 1U);
+}
+
+TEST_F(ServiceTest, FetchesAPackageOnceAndChecksItsBytes) {
+  const auto first = service_.package(digest_, fake_, Context());
+  ASSERT_TRUE(first.ok()) << first.error().to_line();
+  EXPECT_EQ(*first, tree_);
+  const std::string bytes = std::exchange(fake_.blob, "");
+  EXPECT_EQ(*service_.package(digest_, fake_, Context()), tree_) << "from this machine";
+  // What was damaged here is fetched again; what comes damaged is refused.
+  ASSERT_TRUE(files_.write(dir_.path() / "blobs" / crypto::Digest::parse(digest_)->hex(), "damaged").ok());
+  EXPECT_EQ(service_.package(digest_, fake_, Context()).error().kind, ErrorKind::NotFound);
+  fake_.blob = bytes + " ";
+  EXPECT_EQ(service_.package(digest_, fake_, Context()).error().kind, ErrorKind::Invalid);
+  fake_.blob = bytes;
+  EXPECT_TRUE(service_.package(digest_, fake_, Context()).ok());
+}
+
+TEST_F(ServiceTest, EntriesThatLieAreLeftOutAndSaid) {
+  fake_.index = "{\"kubes\": [" + entry("etcd", digest_, "name: other\nversion: 1.0.0\n") + "," +
+                entry("etcd", "md5:1", "name: etcd\nversion: 1.0.0\n") + "," +
+                entry("../../x", digest_, "name: ../../x\nversion: 1.0.0\n") + "," +
+                entry("good", digest_, "name: good\nversion: 1.0.0\n") + ", 7]}";
+  ASSERT_TRUE(service_.update(fake_, Context()).ok());
+  const auto index = service_.index("c");
+  ASSERT_TRUE(index.ok());
+  ASSERT_EQ(index->kubes.size(), 1U);
+  EXPECT_EQ(index->kubes[0].k3.name, "good");
+  EXPECT_EQ(index->problems.size(), 4U);
+}
+
+TEST(ServiceUrl, IsHttpsOrOfThisMachine) {
+  EXPECT_EQ(*service_url("https://catalog.example.com/"), "https://catalog.example.com");
+  EXPECT_EQ(*service_url("http://127.0.0.1:8080"), "http://127.0.0.1:8080");
+  for (const char* url : {"http://catalog.example.com", "https://u:p@example.com", "https://example.com/?a=1",
+                          "file:///etc", "/etc", ""})
+    EXPECT_EQ(service_url(url).error().kind, ErrorKind::Invalid) << url;
+}
+
+}  // namespace
+}  // namespace mist::kpm
