@@ -23,14 +23,16 @@ cluster:
 	@"$$(devcluster/build.sh)" up
 build:
 	@tools/prerequisites.sh
-	@tools/build.sh release -DMIST_ENGINES=all mistctl mistletoe-operator
+	@tools/build.sh release -DMIST_ENGINES=all mistctl mistletoe-operator mistletoe-catalog
 	@tools/check-hardening.sh build/release/bin/mistctl --release
 	@tools/check-hardening.sh build/release/bin/mistletoe-operator --release
+	@tools/check-hardening.sh build/release/bin/mistletoe-catalog --release
 install:
 	@tools/prerequisites.sh
-	@tools/build.sh release -DMIST_ENGINES=all mistctl mistletoe-operator manual_pages
+	@tools/build.sh release -DMIST_ENGINES=all mistctl mistletoe-operator mistletoe-catalog manual_pages
 	@tools/check-hardening.sh build/release/bin/mistctl --release
 	@tools/check-hardening.sh build/release/bin/mistletoe-operator --release
+	@tools/check-hardening.sh build/release/bin/mistletoe-catalog --release
 	@cmake --install build/release --prefix "$(or $(PREFIX),/usr/local)"
 clean:
 	rm -rf build

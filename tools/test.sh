@@ -49,7 +49,8 @@ need() {
 # A second try for a machine that stood still; whoever needed it is named in the summary.
 unit_tests() { ctest --test-dir build/dev --output-on-failure -j 2 --timeout 300 --repeat until-pass:2; }
 hardened() {
-  tools/check-hardening.sh build/dev/bin/mistctl && tools/check-hardening.sh build/dev/bin/mistletoe-operator
+  tools/check-hardening.sh build/dev/bin/mistctl && tools/check-hardening.sh build/dev/bin/mistletoe-operator &&
+    tools/check-hardening.sh build/dev/bin/mistletoe-catalog
 }
 sanitized() {
   local programs=(encoding_test wasm_test abi_test)
@@ -122,14 +123,14 @@ rust_engines() {
 installation() {
   local prefix status=0
   prefix=$(mktemp -d) || return 1
-  tools/build.sh dev mistctl mistletoe-operator manual_pages && cmake --install build/dev --prefix "$prefix" &&
+  tools/build.sh dev mistctl mistletoe-operator mistletoe-catalog manual_pages && cmake --install build/dev --prefix "$prefix" &&
     env -i PATH=/usr/bin:/bin HOME="$prefix/home" "$prefix/bin/mistctl" generate shop -p ./tests/conformance/helm/charts/umbrella -o helm &&
     [[ -e $prefix/share/man/man1/mistctl-install.1 && -e $prefix/share/doc/mistletoe/sbom.cdx.json && -n $(find "$prefix/share" -name '*.code') ]] &&
     [[ -z $(find "$prefix/home" -name '*.code' 2>/dev/null) ]] || status=1
   rm -rf "$prefix"
   return $status
 }
-bill_of_materials() { tools/sbom.py --check build/dev/bin/mistctl build/dev/bin/mistletoe-operator; }
+bill_of_materials() { tools/sbom.py --check build/dev/bin/mistctl build/dev/bin/mistletoe-operator build/dev/bin/mistletoe-catalog; }
 version_solver() { RC_PARAMS=max_success=100000 build/dev/src/resolve_test --gtest_filter='SolverProperty*'; }
 rust_sdk() { cargo test --locked --quiet --manifest-path sdk/rust/Cargo.toml --workspace; }
 starting_packages() {
@@ -152,7 +153,7 @@ need "prerequisites" tools/prerequisites.sh $($full && echo --full)
 step "format" tools/check-format.sh
 step "format of Go" go_format
 need "guests" tests/conformance/build.sh
-need "build" tools/build.sh dev mistctl mistletoe-operator unit_tests
+need "build" tools/build.sh dev mistctl mistletoe-operator mistletoe-catalog unit_tests
 step "hardening" hardened
 step "unit tests and transcripts" unit_tests
 if $full; then step "clang-tidy" tools/tidy.sh --all; else step "clang-tidy on changed files" tools/tidy.sh; fi

@@ -1,13 +1,11 @@
 // mistletoe-operator: connects to a cluster and runs the Controller until it is told to stop.
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <map>
-#include <mutex>
 #include <span>
 #include <string>
 
@@ -24,6 +22,7 @@
 #include "kube/connect.h"
 #include "kube/leader.h"
 #include "main/interrupt.h"
+#include "main/line_log.h"
 #include "operator/controller.h"
 #include "wasm/compiler.h"
 
@@ -56,38 +55,8 @@ std::optional<std::string> environment(std::string_view name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-void print(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
-// A line for each message on standard error.
-class Log final : public mist::EventSink {
- public:
-  Log(mist::Clock& clock, bool verbose) : clock_(clock), verbose_(verbose) {}
-  void message(const mist::Message& event) override {
-    if (!shows(event.level)) return;
-    const std::string_view level = event.level == mist::EventLevel::Warning ? "warning"
-                                   : event.level == mist::EventLevel::Info  ? "info"
-                                                                            : "debug";
-    const std::string line = fmt::format("{} {} {}\n", mist::format_micro_time(clock_.now()), level,
-                                         mist::escape_controls(event.text));
-    const std::lock_guard lock(mutex_);
-    print(2, line);
-  }
-  void began(const mist::ActivityBegan& /*event*/) override {}
-  void ended(const mist::ActivityEnded& /*event*/) override {}
-  void object(const mist::ObjectProgress& /*event*/) override {}
-  bool shows(mist::EventLevel level) const override { return verbose_ || level != mist::EventLevel::Debug; }
-
- private:
-  mist::Clock& clock_;
-  const bool verbose_;
-  std::mutex mutex_;
-};
+using mist::LineLog;
+using mist::print_to;
 
 struct Options {
   std::string kubeconfig, context, ns, listen, lease_duration = "15s", default_account;
@@ -180,7 +149,7 @@ mist::Result<mist::Duration> term_of(const Options& options) {
   return *term;
 }
 
-mist::Status run(const Options& options, const mist::Context& context, mist::Pulse& pulse, Log& log,
+mist::Status run(const Options& options, const mist::Context& context, mist::Pulse& pulse, LineLog& log,
                  mist::Clock& clock, const mist::Path& program) {
   mist::HostFileSystem files;
   mist::HostProcessRunner processes;
@@ -250,29 +219,29 @@ int main(int argc, char** argv) {
   mist::Interrupt interrupt;
   const auto options = parse(std::span(argv, static_cast<std::size_t>(argc)).subspan(argc > 0 ? 1 : 0));
   if (!options.ok()) {
-    print(2, fmt::format("error: {}\n\n{}", options.error().message, kUsage));
+    print_to(2, fmt::format("error: {}\n\n{}", options.error().message, kUsage));
     return 2;
   }
   if (!options->default_account.empty() && !mist::is_dns1123_subdomain(options->default_account)) {
-    print(2, fmt::format("error: --default-service-account \"{}\" is not the name of a ServiceAccount\n",
-                         mist::escape_controls(options->default_account)));
+    print_to(2, fmt::format("error: --default-service-account \"{}\" is not the name of a ServiceAccount\n",
+                            mist::escape_controls(options->default_account)));
     return 2;
   }
   if (const auto term = term_of(*options); !term.ok()) {
-    print(2, fmt::format("error: {}\n", term.error().message));
+    print_to(2, fmt::format("error: {}\n", term.error().message));
     return 2;
   }
   if (options->help || options->version) {
-    print(1, options->help ? std::string(kUsage) : fmt::format("mistletoe-operator {}\n", MIST_VERSION));
+    print_to(1, options->help ? std::string(kUsage) : fmt::format("mistletoe-operator {}\n", MIST_VERSION));
     return 0;
   }
   mist::SystemClock clock;
-  Log log(clock, options->verbose);
+  LineLog log(clock, options->verbose);
   std::error_code failed;
   const mist::Path program = std::filesystem::read_symlink("/proc/self/exe", failed);
   const mist::Status done =
       run(*options, mist::Context(interrupt.token()), interrupt.pulse(), log, clock, program);
   if (done.ok() || interrupt.token().stop_requested()) return 0;
-  print(2, fmt::format("error: {}\n", mist::escape_controls(done.error().to_line())));
+  print_to(2, fmt::format("error: {}\n", mist::escape_controls(done.error().to_line())));
   return 1;
 }

@@ -1,0 +1,140 @@
+#include "catalog/admit.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "encoding/yaml.h"
+#include "kpm/k3.h"
+#include "package/engine.h"
+#include "package/tree_metadata.h"
+#include "registry/git_url.h"
+
+namespace mist::catalog {
+namespace {
+
+constexpr std::size_t kLongestReadme = 128u << 10;
+constexpr std::size_t kLongestTag = 200;
+
+Status check_names(std::string_view file, std::string_view name, std::string_view version,
+                   const std::string& package, const encoding::SemVer& wanted) {
+  if (name != package)
+    return error(ErrorKind::Invalid, "{} is of {}, and the project is called {}", file, escape_controls(name),
+                 package)
+        .with_hint("correct the name and push another tag, or link the repository under the other name");
+  if (version != wanted.to_string())
+    return error(ErrorKind::Invalid, "{} has version {}, and the tag says {}", file,
+                 version.empty() ? "none" : escape_controls(version), wanted.to_string())
+        .with_hint("correct the version, and push another tag");
+  return {};
+}
+
+std::string readme_of(const package::Files& files) {
+  for (const std::string_view name : {"README.md", "readme.md", "README", "README.txt"}) {
+    const auto found = files.find(std::string(name));
+    if (found == files.end()) continue;
+    std::string text = found->second.substr(0, kLongestReadme);
+    return is_valid_utf8(found->second) ? text : escape_controls(text, true);
+  }
+  return {};
+}
+
+Status read_kube(const package::Files& files, const std::string& package, const encoding::SemVer& version,
+                 PackageFacts& facts) {
+  const std::string file(kpm::kMetadataFile);
+  facts.k3 = files.at(file);
+  MIST_TRY(const kpm::K3 k3, kpm::parse_k3(facts.k3, file));
+  MIST_TRY_VOID(check_names(file, k3.name, k3.version.to_string(), package, version));
+  if (std::ranges::none_of(files, [](const auto& each) { return each.first.starts_with("manifests/"); }))
+    return error(ErrorKind::Invalid, "there is nothing in manifests/")
+        .with_hint("YAML, JSON and templates of Kubernetes objects belong there");
+  facts.format = "Kube";
+  facts.description = k3.description;
+  facts.home = k3.home;
+  facts.details = k3.details;
+  facts.maintainers = k3.maintainers;
+  for (const kpm::Dependency& each : k3.dependencies)
+    facts.dependencies.push_back({each.name, each.range.text()});
+  return {};
+}
+
+Status read_package(const package::Files& files, const package::EngineKind* engine,
+                    const std::string& package, const encoding::SemVer& version, PackageFacts& facts) {
+  MIST_TRY(const package::Metadata metadata,
+           package::tree_metadata(files, engine, package, version.to_string()));
+  MIST_TRY_VOID(check_names("the package", metadata.name,
+                            metadata.version.empty() ? version.to_string() : metadata.version, package,
+                            version));
+  facts.format = engine == nullptr ? "Kubernetes YAML" : std::string(engine->format);
+  facts.description = std::string(split(metadata.description, '\n').front());
+  if (facts.description.size() != metadata.description.size()) facts.details = metadata.description;
+  facts.home = metadata.home;
+  facts.maintainers = metadata.maintainers;
+  for (const package::Dependency& each : metadata.dependencies)
+    facts.dependencies.push_back({each.name, each.version});
+  return {};
+}
+
+}  // namespace
+
+std::optional<encoding::SemVer> version_of_tag(std::string_view tag, std::string_view package) {
+  if (tag.size() > kLongestTag) return std::nullopt;
+  if (tag.starts_with(package) && tag.size() > package.size() &&
+      (tag[package.size()] == '-' || tag[package.size()] == '/'))
+    tag.remove_prefix(package.size() + 1);
+  if (tag.starts_with('v')) tag.remove_prefix(1);
+  auto version = encoding::SemVer::parse(tag);
+  if (!version.ok()) return std::nullopt;
+  return *std::move(version);
+}
+
+std::vector<RemoteTag> parse_remote_tags(std::string_view text) {
+  constexpr std::string_view kPrefix = "refs/tags/";
+  constexpr std::string_view kPeeled = "^{}";
+  std::vector<RemoteTag> tags;
+  for (const std::string_view line : split(text, '\n')) {
+    const auto tab = line.find('\t');
+    if (tab == line.npos) continue;
+    const std::string_view commit = line.substr(0, tab);
+    std::string_view name = line.substr(tab + 1);
+    if (!registry::is_commit(commit) || !name.starts_with(kPrefix)) continue;
+    name.remove_prefix(kPrefix.size());
+    // The line after that of an annotated tag has the commit that it means.
+    const bool peeled = name.ends_with(kPeeled);
+    if (peeled) name.remove_suffix(kPeeled.size());
+    if (!registry::is_git_ref(name)) continue;
+    if (peeled && !tags.empty() && tags.back().name == name)
+      tags.back().commit = commit;
+    else
+      tags.push_back({std::string(name), std::string(commit)});
+  }
+  return tags;
+}
+
+Result<Admitted> admit(const registry::PackageTree& tree, const std::string& package,
+                       const encoding::SemVer& version) {
+  package::Files files;
+  Admitted admitted;
+  for (const registry::PackageFile& file : tree.files) {
+    files.emplace(file.path, file.bytes);
+    admitted.facts.files.push_back(file.path);
+  }
+  MIST_TRY(const package::EngineKind* const engine, package::choose_engine(files, {}, {}));
+  if (files.contains(std::string(kpm::kMetadataFile))) {
+    MIST_TRY_VOID(read_kube(files, package, version, admitted.facts));
+  } else {
+    MIST_TRY_VOID(read_package(files, engine, package, version, admitted.facts));
+  }
+  // Inputs and defaults, as the engine of both kinds has them.
+  if (const auto metadata = package::tree_metadata(files, engine, package, version.to_string());
+      metadata.ok()) {
+    admitted.facts.inputs = metadata->inputs;
+    admitted.facts.defaults = metadata->values_file;
+    if (admitted.facts.defaults.empty() && metadata->defaults.is_object() && !metadata->defaults.empty())
+      admitted.facts.defaults = encoding::to_yaml(metadata->defaults);
+  }
+  admitted.readme = readme_of(files);
+  return admitted;
+}
+
+}  // namespace mist::catalog

@@ -1,0 +1,123 @@
+#include "catalog/admit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "catalog/rate_limit.h"
+#include "catalog/webhook.h"
+#include "testing/fake_clock.h"
+
+namespace mist::catalog {
+namespace {
+
+using encoding::SemVer;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+registry::PackageTree tree(std::initializer_list<registry::PackageFile> files) {
+  registry::TreeBuilder builder("test");
+  for (const registry::PackageFile& file : files) EXPECT_TRUE(builder.add(file.path, file.bytes).ok());
+  auto made = std::move(builder).finish();
+  EXPECT_TRUE(made.ok());
+  return *std::move(made);
+}
+
+Result<Admitted> admitted(std::string_view k3, const std::string& version = "1.2.3") {
+  return admit(tree({{"K3.yaml", std::string(k3)}, {"manifests/a.yaml", "a: 1\n"}, {"README.md", "# Hi\n"}}),
+               "etcd", *SemVer::parse(version));
+}
+
+std::string version_text(std::string_view tag) {
+  const auto version = version_of_tag(tag, "etcd");
+  return version ? version->to_string() : "none";
+}
+
+TEST(Tags, NameVersionsInAFewWays) {
+  for (const char* tag : {"1.2.3", "v1.2.3", "etcd-1.2.3", "etcd-v1.2.3", "etcd/v1.2.3", "etcd/1.2.3"})
+    EXPECT_EQ(version_text(tag), "1.2.3") << tag;
+  EXPECT_EQ(version_text("v1.2.3-rc.1"), "1.2.3-rc.1");
+  for (const char* tag :
+       {"latest", "v1.2", "nginx-1.2.3", "etcd1.2.3", "vv1.2.3", "v01.2.3", "etcd-", "", "../1.2.3"})
+    EXPECT_EQ(version_text(tag), "none") << tag;
+}
+
+TEST(Tags, AreReadWithTheCommitThatAnnotatedOnesMean) {
+  const std::string a(40, 'a');
+  const std::string b(40, 'b');
+  const auto tags = parse_remote_tags(a + "\trefs/tags/v1.0.0\n" + a + "\trefs/tags/v2.0.0\n" + b +
+                                      "\trefs/tags/v2.0.0^{}\n" + "nonsense\n" + a + "\trefs/heads/main\n" +
+                                      a + "\trefs/tags/--upload-pack=x\n");
+  ASSERT_EQ(tags.size(), 2U);
+  EXPECT_EQ(tags[0].commit, a);
+  EXPECT_EQ(tags[1].name, "v2.0.0");
+  EXPECT_EQ(tags[1].commit, b);
+}
+
+TEST(Admit, ReadsAKube) {
+  const auto found = admitted(
+      "name: etcd\nversion: 1.2.3\ndescription: One\nhome: https://example.com\ndetails: More\n"
+      "maintainers: [Ann <ann@example.com>]\ndependencies: [{name: disk, version: ^1.0}]\nvalues: {replicas: "
+      "1}\n");
+  ASSERT_TRUE(found.ok()) << found.error().to_line();
+  EXPECT_EQ(found->facts.format, "Kube");
+  EXPECT_EQ(found->facts.description, "One");
+  EXPECT_EQ(found->readme, "# Hi\n");
+  EXPECT_EQ(found->facts.dependencies.at(0).name, "disk");
+  EXPECT_THAT(found->facts.files, ElementsAre("K3.yaml", "README.md", "manifests/a.yaml"));
+  EXPECT_EQ(PackageFacts::from_value(found->facts.to_value()).to_value(), found->facts.to_value());
+}
+
+TEST(Admit, ReadsAChart) {
+  const auto found =
+      admit(tree({{"Chart.yaml", "apiVersion: v2\nname: etcd\nversion: 1.2.3\ndescription: One\n"},
+                  {"values.yaml", "replicas: 1\n"},
+                  {"templates/a.yaml", "a: 1\n"}}),
+            "etcd", *SemVer::parse("1.2.3"));
+  ASSERT_TRUE(found.ok()) << found.error().to_line();
+  EXPECT_EQ(found->facts.format, "Helm chart");
+  EXPECT_EQ(found->facts.description, "One");
+}
+
+TEST(Admit, RefusesOtherNamesAndVersionsThanTheTagSays) {
+  EXPECT_THAT(admitted("name: nginx\nversion: 1.2.3\n").error().message,
+              HasSubstr("the project is called etcd"));
+  EXPECT_THAT(admitted("name: etcd\nversion: 1.2.4\n").error().message, HasSubstr("the tag says 1.2.3"));
+  const auto broken = admitted("name: etcd\nversion: 1.2.3\nnmae: x\n");
+  ASSERT_FALSE(broken.ok());
+  EXPECT_EQ(broken.error().where->line, 3U);
+  EXPECT_FALSE(
+      admit(tree({{"K3.yaml", "name: etcd\nversion: 1.2.3\n"}}), "etcd", *SemVer::parse("1.2.3")).ok())
+      << "it has no manifests";
+}
+
+// The signature is that of GitHub's documentation ("Validating webhook deliveries").
+TEST(Webhook, KnowsTheSignaturesOfThree) {
+  const SecretString secret("It's a Secret to Everybody");
+  const std::string hmac = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
+  const std::string body = "Hello, World!";
+  EXPECT_TRUE(is_genuine({{"x-hub-signature-256", "sha256=" + hmac}}, body, secret));
+  EXPECT_TRUE(is_genuine({{"X-Gitea-Signature", hmac}}, body, secret));
+  EXPECT_TRUE(is_genuine({{"X-Gitlab-Token", secret.reveal()}}, body, secret));
+  EXPECT_FALSE(is_genuine({{"X-Hub-Signature-256", "sha256=" + hmac}}, body + "!", secret));
+  EXPECT_FALSE(is_genuine({{"X-Hub-Signature-256", hmac}}, body, secret)) << "without its prefix";
+  EXPECT_FALSE(is_genuine({{"X-Hub-Signature-256", "sha256="}}, body, secret));
+  EXPECT_FALSE(is_genuine({{"X-Gitlab-Token", "other"}}, body, secret));
+  EXPECT_FALSE(is_genuine({}, body, secret));
+  EXPECT_FALSE(is_genuine({{"X-Gitlab-Token", ""}}, body, SecretString()));
+}
+
+TEST(RateLimits, FillAgainWithTime) {
+  mist::testing::FakeClock clock;
+  RateLimit limit(clock, 2, 3);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(limit.wait_for("a"), 0);
+  EXPECT_EQ(limit.wait_for("a"), 1);
+  EXPECT_EQ(limit.wait_for("b"), 0) << "another's";
+  clock.advance(std::chrono::milliseconds(600));
+  EXPECT_EQ(limit.wait_for("a"), 0);
+  EXPECT_EQ(limit.wait_for("a"), 1);
+  RateLimit none(clock, 0, 0);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(none.wait_for("a"), 0);
+}
+
+}  // namespace
+}  // namespace mist::catalog

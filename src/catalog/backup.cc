@@ -1,0 +1,61 @@
+#include "catalog/backup.h"
+
+#include <set>
+
+#include "catalog/blobs.h"
+#include "catalog/sqlite_store.h"
+
+namespace mist::catalog {
+namespace {
+
+Status copy_blobs(const std::set<crypto::Digest>& digests, const Blobs& from, Blobs& to,
+                  const Context& context) {
+  for (const crypto::Digest& each : digests) {
+    MIST_TRY_VOID(context.check());
+    MIST_TRY(const std::string bytes, from.get(each));
+    MIST_TRY_VOID(to.put(bytes));
+  }
+  return {};
+}
+
+// `fill` writes it beside, and then it is there.
+Status appear(FileSystem& files, const Path& target, const std::function<Status(const Path&)>& fill) {
+  if (files.exists(target)) return error(ErrorKind::Conflict, "{} is there already", target.string());
+  const Path beside = target.parent_path() / ("." + target.filename().string() + ".incomplete");
+  MIST_TRY_VOID(files.remove_all(beside));
+  MIST_TRY_VOID(files.make_directories(beside, 0700));
+  Status done = fill(beside);
+  if (done.ok()) done = files.rename(beside, target);
+  if (!done.ok()) (void)files.remove_all(beside);
+  return done;
+}
+
+}  // namespace
+
+Status back_up(FileSystem& files, const DataPlaces& data, const Path& target, const Context& context) {
+  return appear(files, target, [&](const Path& directory) -> Status {
+    const DataPlaces copy{directory};
+    MIST_TRY_VOID(copy_sqlite_store(data.database(), copy.database()));
+    // Bytes are there before a version names them, and never go: all that the copy names can be copied now.
+    MIST_TRY(const std::set<crypto::Digest> digests, check_sqlite_store(copy.database()));
+    const Blobs from(files, data.blobs());
+    Blobs to(files, copy.blobs());
+    return copy_blobs(digests, from, to, context);
+  });
+}
+
+Status restore(FileSystem& files, const Path& source, const DataPlaces& data, const Context& context) {
+  if (!files.exists(DataPlaces{source}.database()))
+    return error(ErrorKind::NotFound, "{} is not a backup of a catalog", source.string());
+  return appear(files, data.root, [&](const Path& directory) -> Status {
+    const DataPlaces copy{directory};
+    MIST_TRY(const std::string database, files.read(DataPlaces{source}.database(), std::uint64_t{1} << 40));
+    MIST_TRY_VOID(files.write(copy.database(), database, {.mode = 0600}));
+    MIST_TRY(const std::set<crypto::Digest> digests, check_sqlite_store(copy.database()));
+    const Blobs from(files, DataPlaces{source}.blobs());
+    Blobs to(files, copy.blobs());
+    return copy_blobs(digests, from, to, context);
+  });
+}
+
+}  // namespace mist::catalog

@@ -1,0 +1,27 @@
+#pragma once
+// A catalog's data in a directory of their own, while it runs, and back. Blocking.
+
+#include "base/context.h"
+#include "base/fs.h"
+#include "base/result.h"
+
+namespace mist::catalog {
+
+/// Where a catalog keeps what it has.
+struct DataPlaces {
+  Path root;
+  Path database() const { return root / "catalog.db"; }
+  Path blobs() const { return root / "blobs"; }
+  Path work() const { return root / "work"; }    ///< may be deleted while nothing runs
+  Path cache() const { return root / "cache"; }  ///< may be deleted at any time
+};
+
+/// Of what is committed when it begins. `target` must not be there; it is whole or not there. Errors:
+/// Conflict; of the database and the file system.
+Status back_up(FileSystem& files, const DataPlaces& data, const Path& target, const Context& context);
+
+/// Into `data`, which must not have a database. Everything is checked first: the database, and that each
+/// version has its bytes. Errors: Conflict, Invalid.
+Status restore(FileSystem& files, const Path& source, const DataPlaces& data, const Context& context);
+
+}  // namespace mist::catalog

@@ -1,0 +1,28 @@
+#include "catalog/blobs.h"
+
+#include "registry/package_files.h"
+
+namespace mist::catalog {
+
+Path Blobs::place_of(const crypto::Digest& digest) const {
+  const std::string name = digest.hex();
+  return directory_ / name.substr(0, 2) / name;
+}
+
+Result<crypto::Digest> Blobs::put(const std::string& bytes) {
+  const crypto::Digest digest = crypto::sha256(bytes);
+  const Path place = place_of(digest);
+  if (files_.exists(place)) return digest;
+  MIST_TRY_VOID(files_.make_directories(place.parent_path(), 0700));
+  MIST_TRY_VOID(files_.write(place, bytes, {.mode = 0600}));
+  return digest;
+}
+
+Result<std::string> Blobs::get(const crypto::Digest& digest) const {
+  MIST_TRY(std::string bytes, files_.read(place_of(digest), 2 * registry::kMaxPackageBytes));
+  if (crypto::sha256(bytes) == digest) return bytes;
+  return error(ErrorKind::Invalid, "{} doesn't hold what its name says", place_of(digest).string())
+      .with_hint("restore it from a backup");
+}
+
+}  // namespace mist::catalog

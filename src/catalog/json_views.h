@@ -1,0 +1,27 @@
+#pragma once
+// What the REST API shows of the model (openapi.h has the schemas). Pure; any thread.
+
+#include "base/error.h"
+#include "catalog/model.h"
+#include "catalog/store.h"
+#include "encoding/value.h"
+
+namespace mist::catalog {
+
+encoding::Value to_value(const Error& failure);
+encoding::Value to_value(const Project& project);
+encoding::Value to_value(const Version& version);
+encoding::Value to_value(const Listed& listed);
+encoding::Value to_value(const AuditEntry& entry);
+encoding::Value to_value(const Run& run);
+/// {"items": […], "next": "/api/v1/…?after=…" or null}
+template <typename T>
+encoding::Value to_value(const Slice<T>& slice, const std::string& next_path) {
+  encoding::Value items{encoding::Value::Array{}};
+  for (const T& each : slice.items) items.push_back(to_value(each));
+  return encoding::Value::object(
+      {{"items", std::move(items)},
+       {"next", slice.next.empty() ? encoding::Value() : encoding::Value(next_path)}});
+}
+
+}  // namespace mist::catalog

@@ -1,0 +1,75 @@
+#include "catalog/model.h"
+
+#include <array>
+
+namespace mist::catalog {
+namespace {
+
+using encoding::Value;
+
+constexpr std::array<std::string_view, 3> kRoles{"author", "moderator", "administrator"};
+constexpr std::array<std::string_view, 4> kVersionStates{"queued", "testing", "passed", "failed"};
+constexpr std::array<std::string_view, 3> kStepStates{"passed", "failed", "skipped"};
+
+Value texts(const std::vector<std::string>& list) {
+  Value value{Value::Array{}};
+  for (const std::string& each : list) value.push_back(Value(each));
+  return value;
+}
+
+std::vector<std::string> texts_at(const Value& value, std::string_view key) {
+  std::vector<std::string> list;
+  const Value* const found = value.find(key);
+  if (found == nullptr || !found->is_array()) return list;
+  for (const Value& each : found->as_array())
+    if (each.is_string()) list.push_back(each.as_string());
+  return list;
+}
+
+}  // namespace
+
+std::string_view to_string(Role role) { return kRoles.at(static_cast<std::size_t>(role)); }
+std::string_view to_string(VersionState state) { return kVersionStates.at(static_cast<std::size_t>(state)); }
+std::string_view to_string(StepState state) { return kStepStates.at(static_cast<std::size_t>(state)); }
+
+std::optional<Role> role_of(std::string_view text) {
+  for (std::size_t i = 0; i < kRoles.size(); ++i)
+    if (kRoles.at(i) == text) return static_cast<Role>(i);
+  return std::nullopt;
+}
+
+Value PackageFacts::to_value() const {
+  Value needs{Value::Array{}};
+  for (const Dependency& each : dependencies)
+    needs.push_back(Value::object({{"name", Value(each.name)}, {"version", Value(each.range)}}));
+  return Value::object({{"format", Value(format)},
+                        {"description", Value(description)},
+                        {"home", Value(home)},
+                        {"details", Value(details)},
+                        {"maintainers", texts(maintainers)},
+                        {"dependencies", std::move(needs)},
+                        {"inputs", inputs},
+                        {"defaults", Value(defaults)},
+                        {"files", texts(files)},
+                        {"k3", Value(k3)}});
+}
+
+PackageFacts PackageFacts::from_value(const Value& value) {
+  PackageFacts facts;
+  facts.format = value.string_at("format");
+  facts.description = value.string_at("description");
+  facts.home = value.string_at("home");
+  facts.details = value.string_at("details");
+  facts.maintainers = texts_at(value, "maintainers");
+  if (const Value* const needs = value.find("dependencies"); needs != nullptr && needs->is_array())
+    for (const Value& each : needs->as_array())
+      facts.dependencies.push_back(
+          {std::string(each.string_at("name")), std::string(each.string_at("version"))});
+  if (const Value* const inputs = value.find("inputs")) facts.inputs = *inputs;
+  facts.defaults = value.string_at("defaults");
+  facts.files = texts_at(value, "files");
+  facts.k3 = value.string_at("k3");
+  return facts;
+}
+
+}  // namespace mist::catalog

@@ -1,0 +1,133 @@
+#pragma once
+// What a catalog keeps, as plain values. Any thread.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/secret.h"
+#include "encoding/value.h"
+
+namespace mist::catalog {
+
+/// What an account may do beside looking. Each includes those before.
+enum class Role : std::uint8_t {
+  Author,         ///< link projects, and yank versions of them
+  Moderator,      ///< yank versions of everybody
+  Administrator,  ///< read the audit log, remove everybody's projects
+};
+std::string_view to_string(Role role);  ///< "author", "moderator", "administrator"
+std::optional<Role> role_of(std::string_view text);
+
+struct Account {
+  std::int64_t id = 0;
+  std::string name = {};
+  Role role = Role::Author;
+};
+
+/// A git repository whose tags become versions of one package.
+struct Project {
+  std::int64_t id = 0;
+  std::string name = {};   ///< of the package, too
+  std::string owner = {};  ///< name of the account
+  std::string url = {};    ///< shows no credentials: none are taken
+  std::string path = {};   ///< of the package in the repository; empty: its root
+  SecretString webhook_secret = {};
+  WallTime created{};
+  std::optional<WallTime> polled = {};
+  std::string problem = {};  ///< why the last poll failed; empty: it didn't
+};
+
+enum class VersionState : std::uint8_t {
+  Queued,   ///< waits for a worker
+  Testing,  ///< a worker has it
+  Passed,
+  Failed,
+};
+std::string_view to_string(VersionState state);  ///< "queued", "testing", "passed", "failed"
+
+/// What a package says of itself.
+struct PackageFacts {
+  struct Dependency {
+    std::string name = {};
+    std::string range = {};
+  };
+  std::string format = {};  ///< "Kube", "Helm chart", "Kubernetes YAML"
+  std::string description = {};
+  std::string home = {};
+  std::string details = {};
+  std::vector<std::string> maintainers = {};
+  std::vector<Dependency> dependencies = {};
+  encoding::Value inputs = {};  ///< JSON Schema; null: none
+  std::string defaults = {};    ///< YAML of the values that its templates begin with
+  std::vector<std::string> files = {};
+  std::string k3 = {};  ///< the text of K3.yaml; empty: it is no Kube
+
+  encoding::Value to_value() const;
+  static PackageFacts from_value(const encoding::Value& value);
+};
+
+struct Version {
+  std::int64_t id = 0;
+  std::string package = {};
+  std::string version = {};
+  std::string tag = {};
+  std::string commit = {};
+  std::string digest = {};  ///< "sha256:…" of its bytes; empty: they couldn't be read
+  VersionState state = VersionState::Queued;
+  std::optional<std::string> yanked = {};  ///< why
+  WallTime created{};
+  PackageFacts facts = {};
+  std::string readme = {};
+};
+
+/// A package in a list: its newest version that passed, else the newest.
+struct Listed {
+  std::string package = {};
+  std::string version = {};
+  std::string description = {};
+  VersionState state = VersionState::Queued;
+  WallTime created{};
+};
+
+enum class StepState : std::uint8_t { Passed, Failed, Skipped };
+std::string_view to_string(StepState state);  ///< "passed", "failed", "skipped"
+
+/// One thing that is tried with a version.
+struct Step {
+  std::string name = {};  ///< "lint", "install"
+  StepState state = StepState::Passed;
+  std::string summary = {};  ///< one line
+  std::string log = {};
+  WallTime began{};
+  Duration elapsed{};
+};
+
+/// One try of a version by one worker.
+struct Run {
+  int attempt = 0;
+  std::string nodes = {};  ///< on which kind of nodes: "simulated nodes"
+  std::vector<Step> steps = {};
+};
+
+/// A version that a worker has the right to test.
+struct Job {
+  std::int64_t id = 0;
+  int attempt = 1;  ///< from 1; those before were lost with their worker
+  std::string holder = {};
+  std::string package = {}, version = {}, digest = {};
+  std::string owner = {};
+};
+
+struct AuditEntry {
+  WallTime when{};
+  std::string who = {};  ///< account, "webhook", "command line"
+  std::string what = {};
+  std::string subject = {};
+  std::string peer = {};  ///< IP address; empty: none
+};
+
+}  // namespace mist::catalog

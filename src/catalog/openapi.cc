@@ -1,0 +1,216 @@
+#include "catalog/openapi.h"
+
+#include <array>
+
+#include "encoding/json.h"
+
+namespace mist::catalog {
+namespace {
+
+using encoding::Value;
+
+constexpr std::array kEndpoints{
+    Endpoint{Operation::OpenApi, "GET", "/api/v1/openapi.json", {}, "This document", ""},
+    Endpoint{
+        Operation::Index, "GET", "/api/v1/index", {}, "Every Kube that passed its test, for kpm", "Index"},
+    Endpoint{Operation::Search,
+             "GET",
+             "/api/v1/packages",
+             {},
+             "Packages by name, or those in which each word of `q` occurs",
+             "Packages",
+             200,
+             true},
+    Endpoint{Operation::Versions,
+             "GET",
+             "/api/v1/packages/{name}",
+             {},
+             "All versions, the newest first",
+             "Versions"},
+    Endpoint{Operation::ShowVersion,
+             "GET",
+             "/api/v1/packages/{name}/versions/{version}",
+             {},
+             "One version",
+             "Version"},
+    Endpoint{Operation::ShowTest,
+             "GET",
+             "/api/v1/packages/{name}/versions/{version}/test",
+             {},
+             "The steps of its last test, with logs",
+             "Run"},
+    Endpoint{Operation::TestAgain, "POST", "/api/v1/packages/{name}/versions/{version}/test", Role::Author,
+             "Test it again", "", 202},
+    Endpoint{Operation::Yank, "PUT", "/api/v1/packages/{name}/versions/{version}/yank", Role::Author,
+             "Take it out of lists and searches; who names exactly this version still gets it", "", 204},
+    Endpoint{Operation::Unyank, "DELETE", "/api/v1/packages/{name}/versions/{version}/yank", Role::Author,
+             "Take that back", "", 204},
+    Endpoint{Operation::Blob,
+             "GET",
+             "/api/v1/blobs/{digest}",
+             {},
+             "The bytes of a package by their digest, which never change",
+             ""},
+    Endpoint{Operation::AddProject, "POST", "/api/v1/projects", Role::Author, "Link a git repository",
+             "NewProject", 201},
+    Endpoint{Operation::Projects, "GET", "/api/v1/projects", Role::Author, "Your projects", "Projects", 200,
+             true},
+    Endpoint{Operation::ShowProject, "GET", "/api/v1/projects/{name}", Role::Author, "One of your projects",
+             "Project"},
+    Endpoint{Operation::RemoveProject, "DELETE", "/api/v1/projects/{name}", Role::Author,
+             "Stop polling it; its versions stay", "", 204},
+    Endpoint{Operation::PollProject, "POST", "/api/v1/projects/{name}/poll", Role::Author, "Poll it now", "",
+             202},
+    Endpoint{Operation::Webhook,
+             "POST",
+             "/api/v1/hooks/{name}",
+             {},
+             "Called by GitHub, GitLab or Gitea, with their signature",
+             "",
+             202},
+    Endpoint{Operation::AuditLog, "GET", "/api/v1/audit", Role::Administrator,
+             "What was changed, the newest first", "AuditLog", 200, true},
+};
+
+constexpr std::string_view kSchemas = R"({
+  "Error": {"type": "object", "required": ["error"], "properties": {"error": {
+    "type": "object", "required": ["kind", "message"], "properties": {
+      "kind": {"type": "string"}, "message": {"type": "string"},
+      "because": {"type": ["string", "null"]}, "hint": {"type": ["string", "null"]}}}}},
+  "Listed": {"type": "object", "required": ["package", "version", "state"], "properties": {
+    "package": {"type": "string"}, "version": {"type": "string"}, "description": {"type": "string"},
+    "state": {"$ref": "#/components/schemas/State"}, "created": {"type": "string", "format": "date-time"}}},
+  "State": {"type": "string", "enum": ["queued", "testing", "passed", "failed"]},
+  "Packages": {"type": "object", "required": ["items", "next"], "properties": {
+    "items": {"type": "array", "items": {"$ref": "#/components/schemas/Listed"}},
+    "next": {"type": ["string", "null"]}}},
+  "Version": {"type": "object", "required": ["package", "version", "state"], "properties": {
+    "package": {"type": "string"}, "version": {"type": "string"}, "tag": {"type": "string"},
+    "commit": {"type": "string"}, "digest": {"type": ["string", "null"]},
+    "state": {"$ref": "#/components/schemas/State"}, "yanked": {"type": ["string", "null"]},
+    "created": {"type": "string", "format": "date-time"}, "format": {"type": ["string", "null"]},
+    "description": {"type": "string"}, "home": {"type": ["string", "null"]}, "details": {"type": "string"},
+    "maintainers": {"type": "array", "items": {"type": "string"}},
+    "dependencies": {"type": "array", "items": {"type": "object", "properties": {
+      "name": {"type": "string"}, "version": {"type": "string"}}}},
+    "inputs": {"type": ["object", "boolean", "null"]}, "files": {"type": "array", "items": {"type": "string"}},
+    "readme": {"type": "string"}}},
+  "Versions": {"type": "object", "required": ["items"], "properties": {
+    "items": {"type": "array", "items": {"$ref": "#/components/schemas/Version"}}}},
+  "Run": {"type": "object", "required": ["attempt", "steps"], "properties": {
+    "attempt": {"type": "integer"}, "nodes": {"type": ["string", "null"]},
+    "steps": {"type": "array", "items": {"type": "object", "required": ["name", "state", "summary"], "properties": {
+      "name": {"type": "string"}, "state": {"type": "string", "enum": ["passed", "failed", "skipped"]},
+      "summary": {"type": "string"}, "log": {"type": "string"},
+      "began": {"type": "string", "format": "date-time"}, "milliseconds": {"type": "integer"}}}}}},
+  "Project": {"type": "object", "required": ["name", "owner", "url", "path"], "properties": {
+    "name": {"type": "string"}, "owner": {"type": "string"}, "url": {"type": "string"}, "path": {"type": "string"},
+    "created": {"type": "string", "format": "date-time"}, "polled": {"type": ["string", "null"]},
+    "problem": {"type": ["string", "null"]}}},
+  "NewProject": {"type": "object", "required": ["name", "url", "webhook"], "properties": {
+    "name": {"type": "string"}, "url": {"type": "string"}, "path": {"type": "string"},
+    "webhook": {"type": "object", "properties": {"url": {"type": "string"}, "secret": {"type": "string"}}}}},
+  "Projects": {"type": "object", "required": ["items", "next"], "properties": {
+    "items": {"type": "array", "items": {"$ref": "#/components/schemas/Project"}},
+    "next": {"type": ["string", "null"]}}},
+  "AuditLog": {"type": "object", "required": ["items", "next"], "properties": {
+    "items": {"type": "array", "items": {"type": "object", "properties": {
+      "time": {"type": "string", "format": "date-time"}, "who": {"type": "string"}, "what": {"type": "string"},
+      "subject": {"type": "string"}, "peer": {"type": ["string", "null"]}}}},
+    "next": {"type": ["string", "null"]}}},
+  "Index": {"type": "object", "required": ["kubes"], "properties": {
+    "kubes": {"type": "array", "items": {"type": "object",
+      "required": ["name", "version", "digest", "k3", "yanked"], "properties": {
+      "name": {"type": "string"}, "version": {"type": "string"}, "digest": {"type": "string"},
+      "k3": {"type": "string", "description": "The text of K3.yaml"}, "yanked": {"type": "boolean"}}}}}}
+})";
+
+Value json_content(std::string_view schema) {
+  return Value::object(
+      {{"application/json",
+        Value::object({{"schema", Value::object({{"$ref", Value(fmt::format("#/components/schemas/{}",
+                                                                            schema))}})}})}});
+}
+
+Value parameter(std::string_view name, std::string_view in, std::string_view type, bool required) {
+  return Value::object({{"name", Value(name)},
+                        {"in", Value(in)},
+                        {"required", Value(required)},
+                        {"schema", Value::object({{"type", Value(type)}})}});
+}
+
+Value parameters_of(const Endpoint& endpoint) {
+  Value list{Value::Array{}};
+  std::string_view rest = endpoint.path;
+  for (auto open = rest.find('{'); open != rest.npos; open = rest.find('{')) {
+    const auto close = rest.find('}');
+    list.push_back(parameter(rest.substr(open + 1, close - open - 1), "path", "string", true));
+    rest.remove_prefix(close + 1);
+  }
+  if (endpoint.operation == Operation::Search) list.push_back(parameter("q", "query", "string", false));
+  if (endpoint.paged) {
+    list.push_back(parameter("limit", "query", "integer", false));
+    list.push_back(parameter("after", "query", "string", false));
+  }
+  return list;
+}
+
+Value operation_of(const Endpoint& endpoint) {
+  Value answer = Value::object({{"description", Value(endpoint.summary)}});
+  if (!endpoint.schema.empty()) answer.set("content", json_content(endpoint.schema));
+  Value failed = Value::object(
+      {{"description", Value("It failed; the answer says why")}, {"content", json_content("Error")}});
+  Value operation =
+      Value::object({{"summary", Value(endpoint.summary)}, {"parameters", parameters_of(endpoint)}});
+  if (endpoint.operation == Operation::AddProject) {
+    const Value text = Value::object({{"type", Value("string")}});
+    operation.set(
+        "requestBody",
+        Value::object(
+            {{"required", Value(true)},
+             {"content",
+              Value::object(
+                  {{"application/json",
+                    Value::object(
+                        {{"schema",
+                          Value::object(
+                              {{"type", Value("object")},
+                               {"required", Value::array({Value("name"), Value("url")})},
+                               {"properties",
+                                Value::object({{"name", text}, {"url", text}, {"path", text}})}})}})}})}}));
+  }
+  operation.set("responses", Value::object({{std::to_string(endpoint.status), std::move(answer)},
+                                            {"default", std::move(failed)}}));
+  if (endpoint.role)
+    operation.set("security", Value::array({Value::object({{"token", Value{Value::Array{}}}})}));
+  return operation;
+}
+
+std::string lower(std::string_view method) {
+  std::string text(method);
+  for (char& c : text) c = static_cast<char>(c | 0x20);
+  return text;
+}
+
+}  // namespace
+
+std::span<const Endpoint> endpoints() { return kEndpoints; }
+
+Value openapi_document(const std::string& url) {
+  Value paths = Value::object();
+  for (const Endpoint& each : kEndpoints) paths[each.path].set(lower(each.method), operation_of(each));
+  const auto schemas = encoding::parse_json(kSchemas);
+  MIST_CHECK(schemas.ok());
+  return Value::object(
+      {{"openapi", Value("3.1.0")},
+       {"info", Value::object({{"title", Value("Mistletoe catalog")}, {"version", Value("1")}})},
+       {"servers", Value::array({Value::object({{"url", Value(url)}})})},
+       {"paths", std::move(paths)},
+       {"components",
+        Value::object({{"schemas", *schemas},
+                       {"securitySchemes",
+                        Value::object({{"token", Value::object({{"type", Value("http")},
+                                                                {"scheme", Value("bearer")}})}})}})}});
+}
+
+}  // namespace mist::catalog

@@ -1,0 +1,48 @@
+#pragma once
+// The table of the REST API's operations, and the OpenAPI 3.1 document that is made of it. Pure; any thread.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "catalog/model.h"
+#include "encoding/value.h"
+
+namespace mist::catalog {
+
+enum class Operation : std::uint8_t {
+  OpenApi,
+  Index,
+  Search,
+  Versions,
+  ShowVersion,
+  ShowTest,
+  TestAgain,
+  Yank,
+  Unyank,
+  Blob,
+  AddProject,
+  Projects,
+  ShowProject,
+  RemoveProject,
+  PollProject,
+  Webhook,
+  AuditLog,
+};
+
+struct Endpoint {
+  Operation operation;
+  std::string_view method;
+  std::string_view path;     ///< "/api/v1/packages/{name}"
+  std::optional<Role> role;  ///< whose token it needs at least; nullopt: none
+  std::string_view summary;
+  std::string_view schema;  ///< of the answer: a name in components, or empty
+  int status = 200;
+  bool paged = false;  ///< it takes `limit` and `after`
+};
+std::span<const Endpoint> endpoints();
+
+encoding::Value openapi_document(const std::string& url);
+
+}  // namespace mist::catalog

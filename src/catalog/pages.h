@@ -1,0 +1,33 @@
+#pragma once
+// The catalog's web pages, whole without JavaScript. Pure: data in, HTML out. Any thread.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "catalog/markup.h"
+#include "catalog/model.h"
+#include "catalog/store.h"
+
+namespace mist::catalog {
+
+/// What all pages need.
+struct PageFrame {
+  std::string url;  ///< of this catalog, as others reach it: "https://catalog.example.com"
+};
+
+std::string home_page(const PageFrame& frame, const Store::Counts& counts, const std::vector<Listed>& newest);
+std::string search_page(const PageFrame& frame, const std::string& query, const Slice<Listed>& found);
+/// `versions` has `shown`.
+std::string package_page(const PageFrame& frame, const Version& shown, const std::vector<Version>& versions,
+                         const std::optional<Project>& project, const std::optional<Run>& run);
+std::string test_page(const PageFrame& frame, const Version& shown, const std::optional<Run>& run);
+std::string submit_page(const PageFrame& frame);
+std::string message_page(const PageFrame& frame, const std::string& title, const std::string& words);
+
+/// The one style sheet; its path names its content, so that it may be kept for ever.
+const std::string& style_sheet();
+const std::string& style_path();
+const std::string& icon();
+
+}  // namespace mist::catalog

@@ -1,0 +1,204 @@
+#include "catalog/poller.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "catalog/admit.h"
+#include "config/paths.h"
+#include "registry/git.h"
+#include "registry/snapshot_store.h"
+
+namespace mist::catalog {
+namespace {
+
+constexpr std::size_t kMostTags = 10'000;  // of a repository that are looked at
+constexpr std::size_t kMostNewTags = 100;  // that one poll takes
+constexpr Duration kFetchTime = std::chrono::minutes(3);
+constexpr std::uint64_t kLargestFetch = std::uint64_t{512} << 20;
+constexpr Duration kTick = std::chrono::seconds(1);
+
+bool may_be_later(const Error& failure) {
+  using enum ErrorKind;
+  return failure.kind == Retryable || failure.kind == Timeout || failure.kind == Cancelled ||
+         failure.kind == Internal;
+}
+
+std::string words_of(const Error& failure) {
+  std::string text =
+      failure.where ? fmt::format("{}: {}", failure.where->text(), failure.to_line()) : failure.to_line();
+  if (!failure.hint.empty()) text += fmt::format("\n{}", failure.hint);
+  return text;
+}
+
+}  // namespace
+
+Result<registry::GitUrl> repository_url(const std::string& text, Repositories allowed) {
+  MIST_TRY(registry::GitUrl url, registry::GitUrl::parse(text, "/"));
+  if (url.display() != url.text())
+    return error(ErrorKind::Invalid, "the address of a repository may carry no credentials: {}",
+                 url.display())
+        .with_hint("a catalog takes only what everybody can read");
+  if (allowed == Repositories::Public && url.transport() != registry::GitUrl::Transport::Https)
+    return error(ErrorKind::Forbidden, "{} is not a repository of the Internet",
+                 escape_controls(url.display()))
+        .with_hint("use its https:// address");
+  return url;
+}
+
+Result<ProcessResult> StrangersGit::run(const Command& command, const Context& context) {
+  Command tamed = command;
+  tamed.env["HOME"] = home_.string();
+  tamed.env["XDG_CONFIG_HOME"] = home_.string();
+  tamed.env["GIT_CONFIG_NOSYSTEM"] = "1";
+  tamed.env["GIT_CONFIG_GLOBAL"] = "/dev/null";
+  tamed.env["GIT_CONFIG_SYSTEM"] = "/dev/null";
+  tamed.env["GIT_ASKPASS"] = "/bin/false";
+  tamed.env["SSH_ASKPASS"] = "/bin/false";
+  for (const std::string_view name : {"GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS", "SSH_AUTH_SOCK", "GIT_SSH",
+                                      "GIT_SSH_COMMAND", "GIT_PROXY_COMMAND"})
+    tamed.env[std::string(name)] = std::nullopt;
+  if (tamed.file_limit) tamed.file_limit = std::min(*tamed.file_limit, kLargestFetch);
+  return processes_.run(tamed, context);
+}
+
+void Poller::wake() {
+  const std::scoped_lock lock(mutex_);
+  wake_ = true;
+  woken_.notify_all();
+}
+
+Status Poller::run(const Context& context) {
+  while (context.check().ok()) {
+    // Should this process die, they are due again some minutes later.
+    const auto due = world_.store.take_due_projects(2 * kFetchTime, 1);
+    if (!due.ok()) world_.events.warn(fmt::format("polling: {}", due.error().to_line()));
+    if (due.ok() && !due->empty()) {
+      for (const Project& each : *due) {
+        const Status polled = poll(each, context);
+        if (!polled.ok()) world_.events.warn(fmt::format("{}: {}", each.name, polled.error().to_line()));
+      }
+      continue;
+    }
+    std::unique_lock lock(mutex_);
+    woken_.wait_for(lock, context.stop(), kTick, [&] { return wake_; });
+    wake_ = false;
+  }
+  return {};
+}
+
+Status Poller::poll(const Project& project, const Context& context) {
+  Status done = take_tags(project, context);
+  MIST_TRY_VOID(context.check());
+  MIST_TRY_VOID(world_.store.note_poll(project.name, done.ok() ? std::string() : words_of(done.error()),
+                                       world_.interval));
+  return done;
+}
+
+Status Poller::take_tags(const Project& project, const Context& context) {
+  MIST_TRY(registry::GitUrl url, repository_url(project.url, world_.allowed));
+  // At addresses that were judged just now, and followed to no others.
+  if (world_.allowed == Repositories::Public) {
+    MIST_TRY(url, url.limited_to_public(world_.resolve));
+  } else {
+    url = url.without_redirects();
+  }
+  const registry::Git git(world_.processes);
+  const Context bounded = context.with_timeout(kFetchTime);
+  MIST_TRY(const std::string listing,
+           git.run({.arguments = {"ls-remote", "--quiet", "--tags", "--", url.text()},
+                    .repository = {},
+                    .remote = &url,
+                    .input = {},
+                    .output_limit = std::uint64_t{8} << 20},
+                   bounded));
+  std::vector<RemoteTag> tags = parse_remote_tags(listing);
+  if (tags.size() > kMostTags) tags.resize(kMostTags);
+  std::vector<std::pair<encoding::SemVer, RemoteTag>> versions;
+  for (RemoteTag& tag : tags)
+    if (auto version = version_of_tag(tag.name, project.name))
+      versions.emplace_back(*std::move(version), std::move(tag));
+  std::ranges::sort(versions, {}, [](const auto& each) { return each.first; });
+  std::optional<Error> first;
+  std::size_t taken = 0;
+  for (const auto& [version, tag] : versions) {
+    MIST_TRY(const bool known, world_.store.has_tag(project.name, tag.name, tag.commit));
+    if (known) continue;
+    if (++taken > kMostNewTags) break;
+    Status done = take(project, url, tag.name, tag.commit, context);
+    MIST_TRY_VOID(context.check());
+    if (!done.ok() && !first) first = std::move(done).error();
+  }
+  if (first) return *std::move(first);
+  return {};
+}
+
+Status Poller::take(const Project& project, const registry::GitUrl& url, const std::string& tag,
+                    const std::string& commit, const Context& context) {
+  MIST_TRY(const NewVersion version, read(project, url, tag, commit, context));
+  MIST_TRY(const Submitted submitted, world_.store.submit(version));
+  if (submitted == Submitted::Changed)
+    return error(ErrorKind::Conflict, "the tag {} was moved, and {} {} stays as it was published", tag,
+                 project.name, version.version)
+        .with_hint("a version never changes: push the change with another tag");
+  if (submitted == Submitted::Known) return {};
+  world_.events.info(fmt::format("{} {}: taken at {}", project.name, version.version, commit.substr(0, 12)));
+  return world_.store.audit({.when = {},
+                             .who = project.owner,
+                             .what = "submit",
+                             .subject = fmt::format("{} {}", project.name, version.version),
+                             .peer = {}});
+}
+
+Result<NewVersion> Poller::read(const Project& project, const registry::GitUrl& url, const std::string& tag,
+                                const std::string& commit, const Context& context) {
+  const auto version = version_of_tag(tag, project.name);
+  NewVersion result{.package = project.name,
+                    .version = version->to_string(),
+                    .tag = tag,
+                    .commit = commit,
+                    .digest = {},
+                    .facts = {},
+                    .readme = {}};
+  const WallTime began = world_.clock.now();
+  const auto admitted = [&]() -> Result<Admitted> {
+    const Path directory = world_.directory / project.name;
+    MIST_TRY_VOID(config::make_private_directory(world_.files, directory));
+    const registry::Git git(world_.processes);
+    registry::SnapshotStore snapshots(world_.files, git, directory, url, tag);
+    const Context bounded = context.with_timeout(kFetchTime);
+    MIST_TRY(const registry::SnapshotStore::Updated updated,
+             snapshots.update(bounded, false, [](const registry::Snapshot&) { return Status(); }));
+    if (updated.snapshot.commit != commit)
+      return error(ErrorKind::Retryable, "the tag {} was moved while it was read", tag);
+    MIST_TRY(const registry::PackageIndex index, snapshots.index(updated.snapshot));
+    MIST_TRY(const registry::Located located, index.find_path(project.path));
+    MIST_TRY(const registry::PackageContent content, snapshots.read(updated.snapshot, located, bounded));
+    const auto* const tree = std::get_if<registry::PackageTree>(&content);
+    if (tree == nullptr)
+      return error(ErrorKind::Invalid, "{} is a module, and a catalog takes directories",
+                   escape_controls(project.path))
+          .with_hint("link the directory of the package's sources");
+    MIST_TRY(Admitted read_facts, admit(*tree, project.name, *version));
+    MIST_TRY(const crypto::Digest digest, world_.blobs.put(tree->encode()));
+    result.digest = digest.str();
+    return read_facts;
+  }();
+  // Large repositories aren't kept: the bytes of the package are.
+  (void)world_.files.remove_all(world_.directory / project.name);
+  if (!admitted.ok() && may_be_later(admitted.error())) return admitted.error();
+  const Duration elapsed = world_.clock.now() - began;
+  if (admitted.ok()) {
+    result.facts = admitted->facts;
+    result.readme = admitted->readme;
+  } else {
+    result.why_not = Step{.name = "read",
+                          .state = StepState::Failed,
+                          .summary = admitted.error().message,
+                          .log = words_of(admitted.error()),
+                          .began = began,
+                          .elapsed = elapsed};
+  }
+  return result;
+}
+
+}  // namespace mist::catalog

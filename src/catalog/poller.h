@@ -1,0 +1,82 @@
+#pragma once
+// From the tags of linked repositories to versions: asks each repository from time to time, or when its
+// webhook says so, fetches what is new, and hands it to the queue. A repository is a stranger's: git runs
+// with no credentials of ours, in bounds, and at public addresses unless the catalog was told otherwise.
+// Blocking; any thread.
+
+#include <condition_variable>
+#include <mutex>
+
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/event.h"
+#include "base/fs.h"
+#include "base/process.h"
+#include "catalog/blobs.h"
+#include "catalog/store.h"
+#include "http/resolve.h"
+#include "registry/git_url.h"
+
+namespace mist::catalog {
+
+/// Which repositories may be linked.
+enum class Repositories : std::uint8_t {
+  Public,  ///< by https, at public addresses
+  Any,     ///< those of this machine and its networks, too
+};
+
+/// The address of a repository, as a stranger wrote it. Invalid: it can't be one, or carries credentials;
+/// Forbidden: it isn't allowed. Names are resolved when it is fetched from.
+Result<registry::GitUrl> repository_url(const std::string& text, Repositories allowed);
+
+/// Runs git without the configuration and credentials of who runs the catalog.
+class StrangersGit final : public ProcessRunner {
+ public:
+  /// `home` is an empty directory.
+  StrangersGit(ProcessRunner& processes, Path home) : processes_(processes), home_(std::move(home)) {}
+  Result<ProcessResult> run(const Command& command, const Context& context) override;
+
+ private:
+  ProcessRunner& processes_;
+  Path home_;
+};
+
+struct PollerWorld {
+  FileSystem& files;
+  ProcessRunner& processes;  ///< StrangersGit
+  Clock& clock;
+  EventSink& events;
+  Store& store;
+  Blobs& blobs;
+  Path directory;  ///< for what is fetched
+  http::Resolver resolve = http::resolve_host;
+  Repositories allowed = Repositories::Public;
+  Duration interval = std::chrono::minutes(10);  ///< between polls of one repository
+};
+
+class Poller {
+ public:
+  explicit Poller(PollerWorld world) : world_(std::move(world)) {}
+
+  /// Until the context ends.
+  Status run(const Context& context);
+  /// Looks for due projects at once.
+  void wake();
+
+  /// One project; its problem is noted and returned. Cancelled.
+  Status poll(const Project& project, const Context& context);
+
+ private:
+  Status take_tags(const Project& project, const Context& context);
+  Status take(const Project& project, const registry::GitUrl& url, const std::string& tag,
+              const std::string& commit, const Context& context);
+  Result<NewVersion> read(const Project& project, const registry::GitUrl& url, const std::string& tag,
+                          const std::string& commit, const Context& context);
+
+  PollerWorld world_;
+  std::mutex mutex_;
+  std::condition_variable_any woken_;
+  bool wake_ = false;
+};
+
+}  // namespace mist::catalog

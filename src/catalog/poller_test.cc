@@ -1,0 +1,190 @@
+#include "catalog/poller.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "catalog/sqlite_store.h"
+#include "registry/git_fixture.h"
+#include "testing/fake_clock.h"
+#include "testing/recorded_events.h"
+#include "testing/temp_dir.h"
+
+namespace mist::catalog {
+namespace {
+
+using registry::testing::Upstream;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class PollerTest : public ::testing::Test {
+ protected:
+  PollerTest() : store_(*open_sqlite_store(dir_.path() / "a.db", clock_, random_)) {
+    EXPECT_TRUE(store_->add_account("ann", Role::Author).ok());
+    std::filesystem::create_directories(dir_.path() / "home");
+  }
+  void link(const std::string& path = {}, std::string url = {}) {
+    if (url.empty()) url = "file://" + (dir_.path() / "upstream").string();
+    ASSERT_TRUE(store_
+                    ->add_project({.name = "etcd",
+                                   .owner = "ann",
+                                   .url = std::move(url),
+                                   .path = path,
+                                   .webhook_secret = SecretString("s")})
+                    .ok());
+  }
+  void kube(const std::string& version, const std::string& directory = {}) {
+    upstream_.put(directory + "K3.yaml", fmt::format("name: etcd\nversion: {}\ndescription: One\n", version));
+    upstream_.put(directory + "manifests/a.yaml", fmt::format("a: {}\n", version));
+  }
+  void tag(const std::string& name) {
+    upstream_.commit();
+    upstream_.git({"tag", "--annotate", "--message", "x", name});
+  }
+  Status poll(Repositories allowed = Repositories::Any, http::Resolver resolve = http::resolve_host) {
+    Poller poller({.files = files_,
+                   .processes = git_,
+                   .clock = clock_,
+                   .events = events_,
+                   .store = *store_,
+                   .blobs = blobs_,
+                   .directory = dir_.path() / "repositories",
+                   .resolve = std::move(resolve),
+                   .allowed = allowed});
+    const auto project = store_->project("etcd");
+    EXPECT_TRUE(project.ok() && *project);
+    return poller.poll(**project, Context());
+  }
+  std::vector<std::string> versions() {
+    std::vector<std::string> found;
+    for (const Version& each : *store_->versions("etcd"))
+      found.push_back(each.version + " " + std::string(to_string(each.state)));
+    return found;
+  }
+
+  mist::testing::TempDir dir_;
+  mist::testing::FakeClock clock_;
+  SystemRandom random_;
+  HostFileSystem files_;
+  HostProcessRunner processes_;
+  StrangersGit git_{processes_, dir_.path() / "home"};
+  mist::testing::RecordedEvents events_;
+  std::unique_ptr<Store> store_;
+  Blobs blobs_{files_, dir_.path() / "blobs"};
+  Upstream upstream_{dir_.path() / "upstream"};
+};
+
+TEST_F(PollerTest, TagsBecomeVersionsOnce) {
+  link();
+  kube("1.0.0");
+  tag("v1.0.0");
+  kube("1.1.0");
+  tag("etcd-1.1.0");
+  upstream_.git({"tag", "latest"});
+  const Status polled = poll();
+  ASSERT_TRUE(polled.ok()) << polled.error().to_line();
+  EXPECT_THAT(versions(), ElementsAre("1.1.0 queued", "1.0.0 queued"));
+  const Version first = **store_->version("etcd", "1.0.0");
+  EXPECT_EQ(first.facts.description, "One");
+  const auto bytes = blobs_.get(*crypto::Digest::parse(first.digest));
+  ASSERT_TRUE(bytes.ok());
+  const auto tree = registry::PackageTree::decode(*bytes);
+  ASSERT_TRUE(tree.ok());
+  EXPECT_EQ(tree->files.at(1).bytes, "a: 1.0.0\n") << "as it was at its tag";
+  ASSERT_TRUE(poll().ok());
+  EXPECT_EQ(versions().size(), 2U);
+  EXPECT_FALSE(files_.exists(dir_.path() / "repositories/etcd")) << "what was fetched goes";
+}
+
+TEST_F(PollerTest, APackageMayBeADirectoryOfItsRepository) {
+  link("deploy/etcd");
+  kube("1.0.0", "deploy/etcd/");
+  tag("v1.0.0");
+  ASSERT_TRUE(poll().ok());
+  EXPECT_THAT(versions(), ElementsAre("1.0.0 queued"));
+}
+
+TEST_F(PollerTest, WhatCannotBeReadIsAFailedVersionWithTheReason) {
+  link();
+  kube("2.0.0");
+  tag("v1.0.0");
+  ASSERT_TRUE(poll().ok());
+  EXPECT_THAT(versions(), ElementsAre("1.0.0 failed"));
+  const auto run = store_->last_run("etcd", "1.0.0");
+  EXPECT_THAT((*run)->steps.at(0).summary, HasSubstr("K3.yaml has version 2.0.0, and the tag says 1.0.0"));
+}
+
+TEST_F(PollerTest, AMovedTagChangesNothingAndIsSaid) {
+  link();
+  kube("1.0.0");
+  tag("v1.0.0");
+  ASSERT_TRUE(poll().ok());
+  const std::string digest = (*store_->version("etcd", "1.0.0"))->digest;
+  upstream_.put("manifests/b.yaml", "b: 1\n");
+  upstream_.commit();
+  upstream_.git({"tag", "--force", "v1.0.0"});
+  const Status polled = poll();
+  EXPECT_EQ(polled.error().kind, ErrorKind::Conflict);
+  EXPECT_THAT((*store_->project("etcd"))->problem, HasSubstr("the tag v1.0.0 was moved"));
+  EXPECT_EQ((*store_->version("etcd", "1.0.0"))->digest, digest);
+}
+
+TEST_F(PollerTest, LinksAndSubmodulesOfARepositoryLeadNowhere) {
+  link();
+  kube("1.0.0");
+  upstream_.link("manifests/passwd.yaml", "/etc/passwd");
+  tag("v1.0.0");
+  ASSERT_TRUE(poll().ok());
+  EXPECT_THAT(versions(), ElementsAre("1.0.0 failed"));
+}
+
+TEST_F(PollerTest, OnlyRepositoriesOfTheInternetUnlessAllowed) {
+  link();
+  kube("1.0.0");
+  tag("v1.0.0");
+  EXPECT_EQ(poll(Repositories::Public).error().kind, ErrorKind::Forbidden) << "a file";
+  EXPECT_TRUE(versions().empty());
+}
+
+// A name may mean another address each time that it is asked for: the one that was judged is the one that git
+// gets (registry/git_url.h).
+TEST_F(PollerTest, ANameThatLeadsIntoThePrivateNetworkIsRefused) {
+  link({}, "https://git.example.com/etcd");
+  for (const char* address :
+       {"127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "fd00::1", "::ffff:127.0.0.1"}) {
+    const Status polled =
+        poll(Repositories::Public, [&](const std::string&) -> Result<std::vector<std::string>> {
+          return std::vector<std::string>{"1.1.1.1", address};
+        });
+    EXPECT_EQ(polled.error().kind, ErrorKind::Forbidden) << address;
+  }
+}
+
+TEST_F(PollerTest, ARepositoryThatIsNotThereIsAProblemOfTheProject) {
+  link();
+  std::filesystem::remove_all(dir_.path() / "upstream");
+  EXPECT_FALSE(poll().ok());
+  EXPECT_FALSE((*store_->project("etcd"))->problem.empty());
+  EXPECT_TRUE((*store_->project("etcd"))->polled);
+}
+
+TEST_F(PollerTest, GitGetsNothingOfTheUser) {
+  struct Recorder final : ProcessRunner {
+    Result<ProcessResult> run(const Command& command, const Context&) override {
+      seen = command;
+      return ProcessResult{};
+    }
+    Command seen;
+  } recorder;
+  StrangersGit git(recorder, "/nowhere");
+  Command command;
+  command.program = "git";
+  command.file_limit = std::uint64_t{4} << 30;
+  ASSERT_TRUE(git.run(command, Context()).ok());
+  EXPECT_EQ(recorder.seen.env["HOME"], "/nowhere");
+  EXPECT_EQ(recorder.seen.env["GIT_CONFIG_GLOBAL"], "/dev/null");
+  EXPECT_EQ(recorder.seen.env["SSH_AUTH_SOCK"], std::nullopt);
+  EXPECT_LT(*recorder.seen.file_limit, std::uint64_t{1} << 30);
+}
+
+}  // namespace
+}  // namespace mist::catalog

@@ -1,0 +1,620 @@
+#include "catalog/site.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "base/text.h"
+#include "catalog/badge.h"
+#include "catalog/json_views.h"
+#include "catalog/webhook.h"
+#include "encoding/gzip.h"
+#include "encoding/json.h"
+#include "http/url.h"
+#include "registry/reference.h"
+
+namespace mist::catalog {
+namespace {
+
+using encoding::Value;
+using http::WebAnswer;
+using http::WebRequest;
+
+constexpr std::string_view kApi = "/api/";
+constexpr std::string_view kHtml = "text/html; charset=utf-8";
+constexpr std::string_view kSvg = "image/svg+xml";
+constexpr std::string_view kForEver = "public, max-age=31536000, immutable";
+constexpr std::size_t kMostJsonValues = 1000;
+constexpr int kMostOnAPage = 100;
+constexpr int kNewest = 12;
+constexpr std::size_t kLongestQuery = 200;
+constexpr std::size_t kLongestReason = 500;
+
+// Pages run no script, and nothing comes from elsewhere.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kSafety{{
+    {"Content-Security-Policy",
+     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
+     "frame-ancestors 'none'"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"X-Frame-Options", "DENY"},
+    {"Referrer-Policy", "same-origin"},
+    {"Cross-Origin-Opener-Policy", "same-origin"},
+}};
+
+int status_of(const Error& failure) {
+  using enum ErrorKind;
+  switch (failure.kind) {
+    case NotFound:
+      return 404;
+    case Conflict:
+      return 409;
+    case Gone:
+      return 410;
+    case Forbidden:
+      return 403;
+    case Invalid:
+    case Usage:
+      return 400;
+    case Retryable:
+    case Timeout:
+    case Cancelled:
+      return 503;
+    case Trap:
+    case Internal:
+      return 500;
+  }
+  return 500;
+}
+
+WebAnswer json(const Value& value, int status = 200) {
+  return {.status = status,
+          .content_type = "application/json",
+          .body = encoding::to_json(value) + "\n",
+          .headers = {}};
+}
+
+WebAnswer html(std::string text, int status = 200) {
+  return {.status = status, .content_type = std::string(kHtml), .body = std::move(text), .headers = {}};
+}
+
+WebAnswer nothing(int status) {
+  return {.status = status, .content_type = "text/plain", .body = {}, .headers = {}};
+}
+
+WebAnswer too_often(int seconds) {
+  WebAnswer answer = json(to_value(error(ErrorKind::Retryable, "too many requests")
+                                       .with_hint(fmt::format("try again in {} seconds", seconds))),
+                          429);
+  answer.headers.push_back({"Retry-After", std::to_string(seconds)});
+  return answer;
+}
+
+Error no_such(std::string_view what, std::string_view name) {
+  return error(ErrorKind::NotFound, "there is no {} {}", what, escape_controls(name));
+}
+
+// The parts of a path as they are meant. Parts that only look like others (".", "..", escaped slashes) are no
+// names of anything here.
+std::optional<std::vector<std::string>> parts_of(std::string_view path) {
+  std::vector<std::string> parts;
+  path.remove_prefix(1);
+  if (path.empty()) return parts;
+  for (const std::string_view each : split(path, '/')) {
+    std::string part = http::unescape(each);
+    if (part.empty() || part == "." || part == ".." || part.size() > 300 || !is_valid_utf8(part) ||
+        std::ranges::any_of(
+            part, [](char c) { return c == '/' || c == '\\' || static_cast<unsigned char>(c) < 0x20; }))
+      return std::nullopt;
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+std::multimap<std::string, std::string, std::less<>> query_parts(std::string_view query) {
+  std::multimap<std::string, std::string, std::less<>> parts;
+  if (query.empty()) return parts;
+  for (const std::string_view each : split(query, '&')) {
+    if (parts.size() >= 20) break;
+    const auto equals = each.find('=');
+    const auto meant = [](std::string_view text) {
+      std::string plain(text);
+      std::ranges::replace(plain, '+', ' ');
+      return http::unescape(plain);
+    };
+    std::string value = equals == each.npos ? std::string() : meant(each.substr(equals + 1));
+    if (is_valid_utf8(value)) parts.emplace(meant(each.substr(0, equals)), std::move(value));
+  }
+  return parts;
+}
+
+// Whether `path` is of that endpoint; then what its parts in braces are.
+bool matches(std::string_view pattern, const std::vector<std::string>& parts,
+             std::map<std::string, std::string, std::less<>>& names) {
+  const std::vector<std::string_view> wanted = split(pattern.substr(1), '/');
+  if (wanted.size() != parts.size()) return false;
+  names.clear();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (wanted[i].starts_with('{'))
+      names.emplace(wanted[i].substr(1, wanted[i].size() - 2), parts[i]);
+    else if (wanted[i] != parts[i])
+      return false;
+  }
+  return true;
+}
+
+bool names_etag(std::string_view header, std::string_view etag) {
+  if (trim(header) == "*") return true;
+  for (std::string_view each : split(header, ',')) {
+    each = trim(each);
+    if (each.starts_with("W/")) each.remove_prefix(2);
+    if (each == etag) return true;
+  }
+  return false;
+}
+
+// Adds an ETag to what can be kept, and answers 304 to whoever has it.
+void condense(const WebRequest& request, WebAnswer& answer) {
+  if (answer.status != 200 || (request.method != "GET" && request.method != "HEAD")) return;
+  std::string etag(http::find_header(answer.headers, "ETag"));
+  if (etag.empty()) {
+    etag = fmt::format("\"{}\"", crypto::sha256(answer.body).hex().substr(0, 24));
+    answer.headers.push_back({"ETag", etag});
+  }
+  if (const std::string_view known = http::find_header(request.headers, "If-None-Match");
+      !known.empty() && names_etag(known, etag)) {
+    answer.status = 304;
+    answer.body.clear();
+  }
+}
+
+Result<Value> body_of(const WebRequest& request) {
+  // A form of another site can't send this type without being asked first.
+  const std::string type = lower_case(http::find_header(request.headers, "Content-Type"));
+  if (!type.starts_with("application/json"))
+    return error(ErrorKind::Invalid, "the body must be JSON, with Content-Type: application/json");
+  MIST_TRY(Value value,
+           encoding::parse_json(
+               request.body,
+               {.strict = true, .max_depth = 20, .max_values = kMostJsonValues, .file = "the body"}));
+  if (!value.is_object()) return error(ErrorKind::Invalid, "the body must be an object");
+  return value;
+}
+
+Status only_members(const Value& object, std::initializer_list<std::string_view> known) {
+  for (const auto& [key, value] : object.as_object()) {
+    if (std::ranges::find(known, key) == known.end())
+      return error(ErrorKind::Invalid, "there is no member {}", escape_controls(key));
+    if (!value.is_string()) return error(ErrorKind::Invalid, "{} must be a text", key);
+  }
+  return {};
+}
+
+const Version& shown_first(const std::vector<Version>& versions) {
+  const auto good = std::ranges::find_if(
+      versions, [](const Version& each) { return each.state == VersionState::Passed && !each.yanked; });
+  return good == versions.end() ? versions.front() : *good;
+}
+
+}  // namespace
+
+SecretString new_token(Random& random) { return SecretString(std::string(kTokenPrefix) + random.token(32)); }
+
+// The token is random, and as long as the digest: no slow function makes it harder to find.
+std::string token_digest(std::string_view token) { return crypto::sha256(token).str(); }
+
+Site::Site(World world, SiteOptions options)
+    : world_(std::move(world)),
+      options_(std::move(options)),
+      frame_{options_.url},
+      openapi_(encoding::to_json(openapi_document(options_.url), encoding::JsonStyle::Pretty) + "\n"),
+      reads_(world_.clock, options_.reads_per_second, options_.reads_per_second * 5),
+      writes_(world_.clock, options_.writes_per_minute / 60, std::max(1.0, options_.writes_per_minute / 2)) {}
+
+WebAnswer Site::answer(const WebRequest& request) {
+  WebAnswer answer = route(request);
+  for (const auto& [name, value] : kSafety) answer.headers.push_back({std::string(name), std::string(value)});
+  if (http::find_header(answer.headers, "Cache-Control").empty())
+    answer.headers.push_back({"Cache-Control", answer.status == 200 ? "no-cache" : "no-store"});
+  condense(request, answer);
+  return answer;
+}
+
+WebAnswer Site::route(const WebRequest& request) {
+  std::string peer = request.peer;
+  if (options_.behind_proxy) {
+    const std::string_view chain = http::find_header(request.headers, "X-Forwarded-For");
+    if (const std::string_view last = trim(chain.substr(chain.rfind(',') + 1));
+        !last.empty() && last.size() < 64)
+      peer = last;
+  }
+  if (const int seconds = reads_.wait_for(peer); seconds > 0) return too_often(seconds);
+  if (request.path.starts_with(kApi)) return api(request, peer);
+  return page(request);
+}
+
+// REST
+
+WebAnswer Site::api(const WebRequest& request, const std::string& peer) {
+  const auto parts = parts_of(request.path);
+  Call call{
+      .request = request, .names = {}, .query = query_parts(request.query), .peer = peer, .account = {}};
+  const std::string_view method = request.method == "HEAD" ? "GET" : std::string_view(request.method);
+  std::string allowed;
+  for (const Endpoint& endpoint : endpoints()) {
+    if (!parts || !matches(endpoint.path, *parts, call.names)) continue;
+    if (endpoint.method != method) {
+      allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", endpoint.method);
+      continue;
+    }
+    Reply reply = run(endpoint, call);
+    if (reply.ok()) return *std::move(reply);
+    const Error& failure = reply.error();
+    const int status = status_of(failure);
+    if (status >= 500)
+      world_.events.warn(fmt::format("{} {}: {}", request.method, request.path, failure.to_line()));
+    // What is wrong with this machine isn't for everybody.
+    WebAnswer answer = json(
+        to_value(status == 500 ? error(ErrorKind::Internal, "the catalog has a fault") : failure), status);
+    if (status == 403 && endpoint.role && !call.account) {
+      answer.status = 401;
+      answer.headers.push_back({"WWW-Authenticate", "Bearer"});
+    }
+    return answer;
+  }
+  if (!allowed.empty()) {
+    WebAnswer answer = json(
+        to_value(error(ErrorKind::Invalid, "{} isn't possible here", escape_controls(request.method))), 405);
+    answer.headers.push_back({"Allow", allowed});
+    return answer;
+  }
+  return json(to_value(error(ErrorKind::NotFound, "there is nothing at this address")
+                           .with_hint("/api/v1/openapi.json lists what there is")),
+              404);
+}
+
+Site::Reply Site::run(const Endpoint& endpoint, Call& call) {
+  if (endpoint.role) {
+    MIST_TRY_VOID(authenticate(call, *endpoint.role));
+    if (endpoint.method != "GET")
+      if (const int seconds = writes_.wait_for("account " + call.account->name); seconds > 0)
+        return too_often(seconds);
+  }
+  switch (endpoint.operation) {
+    case Operation::OpenApi:
+      return WebAnswer{.content_type = "application/json", .body = openapi_, .headers = {}};
+    case Operation::Index:
+      return index(call);
+    case Operation::Search:
+      return search(call);
+    case Operation::Versions:
+      return versions(call);
+    case Operation::ShowVersion:
+      return version(call);
+    case Operation::ShowTest:
+      return test(call);
+    case Operation::TestAgain:
+      return test_again(call);
+    case Operation::Yank:
+      return yank(call, true);
+    case Operation::Unyank:
+      return yank(call, false);
+    case Operation::Blob:
+      return blob(call.name("digest"));
+    case Operation::AddProject:
+      return add_project(call);
+    case Operation::Projects:
+      return projects(call);
+    case Operation::ShowProject:
+      return project(call);
+    case Operation::RemoveProject:
+      return remove_project(call);
+    case Operation::PollProject:
+      return poll_project(call);
+    case Operation::Webhook:
+      return webhook(call);
+    case Operation::AuditLog:
+      return audit_log(call);
+  }
+  return error(ErrorKind::Internal, "an operation without a handler");
+}
+
+Status Site::authenticate(Call& call, Role role) {
+  constexpr std::string_view kBearer = "bearer ";
+  const std::string_view header = http::find_header(call.request.headers, "Authorization");
+  if (header.size() <= kBearer.size() || lower_case(header.substr(0, kBearer.size())) != kBearer)
+    return error(ErrorKind::Forbidden, "this needs a token")
+        .with_hint("send it as Authorization: Bearer TOKEN; whoever runs the catalog gives you one");
+  const std::string_view token = trim(header.substr(kBearer.size()));
+  MIST_TRY(call.account, world_.store.account_of_token(token_digest(token)));
+  if (!call.account) return error(ErrorKind::Forbidden, "the token isn't valid, or not any more");
+  if (call.account->role < role)
+    return error(ErrorKind::Forbidden, "{} may not do that", call.account->name)
+        .with_because(fmt::format("it is for the role {}", to_string(role)));
+  return {};
+}
+
+Result<Page> Site::page_asked(const Call& call) const {
+  Page page{.after = call.asked("after"), .limit = 50};
+  if (const std::string limit = call.asked("limit"); !limit.empty()) {
+    const auto [end, failed] = std::from_chars(limit.data(), limit.data() + limit.size(), page.limit);
+    if (failed != std::errc() || end != limit.data() + limit.size() || page.limit < 1 ||
+        page.limit > kMostOnAPage)
+      return error(ErrorKind::Invalid, "limit must be a number from 1 to {}", kMostOnAPage);
+  }
+  if (page.after.size() > 300) return error(ErrorKind::Invalid, "after must be what an answer's next has");
+  return page;
+}
+
+Status Site::audit(const Call& call, std::string_view what, const std::string& subject) {
+  return world_.store.audit({.when = {},
+                             .who = call.account ? call.account->name : "webhook",
+                             .what = std::string(what),
+                             .subject = subject,
+                             .peer = call.peer});
+}
+
+// One conditional request of kpm: whoever has the present state gets a 304, without a look at the versions.
+Site::Reply Site::index(const Call& call) {
+  MIST_TRY(const std::int64_t revision, world_.store.index_revision());
+  std::shared_ptr<const IndexText> text;
+  {
+    const std::scoped_lock lock(index_mutex_);
+    if (index_ == nullptr || index_->revision < revision) {
+      MIST_TRY(auto index, world_.store.index());
+      Value kubes{Value::Array{}};
+      for (IndexEntry& each : index.second)
+        kubes.push_back(Value::object({{"name", Value(std::move(each.package))},
+                                       {"version", Value(std::move(each.version))},
+                                       {"digest", Value(std::move(each.digest))},
+                                       {"yanked", Value(each.yanked)},
+                                       {"k3", Value(std::move(each.k3))}}));
+      auto made = std::make_shared<IndexText>();
+      made->revision = index.first;
+      made->plain = encoding::to_json(Value::object({{"kubes", std::move(kubes)}})) + "\n";
+      made->etag = fmt::format("\"{}\"", crypto::sha256(made->plain).hex().substr(0, 24));
+      MIST_TRY(made->packed, encoding::gzip(made->plain));
+      index_ = std::move(made);
+    }
+    text = index_;
+  }
+  WebAnswer answer{.content_type = "application/json",
+                   .body = {},
+                   .headers = {{"ETag", text->etag}, {"Vary", "Accept-Encoding"}}};
+  const bool packed =
+      http::find_header(call.request.headers, "Accept-Encoding").find("gzip") != std::string_view::npos;
+  if (const std::string_view known = http::find_header(call.request.headers, "If-None-Match");
+      !known.empty() && names_etag(known, text->etag))
+    return answer;  // condense() makes it a 304
+  answer.body = packed ? text->packed : text->plain;
+  if (packed) answer.headers.push_back({"Content-Encoding", "gzip"});
+  return answer;
+}
+
+Site::Reply Site::search(const Call& call) {
+  MIST_TRY(const Page page, page_asked(call));
+  const std::string query = call.asked("q");
+  if (query.size() > kLongestQuery) return error(ErrorKind::Invalid, "q is too long");
+  MIST_TRY(const Slice<Listed> found, world_.store.search(query, page));
+  return json(
+      to_value(found, fmt::format("/api/v1/packages?q={}&limit={}&after={}", http::escape_query(query),
+                                  page.limit, http::escape_query(found.next))));
+}
+
+Site::Reply Site::versions(const Call& call) {
+  MIST_TRY(const std::vector<Version> found, world_.store.versions(call.name("name")));
+  if (found.empty()) return no_such("package", call.name("name"));
+  Value items{Value::Array{}};
+  for (const Version& each : found) items.push_back(to_value(each));
+  return json(Value::object({{"items", std::move(items)}}));
+}
+
+Site::Reply Site::version(const Call& call) {
+  MIST_TRY(const std::optional<Version> found, world_.store.version(call.name("name"), call.name("version")));
+  if (!found) return no_such("version", call.name("name") + " " + call.name("version"));
+  return json(to_value(*found));
+}
+
+Site::Reply Site::test(const Call& call) {
+  MIST_TRY(const std::optional<Run> run, world_.store.last_run(call.name("name"), call.name("version")));
+  if (!run) return error(ErrorKind::NotFound, "it wasn't tested yet");
+  return json(to_value(*run));
+}
+
+Site::Reply Site::test_again(const Call& call) {
+  MIST_TRY_VOID(project_of(call, Role::Moderator));
+  MIST_TRY_VOID(world_.store.test_again(call.name("name"), call.name("version")));
+  MIST_TRY_VOID(audit(call, "test again", call.name("name") + " " + call.name("version")));
+  return nothing(202);
+}
+
+Site::Reply Site::yank(const Call& call, bool on) {
+  MIST_TRY_VOID(project_of(call, Role::Moderator));
+  std::optional<std::string> why;
+  if (on) {
+    why = "";
+    if (!call.request.body.empty()) {
+      MIST_TRY(const Value body, body_of(call.request));
+      MIST_TRY_VOID(only_members(body, {"reason"}));
+      why = body.string_at("reason");
+      if (why->size() > kLongestReason)
+        return error(ErrorKind::Invalid, "the reason has more than {} bytes", kLongestReason);
+    }
+  }
+  MIST_TRY_VOID(world_.store.yank(call.name("name"), call.name("version"), why));
+  MIST_TRY_VOID(audit(call, on ? "yank" : "unyank", call.name("name") + " " + call.name("version")));
+  return nothing(204);
+}
+
+Site::Reply Site::blob(const std::string& text) {
+  const auto digest = crypto::Digest::parse(text);
+  if (!digest.ok()) return digest.error();
+  MIST_TRY(const bool known, world_.store.has_blob(text));
+  if (!known) return no_such("package with the digest", text);
+  MIST_TRY(std::string bytes, world_.blobs.get(*digest));
+  return WebAnswer{.content_type = "application/octet-stream",
+                   .body = std::move(bytes),
+                   .headers = {{"ETag", fmt::format("\"{}\"", digest->hex())},
+                               {"Cache-Control", std::string(kForEver)},
+                               {"Content-Disposition", "attachment"}}};
+}
+
+Site::Reply Site::add_project(const Call& call) {
+  MIST_TRY(const Value body, body_of(call.request));
+  MIST_TRY_VOID(only_members(body, {"name", "url", "path"}));
+  NewProject wanted{.name = std::string(body.string_at("name")),
+                    .owner = call.account->name,
+                    .url = std::string(body.string_at("url")),
+                    .path = std::string(body.string_at("path")),
+                    .webhook_secret = SecretString(world_.random.token(32))};
+  if (!wanted.path.empty())
+    if (const std::string why = registry::path_objection(wanted.path); !why.empty())
+      return error(ErrorKind::Invalid, "path can't be that: {}", why);
+  MIST_TRY_VOID(repository_url(wanted.url, options_.allowed));
+  MIST_TRY(const Project made, world_.store.add_project(wanted));
+  MIST_TRY_VOID(audit(call, "link", fmt::format("{} to {}", made.name, made.url)));
+  world_.wake_poller();
+  Value shown = to_value(made);
+  // Shown now, and never again.
+  shown.set("webhook",
+            Value::object({{"url", Value(fmt::format("{}/api/v1/hooks/{}", options_.url, made.name))},
+                           {"secret", Value(made.webhook_secret.reveal())}}));
+  WebAnswer answer = json(shown, 201);
+  answer.headers.push_back({"Location", "/api/v1/projects/" + made.name});
+  return answer;
+}
+
+Site::Reply Site::projects(const Call& call) {
+  MIST_TRY(const Page page, page_asked(call));
+  const bool all = call.account->role == Role::Administrator;
+  MIST_TRY(const Slice<Project> found, world_.store.projects(all ? std::string() : call.account->name, page));
+  return json(to_value(
+      found, fmt::format("/api/v1/projects?limit={}&after={}", page.limit, http::escape_query(found.next))));
+}
+
+// The project of that name, if it is the caller's, or the caller's role is enough.
+Result<Project> Site::project_of(const Call& call, Role or_at_least) {
+  MIST_TRY(std::optional<Project> found, world_.store.project(call.name("name")));
+  if (!found) return no_such("project", call.name("name"));
+  if (found->owner != call.account->name && call.account->role < or_at_least)
+    return error(ErrorKind::Forbidden, "{} is a project of {}", found->name, found->owner);
+  return *std::move(found);
+}
+
+Site::Reply Site::project(const Call& call) {
+  MIST_TRY(const Project found, project_of(call, Role::Moderator));
+  return json(to_value(found));
+}
+
+Site::Reply Site::remove_project(const Call& call) {
+  MIST_TRY(const Project found, project_of(call, Role::Administrator));
+  MIST_TRY_VOID(world_.store.remove_project(found.name));
+  MIST_TRY_VOID(audit(call, "unlink", found.name));
+  return nothing(204);
+}
+
+Site::Reply Site::poll_project(const Call& call) {
+  MIST_TRY(const Project found, project_of(call, Role::Moderator));
+  MIST_TRY_VOID(world_.store.ask_poll(found.name));
+  world_.wake_poller();
+  return nothing(202);
+}
+
+Site::Reply Site::webhook(const Call& call) {
+  MIST_TRY(const std::optional<Project> found, world_.store.project(call.name("name")));
+  if (!found || !is_genuine(call.request.headers, call.request.body, found->webhook_secret))
+    return error(ErrorKind::Forbidden, "the signature doesn't fit")
+        .with_hint("the webhook needs the secret that was shown when the project was linked");
+  if (const int seconds = writes_.wait_for("webhook " + found->name); seconds > 0) return too_often(seconds);
+  // Nothing of the body is needed: the repository says itself which tags it has.
+  MIST_TRY_VOID(world_.store.ask_poll(found->name));
+  world_.wake_poller();
+  return nothing(202);
+}
+
+Site::Reply Site::audit_log(const Call& call) {
+  MIST_TRY(const Page page, page_asked(call));
+  MIST_TRY(const Slice<AuditEntry> found, world_.store.audit_log(page));
+  return json(to_value(
+      found, fmt::format("/api/v1/audit?limit={}&after={}", page.limit, http::escape_query(found.next))));
+}
+
+// Pages
+
+WebAnswer Site::page(const WebRequest& request) {
+  if (request.method != "GET" && request.method != "HEAD") {
+    WebAnswer answer = html(message_page(frame_, "Not possible here", "This page can only be read."), 405);
+    answer.headers.push_back({"Allow", "GET, HEAD"});
+    return answer;
+  }
+  const auto parts = parts_of(request.path);
+  Call call{.request = request, .names = {}, .query = query_parts(request.query), .peer = {}, .account = {}};
+  Reply reply =
+      parts ? page_of(*parts, call) : Reply(error(ErrorKind::NotFound, "there is nothing at this address"));
+  if (reply.ok()) return *std::move(reply);
+  const int status = status_of(reply.error());
+  if (status == 404) return html(message_page(frame_, "Not found", reply.error().message + "."), status);
+  if (status < 500)
+    return html(message_page(frame_, "That didn't work", reply.error().message + "."), status);
+  world_.events.warn(fmt::format("{} {}: {}", request.method, request.path, reply.error().to_line()));
+  return html(
+      message_page(frame_, "Something is wrong", "The catalog can't show this page now. Try again later."),
+      status);
+}
+
+Site::Reply Site::page_of(const std::vector<std::string>& parts, Call& call) {
+  if (parts.empty()) {
+    MIST_TRY(const Store::Counts counts, world_.store.counts());
+    MIST_TRY(const std::vector<Listed> newest, world_.store.newest(kNewest));
+    return html(home_page(frame_, counts, newest));
+  }
+  const std::string& first = parts.front();
+  if (first == "packages" && parts.size() > 1) return package_page_of(parts);
+  if (parts.size() == 2 && "/assets/" + parts[1] == style_path())
+    return WebAnswer{.content_type = "text/css; charset=utf-8",
+                     .body = style_sheet(),
+                     .headers = {{"Cache-Control", std::string(kForEver)}}};
+  if (parts.size() != 1) return error(ErrorKind::NotFound, "there is nothing at this address");
+  if (first == "search") {
+    const std::string query = call.asked("q");
+    if (query.size() > kLongestQuery) return error(ErrorKind::Invalid, "the search is too long");
+    MIST_TRY(const Page page, page_asked(call));
+    MIST_TRY(const Slice<Listed> found, world_.store.search(query, page));
+    return html(search_page(frame_, query, found));
+  }
+  if (first == "submit") return html(submit_page(frame_));
+  if (first == "icon.svg") return WebAnswer{.content_type = std::string(kSvg), .body = icon(), .headers = {}};
+  if (first == "healthz") {
+    MIST_TRY_VOID(world_.store.index_revision());
+    return WebAnswer{.body = "ok\n", .headers = {}};
+  }
+  return error(ErrorKind::NotFound, "there is nothing at this address");
+}
+
+// /packages/NAME[/VERSION][/badge.svg], /packages/NAME/VERSION/test
+Site::Reply Site::package_page_of(const std::vector<std::string>& parts) {
+  const std::string& package = parts[1];
+  const bool is_badge = parts.back() == "badge.svg" && (parts.size() == 3 || parts.size() == 4);
+  const std::size_t named = parts.size() - (is_badge ? 1 : 0);
+  const bool is_test = named == 4 && parts[3] == "test";
+  if (named > 3 && !is_test) return error(ErrorKind::NotFound, "there is nothing at this address");
+  MIST_TRY(const std::vector<Version> versions, world_.store.versions(package));
+  const auto chosen =
+      named == 2 ? versions.begin() : std::ranges::find(versions, parts[2], &Version::version);
+  const bool found = !versions.empty() && chosen != versions.end();
+  if (is_badge) {
+    const std::optional<VersionState> state =
+        !found ? std::optional<VersionState>()
+               : std::optional((named == 2 ? shown_first(versions) : *chosen).state);
+    return WebAnswer{.content_type = std::string(kSvg),
+                     .body = badge(package.substr(0, 64), state),
+                     .headers = {{"Cache-Control", "max-age=60"}}};
+  }
+  if (!found) return no_such("package", named == 2 ? package : package + " " + parts[2]);
+  const Version& shown = named == 2 ? shown_first(versions) : *chosen;
+  MIST_TRY(const std::optional<Run> run, world_.store.last_run(package, shown.version));
+  if (is_test) return html(test_page(frame_, shown, run));
+  MIST_TRY(const std::optional<Project> project, world_.store.project(package));
+  return html(package_page(frame_, shown, versions, project, run));
+}
+
+}  // namespace mist::catalog

@@ -1,0 +1,108 @@
+#pragma once
+// All that the catalog answers over HTTP: the REST API and the web pages. Handlers block and run on any
+// number of threads at once.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/clock.h"
+#include "base/event.h"
+#include "base/random.h"
+#include "catalog/blobs.h"
+#include "catalog/openapi.h"
+#include "catalog/pages.h"
+#include "catalog/poller.h"
+#include "catalog/rate_limit.h"
+#include "catalog/store.h"
+#include "http/web_server.h"
+
+namespace mist::catalog {
+
+struct SiteOptions {
+  std::string url;  ///< of this catalog, as others reach it, without a slash at its end
+  Repositories allowed = Repositories::Public;
+  bool behind_proxy = false;      ///< the last address of X-Forwarded-For is the client's
+  double reads_per_second = 200;  ///< of one client on average; 0: no limit
+  double writes_per_minute = 60;  ///< of one account, and of one project's webhook
+};
+
+/// What an account's token looks like to its owner: "mct_" and 64 digits.
+inline constexpr std::string_view kTokenPrefix = "mct_";
+SecretString new_token(Random& random);
+/// What is stored of it.
+std::string token_digest(std::string_view token);
+
+class Site {
+ public:
+  struct World {
+    Store& store;
+    Blobs& blobs;
+    Clock& clock;
+    Random& random;
+    EventSink& events;
+    std::function<void()> wake_poller;
+  };
+  Site(World world, SiteOptions options);
+
+  http::WebAnswer answer(const http::WebRequest& request);
+
+ private:
+  struct Call {
+    const http::WebRequest& request;
+    std::map<std::string, std::string, std::less<>> names;  // of the path's parts in braces
+    std::multimap<std::string, std::string, std::less<>> query;
+    std::string peer;
+    std::optional<Account> account;
+
+    std::string name(std::string_view key) const { return names.find(key)->second; }
+    std::string asked(std::string_view key) const {
+      const auto found = query.find(key);
+      return found == query.end() ? std::string() : found->second;
+    }
+  };
+  using Reply = Result<http::WebAnswer>;
+
+  http::WebAnswer route(const http::WebRequest& request);
+  http::WebAnswer api(const http::WebRequest& request, const std::string& peer);
+  Reply run(const Endpoint& endpoint, Call& call);
+  http::WebAnswer page(const http::WebRequest& request);
+  Reply page_of(const std::vector<std::string>& parts, Call& call);
+  Reply package_page_of(const std::vector<std::string>& parts);
+
+  Status authenticate(Call& call, Role role);
+  Result<Page> page_asked(const Call& call) const;
+  Reply index(const Call& call);
+  Reply search(const Call& call);
+  Reply versions(const Call& call);
+  Reply version(const Call& call);
+  Reply test(const Call& call);
+  Reply test_again(const Call& call);
+  Reply yank(const Call& call, bool on);
+  Reply blob(const std::string& digest);
+  Reply add_project(const Call& call);
+  Reply projects(const Call& call);
+  Reply project(const Call& call);
+  Reply remove_project(const Call& call);
+  Reply poll_project(const Call& call);
+  Reply webhook(const Call& call);
+  Reply audit_log(const Call& call);
+  Result<Project> project_of(const Call& call, Role or_at_least);
+  Status audit(const Call& call, std::string_view what, const std::string& subject);
+
+  World world_;
+  const SiteOptions options_;
+  const PageFrame frame_;
+  const std::string openapi_;
+  RateLimit reads_, writes_;
+  struct IndexText {
+    std::int64_t revision = -1;
+    std::string etag, plain, packed;
+  };
+  std::mutex index_mutex_;
+  std::shared_ptr<const IndexText> index_;  // guarded by index_mutex_
+};
+
+}  // namespace mist::catalog

@@ -1,0 +1,391 @@
+#include "catalog/site.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "catalog/backup.h"
+#include "catalog/sqlite_store.h"
+#include "encoding/gzip.h"
+#include "encoding/json.h"
+#include "testing/fake_clock.h"
+#include "testing/recorded_events.h"
+#include "testing/temp_dir.h"
+
+namespace mist::catalog {
+namespace {
+
+using encoding::Value;
+using http::WebAnswer;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct Asked {
+  std::string as = {};
+  std::string body = {};
+  http::Headers headers = {};
+};
+
+class SiteTest : public ::testing::Test {
+ protected:
+  SiteTest()
+      : store_(*open_sqlite_store(dir_.path() / "a.db", clock_, random_)),
+        blobs_(files_, dir_.path() / "blobs"),
+        site_({.store = *store_,
+               .blobs = blobs_,
+               .clock = clock_,
+               .random = random_,
+               .events = events_,
+               .wake_poller = [this] { ++woken_; }},
+              {.url = "https://catalog.example.com", .reads_per_second = 0}) {
+    for (const auto& [name, role] :
+         {std::pair("ann", Role::Author), std::pair("bob", Role::Author), std::pair("mod", Role::Moderator),
+          std::pair("root", Role::Administrator)}) {
+      EXPECT_TRUE(store_->add_account(name, role).ok());
+      const SecretString token = new_token(random_);
+      EXPECT_TRUE(
+          store_->add_token({.account = name, .digest = token_digest(token.reveal()), .label = ""}).ok());
+      tokens_[name] = token.reveal();
+    }
+  }
+
+  WebAnswer ask(const std::string& method, const std::string& target, const Asked& asked = {}) {
+    const auto question = target.find('?');
+    http::WebRequest request{.method = method,
+                             .path = target.substr(0, question),
+                             .query = question == std::string::npos ? "" : target.substr(question + 1),
+                             .headers = asked.headers,
+                             .body = asked.body,
+                             .peer = "192.0.2.1"};
+    if (!asked.as.empty()) request.headers.push_back({"Authorization", "Bearer " + tokens_[asked.as]});
+    if (!asked.body.empty() && http::find_header(request.headers, "Content-Type").empty())
+      request.headers.push_back({"Content-Type", "application/json"});
+    return site_.answer(request);
+  }
+  static Value json_of(const WebAnswer& answer) {
+    auto value = encoding::parse_json(answer.body);
+    EXPECT_TRUE(value.ok()) << answer.body;
+    return value.ok() ? *value : Value();
+  }
+  Value link(const std::string& name, const std::string& as = "ann") {
+    const WebAnswer answer = ask(
+        "POST", "/api/v1/projects",
+        {.as = as, .body = fmt::format(R"({{"name": "{0}", "url": "https://git.example.com/{0}"}})", name)});
+    EXPECT_EQ(answer.status, 201) << answer.body;
+    return json_of(answer);
+  }
+  NewVersion version_of(const std::string& name, const std::string& number) {
+    NewVersion made{.package = name, .version = number, .tag = "v" + number, .commit = std::string(40, 'a')};
+    made.digest = blobs_.put("bytes of " + name + number)->str();
+    made.facts.format = "Kube";
+    made.facts.description = "a thing";
+    made.facts.k3 = fmt::format("name: {}\nversion: {}\n", name, number);
+    return made;
+  }
+  void publish(const NewVersion& made) {
+    ASSERT_TRUE(store_->submit(made).ok());
+    const auto job = store_->lease("w", std::chrono::seconds(30));
+    ASSERT_TRUE(job.ok() && *job);
+    ASSERT_TRUE(
+        store_->add_step(**job, {.name = "install", .summary = "1 object ready", .log = "0.1 created"}).ok());
+    ASSERT_TRUE(store_->note_nodes(**job, "simulated nodes").ok());
+    ASSERT_TRUE(store_->finish(**job, true).ok());
+  }
+
+  mist::testing::TempDir dir_;
+  mist::testing::FakeClock clock_;
+  SystemRandom random_;
+  HostFileSystem files_;
+  mist::testing::RecordedEvents events_;
+  std::unique_ptr<Store> store_;
+  Blobs blobs_;
+  int woken_ = 0;
+  Site site_;
+  std::map<std::string, std::string> tokens_;
+};
+
+TEST_F(SiteTest, AnEmptyCatalogHasItsPages) {
+  for (const char* path : {"/", "/search", "/search?q=etcd", "/submit", "/icon.svg", "/healthz",
+                           "/api/v1/index", "/api/v1/packages", "/api/v1/openapi.json"})
+    EXPECT_EQ(ask("GET", path).status, 200) << path;
+  EXPECT_EQ(ask("GET", style_path()).status, 200);
+  for (const char* path : {"/nothing", "/packages", "/packages/none", "/packages/none/1.0.0/test",
+                           "/assets/style.css", "/packages/%2e%2e/x", "/packages/a%2fb", "/packages/a//b",
+                           "/api/v1/nothing", "/api/v1/blobs/../index", "/api/v2/index", "/packages/%00"})
+    EXPECT_EQ(ask("GET", path).status, 404) << path;
+  EXPECT_EQ(ask("POST", "/").status, 405);
+  EXPECT_EQ(ask("PATCH", "/api/v1/projects").status, 405);
+}
+
+TEST_F(SiteTest, EveryAnswerForbidsScriptsAndForeignHosts) {
+  for (const char* path : {"/", "/nothing", "/api/v1/index", "/api/v1/nothing"}) {
+    const WebAnswer answer = ask("GET", path);
+    EXPECT_THAT(std::string(http::find_header(answer.headers, "Content-Security-Policy")),
+                AllOf(HasSubstr("default-src 'none'"), HasSubstr("frame-ancestors 'none'")));
+    EXPECT_EQ(http::find_header(answer.headers, "X-Content-Type-Options"), "nosniff");
+  }
+}
+
+TEST_F(SiteTest, APackagesPageShowsAllThatIsKnown) {
+  link("etcd");
+  NewVersion made = version_of("etcd", "1.0.0");
+  made.readme = "# About\n\nIt *works*.\n";
+  made.facts.inputs = *encoding::parse_json(
+      R"({"type": "object", "required": ["size"], "properties": {"size": {"type": "integer", "default": 3,
+          "description": "How many"}}})");
+  made.facts.dependencies = {{"disk", "^1.0"}};
+  made.facts.maintainers = {"Ann <ann@example.com>"};
+  publish(made);
+  const WebAnswer page = ask("GET", "/packages/etcd");
+  ASSERT_EQ(page.status, 200);
+  for (const char* piece :
+       {"<h1>etcd</h1>", "a thing", "<em>works</em>",
+        "kpm archive-add --service catalog https://catalog.example.com", "kpm install etcd:1.0.0",
+        "mistctl install etcd --wait", "kubectl apply -f -", "git+https://git.example.com/etcd?ref=v1.0.0",
+        "<code>size</code>", "integer, required", "How many", "href=\"/packages/disk\"",
+        "Ann &lt;ann@example.com&gt;", "state passed", "1 object ready", "Installed on simulated nodes",
+        "/packages/etcd/badge.svg"})
+    EXPECT_THAT(page.body, HasSubstr(piece));
+  EXPECT_THAT(ask("GET", "/packages/etcd/1.0.0/test").body, HasSubstr("0.1 created"));
+  const WebAnswer badge = ask("GET", "/packages/etcd/badge.svg");
+  EXPECT_EQ(badge.content_type, "image/svg+xml");
+  EXPECT_THAT(badge.body, AllOf(HasSubstr("passed"), HasSubstr("aria-label=\"etcd: passed\"")));
+  EXPECT_THAT(ask("GET", "/packages/none/badge.svg").body, HasSubstr("unknown"));
+  EXPECT_THAT(ask("GET", "/packages/etcd/9.0.0/badge.svg").body, HasSubstr("unknown"));
+  EXPECT_THAT(ask("GET", "/").body, HasSubstr("href=\"/packages/etcd\""));
+}
+
+TEST_F(SiteTest, NoFieldOfAPackageIsMarkup) {
+  const std::string hostile = "\"><script>alert(1)</script><img src=x onerror=alert(1)>'";
+  ASSERT_TRUE(store_
+                  ->add_project({.name = "etcd",
+                                 .owner = "ann",
+                                 .url = "https://git.example.com/" + hostile,
+                                 .path = hostile,
+                                 .webhook_secret = SecretString("s")})
+                  .ok());
+  NewVersion made = version_of("etcd", "1.0.0+x");
+  made.tag = hostile;
+  made.commit = hostile;
+  made.readme =
+      hostile + "\n\n# " + hostile + "\n\n- " + hostile + "\n\n| " + hostile + " |\n\n```\n" + hostile;
+  made.facts = {
+      .format = hostile,
+      .description = hostile,
+      .home = "javascript:alert(1)//" + hostile,
+      .details = hostile,
+      .maintainers = {hostile},
+      .dependencies = {{hostile, hostile}},
+      .inputs = Value::object(
+          {{"properties", Value::object({{hostile, Value::object({{"type", Value(hostile)},
+                                                                  {"default", Value(hostile)},
+                                                                  {"description", Value(hostile)}})}})}}),
+      .defaults = hostile,
+      .files = {hostile},
+      .k3 = "k3"};
+  ASSERT_TRUE(store_->submit(made).ok());
+  const auto job = store_->lease("w", std::chrono::seconds(30));
+  ASSERT_TRUE(job.ok() && *job);
+  ASSERT_TRUE(store_->note_nodes(**job, hostile).ok());
+  ASSERT_TRUE(
+      store_
+          ->add_step(**job, {.name = hostile, .state = StepState::Failed, .summary = hostile, .log = hostile})
+          .ok());
+  ASSERT_TRUE(store_->finish(**job, true).ok());
+  ASSERT_TRUE(store_->yank("etcd", "1.0.0+x", hostile).ok());
+  for (const std::string& path :
+       {std::string("/"), std::string("/search"),
+        std::string("/search?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E"), std::string("/packages/etcd"),
+        std::string("/packages/etcd/1.0.0%2Bx"), std::string("/packages/etcd/1.0.0%2Bx/test"),
+        std::string("/packages/%3Cscript%3E"), std::string("/packages/%3Cscript%3E/badge.svg"),
+        std::string("/%3Cscript%3E"), std::string("/packages/etcd/%3Cscript%3E")}) {
+    const WebAnswer answer = ask("GET", path);
+    EXPECT_THAT(answer.body, Not(HasSubstr("<script"))) << path;
+    EXPECT_THAT(answer.body, Not(HasSubstr("<img src=x"))) << path;
+    EXPECT_THAT(answer.body, Not(HasSubstr("href=\"javascript"))) << path;
+  }
+  const WebAnswer json = ask("GET", "/api/v1/packages/etcd");
+  EXPECT_EQ(json.content_type, "application/json");
+}
+
+TEST_F(SiteTest, AnAuthorLinksAndNobodyElseChangesIt) {
+  EXPECT_EQ(ask("POST", "/api/v1/projects", {.body = "{}"}).status, 401);
+  EXPECT_EQ(ask("GET", "/api/v1/projects", {.headers = {{"Authorization", "Bearer mct_0"}}}).status, 401);
+  EXPECT_EQ(ask("GET", "/api/v1/projects", {.headers = {{"Authorization", "Basic YTpi"}}}).status, 401);
+  const Value made = link("etcd");
+  EXPECT_EQ(woken_, 1);
+  EXPECT_EQ(made.string_at({"webhook", "url"}), "https://catalog.example.com/api/v1/hooks/etcd");
+  EXPECT_EQ(made.string_at({"webhook", "secret"}).size(), 64U);
+  EXPECT_THAT(ask("GET", "/api/v1/projects/etcd", {.as = "ann"}).body, Not(HasSubstr("secret")));
+  EXPECT_EQ(json_of(ask("GET", "/api/v1/projects", {.as = "bob"})).find("items")->size(), 0U);
+  EXPECT_EQ(json_of(ask("GET", "/api/v1/projects", {.as = "root"})).find("items")->size(), 1U);
+  publish(version_of("etcd", "1.0.0"));
+  for (const auto& [method, path] :
+       {std::pair("GET", "/api/v1/projects/etcd"), std::pair("DELETE", "/api/v1/projects/etcd"),
+        std::pair("POST", "/api/v1/projects/etcd/poll"),
+        std::pair("PUT", "/api/v1/packages/etcd/versions/1.0.0/yank"),
+        std::pair("POST", "/api/v1/packages/etcd/versions/1.0.0/test")})
+    EXPECT_EQ(ask(method, path, {.as = "bob"}).status, 403) << path;
+  EXPECT_EQ(ask("GET", "/api/v1/audit", {.as = "mod"}).status, 403);
+  EXPECT_EQ(ask("DELETE", "/api/v1/projects/etcd", {.as = "mod"}).status, 403);
+  EXPECT_EQ(
+      ask("PUT", "/api/v1/packages/etcd/versions/1.0.0/yank", {.as = "mod", .body = R"({"reason": "bad"})"})
+          .status,
+      204);
+  EXPECT_THAT(ask("GET", "/packages/etcd").body, HasSubstr("This version was yanked.</b> bad"));
+  EXPECT_EQ(ask("DELETE", "/api/v1/packages/etcd/versions/1.0.0/yank", {.as = "ann"}).status, 204);
+  EXPECT_EQ(ask("DELETE", "/api/v1/projects/etcd", {.as = "ann"}).status, 204);
+  EXPECT_EQ(ask("GET", "/packages/etcd").status, 200) << "its versions stay";
+  const std::string log = ask("GET", "/api/v1/audit", {.as = "root"}).body;
+  EXPECT_THAT(
+      log,
+      AllOf(HasSubstr("\"who\":\"mod\",\"what\":\"yank\",\"subject\":\"etcd 1.0.0\",\"peer\":\"192.0.2.1\""),
+            HasSubstr("unlink")));
+}
+
+TEST_F(SiteTest, RefusesProjectsThatReachIntoItsOwnNetwork) {
+  for (const char* url : {"http://127.0.0.1/r", "http://169.254.169.254/latest/meta-data", "file:///etc",
+                          "/etc", "ssh://git@example.com/r", "git@example.com:r", "ext::sh -c id",
+                          "https://u:p@example.com/r", "--upload-pack=x", "git://example.com/r", ""}) {
+    const WebAnswer answer = ask(
+        "POST", "/api/v1/projects",
+        {.as = "ann", .body = encoding::to_json(Value::object({{"name", Value("a")}, {"url", Value(url)}}))});
+    EXPECT_THAT(answer.status, ::testing::AnyOf(400, 403)) << url << answer.body;
+  }
+  for (const char* path : {"../x", "/etc", "a/../../b", "a\\b", ".git/hooks"}) {
+    const WebAnswer answer = ask(
+        "POST", "/api/v1/projects",
+        {.as = "ann",
+         .body = encoding::to_json(Value::object(
+             {{"name", Value("a")}, {"url", Value("https://git.example.com/a")}, {"path", Value(path)}}))});
+    EXPECT_EQ(answer.status, 400) << path << answer.body;
+  }
+  for (const char* body :
+       {"[]", "{", "{\"name\": 1, \"url\": \"https://git.example.com/a\"}", "{\"nmae\": \"a\"}",
+        "{\"name\": \"../a\", \"url\": \"https://git.example.com/a\"}",
+        "{\"name\": \"a\", \"name\": \"b\", \"url\": \"https://git.example.com/a\"}"})
+    EXPECT_EQ(ask("POST", "/api/v1/projects", {.as = "ann", .body = body}).status, 400) << body;
+  EXPECT_EQ(ask("POST", "/api/v1/projects",
+                {.as = "ann",
+                 .body = R"({"name": "a", "url": "https://git.example.com/a"})",
+                 .headers = {{"Content-Type", "text/plain"}}})
+                .status,
+            400)
+      << "a form of another site may send that";
+  EXPECT_EQ(woken_, 0);
+}
+
+TEST_F(SiteTest, AWebhookNeedsTheSecret) {
+  const Value made = link("etcd");
+  woken_ = 0;
+  const std::string secret(made.string_at({"webhook", "secret"}));
+  EXPECT_EQ(ask("POST", "/api/v1/hooks/etcd", {.body = "{}"}).status, 403);
+  EXPECT_EQ(ask("POST", "/api/v1/hooks/none", {.headers = {{"X-Gitlab-Token", secret}}}).status, 403);
+  EXPECT_EQ(woken_, 0);
+  const std::string body = R"({"ref": "refs/tags/v1"})";
+  const std::string hmac = hex(crypto::hmac_sha256(crypto::as_bytes(secret), crypto::as_bytes(body)));
+  EXPECT_EQ(ask("POST", "/api/v1/hooks/etcd",
+                {.body = body, .headers = {{"X-Hub-Signature-256", "sha256=" + hmac}}})
+                .status,
+            202);
+  EXPECT_EQ(ask("POST", "/api/v1/hooks/etcd", {.headers = {{"X-Gitlab-Token", secret}}}).status, 202);
+  EXPECT_EQ(woken_, 2);
+  int refused = 0;
+  for (int i = 0; i < 100; ++i)
+    if (ask("POST", "/api/v1/hooks/etcd", {.headers = {{"X-Gitlab-Token", secret}}}).status == 429) ++refused;
+  EXPECT_GT(refused, 50);
+}
+
+TEST_F(SiteTest, WhoHasAnAnswerGetsNoneAgain) {
+  link("etcd");
+  publish(version_of("etcd", "1.0.0"));
+  for (const char* path :
+       {"/", "/packages/etcd", "/api/v1/index", "/api/v1/packages", "/api/v1/openapi.json"}) {
+    const std::string etag(http::find_header(ask("GET", path).headers, "ETag"));
+    ASSERT_FALSE(etag.empty()) << path;
+    const WebAnswer again = ask("GET", path, {.headers = {{"If-None-Match", "\"x\", W/" + etag}}});
+    EXPECT_EQ(again.status, 304) << path;
+    EXPECT_EQ(again.body, "");
+    EXPECT_EQ(http::find_header(again.headers, "ETag"), etag);
+    EXPECT_EQ(ask("GET", path, {.headers = {{"If-None-Match", "\"x\""}}}).status, 200);
+  }
+  const std::string before(http::find_header(ask("GET", "/api/v1/index").headers, "ETag"));
+  publish(version_of("etcd", "1.1.0"));
+  EXPECT_EQ(ask("GET", "/api/v1/index", {.headers = {{"If-None-Match", before}}}).status, 200);
+}
+
+TEST_F(SiteTest, TheIndexMayComePacked) {
+  link("etcd");
+  publish(version_of("etcd", "1.0.0"));
+  const WebAnswer plain = ask("GET", "/api/v1/index");
+  const WebAnswer packed = ask("GET", "/api/v1/index", {.headers = {{"Accept-Encoding", "br, gzip"}}});
+  EXPECT_EQ(http::find_header(packed.headers, "Content-Encoding"), "gzip");
+  EXPECT_EQ(*encoding::gunzip(packed.body, 1 << 20), plain.body);
+  const Value kubes = *json_of(plain).find("kubes");
+  ASSERT_EQ(kubes.size(), 1U);
+  const std::string digest(kubes.as_array()[0].string_at("digest"));
+  const WebAnswer blob = ask("GET", "/api/v1/blobs/" + digest);
+  EXPECT_EQ(blob.body, "bytes of etcd1.0.0");
+  EXPECT_THAT(std::string(http::find_header(blob.headers, "Cache-Control")), HasSubstr("immutable"));
+  EXPECT_EQ(ask("GET", "/api/v1/blobs/" + crypto::sha256("other").str()).status, 404);
+  EXPECT_EQ(ask("GET", "/api/v1/blobs/sha256:..%2f..%2fcatalog.db").status, 404);
+  EXPECT_EQ(ask("GET", "/api/v1/blobs/md5:1").status, 400);
+}
+
+TEST_F(SiteTest, LimitsOfListsAreNumbers) {
+  for (const char* query :
+       {"limit=0", "limit=101", "limit=x", "limit=1x", "limit=-1", "limit=99999999999999999999"})
+    EXPECT_EQ(ask("GET", std::string("/api/v1/packages?") + query).status, 400) << query;
+  link("aaa");
+  link("bbb");
+  publish(version_of("aaa", "1.0.0"));
+  publish(version_of("bbb", "1.0.0"));
+  const Value first = json_of(ask("GET", "/api/v1/packages?limit=1"));
+  EXPECT_EQ(first.string_at("next"), "/api/v1/packages?q=&limit=1&after=aaa");
+  const Value second = json_of(ask("GET", std::string(first.string_at("next"))));
+  EXPECT_EQ(second.find("items")->as_array()[0].string_at("package"), "bbb");
+  EXPECT_TRUE(second.find("next")->is_null());
+}
+
+TEST_F(SiteTest, TheDescriptionNamesEveryOperation) {
+  const Value document = json_of(ask("GET", "/api/v1/openapi.json"));
+  EXPECT_EQ(document.string_at("openapi"), "3.1.0");
+  std::size_t operations = 0;
+  for (const auto& [path, item] : document.find("paths")->as_object()) operations += item.size();
+  EXPECT_EQ(operations, endpoints().size());
+  // Each reference leads somewhere.
+  const std::string text = encoding::to_json(document);
+  constexpr std::string_view kReference = "#/components/schemas/";
+  for (auto at = text.find(kReference); at != std::string::npos; at = text.find(kReference, at + 1)) {
+    const auto begin = at + kReference.size();
+    EXPECT_NE(document.at_path({"components", "schemas", text.substr(begin, text.find('"', begin) - begin)}),
+              nullptr);
+  }
+}
+
+TEST_F(SiteTest, ClientsThatAskTooOftenWait) {
+  Site limited({.store = *store_,
+                .blobs = blobs_,
+                .clock = clock_,
+                .random = random_,
+                .events = events_,
+                .wake_poller = [] {}},
+               {.url = "https://catalog.example.com", .behind_proxy = true, .reads_per_second = 1});
+  const auto ask_as = [&](const std::string& address) {
+    return limited.answer({.method = "GET",
+                           .path = "/healthz",
+                           .query = "",
+                           .headers = {{"X-Forwarded-For", "198.51.100.7, " + address}},
+                           .body = "",
+                           .peer = "127.0.0.1"});
+  };
+  int refused = 0;
+  for (int i = 0; i < 10; ++i) refused += ask_as("192.0.2.1").status == 429 ? 1 : 0;
+  EXPECT_EQ(refused, 5);
+  EXPECT_FALSE(http::find_header(ask_as("192.0.2.1").headers, "Retry-After").empty());
+  EXPECT_EQ(ask_as("192.0.2.2").status, 200);
+}
+
+}  // namespace
+}  // namespace mist::catalog

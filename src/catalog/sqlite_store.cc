@@ -1,0 +1,884 @@
+#include "catalog/sqlite_store.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <condition_variable>
+#include <mutex>
+
+#include "base/text.h"
+#include "encoding/json.h"
+#include "encoding/semver.h"
+#include "sqlite/database.h"
+
+namespace mist::catalog {
+namespace {
+
+using encoding::Value;
+using sqlite::Database;
+using sqlite::Row;
+
+// Times are milliseconds since 1970. `place` orders versions by SemVer: it is given when they are inserted.
+constexpr std::array<std::string_view, 1> kSchema{R"(
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
+INSERT INTO counters VALUES ('index', 1), ('served', 0);
+
+CREATE TABLE accounts (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  role INTEGER NOT NULL,
+  created INTEGER NOT NULL,
+  served INTEGER NOT NULL DEFAULT 0) STRICT;
+CREATE TABLE tokens (
+  id INTEGER PRIMARY KEY,
+  account INTEGER NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
+  digest TEXT NOT NULL UNIQUE,
+  label TEXT NOT NULL,
+  created INTEGER NOT NULL,
+  expires INTEGER) STRICT;
+CREATE INDEX tokens_of_account ON tokens (account);
+
+CREATE TABLE projects (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  account INTEGER NOT NULL REFERENCES accounts (id),
+  url TEXT NOT NULL,
+  path TEXT NOT NULL,
+  webhook_secret TEXT NOT NULL,
+  created INTEGER NOT NULL,
+  polled INTEGER,
+  due INTEGER,
+  problem TEXT NOT NULL DEFAULT '',
+  linked INTEGER NOT NULL DEFAULT 1) STRICT;
+CREATE INDEX projects_due ON projects (due) WHERE linked = 1;
+
+CREATE TABLE versions (
+  id INTEGER PRIMARY KEY,
+  project INTEGER NOT NULL REFERENCES projects (id),
+  version TEXT NOT NULL,
+  place INTEGER NOT NULL,
+  tag TEXT NOT NULL,
+  "commit" TEXT NOT NULL,
+  digest TEXT NOT NULL,
+  state INTEGER NOT NULL,
+  yanked TEXT,
+  created INTEGER NOT NULL,
+  facts TEXT NOT NULL,
+  readme TEXT NOT NULL,
+  UNIQUE (project, version)) STRICT;
+CREATE INDEX versions_by_digest ON versions (digest);
+CREATE INDEX versions_by_time ON versions (created);
+
+CREATE TABLE listed (
+  project INTEGER PRIMARY KEY REFERENCES projects (id),
+  name TEXT NOT NULL UNIQUE,
+  version INTEGER NOT NULL REFERENCES versions (id),
+  description TEXT NOT NULL) STRICT;
+CREATE VIRTUAL TABLE words USING fts5 (name, description, details, tokenize = 'unicode61', prefix = '2 3');
+
+CREATE TABLE jobs (
+  id INTEGER PRIMARY KEY,
+  version INTEGER NOT NULL REFERENCES versions (id),
+  open INTEGER NOT NULL DEFAULT 1,
+  attempt INTEGER NOT NULL DEFAULT 0,
+  holder TEXT,
+  until INTEGER,
+  created INTEGER NOT NULL) STRICT;
+CREATE INDEX jobs_open ON jobs (version) WHERE open = 1;
+CREATE INDEX jobs_of_version ON jobs (version);
+CREATE TABLE runs (
+  job INTEGER NOT NULL REFERENCES jobs (id),
+  attempt INTEGER NOT NULL,
+  nodes TEXT NOT NULL DEFAULT '',
+  PRIMARY KEY (job, attempt)) STRICT, WITHOUT ROWID;
+CREATE TABLE steps (
+  job INTEGER NOT NULL REFERENCES jobs (id),
+  attempt INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  state INTEGER NOT NULL,
+  summary TEXT NOT NULL,
+  log TEXT NOT NULL,
+  began INTEGER NOT NULL,
+  elapsed INTEGER NOT NULL,
+  PRIMARY KEY (job, attempt, number)) STRICT, WITHOUT ROWID;
+
+CREATE TABLE audit (
+  id INTEGER PRIMARY KEY,
+  time INTEGER NOT NULL,
+  who TEXT NOT NULL,
+  what TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  peer TEXT NOT NULL) STRICT;
+)"};
+
+std::int64_t stamp(WallTime time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
+}
+WallTime time_of(std::int64_t stamp) { return WallTime(std::chrono::milliseconds(stamp)); }
+std::int64_t milliseconds(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+}
+
+// Every word as the beginning of one, quoted, so that none is an operator of FTS5.
+std::string match_of(std::string_view query) {
+  std::string match;
+  std::string word;
+  const auto add = [&] {
+    if (!word.empty()) match += fmt::format("{}\"{}\"*", match.empty() ? "" : " ", word);
+    word.clear();
+  };
+  for (const char c : query) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x80 || std::isalnum(byte) != 0)
+      word += c;
+    else
+      add();
+  }
+  add();
+  return match;
+}
+
+std::int64_t number_in(std::string_view text) {
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return std::max<std::int64_t>(number, 0);
+}
+
+Error not_there(std::string_view what, std::string_view name) {
+  return error(ErrorKind::NotFound, "there is no {} {}", what, escape_controls(name));
+}
+
+constexpr std::string_view kProject =
+    "SELECT p.id, p.name, a.name, p.url, p.path, p.webhook_secret, p.created, p.polled, p.problem "
+    "FROM projects p JOIN accounts a ON a.id = p.account ";
+
+Project project_in(const Row& row) {
+  Project project{.id = row.integer(0),
+                  .name = row.text(1),
+                  .owner = row.text(2),
+                  .url = row.text(3),
+                  .path = row.text(4),
+                  .webhook_secret = SecretString(row.text(5)),
+                  .created = time_of(row.integer(6)),
+                  .problem = row.text(8)};
+  if (!row.is_null(7)) project.polled = time_of(row.integer(7));
+  return project;
+}
+
+constexpr std::string_view kVersion =
+    "SELECT v.id, p.name, v.version, v.tag, v.\"commit\", v.digest, v.state, v.yanked, v.created, v.facts, "
+    "v.readme FROM versions v JOIN projects p ON p.id = v.project ";
+
+Version version_in(const Row& row) {
+  Version version{.id = row.integer(0),
+                  .package = row.text(1),
+                  .version = row.text(2),
+                  .tag = row.text(3),
+                  .commit = row.text(4),
+                  .digest = row.text(5),
+                  .state = static_cast<VersionState>(row.integer(6)),
+                  .created = time_of(row.integer(8)),
+                  .readme = row.text(10)};
+  if (!row.is_null(7)) version.yanked = row.text(7);
+  // Our own text; a damaged one shows as a package that says nothing.
+  if (const auto facts = encoding::parse_json(row.text(9)); facts.ok())
+    version.facts = PackageFacts::from_value(*facts);
+  return version;
+}
+
+Listed listed_in(const Row& row) {
+  return {.package = row.text(0),
+          .version = row.text(1),
+          .description = row.text(2),
+          .state = static_cast<VersionState>(row.integer(3)),
+          .created = time_of(row.integer(4))};
+}
+
+constexpr std::string_view kListed =
+    "SELECT l.name, v.version, l.description, v.state, v.created FROM listed l "
+    "JOIN versions v ON v.id = l.version ";
+
+class SqliteStore final : public Store {
+ public:
+  SqliteStore(Path file, Database writer, const Clock& clock)
+      : file_(std::move(file)), writer_(std::move(writer)), clock_(clock) {}
+
+  Status create(Random& random) {
+    return writing([&](Database& db) -> Status {
+      MIST_TRY_VOID(
+          db.run("INSERT INTO settings VALUES ('instance', ?) ON CONFLICT DO NOTHING", {random.token(4)}));
+      return {};
+    });
+  }
+
+  Result<std::string> instance() override {
+    std::string name;
+    MIST_TRY_VOID(read("SELECT value FROM settings WHERE name = 'instance'", {},
+                       [&](const Row& row) { name = row.text(0); }));
+    return name;
+  }
+
+  // Accounts
+
+  Result<Account> add_account(const std::string& name, Role role) override {
+    if (!is_dns1123_label(name))
+      return error(ErrorKind::Invalid, "{} can't be the name of an account", escape_controls(name))
+          .with_hint("lower case letters, digits and '-'");
+    Account account{.id = 0, .name = name, .role = role};
+    Status done = writing([&](Database& db) -> Status {
+      MIST_TRY(const std::int64_t made,
+               db.run("INSERT INTO accounts (name, role, created) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                      {name, static_cast<int>(role), now()}));
+      if (made == 0) return error(ErrorKind::Conflict, "there is an account {} already", name);
+      account.id = db.last_id();
+      return {};
+    });
+    if (!done.ok()) return std::move(done).error();
+    return account;
+  }
+
+  Result<std::vector<Account>> accounts() override {
+    std::vector<Account> found;
+    MIST_TRY_VOID(read("SELECT id, name, role FROM accounts ORDER BY name", {}, [&](const Row& row) {
+      found.push_back({row.integer(0), row.text(1), static_cast<Role>(row.integer(2))});
+    }));
+    return found;
+  }
+
+  Status add_token(const NewToken& token) override {
+    return writing([&](Database& db) -> Status {
+      MIST_TRY(const std::int64_t account, account_id(db, token.account));
+      MIST_TRY_VOID(
+          db.run("INSERT INTO tokens (account, digest, label, created, expires) VALUES (?, ?, ?, ?, ?)",
+                 {account, token.digest, token.label, now(),
+                  token.expires ? std::optional(stamp(*token.expires)) : std::optional<std::int64_t>()}));
+      return {};
+    });
+  }
+
+  Result<std::optional<Account>> account_of_token(const std::string& digest) override {
+    std::optional<Account> found;
+    MIST_TRY_VOID(
+        read("SELECT a.id, a.name, a.role FROM tokens t JOIN accounts a ON a.id = t.account "
+             "WHERE t.digest = ? AND (t.expires IS NULL OR t.expires > ?)",
+             {digest, now()}, [&](const Row& row) {
+               found = Account{row.integer(0), row.text(1), static_cast<Role>(row.integer(2))};
+             }));
+    return found;
+  }
+
+  Status revoke_tokens(const std::string& account) override {
+    return writing([&](Database& db) -> Status {
+      MIST_TRY(const std::int64_t id, account_id(db, account));
+      MIST_TRY_VOID(db.run("DELETE FROM tokens WHERE account = ?", {id}));
+      return {};
+    });
+  }
+
+  // Projects
+
+  Result<Project> add_project(const NewProject& wanted) override {
+    if (!is_dns1123_label(wanted.name))
+      return error(ErrorKind::Invalid, "{} can't be the name of a package", escape_controls(wanted.name))
+          .with_hint("lower case letters, digits and '-'");
+    Status done = writing([&](Database& db) -> Status {
+      MIST_TRY(const std::int64_t account, account_id(db, wanted.owner));
+      // A name stays with the account whose versions it has: nobody else continues them.
+      MIST_TRY(
+          const std::int64_t made,
+          db.run("INSERT INTO projects (name, account, url, path, webhook_secret, created, due) "
+                 "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) ON CONFLICT (name) DO UPDATE SET url = ?3, "
+                 "path = ?4, webhook_secret = ?5, due = ?6, problem = '', linked = 1 "
+                 "WHERE linked = 0 AND account = ?2",
+                 {wanted.name, account, wanted.url, wanted.path, wanted.webhook_secret.reveal(), now()}));
+      if (made == 0) return error(ErrorKind::Conflict, "the name {} is taken", wanted.name);
+      return {};
+    });
+    if (!done.ok()) return std::move(done).error();
+    MIST_TRY(std::optional<Project> made, project(wanted.name));
+    if (!made) return not_there("project", wanted.name);
+    return *std::move(made);
+  }
+
+  Result<std::optional<Project>> project(const std::string& name) override {
+    std::optional<Project> found;
+    MIST_TRY_VOID(read(fmt::format("{}WHERE p.name = ? AND p.linked = 1", kProject), {name},
+                       [&](const Row& row) { found = project_in(row); }));
+    return found;
+  }
+
+  Result<Slice<Project>> projects(const std::string& owner, const Page& page) override {
+    Slice<Project> slice;
+    MIST_TRY_VOID(read(fmt::format("{}WHERE p.linked = 1 AND (?1 = '' OR a.name = ?1) AND p.name > ?2 "
+                                   "ORDER BY p.name LIMIT ?3",
+                                   kProject),
+                       {owner, page.after, page.limit + 1},
+                       [&](const Row& row) { slice.items.push_back(project_in(row)); }));
+    cut(slice, page, [](const Project& last) { return last.name; });
+    return slice;
+  }
+
+  Status remove_project(const std::string& name) override {
+    return changes_one("UPDATE projects SET linked = 0, due = NULL WHERE name = ? AND linked = 1", {name},
+                       not_there("project", name));
+  }
+
+  Result<std::vector<Project>> take_due_projects(Duration again, int limit) override {
+    std::vector<Project> due;
+    Status done = writing([&](Database& db) -> Status {
+      MIST_TRY_VOID(
+          db.query(fmt::format("{}WHERE p.linked = 1 AND p.due <= ? ORDER BY p.due LIMIT ?", kProject),
+                   {now(), limit}, [&](const Row& row) { due.push_back(project_in(row)); }));
+      for (const Project& each : due)
+        MIST_TRY_VOID(
+            db.run("UPDATE projects SET due = ? WHERE id = ?", {now() + milliseconds(again), each.id}));
+      return {};
+    });
+    if (!done.ok()) return std::move(done).error();
+    return due;
+  }
+
+  Status note_poll(const std::string& name, const std::string& problem, Duration next) override {
+    // What asked for a poll meanwhile (ask_poll: due is 0) gets one.
+    return writing([&](Database& db) -> Status {
+      MIST_TRY_VOID(
+          db.run("UPDATE projects SET polled = ?1, problem = ?2, due = CASE due WHEN 0 THEN 0 ELSE "
+                 "?3 END WHERE name = ?4 AND linked = 1",
+                 {now(), problem, now() + milliseconds(next), name}));
+      return {};
+    });
+  }
+
+  Status ask_poll(const std::string& name) override {
+    return changes_one("UPDATE projects SET due = 0 WHERE name = ? AND linked = 1", {name},
+                       not_there("project", name));
+  }
+
+  // Versions
+
+  Result<bool> has_tag(const std::string& package, const std::string& tag,
+                       const std::string& commit) override {
+    bool found = false;
+    MIST_TRY_VOID(
+        read("SELECT 1 FROM versions v JOIN projects p ON p.id = v.project WHERE p.name = ? AND "
+             "v.tag = ? AND v.\"commit\" = ?",
+             {package, tag, commit}, [&](const Row&) { found = true; }));
+    return found;
+  }
+
+  Result<Submitted> submit(const NewVersion& wanted) override {
+    Submitted outcome = Submitted::Taken;
+    Status done = writing([&](Database& db) -> Status {
+      std::optional<std::int64_t> project;
+      MIST_TRY_VOID(db.query("SELECT id FROM projects WHERE name = ? AND linked = 1", {wanted.package},
+                             [&](const Row& row) { project = row.integer(0); }));
+      if (!project) return not_there("project", wanted.package);
+      std::optional<std::string> known;
+      MIST_TRY_VOID(db.query("SELECT \"commit\" FROM versions WHERE project = ? AND version = ?",
+                             {*project, wanted.version}, [&](const Row& row) { known = row.text(0); }));
+      if (known) {
+        outcome = *known == wanted.commit ? Submitted::Known : Submitted::Changed;
+        return {};
+      }
+      const bool readable = !wanted.digest.empty();
+      const auto state = readable ? VersionState::Queued : VersionState::Failed;
+      MIST_TRY_VOID(
+          db.run("INSERT INTO versions (project, version, place, tag, \"commit\", digest, state, "
+                 "created, facts, readme) VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?)",
+                 {*project, wanted.version, wanted.tag, wanted.commit, wanted.digest, static_cast<int>(state),
+                  now(), encoding::to_json(wanted.facts.to_value()), wanted.readme}));
+      const std::int64_t version = db.last_id();
+      MIST_TRY_VOID(give_places(db, *project));
+      MIST_TRY_VOID(db.run("INSERT INTO jobs (version, open, attempt, created) VALUES (?, ?, ?, ?)",
+                           {version, readable ? 1 : 0, readable ? 0 : 1, now()}));
+      if (wanted.why_not) MIST_TRY_VOID(insert_step(db, db.last_id(), 1, *wanted.why_not));
+      return list_again(db, *project);
+    });
+    if (!done.ok()) return std::move(done).error();
+    return outcome;
+  }
+
+  Result<std::vector<Version>> versions(const std::string& package) override {
+    std::vector<Version> found;
+    MIST_TRY_VOID(read(fmt::format("{}WHERE p.name = ? ORDER BY v.place DESC", kVersion), {package},
+                       [&](const Row& row) { found.push_back(version_in(row)); }));
+    return found;
+  }
+
+  Result<std::optional<Version>> version(const std::string& package, const std::string& version) override {
+    std::optional<Version> found;
+    MIST_TRY_VOID(read(fmt::format("{}WHERE p.name = ? AND v.version = ?", kVersion), {package, version},
+                       [&](const Row& row) { found = version_in(row); }));
+    return found;
+  }
+
+  Status yank(const std::string& package, const std::string& version,
+              const std::optional<std::string>& why) override {
+    return writing([&](Database& db) -> Status {
+      MIST_TRY(const Found found, find_version(db, package, version));
+      MIST_TRY_VOID(db.run("UPDATE versions SET yanked = ? WHERE id = ?", {why, found.version}));
+      MIST_TRY_VOID(list_again(db, found.project));
+      return index_changed(db);
+    });
+  }
+
+  Result<Slice<Listed>> search(const std::string& query, const Page& page) override {
+    Slice<Listed> slice;
+    const std::string match = match_of(query);
+    if (match.empty() && !query.empty()) return slice;
+    const auto add = [&](const Row& row) { slice.items.push_back(listed_in(row)); };
+    if (match.empty()) {
+      MIST_TRY_VOID(read(fmt::format("{}WHERE l.name > ? ORDER BY l.name LIMIT ?", kListed),
+                         {page.after, page.limit + 1}, add));
+      cut(slice, page, [](const Listed& last) { return last.package; });
+      return slice;
+    }
+    // The name counts most. A place is how many came before it.
+    const std::int64_t skipped = number_in(page.after);
+    MIST_TRY_VOID(read(fmt::format("{}JOIN words w ON w.rowid = l.project WHERE words MATCH ? "
+                                   "ORDER BY bm25(words, 10.0, 3.0, 1.0), l.name LIMIT ? OFFSET ?",
+                                   kListed),
+                       {match, page.limit + 1, skipped}, add));
+    cut(slice, page, [&](const Listed&) { return std::to_string(skipped + page.limit); });
+    return slice;
+  }
+
+  Result<std::vector<Listed>> newest(int limit) override {
+    std::vector<Listed> found;
+    MIST_TRY_VOID(read(fmt::format("{}ORDER BY v.created DESC, l.name LIMIT ?", kListed), {limit},
+                       [&](const Row& row) { found.push_back(listed_in(row)); }));
+    return found;
+  }
+
+  Result<Counts> counts() override {
+    Counts counts;
+    MIST_TRY_VOID(read(
+        "SELECT (SELECT count(*) FROM listed), (SELECT count(*) FROM versions), "
+        "(SELECT count(*) FROM versions WHERE state = 2), (SELECT count(*) FROM jobs WHERE open = 1)",
+        {},
+        [&](const Row& row) { counts = {row.integer(0), row.integer(1), row.integer(2), row.integer(3)}; }));
+    return counts;
+  }
+
+  Result<std::int64_t> index_revision() override {
+    std::int64_t revision = 0;
+    MIST_TRY_VOID(read("SELECT value FROM counters WHERE name = 'index'", {},
+                       [&](const Row& row) { revision = row.integer(0); }));
+    return revision;
+  }
+
+  Result<std::pair<std::int64_t, std::vector<IndexEntry>>> index() override {
+    std::pair<std::int64_t, std::vector<IndexEntry>> index;
+    const Reader reader(*this);
+    MIST_TRY(Database* const db, reader.database());
+    Status done = db->reading([&]() -> Status {
+      MIST_TRY_VOID(db->query("SELECT value FROM counters WHERE name = 'index'", {},
+                              [&](const Row& row) { index.first = row.integer(0); }));
+      return db->query(
+          "SELECT p.name, v.version, v.digest, v.facts ->> '$.k3', v.yanked FROM versions v "
+          "JOIN projects p ON p.id = v.project WHERE v.state = 2 ORDER BY p.name, v.place",
+          {}, [&](const Row& row) {
+            if (row.text(3).empty()) return;
+            index.second.push_back({row.text(0), row.text(1), row.text(2), row.text(3), !row.is_null(4)});
+          });
+    });
+    if (!done.ok()) return std::move(done).error();
+    return index;
+  }
+
+  Result<bool> has_blob(const std::string& digest) override {
+    bool found = false;
+    MIST_TRY_VOID(read("SELECT 1 FROM versions WHERE digest = ? AND digest <> '' LIMIT 1", {digest},
+                       [&](const Row&) { found = true; }));
+    return found;
+  }
+
+  // The queue
+
+  Result<std::optional<Job>> lease(const std::string& holder, Duration term) override {
+    std::optional<Job> leased;
+    Status done = writing([&](Database& db) -> Status {
+      MIST_TRY_VOID(give_up_lost(db));
+      std::int64_t version = 0;
+      std::int64_t account = 0;
+      MIST_TRY_VOID(
+          db.query("SELECT j.id, j.attempt, p.name, v.version, v.digest, a.name, v.id, a.id "
+                   "FROM jobs j JOIN versions v ON v.id = j.version "
+                   "JOIN projects p ON p.id = v.project JOIN accounts a ON a.id = p.account "
+                   "WHERE j.open = 1 AND (j.until IS NULL OR j.until <= ?) "
+                   "ORDER BY a.served, j.id LIMIT 1",
+                   {now()}, [&](const Row& row) {
+                     leased = Job{.id = row.integer(0),
+                                  .attempt = static_cast<int>(row.integer(1)) + 1,
+                                  .holder = holder,
+                                  .package = row.text(2),
+                                  .version = row.text(3),
+                                  .digest = row.text(4),
+                                  .owner = row.text(5)};
+                     version = row.integer(6);
+                     account = row.integer(7);
+                   }));
+      if (!leased) return {};
+      MIST_TRY_VOID(db.run("UPDATE jobs SET attempt = ?, holder = ?, until = ? WHERE id = ?",
+                           {leased->attempt, holder, now() + milliseconds(term), leased->id}));
+      MIST_TRY_VOID(db.run("INSERT INTO runs (job, attempt) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                           {leased->id, leased->attempt}));
+      MIST_TRY_VOID(db.run("UPDATE versions SET state = 1 WHERE id = ?", {version}));
+      MIST_TRY_VOID(db.run("UPDATE counters SET value = value + 1 WHERE name = 'served'"));
+      MIST_TRY_VOID(db.run(
+          "UPDATE accounts SET served = (SELECT value FROM counters WHERE name = 'served') WHERE id = ?",
+          {account}));
+      return {};
+    });
+    if (!done.ok()) return std::move(done).error();
+    return leased;
+  }
+
+  Status renew(const Job& job, Duration term) override {
+    return changes_one("UPDATE jobs SET until = ? WHERE id = ? AND attempt = ? AND holder = ? AND open = 1",
+                       {now() + milliseconds(term), job.id, job.attempt, job.holder}, lost(job));
+  }
+
+  Status add_step(const Job& job, const Step& step) override {
+    return writing([&](Database& db) -> Status {
+      MIST_TRY_VOID(still_ours(db, job));
+      return insert_step(db, job.id, job.attempt, step);
+    });
+  }
+
+  Status note_nodes(const Job& job, const std::string& nodes) override {
+    return writing([&](Database& db) -> Status {
+      MIST_TRY_VOID(still_ours(db, job));
+      MIST_TRY_VOID(
+          db.run("UPDATE runs SET nodes = ? WHERE job = ? AND attempt = ?", {nodes, job.id, job.attempt}));
+      return {};
+    });
+  }
+
+  Status finish(const Job& job, bool passed) override {
+    return writing([&](Database& db) -> Status {
+      MIST_TRY_VOID(still_ours(db, job));
+      return end_job(db, job.id, passed ? VersionState::Passed : VersionState::Failed);
+    });
+  }
+
+  Status give_back(const Job& job) override {
+    return writing([&](Database& db) -> Status {
+      MIST_TRY_VOID(still_ours(db, job));
+      MIST_TRY_VOID(db.run("DELETE FROM steps WHERE job = ? AND attempt = ?", {job.id, job.attempt}));
+      MIST_TRY_VOID(db.run("DELETE FROM runs WHERE job = ? AND attempt = ?", {job.id, job.attempt}));
+      MIST_TRY_VOID(db.run("UPDATE jobs SET attempt = attempt - 1, holder = NULL, until = NULL WHERE id = ?",
+                           {job.id}));
+      MIST_TRY_VOID(db.run("UPDATE versions SET state = 0 WHERE id = (SELECT version FROM jobs WHERE id = ?)",
+                           {job.id}));
+      return {};
+    });
+  }
+
+  Status test_again(const std::string& package, const std::string& version) override {
+    return writing([&](Database& db) -> Status {
+      MIST_TRY(const Found found, find_version(db, package, version));
+      if (found.digest.empty())
+        return error(ErrorKind::Conflict, "{} {} can't be read, so it can't be tested", package, version)
+            .with_hint("correct it and push another tag");
+      MIST_TRY(const std::int64_t made,
+               db.run("INSERT INTO jobs (version, created) SELECT ?1, ?2 WHERE NOT EXISTS "
+                      "(SELECT 1 FROM jobs WHERE version = ?1 AND open = 1)",
+                      {found.version, now()}));
+      if (made == 0)
+        return error(ErrorKind::Conflict, "{} {} is waiting for its test, or being tested", package, version);
+      MIST_TRY_VOID(db.run("UPDATE versions SET state = 0 WHERE id = ?", {found.version}));
+      MIST_TRY_VOID(list_again(db, found.project));
+      return index_changed(db);
+    });
+  }
+
+  Result<std::optional<Run>> last_run(const std::string& package, const std::string& version) override {
+    std::optional<Run> run;
+    const Reader reader(*this);
+    MIST_TRY(Database* const db, reader.database());
+    Status done = db->reading([&]() -> Status {
+      std::int64_t job = 0;
+      MIST_TRY_VOID(db->query(
+          "SELECT j.id, j.attempt, coalesce(r.nodes, '') FROM jobs j JOIN versions v ON v.id = j.version "
+          "JOIN projects p ON p.id = v.project LEFT JOIN runs r ON r.job = j.id AND r.attempt = j.attempt "
+          "WHERE p.name = ? AND v.version = ? AND j.attempt > 0 ORDER BY j.id DESC LIMIT 1",
+          {package, version}, [&](const Row& row) {
+            job = row.integer(0);
+            run = Run{.attempt = static_cast<int>(row.integer(1)), .nodes = row.text(2)};
+          }));
+      if (!run) return {};
+      return db->query(
+          "SELECT name, state, summary, log, began, elapsed FROM steps WHERE job = ? AND attempt = ? "
+          "ORDER BY number",
+          {job, run->attempt}, [&](const Row& row) {
+            run->steps.push_back({.name = row.text(0),
+                                  .state = static_cast<StepState>(row.integer(1)),
+                                  .summary = row.text(2),
+                                  .log = row.text(3),
+                                  .began = time_of(row.integer(4)),
+                                  .elapsed = std::chrono::milliseconds(row.integer(5))});
+          });
+    });
+    if (!done.ok()) return std::move(done).error();
+    return run;
+  }
+
+  // The audit log
+
+  Status audit(const AuditEntry& entry) override {
+    return writing([&](Database& db) -> Status {
+      MIST_TRY_VOID(db.run("INSERT INTO audit (time, who, what, subject, peer) VALUES (?, ?, ?, ?, ?)",
+                           {now(), entry.who, entry.what, entry.subject, entry.peer}));
+      return {};
+    });
+  }
+
+  Result<Slice<AuditEntry>> audit_log(const Page& page) override {
+    Slice<AuditEntry> slice;
+    std::vector<std::int64_t> ids;
+    MIST_TRY_VOID(
+        read("SELECT id, time, who, what, subject, peer FROM audit WHERE ?1 = '' OR id < ?2 ORDER BY id DESC "
+             "LIMIT ?3",
+             {page.after, number_in(page.after), page.limit + 1}, [&](const Row& row) {
+               ids.push_back(row.integer(0));
+               slice.items.push_back(
+                   {time_of(row.integer(1)), row.text(2), row.text(3), row.text(4), row.text(5)});
+             }));
+    cut(slice, page, [&](const AuditEntry&) { return std::to_string(ids[slice.items.size() - 1]); });
+    return slice;
+  }
+
+ private:
+  static constexpr std::size_t kMostReaders = 8;
+
+  struct Found {
+    std::int64_t version = 0, project = 0;
+    std::string digest;
+  };
+
+  // A connection that reads, for as long as this lives.
+  class Reader {
+   public:
+    explicit Reader(SqliteStore& store) : store_(store) {
+      std::unique_lock lock(store_.readers_mutex_);
+      store_.reader_free_.wait(lock, [&] { return !store_.readers_.empty() || store_.lent_ < kMostReaders; });
+      ++store_.lent_;
+      if (store_.readers_.empty()) return;
+      database_ = std::move(store_.readers_.back());
+      store_.readers_.pop_back();
+    }
+    Reader(const Reader&) = delete;
+    Reader& operator=(const Reader&) = delete;
+    ~Reader() {
+      const std::scoped_lock lock(store_.readers_mutex_);
+      --store_.lent_;
+      if (database_) store_.readers_.push_back(std::move(database_));
+      store_.reader_free_.notify_one();
+    }
+    Result<Database*> database() const {
+      if (!database_) {
+        MIST_TRY(Database opened, Database::open(store_.file_));
+        database_ = std::make_unique<Database>(std::move(opened));
+      }
+      return database_.get();
+    }
+
+   private:
+    SqliteStore& store_;
+    mutable std::unique_ptr<Database> database_;
+  };
+
+  std::int64_t now() const { return stamp(clock_.now()); }
+
+  Status read(std::string_view sql, sqlite::Params params, const sqlite::OnRow& row) {
+    const Reader reader(*this);
+    MIST_TRY(Database* const db, reader.database());
+    return db->query(sql, params, row);
+  }
+
+  Status writing(const std::function<Status(Database&)>& work) {
+    const std::scoped_lock lock(writer_mutex_);
+    return writer_.transaction([&] { return work(writer_); });
+  }
+
+  Status changes_one(std::string_view sql, sqlite::Params params, Error otherwise) {
+    return writing([&](Database& db) -> Status {
+      MIST_TRY(const std::int64_t changed, db.run(sql, params));
+      if (changed == 0) return otherwise;
+      return {};
+    });
+  }
+
+  template <typename T, typename Next>
+  static void cut(Slice<T>& slice, const Page& page, const Next& next) {
+    if (slice.items.size() <= static_cast<std::size_t>(page.limit)) return;
+    slice.items.pop_back();
+    slice.next = next(slice.items.back());
+  }
+
+  static Result<std::int64_t> account_id(Database& db, const std::string& name) {
+    std::optional<std::int64_t> id;
+    MIST_TRY_VOID(db.query("SELECT id FROM accounts WHERE name = ?", {name},
+                           [&](const Row& row) { id = row.integer(0); }));
+    if (!id) return not_there("account", name);
+    return *id;
+  }
+
+  static Result<Found> find_version(Database& db, const std::string& package, const std::string& version) {
+    std::optional<Found> found;
+    MIST_TRY_VOID(
+        db.query("SELECT v.id, v.project, v.digest FROM versions v JOIN projects p ON p.id = v.project "
+                 "WHERE p.name = ? AND v.version = ?",
+                 {package, version},
+                 [&](const Row& row) { found = Found{row.integer(0), row.integer(1), row.text(2)}; }));
+    if (!found) return not_there("version", fmt::format("{} {}", package, version));
+    return *std::move(found);
+  }
+
+  static Status index_changed(Database& db) {
+    MIST_TRY_VOID(db.run("UPDATE counters SET value = value + 1 WHERE name = 'index'"));
+    return {};
+  }
+
+  static Status give_places(Database& db, std::int64_t project) {
+    std::vector<std::pair<encoding::SemVer, std::int64_t>> order;
+    MIST_TRY_VOID(
+        db.query("SELECT id, version FROM versions WHERE project = ?", {project}, [&](const Row& row) {
+          auto version = encoding::SemVer::parse(row.text(1));
+          order.emplace_back(version.ok() ? *std::move(version) : encoding::SemVer(), row.integer(0));
+        }));
+    std::ranges::sort(order, [](const auto& a, const auto& b) {
+      return a.first == b.first ? a.second < b.second : a.first < b.first;
+    });
+    for (std::size_t i = 0; i < order.size(); ++i)
+      MIST_TRY_VOID(db.run("UPDATE versions SET place = ? WHERE id = ?",
+                           {static_cast<std::int64_t>(i), order[i].second}));
+    return {};
+  }
+
+  // Which version stands for the package in lists, and the words by which it is found: of the newest that
+  // passed and isn't yanked, else of the newest.
+  static Status list_again(Database& db, std::int64_t project) {
+    std::int64_t version = 0;
+    std::string name;
+    PackageFacts facts;
+    MIST_TRY_VOID(
+        db.query("SELECT v.id, p.name, v.facts FROM versions v JOIN projects p ON p.id = v.project WHERE "
+                 "v.project = ? "
+                 "ORDER BY v.state = 2 AND v.yanked IS NULL DESC, v.place DESC LIMIT 1",
+                 {project}, [&](const Row& row) {
+                   version = row.integer(0);
+                   name = row.text(1);
+                   if (const auto value = encoding::parse_json(row.text(2)); value.ok())
+                     facts = PackageFacts::from_value(*value);
+                 }));
+    MIST_TRY_VOID(
+        db.run("INSERT INTO listed VALUES (?1, ?2, ?3, ?4) ON CONFLICT (project) DO UPDATE SET "
+               "version = ?3, description = ?4",
+               {project, name, version, facts.description}));
+    MIST_TRY_VOID(db.run("DELETE FROM words WHERE rowid = ?", {project}));
+    MIST_TRY_VOID(db.run("INSERT INTO words (rowid, name, description, details) VALUES (?, ?, ?, ?)",
+                         {project, name, facts.description, facts.details}));
+    return {};
+  }
+
+  static Error lost(const Job& job) {
+    return error(ErrorKind::Conflict, "the test of {} {} is somebody else's now", job.package, job.version);
+  }
+
+  static Status still_ours(Database& db, const Job& job) {
+    bool ours = false;
+    MIST_TRY_VOID(db.query("SELECT 1 FROM jobs WHERE id = ? AND attempt = ? AND holder = ? AND open = 1",
+                           {job.id, job.attempt, job.holder}, [&](const Row&) { ours = true; }));
+    if (!ours) return lost(job);
+    return {};
+  }
+
+  static Status insert_step(Database& db, std::int64_t job, int attempt, const Step& step) {
+    MIST_TRY_VOID(
+        db.run("INSERT INTO steps SELECT ?1, ?2, 1 + coalesce((SELECT max(number) FROM steps WHERE "
+               "job = ?1 AND attempt = ?2), 0), ?3, ?4, ?5, ?6, ?7, ?8",
+               {job, attempt, step.name, static_cast<int>(step.state), step.summary, step.log,
+                stamp(step.began), milliseconds(step.elapsed)}));
+    return {};
+  }
+
+  static Status end_job(Database& db, std::int64_t job, VersionState state) {
+    std::int64_t version = 0;
+    std::int64_t project = 0;
+    MIST_TRY_VOID(
+        db.query("SELECT v.id, v.project FROM jobs j JOIN versions v ON v.id = j.version WHERE j.id = ?",
+                 {job}, [&](const Row& row) {
+                   version = row.integer(0);
+                   project = row.integer(1);
+                 }));
+    MIST_TRY_VOID(db.run("UPDATE jobs SET open = 0, holder = NULL, until = NULL WHERE id = ?", {job}));
+    MIST_TRY_VOID(db.run("UPDATE versions SET state = ? WHERE id = ?", {static_cast<int>(state), version}));
+    MIST_TRY_VOID(list_again(db, project));
+    return index_changed(db);
+  }
+
+  // A package at which each worker dies isn't given to a fourth.
+  Status give_up_lost(Database& db) const {
+    struct Lost {
+      std::int64_t job = 0;
+      int attempt = 0;
+    };
+    std::vector<Lost> lost;
+    MIST_TRY_VOID(db.query(
+        "SELECT id, attempt FROM jobs WHERE open = 1 AND until <= ? AND attempt >= ?", {now(), kMostAttempts},
+        [&](const Row& row) { lost.push_back({row.integer(0), static_cast<int>(row.integer(1))}); }));
+    for (const Lost& each : lost) {
+      MIST_TRY_VOID(
+          insert_step(db, each.job, each.attempt,
+                      {.name = "worker",
+                       .state = StepState::Failed,
+                       .summary = fmt::format("the worker died in each of {} attempts", kMostAttempts),
+                       .began = clock_.now()}));
+      MIST_TRY_VOID(end_job(db, each.job, VersionState::Failed));
+    }
+    return {};
+  }
+
+  const Path file_;
+  std::mutex writer_mutex_;
+  Database writer_;
+  const Clock& clock_;
+  std::mutex readers_mutex_;
+  std::condition_variable reader_free_;
+  std::vector<std::unique_ptr<Database>> readers_;  // that nobody has now
+  std::size_t lent_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_sqlite_store(const Path& file, const Clock& clock, Random& random) {
+  MIST_TRY(Database writer, Database::open(file));
+  MIST_TRY_VOID(writer.migrate(kSchema));
+  auto store = std::make_unique<SqliteStore>(file, std::move(writer), clock);
+  MIST_TRY_VOID(store->create(random));
+  return std::unique_ptr<Store>(std::move(store));
+}
+
+Status copy_sqlite_store(const Path& file, const Path& target) {
+  MIST_TRY(Database live, Database::open(file, {.read_only = true}));
+  return live.back_up_to(target);
+}
+
+Result<std::set<crypto::Digest>> check_sqlite_store(const Path& file) {
+  MIST_TRY(Database copy, Database::open(file));
+  MIST_TRY_VOID(copy.check());
+  std::set<crypto::Digest> digests;
+  MIST_TRY_VOID(
+      copy.query("SELECT DISTINCT digest FROM versions WHERE digest <> ''", {}, [&](const Row& row) {
+        if (const auto digest = crypto::Digest::parse(row.text(0)); digest.ok()) digests.insert(*digest);
+      }));
+  // One file again, without the log beside it.
+  MIST_TRY_VOID(copy.script("PRAGMA journal_mode = DELETE;"));
+  return digests;
+}
+
+}  // namespace mist::catalog

@@ -1,0 +1,381 @@
+#include "catalog/sqlite_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "catalog/backup.h"
+#include "catalog/blobs.h"
+#include "testing/fake_clock.h"
+#include "testing/temp_dir.h"
+
+namespace mist::catalog {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+constexpr Duration kTerm = 30s;
+
+class StoreTest : public ::testing::Test {
+ protected:
+  StoreTest() : store_(opened()) {}
+
+  std::unique_ptr<Store> opened() {
+    auto store = open_sqlite_store(places_.database(), clock_, random_);
+    EXPECT_TRUE(store.ok()) << store.error().to_line();
+    return *std::move(store);
+  }
+  void author(const std::string& name) { ASSERT_TRUE(store_->add_account(name, Role::Author).ok()); }
+  void project(const std::string& name, const std::string& owner = "ann") {
+    const auto made = store_->add_project({.name = name,
+                                           .owner = owner,
+                                           .url = "https://git.example.com/" + name,
+                                           .path = "",
+                                           .webhook_secret = SecretString("s")});
+    ASSERT_TRUE(made.ok()) << made.error().to_line();
+  }
+  static NewVersion version(const std::string& package, const std::string& number) {
+    NewVersion made{
+        .package = package, .version = number, .tag = "v" + number, .commit = std::string(40, 'a')};
+    made.digest = crypto::sha256(package + number).str();
+    made.facts.description = package + " is a thing";
+    made.facts.k3 = "name: " + package;
+    return made;
+  }
+  void submit(const NewVersion& made) {
+    const auto submitted = store_->submit(made);
+    ASSERT_TRUE(submitted.ok()) << submitted.error().to_line();
+    ASSERT_EQ(*submitted, Submitted::Taken);
+  }
+  Job lease(const std::string& holder = "w1") {
+    const auto job = store_->lease(holder, kTerm);
+    EXPECT_TRUE(job.ok() && *job) << "no job";
+    return job.ok() && *job ? **job : Job();
+  }
+  bool is_queue_empty() {
+    const auto job = store_->lease("w9", kTerm);
+    return job.ok() && !*job;
+  }
+  VersionState state(const std::string& package, const std::string& number) {
+    const auto found = store_->version(package, number);
+    EXPECT_TRUE(found.ok() && *found);
+    return (*found)->state;
+  }
+  std::vector<std::string> found(const std::string& query) {
+    const auto slice = store_->search(query, {});
+    EXPECT_TRUE(slice.ok()) << slice.error().to_line();
+    std::vector<std::string> names;
+    for (const Listed& each : slice->items) names.push_back(each.package);
+    return names;
+  }
+  void publish(const std::string& package, const std::string& number) {
+    submit(version(package, number));
+    ASSERT_TRUE(store_->finish(lease(), true).ok());
+  }
+
+  mist::testing::TempDir dir_;
+  DataPlaces places_{dir_.path()};
+  mist::testing::FakeClock clock_;
+  SystemRandom random_;
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(StoreTest, TokensAreOfAnAccountUntilTheyExpireOrAreRevoked) {
+  author("ann");
+  EXPECT_EQ(store_->add_account("ann", Role::Author).error().kind, ErrorKind::Conflict);
+  EXPECT_EQ(store_->add_account("Ann <x>", Role::Author).error().kind, ErrorKind::Invalid);
+  ASSERT_TRUE(store_->add_token({.account = "ann", .digest = "d1", .label = ""}).ok());
+  ASSERT_TRUE(
+      store_->add_token({.account = "ann", .digest = "d2", .label = "", .expires = clock_.now() + 1h}).ok());
+  EXPECT_EQ(store_->add_token({.account = "bob", .digest = "d3", .label = ""}).error().kind,
+            ErrorKind::NotFound);
+  EXPECT_EQ((*store_->account_of_token("d1"))->name, "ann");
+  EXPECT_TRUE(*store_->account_of_token("d2"));
+  EXPECT_FALSE(*store_->account_of_token("d' OR '1'='1"));
+  clock_.advance(2h);
+  EXPECT_FALSE(*store_->account_of_token("d2"));
+  ASSERT_TRUE(store_->revoke_tokens("ann").ok());
+  EXPECT_FALSE(*store_->account_of_token("d1"));
+}
+
+TEST_F(StoreTest, ANameIsOneAccountsForEver) {
+  author("ann");
+  author("bob");
+  project("etcd");
+  const NewProject other{
+      .name = "etcd", .owner = "bob", .url = "u", .path = "", .webhook_secret = SecretString("t")};
+  EXPECT_EQ(store_->add_project(other).error().kind, ErrorKind::Conflict);
+  ASSERT_TRUE(store_->remove_project("etcd").ok());
+  EXPECT_FALSE(*store_->project("etcd"));
+  EXPECT_EQ(store_->add_project(other).error().kind, ErrorKind::Conflict)
+      << "who has its versions keeps its name";
+  project("etcd");
+  EXPECT_TRUE(*store_->project("etcd"));
+  EXPECT_EQ(store_->remove_project("none").error().kind, ErrorKind::NotFound);
+}
+
+TEST_F(StoreTest, AProjectIsPolledWhenItsTimeHasComeOrSomebodyAsks) {
+  author("ann");
+  project("etcd");
+  EXPECT_EQ(store_->take_due_projects(5min, 10)->size(), 1U);
+  EXPECT_THAT(*store_->take_due_projects(5min, 10), IsEmpty()) << "it was just taken";
+  ASSERT_TRUE(store_->note_poll("etcd", "", 10min).ok());
+  clock_.advance(9min);
+  EXPECT_THAT(*store_->take_due_projects(5min, 10), IsEmpty());
+  clock_.advance(2min);
+  EXPECT_EQ(store_->take_due_projects(5min, 10)->size(), 1U);
+  // Asked for while it is polled: it is polled once more.
+  ASSERT_TRUE(store_->ask_poll("etcd").ok());
+  ASSERT_TRUE(store_->note_poll("etcd", "no network", 10min).ok());
+  EXPECT_EQ(store_->take_due_projects(5min, 10)->size(), 1U);
+  EXPECT_EQ((*store_->project("etcd"))->problem, "no network");
+}
+
+TEST_F(StoreTest, AVersionNeverChanges) {
+  author("ann");
+  project("etcd");
+  submit(version("etcd", "1.0.0"));
+  EXPECT_EQ(*store_->submit(version("etcd", "1.0.0")), Submitted::Known);
+  NewVersion moved = version("etcd", "1.0.0");
+  moved.commit = std::string(40, 'b');
+  moved.digest = crypto::sha256("other").str();
+  EXPECT_EQ(*store_->submit(moved), Submitted::Changed);
+  EXPECT_EQ((*store_->version("etcd", "1.0.0"))->commit, std::string(40, 'a'));
+  EXPECT_TRUE(*store_->has_tag("etcd", "v1.0.0", std::string(40, 'a')));
+  EXPECT_FALSE(*store_->has_tag("etcd", "v1.0.0", std::string(40, 'b')));
+}
+
+TEST_F(StoreTest, WhatCouldNotBeReadFailedAtOnce) {
+  author("ann");
+  project("etcd");
+  NewVersion broken = version("etcd", "1.0.0");
+  broken.digest.clear();
+  broken.why_not = Step{.name = "read", .state = StepState::Failed, .summary = "K3.yaml is no YAML"};
+  submit(broken);
+  EXPECT_EQ(state("etcd", "1.0.0"), VersionState::Failed);
+  EXPECT_TRUE(is_queue_empty());
+  const auto run = store_->last_run("etcd", "1.0.0");
+  ASSERT_TRUE(run.ok() && *run && (*run)->steps.size() == 1);
+  EXPECT_EQ((*run)->steps[0].summary, "K3.yaml is no YAML");
+  EXPECT_EQ(store_->test_again("etcd", "1.0.0").error().kind, ErrorKind::Conflict);
+}
+
+TEST_F(StoreTest, AJobIsOneWorkersAsLongAsItRenewsItsLease) {
+  author("ann");
+  project("etcd");
+  submit(version("etcd", "1.0.0"));
+  const Job first = lease("w1");
+  EXPECT_EQ(first.package, "etcd");
+  EXPECT_EQ(state("etcd", "1.0.0"), VersionState::Testing);
+  clock_.advance(20s);
+  ASSERT_TRUE(store_->renew(first, kTerm).ok());
+  clock_.advance(20s);
+  EXPECT_TRUE(is_queue_empty());
+  ASSERT_TRUE(store_->add_step(first, {.name = "lint", .summary = "of the first"}).ok());
+  clock_.advance(20s);
+  // It was silent for longer than its term.
+  const Job second = lease("w2");
+  EXPECT_EQ(second.id, first.id);
+  EXPECT_EQ(second.attempt, 2);
+  EXPECT_EQ(store_->renew(first, kTerm).error().kind, ErrorKind::Conflict);
+  EXPECT_EQ(store_->add_step(first, {.name = "late"}).error().kind, ErrorKind::Conflict);
+  EXPECT_EQ(store_->finish(first, true).error().kind, ErrorKind::Conflict);
+  ASSERT_TRUE(store_->add_step(second, {.name = "lint", .summary = "of the second", .elapsed = 1500ms}).ok());
+  ASSERT_TRUE(store_->finish(second, true).ok());
+  EXPECT_EQ(state("etcd", "1.0.0"), VersionState::Passed);
+  const auto run = store_->last_run("etcd", "1.0.0");
+  ASSERT_EQ((*run)->steps.size(), 1U);
+  EXPECT_EQ((*run)->steps[0].summary, "of the second");
+  EXPECT_EQ((*run)->steps[0].elapsed, 1500ms);
+  EXPECT_EQ(store_->finish(second, false).error().kind, ErrorKind::Conflict) << "it is over";
+}
+
+TEST_F(StoreTest, APackageAtWhichWorkersDieFailsAfterSomeAttempts) {
+  author("ann");
+  project("etcd");
+  submit(version("etcd", "1.0.0"));
+  for (int attempt = 1; attempt <= Store::kMostAttempts; ++attempt) {
+    EXPECT_EQ(lease().attempt, attempt);
+    clock_.advance(1min);
+  }
+  EXPECT_TRUE(is_queue_empty());
+  EXPECT_EQ(state("etcd", "1.0.0"), VersionState::Failed);
+  EXPECT_THAT((*store_->last_run("etcd", "1.0.0"))->steps.back().summary, HasSubstr("the worker died"));
+}
+
+TEST_F(StoreTest, WhatAStoppedWorkerGivesBackCountsAsNoAttempt) {
+  author("ann");
+  project("etcd");
+  submit(version("etcd", "1.0.0"));
+  for (int i = 0; i < 5; ++i) {
+    const Job job = lease();
+    EXPECT_EQ(job.attempt, 1);
+    ASSERT_TRUE(store_->add_step(job, {.name = "lint"}).ok());
+    ASSERT_TRUE(store_->give_back(job).ok());
+    EXPECT_EQ(state("etcd", "1.0.0"), VersionState::Queued);
+  }
+}
+
+TEST_F(StoreTest, AccountsTakeTurns) {
+  author("ann");
+  author("bob");
+  project("many");
+  project("one", "bob");
+  for (const char* each : {"1.0.0", "1.1.0", "1.2.0", "1.3.0"}) submit(version("many", each));
+  submit(version("one", "1.0.0"));
+  EXPECT_EQ(lease().package, "many");
+  EXPECT_EQ(lease().package, "one") << "bob doesn't wait until ann has nothing any more";
+  EXPECT_EQ(lease().package, "many");
+}
+
+TEST_F(StoreTest, TwoWorkersNeverHaveOneJob) {
+  author("ann");
+  project("etcd");
+  for (int i = 0; i < 40; ++i) submit(version("etcd", "1." + std::to_string(i) + ".0"));
+  std::vector<std::vector<std::int64_t>> taken(4);
+  {
+    std::vector<std::jthread> workers;
+    for (std::size_t i = 0; i < taken.size(); ++i)
+      workers.emplace_back([&, i] {
+        const auto store = opened();
+        while (true) {
+          const auto job = store->lease("w" + std::to_string(i), kTerm);
+          ASSERT_TRUE(job.ok()) << job.error().to_line();
+          if (!*job) return;
+          taken[i].push_back((*job)->id);
+        }
+      });
+  }
+  std::vector<std::int64_t> all;
+  for (const auto& each : taken) all.insert(all.end(), each.begin(), each.end());
+  std::ranges::sort(all);
+  EXPECT_EQ(all.size(), 40U);
+  EXPECT_EQ(std::ranges::adjacent_find(all), all.end());
+}
+
+TEST_F(StoreTest, ListsOrderVersionsAsSemVer) {
+  author("ann");
+  project("etcd");
+  for (const char* each : {"1.9.0", "1.10.0", "1.10.0-rc.1"}) publish("etcd", each);
+  std::vector<std::string> order;
+  for (const Version& each : *store_->versions("etcd")) order.push_back(each.version);
+  EXPECT_THAT(order, ElementsAre("1.10.0", "1.10.0-rc.1", "1.9.0"));
+  EXPECT_EQ(store_->search("", {})->items.at(0).version, "1.10.0");
+}
+
+TEST_F(StoreTest, OnlyWhatPassedIsInTheIndexAndYankedIsMarked) {
+  author("ann");
+  project("etcd");
+  const std::int64_t empty = *store_->index_revision();
+  submit(version("etcd", "1.0.0"));
+  EXPECT_THAT(store_->index()->second, IsEmpty());
+  ASSERT_TRUE(store_->finish(lease(), true).ok());
+  const std::int64_t one = *store_->index_revision();
+  EXPECT_GT(one, empty);
+  ASSERT_EQ(store_->index()->second.size(), 1U);
+  EXPECT_FALSE(store_->index()->second[0].yanked);
+  publish("etcd", "2.0.0");
+  ASSERT_TRUE(store_->yank("etcd", "2.0.0", "broken").ok());
+  const auto index = *store_->index();
+  EXPECT_GT(index.first, one);
+  ASSERT_EQ(index.second.size(), 2U);
+  EXPECT_TRUE(index.second[1].yanked);
+  EXPECT_EQ(store_->search("", {})->items.at(0).version, "1.0.0") << "the newest that isn't yanked";
+  ASSERT_TRUE(store_->yank("etcd", "2.0.0", std::nullopt).ok());
+  EXPECT_EQ(store_->search("", {})->items.at(0).version, "2.0.0");
+  EXPECT_EQ(store_->yank("etcd", "3.0.0", "x").error().kind, ErrorKind::NotFound);
+}
+
+TEST_F(StoreTest, SearchFindsBeginningsOfWordsAndTakesNothingForAnOperator) {
+  author("ann");
+  for (const char* each : {"etcd-standalone", "nginx", "postgres"}) {
+    project(each);
+    publish(each, "1.0.0");
+  }
+  EXPECT_THAT(found("etc"), ElementsAre("etcd-standalone"));
+  EXPECT_THAT(found("thing postg"), ElementsAre("postgres"));
+  EXPECT_THAT(found("thing"), UnorderedElementsAre("etcd-standalone", "nginx", "postgres"));
+  for (const char* each :
+       {"\"", "etcd\" OR \"nginx", "name:*", "NEAR(etcd nginx)", "'; DROP TABLE versions; --", "*",
+        "etcd AND NOT nginx", "\\", "(((", "{a b}: c", "^etcd -x"})
+    EXPECT_TRUE(store_->search(each, {}).ok()) << each;
+  EXPECT_THAT(found("etcd\" OR \"nginx"), IsEmpty());
+  EXPECT_THAT(found("\""), IsEmpty());
+  EXPECT_EQ(found("").size(), 3U);
+}
+
+TEST_F(StoreTest, ListsHavePages) {
+  author("ann");
+  for (char c = 'a'; c < 'f'; ++c) {
+    project(std::string(3, c));
+    publish(std::string(3, c), "1.0.0");
+  }
+  for (const char* query : {"", "thing"}) {
+    std::vector<std::string> all;
+    Page page{.after = "", .limit = 2};
+    int pages = 0;
+    do {
+      const auto slice = store_->search(query, page);
+      ASSERT_TRUE(slice.ok());
+      for (const Listed& each : slice->items) all.push_back(each.package);
+      page.after = slice->next;
+    } while (!page.after.empty() && ++pages < 10);
+    EXPECT_THAT(all, ElementsAre("aaa", "bbb", "ccc", "ddd", "eee")) << query;
+  }
+  ASSERT_TRUE(store_->audit({.who = "ann", .what = "x", .subject = "1"}).ok());
+  ASSERT_TRUE(store_->audit({.who = "ann", .what = "x", .subject = "2"}).ok());
+  const auto newest = store_->audit_log({.after = "", .limit = 1});
+  EXPECT_EQ(newest->items.at(0).subject, "2");
+  const auto second = store_->audit_log({.after = newest->next, .limit = 1});
+  EXPECT_EQ(second->items.at(0).subject, "1");
+  EXPECT_EQ(second->next, "");
+}
+
+TEST_F(StoreTest, AVersionMayBeTestedAgain) {
+  author("ann");
+  project("etcd");
+  publish("etcd", "1.0.0");
+  ASSERT_TRUE(store_->test_again("etcd", "1.0.0").ok());
+  EXPECT_EQ(store_->test_again("etcd", "1.0.0").error().kind, ErrorKind::Conflict);
+  ASSERT_TRUE(store_->finish(lease(), false).ok());
+  EXPECT_EQ(state("etcd", "1.0.0"), VersionState::Failed);
+  EXPECT_THAT(store_->index()->second, IsEmpty());
+}
+
+TEST_F(StoreTest, ABackupHasAllAndADamagedOneIsRefused) {
+  HostFileSystem files;
+  Blobs blobs(files, places_.blobs());
+  author("ann");
+  project("etcd");
+  NewVersion made = version("etcd", "1.0.0");
+  made.digest = blobs.put("the bytes")->str();
+  submit(made);
+  mist::testing::TempDir elsewhere;
+  const Path backup = elsewhere.path() / "backup";
+  const Status copied = back_up(files, places_, backup, Context());
+  ASSERT_TRUE(copied.ok()) << copied.error().to_line();
+  EXPECT_EQ(back_up(files, places_, backup, Context()).error().kind, ErrorKind::Conflict);
+  const DataPlaces restored{elsewhere.path() / "restored"};
+  ASSERT_TRUE(restore(files, backup, restored, Context()).ok());
+  EXPECT_EQ(restore(files, backup, restored, Context()).error().kind, ErrorKind::Conflict);
+  const auto again = open_sqlite_store(restored.database(), clock_, random_);
+  ASSERT_TRUE(again.ok()) << again.error().to_line();
+  EXPECT_EQ(*(*again)->instance(), *store_->instance());
+  EXPECT_TRUE(*(*again)->version("etcd", "1.0.0"));
+  EXPECT_EQ(*Blobs(files, restored.blobs()).get(crypto::sha256("the bytes")), "the bytes");
+  // A byte of a package was changed.
+  const Path place = Blobs(files, DataPlaces{backup}.blobs()).place_of(crypto::sha256("the bytes"));
+  ASSERT_TRUE(files.write(place, "tha bytes").ok());
+  const DataPlaces third{elsewhere.path() / "third"};
+  EXPECT_EQ(restore(files, backup, third, Context()).error().kind, ErrorKind::Invalid);
+  EXPECT_FALSE(files.exists(third.root));
+}
+
+}  // namespace
+}  // namespace mist::catalog

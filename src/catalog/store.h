@@ -1,0 +1,153 @@
+#pragma once
+// What a catalog remembers, and its queue of tests. The interface names no database; sqlite_store.h is the
+// one implementation. Blocking; any thread, and several processes may have a store of the same data.
+//
+// Every call is whole or not at all, and kept once it returns. Errors: those of the database (Retryable where
+// trying again may help); others are named.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "catalog/model.h"
+
+namespace mist::catalog {
+
+struct NewProject {
+  std::string name = {}, owner = {}, url = {}, path = {};
+  SecretString webhook_secret = {};
+};
+
+/// What a tag turned out to be.
+struct NewVersion {
+  std::string package = {}, version = {}, tag = {}, commit = {};
+  std::string digest = {};  ///< empty: it couldn't be read; `why_not` is its only step then, and it failed
+  PackageFacts facts = {};
+  std::string readme = {};
+  std::optional<Step> why_not = {};
+};
+
+/// Of a token; the token itself is never stored.
+struct NewToken {
+  std::string account = {}, digest = {}, label = {};
+  std::optional<WallTime> expires = {};
+};
+
+/// A place in a list, as an answer gave it; empty: its beginning.
+struct Page {
+  std::string after = {};
+  int limit = 50;
+};
+template <typename T>
+struct Slice {
+  std::vector<T> items = {};
+  std::string next = {};  ///< Page::after of the next one; empty: there is none
+};
+
+/// A Kube that kpm may install.
+struct IndexEntry {
+  std::string package = {}, version = {}, digest = {}, k3 = {};
+  bool yanked = false;
+};
+
+enum class Submitted : std::uint8_t {
+  Taken,    ///< it waits for a worker, or failed at once
+  Known,    ///< the same commit was taken before
+  Changed,  ///< the version is there already, of another commit: nothing was changed
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  /// A name of this catalog that no other has, drawn when it was created.
+  virtual Result<std::string> instance() = 0;
+
+  // Accounts. Names are DNS-1123 labels.
+
+  /// Conflict: the name is taken.
+  virtual Result<Account> add_account(const std::string& name, Role role) = 0;
+  virtual Result<std::vector<Account>> accounts() = 0;
+  /// NotFound: no such account.
+  virtual Status add_token(const NewToken& token) = 0;
+  /// Whose token has that digest and is valid now; nullopt: nobody's.
+  virtual Result<std::optional<Account>> account_of_token(const std::string& digest) = 0;
+  /// All tokens of an account. NotFound.
+  virtual Status revoke_tokens(const std::string& account) = 0;
+
+  // Projects
+
+  /// Conflict: the name is taken. NotFound: no such account.
+  virtual Result<Project> add_project(const NewProject& project) = 0;
+  virtual Result<std::optional<Project>> project(const std::string& name) = 0;
+  /// Of one account, or of all where `owner` is empty; by name.
+  virtual Result<Slice<Project>> projects(const std::string& owner, const Page& page) = 0;
+  /// Its versions stay. NotFound.
+  virtual Status remove_project(const std::string& name) = 0;
+  /// Those whose time has come, the longest waiting first. They are due again after `again`, should the
+  /// caller die.
+  virtual Result<std::vector<Project>> take_due_projects(Duration again, int limit) = 0;
+  virtual Status note_poll(const std::string& name, const std::string& problem, Duration next) = 0;
+  /// Makes it due at once. NotFound.
+  virtual Status ask_poll(const std::string& name) = 0;
+
+  // Versions
+
+  /// Whether some version came of that tag at that commit.
+  virtual Result<bool> has_tag(const std::string& package, const std::string& tag,
+                               const std::string& commit) = 0;
+  virtual Result<Submitted> submit(const NewVersion& version) = 0;
+  /// Newest first. Empty: there is no such package.
+  virtual Result<std::vector<Version>> versions(const std::string& package) = 0;
+  virtual Result<std::optional<Version>> version(const std::string& package, const std::string& version) = 0;
+  /// A text, or nothing: then there is none. NotFound: no such version.
+  virtual Status yank(const std::string& package, const std::string& version,
+                      const std::optional<std::string>& why) = 0;
+  /// All of them by name, or those in which every word of `query` occurs, the best first.
+  virtual Result<Slice<Listed>> search(const std::string& query, const Page& page) = 0;
+  /// Those that were taken last.
+  virtual Result<std::vector<Listed>> newest(int limit) = 0;
+  struct Counts {
+    std::int64_t packages = 0, versions = 0, passed = 0, waiting = 0;
+  };
+  virtual Result<Counts> counts() = 0;
+
+  /// A number that grows whenever index() has another answer.
+  virtual Result<std::int64_t> index_revision() = 0;
+  virtual Result<std::pair<std::int64_t, std::vector<IndexEntry>>> index() = 0;
+  /// Whether a version that may be seen has these bytes.
+  virtual Result<bool> has_blob(const std::string& digest) = 0;
+
+  // The queue. A job belongs to its holder for a term, and as long as that renews it; after that any worker
+  // may take it, as the next attempt.
+
+  static constexpr int kMostAttempts = 3;
+
+  /// The next job: of the account that was served longest ago, its oldest. nullopt: there is none.
+  virtual Result<std::optional<Job>> lease(const std::string& holder, Duration term) = 0;
+  /// Conflict: somebody else has it, or it is over.
+  virtual Status renew(const Job& job, Duration term) = 0;
+  /// Conflict as renew.
+  virtual Status add_step(const Job& job, const Step& step) = 0;
+  virtual Status note_nodes(const Job& job, const std::string& nodes) = 0;
+  /// Conflict as renew.
+  virtual Status finish(const Job& job, bool passed) = 0;
+  /// It waits again, and this try doesn't count: the worker can't go on, for reasons of its own.
+  virtual Status give_back(const Job& job) = 0;
+  /// Tests a version again from the beginning. NotFound; Conflict: it is waiting or being tested.
+  virtual Status test_again(const std::string& package, const std::string& version) = 0;
+  /// The last try; nullopt: there was none.
+  virtual Result<std::optional<Run>> last_run(const std::string& package, const std::string& version) = 0;
+
+  // The audit log
+
+  virtual Status audit(const AuditEntry& entry) = 0;
+  /// The newest first.
+  virtual Result<Slice<AuditEntry>> audit_log(const Page& page) = 0;
+};
+
+}  // namespace mist::catalog

@@ -1,0 +1,435 @@
+#include "catalog/trial.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "action/cluster_lookup.h"
+#include "action/container_contents.h"
+#include "action/deploy.h"
+#include "action/lint_package.h"
+#include "action/run_tests.h"
+#include "action/uninstall.h"
+#include "apply/wait.h"
+#include "base/process_identity.h"
+#include "base/text.h"
+#include "base/tree.h"
+#include "catalog/step_log.h"
+#include "kpm/k3.h"
+#include "package/capabilities.h"
+#include "registry/package_files.h"
+#include "release/store.h"
+#include "render/packages.h"
+#include "render/wanted_release.h"
+#include "view/diagnosis_tree.h"
+
+namespace mist::catalog {
+namespace {
+
+using encoding::Value;
+
+constexpr std::string_view kInstanceLabel = "mistletoe.dev/catalog";
+constexpr std::string_view kSimulatedNode = "kwok.x-k8s.io/node";
+constexpr std::size_t kMostEvents = 200;
+
+// What says nothing of the package.
+bool is_ours(const Error& failure) {
+  using enum ErrorKind;
+  return failure.kind == Cancelled || failure.kind == Retryable || failure.kind == Internal;
+}
+
+std::string place_of(const package::Finding& finding) {
+  return finding.file.empty() ? std::string() : place_text(finding.file, finding.line) + ": ";
+}
+
+// Frames, reasons and diagnosis of a failure, for the log.
+void tell(StepLog& log, const Error& failure) {
+  log.line(fmt::format("error: {}", failure.to_line()));
+  if (failure.where) log.block(fmt::format("at {}\n{}", failure.where->text(), failure.where->excerpt));
+  for (const Error* cause = failure.cause.get(); cause != nullptr; cause = cause->cause.get())
+    log.block(fmt::format("because {}", cause->to_line()));
+  if (const Diagnosis* const diagnosis = diagnosis_of(failure))
+    for (const std::string& line : view::diagnosis_lines(*diagnosis, false)) log.block(line);
+  if (!failure.hint.empty()) log.block(failure.hint);
+}
+
+std::string summary_of(const Error& failure) {
+  const std::string_view because = split(failure.because, '\n').front();
+  return because.empty() ? failure.message : fmt::format("{}: {}", failure.message, because);
+}
+
+class Trial {
+ public:
+  Trial(const TrialWorld& world, const Job& job, const OnStep& on_step, const Context& context)
+      : world_(world),
+        job_(job),
+        on_step_(on_step),
+        context_(context),
+        log_(world.clock),
+        directory_(world.directory / fmt::format("job-{}-{}", job.id, job.attempt)),
+        id_(trial_namespace(world.instance, job, job.attempt), job.package) {}
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+  ~Trial() { (void)world_.files.remove_all(directory_); }
+
+  Result<bool> run(const OnNodes& on_nodes) {
+    const Context limited = context_.with_timeout(world_.longest);
+    MIST_TRY(const bool read, step("unpack", limited, [&](const Context& c) { return unpack(c); }));
+    if (!read) return false;
+    MIST_TRY(const bool clean, step("lint", limited, [&](const Context& c) { return lint(c); }));
+    MIST_TRY(const bool valid, check_versions(limited));
+    if (!clean || !valid) return false;
+    MIST_TRY(client_, world_.connect(log_));
+    const std::string described = client_->describe();
+    server_ = described.substr(0, described.find(' '));
+    environment_.emplace(action::Environment{*client_, world_.clock, world_.random, log_, job_.holder});
+    environment_->process = own_process();
+    environment_->life = life_of_process;
+    MIST_TRY_VOID(note_nodes(on_nodes));
+    MIST_TRY_VOID(remove_leftovers());
+    return on_cluster(limited);
+  }
+
+ private:
+  using Work = std::function<Result<std::string>(const Context&)>;
+
+  // Runs it, and hands its result on. False: it failed because of the package.
+  Result<bool> step(std::string_view name, const Context& context, const Work& work) {
+    (void)log_.take();
+    Step done{.name = std::string(name), .began = world_.clock.now()};
+    const SteadyTime began = world_.clock.steady_now();
+    const Result<std::string> result = work(context);
+    // Stopped, or the lease lost: nobody asks for the rest.
+    MIST_TRY_VOID(context_.check());
+    if (!result.ok() && is_ours(result.error())) return result.error();
+    if (!result.ok()) tell(log_, result.error());
+    done.state = result.ok() ? StepState::Passed : StepState::Failed;
+    done.summary = for_everybody(result.ok() ? *result : summary_of(result.error()));
+    done.elapsed = world_.clock.steady_now() - began;
+    done.log = for_everybody(log_.take());
+    MIST_TRY_VOID(on_step_(done));
+    return result.ok();
+  }
+
+  // Where the cluster of the tests is concerns nobody else.
+  std::string for_everybody(std::string text) const {
+    if (server_.empty()) return text;
+    for (auto at = text.find(server_); at != text.npos; at = text.find(server_, at))
+      text.replace(at, server_.size(), "the cluster");
+    return text;
+  }
+
+  Result<std::string> unpack(const Context&) {
+    MIST_TRY(const crypto::Digest digest, crypto::Digest::parse(job_.digest));
+    MIST_TRY(const std::string bytes, world_.blobs.get(digest));
+    MIST_TRY(const registry::PackageTree tree, registry::PackageTree::decode(bytes));
+    std::vector<TreeFile> files;
+    std::uint64_t size = 0;
+    for (const registry::PackageFile& file : tree.files) {
+      files.push_back({file.path, file.bytes});
+      size += file.bytes.size();
+      log_.line(fmt::format("{} ({} bytes)", file.path, file.bytes.size()));
+    }
+    (void)world_.files.remove_all(directory_);
+    MIST_TRY_VOID(world_.files.make_directories(directory_.parent_path(), 0700));
+    MIST_TRY_VOID(write_tree(world_.files, directory_, files, {.hidden = true, .durable = false}));
+    if (world_.files.exists(directory_ / kpm::kPreInstallScript))
+      return error(ErrorKind::Invalid, "it has {}, which this catalog doesn't run", kpm::kPreInstallScript)
+          .with_hint("make what the script would make a part of manifests/, as templates");
+    return fmt::format("{}, {} bytes", plural(files.size(), "file"), size);
+  }
+
+  std::unique_ptr<render::Packages> packages() {
+    // No registry that needs credentials, no OCI registry, and nothing at private addresses.
+    return std::make_unique<render::Packages>(
+        render::Packages::World{{world_.files, world_.processes, log_, world_.paths, world_.clock, {}},
+                                {},
+                                world_.engines,
+                                formats::RemoteBases::None,
+                                false});
+  }
+
+  Result<const package::Source*> source(const Context& context) {
+    if (!source_) {
+      MIST_TRY(source_, packages()->fetch(directory_.string(), {}, context));
+    }
+    return &*source_;
+  }
+
+  Result<std::vector<package::Finding>> findings(const std::string& kube_version, const Context& context) {
+    MIST_TRY(const package::Source* const package, source(context));
+    const action::PackageCases cases{
+        .source = *package, .folder = directory_ / package::kTestsFolder, .kube_version = kube_version};
+    package::Renderer renderer(world_.engines, log_);
+    return action::lint_package(world_.files, renderer, cases, world_.types, context);
+  }
+
+  // The number of errors, which are in the log with everything else.
+  std::size_t tell_findings(const std::vector<package::Finding>& found) {
+    for (const package::Finding& each : found)
+      log_.line(fmt::format("{} {}{} ({})", package::to_string(each.level), place_of(each), each.message,
+                            each.rule));
+    return static_cast<std::size_t>(
+        std::ranges::count(found, package::LintLevel::Error, &package::Finding::level));
+  }
+
+  Result<std::string> lint(const Context& context) {
+    MIST_TRY(const std::vector<package::Finding> found, findings({}, context));
+    const std::size_t errors = tell_findings(found);
+    if (errors == 0) return found.empty() ? "nothing to object to" : plural(found.size(), "remark");
+    const auto first = std::ranges::find(found, package::LintLevel::Error, &package::Finding::level);
+    return error(ErrorKind::Invalid, "{}{}", place_of(*first), first->message);
+  }
+
+  Result<bool> check_versions(const Context& context) {
+    bool all = true;
+    const std::string minors = world_.types.minors();
+    for (const std::string_view each : split(minors, ',')) {
+      const std::string minor(trim(each));
+      if (minor.empty()) continue;
+      MIST_TRY(
+          const bool valid,
+          step(fmt::format("Kubernetes {}", minor), context, [&](const Context& c) -> Result<std::string> {
+            MIST_TRY(const std::vector<package::Finding> found, findings(fmt::format("v{}.0", minor), c));
+            if (tell_findings(found) == 0) return "every object fits its schema";
+            const auto first = std::ranges::find(found, package::LintLevel::Error, &package::Finding::level);
+            return error(ErrorKind::Invalid, "{}{}", place_of(*first), first->message);
+          }));
+      all = all && valid;
+    }
+    return all;
+  }
+
+  Status note_nodes(const OnNodes& on_nodes) {
+    MIST_TRY(const kube::ResourceInfo nodes, client_->resource_for({"", "Node"}, "v1", context_));
+    MIST_TRY(const kube::ObjectList list, client_->list(nodes, {.metadata_only = true}, context_));
+    const auto simulated = std::ranges::count_if(list.items, [](const Value& node) {
+      return node.at_path({"metadata", "annotations", kSimulatedNode}) != nullptr;
+    });
+    const auto all = static_cast<std::ptrdiff_t>(list.items.size());
+    return on_nodes(all == 0           ? "no nodes"
+                    : simulated == all ? "simulated nodes"
+                    : simulated == 0   ? "real nodes"
+                                       : "real and simulated nodes");
+  }
+
+  Result<kube::ObjectRef> namespace_ref(const std::string& name) {
+    MIST_TRY(kube::ResourceInfo resource, client_->resource_for({"", "Namespace"}, "v1", context_));
+    return kube::ObjectRef{std::move(resource), {}, name};
+  }
+
+  // Of attempts whose worker died, or was stopped while it removed what it had made.
+  Status remove_leftovers() {
+    for (int attempt = 1; attempt <= job_.attempt; ++attempt) {
+      const release::ReleaseId left(trial_namespace(world_.instance, job_, attempt), job_.package);
+      MIST_TRY(const kube::ObjectRef ref, namespace_ref(left.ns));
+      const auto there = client_->get(ref, context_);
+      if (!there.ok() && there.error().kind == ErrorKind::NotFound) continue;
+      if (!there.ok()) return there.error();
+      MIST_TRY_VOID(uninstall(left, context_));
+      MIST_TRY_VOID(remove_namespace(left.ns, std::string(there->string_at({"metadata", "uid"})), context_));
+    }
+    return {};
+  }
+
+  Result<bool> on_cluster(const Context& limited) {
+    MIST_TRY_VOID(make_namespace());
+    Result<bool> worked = install_and_test(limited);
+    // The removal is a step of its own, and has its own time: also where something before it failed, or took
+    // too long. A stopped worker removes what it made, too.
+    const Context removing = Context()
+                                 .with_timeout(2 * world_.timeout)
+                                 .with_stop(context_.check().ok() ? context_.stop() : std::stop_token());
+    if (!worked.ok()) {
+      (void)remove_all(removing);
+      return worked;
+    }
+    MIST_TRY(const bool removed,
+             step("uninstall", removing, [&](const Context& c) { return remove_all(c); }));
+    return *worked && removed;
+  }
+
+  Status make_namespace() {
+    MIST_TRY(const kube::ObjectRef ref, namespace_ref(id_.ns));
+    auto made = client_->create(
+        ref.resource, {},
+        Value::object(
+            {{"apiVersion", Value("v1")},
+             {"kind", Value("Namespace")},
+             {"metadata",
+              Value::object({{"name", Value(id_.ns)},
+                             {"labels", Value::object({{kInstanceLabel, Value(world_.instance)}})}})}}),
+        context_);
+    // The answer of an earlier try was lost.
+    if (!made.ok() && made.error().kind == ErrorKind::Conflict) made = client_->get(ref, context_);
+    MIST_TRY(const Value live, std::move(made));
+    uid_ = live.string_at({"metadata", "uid"});
+    return {};
+  }
+
+  Result<bool> install_and_test(const Context& limited) {
+    MIST_TRY(const bool checked, step("dry run", limited, [&](const Context& c) -> Result<std::string> {
+               MIST_TRY(const action::DeployReport report, deploy(action::DryRun::Server, c));
+               return fmt::format("the API server accepts {}", plural(report.plan.writes.size(), "object"));
+             }));
+    if (!checked) return false;
+    MIST_TRY(const bool installed, step("install", limited, [&](const Context& c) -> Result<std::string> {
+               auto report = deploy(action::DryRun::No, c);
+               tell_events(c);
+               if (!report.ok()) return std::move(report).error();
+               return fmt::format("{} ready", plural(report->plan.writes.size(), "object"));
+             }));
+    if (!installed) return false;
+    return step("tests", limited, [&](const Context& c) { return test(c); });
+  }
+
+  Result<action::DeployReport> deploy(action::DryRun dry, const Context& context) {
+    render::Wanted wanted{.package = directory_.string(), .values = std::vector<package::ValuesInput>()};
+    const render::LiveCluster live{*client_, action::cluster_lookup};
+    render::WantedRelease release(packages(),
+                                  {std::make_shared<package::Renderer>(world_.engines, log_), live},
+                                  std::move(wanted), log_);
+    MIST_TRY_VOID(release.prepare(context));
+    action::DeployOptions options;
+    options.dry_run = dry;
+    options.wait = dry == action::DryRun::No;
+    options.timeout = world_.timeout;
+    return action::deploy(*environment_, id_, action::install_intent([&](const action::ReleaseState& state) {
+      return release.render(state.facts(), context);
+    }),
+                          options, context);
+  }
+
+  Result<std::string> test(const Context& context) {
+    MIST_TRY(const action::TestReport report,
+             action::run_tests(
+                 *environment_, id_, {.timeout = world_.timeout},
+                 [&](const action::TestResult& result) {
+                   log_.line(fmt::format("{}: {}{}", result.key.display(), action::to_string(result.outcome),
+                                         result.message.empty() ? "" : ": " + result.message));
+                   for (const apply::ContainerLog& each : result.logs) {
+                     log_.block(fmt::format("{} {}:", each.pod, each.container));
+                     log_.block(each.text);
+                   }
+                 },
+                 context));
+    const std::size_t failed =
+        report.count(action::TestOutcome::Failed) + report.count(action::TestOutcome::Skipped);
+    if (failed > 0)
+      return error(ErrorKind::Invalid, "{} of {} failed", failed, plural(report.tests.size(), "test"));
+    return report.tests.empty() ? "it has none"
+                                : fmt::format("{} passed", plural(report.tests.size(), "test"));
+  }
+
+  // What the cluster reported in the namespace meanwhile.
+  void tell_events(const Context& context) {
+    const auto resource = client_->resource_for({"", "Event"}, "v1", context);
+    if (!resource.ok()) return;
+    const auto list = client_->list(*resource, {.ns = id_.ns}, context);
+    if (!list.ok()) return;
+    log_.line("events of the cluster:");
+    for (const Value& event : std::span(list->items).first(std::min(kMostEvents, list->items.size())))
+      log_.block(fmt::format("{} {} {}/{}: {}", event.string_at("type"), event.string_at("reason"),
+                             event.string_at({"involvedObject", "kind"}),
+                             event.string_at({"involvedObject", "name"}), event.string_at("message")));
+  }
+
+  // Nothing is there; what there is, fails.
+  Result<std::string> remove_all(const Context& context) {
+    MIST_TRY(const std::vector<apimachinery::ObjectKey> cluster_wide, objects_outside(context));
+    Status removed = uninstall(id_, context);
+    std::vector<std::string> stays;
+    if (removed.ok()) {
+      MIST_TRY(stays, what_stays(cluster_wide, context));
+    }
+    // The namespace goes in any case.
+    Status gone = remove_namespace(id_.ns, uid_, context);
+    MIST_TRY_VOID(std::move(removed));
+    MIST_TRY_VOID(std::move(gone));
+    if (!stays.empty())
+      return error(ErrorKind::Invalid, "uninstalling left {}", join(stays, ", "))
+          .with_hint(
+              "objects that the package's own programs make must go with it: give them ownerReferences");
+    return "nothing stays";
+  }
+
+  Result<std::vector<apimachinery::ObjectKey>> objects_outside(const Context& context) {
+    std::vector<apimachinery::ObjectKey> keys;
+    MIST_TRY(const action::ReleaseState state,
+             action::read_release(*environment_, id_, context, action::LostRevision::Allowed));
+    for (const apply::InventoryItem& item : state.owned())
+      if (item.key.ns != id_.ns) keys.push_back(item.key);
+    return keys;
+  }
+
+  Status uninstall(const release::ReleaseId& id, const Context& context) {
+    const action::UninstallOptions options{
+        .rules = {.delete_crds = true, .delete_pvcs = true, .delete_namespaces = true},
+        .wait = true,
+        .timeout = world_.timeout,
+        .plan_again = true};
+    auto plan = action::plan_uninstall(*environment_, id, options, context);
+    if (!plan.ok() && plan.error().kind == ErrorKind::NotFound) return {};
+    if (!plan.ok()) return std::move(plan).error();
+    MIST_TRY(const action::UninstallReport report,
+             action::uninstall(*environment_, *std::move(plan), options, context));
+    if (report.retained > 0)
+      return error(ErrorKind::Invalid, "uninstalling left {}", plural(report.retained, "object"))
+          .with_hint("what carries mistletoe.dev/keep stays; a package for everybody shouldn't");
+    return {};
+  }
+
+  Result<std::vector<std::string>> what_stays(const std::vector<apimachinery::ObjectKey>& cluster_wide,
+                                              const Context& context) {
+    std::vector<std::string> stays;
+    MIST_TRY(const action::ContainerView view,
+             action::ContainerView::of_namespace(*environment_, id_, id_.ns, context));
+    const action::Contents contents = view.judge({});
+    stays.insert(stays.end(), contents.staying.begin(), contents.staying.end());
+    for (const action::Contents::Foreign& each : contents.foreign) stays.push_back(each.display);
+    for (const std::string& each : contents.unreadable) log_.line(fmt::format("not looked at: {}", each));
+    for (const apimachinery::ObjectKey& key : cluster_wide) {
+      const auto resource = client_->resource_for(key.group_kind, {}, context);
+      if (!resource.ok() && resource.error().kind == ErrorKind::NotFound) continue;  // its kind went with it
+      if (!resource.ok()) return resource.error();
+      const auto live = client_->get({*resource, key.ns, key.name}, context);
+      if (live.ok()) stays.push_back(key.display());
+      if (!live.ok() && live.error().kind != ErrorKind::NotFound) return live.error();
+    }
+    return stays;
+  }
+
+  Status remove_namespace(const std::string& name, const std::string& uid, const Context& context) {
+    MIST_TRY(const kube::ObjectRef ref, namespace_ref(name));
+    const auto removed = client_->remove(ref, {.uid = uid}, context);
+    if (!removed.ok() && removed.error().kind == ErrorKind::NotFound) return {};
+    if (!removed.ok()) return removed.error();
+    return apply::wait_until_gone(*client_, ref, uid, world_.timeout, context)
+        .in("while waiting for the namespace of the test to go");
+  }
+
+  const TrialWorld& world_;
+  const Job& job_;
+  const OnStep& on_step_;
+  const Context& context_;
+  StepLog log_;
+  const Path directory_;
+  const release::ReleaseId id_;
+  std::optional<package::Source> source_;
+  std::unique_ptr<kube::Client> client_;  // hears through log_
+  std::optional<action::Environment> environment_;
+  std::string server_;  // its address
+  std::string uid_;     // of the namespace
+};
+
+}  // namespace
+
+std::string trial_namespace(const std::string& instance, const Job& job, int attempt) {
+  return fmt::format("catalog-{}-{}-{}", instance, job.id, attempt);
+}
+
+Result<bool> run_trial(const TrialWorld& world, const Job& job, const OnStep& on_step,
+                       const OnNodes& on_nodes, const Context& context) {
+  return Trial(world, job, on_step, context).run(on_nodes);
+}
+
+}  // namespace mist::catalog

@@ -1,0 +1,52 @@
+#pragma once
+// The test of one version: its files are checked, rendered for each Kubernetes that this program knows, then
+// installed alone in a new namespace of a cluster, waited for, tested and removed, and nothing may stay. Each
+// of these is a step with a log. What is installed goes again whatever happens; what a killed worker left,
+// the next attempt removes. Blocking; one thread.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "action/environment.h"
+#include "base/process.h"
+#include "catalog/blobs.h"
+#include "catalog/model.h"
+#include "config/paths.h"
+#include "kube/client.h"
+#include "package/renderer.h"
+#include "package/type_store.h"
+
+namespace mist::catalog {
+
+struct TrialWorld {
+  FileSystem& files;
+  ProcessRunner& processes;
+  Clock& clock;
+  Random& random;
+  Blobs& blobs;
+  config::Paths paths;  ///< of this worker alone: packages resolve what they call against its registries
+  package::RendererOptions engines;
+  package::TypeStore types;
+  /// A client of the cluster. `events` outlives it.
+  std::function<Result<std::unique_ptr<kube::Client>>(EventSink& events)> connect;
+  Path directory;                               ///< for the files of packages
+  std::string instance;                         ///< of the catalog: in the names of namespaces
+  Duration timeout = std::chrono::minutes(5);   ///< of each wait
+  Duration longest = std::chrono::minutes(20);  ///< of all steps but the removal
+};
+
+/// Told of each step when it is over. An error of it ends the trial.
+using OnStep = std::function<Status(const Step&)>;
+/// Told once which nodes the cluster has: "simulated nodes".
+using OnNodes = std::function<Status(const std::string&)>;
+
+/// Whether every step passed. Errors: those that say nothing of the package (the cluster can't be reached,
+/// the context ended, `on_step`): the job may be tried again.
+Result<bool> run_trial(const TrialWorld& world, const Job& job, const OnStep& on_step,
+                       const OnNodes& on_nodes, const Context& context);
+
+/// Where an attempt installs.
+std::string trial_namespace(const std::string& instance, const Job& job, int attempt);
+
+}  // namespace mist::catalog

@@ -1,0 +1,105 @@
+#include "catalog/worker.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace mist::catalog {
+namespace {
+
+// Renews a lease until it ends; when somebody else has it, or nobody could be told for a whole term, what it
+// protects is stopped.
+class Lease {
+ public:
+  Lease(Store& store, const Job& job, const WorkerOptions& options, const Context& context)
+      : store_(store),
+        job_(job),
+        options_(options),
+        outer_(context.stop(), [this] { stop_.request_stop(); }),
+        thread_([this](const std::stop_token& ended) { renew(ended); }) {}
+
+  std::stop_token token() const { return stop_.get_token(); }
+  bool is_lost() const { return lost_; }
+
+ private:
+  void renew(const std::stop_token& ended) {
+    SteadyTime renewed = std::chrono::steady_clock::now();
+    std::unique_lock lock(mutex_);
+    while (!wake_.wait_for(lock, ended, options_.term / 3, [&] { return ended.stop_requested(); })) {
+      const Status done = store_.renew(job_, options_.term);
+      if (done.ok()) {
+        renewed = std::chrono::steady_clock::now();
+        continue;
+      }
+      const bool late = std::chrono::steady_clock::now() - renewed >= options_.term;
+      if (done.error().kind != ErrorKind::Conflict && !late) continue;
+      lost_ = true;
+      stop_.request_stop();
+      return;
+    }
+  }
+
+  Store& store_;
+  const Job& job_;
+  const WorkerOptions& options_;
+  std::atomic<bool> lost_ = false;
+  std::stop_source stop_;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::stop_callback<std::function<void()>> outer_;
+  std::jthread thread_;  // ends first
+};
+
+}  // namespace
+
+Result<bool> work_once(Store& store, const TrialWorld& world, const WorkerOptions& options, EventSink& events,
+                       const Context& context) {
+  MIST_TRY(const std::optional<Job> job, store.lease(options.holder, options.term));
+  if (!job) return false;
+  events.info(fmt::format("{} {}: testing, attempt {}", job->package, job->version, job->attempt));
+  Lease lease(store, *job, options, context);
+  const auto passed = run_trial(
+      world, *job, [&](const Step& step) { return store.add_step(*job, step); },
+      [&](const std::string& nodes) { return store.note_nodes(*job, nodes); },
+      context.with_stop(lease.token()));
+  if (lease.is_lost()) {
+    events.warn(fmt::format("{} {}: the lease was lost, another worker goes on", job->package, job->version));
+    return true;
+  }
+  if (passed.ok()) {
+    MIST_TRY_VOID(store.finish(*job, *passed));
+    events.info(fmt::format("{} {}: {}", job->package, job->version, *passed ? "passed" : "failed"));
+    return true;
+  }
+  const Error& failure = passed.error();
+  if (context.stop().stop_requested()) {
+    MIST_TRY_VOID(store.give_back(*job));
+    return true;
+  }
+  events.warn(fmt::format("{} {}: {}", job->package, job->version, failure.to_line()));
+  // It may work later; but who can't be tested at all shouldn't wait for ever.
+  if (job->attempt >= Store::kMostAttempts) {
+    MIST_TRY_VOID(store.add_step(*job, {.name = "worker",
+                                        .state = StepState::Failed,
+                                        .summary = "the catalog couldn't test it",
+                                        .log = failure.to_line(),
+                                        .began = world.clock.now()}));
+    MIST_TRY_VOID(store.finish(*job, false));
+    return true;
+  }
+  MIST_TRY_VOID(store.renew(*job, options.pause * job->attempt * 5));
+  return true;
+}
+
+Status work(Store& store, const TrialWorld& world, const WorkerOptions& options, EventSink& events,
+            const Context& context) {
+  while (context.check().ok()) {
+    const auto worked = work_once(store, world, options, events, context);
+    if (!worked.ok()) events.warn(fmt::format("the queue: {}", worked.error().to_line()));
+    if (worked.ok() && *worked) continue;
+    if (!world.clock.sleep(options.pause, context.stop())) break;
+  }
+  return {};
+}
+
+}  // namespace mist::catalog

@@ -1,0 +1,26 @@
+#pragma once
+// Takes jobs from the queue, one at a time, and tests them. While it works it renews its lease; when that is
+// lost, it stops and leaves the job to who has it. Blocking; one thread (and one more that renews).
+
+#include "base/context.h"
+#include "base/event.h"
+#include "catalog/store.h"
+#include "catalog/trial.h"
+
+namespace mist::catalog {
+
+struct WorkerOptions {
+  std::string holder;                        ///< who we are: unlike any other worker, and any earlier one
+  Duration term = std::chrono::seconds(30);  ///< of a lease
+  Duration pause = std::chrono::seconds(1);  ///< between looks at an empty queue
+};
+
+/// Until the context ends; a trial that is going on then removes what it made, and its job waits for others.
+Status work(Store& store, const TrialWorld& world, const WorkerOptions& options, EventSink& events,
+            const Context& context);
+
+/// One job, if there is one. Whether there was. Errors: of the store.
+Result<bool> work_once(Store& store, const TrialWorld& world, const WorkerOptions& options, EventSink& events,
+                       const Context& context);
+
+}  // namespace mist::catalog

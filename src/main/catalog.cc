@@ -1,0 +1,477 @@
+// mistletoe-catalog: the catalog's server, its workers, and the commands of whoever runs it.
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <map>
+#include <span>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "base/process.h"
+#include "base/process_identity.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "build_info.h"
+#include "catalog/backup.h"
+#include "catalog/blobs.h"
+#include "catalog/poller.h"
+#include "catalog/site.h"
+#include "catalog/sqlite_store.h"
+#include "catalog/worker.h"
+#include "config/paths.h"
+#include "engine_digests.h"
+#include "http/web_server.h"
+#include "kube/connect.h"
+#include "kube_types_digests.h"
+#include "main/interrupt.h"
+#include "main/line_log.h"
+#include "wasm/compiler.h"
+
+namespace {
+
+using mist::error;
+using mist::ErrorKind;
+using mist::Path;
+using mist::print_to;
+using mist::Result;
+using mist::Status;
+
+constexpr std::string_view kUsage = R"(usage: mistletoe-catalog COMMAND [flags]
+
+A catalog of packages for Kubernetes: fetches what authors tag, tests it, shows it. docs/catalog.md explains it.
+
+  serve                      the web pages and the REST API; with --kubeconfig it tests packages, too
+  worker --kubeconfig FILE   tests packages of the same data, beside serve
+  user add NAME              an account (--role author, moderator or administrator)
+  user list                  all accounts
+  token create NAME          a token for an account, printed once (--label TEXT, --expires TIME)
+  token revoke NAME          ends all tokens of an account
+  backup DIRECTORY           a copy of all data, while the catalog runs
+  restore DIRECTORY          what backup made, into a data directory that isn't there
+
+All commands:
+  --data DIRECTORY           of the catalog; default $XDG_DATA_HOME/mistletoe-catalog, ~/.local/share/mistletoe-catalog
+  -v, --verbose; --version; -h, --help
+
+serve:
+  --listen ADDRESS           default 127.0.0.1:8080
+  --url URL                  how others reach it: in commands on pages, webhooks and badges; default http://ADDRESS
+  --behind-proxy             the address of a client is the last one in X-Forwarded-For
+  --reads-per-second N       of one client on average (200); 0: no limit
+  --poll-interval TIME       between looks at a repository (10m)
+  --allow-private-repositories
+                             also of this machine and its networks, by file://, http and ssh: for a catalog whose
+                             authors may see all of that
+
+serve and worker:
+  --kubeconfig FILE          of a cluster that is for tests only: strangers' packages are installed there
+  --context NAME             of the kubeconfig; its current one
+  --workers N                how many tests at once in this process (1)
+  --lease TIME               after which a silent worker's test is another's (30s)
+  --timeout TIME             of each wait of a test (5m)
+  --once                     worker: until the queue is empty
+)";
+
+std::optional<std::string> environment(std::string_view name) {
+  const char* value = std::getenv(std::string(name).c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+struct Flag {
+  std::string_view name;
+  bool takes_value = true;
+  std::string_view commands;  ///< those that have it; empty: all
+};
+constexpr std::array kFlags{
+    Flag{"--data", true, ""},
+    Flag{"--verbose", false, ""},
+    Flag{"--listen", true, "serve"},
+    Flag{"--url", true, "serve"},
+    Flag{"--behind-proxy", false, "serve"},
+    Flag{"--reads-per-second", true, "serve"},
+    Flag{"--poll-interval", true, "serve"},
+    Flag{"--allow-private-repositories", false, "serve"},
+    Flag{"--kubeconfig", true, "serve worker"},
+    Flag{"--context", true, "serve worker"},
+    Flag{"--workers", true, "serve worker"},
+    Flag{"--lease", true, "serve worker"},
+    Flag{"--timeout", true, "serve worker"},
+    Flag{"--once", false, "worker"},
+    Flag{"--role", true, "user add"},
+    Flag{"--label", true, "token create"},
+    Flag{"--expires", true, "token create"},
+};
+
+struct CommandLine {
+  std::string command;  ///< "user add"
+  std::vector<std::string> arguments = {};
+  std::map<std::string_view, std::string> flags = {};
+
+  bool has(std::string_view flag) const { return flags.contains(flag); }
+  std::string text(std::string_view flag, std::string_view otherwise = {}) const {
+    const auto found = flags.find(flag);
+    return found == flags.end() ? std::string(otherwise) : found->second;
+  }
+  Result<mist::Duration> duration(std::string_view flag, std::string_view otherwise) const {
+    auto parsed = mist::parse_duration(text(flag, otherwise));
+    if (parsed.ok() && *parsed > mist::Duration::zero()) return parsed;
+    return error(ErrorKind::Usage, "{} {} is not a time like 30s or 10m", flag,
+                 mist::escape_controls(text(flag)));
+  }
+  Result<int> number(std::string_view flag, std::string_view otherwise, int most) const {
+    const std::string digits = text(flag, otherwise);
+    int number = 0;
+    const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (failed == std::errc() && end == digits.data() + digits.size() && number >= 0 && number <= most)
+      return number;
+    return error(ErrorKind::Usage, "{} {} is not a number up to {}", flag, mist::escape_controls(digits),
+                 most);
+  }
+};
+
+// Which of the words begin the command, and how many arguments it takes.
+struct CommandShape {
+  std::string_view name;
+  std::size_t arguments = 0;
+};
+constexpr std::array kCommands{CommandShape{"serve", 0},        CommandShape{"worker", 0},
+                               CommandShape{"user add", 1},     CommandShape{"user list", 0},
+                               CommandShape{"token create", 1}, CommandShape{"token revoke", 1},
+                               CommandShape{"backup", 1},       CommandShape{"restore", 1}};
+
+Result<CommandLine> parse(std::span<char*> words) {
+  CommandLine line;
+  std::vector<std::string> plain;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    std::string_view whole = words[i];
+    if (whole == "-v") whole = "--verbose";
+    if (!whole.starts_with('-')) {
+      plain.emplace_back(whole);
+      continue;
+    }
+    const auto equals = whole.find('=');
+    const auto flag = std::ranges::find(kFlags, whole.substr(0, equals), &Flag::name);
+    if (flag == kFlags.end() || (!flag->takes_value && equals != whole.npos))
+      return error(ErrorKind::Usage, "there is no flag {}", mist::escape_controls(whole));
+    if (!flag->takes_value)
+      line.flags[flag->name] = "";
+    else if (equals != whole.npos)
+      line.flags[flag->name] = whole.substr(equals + 1);
+    else if (i + 1 < words.size())
+      line.flags[flag->name] = words[++i];
+    else
+      return error(ErrorKind::Usage, "{} needs a value", flag->name);
+  }
+  const std::string one = plain.empty() ? "" : plain[0];
+  const std::string two = plain.size() < 2 ? one : one + ' ' + plain[1];
+  const auto known = std::ranges::find_if(
+      kCommands, [&](const CommandShape& shape) { return shape.name == one || shape.name == two; });
+  if (plain.empty()) return error(ErrorKind::Usage, "a command is needed");
+  if (known == kCommands.end())
+    return error(ErrorKind::Usage, "there is no command {}", mist::escape_controls(two));
+  line.command = known->name;
+  line.arguments.assign(plain.begin() + (known->name == one ? 1 : 2), plain.end());
+  if (line.arguments.size() != known->arguments)
+    return error(ErrorKind::Usage, "{} takes {}", known->name, mist::plural(known->arguments, "argument"));
+  for (const auto& [name, value] : line.flags) {
+    const auto flag = std::ranges::find(kFlags, name, &Flag::name);
+    if (!flag->commands.empty() && flag->commands.find(line.command) == std::string_view::npos)
+      return error(ErrorKind::Usage, "{} is not for {}", name, line.command);
+  }
+  return line;
+}
+
+Result<Path> data_directory(const CommandLine& line) {
+  if (line.has("--data")) return std::filesystem::absolute(line.text("--data")).lexically_normal();
+  if (const auto data = environment("XDG_DATA_HOME"); data && !data->empty())
+    return Path(*data) / "mistletoe-catalog";
+  if (const auto home = environment("HOME"); home && !home->empty())
+    return Path(*home) / ".local/share/mistletoe-catalog";
+  return error(ErrorKind::Usage, "there is no home directory").with_hint("name a directory with --data");
+}
+
+// The real world, and the catalog's data in it.
+struct Program {
+  const CommandLine& line;
+  Path program;
+  mist::Context context;
+  mist::Pulse& pulse;
+  mist::SystemClock& clock;
+  mist::LineLog& log;
+  mist::HostFileSystem files = {};
+  mist::HostProcessRunner processes = {};
+  mist::SystemRandom random = {};
+  mist::catalog::DataPlaces places = {};
+  std::unique_ptr<mist::catalog::Store> store = nullptr;
+  std::optional<mist::catalog::Blobs> blobs = {};
+
+  Status open() {
+    MIST_TRY_VOID(mist::config::make_private_directory(files, places.root));
+    MIST_TRY_VOID(mist::config::make_private_directory(files, places.work()));
+    MIST_TRY_VOID(mist::config::make_private_directory(files, places.cache() / "git"));
+    blobs.emplace(files, places.blobs());
+    MIST_TRY(store, mist::catalog::open_sqlite_store(places.database(), clock, random));
+    return {};
+  }
+
+  Status audit(std::string_view what, const std::string& subject) const {
+    return store->audit(
+        {.when = {}, .who = "command line", .what = std::string(what), .subject = subject, .peer = {}});
+  }
+};
+
+Result<std::unique_ptr<mist::kube::Client>> connect_cluster(Program& program, mist::EventSink& events) {
+  const mist::kube::ConnectOptions options{
+      .kubeconfig = program.line.text("--kubeconfig"),
+      .context = program.line.text("--context"),
+      .ns = {},
+      .user_agent = mist::kube::user_agent("mistletoe-catalog", MIST_VERSION),
+      .cache_directory = {}};
+  MIST_TRY(auto client, mist::kube::connect(options, {.fs = program.files,
+                                                      .processes = program.processes,
+                                                      .clock = program.clock,
+                                                      .random = program.random,
+                                                      .events = events,
+                                                      .getenv = environment}));
+  return client;
+}
+
+Result<mist::catalog::TrialWorld> trial_world(Program& program, mist::ProcessRunner& git) {
+  constexpr mist::Duration kEngineTime = std::chrono::seconds(60);
+  constexpr std::uint64_t kEngineMemory = std::uint64_t{512} << 20;
+  // A home of its own: no registry, credential or setting of the user who runs it.
+  const Path home = program.places.cache() / "worker";
+  MIST_TRY_VOID(mist::config::make_private_directory(program.files, home));
+  MIST_TRY(mist::config::Paths paths, mist::config::Paths::from_environment(
+                                          [&](std::string_view name) -> std::optional<std::string> {
+                                            if (name == "MIST_HOME_LOCATION") return home.string();
+                                            if (name == "MIST_CONFIG_LOCATION" || name == "XDG_CACHE_HOME")
+                                              return std::nullopt;
+                                            return environment(name);
+                                          },
+                                          program.program));
+  mist::package::RendererOptions engines;
+  engines.code_cache = paths.compiled_code();
+  engines.engine_limits.guest_time = kEngineTime;
+  engines.engine_limits.memory_bytes = kEngineMemory;
+  engines.engines = mist::package::EngineStore(paths.engines, mist::package::kEngineDigests);
+  engines.pulse = &program.pulse;
+  engines.compiler = std::make_shared<mist::wasm::ProcessCompiler>(
+      program.processes, mist::wasm::this_program(program.program), mist::wasm::CompileLimits{},
+      program.context);
+  MIST_TRY(const std::string instance, program.store->instance());
+  MIST_TRY(const mist::Duration timeout, program.line.duration("--timeout", "5m"));
+  mist::package::TypeStore types(paths.schemas, mist::package::kKubeTypesDigests);
+  return mist::catalog::TrialWorld{
+      .files = program.files,
+      .processes = git,
+      .clock = program.clock,
+      .random = program.random,
+      .blobs = *program.blobs,
+      .paths = std::move(paths),
+      .engines = std::move(engines),
+      .types = std::move(types),
+      .connect = [&program](mist::EventSink& events) { return connect_cluster(program, events); },
+      .directory = program.places.work(),
+      .instance = instance,
+      .timeout = timeout,
+      .longest = 4 * timeout};
+}
+
+std::string holder_name(Program& program, int number) {
+  return fmt::format("{}_{}_{}", mist::host_name(), program.random.token(6), number);
+}
+
+// Workers, as long as this lives.
+class Workers {
+ public:
+  Workers(Program& program, const mist::catalog::TrialWorld& world, int count, mist::Duration lease) {
+    for (int i = 0; i < count; ++i)
+      threads_.emplace_back([&program, &world, lease, holder = holder_name(program, i)] {
+        (void)mist::catalog::work(*program.store, world, {.holder = holder, .term = lease}, program.log,
+                                  program.context);
+      });
+  }
+
+ private:
+  std::vector<std::jthread> threads_;
+};
+
+Status serve(Program& program) {
+  MIST_TRY_VOID(program.open());
+  const CommandLine& line = program.line;
+  const auto allowed = line.has("--allow-private-repositories") ? mist::catalog::Repositories::Any
+                                                                : mist::catalog::Repositories::Public;
+  MIST_TRY(const mist::Duration interval, line.duration("--poll-interval", "10m"));
+  MIST_TRY(const mist::Duration lease, line.duration("--lease", "30s"));
+  MIST_TRY(const int workers, line.number("--workers", "1", 64));
+  MIST_TRY(const int reads, line.number("--reads-per-second", "200", 1'000'000));
+  mist::catalog::StrangersGit git(program.processes, program.places.cache() / "git");
+  mist::catalog::Poller poller({.files = program.files,
+                                .processes = git,
+                                .clock = program.clock,
+                                .events = program.log,
+                                .store = *program.store,
+                                .blobs = *program.blobs,
+                                .directory = program.places.cache() / "repositories",
+                                .allowed = allowed,
+                                .interval = interval});
+  const std::string listen = line.text("--listen", "127.0.0.1:8080");
+  std::string url = line.text("--url", "http://" + listen);
+  while (url.ends_with('/')) url.pop_back();
+  mist::catalog::Site site({.store = *program.store,
+                            .blobs = *program.blobs,
+                            .clock = program.clock,
+                            .random = program.random,
+                            .events = program.log,
+                            .wake_poller = [&poller] { poller.wake(); }},
+                           {.url = url,
+                            .allowed = allowed,
+                            .behind_proxy = line.has("--behind-proxy"),
+                            .reads_per_second = static_cast<double>(reads)});
+  std::optional<mist::catalog::TrialWorld> world;
+  if (line.has("--kubeconfig")) {
+    MIST_TRY(mist::catalog::TrialWorld made, trial_world(program, git));
+    world.emplace(std::move(made));
+  }
+  MIST_TRY(const auto server,
+           mist::http::WebServer::listen(
+               listen, {}, [&site](const mist::http::WebRequest& request) { return site.answer(request); }));
+  program.log.info(fmt::format("mistletoe-catalog {} at http://{}, data in {}", MIST_VERSION,
+                               server->address(), program.places.root.string()));
+  std::optional<Workers> testing;
+  if (world) testing.emplace(program, *world, workers, lease);
+  return poller.run(program.context);
+}
+
+Status worker(Program& program) {
+  if (!program.line.has("--kubeconfig"))
+    return error(ErrorKind::Usage, "worker needs --kubeconfig")
+        .with_hint("of a cluster that is for tests only: strangers' packages are installed there");
+  MIST_TRY_VOID(program.open());
+  MIST_TRY(const mist::Duration lease, program.line.duration("--lease", "30s"));
+  MIST_TRY(const int workers, program.line.number("--workers", "1", 64));
+  mist::catalog::StrangersGit git(program.processes, program.places.cache() / "git");
+  MIST_TRY(const mist::catalog::TrialWorld world, trial_world(program, git));
+  if (program.line.has("--once")) {
+    const mist::catalog::WorkerOptions options{.holder = holder_name(program, 0), .term = lease};
+    for (bool more = true; more && program.context.check().ok();) {
+      MIST_TRY(more, mist::catalog::work_once(*program.store, world, options, program.log, program.context));
+    }
+    return {};
+  }
+  program.log.info(
+      fmt::format("mistletoe-catalog {} worker, data in {}", MIST_VERSION, program.places.root.string()));
+  const Workers testing(program, world, workers, lease);
+  return {};
+}
+
+Status add_user(Program& program) {
+  MIST_TRY_VOID(program.open());
+  const std::string text = program.line.text("--role", "author");
+  const auto role = mist::catalog::role_of(text);
+  if (!role)
+    return error(ErrorKind::Usage, "there is no role {}", mist::escape_controls(text))
+        .with_hint("author, moderator or administrator");
+  MIST_TRY(const mist::catalog::Account account,
+           program.store->add_account(program.line.arguments[0], *role));
+  print_to(1,
+           fmt::format(
+               "account {} added, with the role {}\nmistletoe-catalog token create {} makes a token for it\n",
+               account.name, to_string(account.role), account.name));
+  return program.audit("add account", account.name);
+}
+
+Status list_users(Program& program) {
+  MIST_TRY_VOID(program.open());
+  MIST_TRY(const std::vector<mist::catalog::Account> accounts, program.store->accounts());
+  for (const mist::catalog::Account& each : accounts)
+    print_to(1, fmt::format("{}\t{}\n", each.name, to_string(each.role)));
+  return {};
+}
+
+Status create_token(Program& program) {
+  MIST_TRY_VOID(program.open());
+  const mist::SecretString token = mist::catalog::new_token(program.random);
+  mist::catalog::NewToken stored{.account = program.line.arguments[0],
+                                 .digest = mist::catalog::token_digest(token.reveal()),
+                                 .label = program.line.text("--label")};
+  if (program.line.has("--expires")) {
+    MIST_TRY(const mist::Duration time, program.line.duration("--expires", ""));
+    stored.expires = program.clock.now() + std::chrono::duration_cast<mist::WallTime::duration>(time);
+  }
+  MIST_TRY_VOID(program.store->add_token(stored));
+  MIST_TRY_VOID(program.audit("create token", stored.account));
+  // The only time that anybody sees it.
+  print_to(1, token.reveal() + "\n");
+  return {};
+}
+
+Status revoke_tokens(Program& program) {
+  MIST_TRY_VOID(program.open());
+  MIST_TRY_VOID(program.store->revoke_tokens(program.line.arguments[0]));
+  return program.audit("revoke tokens", program.line.arguments[0]);
+}
+
+Status run(Program& program) {
+  MIST_TRY(program.places.root, data_directory(program.line));
+  const std::string& command = program.line.command;
+  if (command == "serve") return serve(program);
+  if (command == "worker") return worker(program);
+  if (command == "user add") return add_user(program);
+  if (command == "user list") return list_users(program);
+  if (command == "token create") return create_token(program);
+  if (command == "token revoke") return revoke_tokens(program);
+  const Path other = std::filesystem::absolute(program.line.arguments[0]).lexically_normal();
+  if (command == "backup")
+    return mist::catalog::back_up(program.files, program.places, other, program.context);
+  return mist::catalog::restore(program.files, other, program.places, program.context);
+}
+
+int fail(const mist::Error& failure) {
+  print_to(2, fmt::format("error: {}\n", mist::escape_controls(failure.to_line())));
+  if (!failure.hint.empty()) print_to(2, fmt::format("try: {}\n", mist::escape_controls(failure.hint)));
+  return failure.kind == ErrorKind::Usage ? 2 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1 && argv[1] == mist::wasm::kCompileVerb)
+    return mist::wasm::run_compiler(std::span(argv, static_cast<std::size_t>(argc)).subspan(2));
+  mist::Interrupt interrupt;
+  const auto words = std::span(argv, static_cast<std::size_t>(argc)).subspan(argc > 0 ? 1 : 0);
+  const auto asks = [&](std::string_view flag) {
+    return std::ranges::any_of(words, [&](const char* word) { return word == flag; });
+  };
+  if (asks("--help") || asks("-h") || asks("--version")) {
+    print_to(1,
+             asks("--version") ? fmt::format("mistletoe-catalog {}\n", MIST_VERSION) : std::string(kUsage));
+    return 0;
+  }
+  const auto line = parse(words);
+  if (!line.ok()) {
+    print_to(2, fmt::format("error: {}\nmistletoe-catalog --help lists commands and flags\n",
+                            line.error().message));
+    return 2;
+  }
+  mist::SystemClock clock;
+  mist::LineLog log(clock, line->has("--verbose"));
+  std::error_code failed;
+  Program program{.line = *line,
+                  .program = std::filesystem::read_symlink("/proc/self/exe", failed),
+                  .context = mist::Context(interrupt.token()),
+                  .pulse = interrupt.pulse(),
+                  .clock = clock,
+                  .log = log};
+  const Status done = run(program);
+  if (done.ok() || (interrupt.token().stop_requested() && done.error().kind == ErrorKind::Cancelled))
+    return 0;
+  return fail(done.error());
+}

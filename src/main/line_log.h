@@ -1,0 +1,31 @@
+#pragma once
+// What programs that run for ever report: a line with the time for each message, on standard error. Any
+// thread.
+
+#include <mutex>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/event.h"
+
+namespace mist {
+
+/// Writes all of it, or as much as the descriptor takes before it fails.
+void print_to(int fd, std::string_view text);
+
+class LineLog final : public EventSink {
+ public:
+  LineLog(Clock& clock, bool verbose) : clock_(clock), verbose_(verbose) {}
+  void message(const Message& event) override;
+  void began(const ActivityBegan& /*event*/) override {}
+  void ended(const ActivityEnded& /*event*/) override {}
+  void object(const ObjectProgress& /*event*/) override {}
+  bool shows(EventLevel level) const override { return verbose_ || level != EventLevel::Debug; }
+
+ private:
+  Clock& clock_;
+  const bool verbose_;
+  std::mutex mutex_;
+};
+
+}  // namespace mist

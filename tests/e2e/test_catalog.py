@@ -1,0 +1,249 @@
+"""The catalog: from a tag to a badge, steps that fail, kpm's archive, processes that are killed, and hostile clients."""
+import json
+import pathlib
+import re
+import signal
+import socket
+import time
+
+from catalog import Catalog, Repository
+from harness import check, config_map, contains, equal, test, workload
+from test_tests import pod_test
+
+STEPS = ["unpack", "lint", "dry run", "install", "tests", "uninstall"]
+
+
+def names(run):
+    return [step["name"] for step in run["steps"] if not step["name"].startswith("Kubernetes ")]
+
+
+def failed(run):
+    return [step for step in run["steps"] if step["state"] == "failed"]
+
+
+def good(t, name="etcd", delay=None):
+    """`delay`: until its Pod is ready."""
+    repository = Repository(t, name)
+    pods = {"mistletoe.dev/dev-delay": delay} if delay else None
+    repository.kube("1.0.0", workload("Deployment", name, annotations=pods), config_map("settings"), pod_test("smoke", log="it answers"),
+                    description="One Etcd, alone", home="https://example.com", maintainers=["Ann <ann@example.com>"],
+                    dependencies=[{"name": "disk", "version": "^1.0"}])
+    repository.file("README.md", "# Etcd\n\nIt *keeps* keys.\n\n```yaml\nreplicas: 1\n```\n")
+    repository.tag("v1.0.0")
+    return repository
+
+
+@test(waits=True)
+def a_catalog_takes_a_tag_to_a_badge_and_kpm_installs_it(t):
+    catalog = Catalog(t)
+    server = catalog.serve("--kubeconfig", t.kubeconfig, "--poll-interval", "1h")
+    token = catalog.account("ann")
+    repository = good(t)
+    project = catalog.link(token, "etcd", repository.url)
+    run = catalog.wait_tested("etcd", "1.0.0")
+    equal(failed(run), [], "steps that failed")
+    equal(names(run), STEPS)
+    equal(len([step for step in run["steps"] if step["name"].startswith("Kubernetes ")]), 3, "minors")
+    equal(run["nodes"], "simulated nodes")
+    logs = {step["name"]: step["log"] for step in run["steps"]}
+    contains(logs["install"], "Deployment", "etcd: ready", "events of the cluster:")
+    contains(logs["tests"], "smoke: passed", "it answers")
+    equal([step["summary"] for step in run["steps"]][-1], "nothing stays")
+    equal(catalog.namespaces(), [], "what the test left")
+    page = catalog.page("/packages/etcd")
+    contains(page, "<h1>etcd</h1>", "<em>keeps</em>", "kpm install etcd:1.0.0", "state passed", "href=\"/packages/disk\"",
+             "Installed on simulated nodes")
+    contains(catalog.page("/packages/etcd/1.0.0/test"), "it answers")
+    contains(catalog.page("/packages/etcd/badge.svg"), "etcd: passed")
+    contains(catalog.page("/search?q=alone"), "href=\"/packages/etcd\"")
+    # The next tag comes by the webhook.
+    repository.kube("1.1.0", config_map("settings"), description="One Etcd, alone")
+    repository.tag("v1.1.0")
+    equal(catalog.call_webhook(project), 202)
+    equal(failed(catalog.wait_tested("etcd", "1.1.0")), [])
+    # kpm reads the index with one request, and a second time with one that has no answer.
+    t.run("kpm", "archive-add", "--service", "catalog", catalog.url)
+    equal(t.run("kpm", "update").out, "---> Fetching updates...\n---> Done\n")
+    again = t.run("kpm", "update", "-v").err
+    equal(len(re.findall(r"GET http://127", again)), 1, again)
+    contains(again, "/api/v1/index 304")
+    equal(t.run("kpm", "search", "etcd").out.count("etcd: One Etcd, alone\n"), 1)
+    contains(t.run("kpm", "info", "etcd:1.0.0").out, "\tVersion: 1.0.0\n", "\tDependencies: disk (^1.0)\n")
+    contains(t.run("kpm", "install", "etcd", "--wait").out, "Downloading etcd-1.1.0", "---> Done")
+    contains(t.run("history", "etcd").out, "1.1.0")
+    t.run("kpm", "uninstall", "etcd", "--yes", "--wait")
+    # A yanked version is only for those who name it.
+    status, text, _ = catalog.ask("PUT", "/api/v1/packages/etcd/versions/1.1.0/yank", {"reason": "it loses keys"}, token)
+    equal(status, 204, text)
+    contains(catalog.page("/packages/etcd/1.1.0"), "it loses keys")
+    t.run("kpm", "update")
+    contains(t.run("kpm", "info", "etcd").out, "\tVersion: 1.0.0\n")
+    contains(t.run("kpm", "info", "etcd:1.1.0").out, "\tVersion: 1.1.0\n")
+    # What was used once needs no service.
+    equal(catalog.stop(server), 0, server.log.read_text())
+    contains(t.run("kpm", "info", "etcd:1.1.0").out, "\tVersion: 1.1.0\n")
+    t.refused("kpm", "update", says=["catalog"])
+    contains(t.run("kpm", "search", "etcd").out, "etcd")
+
+
+def bad_package(t, name, version, *objects, **files):
+    repository = Repository(t, name)
+    repository.kube(version, *objects)
+    for path, text in files.items():
+        repository.file(path.replace("__", "/").replace("_dot_", "."), text)
+    repository.tag("v1.0.0")
+    return repository
+
+
+@test(waits=True)
+def a_catalog_says_at_which_step_a_package_failed(t):
+    catalog = Catalog(t)
+    catalog.serve("--kubeconfig", t.kubeconfig, "--workers", "2", "--timeout", "8s")
+    token = catalog.account("ann")
+    keeps = config_map("kept", annotations={"mistletoe.dev/keep": "true"})
+    wrong_field = workload("Deployment", "web")
+    wrong_field["spec"]["replicsa"] = 2
+    cases = {
+        # name: (where it fails, words of the summary, the repository's content)
+        "wrong-version": ("read", "the tag says 1.0.0", ("2.0.0", config_map("a"))),
+        "wrong-yaml": ("lint", "manifests/0.yaml", ("1.0.0", "a: [\n")),
+        "wrong-field": ("lint", "replicsa", ("1.0.0", wrong_field)),
+        "wrong-name": ("dry run", "", ("1.0.0", {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"},
+                                                "spec": {"ports": [{"port": 80}], "clusterIP": "10.300.0.1"}})),
+        "never-ready": ("install", "", ("1.0.0", workload("Deployment", "web", "pending"))),
+        "wrong-test": ("tests", "1 of 1 test", ("1.0.0", config_map("a"), pod_test("smoke", "fail", log="no answer"))),
+        "stays": ("uninstall", "left", ("1.0.0", keeps)),
+    }
+    for name, (_, _, content) in cases.items():
+        catalog.link(token, name, bad_package(t, name, *content).url)
+    for name, (step, words, _) in cases.items():
+        run = catalog.wait_tested(name, "1.0.0", 150)
+        equal(catalog.state(name, "1.0.0"), "failed", name)
+        first = failed(run)[0]
+        check(first["name"].startswith(step), name, "failed at", first["name"], first["summary"], first["log"])
+        contains(first["summary"] + first["log"], words)
+        contains(catalog.page(f"/packages/{name}/badge.svg"), f"{name}: failed")
+        contains(catalog.page(f"/packages/{name}/1.0.0/test"), "<details open>")
+        t.note(f"{name}: {first['name']}: {first['summary'][:100]}")
+    contains(json.dumps(catalog.json("/api/v1/packages/wrong-test/versions/1.0.0/test")), "no answer")
+    equal(catalog.json("/api/v1/index")["kubes"], [], "what failed is not for kpm")
+    equal(catalog.namespaces(), [], "what the tests left")
+
+
+@test(waits=True)
+def a_catalog_loses_no_test_when_its_processes_are_killed(t):
+    catalog = Catalog(t)
+    server = catalog.serve("--poll-interval", "1h")
+    token = catalog.account("ann")
+    catalog.link(token, "etcd", good(t, delay="4s").url)
+    t.kube.wait("it is queued", lambda: catalog.state("etcd", "1.0.0") == "queued")
+    worker = catalog.worker("--lease", "2s")
+    catalog.wait_begun()
+    catalog.stop(worker, signal.SIGKILL)
+    equal(catalog.state("etcd", "1.0.0"), "testing")
+    equal(catalog.stop(server, signal.SIGKILL), -signal.SIGKILL)
+    # Both come again: the lease runs out, and the next attempt first removes what the first left.
+    server = catalog.serve("--kubeconfig", t.kubeconfig, "--lease", "2s")
+    run = catalog.wait_tested("etcd", "1.0.0")
+    equal(failed(run), [])
+    equal(run["attempt"], 2)
+    equal(catalog.namespaces(), [], "what the killed worker left")
+    # The server with its own worker is killed in the middle, too; nothing that was answered is lost.
+    status, text, _ = catalog.ask("POST", "/api/v1/packages/etcd/versions/1.0.0/test", token=token)
+    equal(status, 202, text)
+    catalog.wait_begun()
+    catalog.stop(server, signal.SIGKILL)
+    server = catalog.serve("--kubeconfig", t.kubeconfig, "--lease", "2s")
+    run = catalog.wait_tested("etcd", "1.0.0")
+    equal((failed(run), run["attempt"]), ([], 2))
+    equal(catalog.namespaces(), [])
+    # A worker that is told to stop removes what it made, and its test waits for the next.
+    status, text, _ = catalog.ask("POST", "/api/v1/packages/etcd/versions/1.0.0/test", token=token)
+    equal(status, 202, text)
+    catalog.wait_begun()
+    equal(catalog.stop(server), 0, server.log.read_text())
+    t.kube.wait("it is cleaned up", lambda: not catalog.namespaces(), 30)
+    catalog.serve()
+    equal(catalog.state("etcd", "1.0.0"), "queued")
+
+
+def raw(catalog, data, seconds=5):
+    """What comes back for these bytes, until the other side closes."""
+    with socket.create_connection(("127.0.0.1", catalog.port), timeout=seconds) as connection:
+        connection.sendall(data)
+        got = b""
+        while piece := connection.recv(65536):
+            got += piece
+        return got.decode(errors="replace")
+
+
+@test
+def a_catalog_withstands_hostile_clients(t):
+    catalog = Catalog(t)
+    catalog.serve()
+    token = catalog.account("ann")
+    # Requests whose end is unclear.
+    smuggled = b"GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"
+    for head in (b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", b"Transfer-Encoding: gzip, chunked\r\n",
+                 b"Content-Length: 0\r\nContent-Length: 40\r\n", b"Transfer-Encoding:\x0bchunked\r\n"):
+        answer = raw(catalog, b"POST /api/v1/projects HTTP/1.1\r\nHost: a\r\n" + head + b"\r\n0\r\n\r\n" + smuggled)
+        check(answer.startswith("HTTP/1.1 400") and "smuggled" not in answer, head, answer)
+    # Bodies that are too large, deep, or no JSON.
+    status, _, _ = catalog.ask("POST", "/api/v1/projects", "x" * (2 << 20), token, {"Content-Type": "application/json"})
+    equal(status, 413)
+    for body in ("[" * 100_000, '{"name": "a", "url": ' + '"x"' * 3 + "}", "\xff", '{"a": 1' + ',"b": 2' * 50_000 + "}"):
+        status, text, _ = catalog.ask("POST", "/api/v1/projects", body.encode("latin-1"), token, {"Content-Type": "application/json"})
+        equal(status, 400, text)
+    # A hundred clients that send a byte now and then hold nobody up.
+    slow = [socket.create_connection(("127.0.0.1", catalog.port)) for _ in range(100)]
+    for connection in slow:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nX: ")
+    began = time.monotonic()
+    for _ in range(20):
+        for connection in slow:
+            try:
+                connection.sendall(b"x")
+            except OSError:
+                pass
+        catalog.page("/")
+    check(time.monotonic() - began < 10, "slow clients held the others up")
+    for connection in slow:
+        connection.close()
+    # SQL and paths.
+    for name in ("etcd'--", "etcd';DROP TABLE versions;--", "..%2f..%2fcatalog.db", "%2e%2e", "a%00b", "%ff"):
+        equal(catalog.ask("GET", f"/packages/{name.replace(' ', '%20').replace(chr(39), '%27')}")[0], 404, name)
+    for query in ("%27%20OR%201=1--", "%22", "NEAR(a%20b)", "*", "a%22%20OR%20%22b", "%00"):
+        equal(catalog.ask("GET", f"/search?q={query}")[0], 200, query)
+    # Repositories of this machine are for a catalog that allows them; never with credentials or as options.
+    for url in ("--upload-pack=touch /tmp/x", "ext::sh -c id", "https://u:p@example.com/a", "git://example.com/a"):
+        status, text, _ = catalog.ask("POST", "/api/v1/projects", {"name": "a", "url": url}, token)
+        equal(status, 400, text)
+    equal(catalog.json("/api/v1/projects", token)["items"], [])
+
+
+@test
+def a_catalog_runs_without_configuration_and_is_backed_up(t):
+    catalog = Catalog(t)
+    server = catalog.serve()
+    contains(catalog.page("/"), "There is nothing yet", "Mistletoe catalog")
+    token = catalog.account("ann")
+    repository = good(t)
+    catalog.link(token, "etcd", repository.url)
+    t.kube.wait("it is queued", lambda: catalog.state("etcd", "1.0.0") == "queued")
+    digest = catalog.version("etcd", "1.0.0")["digest"]
+    backup = t.dir / "backup"
+    catalog.command("backup", str(backup))
+    contains(catalog.command("backup", str(backup), code=1), "is there already")
+    equal(catalog.stop(server), 0)
+    contains(catalog.command("restore", str(backup), code=1), "is there already")
+    catalog.data = t.dir / "restored"
+    catalog.command("restore", str(backup))
+    catalog.serve()
+    equal(catalog.version("etcd", "1.0.0")["digest"], digest)
+    equal(catalog.ask("GET", f"/api/v1/blobs/{digest}")[0], 200)
+    equal(catalog.json("/api/v1/projects", token)["items"][0]["name"], "etcd")
+    for mode, path in ((0o700, catalog.data), (0o600, catalog.data / "catalog.db")):
+        equal(pathlib.Path(path).stat().st_mode & 0o777, mode, path)
+    contains(catalog.command("user", "add", "Ann!", code=1), "can't be the name of an account")
+    contains(catalog.command("token", "create", "nobody", code=1), "there is no account nobody")
+    contains(catalog.command("frobnicate", code=2), "there is no command frobnicate")
