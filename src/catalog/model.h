@@ -120,6 +120,8 @@ struct Job {
   std::string holder = {};
   std::string package = {}, version = {}, digest = {};
   std::string owner = {};
+  /// The newest version before it that passed and isn't yanked; empty: there is none.
+  std::string previous_version = {}, previous_digest = {};
 };
 
 struct AuditEntry {

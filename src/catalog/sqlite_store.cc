@@ -521,6 +521,14 @@ class SqliteStore final : public Store {
                      account = row.integer(7);
                    }));
       if (!leased) return {};
+      MIST_TRY_VOID(db.query(
+          "SELECT version, digest FROM versions WHERE project = (SELECT project FROM versions WHERE id = ?1) "
+          "AND place < (SELECT place FROM versions WHERE id = ?1) AND state = 2 AND yanked IS NULL "
+          "ORDER BY place DESC LIMIT 1",
+          {version}, [&](const Row& row) {
+            leased->previous_version = row.text(0);
+            leased->previous_digest = row.text(1);
+          }));
       MIST_TRY_VOID(db.run("UPDATE jobs SET attempt = ?, holder = ?, until = ? WHERE id = ?",
                            {leased->attempt, holder, now() + milliseconds(term), leased->id}));
       MIST_TRY_VOID(db.run("INSERT INTO runs (job, attempt) VALUES (?, ?) ON CONFLICT DO NOTHING",

@@ -234,6 +234,21 @@ TEST_F(StoreTest, AccountsTakeTurns) {
   EXPECT_EQ(lease().package, "many");
 }
 
+TEST_F(StoreTest, AJobNamesTheVersionToUpgradeFrom) {
+  author("ann");
+  project("etcd");
+  submit(version("etcd", "1.10.0"));
+  EXPECT_EQ(lease().previous_version, "");
+  for (const char* each : {"1.8.0", "1.9.0"}) publish("etcd", each);
+  submit(version("etcd", "1.9.5"));
+  const Job job = lease();
+  EXPECT_EQ(job.previous_version, "1.9.0");
+  EXPECT_EQ(job.previous_digest, version("etcd", "1.9.0").digest);
+  ASSERT_TRUE(store_->give_back(job).ok());
+  ASSERT_TRUE(store_->yank("etcd", "1.9.0", "broken").ok());
+  EXPECT_EQ(lease().previous_version, "1.8.0");
+}
+
 TEST_F(StoreTest, TwoWorkersNeverHaveOneJob) {
   author("ann");
   project("etcd");

@@ -66,10 +66,14 @@ class Trial {
         context_(context),
         log_(world.clock),
         directory_(world.directory / fmt::format("job-{}-{}", job.id, job.attempt)),
+        previous_(world.directory / fmt::format("job-{}-{}-previous", job.id, job.attempt)),
         id_(trial_namespace(world.instance, job, job.attempt), job.package) {}
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
-  ~Trial() { (void)world_.files.remove_all(directory_); }
+  ~Trial() {
+    (void)world_.files.remove_all(directory_);
+    (void)world_.files.remove_all(previous_);
+  }
 
   Result<bool> run(const OnNodes& on_nodes) {
     const Context limited = context_.with_timeout(world_.longest);
@@ -118,8 +122,9 @@ class Trial {
     return text;
   }
 
-  Result<std::string> unpack(const Context&) {
-    MIST_TRY(const crypto::Digest digest, crypto::Digest::parse(job_.digest));
+  // The number of bytes.
+  Result<std::uint64_t> write_package(const std::string& text, const Path& directory, StepLog* told) {
+    MIST_TRY(const crypto::Digest digest, crypto::Digest::parse(text));
     MIST_TRY(const std::string bytes, world_.blobs.get(digest));
     MIST_TRY(const registry::PackageTree tree, registry::PackageTree::decode(bytes));
     std::vector<TreeFile> files;
@@ -127,15 +132,20 @@ class Trial {
     for (const registry::PackageFile& file : tree.files) {
       files.push_back({file.path, file.bytes});
       size += file.bytes.size();
-      log_.line(fmt::format("{} ({} bytes)", file.path, file.bytes.size()));
+      if (told != nullptr) told->line(fmt::format("{} ({} bytes)", file.path, file.bytes.size()));
     }
-    (void)world_.files.remove_all(directory_);
-    MIST_TRY_VOID(world_.files.make_directories(directory_.parent_path(), 0700));
-    MIST_TRY_VOID(write_tree(world_.files, directory_, files, {.hidden = true, .durable = false}));
+    (void)world_.files.remove_all(directory);
+    MIST_TRY_VOID(world_.files.make_directories(directory.parent_path(), 0700));
+    MIST_TRY_VOID(write_tree(world_.files, directory, files, {.hidden = true, .durable = false}));
+    return size;
+  }
+
+  Result<std::string> unpack(const Context&) {
+    MIST_TRY(const std::uint64_t size, write_package(job_.digest, directory_, &log_));
     if (world_.files.exists(directory_ / kpm::kPreInstallScript))
       return error(ErrorKind::Invalid, "it has {}, which this catalog doesn't run", kpm::kPreInstallScript)
           .with_hint("make what the script would make a part of manifests/, as templates");
-    return fmt::format("{}, {} bytes", plural(files.size(), "file"), size);
+    return fmt::format("{} bytes", size);
   }
 
   std::unique_ptr<render::Packages> packages() {
@@ -268,22 +278,49 @@ class Trial {
 
   Result<bool> install_and_test(const Context& limited) {
     MIST_TRY(const bool checked, step("dry run", limited, [&](const Context& c) -> Result<std::string> {
-               MIST_TRY(const action::DeployReport report, deploy(action::DryRun::Server, c));
+               MIST_TRY(const action::DeployReport report,
+                        deploy(directory_, action::install_intent, action::DryRun::Server, c));
                return fmt::format("the API server accepts {}", plural(report.plan.writes.size(), "object"));
              }));
     if (!checked) return false;
     MIST_TRY(const bool installed, step("install", limited, [&](const Context& c) -> Result<std::string> {
-               auto report = deploy(action::DryRun::No, c);
+               auto report = deploy(directory_, action::install_intent, action::DryRun::No, c);
                tell_events(c);
                if (!report.ok()) return std::move(report).error();
                return fmt::format("{} ready", plural(report->plan.writes.size(), "object"));
              }));
     if (!installed) return false;
-    return step("tests", limited, [&](const Context& c) { return test(c); });
+    MIST_TRY(const bool tested, step("tests", limited, [&](const Context& c) { return test(c); }));
+    if (!tested || job_.previous_digest.empty()) return tested;
+    return step("upgrade", limited, [&](const Context& c) { return upgrade(c); });
   }
 
-  Result<action::DeployReport> deploy(action::DryRun dry, const Context& context) {
-    render::Wanted wanted{.package = directory_.string(), .values = std::vector<package::ValuesInput>()};
+  // From the version that its users have now.
+  Result<std::string> upgrade(const Context& context) {
+    MIST_TRY_VOID(write_package(job_.previous_digest, previous_, nullptr));
+    MIST_TRY_VOID(uninstall(id_, context));
+    log_.line(fmt::format("installing {}", job_.previous_version));
+    const auto before = deploy(previous_, action::install_intent, action::DryRun::No, context);
+    MIST_TRY_VOID(context_.check());
+    // It passed once; that it doesn't now isn't the new version's fault.
+    if (!before.ok() && !is_ours(before.error())) {
+      tell(log_, before.error());
+      return fmt::format("not tried, because {} can't be installed any more", job_.previous_version);
+    }
+    if (!before.ok()) return before.error();
+    log_.line(fmt::format("upgrading to {}", job_.version));
+    auto report = deploy(directory_, action::upgrade_intent, action::DryRun::No, context);
+    tell_events(context);
+    if (!report.ok()) return std::move(report).error();
+    return fmt::format("from {}, {} ready", job_.previous_version,
+                       plural(report->plan.writes.size(), "object"));
+  }
+
+  using MakeIntent = action::Intent (*)(action::Render);
+
+  Result<action::DeployReport> deploy(const Path& directory, MakeIntent intent, action::DryRun dry,
+                                      const Context& context) {
+    render::Wanted wanted{.package = directory.string(), .values = std::vector<package::ValuesInput>()};
     const render::LiveCluster live{*client_, action::cluster_lookup};
     render::WantedRelease release(packages(),
                                   {std::make_shared<package::Renderer>(world_.engines, log_), live},
@@ -293,10 +330,10 @@ class Trial {
     options.dry_run = dry;
     options.wait = dry == action::DryRun::No;
     options.timeout = world_.timeout;
-    return action::deploy(*environment_, id_, action::install_intent([&](const action::ReleaseState& state) {
+    const action::Render render = [&](const action::ReleaseState& state) {
       return release.render(state.facts(), context);
-    }),
-                          options, context);
+    };
+    return action::deploy(*environment_, id_, intent(render), options, context);
   }
 
   Result<std::string> test(const Context& context) {
@@ -413,6 +450,7 @@ class Trial {
   const Context& context_;
   StepLog log_;
   const Path directory_;
+  const Path previous_;  // the version before
   const release::ReleaseId id_;
   std::optional<package::Source> source_;
   std::unique_ptr<kube::Client> client_;  // hears through log_

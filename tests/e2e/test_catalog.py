@@ -60,7 +60,10 @@ def a_catalog_takes_a_tag_to_a_badge_and_kpm_installs_it(t):
     repository.kube("1.1.0", config_map("settings"), description="One Etcd, alone")
     repository.tag("v1.1.0")
     equal(catalog.call_webhook(project), 202)
-    equal(failed(catalog.wait_tested("etcd", "1.1.0")), [])
+    run = catalog.wait_tested("etcd", "1.1.0")
+    equal((failed(run), names(run)), ([], STEPS[:-1] + ["upgrade", "uninstall"]))
+    equal([step["summary"] for step in run["steps"] if step["name"] == "upgrade"], ["from 1.0.0, 1 object ready"])
+    contains(json.dumps(run), "Deployment catalog-", "deleted")
     # kpm reads the index with one request, and a second time with one that has no answer.
     t.run("kpm", "archive-add", "--service", "catalog", catalog.url)
     equal(t.run("kpm", "update").out, "---> Fetching updates...\n---> Done\n")
