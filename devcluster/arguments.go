@@ -17,8 +17,9 @@ func apiserverArgs(dir home.Dir, socket, audit string) []string {
 		"--client-ca-file=" + dir.CACert(),
 		"--kubelet-certificate-authority=" + dir.CACert(),
 		"--kubelet-client-certificate=" + dir.Internal("kubelet-client.crt"), "--kubelet-client-key=" + dir.Internal("kubelet-client.key"),
-		// Where our kubelet listens; the internal one is what Pods see, and nothing answers there.
-		"--kubelet-preferred-address-types=ExternalIP",
+		// Where our kubelet listens, for fake nodes; their internal one is what Pods see, and nothing answers there. A
+		// real node has only that one.
+		"--kubelet-preferred-address-types=ExternalIP,InternalIP",
 		"--token-auth-file=" + dir.Internal("tokens.csv"),
 		"--authorization-mode=Node,RBAC",
 		"--service-account-issuer=https://kubernetes.default.svc",
@@ -63,11 +64,15 @@ func schedulerArgs(dir home.Dir) []string {
 	}
 }
 
-func kwokArgs(dir home.Dir) []string {
-	return []string{
+func kwokArgs(dir home.Dir, besideReal bool) []string {
+	args := []string{
 		"--config=" + dir.Internal("kwok.yaml"),
 		"--kubeconfig=" + dir.Internal("kwok.kubeconfig"),
-		"--manage-all-nodes=true", "--node-lease-duration-seconds=40",
+		"--node-lease-duration-seconds=40",
 		"--cidr=10.244.0.0/16", "--node-ip=" + nodeIP,
 	}
+	if besideReal {
+		return append(args, "--manage-all-nodes=false", "--manage-nodes-with-annotation-selector="+fakeAnnotation+"=fake")
+	}
+	return append(args, "--manage-all-nodes=true")
 }

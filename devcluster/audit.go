@@ -24,9 +24,9 @@ func auditPolicy(choice string) string {
 	if choice == auditClients {
 		own = fmt.Sprintf(`
 - level: None
-  users: [%q, %q, "system:apiserver", "system:kube-controller-manager", "system:kube-scheduler"]
+  users: [%q, %q, %q, "system:apiserver", "system:kube-controller-manager", "system:kube-scheduler", "system:kube-proxy"]
 - level: None
-  userGroups: ["system:serviceaccounts:kube-system"]`, userSupervisor, userKwok)
+  userGroups: ["system:serviceaccounts:kube-system", "system:nodes"]`, userSupervisor, userKwok, userDNS)
 	}
 	return fmt.Sprintf(`apiVersion: audit.k8s.io/v1
 kind: Policy

@@ -72,6 +72,9 @@ func (b *bootstrap) populate(ctx context.Context, nodes, kubeletPort int) error 
 	return nil
 }
 
+// fakeAnnotation tells kwok which nodes are its own.
+const fakeAnnotation = "kwok.x-k8s.io/node"
+
 // nodeIP is what Pods see as their node's address; it leads nowhere.
 const nodeIP = "10.244.255.1"
 
@@ -102,7 +105,7 @@ func fakeNode(i int) *corev1.Node {
 	name := fmt.Sprintf("node-%d", i)
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{
 		Name:        name,
-		Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"},
+		Annotations: map[string]string{fakeAnnotation: "fake"},
 		Labels: map[string]string{
 			"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
 			"topology.kubernetes.io/region": "local", "topology.kubernetes.io/zone": fmt.Sprintf("zone-%d", i%3),

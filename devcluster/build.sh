@@ -8,8 +8,9 @@ cache=${MIST_CACHE:-$HOME/.cache/mistletoe-build}
 say() { printf 'devcluster build: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
 
-# Everything that the binary is made from; Go's own version is not part of it.
-hash=$(cd "$here" && find . \( -name '*.go' ! -name '*_test.go' -o -name '*.yaml' -o -name go.mod -o -name go.sum -o -name build.sh \) -type f |
+# Everything that the binary is made from; Go's own version is not part of it, and what only a real node runs neither.
+hash=$(cd "$here" && find . -path ./node -prune -o \( -name '*.go' ! -name '*_test.go' -o -name '*.yaml' -o -name go.mod -o -name go.sum -o -name build.sh \
+  -o -path './internal/realnode/config/*' \) -type f -print |
   LC_ALL=C sort | xargs sha256sum | sha256sum | cut -c1-16)
 out=$cache/devcluster-$hash
 binary=$out/bin/devcluster

@@ -28,8 +28,10 @@ func commands() []command {
 		{name: "kubeconfig", args: "[flags]", summary: "print the path of a running cluster's kubeconfig", run: printKubeconfig},
 		{name: "audit", args: "[flags]", summary: "print the path of a cluster's audit log", run: printAudit},
 		{name: "logs", args: "[flags]", summary: "print the directory of a cluster's logs", run: printLogs},
+		{name: "check", args: "[flags]", summary: "say what this machine lacks for up --node real; exit code 1 if anything", run: checkNode},
 		{name: "kubectl", args: "[--name N | --dir DIR] ARG...", summary: "run kubectl against a cluster", run: kubectl},
 		{name: superviseCommand, hidden: true, run: superviseMain},
+		{name: sweepCommand, hidden: true, run: sweepMain},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strconv"
 	_ "time/tzdata" // time zones of CronJobs, on machines without them
 
 	"github.com/spf13/pflag"
@@ -26,6 +27,9 @@ import (
 	kwokcmd "sigs.k8s.io/kwok/pkg/kwok/cmd"
 	kwoklog "sigs.k8s.io/kwok/pkg/log"
 	kwoksignals "sigs.k8s.io/kwok/pkg/utils/signals"
+
+	"mistletoe.dev/devcluster/internal/listeners"
+	"mistletoe.dev/devcluster/internal/realnode"
 )
 
 // components are the programs that this binary is when it is called by their name.
@@ -36,6 +40,7 @@ var components = map[string]func() error{
 	"kube-scheduler":          func() error { os.Exit(cli.Run(schedapp.NewSchedulerCommand())); return nil },
 	"kwok":                    kwokMain,
 	"kubectl":                 kubectlMain,
+	nodeProcess:               realnode.Main,
 }
 
 func kubectlMain() error {
@@ -45,16 +50,36 @@ func kubectlMain() error {
 	return nil
 }
 
-// listenFD is where the API server inherits its listening socket: the supervisor picks
-// the port by listening, so that nobody can take it in between.
+// listenFD is where the API server inherits its listening sockets, one or two: the supervisor
+// picks the port by listening, so that nobody can take it in between. The second one, on the
+// same port, is in the network of a real node.
 const listenFD = 3
+
+// listenersVariable says how many there are.
+const listenersVariable = "DEVCLUSTER_LISTENERS"
+
+func inheritedListener() (net.Listener, error) {
+	count, err := strconv.Atoi(os.Getenv(listenersVariable))
+	if err != nil || count < 1 {
+		return nil, fmt.Errorf("%s is no number of listening sockets", listenersVariable)
+	}
+	var all []net.Listener
+	for fd := listenFD; fd < listenFD+count; fd++ {
+		ln, err := net.FileListener(os.NewFile(uintptr(fd), "listener"))
+		if err != nil {
+			return nil, fmt.Errorf("no listening socket on descriptor %d: %w", fd, err)
+		}
+		all = append(all, ln)
+	}
+	return listeners.Join(all...), nil
+}
 
 // apiserverMain does what the API server's own command does, but for the socket, which
 // that command can't be given.
 func apiserverMain() error {
-	ln, err := net.FileListener(os.NewFile(listenFD, "listener"))
+	ln, err := inheritedListener()
 	if err != nil {
-		return fmt.Errorf("no listening socket on descriptor %d: %w", listenFD, err)
+		return err
 	}
 	ctx := genericapiserver.SetupSignalContext()
 	s := apiopts.NewServerRunOptions()

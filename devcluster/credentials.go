@@ -22,6 +22,7 @@ const (
 	userLimited    = "devcluster-limited"    // may do nothing until RBAC says so
 	userSupervisor = "devcluster-supervisor" // readiness checks, nodes, storage classes
 	userKwok       = "devcluster-kwok"
+	userDNS        = "devcluster-dns" // CoreDNS, of a real node
 )
 
 // account is a row of the static token file.
@@ -43,8 +44,8 @@ func accounts(dir home.Dir) []account {
 }
 
 // writeCredentials makes certificates, keys, tokens and kubeconfigs. What is there of
-// the CA and the service account key is used again.
-func writeCredentials(name home.Name, dir home.Dir, server string, now time.Time) error {
+// the CA and the service account key is used again. A real node has accounts of its own.
+func writeCredentials(name home.Name, dir home.Dir, server string, ofNode []account, now time.Time) error {
 	ca, err := pki.LoadOrCreate(dir.CACert(), dir.CAKey(), "devcluster-ca", now)
 	if err != nil {
 		return err
@@ -66,7 +67,7 @@ func writeCredentials(name home.Name, dir home.Dir, server string, now time.Time
 		return err
 	}
 	var tokens strings.Builder
-	for _, a := range accounts(dir) {
+	for _, a := range append(accounts(dir), ofNode...) {
 		token := newToken()
 		fmt.Fprintf(&tokens, "%s,%s,%s,%q\n", token, a.user, a.user, a.group)
 		if err := writeKubeconfig(a.kubeconfig, name, server, ca.CertPEM, a.user, &clientcmdapi.AuthInfo{Token: token}); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"mistletoe.dev/devcluster/internal/home"
 	"mistletoe.dev/devcluster/internal/procs"
+	"mistletoe.dev/devcluster/internal/realnode"
 )
 
 func down(c command, args []string) error {
@@ -67,6 +68,9 @@ func stop(name home.Name, dir home.Dir, purge bool) error {
 		return err
 	}
 	defer lock.Unlock()
+	if err := realnode.LeftCgroups(string(dir)).Remove(sweepPatience); err != nil {
+		return fmt.Errorf("cluster %s: %w", name, err)
+	}
 	if state, err := dir.ReadState(); err == nil && state.Keep && !purge {
 		fmt.Fprintf(os.Stderr, "cluster %s is down, its data is kept in %s\n", name, dir)
 		return nil
@@ -79,9 +83,9 @@ func stop(name home.Name, dir home.Dir, purge bool) error {
 }
 
 // stopSupervisor asks the supervisor to end, if one runs, and after ten seconds kills
-// it: the components die with it.
+// it: the components die with it. Containers may take longer.
 func stopSupervisor(dir home.Dir) error {
-	const patience, deadline = 10 * time.Second, 15 * time.Second
+	patience, deadline := 10*time.Second, 15*time.Second
 	begin := time.Now()
 	asked, killed := 0, 0 // process ids
 	for dir.Running() {
@@ -89,6 +93,9 @@ func stopSupervisor(dir home.Dir) error {
 		// took the lock.
 		state, err := dir.ReadState()
 		known := err == nil && procs.Is(state.PID, state.StartTicks)
+		if known && state.Node == nodeReal {
+			patience, deadline = sweepPatience, sweepPatience+20*time.Second
+		}
 		waited := time.Since(begin)
 		switch {
 		case waited > deadline:

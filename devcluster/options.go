@@ -13,6 +13,7 @@ import (
 // options are what `up` was asked for, checked.
 type options struct {
 	target
+	node      string
 	nodes     int
 	audit     string
 	keep      bool
@@ -22,9 +23,18 @@ type options struct {
 	verbosity int
 }
 
+// Kinds of nodes.
+const (
+	nodeFake = "fake"
+	nodeReal = "real"
+)
+
+const defaultNodes = 3
+
 func (o *options) flags(fs *pflag.FlagSet) {
 	o.target.flags(fs)
-	fs.IntVar(&o.nodes, "nodes", 3, "number of fake nodes")
+	fs.StringVar(&o.node, "node", nodeFake, "fake: simulated nodes only; real: also one that runs containers (needs root)")
+	fs.IntVar(&o.nodes, "nodes", defaultNodes, "number of fake nodes; with --node real, none unless given")
 	fs.StringVar(&o.audit, "audit", auditClients, "whose requests the audit log holds: clients (all but the cluster's own components), all, off")
 	fs.BoolVar(&o.keep, "keep", false, "go on with the data of an earlier run with --keep, and keep it at the end")
 	fs.DurationVar(&o.ttl, "ttl", 0, "stop the cluster after this time (0: never)")
@@ -34,6 +44,12 @@ func (o *options) flags(fs *pflag.FlagSet) {
 }
 
 func (o *options) check() error {
+	if o.node != nodeFake && o.node != nodeReal {
+		return usagef("--node is fake or real, not %q", o.node)
+	}
+	if o.node == nodeReal && o.keep {
+		return usagef("--keep keeps no containers and no volumes, so it doesn't go with --node real")
+	}
 	if o.nodes < 0 || o.nodes > 1000 {
 		return usagef("--nodes is a number from 0 to 1000, not %d", o.nodes)
 	}
@@ -58,7 +74,7 @@ func (o *options) check() error {
 func (o *options) arguments(dir home.Dir) []string {
 	return []string{
 		"--name=" + o.name, "--dir=" + string(dir),
-		fmt.Sprintf("--nodes=%d", o.nodes), "--audit=" + o.audit, fmt.Sprintf("--keep=%t", o.keep),
+		"--node=" + o.node, fmt.Sprintf("--nodes=%d", o.nodes), "--audit=" + o.audit, fmt.Sprintf("--keep=%t", o.keep),
 		fmt.Sprintf("--ttl=%s", o.ttl), fmt.Sprintf("--parent-pid=%d", o.parentPID),
 		fmt.Sprintf("--timeout=%s", o.timeout), fmt.Sprintf("--component-verbosity=%d", o.verbosity),
 	}

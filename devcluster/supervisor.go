@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"mistletoe.dev/devcluster/internal/home"
 	"mistletoe.dev/devcluster/internal/kubelet"
 	"mistletoe.dev/devcluster/internal/procs"
+	"mistletoe.dev/devcluster/internal/realnode"
 	"mistletoe.dev/devcluster/internal/stages"
 )
 
@@ -54,12 +56,13 @@ type supervisor struct {
 	children          []*procs.Child
 	ended             chan *procs.Child
 	controllersFailed chan error // those that run in this process
+	real              *realNode  // nil without one
 }
 
 // supervise runs a cluster until a signal, the time limit, the end of its parent or a
 // component's death. In the background it logs to the cluster's directory.
 func supervise(o options, report reporter, background bool) (err error) {
-	s := &supervisor{options: o, report: report, began: time.Now(), ended: make(chan *procs.Child, 8), controllersFailed: make(chan error, 3)}
+	s := &supervisor{options: o, report: report, began: time.Now(), ended: make(chan *procs.Child, 8), controllersFailed: make(chan error, 4)}
 	// From here on a signal ends us in order.
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer cancel()
@@ -95,7 +98,7 @@ func supervise(o options, report reporter, background bool) (err error) {
 	defer s.log.Close()
 	ticks, _ := procs.StartTicks(os.Getpid())
 	s.state = home.State{Phase: home.Starting, Name: o.name, PID: os.Getpid(), StartTicks: ticks,
-		Nodes: o.nodes, Keep: o.keep, Audit: o.audit, Started: s.began.UTC().Truncate(time.Millisecond)}
+		Node: o.node, Nodes: o.nodes, Keep: o.keep, Audit: o.audit, Started: s.began.UTC().Truncate(time.Millisecond)}
 
 	why, err := s.run(ctx, previous.Port)
 	return s.finish(why, err)
@@ -139,6 +142,9 @@ func (s *supervisor) run(ctx context.Context, preferredPort int) (why string, er
 		stopControllers()
 		procs.StopAll(s.children, stopGrace)
 		stopEtcd()
+		if s.real != nil {
+			s.real.close()
+		}
 		s.logf("all stopped in %.1f s", time.Since(begin).Seconds())
 	}()
 	if err != nil {
@@ -179,6 +185,9 @@ func (s *supervisor) control(ctx context.Context, name string, run func(context.
 }
 
 func (s *supervisor) componentEnded(c *procs.Child) error {
+	if c.Name == nodeProcess { // its last word names the program that ended
+		return fmt.Errorf("%s ended: %s (see %s)", c.Name, strings.TrimSpace(lastLines(s.dir.Log(c.Name), 1)), s.dir.Log(c.Name))
+	}
 	return fmt.Errorf("%s ended: %s (see %s)", c.Name, c.How(), s.dir.Log(c.Name))
 }
 
@@ -202,8 +211,25 @@ func (s *supervisor) start(ctx, controllersCtx context.Context, preferredPort in
 	if err := s.dir.WriteState(s.state); err != nil {
 		return stopEtcd, err
 	}
+	sockets := []*net.TCPListener{ln}
+	if s.node == nodeReal {
+		if s.real, err = newRealNode(s.dir); err != nil {
+			return stopEtcd, err
+		}
+		inner, err := realnode.Listen(s.real.network, fmt.Sprintf("0.0.0.0:%d", s.state.Port))
+		if err != nil {
+			return stopEtcd, err
+		}
+		defer inner.Close()
+		sockets = append(sockets, inner)
+	}
 	if err := s.writeFiles(); err != nil {
 		return stopEtcd, err
+	}
+	if s.real != nil { // containerd starts meanwhile
+		if err := s.spawnNode(); err != nil {
+			return stopEtcd, err
+		}
 	}
 
 	if err := s.dir.PrepareSocket(); err != nil {
@@ -216,7 +242,7 @@ func (s *supervisor) start(ctx, controllersCtx context.Context, preferredPort in
 	stopEtcd = etcd.Close
 	s.progressf("etcd is ready")
 
-	if err := s.spawn("kube-apiserver", apiserverArgs(s.dir, s.dir.EtcdSocket(), s.audit), ln); err != nil {
+	if err := s.spawn("kube-apiserver", apiserverArgs(s.dir, s.dir.EtcdSocket(), s.audit), sockets...); err != nil {
 		return stopEtcd, err
 	}
 	b, err := newBootstrap(s.dir.Internal("supervisor.kubeconfig"))
@@ -228,7 +254,7 @@ func (s *supervisor) start(ctx, controllersCtx context.Context, preferredPort in
 	}
 	s.progressf("kube-apiserver is ready at %s", s.state.URL)
 
-	logs, err := kubelet.Listen(b.pod, s.dir.Internal("server.crt"), s.dir.Internal("server.key"), s.dir.CACert())
+	logs, err := s.serveLogs(b)
 	if err != nil {
 		return stopEtcd, fmt.Errorf("kubelet: %w", err)
 	}
@@ -236,21 +262,44 @@ func (s *supervisor) start(ctx, controllersCtx context.Context, preferredPort in
 	if err := b.populate(ctx, s.nodes, logs.Port); err != nil {
 		return stopEtcd, err
 	}
+	nodes := s.nodes
+	if s.real != nil {
+		nodes++
+		if err := s.startNode(ctx, controllersCtx, b); err != nil {
+			return stopEtcd, err
+		}
+	}
 	for _, c := range []struct {
 		name string
 		args []string
 	}{
 		{"kube-controller-manager", controllerManagerArgs(s.dir)},
 		{"kube-scheduler", schedulerArgs(s.dir)},
-		{"kwok", kwokArgs(s.dir)},
+		{"kwok", kwokArgs(s.dir, s.real != nil)},
 	} {
-		if err := s.spawn(c.name, c.args, nil); err != nil {
+		if err := s.spawn(c.name, c.args); err != nil {
 			return stopEtcd, err
 		}
 	}
 	s.control(controllersCtx, "namespace controller", b.runNamespaceController)
 	s.control(controllersCtx, "garbage collector", b.runGarbageCollector)
-	return stopEtcd, s.await(ctx, "nodes, default service account and its CA", func(ctx context.Context) error { return b.clusterReady(ctx, s.nodes) })
+	return stopEtcd, s.await(ctx, "nodes, default service account and its CA", func(ctx context.Context) error { return b.clusterReady(ctx, nodes) })
+}
+
+// serveLogs is the kubelet of all fake nodes, where the API server runs.
+func (s *supervisor) serveLogs(b *bootstrap) (*kubelet.Server, error) {
+	const address = "127.0.0.1:0"
+	var ln net.Listener
+	var err error
+	if s.real != nil {
+		ln, err = realnode.Listen(s.real.network, address)
+	} else {
+		ln, err = net.Listen("tcp4", address)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return kubelet.NewServer(ln, b.pod, s.dir.Internal("server.crt"), s.dir.Internal("server.key"), s.dir.CACert())
 }
 
 // listen takes the port of the last run if it is free, so that old kubeconfigs work.
@@ -268,40 +317,57 @@ func listen(preferredPort int) (*net.TCPListener, error) {
 }
 
 func (s *supervisor) writeFiles() error {
-	if err := writeCredentials(s.cluster, s.dir, s.state.URL, s.began); err != nil {
+	var ofNode []account
+	if s.real != nil {
+		ofNode = s.real.accounts()
+	}
+	err := writeCredentials(s.cluster, s.dir, s.state.URL, ofNode, s.began)
+	if err == nil && s.real != nil {
+		err = s.real.writeCertificates(s.dir, s.began)
+	}
+	if err != nil {
 		return fmt.Errorf("can't write certificates and kubeconfigs: %w", err)
 	}
-	if err := os.WriteFile(s.dir.Internal("kwok.yaml"), []byte(stages.Config()), 0o600); err != nil {
+	if err := os.WriteFile(s.dir.Internal("kwok.yaml"), []byte(stages.Config(s.real == nil)), 0o600); err != nil {
 		return err
 	}
 	return os.WriteFile(s.dir.Internal("audit-policy.yaml"), []byte(auditPolicy(s.audit)), 0o600)
 }
 
-// spawn starts a component: this binary under its name.
-func (s *supervisor) spawn(name string, args []string, ln *net.TCPListener) error {
-	log, err := os.OpenFile(s.dir.Log(name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
+// spawn starts a component, this binary under its name, in the network of the real node if there is one.
+func (s *supervisor) spawn(name string, args []string, sockets ...*net.TCPListener) error {
 	if name != "kwok" { // it has no such flag
 		args = append(args, fmt.Sprintf("--v=%d", s.verbosity))
 	}
 	cmd := exec.Command(selfExe, args...)
 	cmd.Args[0] = name
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Dir = string(s.dir)
 	// Neither the user's kubeconfig nor kwok's own configuration may have a say.
-	cmd.Env = append(os.Environ(), "KUBECONFIG=", "KWOK_WORKDIR="+s.dir.Internal("kwok"))
-	if ln != nil {
-		f, err := ln.File()
+	cmd.Env = append(os.Environ(), "KUBECONFIG=", "KWOK_WORKDIR="+s.dir.Internal("kwok"), fmt.Sprintf("%s=%d", listenersVariable, len(sockets)))
+	for _, socket := range sockets {
+		f, err := socket.File()
 		if err != nil {
 			return err
 		}
 		defer f.Close()
-		cmd.ExtraFiles = []*os.File{f} // listenFD
+		cmd.ExtraFiles = append(cmd.ExtraFiles, f) // from listenFD on
 	}
-	child, err := procs.Start(name, cmd)
+	var in procs.Namespaces
+	if s.real != nil {
+		in.Network = s.real.network
+	}
+	return s.startChild(name, cmd, in)
+}
+
+// startChild starts a process that the cluster can't do without.
+func (s *supervisor) startChild(name string, cmd *exec.Cmd, in procs.Namespaces) error {
+	log, err := os.OpenFile(s.dir.Log(name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Dir = string(s.dir)
+	child, err := procs.StartIn(name, cmd, in)
 	if err != nil {
 		return err
 	}

@@ -27,12 +27,20 @@ func up(c command, args []string) error {
 	if err := c.parse(fs, args); err != nil {
 		return err
 	}
+	if o.node == nodeReal && !fs.Changed("nodes") {
+		o.nodes = 0
+	}
 	if err := o.check(); err != nil {
 		return err
 	}
 	_, dir, err := o.resolve()
 	if err != nil {
 		return err
+	}
+	if o.node == nodeReal && !dir.Running() {
+		if err := canRunNode(dir); err != nil {
+			return err
+		}
 	}
 	u := &upRun{options: o, dir: dir, deadline: time.Now().Add(o.timeout), out: os.Stderr}
 	if quiet {
@@ -64,6 +72,9 @@ func (u *upRun) background() error {
 	for {
 		if u.dir.Running() {
 			state, err := u.awaitOther()
+			if err == nil && u.node == nodeReal && state.Node != nodeReal {
+				return fmt.Errorf("cluster %s already runs, without a real node; stop it first with: %s", u.name, u.hint("down"))
+			}
 			if err == nil {
 				fmt.Fprintf(u.out, "cluster %s already runs (%s)\n", u.name, state.URL)
 				return nil
@@ -157,7 +168,7 @@ func (u *upRun) follow(r io.Reader) error {
 func (u *upRun) startFailed(why string) error {
 	text := fmt.Sprintf("cluster %s did not start: %s", u.name, why)
 	log := u.dir.Log("supervisor")
-	for _, c := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"} {
+	for _, c := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", nodeProcess} {
 		if strings.HasPrefix(why, c) {
 			log = u.dir.Log(c)
 		}

@@ -99,6 +99,7 @@ kustomize_charts() {
   python3 tests/conformance/kustomize/charts.py build/dev/bin/mistctl "$peers" --recorded "$cases"
 }
 devcluster_works() { if $full; then devcluster/test.sh; else devcluster/test.sh quick; fi; }
+real_node() { if $full; then devcluster/node/test.sh; else devcluster/node/test.sh quick; fi; }
 jinja_engine() {
   local engine
   engine=$(tools/native-program.sh engines/rust jinja jinja) && tests/conformance/jinja/compare.py "$engine"
@@ -190,6 +191,7 @@ devcluster=
 step "control plane builds" devcluster/build.sh
 devcluster=$(devcluster/build.sh 2>/dev/null)
 step "control plane" devcluster_works
+step "real node" real_node
 step "cluster client on a cluster" on_cluster
 step "end to end" end_to_end
 

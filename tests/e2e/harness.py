@@ -28,6 +28,10 @@ def test(function=None, *, full=False, waits=False):
     return register(function) if function else register
 
 
+class Skipped(Exception):
+    """A test that can't run on this machine; its text says why."""
+
+
 def check(condition, *because):
     if not condition:
         raise AssertionError(" ".join(str(part) for part in because) or "not so")

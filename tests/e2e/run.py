@@ -6,37 +6,15 @@ Usage: run.py MISTCTL DEVCLUSTER [--only NAME]... [-j 2] [--full] [--list]
 import argparse
 import concurrent.futures
 import importlib
-import os
 import pathlib
 import signal
-import subprocess
 import sys
 import time
 import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import harness  # noqa: E402
-import kube  # noqa: E402
-
-
-class Cluster:
-    """One control plane for all tests; it ends with this process, however that ends."""
-
-    def __init__(self, devcluster):
-        self.devcluster = devcluster
-        self.name = f"e2e-{os.getpid()}"
-        began = time.monotonic()
-        started = subprocess.run([devcluster, "up", "-q", "--name", self.name, "--parent-pid", str(os.getpid())],
-                                 stdout=subprocess.PIPE, text=True, check=True)
-        self.directory = pathlib.Path(started.stdout.strip()).parent
-        self.kube = kube.Kube(self.directory)
-        self.audit = kube.AuditLog(self.directory / "audit.log")
-        self.kube.namespace(harness.USERS)
-        print(f"control plane {self.name} ready in {time.monotonic() - began:.1f} s", flush=True)
-
-    def stop(self):
-        subprocess.run([self.devcluster, "down", "--name", self.name], stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL, check=False)
+from cluster import Cluster  # noqa: E402
 
 
 def described(failure):
@@ -55,6 +33,8 @@ def run_one(name, function, mistctl, cluster, prefix=""):
     try:
         t = harness.T(prefix + name, mistctl, cluster)
         function(t)
+    except harness.Skipped as skipped:
+        t.note(f"skipped: {skipped}")
     except Exception as failure:
         problem = described(failure) + (f"\nlast commands:\n{t.transcript()}" if t else "")
     if t:
@@ -88,6 +68,7 @@ def main():
         sys.exit(f"no test has a name with {' or '.join(options.only)} in it")
     mistctl = str(options.mistctl.resolve(strict=True))
     cluster = Cluster(str(options.devcluster.resolve(strict=True)))
+    print(f"control plane {cluster.name} ready in {cluster.seconds:.1f} s", flush=True)
     failed = []
     try:
         with concurrent.futures.ThreadPoolExecutor(options.j) as pool, \

@@ -16,21 +16,21 @@ type Dir string
 
 // The files in it. Users and tests may rely on those of the first group, which the
 // README names.
-func (d Dir) Kubeconfig() string        { return d.file("kubeconfig") }
-func (d Dir) TokenKubeconfig() string   { return d.file("kubeconfig-token") }
-func (d Dir) LimitedKubeconfig() string { return d.file("kubeconfig-limited") }
-func (d Dir) CACert() string            { return d.file("ca.crt") }
-func (d Dir) CAKey() string             { return d.file("ca.key") }
-func (d Dir) AdminCert() string         { return d.file("admin.crt") }
-func (d Dir) AdminKey() string          { return d.file("admin.key") }
-func (d Dir) Audit() string             { return d.file("audit.log") }
-func (d Dir) Log(component string) string {
-	return filepath.Join(string(d), "log", component+".log")
-}
+func (d Dir) Kubeconfig() string          { return d.file("kubeconfig") }
+func (d Dir) TokenKubeconfig() string     { return d.file("kubeconfig-token") }
+func (d Dir) LimitedKubeconfig() string   { return d.file("kubeconfig-limited") }
+func (d Dir) CACert() string              { return d.file("ca.crt") }
+func (d Dir) CAKey() string               { return d.file("ca.key") }
+func (d Dir) AdminCert() string           { return d.file("admin.crt") }
+func (d Dir) AdminKey() string            { return d.file("admin.key") }
+func (d Dir) Audit() string               { return d.file("audit.log") }
+func (d Dir) Logs() string                { return d.file("log") }
+func (d Dir) Log(component string) string { return filepath.Join(d.Logs(), component+".log") }
 
 func (d Dir) State() string               { return d.file("state.json") }
 func (d Dir) Lock() string                { return d.file(lockName) }
 func (d Dir) Etcd() string                { return d.file("etcd") }
+func (d Dir) Node() string                { return d.file("node") } // of a real node
 func (d Dir) Internal(name string) string { return filepath.Join(string(d), "internal", name) }
 func (d Dir) file(name string) string     { return filepath.Join(string(d), name) }
 func (d Dir) survivors() map[string]bool {

@@ -29,6 +29,7 @@ type State struct {
 	StartTicks uint64    `json:"startTicks"` // its start time, so that a reused PID isn't mistaken for it
 	Port       int       `json:"port"`
 	URL        string    `json:"url"`
+	Node       string    `json:"node"` // fake or real
 	Nodes      int       `json:"nodes"`
 	Keep       bool      `json:"keep"`
 	Audit      string    `json:"audit"`

@@ -178,8 +178,9 @@ type Server struct {
 	server   *http.Server
 }
 
-// Listen takes a port on 127.0.0.1. certFile and keyFile are the server's, caFile signs its clients.
-func Listen(pods Pods, certFile, keyFile, caFile string) (*Server, error) {
+// NewServer serves on a TCP listener, which it closes at its end. certFile and keyFile are the server's, caFile signs
+// its clients.
+func NewServer(listener net.Listener, pods Pods, certFile, keyFile, caFile string) (*Server, error) {
 	certificate, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
 		return nil, err
@@ -192,14 +193,11 @@ func Listen(pods Pods, certFile, keyFile, caFile string) (*Server, error) {
 	if !authorities.AppendCertsFromPEM(pem) {
 		return nil, fmt.Errorf("no certificate in %s", caFile)
 	}
-	ln, err := tls.Listen("tcp4", "127.0.0.1:0", &tls.Config{
+	ln := tls.NewListener(listener, &tls.Config{
 		Certificates: []tls.Certificate{certificate},
 		ClientCAs:    authorities, ClientAuth: tls.RequireAndVerifyClientCert,
 		MinVersion: tls.VersionTLS12,
 	})
-	if err != nil {
-		return nil, err
-	}
 	return &Server{Port: ln.Addr().(*net.TCPAddr).Port, listener: ln,
 		server: &http.Server{Handler: Handler(pods), ReadHeaderTimeout: 10 * time.Second}}, nil
 }

@@ -134,7 +134,11 @@ func TestOnlyCertificatesOfTheClusterMayAsk(t *testing.T) {
 	if err := ca.IssueClient(file("client.crt"), file("client.key"), "c", nil, now); err != nil {
 		t.Fatal(err)
 	}
-	server, err := Listen(only(pod(running, corev1.ContainerState{}, map[string]string{LogAnnotation: "hello"})),
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := NewServer(listener, only(pod(running, corev1.ContainerState{}, map[string]string{LogAnnotation: "hello"})),
 		file("server.crt"), file("server.key"), file("ca.crt"))
 	if err != nil {
 		t.Fatal(err)

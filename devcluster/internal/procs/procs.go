@@ -24,16 +24,30 @@ type Child struct {
 	err  error
 }
 
+// Namespaces are where a child starts; the zero value means those of this process.
+type Namespaces struct {
+	Network *os.File // an existing network namespace
+	New     uintptr  // CLONE_NEW… flags of namespaces that are made for the child
+}
+
 // Start runs cmd as a child that the kernel kills when this process dies.
-func Start(name string, cmd *exec.Cmd) (*Child, error) {
+func Start(name string, cmd *exec.Cmd) (*Child, error) { return StartIn(name, cmd, Namespaces{}) }
+
+// StartIn is Start with namespaces. The end of a child with a new PID namespace is the end of everything in it: Done
+// is closed when all of that is gone.
+func StartIn(name string, cmd *exec.Cmd, in Namespaces) (*Child, error) {
 	// Its own process group: a terminal's ^C reaches the parent only, who stops in order.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Cloneflags: in.New}
 	c := &Child{Name: name, done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
-		// The death signal belongs to the forking *thread*: it must live as long as we do.
+		// The death signal belongs to the forking *thread*: it must live as long as we do. Since it stays locked, it
+		// also may change its namespace: nothing else ever runs on it.
 		runtime.LockOSThread()
-		err := cmd.Start()
+		err := enter(in.Network)
+		if err == nil {
+			err = cmd.Start()
+		}
 		if err == nil {
 			c.PID = cmd.Process.Pid
 		}
@@ -48,6 +62,17 @@ func Start(name string, cmd *exec.Cmd) (*Child, error) {
 		return nil, fmt.Errorf("can't start %s: %w", name, err)
 	}
 	return c, nil
+}
+
+// enter moves the calling thread into a network namespace.
+func enter(network *os.File) error {
+	if network == nil {
+		return nil
+	}
+	if err := unix.Setns(int(network.Fd()), unix.CLONE_NEWNET); err != nil {
+		return fmt.Errorf("can't enter the network namespace: %w", err)
+	}
+	return nil
 }
 
 // Done is closed when the child has ended.

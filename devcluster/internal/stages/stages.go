@@ -9,6 +9,7 @@ package stages
 
 import (
 	"embed"
+	"slices"
 	"sort"
 	"strings"
 
@@ -22,8 +23,11 @@ var files embed.FS
 // Provisioner is the name that our storage classes carry and pvc-provision.yaml serves.
 const Provisioner = "devcluster.mistletoe.dev/volume"
 
-// Config is kwok's configuration: all stages as one YAML stream.
-func Config() string {
+// volumeStages provision and delete volumes that nothing is stored on.
+var volumeStages = []string{"pvc-provision.yaml", "pv-delete.yaml"}
+
+// Config is kwok's configuration: all stages as one YAML stream. Beside a real node, somebody else makes volumes.
+func Config(volumes bool) string {
 	docs := []string{nodefast.DefaultNodeInit, nodelease.DefaultNodeHeartbeatWithLease}
 	entries, err := files.ReadDir(".")
 	if err != nil {
@@ -31,6 +35,9 @@ func Config() string {
 	}
 	sort.Slice(entries, func(i, j int) bool { return entries[i].Name() < entries[j].Name() })
 	for _, e := range entries {
+		if !volumes && slices.Contains(volumeStages, e.Name()) {
+			continue
+		}
 		b, err := files.ReadFile(e.Name())
 		if err != nil {
 			panic(err)

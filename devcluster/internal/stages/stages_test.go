@@ -22,7 +22,7 @@ import (
 // allStages reads Config as kwok does.
 func allStages(t *testing.T) []*internalversion.Stage {
 	file := filepath.Join(t.TempDir(), "kwok.yaml")
-	if err := os.WriteFile(file, []byte(Config()), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(Config(true)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	objects, err := config.Load(context.Background(), file)
@@ -34,6 +34,18 @@ func allStages(t *testing.T) []*internalversion.Stage {
 		t.Fatalf("%d stages in %d documents", len(stages), len(objects))
 	}
 	return stages
+}
+
+func TestBesideARealNodeVolumesAreLeftAlone(t *testing.T) {
+	without := Config(false)
+	for _, stage := range []string{"pvc-provision", "pv-delete"} {
+		if !strings.Contains(Config(true), "name: "+stage+"\n") || strings.Contains(without, "name: "+stage+"\n") {
+			t.Errorf("%s is where it should not be", stage)
+		}
+	}
+	if !strings.Contains(without, "name: pod-start\n") {
+		t.Error("Pods of the fake nodes are forgotten")
+	}
 }
 
 // play lets a Pod that was just scheduled run through the stages until none applies.

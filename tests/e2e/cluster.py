@@ -1,0 +1,28 @@
+"""Control planes for tests."""
+import os
+import pathlib
+import subprocess
+import time
+
+import harness
+import kube
+
+
+class Cluster:
+    """One control plane, with the flags of `devcluster up`; it ends with this process, however that ends."""
+
+    def __init__(self, devcluster, *flags, name="e2e"):
+        self.devcluster = devcluster
+        self.name = f"{name}-{os.getpid()}"
+        began = time.monotonic()
+        started = subprocess.run([devcluster, "up", "-q", "--name", self.name, "--parent-pid", str(os.getpid()), *flags],
+                                 stdout=subprocess.PIPE, text=True, check=True)
+        self.seconds = time.monotonic() - began
+        self.directory = pathlib.Path(started.stdout.strip()).parent
+        self.kube = kube.Kube(self.directory)
+        self.audit = kube.AuditLog(self.directory / "audit.log")
+        self.kube.namespace(harness.USERS)
+
+    def stop(self):
+        subprocess.run([self.devcluster, "down", "--name", self.name], stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, check=False)
