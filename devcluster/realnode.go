@@ -44,11 +44,15 @@ type realNode struct {
 
 // canRunNode is an error that says what is missing on this machine.
 func canRunNode(dir home.Dir) error {
-	files, err := realnode.FindFiles()
-	if err != nil {
-		return err
+	missing := realnode.MissingRights()
+	if len(missing) == 0 {
+		files, err := realnode.FindFiles()
+		if err != nil {
+			return err
+		}
+		missing = realnode.MissingFeatures(files, string(dir))
 	}
-	if missing := realnode.Missing(files, string(dir)); len(missing) != 0 {
+	if len(missing) != 0 {
 		return fmt.Errorf("a real node can't run here; missing:\n  %s", strings.Join(missing, "\n  "))
 	}
 	return nil

@@ -168,6 +168,7 @@ class Row:
     programs: list = dataclasses.field(default_factory=list)
     users: dict = dataclasses.field(default_factory=dict)
     files: str = ""
+    applets: str = ""
     links: dict = dataclasses.field(default_factory=dict)
     directories: dict = dataclasses.field(default_factory=dict)
     base: bool = True
@@ -175,7 +176,7 @@ class Row:
 
     def add_to(self, layer, programs, users):
         """Everything but the packages."""
-        for path, target in sorted(self.links.items()):
+        for path, target in sorted({**{f"usr/bin/{name}": "busybox" for name in self.applets.split()}, **self.links}.items()):
             layer.link(path, target)
         for path, (mode, user) in sorted(self.directories.items()):
             layer.directory(path, int(mode, 8), users[user])

@@ -13,12 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Missing lists what a node needs and this machine lacks; none: it can run here, in a cluster below this directory.
-// Each thing is tried, in namespaces that end with the trial.
-func Missing(files Files, place string) []string {
-	if missing := missingRights(); missing != "" {
-		return []string{missing} // nothing else can be tried
-	}
+// MissingFeatures lists what a node needs of this machine and doesn't find, besides rights; none: it can run here, in a
+// cluster below this directory. Each thing is tried, in namespaces that end with the trial.
+func MissingFeatures(files Files, place string) []string {
 	var missing []string
 	add := func(what string, err error) {
 		if err != nil {
@@ -44,14 +41,15 @@ var rights = []struct {
 	{unix.CAP_SYS_CHROOT, "CAP_SYS_CHROOT"}, {unix.CAP_SYS_ADMIN, "CAP_SYS_ADMIN"}, {unix.CAP_MKNOD, "CAP_MKNOD"},
 }
 
-func missingRights() string {
+// MissingRights lists what this process is not allowed.
+func MissingRights() []string {
 	if os.Geteuid() != 0 {
-		return fmt.Sprintf("root (this is user %d)", os.Geteuid())
+		return []string{fmt.Sprintf("root (this is user %d)", os.Geteuid())}
 	}
 	var data [2]unix.CapUserData
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	if err := unix.Capget(&header, &data[0]); err != nil {
-		return fmt.Sprintf("root's rights (%v)", err)
+		return []string{fmt.Sprintf("root's rights (%v)", err)}
 	}
 	var missing []string
 	for _, r := range rights {
@@ -59,10 +57,7 @@ func missingRights() string {
 			missing = append(missing, r.name)
 		}
 	}
-	if len(missing) != 0 {
-		return "root's rights " + strings.Join(missing, ", ")
-	}
-	return ""
+	return missing
 }
 
 func tryNamespaces(files Files) error {

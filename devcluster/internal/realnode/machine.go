@@ -47,6 +47,7 @@ func Main() error {
 	terminate := make(chan os.Signal, 1)
 	signal.Notify(terminate, syscall.SIGTERM, syscall.SIGINT)
 
+	unix.Umask(0o022) // not the supervisor's: containers of any user read what is made here
 	if err := unix.Sethostname([]byte(Name)); err != nil {
 		return fmt.Errorf("can't set the host name: %w", err)
 	}

@@ -37,6 +37,9 @@ run_scripts() {
   done
 }
 
+# The server takes no other mode, and an fsGroup may have changed it.
+mkdir -p "$PGDATA"
+chmod 700 "$PGDATA" 2>/dev/null || :
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
   password=$(setting POSTGRES_PASSWORD)
   user=$(setting POSTGRES_USER); user=${user:-postgres}
@@ -47,8 +50,6 @@ if [ ! -s "$PGDATA/PG_VERSION" ]; then
     echo "       Set POSTGRES_PASSWORD to a non-empty value for the superuser." >&2
     exit 1
   fi
-  mkdir -p "$PGDATA"
-  chmod 700 "$PGDATA" 2>/dev/null || :
   file=$(mktemp)
   printf '%s\n' "$password" >"$file"
   # shellcheck disable=SC2086 # POSTGRES_INITDB_ARGS is a list of words
