@@ -119,8 +119,12 @@ def two_platforms_on_a_real_node(outer):
         t, "shop-b", "mic-a", before["shop-b"]["mariadb/mic-a"], "select n from kept").strip() == "7", 90)
 
     for release in ("shop-a", "shop-b"):
-        t.run("uninstall", release, "--yes", "--wait", "--delete-pvcs", seconds=MINUTES)
+        t.run("uninstall", release, "--yes", "--wait", seconds=MINUTES)
     t.kube.wait("no Pod is left", lambda: not t.kube.list("Pod", t.ns), 150)
+    claims = sorted(claim["metadata"]["name"] for claim in t.kube.list("PersistentVolumeClaim", t.ns))
+    equal(claims, [f"data-{release}-{server}-0" for release in ("shop-a", "shop-b") for server in ("mariadb", "redis")], "claims")
+    for claim in claims:
+        t.kube.delete("PersistentVolumeClaim", t.ns, claim)
     t.kube.wait("no volume is left", lambda: not t.kube.list("/api/v1/persistentvolumes"), 60)
 
 
