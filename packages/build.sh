@@ -7,13 +7,17 @@ set -euo pipefail
 # Package and the target, which decides the ABI (v1alpha1, v1 command); both are in use on purpose.
 readonly PACKAGES=(
   "namespace-example    wasm32-unknown-unknown"
+  "etcd                 wasm32-wasip1"
   "hello-web            wasm32-wasip1"
   "mariadb              wasm32-wasip1"
+  "memcached            wasm32-wasip1"
   "microservice         wasm32-wasip1"
   "mistletoe-operator   wasm32-wasip1"
+  "nginx                wasm32-wasip1"
   "platform-example     wasm32-wasip1"
   "platform-of-crates   wasm32-wasip1"
   "postgres-credentials wasm32-wasip1"
+  "postgresql           wasm32-wasip1"
   "redis                wasm32-wasip1"
 )
 
@@ -33,6 +37,6 @@ build() {
   done
 }
 
-hash=$({ rustc --version 2>/dev/null || true; } | hash_of sdk/rust packages/{Cargo.toml,Cargo.lock,build.sh,app-objects,hello-web,mariadb,microservice,mistletoe-operator,namespace-example,platform-example,platform-of-crates,postgres-credentials,redis} \
+hash=$({ rustc --version 2>/dev/null || true; } | hash_of sdk/rust packages/{Cargo.toml,Cargo.lock,build.sh,app-objects,certificates,etcd,hello-web,mariadb,memcached,microservice,mistletoe-operator,namespace-example,nginx,platform-example,platform-of-crates,postgres-credentials,postgresql,redis} \
   tools/wasm-toolchain)
 cached packages "$hash" build

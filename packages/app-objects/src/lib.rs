@@ -1,9 +1,13 @@
-//! Objects that several of the starting packages make alike: labels, Secrets, a Service, policies.
+//! Objects that several of the starting packages make alike: labels, Secrets, a Service, policies, workloads.
+
+mod pods;
 
 use std::collections::BTreeMap;
 
 use mistletoe::secret::{Password, SecretText};
 use mistletoe::{Error, Value, json};
+
+pub use pods::{DataVolume, clients, dns, exec_probe, http_probe, merged, pods_of, resources};
 
 /// One install of a package, as its objects are labelled and named.
 pub struct App<'a> {
@@ -66,21 +70,8 @@ impl App<'_> {
     /// Only the Pods with these labels may connect, or all of the namespace if there are none; the server itself connects
     /// to nobody.
     pub fn server_policy(&self, clients: &[BTreeMap<String, String>], port_name: &str) -> Value {
-        let from: Vec<Value> = if clients.is_empty() {
-            vec![json!({ "podSelector": {} })]
-        } else {
-            clients.iter().map(|labels| json!({ "podSelector": { "matchLabels": labels } })).collect()
-        };
-        json!({
-            "apiVersion": "networking.k8s.io/v1",
-            "kind": "NetworkPolicy",
-            "metadata": self.metadata(self.install),
-            "spec": {
-                "podSelector": { "matchLabels": self.selector() },
-                "policyTypes": ["Ingress", "Egress"],
-                "ingress": [{ "from": from, "ports": [{ "port": port_name, "protocol": "TCP" }] }],
-            },
-        })
+        let rule = json!({ "from": pods::clients(clients), "ports": [{ "port": port_name, "protocol": "TCP" }] });
+        self.policy(&[rule], &[])
     }
 
     /// One Pod at a time may be moved; with none, a drain would wait for ever.

@@ -10,6 +10,7 @@ mod sql;
 use std::collections::BTreeMap;
 
 use app_objects::given_or_drawn;
+use certificates::{ServerTls, service_names};
 use mistletoe::secret::SecretText;
 use mistletoe::{Error, MistOutput, MistResult, ensure};
 
@@ -38,6 +39,7 @@ pub fn generate(inputs: Inputs) -> MistResult {
     let accounts = accounts(&inputs)?;
     let root = given_or_drawn(inputs.root_password.as_ref(), "root")?;
     let users_file = sql::users_file(&root, &accounts);
+    let tls = tls(&inputs)?;
     let app = objects::app(&inputs);
     let mut output = MistOutput::new()
         .with_object("config.yaml", &objects::config(&inputs))?
@@ -45,10 +47,13 @@ pub fn generate(inputs: Inputs) -> MistResult {
         .with_object("users.yaml", &objects::users_secret(&inputs, &users_file))?;
     for account in &accounts {
         let path = format!("user-{}.yaml", account.username);
-        output = output.with_object(path, &objects::user_secret(&inputs, account))?;
+        output = output.with_object(path, &objects::user_secret(&inputs, account, tls.as_ref()))?;
+    }
+    if let Some(tls) = &tls {
+        output = tls.add_to(output)?;
     }
     output
-        .with_object("server.yaml", &objects::server(&inputs, &users_file)?)?
+        .with_object("server.yaml", &objects::server(&inputs, &users_file, tls.as_ref())?)?
         .with_object("service.yaml", &app.service("mariadb", PORT))?
         .with_object("network-policy.yaml", &app.server_policy(&inputs.clients, "mariadb"))?
         .with_object("disruption-budget.yaml", &app.disruption_budget())?
@@ -57,11 +62,13 @@ pub fn generate(inputs: Inputs) -> MistResult {
             inputs.fqdn(),
             inputs.name
         ))
-        .with_exports(&exports(&inputs))
+        .with_exports(&exports(&inputs, tls.as_ref()))
 }
 
 /// Checks the settings that other objects rely on.
 const FIXED_SETTINGS: [&str; 6] = ["datadir", "init-file", "pid-file", "port", "skip-name-resolve", "socket"];
+/// And with `tls`, what it decides.
+const TLS_SETTINGS: [&str; 4] = ["require-secure-transport", "ssl-ca", "ssl-cert", "ssl-key"];
 
 /// The user's settings by the names that the server's documentation prefers: it takes `_` for `-`.
 fn settings(inputs: &Inputs) -> BTreeMap<String, String> {
@@ -73,6 +80,10 @@ fn check_settings(inputs: &Inputs) -> Result<(), Error> {
         ensure!(
             !FIXED_SETTINGS.contains(&name.as_str()),
             "inputs.settings can't change `{name}`: other objects rely on it"
+        );
+        ensure!(
+            !inputs.tls.enabled || !TLS_SETTINGS.contains(&name.as_str()),
+            "inputs.settings can't change `{name}`: inputs.tls does"
         );
     }
     Ok(())
@@ -99,7 +110,17 @@ fn accounts(inputs: &Inputs) -> Result<Vec<Account<'_>>, Error> {
     Ok(accounts)
 }
 
-fn exports(inputs: &Inputs) -> Exports {
+fn tls(inputs: &Inputs) -> Result<Option<ServerTls>, Error> {
+    let Inputs { name, namespace, cluster_domain, tls, .. } = inputs;
+    if !tls.enabled {
+        return Ok(None);
+    }
+    let names = service_names(name, namespace, cluster_domain);
+    let days = tls.valid_days.into();
+    ServerTls::new(&objects::app(inputs), tls.secret_name.as_deref(), &names, days).map(Some)
+}
+
+fn exports(inputs: &Inputs, tls: Option<&ServerTls>) -> Exports {
     let user = |user: &User| ExportedUser {
         username: user.username.clone(),
         database: user.database.clone(),
@@ -110,6 +131,8 @@ fn exports(inputs: &Inputs) -> Exports {
         port: PORT,
         pod_labels: objects::app(inputs).selector(),
         root_secret: ExportedSecretKey::new(objects::root_secret_name(inputs), "password"),
+        tls: tls.is_some().then_some(true),
+        ca_secret: tls.map(|tls| ExportedSecretKey::new(&tls.ca_secret_name, "ca.crt")),
         users: inputs.users.iter().map(user).collect(),
     }
 }

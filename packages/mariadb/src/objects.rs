@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use app_objects::{App, restricted};
+use app_objects::{App, merged, restricted};
+use certificates::ServerTls;
 use mistletoe::secret::{SecretText, fingerprint};
 use mistletoe::{Error, Value, json};
 
@@ -12,6 +13,7 @@ const DATA: &str = "/var/lib/mysql";
 const RUN: &str = "/run/mysqld";
 const CONFIG: &str = "/etc/mistletoe/config";
 const USERS: &str = "/etc/mistletoe/users";
+const TLS: &str = "/etc/mistletoe/tls";
 
 pub fn root_secret_name(inputs: &Inputs) -> String {
     format!("{}-root", inputs.name)
@@ -37,20 +39,21 @@ pub fn users_secret(inputs: &Inputs, users_file: &str) -> Value {
 }
 
 /// The Secret with everything that a client needs to log in as this user.
-pub fn user_secret(inputs: &Inputs, account: &Account) -> Value {
+pub fn user_secret(inputs: &Inputs, account: &Account, tls: Option<&ServerTls>) -> Value {
     let Account { username, password, database, .. } = account;
     let host = inputs.fqdn();
-    app(inputs).secret(
-        &user_secret_name(inputs, username),
-        &json!({
-            "username": username,
-            "password": password,
-            "database": database,
-            "host": host,
-            "port": PORT.to_string(),
-            "uri": format!("mysql://{username}:{}@{host}:{PORT}/{database}", password.reveal()),
-        }),
-    )
+    let mut data = json!({
+        "username": username,
+        "password": password,
+        "database": database,
+        "host": host,
+        "port": PORT.to_string(),
+        "uri": format!("mysql://{username}:{}@{host}:{PORT}/{database}", password.reveal()),
+    });
+    if let Some(ca) = tls.and_then(|tls| tls.ca.as_deref()) {
+        data["ca.crt"] = ca.into();
+    }
+    app(inputs).secret(&user_secret_name(inputs, username), &data)
 }
 
 /// The ConfigMap with the server's configuration, and with what makes its data directory.
@@ -81,20 +84,26 @@ fn my_cnf(inputs: &Inputs) -> String {
         ("tmpdir", "/tmp".to_owned()),
     ]
     .into();
+    if inputs.tls.enabled {
+        settings.insert("ssl-cert", format!("{TLS}/tls.crt"));
+        settings.insert("ssl-key", format!("{TLS}/tls.key"));
+        settings.insert("require-secure-transport", if inputs.tls.required { "ON" } else { "OFF" }.to_owned());
+    }
     let given = crate::settings(inputs);
     settings.extend(given.iter().map(|(name, value)| (name.as_str(), value.clone())));
     let lines: String = settings.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
     format!("[mariadbd]\n{lines}")
 }
 
-/// The server. It restarts when its configuration or its users change.
-pub fn server(inputs: &Inputs, users_file: &str) -> Result<Value, Error> {
+/// The server. It restarts when its configuration, its users or its certificate change.
+pub fn server(inputs: &Inputs, users_file: &str, tls: Option<&ServerTls>) -> Result<Value, Error> {
     let mut volumes = vec![
         json!({ "name": "config", "configMap": { "name": config_name(inputs) } }),
         json!({ "name": "users", "secret": { "secretName": format!("{}-users", inputs.name), "defaultMode": 0o440 } }),
         json!({ "name": "run", "emptyDir": {} }),
         json!({ "name": "tmp", "emptyDir": {} }),
     ];
+    volumes.extend(tls.map(ServerTls::volume));
     let mut spec = json!({
         "serviceName": inputs.name,
         "replicas": 1,
@@ -110,7 +119,7 @@ pub fn server(inputs: &Inputs, users_file: &str) -> Result<Value, Error> {
     spec["template"] = json!({
         "metadata": {
             "labels": app(inputs).labels(),
-            "annotations": { "checksum/content": fingerprint(&(my_cnf(inputs), users_file))? },
+            "annotations": { "checksum/content": checksum(inputs, users_file, tls)? },
         },
         "spec": {
             "automountServiceAccountToken": false,
@@ -144,6 +153,14 @@ pub fn server(inputs: &Inputs, users_file: &str) -> Result<Value, Error> {
     )
 }
 
+/// Without a certificate, what it was before there could be one: no Pod rolls for a newer version of the package.
+fn checksum(inputs: &Inputs, users_file: &str, tls: Option<&ServerTls>) -> Result<String, Error> {
+    match tls {
+        None => fingerprint(&(my_cnf(inputs), users_file)),
+        Some(tls) => fingerprint(&(my_cnf(inputs), users_file, tls.content())),
+    }
+}
+
 /// A container with `own` and everything that both containers share.
 fn container(inputs: &Inputs, own: Value) -> Value {
     let memory = format!("{}Mi", inputs.memory_mib);
@@ -159,10 +176,12 @@ fn container(inputs: &Inputs, own: Value) -> Value {
             { "name": "tmp", "mountPath": "/tmp" },
         ],
     });
-    if let (Value::Object(all), Value::Object(own)) = (&mut container, own) {
-        all.extend(own);
+    if inputs.tls.enabled
+        && let Some(mounts) = container["volumeMounts"].as_array_mut()
+    {
+        mounts.push(json!({ "name": "tls", "mountPath": TLS, "readOnly": true }));
     }
-    container
+    merged(container, own)
 }
 
 /// A client that logs in through the socket, as the user without rights.

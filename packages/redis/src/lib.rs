@@ -7,6 +7,7 @@ mod acl;
 mod objects;
 
 use app_objects::given_or_drawn;
+use certificates::{ServerTls, service_names};
 use mistletoe::secret::SecretText;
 use mistletoe::{Error, MistOutput, MistResult, ensure};
 
@@ -34,6 +35,7 @@ pub fn generate(inputs: Inputs) -> MistResult {
     let accounts = accounts(&inputs)?;
     let admin = given_or_drawn(inputs.admin_password.as_ref(), "admin")?;
     let acl_file = acl::file(&admin, &accounts);
+    let tls = tls(&inputs)?;
     let app = objects::app(&inputs);
     let mut output = MistOutput::new()
         .with_object("config.yaml", &objects::config(&inputs))?
@@ -41,10 +43,13 @@ pub fn generate(inputs: Inputs) -> MistResult {
         .with_object("users.yaml", &objects::users_secret(&inputs, &acl_file))?;
     for account in &accounts {
         let path = format!("user-{}.yaml", account.username);
-        output = output.with_object(path, &objects::user_secret(&inputs, account))?;
+        output = output.with_object(path, &objects::user_secret(&inputs, account, tls.as_ref()))?;
+    }
+    if let Some(tls) = &tls {
+        output = tls.add_to(output)?;
     }
     output
-        .with_object("server.yaml", &objects::server(&inputs, &acl_file)?)?
+        .with_object("server.yaml", &objects::server(&inputs, &acl_file, tls.as_ref())?)?
         .with_object("service.yaml", &app.service("redis", PORT))?
         .with_object("network-policy.yaml", &app.server_policy(&inputs.clients, "redis"))?
         .with_object("disruption-budget.yaml", &app.disruption_budget())?
@@ -53,7 +58,7 @@ pub fn generate(inputs: Inputs) -> MistResult {
             inputs.fqdn(),
             inputs.name
         ))
-        .with_exports(&exports(&inputs))
+        .with_exports(&exports(&inputs, tls.as_ref()))
 }
 
 /// A user whose password is known.
@@ -77,7 +82,17 @@ fn accounts(inputs: &Inputs) -> Result<Vec<Account<'_>>, Error> {
     Ok(accounts)
 }
 
-fn exports(inputs: &Inputs) -> Exports {
+fn tls(inputs: &Inputs) -> Result<Option<ServerTls>, Error> {
+    let Inputs { name, namespace, cluster_domain, tls, .. } = inputs;
+    if !tls.enabled {
+        return Ok(None);
+    }
+    let names = service_names(name, namespace, cluster_domain);
+    let days = tls.valid_days.into();
+    ServerTls::new(&objects::app(inputs), tls.secret_name.as_deref(), &names, days).map(Some)
+}
+
+fn exports(inputs: &Inputs, tls: Option<&ServerTls>) -> Exports {
     let user = |user: &User| ExportedUser {
         username: user.username.clone(),
         secret: ExportedSecretKey::new(objects::user_secret_name(inputs, &user.username), "password"),
@@ -87,6 +102,8 @@ fn exports(inputs: &Inputs) -> Exports {
         port: PORT,
         pod_labels: objects::app(inputs).selector(),
         admin_secret: ExportedSecretKey::new(objects::admin_secret_name(inputs), "password"),
+        tls: tls.is_some().then_some(true),
+        ca_secret: tls.map(|tls| ExportedSecretKey::new(&tls.ca_secret_name, "ca.crt")),
         users: inputs.users.iter().map(user).collect(),
     }
 }

@@ -1,6 +1,7 @@
 //! The Kubernetes objects.
 
 use app_objects::{App, restricted};
+use certificates::ServerTls;
 use mistletoe::secret::{SecretText, fingerprint};
 use mistletoe::{Error, Value, json};
 
@@ -9,6 +10,9 @@ use crate::{Account, Inputs, PORT};
 const DATA: &str = "/data";
 const CONFIG: &str = "/etc/mistletoe/config";
 const USERS: &str = "/etc/mistletoe/users";
+const TLS: &str = "/etc/mistletoe/tls";
+/// Where the server answers without encryption, if all others must use it: for probes, inside the Pod alone.
+const SOCKET: &str = "/run/redis/redis.sock";
 
 pub fn admin_secret_name(inputs: &Inputs) -> String {
     format!("{}-admin", inputs.name)
@@ -34,19 +38,21 @@ pub fn users_secret(inputs: &Inputs, acl_file: &str) -> Value {
 }
 
 /// The Secret with everything that a client needs to log in as this user.
-pub fn user_secret(inputs: &Inputs, account: &Account) -> Value {
+pub fn user_secret(inputs: &Inputs, account: &Account, tls: Option<&ServerTls>) -> Value {
     let Account { username, password, .. } = account;
     let host = inputs.fqdn();
-    app(inputs).secret(
-        &user_secret_name(inputs, username),
-        &json!({
-            "username": username,
-            "password": password,
-            "host": host,
-            "port": PORT.to_string(),
-            "uri": format!("redis://{username}:{}@{host}:{PORT}", password.reveal()),
-        }),
-    )
+    let scheme = if tls.is_some() { "rediss" } else { "redis" };
+    let mut data = json!({
+        "username": username,
+        "password": password,
+        "host": host,
+        "port": PORT.to_string(),
+        "uri": format!("{scheme}://{username}:{}@{host}:{PORT}", password.reveal()),
+    });
+    if let Some(ca) = tls.and_then(|tls| tls.ca.as_deref()) {
+        data["ca.crt"] = ca.into();
+    }
+    app(inputs).secret(&user_secret_name(inputs, username), &data)
 }
 
 /// The ConfigMap with the server's configuration.
@@ -60,9 +66,23 @@ fn config_name(inputs: &Inputs) -> String {
 
 fn redis_conf(inputs: &Inputs) -> String {
     let (append, save) = if inputs.persistence.enabled { ("yes", "3600 1 300 100 60 10000") } else { ("no", "\"\"") };
+    let listen = if inputs.tls.enabled {
+        format!(
+            "port 0
+tls-port {PORT}
+tls-cert-file {TLS}/tls.crt
+tls-key-file {TLS}/tls.key
+tls-ca-cert-file {TLS}/ca.crt
+tls-auth-clients no
+unixsocket {SOCKET}
+unixsocketperm 700"
+        )
+    } else {
+        format!("port {PORT}")
+    };
     format!(
         "bind * -::*
-port {PORT}
+{listen}
 protected-mode no
 dir {DATA}
 aclfile {USERS}/users.acl
@@ -77,12 +97,15 @@ maxmemory-policy {}
     )
 }
 
-/// The server. It restarts when its configuration or its users change.
-pub fn server(inputs: &Inputs, acl_file: &str) -> Result<Value, Error> {
+/// The server. It restarts when its configuration, its users or its certificate change.
+pub fn server(inputs: &Inputs, acl_file: &str, tls: Option<&ServerTls>) -> Result<Value, Error> {
     let mut volumes = vec![
         json!({ "name": "config", "configMap": { "name": config_name(inputs) } }),
         json!({ "name": "users", "secret": { "secretName": format!("{}-users", inputs.name), "defaultMode": 0o440 } }),
     ];
+    if let Some(tls) = tls {
+        volumes.extend([tls.volume(), json!({ "name": "run", "emptyDir": {} })]);
+    }
     let mut spec = json!({
         "serviceName": inputs.name,
         "replicas": 1,
@@ -98,7 +121,7 @@ pub fn server(inputs: &Inputs, acl_file: &str) -> Result<Value, Error> {
     spec["template"] = json!({
         "metadata": {
             "labels": app(inputs).labels(),
-            "annotations": { "checksum/content": fingerprint(&(redis_conf(inputs), acl_file))? },
+            "annotations": { "checksum/content": checksum(inputs, acl_file, tls)? },
         },
         "spec": {
             "automountServiceAccountToken": false,
@@ -121,13 +144,31 @@ pub fn server(inputs: &Inputs, acl_file: &str) -> Result<Value, Error> {
     )
 }
 
+/// Without a certificate, what it was before there could be one: no Pod rolls for a newer version of the package.
+fn checksum(inputs: &Inputs, acl_file: &str, tls: Option<&ServerTls>) -> Result<String, Error> {
+    match tls {
+        None => fingerprint(&(redis_conf(inputs), acl_file)),
+        Some(tls) => fingerprint(&(redis_conf(inputs), acl_file, tls.content())),
+    }
+}
+
 fn container(inputs: &Inputs) -> Value {
     // While it saves, a second process has a copy of what changes.
     let memory = format!("{}Mi", 2 * inputs.memory_mib + 32);
-    let ask = format!("$(redis-cli -p {PORT} --user health --pass none --no-auth-warning ping)");
+    let server = if inputs.tls.enabled { format!("-s {SOCKET}") } else { format!("-p {PORT}") };
+    let ask = format!("$(redis-cli {server} --user health --pass none --no-auth-warning ping)");
     let answers = format!("[ \"{ask}\" = PONG ]");
     // While it reads its data it is alive, and PING is an error.
     let lives = format!("case \"{ask}\" in PONG | LOADING*) ;; *) exit 1 ;; esac");
+    let mut mounts = vec![
+        json!({ "name": "data", "mountPath": DATA }),
+        json!({ "name": "config", "mountPath": CONFIG, "readOnly": true }),
+        json!({ "name": "users", "mountPath": USERS, "readOnly": true }),
+    ];
+    if inputs.tls.enabled {
+        mounts.push(json!({ "name": "tls", "mountPath": TLS, "readOnly": true }));
+        mounts.push(json!({ "name": "run", "mountPath": "/run/redis" }));
+    }
     json!({
         "name": "redis",
         "image": inputs.image,
@@ -138,11 +179,7 @@ fn container(inputs: &Inputs) -> Value {
         "readinessProbe": probe(&answers, 5, 3),
         "resources": { "requests": { "cpu": inputs.cpu, "memory": memory }, "limits": { "memory": memory } },
         "securityContext": restricted(),
-        "volumeMounts": [
-            { "name": "data", "mountPath": DATA },
-            { "name": "config", "mountPath": CONFIG, "readOnly": true },
-            { "name": "users", "mountPath": USERS, "readOnly": true },
-        ],
+        "volumeMounts": mounts,
     })
 }
 
