@@ -1,15 +1,17 @@
 """The starting packages: what they render, on which Kubernetes it is valid, and the platform that calls the others."""
 import base64
+import datetime
 import json
 import re
 import stat
+import subprocess
 
 from harness import check, contains, equal, test
 from test_demo import ROOT, git_registry
 from test_secrets import SEED, built
 
 PLATFORM = "mistletoe/examples/platform-example:0.2.0"
-PACKAGES = ("mariadb", "redis", "microservice", "mistletoe-operator", "platform-example")
+PACKAGES = ("etcd", "mariadb", "memcached", "microservice", "mistletoe-operator", "nginx", "platform-example", "postgresql", "redis")
 KUBERNETES = ("v1.35.0", "v1.36.0", "v1.37.0")
 
 
@@ -32,10 +34,97 @@ def starting_packages_render_what_their_golden_files_show(t):
 def starting_packages_are_valid_for_three_kubernetes(t):
     git_registry(t)
     users = json.dumps([{"username": "web", "database": "shop"}, {"username": "report", "database": "shop", "access": "readOnly"}])
+    tls = ["-s", "tls.enabled=true"]
+    site = ["--set-json", 'site={"files":{"index.html":"a"}}', "--set-json", 'proxies=[{"path":"/api","to":"http://api"}]', "-s", "metrics.enabled=true"]
     for version in KUBERNETES:
-        for name, values in (("mariadb", ["--set-json", f"users={users}"]), ("redis", ["--set-json", 'users=[{"username":"web"}]']),
-                             ("microservice", []), ("mistletoe-operator", ["--set", "image=operator:1"]), ("platform-example", [])):
+        for name, values in (("mariadb", ["--set-json", f"users={users}", *tls]), ("postgresql", ["--set-json", f"users={users}", *tls]),
+                             ("redis", ["--set-json", 'users=[{"username":"web"}]', *tls]), ("memcached", ["-s", "servers=3", *tls]),
+                             ("nginx", [*site, *tls]), ("etcd", ["-s", "members=3", "-s", "metrics.enabled=true"]),
+                             ("etcd", ["-s", "persistence.enabled=false"]), ("mariadb", []), ("postgresql", []), ("redis", []), ("memcached", []),
+                             ("nginx", []), ("mistletoe-operator", ["-s", "image=operator:1"]), ("microservice", []), ("platform-example", [])):
             t.run("generate", "shop", "-p", module(name), "--validate", "--kube-version", version, *values)
+
+
+def openssl(*arguments):
+    ran = subprocess.run(["openssl", *map(str, arguments)], capture_output=True, text=True)
+    return ran.returncode, ran.stdout + ran.stderr
+
+
+# Package, values, and the Secrets with certificates: what each is for, and a name or address that it has.
+CERTIFICATES = (
+    ("postgresql", ["-s", "tls.enabled=true"], {"shop-tls": ("sslserver", "shop.prod.svc.cluster.local")}),
+    ("mariadb", ["-s", "tls.enabled=true"], {"shop-tls": ("sslserver", "shop.prod.svc")}),
+    ("redis", ["-s", "tls.enabled=true"], {"shop-tls": ("sslserver", "shop")}),
+    ("memcached", ["-s", "servers=2", "-s", "tls.enabled=true"], {"shop-tls": ("sslserver", "shop-1.shop.prod.svc.cluster.local")}),
+    ("nginx", ["-s", "tls.enabled=true", "--set-json", 'tls.names=["www.example.org"]'], {"shop-tls": ("sslserver", "www.example.org")}),
+    ("etcd", ["-s", "members=3", "--set-json", 'users=["web"]'],
+     {"shop-server": ("sslserver", "shop.prod"), "shop-peer": ("sslclient", "shop-2.shop-members.prod.svc.cluster.local"),
+      "shop-root": ("sslclient", None), "shop-user-web": ("sslclient", None)}),
+)
+
+
+@test
+def certificates_of_packages_are_what_clients_accept(t):
+    git_registry(t)
+    seed = t.file("seed", SEED)
+    at = int(datetime.datetime(2026, 6, 1, tzinfo=datetime.timezone.utc).timestamp())
+    for name, values, expected in CERTIFICATES:
+        command = ["generate", "shop", "-n", "prod", "-p", module(name), "--seed-file", seed, "-o", "json", *values]
+        first = t.run(*command)
+        equal(t.run(*command).out, first.out, f"{name} a second time")
+        secrets = {i["metadata"]["name"]: i["stringData"] for i in first.json["items"] if i["kind"] == "Secret"}
+        keys = {data["tls.key"] for data in secrets.values() if "tls.key" in data}
+        equal(len(keys), len(expected), f"{name}: keys")
+        authority = t.file("ca.crt", secrets["shop-ca"]["ca.crt"])
+        for secret_name, (purpose, host) in expected.items():
+            data = secrets[secret_name]
+            equal(data["ca.crt"], secrets["shop-ca"]["ca.crt"], secret_name)
+            certificate, key = t.file("tls.crt", data["tls.crt"]), t.file("tls.key", data["tls.key"])
+            named = ["-verify_hostname", host] if host else []
+            verify = ["verify", "-x509_strict", "-CAfile", authority, "-purpose", purpose, "-attime", at]
+            equal(openssl(*verify, *named, certificate)[0], 0, f"{secret_name}: {openssl(*verify, *named, certificate)[1]}")
+            check(openssl(*verify, "-verify_hostname", "other.example.org", certificate)[0] != 0 or not host, f"{secret_name} has any name")
+            equal(openssl("x509", "-in", certificate, "-noout", "-pubkey")[1], openssl("pkey", "-in", key, "-pubout")[1], secret_name)
+        other = t.run(*command, "--clock", "2027-06-01T00:00:00Z").json["items"]
+        renewed = {i["metadata"]["name"]: i["stringData"] for i in other if i["kind"] == "Secret"}
+        for secret_name in expected:
+            check(renewed[secret_name]["tls.crt"] != secrets[secret_name]["tls.crt"], f"{secret_name} isn't renewed")
+            equal(renewed[secret_name]["tls.key"], secrets[secret_name]["tls.key"], f"the key of {secret_name}")
+
+
+@test
+def servers_change_when_what_they_serve_does(t):
+    git_registry(t)
+    t.kube.patch("Namespace", None, t.ns, {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
+    users = '[{"username":"web","database":"shop"},{"username":"report","database":"shop","access":"readOnly"}]'
+    for release, name, values in (("db", "postgresql", ["--set-json", f"users={users}", "-s", "tls.enabled=true"]),
+                                  ("web", "nginx", ["--set-json", 'site={"files":{"index.html":"a"}}', "-s", "tls.enabled=true"]),
+                                  ("cache", "memcached", ["-s", "servers=2"]), ("store", "etcd", ["-s", "members=3", "--set-json", 'users=["web"]'])):
+        t.run("install", release, "-p", f"mistletoe/examples/{name}", *values, "--wait")
+        equal({o["health"] for o in t.run("status", release, "-o", "json").json["objects"]}, {"ready"}, f"health of {release}")
+        mark = t.mark()
+        contains(t.run("upgrade", release).out, "nothing was written")
+        equal([r for r in t.requests(mark) if r.writes], [], f"writes of an upgrade of {release} without changes")
+
+    def rolls(release, *arguments):
+        before = templates(t, release)
+        t.run("upgrade", release, *arguments, "--wait")
+        return before != templates(t, release)
+
+    before = secret(t, "db-user-report")["password"], secret(t, "db-user-web")["password"]
+    check(rolls("db", "--rotate-secrets=user/report"), "a rotated password restarts the server")
+    check(secret(t, "db-user-report")["password"] != before[0], "the rotated password")
+    equal(secret(t, "db-user-web")["password"], before[1], "the other password")
+    check(not rolls("db", "--set-json", 'clients=[{"app":"web"}]'), "another policy restarts nothing")
+    check(rolls("db", "--clock", "now", "--rotate-secrets=tls/server"), "another certificate restarts the server")
+    check(rolls("web", "--set-json", 'site={"files":{"index.html":"b"}}'), "another page rolls the servers")
+    check(not rolls("web", "-s", "replicas=3"), "another server leaves the others")
+    check(not rolls("store", "--set-json", 'users=["web","jobs"]'), "another client restarts no member")
+    check(rolls("store", "-s", "clusterState=existing"), "another flag does")
+    # One member less, or more, would be another cluster.
+    contains(t.refused("upgrade", "store", "-s", "members=1").err, "podManagementPolicy", "--replace")
+    for release in ("db", "web", "cache", "store"):
+        t.run("uninstall", release, "--yes")
 
 
 def secret(t, name):
@@ -140,7 +229,7 @@ def a_platform_is_drawn_with_what_it_calls(t):
     t.run("install", "shop", "-p", PLATFORM)
     graph = t.run("graph", "shop", "--packages", "-o", "json").json
     equal([(c["name"], graph["packages"][c["called"]]["install"], graph["packages"][c["called"]]["version"]) for c in graph["calls"]],
-          [("mariadb", "shop-mariadb", "0.1.0"), ("redis", "shop-redis", "0.1.0"), ("microservice", "shop-mic-a", "0.1.0"),
+          [("mariadb", "shop-mariadb", "0.1.1"), ("redis", "shop-redis", "0.1.1"), ("microservice", "shop-mic-a", "0.1.0"),
            ("microservice", "shop-mic-b", "0.1.0"), ("microservice", "shop-mic-c", "0.1.0")], "who was called")
     drawn = t.run("graph", "shop", "--packages", "-o", "mermaid").out
     equal(len(re.findall(r'-->\|"microservice"\|', drawn)), 3, drawn)
@@ -148,6 +237,11 @@ def a_platform_is_drawn_with_what_it_calls(t):
             for o in t.run("inspect", "release", "shop", "-o", "json").json["revisions"][-1]["objects"]}
     equal(made["StatefulSet", "shop-redis"], "platform-example → redis", "who made it")
     equal(made["Deployment", "shop-mic-c"], "platform-example → microservice", "who made it")
+
+
+# Of the platform, for comparisons.
+VALUES = ([], ["-s", "replicas=1", "-s", "databaseSize=2Gi", "-s", "cacheSize=3Gi"],
+          ["-s", "image=registry.example/mic:1", "-s", "mariadbImage=mariadb:11.4", "-s", "redisImage=redis:7.4"])
 
 
 @test
@@ -159,12 +253,26 @@ def a_platform_of_crates_gives_the_same_bytes(t):
     metadata = t.file("metadata.json", json.dumps({"apiVersion": "mistletoe.dev/v1", "kind": "MistPackage", "metadata": {"name": "platform-example"},
                                                    "spec": {"version": own["version"], "inputs": own["inputs"]}}))
     t.run("package", "build", module("platform-of-crates"), "-m", metadata, "-o", "crates.wasm")
-    for values in ([], ["-s", "replicas=1", "-s", "databaseSize=2Gi", "-s", "cacheSize=3Gi"],
-                   ["-s", "image=registry.example/mic:1", "-s", "mariadbImage=mariadb:11.4", "-s", "redisImage=redis:7.4"]):
+    for values in VALUES:
         called, linked = (t.run("generate", "shop", "-p", package, "--seed-file", seed, "-o", "raw", *values).out
                           for package in (PLATFORM, "./crates.wasm"))
         check(called.count("\nkind: ") > 20, called)
         equal(linked, called, "the platform of crates beside the one that calls")
+
+
+@test
+def a_platform_in_typescript_gives_the_same_bytes(t):
+    git_registry(t)
+    seed = t.file("seed", SEED)
+    package = str(built("packages/platform-in-typescript/build.sh", t.mistctl) / "platform-in-typescript.mist-pack.wasm")
+    # Secrets are keyed by the package's name, so it takes that of the other one.
+    metadata = t.run("inspect", "package", package, "-o", "json").json["metadata"]
+    metadata["metadata"]["name"] = "platform-example"
+    t.run("package", "build", package, "-m", t.file("metadata.json", json.dumps(metadata)), "-o", "typescript.wasm")
+    for values in VALUES:
+        rust, typescript = (t.run("generate", "shop", "-p", one, "--seed-file", seed, "-o", "raw", *values).out for one in (PLATFORM, "./typescript.wasm"))
+        check(rust.count("\nkind: ") > 20, rust)
+        equal(typescript, rust, "the platform in TypeScript beside the one in Rust")
 
 
 @test

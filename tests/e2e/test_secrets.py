@@ -11,9 +11,9 @@ from test_demo import ROOT
 SEED = json.dumps({"seed": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "clock": "2026-01-01T00:00:00Z"})
 
 
-def built(script):
+def built(script, *arguments):
     """The directory with the modules that a build script of the tree makes."""
-    made = subprocess.run(["bash", ROOT / script], capture_output=True, text=True)
+    made = subprocess.run(["bash", ROOT / script, *arguments], capture_output=True, text=True)
     check(made.returncode == 0, made.stderr)
     return pathlib.Path(made.stdout.strip().splitlines()[-1])
 
