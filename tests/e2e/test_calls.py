@@ -67,8 +67,8 @@ def a_release_keeps_the_versions_of_what_it_calls(t):
     contains(t.run("upgrade", "shop", "-p", PLATFORM).out, change, "revision 2")
     calls = t.run("inspect", "release", "shop", "-o", "json").json["revisions"][-1]["package"]["calls"]
     equal([(c["id"], c["version"]) for c in calls],
-          [("mistletoe/examples/mariadb", "0.1.0"), ("mistletoe/examples/microservice", "0.1.9"),
-           ("mistletoe/examples/redis", "0.1.0")], "calls")
+          [("mistletoe/examples/mariadb", "0.1.1"), ("mistletoe/examples/microservice", "0.1.9"),
+           ("mistletoe/examples/redis", "0.1.1")], "calls")
     contains(t.run("rollback", "shop", "0").out, "microservice 0.1.9 → 0.1.0")
     contains(t.run("upgrade", "shop").out, "nothing was written")
 
