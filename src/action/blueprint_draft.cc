@@ -452,7 +452,7 @@ class Draft {
 
   std::string blueprint() const {
     std::string text = fmt::format(
-        "# Drafted by `mistctl blueprint from-yaml`: go on from here, and see docs/operator.md.\n"
+        "# A draft made from manifests: go on from here, and see docs/operator.md.\n"
         "let {{ Blueprint, .. }} = import \"mistletoe.ncl\" in\n"
         "{{\n"
         "  kind = {{ group = {}, version = \"v1\", kind = {} }},\n\n"

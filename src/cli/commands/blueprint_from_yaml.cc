@@ -26,7 +26,7 @@ constexpr Flag kFlags[] = {
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}};
 constexpr Example kExamples[] = {
     {"mistctl blueprint from-yaml web-app -f deploy/", "A draft from the manifests in a directory"},
-    {"kubectl get deployment,service web -o yaml | mistctl blueprint from-yaml web -f -",
+    {"kubectl get deploy,svc -o yaml | mistctl blueprint from-yaml web -f -",
      "From what is on a cluster, without what only the server sets"},
 };
 
