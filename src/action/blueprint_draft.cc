@@ -65,7 +65,7 @@ void for_each_scalar(const Value& value, const std::string& path,
                      const std::function<void(const std::string&, const Value&)>& visit) {
   if (value.is_object()) {
     for (const auto& [key, member] : value.as_object())
-      for_each_scalar(member, path.empty() ? key : path + "." + key, visit);
+      for_each_scalar(member, path.empty() ? key : fmt::format("{}.{}", path, key), visit);
   } else if (value.is_array()) {
     for (std::size_t i = 0; i < value.as_array().size(); ++i)
       for_each_scalar(value.as_array()[i], fmt::format("{}[{}]", path, i), visit);
@@ -354,7 +354,7 @@ class Draft {
 
   // As an expression: the name that the object has in an instance.
   std::string name_in_instance(std::string_view name) const {
-    const std::string own = fmt::format("{}.metadata.name", variable_);
+    std::string own = fmt::format("{}.metadata.name", variable_);
     if (name == base_) return own;
     const bool has_base = !base_.empty() && name.starts_with(base_ + "-");
     const std::string rest = nickel_string(has_base ? name.substr(base_.size()) : "-" + std::string(name));

@@ -46,6 +46,10 @@ std::string lines_literal(std::string_view text, std::size_t indent) {
   return literal + std::string(indent, ' ') + '"' + marks;
 }
 
+std::string member_path(const std::string& path, const std::string& key) {
+  return path.empty() ? key : fmt::format("{}.{}", path, key);
+}
+
 class Writer {
  public:
   explicit Writer(const Substitute& substitute) : substitute_(substitute) {}
@@ -67,16 +71,17 @@ class Writer {
     std::string text = "{\n";
     for (const auto& [key, value] : members)
       text += fmt::format("{:{}}{},\n", "", indent + 2,
-                          field(nickel_field(key), value, indent + 2, path.empty() ? key : path + "." + key));
+                          field(nickel_field(key), value, indent + 2, member_path(path, key)));
     return text + std::string(indent, ' ') + "}";
   }
 
   // A record with one field is written as a path: metadata.labels.app = "web".
-  std::string field(std::string name, const Value& value, std::size_t indent, const std::string& path) const {
+  std::string field(const std::string& name, const Value& value, std::size_t indent,
+                    const std::string& path) const {
     const bool replaced = substitute_ && substitute_(path, value);
     if (!replaced && value.is_object() && value.as_object().size() == 1) {
       const auto& [key, only] = value.as_object().front();
-      return field(name + "." + nickel_field(key), only, indent, path + "." + key);
+      return field(name + "." + nickel_field(key), only, indent, member_path(path, key));
     }
     return name + " = " + expression(value, indent, path);
   }

@@ -1,5 +1,7 @@
 #include "catalog/step_log.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "base/text.h"
