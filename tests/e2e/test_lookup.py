@@ -206,7 +206,7 @@ def a_lookup_of_a_program_without_a_cluster_finds_nothing(t):
     package = looker(t, [("ConfigMap", "anywhere", "settings"), ("ConfigMap", "", None)])
     shown = t.run("generate", "reader", *package).out
     contains(shown, 'read-0: "null"')
-    contains(shown, 'read-1: "[]"')
+    contains(shown, "read-1: '[]'")
 
 
 @test

@@ -121,23 +121,24 @@ def oci_kustomization_is_pushed_with_its_bases(t):
 def oci_packages_call_others_of_oci_registries(t):
     registry = Registry(t)
     modules = built("packages/build.sh")
-    for name in ("mariadb", "microservice", "redis"):
-        t.run("push", str(next(modules.glob(f"{name}-0.1.0.*"))), registry(f"team/{name}"))
+    versions = {"mariadb": "0.1.1", "microservice": "0.1.0", "redis": "0.1.1"}
+    for name, version in versions.items():
+        t.run("push", str(next(modules.glob(f"{name}-{version}.*"))), registry(f"team/{name}"))
     metadata = t.file("platform.json", json.dumps({
         "apiVersion": "mistletoe.dev/v1", "kind": "MistPackage", "metadata": {"name": "platform-example"},
         "spec": {"version": "0.1.0", "dependencies": [
-            {"name": name, "package": registry(f"team/{name}"), "version": "^0.1.0"} for name in ("mariadb", "microservice", "redis")]}}))
+            {"name": name, "package": registry(f"team/{name}"), "version": "^0.1.0"} for name in versions]}}))
     t.run("package", "build", str(next(modules.glob("platform-example-*"))), "-m", metadata, "-o", "platform.wasm")
     t.run("push", "platform.wasm", registry("team/platform"))
     t.run("install", "shop", "-p", registry("team/platform:^0.1"), "-s", "replicas=1")
     check({"Secret/shop-mariadb-root", "Deployment/shop-mic-a"} <= t.owned("shop"), t.owned("shop"))
     calls = t.run("inspect", "release", "shop", "-o", "json").json["revisions"][-1]["package"]["calls"]
     equal([(call["id"], call["version"]) for call in calls],
-          [(registry(f"team/{name}"), "0.1.0") for name in ("mariadb", "microservice", "redis")])
+          [(registry(f"team/{name}"), version) for name, version in versions.items()])
     # The release keeps what it calls, though the registry has a newer one.
     t.run("push", module(t, "0.1.9", "redis"), registry("team/redis"))
     contains(t.run("upgrade", "shop").out, "nothing was written")
-    contains(t.run("upgrade", "shop", "-p", registry("team/platform:0.1.0")).out, "0.1.0 → 0.1.9")
+    contains(t.run("upgrade", "shop", "-p", registry("team/platform:0.1.0")).out, "0.1.1 → 0.1.9")
 
 
 @test
