@@ -14,9 +14,11 @@ ALL = "GET /v2/team/web/"
 
 def module(t, version, name="hello-web"):
     """A starting package, saying that it is that version (of five characters)."""
-    original = next(built("packages/build.sh").glob(f"{name}-0.1.0.mist-pack.wasm")).read_bytes()
-    check(b'"version":"0.1.0"' in original)
-    return t.file(f"{name}-{version}.wasm", original.replace(b'"version":"0.1.0"', f'"version":"{version}"'.encode()))
+    path = next(built("packages/build.sh").glob(f"{name}-?.?.?.mist-pack.wasm"))
+    own = f'"version":"{path.name.removeprefix(name + "-")[:5]}"'.encode()
+    original = path.read_bytes()
+    check(own in original)
+    return t.file(f"{name}-{version}.wasm", original.replace(own, f'"version":"{version}"'.encode()))
 
 
 def chart(t, version, **data):
