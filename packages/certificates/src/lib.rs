@@ -50,7 +50,7 @@ pub struct Issued {
     pub key: SecretText,
 }
 
-/// What a certificate is for.
+/// The subject and purpose of a certificate.
 pub struct Request<'a> {
     /// The subject's common name.
     pub common_name: &'a str,

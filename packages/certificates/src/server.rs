@@ -29,12 +29,19 @@ pub fn service_names(service: &str, namespace: &str, domain: &str) -> Vec<String
 }
 
 impl ServerTls {
-    /// Of a Secret that the inputs name, or else with a certificate for these names that is made here.
+    /// Of a Secret that the inputs name, or else with a certificate that is made here for the install's Service, whose
+    /// namespace and cluster domain these are, and for more names.
     ///
     /// # Errors
     ///
     /// The host gives no keys, or a name can't be in a certificate.
-    pub fn new(app: &App, given: Option<&str>, names: &[String], days: u32) -> Result<Self, Error> {
+    pub fn of_service(
+        app: &App,
+        (namespace, domain): (&str, &str),
+        given: Option<&str>,
+        more_names: impl IntoIterator<Item = String>,
+        days: u32,
+    ) -> Result<Self, Error> {
         if let Some(given) = given {
             return Ok(Self {
                 secret_name: given.to_owned(),
@@ -43,8 +50,10 @@ impl ServerTls {
                 objects: Vec::new(),
             });
         }
+        let mut names = service_names(app.install, namespace, domain);
+        names.extend(more_names);
         let authority = Authority::of(app.install)?;
-        let request = Request { common_name: app.install, usage: Usage::Server, names, days };
+        let request = Request { common_name: app.install, usage: Usage::Server, names: &names, days };
         let issued = authority.issue("tls/server", &request)?;
         let (secret_name, ca_secret_name) = (format!("{}-tls", app.install), format!("{}-ca", app.install));
         let objects = vec![

@@ -5,7 +5,7 @@ use mistletoe::{Error, Value, json};
 
 use crate::{Inputs, objects};
 
-/// What members and clients show one another.
+/// The certificates that members and clients present to one another.
 #[derive(Default)]
 pub struct Credentials {
     /// The Secrets that are made here, with their paths.

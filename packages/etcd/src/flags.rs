@@ -12,7 +12,7 @@ use crate::{Inputs, PORT};
 pub const PEER_PORT: u16 = 2380;
 pub const METRICS_PORT: u16 = 2381;
 
-/// What other objects rely on.
+/// Flags that other objects rely on.
 const FIXED: [&str; 25] = [
     "advertise-client-urls",
     "auto-tls",

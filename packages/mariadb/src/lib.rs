@@ -1,7 +1,6 @@
 //! A MariaDB server with databases and users that are as the inputs say.
 //!
-//! What the server is told at each start makes it so: users and passwords are written as SQL into a Secret, which the
-//! server reads before it answers anybody. A changed password is therefore a changed Secret and one restart of the server;
+//! Users and passwords are written as SQL into a Secret, which the server reads at each start, before it answers anybody. A changed password is therefore a changed Secret and one restart of the server;
 //! a user that is no longer among the inputs loses its access in the same way.
 
 mod objects;
@@ -10,7 +9,7 @@ mod sql;
 use std::collections::BTreeMap;
 
 use app_objects::given_or_drawn;
-use certificates::{ServerTls, service_names};
+use certificates::ServerTls;
 use mistletoe::secret::SecretText;
 use mistletoe::{Error, MistOutput, MistResult, ensure};
 
@@ -111,13 +110,13 @@ fn accounts(inputs: &Inputs) -> Result<Vec<Account<'_>>, Error> {
 }
 
 fn tls(inputs: &Inputs) -> Result<Option<ServerTls>, Error> {
-    let Inputs { name, namespace, cluster_domain, tls, .. } = inputs;
+    let Inputs { namespace, cluster_domain, tls, .. } = inputs;
     if !tls.enabled {
         return Ok(None);
     }
-    let names = service_names(name, namespace, cluster_domain);
-    let days = tls.valid_days.into();
-    ServerTls::new(&objects::app(inputs), tls.secret_name.as_deref(), &names, days).map(Some)
+    let place = (namespace.as_str(), cluster_domain.as_str());
+    let (given, days) = (tls.secret_name.as_deref(), tls.valid_days.into());
+    ServerTls::of_service(&objects::app(inputs), place, given, [], days).map(Some)
 }
 
 fn exports(inputs: &Inputs, tls: Option<&ServerTls>) -> Exports {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use app_objects::{App, merged, restricted};
+use app_objects::{App, DataVolume, exec_probe, merged, resources, restricted};
 use certificates::ServerTls;
-use mistletoe::secret::{SecretText, fingerprint};
+use mistletoe::secret::SecretText;
 use mistletoe::{Error, Value, json};
 
 use crate::{Account, Inputs, PORT};
@@ -104,34 +104,10 @@ pub fn server(inputs: &Inputs, users_file: &str, tls: Option<&ServerTls>) -> Res
         json!({ "name": "tmp", "emptyDir": {} }),
     ];
     volumes.extend(tls.map(ServerTls::volume));
-    let mut spec = json!({
-        "serviceName": inputs.name,
-        "replicas": 1,
-        "selector": { "matchLabels": app(inputs).selector() },
-    });
-    let persistence = &inputs.persistence;
-    if persistence.enabled {
-        spec["volumeClaimTemplates"] =
-            json!([app(inputs).data_claim(&persistence.size, persistence.storage_class.as_deref())]);
-    } else {
-        volumes.push(json!({ "name": "data", "emptyDir": {} }));
-    }
-    spec["template"] = json!({
-        "metadata": {
-            "labels": app(inputs).labels(),
-            "annotations": { "checksum/content": checksum(inputs, users_file, tls)? },
-        },
-        "spec": {
-            "automountServiceAccountToken": false,
-            "enableServiceLinks": false,
-            "securityContext": {
-                "runAsNonRoot": true,
-                "runAsUser": inputs.run_as_user,
-                "runAsGroup": inputs.run_as_user,
-                "fsGroup": inputs.run_as_user,
-                "fsGroupChangePolicy": "OnRootMismatch",
-                "seccompProfile": { "type": "RuntimeDefault" },
-            },
+    let template = app(inputs).pod_template(
+        &content(inputs, users_file, tls),
+        inputs.run_as_user,
+        json!({
             "terminationGracePeriodSeconds": 120,
             "initContainers": [container(inputs, json!({
                 "name": "prepare",
@@ -141,32 +117,35 @@ pub fn server(inputs: &Inputs, users_file: &str, tls: Option<&ServerTls>) -> Res
                 "name": "mariadb",
                 "command": ["mariadbd", format!("--defaults-file={CONFIG}/my.cnf")],
                 "ports": [{ "name": "mariadb", "containerPort": PORT, "protocol": "TCP" }],
-                "startupProbe": probe(&ask("mariadb-admin", &["--silent", "ping"]), 5, 120),
-                "livenessProbe": probe(&ask("mariadb-admin", &["--silent", "ping"]), 10, 6),
-                "readinessProbe": probe(&ask("mariadb", &["--execute=SELECT 1"]), 5, 3),
+                "startupProbe": ask("mariadb-admin", &["--silent", "ping"], 5, 120),
+                "livenessProbe": ask("mariadb-admin", &["--silent", "ping"], 10, 6),
+                "readinessProbe": ask("mariadb", &["--execute=SELECT 1"], 5, 3),
             }))],
             "volumes": volumes,
-        },
-    });
-    Ok(
-        json!({ "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": app(inputs).metadata(&inputs.name), "spec": spec }),
-    )
+        }),
+    )?;
+    let persistence = &inputs.persistence;
+    let data = DataVolume {
+        persistent: persistence.enabled,
+        size: &persistence.size,
+        storage_class: persistence.storage_class.as_deref(),
+    };
+    Ok(app(inputs).stateful_set(&inputs.name, 1, template, Some(&data)))
 }
 
 /// Without a certificate, what it was before there could be one: no Pod rolls for a newer version of the package.
-fn checksum(inputs: &Inputs, users_file: &str, tls: Option<&ServerTls>) -> Result<String, Error> {
+fn content(inputs: &Inputs, users_file: &str, tls: Option<&ServerTls>) -> Value {
     match tls {
-        None => fingerprint(&(my_cnf(inputs), users_file)),
-        Some(tls) => fingerprint(&(my_cnf(inputs), users_file, tls.content())),
+        None => json!([my_cnf(inputs), users_file]),
+        Some(tls) => json!([my_cnf(inputs), users_file, tls.content()]),
     }
 }
 
 /// A container with `own` and everything that both containers share.
 fn container(inputs: &Inputs, own: Value) -> Value {
-    let memory = format!("{}Mi", inputs.memory_mib);
     let mut container = json!({
         "image": inputs.image,
-        "resources": { "requests": { "cpu": inputs.cpu, "memory": memory }, "limits": { "memory": memory } },
+        "resources": resources(&inputs.cpu, inputs.memory_mib.into()),
         "securityContext": restricted(),
         "volumeMounts": [
             { "name": "data", "mountPath": DATA },
@@ -184,14 +163,9 @@ fn container(inputs: &Inputs, own: Value) -> Value {
     merged(container, own)
 }
 
-/// A client that logs in through the socket, as the user without rights.
-fn ask(program: &str, arguments: &[&str]) -> Vec<String> {
-    let mut command =
-        vec![program.to_owned(), "--no-defaults".into(), format!("--socket={RUN}/mysqld.sock"), "--user=health".into()];
-    command.extend(arguments.iter().map(|&argument| argument.to_owned()));
-    command
-}
-
-fn probe(command: &[String], period: u32, failures: u32) -> Value {
-    json!({ "exec": { "command": command }, "periodSeconds": period, "timeoutSeconds": 5, "failureThreshold": failures })
+/// A probe by a client that logs in through the socket, as the user without rights.
+fn ask(program: &str, arguments: &[&str], period: u32, failures: u32) -> Value {
+    let socket = format!("--socket={RUN}/mysqld.sock");
+    let command = [&[program, "--no-defaults", &socket, "--user=health"], arguments].concat();
+    exec_probe(&command, period, failures)
 }

@@ -6,7 +6,7 @@
 mod objects;
 
 use app_objects::clients;
-use certificates::{ServerTls, service_names};
+use certificates::ServerTls;
 use mistletoe::{Error, MistOutput, MistResult, ensure, json};
 
 mistletoe::types! { file = "mistletoe.yaml" }
@@ -64,14 +64,13 @@ fn check_options(inputs: &Inputs) -> Result<(), Error> {
 }
 
 fn tls(inputs: &Inputs) -> Result<Option<ServerTls>, Error> {
-    let Inputs { name, namespace, cluster_domain, tls, .. } = inputs;
+    let Inputs { namespace, cluster_domain, tls, .. } = inputs;
     if !tls.enabled {
         return Ok(None);
     }
-    let mut names = service_names(name, namespace, cluster_domain);
-    names.extend(inputs.server_fqdns());
-    let days = tls.valid_days.into();
-    ServerTls::new(&objects::app(inputs), tls.secret_name.as_deref(), &names, days).map(Some)
+    let place = (namespace.as_str(), cluster_domain.as_str());
+    let (given, days) = (tls.secret_name.as_deref(), tls.valid_days.into());
+    ServerTls::of_service(&objects::app(inputs), place, given, inputs.server_fqdns(), days).map(Some)
 }
 
 fn servers(inputs: &Inputs) -> Vec<String> {

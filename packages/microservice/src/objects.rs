@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use app_objects::{App, restricted, selector};
+use app_objects::{App, dns, restricted, selector};
 use mistletoe::secret::fingerprint;
 use mistletoe::{Error, Value, json};
 
@@ -92,12 +92,7 @@ pub fn deployment(inputs: &Inputs, credentials: Option<&Value>) -> Result<Value,
                         "runAsGroup": 65534,
                         "seccompProfile": { "type": "RuntimeDefault" },
                     },
-                    "topologySpreadConstraints": [{
-                        "maxSkew": 1,
-                        "topologyKey": "kubernetes.io/hostname",
-                        "whenUnsatisfiable": "ScheduleAnyway",
-                        "labelSelector": { "matchLabels": app(inputs).selector() },
-                    }],
+                    "topologySpreadConstraints": app(inputs).spread(),
                     "containers": [container],
                     "volumes": [{ "name": "program", "configMap": { "name": program_name(inputs) } }],
                 },
@@ -120,7 +115,7 @@ pub fn network_policy(inputs: &Inputs) -> Value {
     let peers: Vec<Value> =
         inputs.peers.iter().map(|peer| json!({ "podSelector": { "matchLabels": selector(PACKAGE, peer) } })).collect();
     let mut ingress = Vec::new();
-    let mut egress = vec![json!({ "ports": [{ "port": 53, "protocol": "UDP" }, { "port": 53, "protocol": "TCP" }] })];
+    let mut egress = vec![dns()];
     // A list without members would mean everybody.
     if !peers.is_empty() {
         ingress.push(json!({ "from": peers, "ports": [{ "port": "http", "protocol": "TCP" }] }));

@@ -20,9 +20,7 @@ pub fn service_account(inputs: &Inputs) -> Value {
 
 /// The rights to blueprints, their Events, the Lease, and the accounts of blueprints.
 pub fn role(inputs: &Inputs) -> Value {
-    let rule = |group: &str, resource: &str, verbs: &[&str]| {
-        json!({ "apiGroups": [group], "resources": [resource], "verbs": verbs })
-    };
+    let rule = |group: &str, resource: &str, verbs: &[&str]| json!({ "apiGroups": [group], "resources": [resource], "verbs": verbs });
     let mut rules = vec![
         rule("", "configmaps", &["list", "watch", "patch"]),
         rule("", "events", &["create"]),
@@ -62,12 +60,7 @@ pub fn deployment(inputs: &Inputs) -> Value {
             "fsGroup": 65532,
             "seccompProfile": { "type": "RuntimeDefault" },
         },
-        "topologySpreadConstraints": [{
-            "maxSkew": 1,
-            "topologyKey": "kubernetes.io/hostname",
-            "whenUnsatisfiable": "ScheduleAnyway",
-            "labelSelector": { "matchLabels": app(inputs).selector() },
-        }],
+        "topologySpreadConstraints": app(inputs).spread(),
         "containers": [container(inputs)],
         "volumes": [{ "name": "home", "emptyDir": { "sizeLimit": "1Gi" } }, { "name": "tmp", "emptyDir": {} }],
     });

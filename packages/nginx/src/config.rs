@@ -37,7 +37,7 @@ fn include_of(inputs: &Inputs, name: &str) -> String {
     snippets(inputs).filter(|(known, _)| *known == name).map(|_| format!("\ninclude {CONFIG}/{name};\n")).collect()
 }
 
-/// What the start script listens at with IPv6, where there is one: name, port and further parameters.
+/// The ports at which the start script also listens with IPv6, where there is one: name, port and further parameters.
 pub fn listens(inputs: &Inputs) -> Vec<String> {
     let mut ports = vec![format!("http:{HTTP_PORT}"), format!("status:{STATUS_PORT}")];
     if inputs.tls.enabled {

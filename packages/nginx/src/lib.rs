@@ -8,7 +8,7 @@ mod config;
 mod objects;
 mod snippet;
 
-use certificates::{ServerTls, service_names};
+use certificates::ServerTls;
 use mistletoe::{Error, ErrorContext as _, MistOutput, MistResult, ensure};
 
 mistletoe::types! { file = "mistletoe.yaml" }
@@ -20,7 +20,7 @@ pub const METADATA: &str = include_str!("../mistletoe.yaml");
 pub const PORT: u16 = 80;
 pub const TLS_PORT: u16 = 443;
 
-/// What a ConfigMap may hold, with room for its other fields.
+/// The size of files that fit into a ConfigMap, with room for its other fields.
 const MOST_FILES_BYTES: usize = 1_000_000;
 
 impl Inputs {
@@ -97,13 +97,13 @@ fn check(inputs: &Inputs) -> Result<(), Error> {
 }
 
 fn tls(inputs: &Inputs) -> Result<Option<ServerTls>, Error> {
-    let Inputs { name, namespace, cluster_domain, tls, .. } = inputs;
+    let Inputs { namespace, cluster_domain, tls, .. } = inputs;
     if !tls.enabled {
         return Ok(None);
     }
-    let names = [service_names(name, namespace, cluster_domain), tls.names.clone()].concat();
-    let days = tls.valid_days.into();
-    ServerTls::new(&objects::app(inputs), tls.secret_name.as_deref(), &names, days).map(Some)
+    let place = (namespace.as_str(), cluster_domain.as_str());
+    let (given, days) = (tls.secret_name.as_deref(), tls.valid_days.into());
+    ServerTls::of_service(&objects::app(inputs), place, given, tls.names.clone(), days).map(Some)
 }
 
 fn exports(inputs: &Inputs, tls: Option<&ServerTls>) -> Exports {

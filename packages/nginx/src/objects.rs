@@ -54,7 +54,7 @@ pub fn service(inputs: &Inputs) -> Value {
     service
 }
 
-/// Who may ask the servers, and whom they may ask: anybody, if there are proxies, as these may be anywhere.
+/// Clients may connect to the servers; with proxies, the servers may connect anywhere, since upstreams can be anywhere.
 pub fn network_policy(inputs: &Inputs) -> Value {
     let mut ports = vec![json!({ "port": "http", "protocol": "TCP" })];
     if inputs.tls.enabled {

@@ -5,7 +5,7 @@
 
 use mistletoe::{Error, bail, ensure};
 
-/// What a word before the next `;` or brace is part of.
+/// The place of a word before the next `;` or brace.
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     /// Between directives.

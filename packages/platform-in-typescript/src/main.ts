@@ -16,7 +16,7 @@ export interface Input {
   cacheSize?: string;
 }
 
-/** What this package uses of a server's exports. */
+/** The exports of a server that this package uses. */
 interface Server {
   fqdn: string;
   port: number;

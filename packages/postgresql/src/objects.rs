@@ -82,7 +82,7 @@ fn passwd(inputs: &Inputs) -> String {
     format!("root:x:0:0:root:/root:/bin/sh\npostgres:x:{user}:{user}:PostgreSQL:{DATA}:/bin/sh\n")
 }
 
-/// Who may log in, and how; the first line that fits counts.
+/// The rules for logging in; the first line that matches counts.
 fn pg_hba_conf(inputs: &Inputs) -> String {
     let host = if inputs.tls.enabled && inputs.tls.required { "hostssl" } else { "host" };
     format!(
@@ -99,7 +99,7 @@ fn postgresql_conf(inputs: &Inputs) -> String {
     let memory = u64::from(inputs.memory_mib);
     let connections = u64::from(inputs.max_connections);
     let shared = memory / 4;
-    // What each of three sorts in each connection may take, if all of them sort at once.
+    // The share of each sort, if every connection runs three at once.
     let work_kb = ((memory - shared) * 1024 / (3 * connections)).max(1024);
     let mut settings: BTreeMap<&str, String> = [
         ("cluster_name", inputs.name.clone()),
@@ -181,7 +181,7 @@ pub fn server(inputs: &Inputs, files: &Value, users_file: &str, tls: Option<&Ser
     Ok(app(inputs).stateful_set(&inputs.name, 1, template, Some(&data)))
 }
 
-/// What both containers have alike.
+/// The fields that both containers share.
 fn container(inputs: &Inputs, tls: Option<&ServerTls>) -> Value {
     let mut mounts = vec![
         json!({ "name": "data", "mountPath": DATA }),

@@ -1,5 +1,5 @@
-//! What makes databases and users those of the inputs. It runs at each start, before clients can connect, and gives the
-//! same result when it runs again.
+//! SQL that makes databases and users those of the inputs. It runs at each start, before clients can connect, and gives
+//! the same result when it runs again.
 //!
 //! A database belongs to the role `DATABASE_owner`. Its users are members of that role, of `DATABASE_read_write` or of
 //! `DATABASE_read_only`, and everything that an owner makes belongs to the role: users can come and go, and nothing is lost
@@ -89,7 +89,7 @@ fn make_user(account: &Account) -> Vec<String> {
         ),
     ];
     if *access == Access::Owner {
-        // What it makes belongs to all owners.
+        // Its objects belong to all owners.
         lines.push(format!("ALTER ROLE \"{username}\" IN DATABASE \"{database}\" SET role = '{group}';"));
     }
     lines

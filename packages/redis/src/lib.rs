@@ -7,7 +7,7 @@ mod acl;
 mod objects;
 
 use app_objects::given_or_drawn;
-use certificates::{ServerTls, service_names};
+use certificates::ServerTls;
 use mistletoe::secret::SecretText;
 use mistletoe::{Error, MistOutput, MistResult, ensure};
 
@@ -83,13 +83,13 @@ fn accounts(inputs: &Inputs) -> Result<Vec<Account<'_>>, Error> {
 }
 
 fn tls(inputs: &Inputs) -> Result<Option<ServerTls>, Error> {
-    let Inputs { name, namespace, cluster_domain, tls, .. } = inputs;
+    let Inputs { namespace, cluster_domain, tls, .. } = inputs;
     if !tls.enabled {
         return Ok(None);
     }
-    let names = service_names(name, namespace, cluster_domain);
-    let days = tls.valid_days.into();
-    ServerTls::new(&objects::app(inputs), tls.secret_name.as_deref(), &names, days).map(Some)
+    let place = (namespace.as_str(), cluster_domain.as_str());
+    let (given, days) = (tls.secret_name.as_deref(), tls.valid_days.into());
+    ServerTls::of_service(&objects::app(inputs), place, given, [], days).map(Some)
 }
 
 fn exports(inputs: &Inputs, tls: Option<&ServerTls>) -> Exports {

@@ -1,8 +1,8 @@
 //! The Kubernetes objects.
 
-use app_objects::{App, restricted};
+use app_objects::{App, DataVolume, exec_probe, resources, restricted};
 use certificates::ServerTls;
-use mistletoe::secret::{SecretText, fingerprint};
+use mistletoe::secret::SecretText;
 use mistletoe::{Error, Value, json};
 
 use crate::{Account, Inputs, PORT};
@@ -106,55 +106,35 @@ pub fn server(inputs: &Inputs, acl_file: &str, tls: Option<&ServerTls>) -> Resul
     if let Some(tls) = tls {
         volumes.extend([tls.volume(), json!({ "name": "run", "emptyDir": {} })]);
     }
-    let mut spec = json!({
-        "serviceName": inputs.name,
-        "replicas": 1,
-        "selector": { "matchLabels": app(inputs).selector() },
-    });
-    let persistence = &inputs.persistence;
-    if persistence.enabled {
-        spec["volumeClaimTemplates"] =
-            json!([app(inputs).data_claim(&persistence.size, persistence.storage_class.as_deref())]);
-    } else {
-        volumes.push(json!({ "name": "data", "emptyDir": {} }));
-    }
-    spec["template"] = json!({
-        "metadata": {
-            "labels": app(inputs).labels(),
-            "annotations": { "checksum/content": checksum(inputs, acl_file, tls)? },
-        },
-        "spec": {
-            "automountServiceAccountToken": false,
-            "enableServiceLinks": false,
-            "securityContext": {
-                "runAsNonRoot": true,
-                "runAsUser": inputs.run_as_user,
-                "runAsGroup": inputs.run_as_user,
-                "fsGroup": inputs.run_as_user,
-                "fsGroupChangePolicy": "OnRootMismatch",
-                "seccompProfile": { "type": "RuntimeDefault" },
-            },
+    let template = app(inputs).pod_template(
+        &content(inputs, acl_file, tls),
+        inputs.run_as_user,
+        json!({
             "terminationGracePeriodSeconds": 60,
             "containers": [container(inputs)],
             "volumes": volumes,
-        },
-    });
-    Ok(
-        json!({ "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": app(inputs).metadata(&inputs.name), "spec": spec }),
-    )
+        }),
+    )?;
+    let persistence = &inputs.persistence;
+    let data = DataVolume {
+        persistent: persistence.enabled,
+        size: &persistence.size,
+        storage_class: persistence.storage_class.as_deref(),
+    };
+    Ok(app(inputs).stateful_set(&inputs.name, 1, template, Some(&data)))
 }
 
 /// Without a certificate, what it was before there could be one: no Pod rolls for a newer version of the package.
-fn checksum(inputs: &Inputs, acl_file: &str, tls: Option<&ServerTls>) -> Result<String, Error> {
+fn content(inputs: &Inputs, acl_file: &str, tls: Option<&ServerTls>) -> Value {
     match tls {
-        None => fingerprint(&(redis_conf(inputs), acl_file)),
-        Some(tls) => fingerprint(&(redis_conf(inputs), acl_file, tls.content())),
+        None => json!([redis_conf(inputs), acl_file]),
+        Some(tls) => json!([redis_conf(inputs), acl_file, tls.content()]),
     }
 }
 
 fn container(inputs: &Inputs) -> Value {
     // While it saves, a second process has a copy of what changes.
-    let memory = format!("{}Mi", 2 * inputs.memory_mib + 32);
+    let memory = 2 * u64::from(inputs.memory_mib) + 32;
     let server = if inputs.tls.enabled { format!("-s {SOCKET}") } else { format!("-p {PORT}") };
     let ask = format!("$(redis-cli {server} --user health --pass none --no-auth-warning ping)");
     let answers = format!("[ \"{ask}\" = PONG ]");
@@ -174,20 +154,11 @@ fn container(inputs: &Inputs) -> Value {
         "image": inputs.image,
         "command": ["redis-server", format!("{CONFIG}/redis.conf")],
         "ports": [{ "name": "redis", "containerPort": PORT, "protocol": "TCP" }],
-        "startupProbe": probe(&lives, 2, 150),
-        "livenessProbe": probe(&lives, 10, 6),
-        "readinessProbe": probe(&answers, 5, 3),
-        "resources": { "requests": { "cpu": inputs.cpu, "memory": memory }, "limits": { "memory": memory } },
+        "startupProbe": exec_probe(&["sh", "-c", &lives], 2, 150),
+        "livenessProbe": exec_probe(&["sh", "-c", &lives], 10, 6),
+        "readinessProbe": exec_probe(&["sh", "-c", &answers], 5, 3),
+        "resources": resources(&inputs.cpu, memory),
         "securityContext": restricted(),
         "volumeMounts": mounts,
-    })
-}
-
-fn probe(script: &str, period: u32, failures: u32) -> Value {
-    json!({
-        "exec": { "command": ["sh", "-c", script] },
-        "periodSeconds": period,
-        "timeoutSeconds": 5,
-        "failureThreshold": failures,
     })
 }

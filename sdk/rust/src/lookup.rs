@@ -54,7 +54,5 @@ pub fn lookup_all(api_version: &str, kind: &str, namespace: &str) -> anyhow::Res
 }
 
 fn ask(api_version: &str, kind: &str, namespace: &str, name: &str) -> anyhow::Result<Value> {
-    host::ask(
-        &json!({ "op": "lookup", "apiVersion": api_version, "kind": kind, "namespace": namespace, "name": name }),
-    )
+    host::ask(&json!({ "op": "lookup", "apiVersion": api_version, "kind": kind, "namespace": namespace, "name": name }))
 }

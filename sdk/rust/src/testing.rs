@@ -206,7 +206,8 @@ impl State {
         let mut of_kind = self.objects.iter().filter(|object| {
             object["apiVersion"] == asked("apiVersion")
                 && object["kind"] == asked("kind")
-                && (at(object, "namespace") == asked("namespace") || asked("name").is_empty() && asked("namespace").is_empty())
+                && (at(object, "namespace") == asked("namespace")
+                    || asked("name").is_empty() && asked("namespace").is_empty())
         });
         if asked("name").is_empty() {
             return json!({ "items": of_kind.collect::<Vec<_>>() });
@@ -354,9 +355,7 @@ inputs:
             assert!(crate::lookup("v1", "ConfigMap", "prod", "").is_err());
             MistOutput::new().with_exports(&json!([inputs["name"], one.map(|map| map["data"].clone()), counts]))
         }
-        let map = |namespace: &str, name: &str| {
-            json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "namespace": namespace, "name": name }, "data": { "a": "1" } })
-        };
+        let map = |namespace: &str, name: &str| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "namespace": namespace, "name": name }, "data": { "a": "1" } });
         let render = |host: Host| {
             host.render("{name: looker}", looker, json!({ "name": "shop" })).unwrap().exports().unwrap().clone()
         };
