@@ -1,14 +1,12 @@
 #include "http/server.h"
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 
 #include <string>
 
-#include "base/handle.h"
 #include "base/text.h"
+#include "testing/raw_connection.h"
 
 namespace mist::http {
 namespace {
@@ -25,26 +23,16 @@ std::unique_ptr<Server> server_on(std::string_view address = "127.0.0.1:0") {
 }
 
 UniqueFd connected(const Server& server) {
-  const std::string address = server.address();
-  UniqueFd fd(::socket(AF_INET, SOCK_STREAM, 0));
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  EXPECT_EQ(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+  UniqueFd fd = mist::testing::connect_to(server.address());
+  EXPECT_TRUE(fd);
   return fd;
 }
 
 // Sends that; everything that comes back until the server closes.
 std::string said(const Server& server, std::string_view request) {
   const UniqueFd fd = connected(server);
-  EXPECT_EQ(::send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL),
-            static_cast<ssize_t>(request.size()));
-  std::string all;
-  char buffer[4096];
-  for (ssize_t got = 0; (got = ::recv(fd.get(), buffer, sizeof buffer, 0)) > 0;)
-    all.append(buffer, static_cast<std::size_t>(got));
-  return all;
+  EXPECT_TRUE(mist::testing::send_all(fd, request));
+  return mist::testing::read_all(fd);
 }
 
 TEST(Server, AnswersGetAndHead) {

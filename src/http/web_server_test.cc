@@ -1,9 +1,7 @@
 #include "http/web_server.h"
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 
 #include <atomic>
 #include <chrono>
@@ -11,12 +9,14 @@
 #include <thread>
 #include <vector>
 
-#include "base/handle.h"
+#include "testing/raw_connection.h"
 
 namespace mist::http {
 namespace {
 
 using namespace std::chrono_literals;
+using mist::testing::read_all;
+using mist::testing::send_all;
 using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
@@ -36,29 +36,9 @@ std::unique_ptr<WebServer> web_server(WebServerOptions options = {}, HandleWeb h
 }
 
 UniqueFd connect_to(const std::string& address) {
-  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  EXPECT_EQ(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+  UniqueFd fd = mist::testing::connect_to(address);
+  EXPECT_TRUE(fd);
   return fd;
-}
-
-void send_all(const UniqueFd& fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t sent = ::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent <= 0) return;
-    bytes.remove_prefix(static_cast<std::size_t>(sent));
-  }
-}
-
-std::string read_all(const UniqueFd& fd) {
-  std::string all;
-  char buffer[4096];
-  for (ssize_t got = 0; (got = ::recv(fd.get(), buffer, sizeof buffer, 0)) > 0;)
-    all.append(buffer, static_cast<std::size_t>(got));
-  return all;
 }
 
 std::string answer_to(const WebServer& server, std::string_view request) {
