@@ -74,7 +74,8 @@ void for_each_scalar(const Value& value, const std::string& path,
   }
 }
 
-// What the objects' names have in common, at a dash: "web" of web, web-config and web-db. Empty: too little.
+// The common prefix of most objects' names, cut at a dash: "web" of web, web-config and web-db. Empty: most
+// have none.
 std::string common_name(const std::vector<Object>& objects) {
   std::map<std::string, std::size_t> counts;
   for (const Object& object : objects) {
@@ -121,7 +122,7 @@ bool is_at(std::string_view path, std::string_view pattern) {
 
 struct FieldRule {
   std::string_view kind;  // empty: any
-  std::string_view path;  // behind its end, if it begins with "…"
+  std::string_view path;  // "[]" stands for every index
   std::string_view what;
 };
 constexpr FieldRule kFieldRules[] = {
@@ -190,7 +191,7 @@ class Draft {
   }
 
  private:
-  // What belongs to the cluster, and not to an instance.
+  // Objects that belong to the cluster, and not to an instance.
   void leave_out() {
     std::erase_if(objects_, [&](const Object& object) {
       const std::string_view kind = object.gvk().kind;
@@ -282,8 +283,7 @@ class Draft {
         field = free_name(
             only ? std::string(site.what) : camel(site.qualifier) + upper_first(std::string(site.what)),
             taken);
-        draft_.fields.push_back({field, objects_[site.node].key().display(), value});
-        defaults_.set(field, *site.value);
+        draft_.fields.push_back({field, objects_[site.node].key().display(), *site.value});
       }
       replaced_[{site.node, site.path}] = fmt::format("{}.spec.{}", variable_, field);
     }
@@ -375,7 +375,7 @@ class Draft {
     return std::nullopt;
   }
 
-  // What would make two instances one another's trouble.
+  // Fields that would make two instances interfere with each other.
   void look_for_traps() {
     for (std::size_t node = 0; node < objects_.size(); ++node) {
       const Object& object = objects_[node];
@@ -471,7 +471,8 @@ class Draft {
     return text + "  ],\n}\n  | Blueprint\n";
   }
 
-  static Value schema_of(const DraftedField& field, const Value& value) {
+  static Value schema_of(const DraftedField& field) {
+    const Value& value = field.value;
     Value schema = Value::object({{"description", fmt::format("As in {}", field.object)}});
     schema.set("type", value.is_int() ? "integer" : value.is_bool() ? "boolean" : "string");
     if (value.is_int()) schema.set("minimum", 0);
@@ -482,8 +483,7 @@ class Draft {
   Value definition() const {
     const std::string plural = reconcile::usual_resource(names_.kind);
     Value properties = Value::object();
-    for (const DraftedField& field : draft_.fields)
-      properties.set(field.name, schema_of(field, *defaults_.find(field.name)));
+    for (const DraftedField& field : draft_.fields) properties.set(field.name, schema_of(field));
     Value spec = Value::object({{"type", "object"}, {"default", Value::object()}});
     spec.set("properties", std::move(properties));
     const auto column = [](std::string_view name, std::string_view type, std::string_view path) {
@@ -515,7 +515,8 @@ class Draft {
   Value instance() const {
     Value whole = Value::object({{"apiVersion", names_.group + "/v1"}, {"kind", names_.kind}});
     whole["metadata"].set("name", base_.empty() ? names_.blueprint : base_);
-    whole["spec"] = defaults_;
+    whole["spec"] = Value::object();
+    for (const DraftedField& field : draft_.fields) whole["spec"].set(field.name, field.value);
     return whole;
   }
 
@@ -536,7 +537,6 @@ class Draft {
   std::string base_, namespace_, variable_{kInstance};
   std::vector<Site> sites_;
   std::map<std::pair<std::size_t, std::string>, std::string> replaced_;
-  Value defaults_ = Value::object();
   std::vector<std::pair<std::string, std::string>> also_;
   std::vector<Sequence> sequence_;
   BlueprintDraft draft_;

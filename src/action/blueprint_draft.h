@@ -20,9 +20,9 @@ struct DraftNames {
 
 /// A literal that became a field of the instance.
 struct DraftedField {
-  std::string name;    ///< "replicas"
-  std::string object;  ///< the first that has it: "Deployment web"
-  std::string value;   ///< its default, as JSON
+  std::string name;       ///< "replicas"
+  std::string object;     ///< the first that has it: "Deployment web"
+  encoding::Value value;  ///< its default
 };
 
 struct BlueprintDraft {

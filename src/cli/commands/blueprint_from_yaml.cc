@@ -7,6 +7,7 @@
 #include "cli/invocation.h"
 #include "cli/new_files.h"
 #include "cli/templates.h"
+#include "encoding/json.h"
 
 namespace mist::cli {
 namespace {
@@ -59,7 +60,8 @@ Status read_into(World& world, const std::string& name, std::map<std::string, st
 void report(const action::BlueprintDraft& draft, const Path& directory, World& world) {
   for (const action::DraftedField& field : draft.fields)
     world.events->info(fmt::format("spec.{} is {} of {} in the manifests", field.name,
-                                   escape_controls(field.value), escape_controls(field.object)));
+                                   escape_controls(encoding::to_json(field.value)),
+                                   escape_controls(field.object)));
   for (const std::string& warning : draft.warnings) world.events->warn(escape_controls(warning));
   world.events->info(fmt::format("{}, {} and {} drafted; next: mistctl blueprint check {}",
                                  plural(draft.nodes, "node"), plural(draft.also, "Also edge"),
