@@ -55,7 +55,7 @@ refused() { # refused CODE WORDS COMMAND...
 field() { kubectl get -n work "$1" -o "jsonpath={$2}"; }
 sql() { kubectl exec -n work db-0 -- psql -At -U app -d shop -c "$1"; }
 
-# What a node is on the machine: processes in its PID namespace, control groups, mounts.
+# A node as the machine sees it: processes in its PID namespace, control groups, mounts.
 node_pid() { "$devcluster" status --name "$1" | awk '$1 == "component" && $3 == "node" {print $2}'; }
 processes_in() { # of a PID namespace
   local p

@@ -1,5 +1,5 @@
 #pragma once
-// What a tag must look like, and what the files at it say of themselves. Pure; any thread.
+// Checks of tags, and the facts that the files at a tag state. Pure; any thread.
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// What the REST API shows of the model (openapi.h has the schemas). Pure; any thread.
+// The model as the REST API shows it (openapi.h has the schemas). Pure; any thread.
 
 #include "base/error.h"
 #include "catalog/model.h"

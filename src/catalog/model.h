@@ -1,5 +1,5 @@
 #pragma once
-// What a catalog keeps, as plain values. Any thread.
+// The data of a catalog, as plain values. Any thread.
 
 #include <cstdint>
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace mist::catalog {
 
-/// What an account may do beside looking. Each includes those before.
+/// The rights of an account beyond looking. Each includes those before it.
 enum class Role : std::uint8_t {
   Author,         ///< link projects, and yank versions of them
   Moderator,      ///< yank versions of everybody
@@ -49,7 +49,7 @@ enum class VersionState : std::uint8_t {
 };
 std::string_view to_string(VersionState state);  ///< "queued", "testing", "passed", "failed"
 
-/// What a package says of itself.
+/// The facts that a package states about itself.
 struct PackageFacts {
   struct Dependency {
     std::string name = {};

@@ -11,7 +11,7 @@
 
 namespace mist::catalog {
 
-/// What all pages need.
+/// The frame that all pages share.
 struct PageFrame {
   std::string url;  ///< of this catalog, as others reach it: "https://catalog.example.com"
 };

@@ -252,7 +252,7 @@ WebAnswer Site::api(const WebRequest& request, const std::string& peer) {
     const int status = status_of(failure);
     if (status >= 500)
       world_.events.warn(fmt::format("{} {}: {}", request.method, request.path, failure.to_line()));
-    // What is wrong with this machine isn't for everybody.
+    // Faults of this machine aren't for everybody.
     WebAnswer answer = json(
         to_value(status == 500 ? error(ErrorKind::Internal, "the catalog has a fault") : failure), status);
     if (status == 403 && endpoint.role && !call.account) {

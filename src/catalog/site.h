@@ -29,10 +29,10 @@ struct SiteOptions {
   double writes_per_minute = 60;  ///< of one account, and of one project's webhook
 };
 
-/// What an account's token looks like to its owner: "mct_" and 64 digits.
+/// An account's token, as its owner sees it: "mct_" and 64 digits.
 inline constexpr std::string_view kTokenPrefix = "mct_";
 SecretString new_token(Random& random);
-/// What is stored of it.
+/// The digest under which it is stored.
 std::string token_digest(std::string_view token);
 
 class Site {

@@ -341,7 +341,7 @@ class SqliteStore final : public Store {
   }
 
   Status note_poll(const std::string& name, const std::string& problem, Duration next) override {
-    // What asked for a poll meanwhile (ask_poll: due is 0) gets one.
+    // A poll that was asked for meanwhile (ask_poll: due is 0) takes place.
     return writing([&](Database& db) -> Status {
       MIST_TRY_VOID(
           db.run("UPDATE projects SET polled = ?1, problem = ?2, due = CASE due WHEN 0 THEN 0 ELSE "

@@ -1,5 +1,5 @@
 #pragma once
-// What a catalog remembers, and its queue of tests. The interface names no database; sqlite_store.h is the
+// The memory of a catalog, and its queue of tests. The interface names no database; sqlite_store.h is the
 // one implementation. Blocking; any thread, and several processes may have a store of the same data.
 //
 // Every call is whole or not at all, and kept once it returns. Errors: those of the database (Retryable where
@@ -22,7 +22,7 @@ struct NewProject {
   SecretString webhook_secret = {};
 };
 
-/// What a tag turned out to be.
+/// The version that was found at a tag.
 struct NewVersion {
   std::string package = {}, version = {}, tag = {}, commit = {};
   std::string digest = {};  ///< empty: it couldn't be read; `why_not` is its only step then, and it failed
@@ -74,7 +74,7 @@ class Store {
   virtual Result<std::vector<Account>> accounts() = 0;
   /// NotFound: no such account.
   virtual Status add_token(const NewToken& token) = 0;
-  /// Whose token has that digest and is valid now; nullopt: nobody's.
+  /// The owner of the valid token with that digest; nullopt: there is none.
   virtual Result<std::optional<Account>> account_of_token(const std::string& digest) = 0;
   /// All tokens of an account. NotFound.
   virtual Status revoke_tokens(const std::string& account) = 0;

@@ -31,7 +31,7 @@ constexpr std::string_view kInstanceLabel = "mistletoe.dev/catalog";
 constexpr std::string_view kSimulatedNode = "kwok.x-k8s.io/node";
 constexpr std::size_t kMostEvents = 200;
 
-// What says nothing of the package.
+// A failure of this machine or the cluster, which says nothing about the package.
 bool is_ours(const Error& failure) {
   using enum ErrorKind;
   return failure.kind == Cancelled || failure.kind == Retryable || failure.kind == Internal;
@@ -357,7 +357,7 @@ class Trial {
                                 : fmt::format("{} passed", plural(report.tests.size(), "test"));
   }
 
-  // What the cluster reported in the namespace meanwhile.
+  // The events that the cluster reported in the namespace meanwhile.
   void tell_events(const Context& context) {
     const auto resource = client_->resource_for({"", "Event"}, "v1", context);
     if (!resource.ok()) return;

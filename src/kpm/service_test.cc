@@ -89,7 +89,7 @@ TEST_F(ServiceTest, FetchesAPackageOnceAndChecksItsBytes) {
   EXPECT_EQ(*first, tree_);
   const std::string bytes = std::exchange(fake_.blob, "");
   EXPECT_EQ(*service_.package(digest_, fake_, Context()), tree_) << "from this machine";
-  // What was damaged here is fetched again; what comes damaged is refused.
+  // A copy that was damaged here is fetched again; one that arrives damaged is refused.
   ASSERT_TRUE(files_.write(dir_.path() / "blobs" / crypto::Digest::parse(digest_)->hex(), "damaged").ok());
   EXPECT_EQ(service_.package(digest_, fake_, Context()).error().kind, ErrorKind::NotFound);
   fake_.blob = bytes + " ";

@@ -1,5 +1,5 @@
 #pragma once
-// What programs that run for ever report: a line with the time for each message, on standard error. Any
+// The log of programs that run for ever: a line with the time for each message, on standard error. Any
 // thread.
 
 #include <mutex>

@@ -80,7 +80,7 @@ Status Revisions::load(const std::string& name, const Context& context) {
         error(ErrorKind::Invalid, "\"{}\" is not the name of a ServiceAccount", escape_controls(account))
             .with_hint(fmt::format("it is the annotation {}", apply::kServiceAccountAnnotation)),
         {}, context);
-  // What was watched as the other account is watched as this one.
+  // The other account's watches end; this one begins its own.
   if (loaded.account != account) loaded.instances.reset();
   loaded.account = std::move(account);
   const ObjectId kept = kind_from(map->string_at({"metadata", "annotations", kKindAnnotation}));

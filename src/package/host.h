@@ -68,7 +68,7 @@ class Host final : public abi::HostServices {
        std::shared_ptr<SharedSecrets> shared = std::make_shared<SharedSecrets>())
       : scope_(std::move(scope)), events_(events), shared_(std::move(shared)) {}
 
-  /// Who answers `lookup` of this package; without it there are no objects.
+  /// Answers `lookup` of this package; without it there are no objects.
   void answer_lookup(Lookup lookup, LookupAsker asker) {
     lookup_ = std::move(lookup);
     asker_ = std::move(asker);

@@ -102,13 +102,13 @@ Result<Database> Database::open(const Path& file, const OpenOptions& options) {
   database.database_.reset(raw);
   if (code != SQLITE_OK) return database.failure(code, "open");
   ::sqlite3_busy_timeout(raw, static_cast<int>(options.patience.count()));
-  // What a schema names is ours; what stands in a file that somebody gave us isn't trusted to call functions.
+  // A schema in a file that somebody gave us isn't trusted to call functions.
   ::sqlite3_db_config(raw, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   ::sqlite3_db_config(raw, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   ::sqlite3_db_config(raw, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
   ::sqlite3_db_config(raw, SQLITE_DBCONFIG_DQS_DDL, 0, nullptr);
   if (!options.read_only) {
-    // What was committed survives a killed process, and with FULL a machine without power, too.
+    // Commits survive a killed process, and with FULL a machine without power, too.
     MIST_TRY_VOID(database.script("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"));
   }
   MIST_TRY_VOID(database.script("PRAGMA foreign_keys = ON;"));

@@ -99,7 +99,7 @@ class Database {
   /// A consistent copy of all that is committed now, while others write. The copy is whole or not there;
   /// Conflict if the file exists.
   Status back_up_to(const Path& file);
-  /// What SQLite finds wrong with the file; Invalid with its words.
+  /// Checks the file; Invalid with SQLite's own words.
   Status check();
 
  private:
