@@ -169,8 +169,8 @@ mist::Result<mist::Duration> term_of(const Options& options) {
 mist::http::ClientOptions web_options() {
   mist::http::ClientOptions options;
   options.user_agent = fmt::format("mistletoe-operator/{}", MIST_VERSION);
-  options.proxy_environment = mist::http::ProxyEnvironment::from(
-      [](const char* name) -> const char* { return std::getenv(name); });
+  options.proxy_environment =
+      mist::http::ProxyEnvironment::from([](const char* name) -> const char* { return std::getenv(name); });
   return options;
 }
 
@@ -204,7 +204,8 @@ Result<int> workers_of(const Options& options) {
   const std::string& text = options.release_workers;
   int number = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (fault == std::errc() && end == text.data() + text.size() && number >= 1 && number <= kMost) return number;
+  if (fault == std::errc() && end == text.data() + text.size() && number >= 1 && number <= kMost)
+    return number;
   return mist::error(mist::ErrorKind::Usage, "--release-workers {} is not a number from 1 to {}",
                      mist::escape_controls(text), kMost);
 }
@@ -247,27 +248,27 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
   std::optional<mist::releases::Controller> releases;
   if (!options.releases.empty()) {
     MIST_TRY_VOID(mist::config::check_places(paths));
-    releases.emplace(
-        mist::releases::World{
-            .files = files,
-            .processes = processes,
-            .clock = clock,
-            .random = random,
-            .events = log,
-            .paths = paths,
-            .oci = {.transport = [&] { return web_transport(clock, random, log); },
-                    .environment = environment},
-            .transport = [&] { return std::make_unique<mist::http::Client>(web_options()); },
-            .engines = engines,
-            .holder = fmt::format("mistletoe-operator@{} pid {}", mist::host_name(), ::getpid()),
-            .client = *client,
-            .client_of = [&clients](const std::string& user) -> Result<mist::kube::Client*> {
-              MIST_TRY(mist::kube::RestClient* const as, clients.as(user));
-              return as;
-            },
-            .ns = client->default_namespace(),
-            .default_account = options.default_account},
-        metrics, options.releases == "own" ? client->default_namespace() : std::string(), workers);
+    releases.emplace(mist::releases::World{
+                         .files = files,
+                         .processes = processes,
+                         .clock = clock,
+                         .random = random,
+                         .events = log,
+                         .paths = paths,
+                         .oci = {.transport = [&] { return web_transport(clock, random, log); },
+                                 .environment = environment},
+                         .transport = [&] { return std::make_unique<mist::http::Client>(web_options()); },
+                         .engines = engines,
+                         .holder = fmt::format("mistletoe-operator@{} pid {}", mist::host_name(), ::getpid()),
+                         .client = *client,
+                         .client_of = [&clients](const std::string& user) -> Result<mist::kube::Client*> {
+                           MIST_TRY(mist::kube::RestClient* const as, clients.as(user));
+                           return as;
+                         },
+                         .ns = client->default_namespace(),
+                         .default_account = options.default_account},
+                     metrics, options.releases == "own" ? client->default_namespace() : std::string(),
+                     workers);
   }
   const auto work = [&](const mist::Context& ours) {
     mist::operator_::Controller controller(
@@ -285,8 +286,9 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
          .metrics = metrics},
         client->default_namespace());
     if (options.releases.empty()) return controller.run(ours);
-    return beside(ours, [&](const mist::Context& both) { return controller.run(both); },
-                  [&](const mist::Context& both) { return releases->run(both); });
+    return beside(
+        ours, [&](const mist::Context& both) { return controller.run(both); },
+        [&](const mist::Context& both) { return releases->run(both); });
   };
   if (!options.elect) return work(context);
   MIST_TRY(const mist::Duration term, term_of(options));

@@ -37,7 +37,8 @@ class WorkQueue {
     while (!stop.stop_requested()) {
       auto next = due_.end();
       for (auto each = due_.begin(); each != due_.end(); ++each)
-        if (!in_hand_.contains(each->first) && (next == due_.end() || each->second < next->second)) next = each;
+        if (!in_hand_.contains(each->first) && (next == due_.end() || each->second < next->second))
+          next = each;
       // Woken by anything that is added, which may be due earlier, and by what somebody lets go of.
       const auto changed = [&, seen = changes_] { return changes_ != seen; };
       if (next == due_.end()) {

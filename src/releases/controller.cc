@@ -116,10 +116,10 @@ class Controller::State {
  private:
   // What is known of a Release beside the object.
   struct Kept {
-    std::optional<Wish> looked;         // as which it was looked at last
-    std::optional<SteadyTime> due;      // of the next look; nullopt: when something happens
-    bool woken = false;                 // what it waits for has changed
-    std::optional<Wish> in_hand;        // as which it is looked at now
+    std::optional<Wish> looked;               // as which it was looked at last
+    std::optional<SteadyTime> due;            // of the next look; nullopt: when something happens
+    bool woken = false;                       // what it waits for has changed
+    std::optional<Wish> in_hand;              // as which it is looked at now
     std::stop_source stop{std::nostopstate};  // of that look
   };
 
@@ -164,7 +164,8 @@ class Controller::State {
     }
     queue_.add(*key);
     const auto kept = kept_.find(*key);
-    if (kept == kept_.end() || !kept->second.in_hand || !object || *kept->second.in_hand == wish_of(*object)) return;
+    if (kept == kept_.end() || !kept->second.in_hand || !object || *kept->second.in_hand == wish_of(*object))
+      return;
     kept->second.stop.request_stop();
   }
 
@@ -191,9 +192,10 @@ class Controller::State {
     const std::stop_callback whole(context.stop(), [source = kept.stop]() mutable { source.request_stop(); });
     const Context ours = context.with_stop(token);
     const auto look = keeper_.look(
-        *object, {[this](const Key& other) { return informer_->get(other); },
-                  [this](const Value& about) { return elder(about); },
-                  [this](const Key& on, const Key& who) { wake_for(on, who); }},
+        *object,
+        {[this](const Key& other) { return informer_->get(other); },
+         [this](const Value& about) { return elder(about); },
+         [this](const Key& on, const Key& who) { wake_for(on, who); }},
         [&](const Value& status) { write(*object, status, context); }, ours);
     const Duration took = world_.clock.steady_now() - now;
     if (look.ok() && look->status) write(*object, *look->status, context);
@@ -262,7 +264,7 @@ class Controller::State {
   bool is_synced_ = false;
   Claims claims_;
   std::map<Key, Kept> kept_;
-  std::map<Key, std::set<Key>> waiting_;  // by what they wait for
+  std::map<Key, std::set<Key>> waiting_;      // by what they wait for
   std::unique_ptr<kube::Informer> informer_;  // last: its thread uses the others
 };
 

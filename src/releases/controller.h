@@ -1,7 +1,7 @@
 #pragma once
-// Keeps the Releases of a namespace, or of all, as they are wanted: a watch wakes it, and a few threads look at
-// one Release each at a time. A look that is overtaken by a change of its Release is stopped, so that nobody
-// waits for the timeout of what isn't wanted any more.
+// Keeps the Releases of a namespace, or of all, as they are wanted: a watch wakes it, and a few threads look
+// at one Release each at a time. A look that is overtaken by a change of its Release is stopped, so that
+// nobody waits for the timeout of what isn't wanted any more.
 
 #include <memory>
 #include <string>

@@ -135,8 +135,9 @@ class Visit {
     spec_ = *std::move(read);
     if (spec_.suspend) return says({.suspended = true});
     if (const std::optional<Key> elder = others_.elder(object_))
-      return gives_up(reason::kDuplicate, error(ErrorKind::Conflict, "Release {} keeps the release {} already",
-                                                display(*elder), spec_.release.display()));
+      return gives_up(reason::kDuplicate,
+                      error(ErrorKind::Conflict, "Release {} keeps the release {} already", display(*elder),
+                            spec_.release.display()));
     MIST_TRY(std::optional<Look> waits, wait_for_dependencies());
     if (waits) return *std::move(waits);
     auto client = client_of(spec_.account);
@@ -180,7 +181,8 @@ class Visit {
   // As an Event, unless the status says so already.
   void tell_once(std::string_view reason, const std::string& words) {
     const Value* const ready = reconcile::condition_of(object_, "Ready");
-    if (ready != nullptr && ready->string_at("reason") == reason && ready->string_at("message") == words) return;
+    if (ready != nullptr && ready->string_at("reason") == reason && ready->string_at("message") == words)
+      return;
     notices_.tell(object_, true, reason, words, context_);
   }
 
@@ -203,8 +205,8 @@ class Visit {
       other = others_.find(on);
       if (other && is_ready(*other)) continue;
       if (const std::string cycle = cycle_of(key_, others_); !cycle.empty())
-        return std::optional(gives_up(reason::kDependency,
-                                      error(ErrorKind::Invalid, "it waits for itself: {}", cycle)));
+        return std::optional(
+            gives_up(reason::kDependency, error(ErrorKind::Invalid, "it waits for itself: {}", cycle)));
       const std::string why = other ? ready_words(*other) : "there is no such Release";
       Look look = says({.ready = "False",
                         .reason = reason::kDependency,
@@ -217,8 +219,7 @@ class Visit {
 
   Result<kube::Client*> client_of(const std::string& named) const {
     const std::string& account = named.empty() ? world_.default_account : named;
-    if (!account.empty())
-      return world_.client_of(operator_::user_of(key_.first, account));
+    if (!account.empty()) return world_.client_of(operator_::user_of(key_.first, account));
     if (key_.first == world_.ns) return &world_.client;
     return error(ErrorKind::Forbidden, "it names no ServiceAccount")
         .with_hint(fmt::format("set spec.serviceAccountName to one of namespace {} with the rights that the "
@@ -228,7 +229,8 @@ class Visit {
 
   static bool has_finalizer(const Value& object) {
     const Value* const all = object.at_path({"metadata", "finalizers"});
-    return all != nullptr && all->is_array() && std::ranges::find(all->as_array(), Value(kFinalizer)) != all->as_array().end();
+    return all != nullptr && all->is_array() &&
+           std::ranges::find(all->as_array(), Value(kFinalizer)) != all->as_array().end();
   }
   bool has_finalizer() const { return has_finalizer(object_); }
 
@@ -251,9 +253,9 @@ class Visit {
   }
 
   Status let_go() const {
-    const auto done = world_.client.apply(own_ref(), operator_::identity(object_),
-                                          {.field_manager = std::string(reconcile::kManager), .force = true},
-                                          context_);
+    const auto done =
+        world_.client.apply(own_ref(), operator_::identity(object_),
+                            {.field_manager = std::string(reconcile::kManager), .force = true}, context_);
     if (done.ok() || done.error().kind == ErrorKind::NotFound) return {};
     return Error(done.error()).with_frame("while the finalizer was removed");
   }
@@ -337,16 +339,16 @@ class Visit {
     const action::Render render = [&](const action::ReleaseState& now) {
       return renderer.render(source_, values_, choices, now.facts(), context_);
     };
-    const action::DeployOptions options{.wait = spec_.wait,
-                                        .timeout = spec_.timeout,
-                                        .create_namespace = spec_.create_namespace,
-                                        .force_conflicts =
-                                            spec_.force_conflicts || spec_.on_drift == OnDrift::Mend,
-                                        .prune = spec_.prune,
-                                        .adopt = spec_.adopt,
-                                        .replace = spec_.replace,
-                                        .rollback_on_failure = upgrade && spec_.rollback,
-                                        .history_max = spec_.history};
+    const action::DeployOptions options{
+        .wait = spec_.wait,
+        .timeout = spec_.timeout,
+        .create_namespace = spec_.create_namespace,
+        .force_conflicts = spec_.force_conflicts || spec_.on_drift == OnDrift::Fix,
+        .prune = spec_.prune,
+        .adopt = spec_.adopt,
+        .replace = spec_.replace,
+        .rollback_on_failure = upgrade && spec_.rollback,
+        .history_max = spec_.history};
     render::MaskedEvents masked(events_, hidden_);
     const auto done = action::deploy(here.heard_by(masked), spec_.release,
                                      action::upgrade_or_install_intent(render), options, context_);
@@ -376,11 +378,11 @@ class Visit {
     events_.warn(words);
     Report report{.ready = "False", .reason = reason, .message = words, .attempt = attempt};
     if (over)
-      report.stalled = fmt::format(
-          "{}; it is tried again when spec, package or values change, or the annotation {} does",
-          attempt.failures == 1 ? "the upgrade failed"
-                                : fmt::format("the upgrade failed {} times", attempt.failures),
-          kReconcileAnnotation);
+      report.stalled =
+          fmt::format("{}; it is tried again when spec, package or values change, or the annotation {} does",
+                      attempt.failures == 1 ? "the upgrade failed"
+                                            : fmt::format("the upgrade failed {} times", attempt.failures),
+                      kReconcileAnnotation);
     if (now.ok() && now->deployed) report.deployed = deployed_of(*now->deployed, 0);
     Look look = says(std::move(report));
     look.failed = !over;
@@ -415,12 +417,12 @@ class Visit {
       events_.warn(*report.drifted);
     }
     if (spec_.on_drift == OnDrift::Warn) return says(std::move(report));
-    const auto mended = action::fix_drift(here, spec_.release, spec_.adopt, context_);
-    if (!mended.ok()) return fails(reason::kFailed, mended.error());
-    notices_.tell(object_, false, "Mended", *report.drifted, context_);
+    const auto fixed = action::fix_drift(here, spec_.release, spec_.adopt, context_);
+    if (!fixed.ok()) return fails(reason::kFailed, fixed.error());
+    notices_.tell(object_, false, "Fixed", *report.drifted, context_);
     report.drifted = "";
-    report.message = deployed_words(state.deployed->package, mended->revision);
-    report.deployed->revision = mended->revision;
+    report.message = deployed_words(state.deployed->package, fixed->revision);
+    report.deployed->revision = fixed->revision;
     return says(std::move(report));
   }
 
@@ -434,7 +436,8 @@ class Visit {
       if (!read.ok()) return fails(reason::kUninstallFailed, read.error());
       spec_ = *read;
       if (Status removed = uninstall(); !removed) {
-        if (!goes_with_its_namespace(removed.error())) return fails(reason::kUninstallFailed, removed.error());
+        if (!goes_with_its_namespace(removed.error()))
+          return fails(reason::kUninstallFailed, removed.error());
         events_.warn(fmt::format("its namespace goes, and its account with it; let go: {}",
                                  removed.error().to_line()));
       }

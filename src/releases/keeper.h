@@ -1,7 +1,7 @@
 #pragma once
-// One look at one Release: what it asks for is held against what the record says is deployed, and what differs
-// is done, with the rights of the ServiceAccount that it names. What becomes of it is told in its status.
-// Blocking; any thread, but one look at each Release at a time.
+// One look at one Release: what it asks for is held against what the record says is deployed, and what
+// differs is done, with the rights of the ServiceAccount that it names. What becomes of it is told in its
+// status. Blocking; any thread, but one look at each Release at a time.
 
 #include <functional>
 #include <memory>
@@ -52,9 +52,9 @@ struct Others {
 };
 
 struct Look {
-  std::optional<Value> status = {};  ///< to be written; nullopt: it stays, or the object may be gone
-  bool failed = false;               ///< something is to be tried again
-  bool wrote = false;                ///< and had begun to change the cluster
+  std::optional<Value> status = {};    ///< to be written; nullopt: it stays, or the object may be gone
+  bool failed = false;                 ///< something is to be tried again
+  bool wrote = false;                  ///< and had begun to change the cluster
   std::optional<Duration> again = {};  ///< when to look again if nothing happens; nullopt: never
 };
 

@@ -91,10 +91,7 @@ class Reader {
   void note(Error fault) {
     if (!fault_) fault_ = std::move(fault);
   }
-  Status done() {
-    if (fault_) return *std::exchange(fault_, {});
-    return {};
-  }
+  Status done() const { return fault_ ? Status(*fault_) : Status(); }
 
  private:
   const Value& spec_;
@@ -177,7 +174,7 @@ Result<Spec> spec_of(const Value& object) {
               .timeout = spec.duration("timeout", kDefaultTimeout, std::chrono::seconds(1)),
               .wait = spec.flag("wait", true),
               .create_namespace = spec.flag("createNamespace", false),
-              .on_drift = static_cast<OnDrift>(spec.word("drift", {"Warn", "Mend", "Ignore"})),
+              .on_drift = static_cast<OnDrift>(spec.word("drift", {"Warn", "Fix", "Ignore"})),
               .on_delete = static_cast<OnDelete>(spec.word("onDelete", {"Uninstall", "Keep"}))};
   Value prune = spec.object("prune");
   Reader deletes(prune);
@@ -195,12 +192,14 @@ Result<Spec> spec_of(const Value& object) {
   result.suspend = spec.flag("suspend", false);
   if (result.package.empty()) spec.note("package", "is missing");
   if (!release::ReleaseName::parse(release.second).ok())
-    spec.note("releaseName", fmt::format("\"{}\" is not the name of a release", escape_controls(release.second)));
+    spec.note("releaseName",
+              fmt::format("\"{}\" is not the name of a release", escape_controls(release.second)));
   if (!is_dns1123_label(release.first))
-    spec.note("targetNamespace", fmt::format("\"{}\" is not the name of a namespace", escape_controls(release.first)));
+    spec.note("targetNamespace",
+              fmt::format("\"{}\" is not the name of a namespace", escape_controls(release.first)));
   if (!result.account.empty() && !is_dns1123_subdomain(result.account))
-    spec.note("serviceAccountName", fmt::format("\"{}\" is not the name of a ServiceAccount",
-                                                escape_controls(result.account)));
+    spec.note("serviceAccountName",
+              fmt::format("\"{}\" is not the name of a ServiceAccount", escape_controls(result.account)));
   MIST_TRY_VOID(spec.done());
   result.lookups = lookups(spec);
   MIST_TRY_VOID(spec.done());
@@ -319,7 +318,7 @@ spec:
                   description: A revision is deployed when its objects are ready.
                 drift:
                   type: string
-                  enum: [Warn, Mend, Ignore]
+                  enum: [Warn, Fix, Ignore]
                   default: Warn
                   description: What is done about fields that somebody else changed.
                 onDelete:

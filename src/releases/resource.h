@@ -1,7 +1,8 @@
 #pragma once
-// The custom resource Release (mistletoe.dev/v1alpha1): what its author wants a release to be. What HelmRelease
-// is for Flux; the release itself is recorded as `mistctl` records it (docs/formats/release.md), so that
-// either can go on with what the other began. docs/release-resource.md is for its users. Pure; any thread.
+// The custom resource Release (mistletoe.dev/v1alpha1): what its author wants a release to be. What
+// HelmRelease is for Flux; the release itself is recorded as `mistctl` records it (docs/formats/release.md),
+// so that either can go on with what the other began. docs/release-resource.md is for its users. Pure; any
+// thread.
 
 #include <string>
 #include <string_view>
@@ -33,13 +34,14 @@ struct ValuesFrom {
   bool secret = false;  ///< a Secret; else a ConfigMap
   std::string name;     ///< in the namespace of the Release
   std::string key;
-  std::string target_path;  ///< the one value that the key's text becomes; empty: it is a document of values
-  bool optional = false;    ///< it may be missing
+  std::string target_path =
+      {};                 ///< the one value that the key's text becomes; empty: it is a document of values
+  bool optional = false;  ///< it may be missing
 
   std::string display() const;  ///< "Secret db-values, key values.yaml"
 };
 
-enum class OnDrift : std::uint8_t { Warn, Mend, Ignore };
+enum class OnDrift : std::uint8_t { Warn, Fix, Ignore };
 enum class OnDelete : std::uint8_t {
   Uninstall,
   Keep,  ///< the objects and the record stay, for mistctl
@@ -47,7 +49,7 @@ enum class OnDelete : std::uint8_t {
 
 struct Spec {
   std::string package;
-  std::string engine;   ///< package::Source::engine
+  std::string engine;  ///< package::Source::engine
   release::ReleaseId release;
   std::string account;  ///< a ServiceAccount of the namespace of the Release; empty: it names none
   Value values = Value::object();

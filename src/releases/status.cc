@@ -39,14 +39,17 @@ Attempt attempt_of(const Value& object) {
           static_cast<int>(number_at(object, {"status", "attempt", "failures"}))};
 }
 
-std::int64_t applied_generation(const Value& object) { return number_at(object, {"status", "appliedGeneration"}); }
+std::int64_t applied_generation(const Value& object) {
+  return number_at(object, {"status", "appliedGeneration"});
+}
 
 std::int64_t generation_of(const Value& object) { return number_at(object, {"metadata", "generation"}); }
 
 bool is_ready(const Value& object) {
   const Value* const ready = condition_of(object, "Ready");
   return ready != nullptr && ready->string_at("status") == "True" &&
-         number_at(*ready, {"observedGeneration"}) == generation_of(object) && !apimachinery::is_terminating(object);
+         number_at(*ready, {"observedGeneration"}) == generation_of(object) &&
+         !apimachinery::is_terminating(object);
 }
 
 std::string ready_words(const Value& object) {
@@ -84,11 +87,10 @@ Value status_of(const Value& object, const Report& report, const std::string& no
     conditions.push_back(*ready);
   }
   if (!report.stalled.empty())
-    conditions.push_back(
-        condition("Stalled", "True", report.reason, shortened(report.stalled), object, now));
+    conditions.push_back(condition("Stalled", "True", report.reason, shortened(report.stalled), object, now));
   const Value* const drifted = condition_of(object, "Drifted");
-  const std::string drift =
-      report.drifted.value_or(drifted == nullptr ? std::string() : std::string(drifted->string_at("message")));
+  const std::string drift = report.drifted.value_or(
+      drifted == nullptr ? std::string() : std::string(drifted->string_at("message")));
   if (!drift.empty())
     conditions.push_back(condition("Drifted", "True", "FieldsChanged", shortened(drift), object, now));
   if (report.suspended)

@@ -42,11 +42,11 @@ struct Report {
   std::string_view ready = {};  ///< "True", "False", "Unknown"; empty: as it was
   std::string_view reason = {};
   std::string message = {};
-  std::string stalled = {};                       ///< why it isn't tried again; empty: it is
-  std::optional<std::string> drifted = {};        ///< what; empty: nothing; nullopt: as it was
+  std::string stalled = {};                 ///< why it isn't tried again; empty: it is
+  std::optional<std::string> drifted = {};  ///< what; empty: nothing; nullopt: as it was
   bool suspended = false;
-  std::optional<Deployed> deployed = {};          ///< nullopt: as it was
-  std::optional<Attempt> attempt = {};            ///< nullopt: as it was; no failures: there is none
+  std::optional<Deployed> deployed = {};  ///< nullopt: as it was
+  std::optional<Attempt> attempt = {};    ///< nullopt: as it was; no failures: there is none
 };
 
 /// `object`: the Release, with the status that it has. `now`: RFC 3339, for conditions that change.

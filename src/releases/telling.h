@@ -16,9 +16,7 @@ class Telling final : public EventSink {
   Telling(EventSink& next, std::string who, std::function<void(const PlanAnnounced&)> planned)
       : next_(next), who_(std::move(who)), planned_(std::move(planned)) {}
 
-  void message(const Message& event) override {
-    next_.message({event.level, who_ + ": " + event.text});
-  }
+  void message(const Message& event) override { next_.message({event.level, who_ + ": " + event.text}); }
   void began(const ActivityBegan& /*event*/) override {}
   void ended(const ActivityEnded& /*event*/) override {}
   void object(const ObjectProgress& event) override {

@@ -17,8 +17,8 @@ Result<std::optional<std::string>> text_of(const Value& object, const ValuesFrom
     if (base64_decode(found->as_string(), plain)) return std::optional(std::move(plain));
   }
   if (from.optional) return std::optional<std::string>();
-  return error(ErrorKind::NotFound, "the {} {} has no key {}", from.secret ? "Secret" : "ConfigMap", from.name,
-               escape_controls(from.key));
+  return error(ErrorKind::NotFound, "the {} {} has no key {}", from.secret ? "Secret" : "ConfigMap",
+               from.name, escape_controls(from.key));
 }
 
 // Each value of a document is hidden by itself: a message may quote it without the rest.
@@ -45,7 +45,9 @@ void hide(render::HiddenValues& hidden, const ValuesFrom& from, const std::strin
 }
 
 package::ValuesInput at_path(const ValuesFrom& from, const std::string& text) {
-  return {.flag = package::ValuesFlag::SetLiteral, .text = fmt::format("{}={}", from.target_path, text), .content = {}};
+  return {.flag = package::ValuesFlag::SetLiteral,
+          .text = fmt::format("{}={}", from.target_path, text),
+          .content = {}};
 }
 
 }  // namespace
@@ -68,7 +70,8 @@ Result<Gathered> gather_values(kube::Client& client, const std::string& ns, cons
     if (!text) continue;
     if (from.secret) hide(gathered.hidden, from, *text);
     if (from.target_path.empty())
-      gathered.inputs.push_back({.flag = package::ValuesFlag::File, .text = from.display(), .content = *text});
+      gathered.inputs.push_back(
+          {.flag = package::ValuesFlag::File, .text = from.display(), .content = *text});
     else
       single.push_back(at_path(from, *text));
   }

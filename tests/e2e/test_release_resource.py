@@ -6,6 +6,7 @@ import subprocess
 import time
 
 from harness import check, config_map, contains, equal, test, workload
+from test_demo import ROOT
 from test_operator import Operator, writes
 
 GROUP = "/apis/mistletoe.dev/v1alpha1"
@@ -14,7 +15,9 @@ GROUP = "/apis/mistletoe.dev/v1alpha1"
 def serve(t):
     """The kind, for all tests: it stays with the cluster."""
     program = pathlib.Path(t.mistctl).with_name("mistletoe-operator")
-    path = t.file("releases.yaml", subprocess.run([program, "--crds"], check=True, capture_output=True, text=True).stdout)
+    printed = subprocess.run([program, "--crds"], check=True, capture_output=True, text=True).stdout
+    check(printed == (ROOT / "packages/mistletoe-operator/src/release.crd.yaml").read_text(), "the package has another")
+    path = t.file("releases.yaml", printed)
     definition = json.loads(subprocess.run([t.mistctl, "generate", "kind", "-p", path, "-o", "json"], env=t.environment(),
                                            check=True, capture_output=True, text=True).stdout)["items"][0]
     t.kube.apply("CustomResourceDefinition", None, definition, "tests")
@@ -176,10 +179,10 @@ def a_release_waits_for_those_that_it_depends_on(t):
     change(t, "db", package="team/db:1.0.0")
     wait_for(t, "Deployed", "db")
     wait_for(t, "Deployed", "app")
-    # A circle is said at once.
+    # A cycle is said at once.
     make(t, "one", package="team/app:1.0.0", dependsOn=[{"name": "two"}])
     make(t, "two", package="team/app:1.0.0", dependsOn=[{"name": "one"}])
-    t.kube.wait("the circle is told", lambda: "waits for itself" in condition(t, name="one").get("message", ""))
+    t.kube.wait("the cycle is told", lambda: "waits for itself" in condition(t, name="one").get("message", ""))
     equal(condition(t, "Stalled", "one").get("status"), "True")
     for name in ("one", "two", "app", "db"):
         remove(t, name)
@@ -187,7 +190,7 @@ def a_release_waits_for_those_that_it_depends_on(t):
 
 
 @test
-def drift_of_a_release_resource_is_told_or_mended(t):
+def drift_of_a_release_resource_is_told_or_fixed(t):
     serve(t)
     registry(t)
     publish(t, "app", "1.0.0", config_map("app", {"a": "1"}))
@@ -198,10 +201,10 @@ def drift_of_a_release_resource_is_told_or_mended(t):
     t.kube.wait("the drift is told", lambda: condition(t, "Drifted", "app").get("status") == "True")
     contains(condition(t, "Drifted", "app")["message"], f"ConfigMap {t.ns}/app", ".data.a")
     equal(t.kube.get("ConfigMap", t.ns, "app")["data"], {"a": "2"}, "it is only told")
-    change(t, "app", drift="Mend")
-    t.kube.wait("it is mended", lambda: t.kube.get("ConfigMap", t.ns, "app")["data"] == {"a": "1"})
+    change(t, "app", drift="Fix")
+    t.kube.wait("it is fixed", lambda: t.kube.get("ConfigMap", t.ns, "app")["data"] == {"a": "1"})
     t.kube.patch("ConfigMap", t.ns, "app", {"data": {"a": "3"}})
-    t.kube.wait("it is mended again", lambda: t.kube.get("ConfigMap", t.ns, "app")["data"] == {"a": "1"})
+    t.kube.wait("it is fixed again", lambda: t.kube.get("ConfigMap", t.ns, "app")["data"] == {"a": "1"})
     t.kube.wait("that is said", lambda: condition(t, "Drifted", "app") == {} and condition(t, name="app").get("status") == "True")
     remove(t, "app")
     equal(operator.stop(), 0, "exit code")
