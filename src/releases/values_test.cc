@@ -13,10 +13,10 @@ class GatherValuesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     cluster_.put(
-        testing::yaml("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: base, namespace: apps}\n"
+        testing::yaml("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: base, namespace: default}\n"
                       "data: {values.yaml: 'a: 1\nb: {c: base}\n'}"));
     Value secret =
-        testing::yaml("apiVersion: v1\nkind: Secret\nmetadata: {name: db, namespace: apps}\ndata: {}");
+        testing::yaml("apiVersion: v1\nkind: Secret\nmetadata: {name: db, namespace: default}\ndata: {}");
     secret["data"].set("pass", base64_encode("s3cr3t,x=y"));
     secret["data"].set("values.yaml", base64_encode("db: {password: hunter2hunter2}\n"));
     cluster_.put(secret);
@@ -25,7 +25,7 @@ class GatherValuesTest : public ::testing::Test {
     Spec spec;
     spec.values_from = std::move(from);
     spec.values = std::move(own);
-    return gather_values(cluster_, "apps", spec, {});
+    return gather_values(cluster_, "default", spec, {});
   }
   Value merged(const Gathered& gathered) { return *package::merge_values(gathered.inputs); }
 
@@ -63,7 +63,7 @@ TEST_F(GatherValuesTest, TellsWhenSomethingWasChanged) {
   const std::string before = gather(from)->versions;
   EXPECT_EQ(gather(from)->versions, before);
   cluster_.put(
-      testing::yaml("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: base, namespace: apps}\ndata: "
+      testing::yaml("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: base, namespace: default}\ndata: "
                     "{values.yaml: 'a: 9'}"));
   EXPECT_NE(gather(from)->versions, before);
 }

@@ -224,6 +224,7 @@ def an_upgrade_that_fails_goes_back_and_is_given_up(t):
     t.kube.wait("it is given up", lambda: condition(t, "Stalled", "app").get("status") == "True", seconds=60)
     message = wait_for(t, "RolledBack", "app")
     contains(message, "Deployment", "0 of 1 replicas", "rolled back to v")
+    check("message" in condition(t, "Stalled", "app"), json.dumps(read(t, "app")["status"], indent=1), operator.said())
     contains(condition(t, "Stalled", "app")["message"], "failed 2 times")
     equal(t.kube.get("ConfigMap", t.ns, "app")["data"], {"a": "1"}, "what was before is back")
     history = len(t.run("history", "app", "-o", "json").json["revisions"])
