@@ -14,7 +14,7 @@ class GatherValuesTest : public ::testing::Test {
   void SetUp() override {
     cluster_.put(
         testing::yaml("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: base, namespace: default}\n"
-                      "data: {values.yaml: 'a: 1\nb: {c: base}\n'}"));
+                      "data: {values.yaml: '{a: 1, b: {c: base}}'}"));
     Value secret =
         testing::yaml("apiVersion: v1\nkind: Secret\nmetadata: {name: db, namespace: default}\ndata: {}");
     secret["data"].set("pass", base64_encode("s3cr3t,x=y"));
