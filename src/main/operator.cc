@@ -1,13 +1,17 @@
 // mistletoe-operator: connects to a cluster and runs the Controller until it is told to stop.
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <map>
+#include <mutex>
 #include <span>
 #include <string>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/duration.h"
@@ -18,12 +22,15 @@
 #include "build_info.h"
 #include "config/paths.h"
 #include "engine_digests.h"
+#include "http/client.h"
+#include "http/retrying_client.h"
 #include "http/server.h"
 #include "kube/connect.h"
 #include "kube/leader.h"
 #include "main/interrupt.h"
 #include "main/line_log.h"
 #include "operator/controller.h"
+#include "releases/controller.h"
 #include "wasm/compiler.h"
 
 namespace {
@@ -32,7 +39,8 @@ using mist::Result;
 
 constexpr std::string_view kUsage = R"(usage: mistletoe-operator [flags]
 
-Keeps the objects of blueprints as they are wanted. docs/operator.md explains blueprints.
+Keeps the objects of blueprints, and releases of packages, as they are wanted. docs/operator.md explains
+blueprints, docs/release-resource.md the custom resource Release.
 
   --kubeconfig FILE   the cluster; without it KUBECONFIG, ~/.kube/config, or the Pod's service account
   --context NAME      of the kubeconfig; its current one
@@ -43,8 +51,12 @@ Keeps the objects of blueprints as they are wanted. docs/operator.md explains bl
                       namespace of the blueprints; when it is silent, another takes over
   --lease-duration D  for how long it may be silent (15s); whole seconds, 3s at least
   --default-service-account NAME
-                      act for blueprints without the annotation mistletoe.dev/service-account as this
-                      ServiceAccount of the same namespace; without it, as the operator itself
+                      act for blueprints without the annotation mistletoe.dev/service-account, and for
+                      Releases without serviceAccountName, as this ServiceAccount of the same namespace;
+                      without it, as the operator itself, but for Releases of other namespaces
+  --releases WHERE    keep Releases too: those of its own namespace (own), or of every one (all)
+  --release-workers N look at that many Releases at once (8)
+  --crds              print the CustomResourceDefinition of Release, for kubectl apply -f -
   -v, --verbose       say more
   --version           print the version
   -h, --help          print this
@@ -60,7 +72,8 @@ using mist::print_to;
 
 struct Options {
   std::string kubeconfig, context, ns, listen, lease_duration = "15s", default_account;
-  bool elect = false, verbose = false, version = false, help = false;
+  std::string releases, release_workers = "8";
+  bool elect = false, verbose = false, version = false, help = false, crds = false;
 };
 
 constexpr std::string_view kLease = "mistletoe-operator";
@@ -79,10 +92,13 @@ Result<Options> parse(std::span<char*> arguments) {
                               : flag == "--listen"                    ? &options.listen
                               : flag == "--lease-duration"            ? &options.lease_duration
                               : flag == "--default-service-account"   ? &options.default_account
+                              : flag == "--releases"                  ? &options.releases
+                              : flag == "--release-workers"           ? &options.release_workers
                                                                       : nullptr;
     bool* const on = flag == "--verbose" || flag == "-v" ? &options.verbose
                      : flag == "--leader-elect"          ? &options.elect
                      : flag == "--version"               ? &options.version
+                     : flag == "--crds"                  ? &options.crds
                      : flag == "--help" || flag == "-h"  ? &options.help
                                                          : nullptr;
     if (text != nullptr && equals != std::string_view::npos) {
@@ -100,19 +116,19 @@ Result<Options> parse(std::span<char*> arguments) {
   return options;
 }
 
-// A client for each account, all with the same cluster.
+// A client for each user, all with the same cluster. Any thread.
 class Clients {
  public:
   Clients(mist::kube::ConnectOptions connection, mist::kube::World world)
       : connection_(std::move(connection)), world_(std::move(world)) {}
 
-  Result<mist::kube::RestClient*> as(const mist::operator_::Account& account) {
-    std::unique_ptr<mist::kube::RestClient>& client = clients_[account];
+  /// Empty: nobody is impersonated.
+  Result<mist::kube::RestClient*> as(const std::string& user) {
+    const std::lock_guard lock(mutex_);
+    std::unique_ptr<mist::kube::RestClient>& client = clients_[user];
     if (client) return client.get();
     mist::kube::ConnectOptions options = connection_;
-    if (!account.empty())
-      options.as_user =
-          fmt::format("system:serviceaccount:{}:{}", clients_[""]->default_namespace(), account);
+    options.as_user = user;
     MIST_TRY(client, mist::kube::connect(options, world_));
     return client.get();
   }
@@ -120,7 +136,8 @@ class Clients {
  private:
   const mist::kube::ConnectOptions connection_;
   const mist::kube::World world_;
-  std::map<mist::operator_::Account, std::unique_ptr<mist::kube::RestClient>> clients_;
+  std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<mist::kube::RestClient>> clients_;
 };
 
 // Which process this is, on which machine or in which Pod; another one with each start.
@@ -149,8 +166,53 @@ mist::Result<mist::Duration> term_of(const Options& options) {
   return *term;
 }
 
+mist::http::ClientOptions web_options() {
+  mist::http::ClientOptions options;
+  options.user_agent = fmt::format("mistletoe-operator/{}", MIST_VERSION);
+  options.proxy_environment =
+      mist::http::ProxyEnvironment::from([](const char* name) -> const char* { return std::getenv(name); });
+  return options;
+}
+
+std::unique_ptr<mist::http::Transport> web_transport(mist::Clock& clock, mist::Random& random, LineLog& log) {
+  mist::http::RetryOptions retry;
+  retry.peer = "the registry";
+  return std::make_unique<mist::http::RetryingClient>(web_options(), clock, random, log, std::move(retry));
+}
+
+// Both until one ends, which ends the other; the first error.
+template <typename One, typename Other>
+mist::Status beside(const mist::Context& context, const One& one, const Other& other) {
+  std::stop_source stop;
+  const std::stop_callback whole(context.stop(), [&] { stop.request_stop(); });
+  const mist::Context both = context.with_stop(stop.get_token());
+  mist::Status of_other;
+  {
+    const std::jthread thread([&] {
+      of_other = other(both);
+      stop.request_stop();
+    });
+    mist::Status of_one = one(both);
+    stop.request_stop();
+    if (!of_one.ok() && of_one.error().kind != mist::ErrorKind::Cancelled) return of_one;
+  }
+  return of_other;
+}
+
+Result<int> workers_of(const Options& options) {
+  constexpr int kMost = 1000;
+  const std::string& text = options.release_workers;
+  int number = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (fault == std::errc() && end == text.data() + text.size() && number >= 1 && number <= kMost)
+    return number;
+  return mist::error(mist::ErrorKind::Usage, "--release-workers {} is not a number from 1 to {}",
+                     mist::escape_controls(text), kMost);
+}
+
 mist::Status run(const Options& options, const mist::Context& context, mist::Pulse& pulse, LineLog& log,
                  mist::Clock& clock, const mist::Path& program) {
+  MIST_TRY(const int workers, workers_of(options));
   mist::HostFileSystem files;
   mist::HostProcessRunner processes;
   mist::SystemRandom random;
@@ -183,11 +245,38 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
                          options.listen, [&](std::string_view path) { return answer(path, metrics); }));
     log.info(fmt::format("serving probes and metrics at {}", server->address()));
   }
+  std::optional<mist::releases::Controller> releases;
+  if (!options.releases.empty()) {
+    MIST_TRY_VOID(mist::config::check_places(paths));
+    releases.emplace(mist::releases::World{
+                         .files = files,
+                         .processes = processes,
+                         .clock = clock,
+                         .random = random,
+                         .events = log,
+                         .paths = paths,
+                         .oci = {.transport = [&] { return web_transport(clock, random, log); },
+                                 .environment = environment},
+                         .transport = [&] { return std::make_unique<mist::http::Client>(web_options()); },
+                         .engines = engines,
+                         .holder = fmt::format("mistletoe-operator@{} pid {}", mist::host_name(), ::getpid()),
+                         .client = *client,
+                         .client_of = [&clients](const std::string& user) -> Result<mist::kube::Client*> {
+                           MIST_TRY(mist::kube::RestClient* const as, clients.as(user));
+                           return as;
+                         },
+                         .ns = client->default_namespace(),
+                         .default_account = options.default_account},
+                     metrics, options.releases == "own" ? client->default_namespace() : std::string(),
+                     workers);
+  }
   const auto work = [&](const mist::Context& ours) {
     mist::operator_::Controller controller(
         {.client = *client,
-         .client_of = [&clients](const mist::operator_::Account& account) -> Result<mist::kube::Client*> {
-           MIST_TRY(mist::kube::RestClient* const as, clients.as(account));
+         .client_of = [&](const mist::operator_::Account& account) -> Result<mist::kube::Client*> {
+           const std::string& ns = client->default_namespace();
+           MIST_TRY(mist::kube::RestClient* const as,
+                    clients.as(account.empty() ? "" : mist::operator_::user_of(ns, account)));
            return as;
          },
          .default_account = options.default_account,
@@ -196,7 +285,10 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
          .events = log,
          .metrics = metrics},
         client->default_namespace());
-    return controller.run(ours);
+    if (options.releases.empty()) return controller.run(ours);
+    return beside(
+        ours, [&](const mist::Context& both) { return controller.run(both); },
+        [&](const mist::Context& both) { return releases->run(both); });
   };
   if (!options.elect) return work(context);
   MIST_TRY(const mist::Duration term, term_of(options));
@@ -227,12 +319,20 @@ int main(int argc, char** argv) {
                             mist::escape_controls(options->default_account)));
     return 2;
   }
-  if (const auto term = term_of(*options); !term.ok()) {
-    print_to(2, fmt::format("error: {}\n", term.error().message));
+  mist::Status usable;
+  if (const auto term = term_of(*options); !term.ok()) usable = term.error();
+  if (const auto workers = workers_of(*options); usable && !workers.ok()) usable = workers.error();
+  if (usable && !options->releases.empty() && options->releases != "own" && options->releases != "all")
+    usable = mist::error(mist::ErrorKind::Usage, "--releases {} is neither own nor all",
+                         mist::escape_controls(options->releases));
+  if (!usable) {
+    print_to(2, fmt::format("error: {}\n", usable.error().message));
     return 2;
   }
-  if (options->help || options->version) {
-    print_to(1, options->help ? std::string(kUsage) : fmt::format("mistletoe-operator {}\n", MIST_VERSION));
+  if (options->help || options->version || options->crds) {
+    print_to(1, options->help   ? std::string(kUsage)
+                : options->crds ? std::string(mist::releases::definition_text())
+                                : fmt::format("mistletoe-operator {}\n", MIST_VERSION));
     return 0;
   }
   mist::SystemClock clock;

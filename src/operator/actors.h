@@ -20,6 +20,11 @@ namespace mist::operator_ {
 /// The name of a ServiceAccount in the namespace of the blueprints; empty: the operator itself.
 using Account = std::string;
 
+/// As the API server calls it.
+inline std::string user_of(const std::string& ns, const Account& account) {
+  return fmt::format("system:serviceaccount:{}:{}", ns, account);
+}
+
 /// The client lives as long as the function. Errors: the operator can't impersonate.
 using ClientOf = std::function<Result<kube::Client*>(const Account&)>;
 

@@ -1,6 +1,6 @@
 #pragma once
 // What waits to be looked at: each item once, however often it was added, at the earliest time that somebody
-// asked for; and how long an item that failed waits. Any thread.
+// asked for, and never while somebody has it in hand; and how long an item that failed waits. Any thread.
 
 #include <algorithm>
 #include <chrono>
@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <utility>
 
@@ -26,24 +27,29 @@ class WorkQueue {
     const auto [entry, is_new] = due_.emplace(item, due);
     if (!is_new) entry->second = std::min(entry->second, due);
     ++additions_;
+    ++changes_;
     wake_.notify_all();
   }
 
-  /// The next that is due; nullopt: stopped.
+  /// The next that is due; nullopt: stopped. Nobody else gets it before succeeded() or failed().
   std::optional<Item> take(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {
-      const auto next = std::ranges::min_element(due_, {}, [](const auto& entry) { return entry.second; });
+      auto next = due_.end();
+      for (auto each = due_.begin(); each != due_.end(); ++each)
+        if (!in_hand_.contains(each->first) && (next == due_.end() || each->second < next->second))
+          next = each;
+      // Woken by anything that is added, which may be due earlier, and by what somebody lets go of.
+      const auto changed = [&, seen = changes_] { return changes_ != seen; };
       if (next == due_.end()) {
-        wake_.wait(lock, stop, [&] { return !due_.empty(); });
+        wake_.wait(lock, stop, changed);
       } else if (const SteadyTime now = clock_.steady_now(); next->second <= now) {
         Item item = next->first;
         due_.erase(next);
+        in_hand_.insert(item);
         return item;
       } else {
-        const SteadyTime due = next->second;
-        // Woken by anything that is added: it may be due earlier.
-        wake_.wait_for(lock, stop, due - now, [&, seen = additions_] { return additions_ != seen; });
+        wake_.wait_for(lock, stop, next->second - now, changed);
       }
     }
     return std::nullopt;
@@ -58,21 +64,32 @@ class WorkQueue {
   /// Doubles with each failure, from 0.2 s to 5 min.
   Duration failed(const Item& item) {
     const std::lock_guard lock(mutex_);
+    let_go(item);
     const int failures = failures_[item]++;
     return std::min<Duration>(std::chrono::milliseconds(200) * (std::int64_t{1} << std::min(failures, 12)),
                               std::chrono::minutes(5));
   }
   void succeeded(const Item& item) {
     const std::lock_guard lock(mutex_);
+    let_go(item);
     failures_.erase(item);
   }
 
  private:
+  // With the lock.
+  void let_go(const Item& item) {
+    if (in_hand_.erase(item) == 0) return;
+    ++changes_;
+    wake_.notify_all();
+  }
+
   Clock& clock_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::map<Item, SteadyTime> due_;
+  std::set<Item> in_hand_;
   std::uint64_t additions_ = 0;
+  std::uint64_t changes_ = 0;  // of all that take() looks at
   std::map<Item, int> failures_;
 };
 

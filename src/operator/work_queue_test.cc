@@ -49,7 +49,22 @@ TEST_F(WorkQueueTest, WakesForWhatIsDueBeforeWhatItWaitsFor) {
     queue_.add("now");
     waiting.join();
     ASSERT_EQ(taken, "now");
+    queue_.succeeded("now");
   }
+}
+
+TEST_F(WorkQueueTest, GivesNobodyWhatSomebodyHasInHand) {
+  queue_.add("a");
+  EXPECT_EQ(take(), "a");
+  queue_.add("a");
+  queue_.add("b", 1s);
+  clock_.advance(1s);
+  EXPECT_EQ(take(), "b");
+  std::optional<std::string> taken;
+  std::jthread waiting([&] { taken = take(); });
+  queue_.succeeded("a");
+  waiting.join();
+  EXPECT_EQ(taken, "a");
 }
 
 TEST_F(WorkQueueTest, StopsWhileItWaits) {

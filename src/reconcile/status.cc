@@ -21,6 +21,8 @@ constexpr std::array<StateWord, 8> kStates{{{NodeState::NotWanted, "NotWanted"},
                                             {NodeState::Deleting, "Deleting"},
                                             {NodeState::Superseded, "Superseded"}}};
 
+}  // namespace
+
 const Value* condition_of(const Value& instance, std::string_view type) {
   const Value* all = instance.at_path({"status", "conditions"});
   if (all == nullptr || !all->is_array()) return nullptr;
@@ -44,8 +46,6 @@ Value condition(std::string_view type, std::string_view status, std::string_view
     condition.set("observedGeneration", *generation);
   return condition;
 }
-
-}  // namespace
 
 std::string_view word(NodeState state) { return std::ranges::find(kStates, state, &StateWord::state)->word; }
 

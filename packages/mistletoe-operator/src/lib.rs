@@ -11,6 +11,9 @@ mistletoe::types! { file = "mistletoe.yaml" }
 /// The metadata of the package, for hosts in tests.
 pub const METADATA: &str = include_str!("../mistletoe.yaml");
 
+/// What `mistletoe-operator --crds` prints.
+pub const RELEASE_DEFINITION: &str = include_str!("release.crd.yaml");
+
 /// The port of its probes and metrics.
 pub const PORT: u16 = 8080;
 
@@ -36,6 +39,14 @@ pub fn generate(inputs: Inputs) -> MistResult {
         .with_object("network-policy.yaml", &objects::network_policy(&inputs))?;
     if inputs.replicas > 1 {
         output = output.with_object("disruption-budget.yaml", &app.disruption_budget())?;
+    }
+    if inputs.releases != Releases::None {
+        output = output.with_file("release-crd.yaml", RELEASE_DEFINITION);
+    }
+    if inputs.releases == Releases::All {
+        output = output
+            .with_object("cluster-role.yaml", &objects::cluster_role(&inputs))?
+            .with_object("cluster-role-binding.yaml", &objects::cluster_role_binding(&inputs))?;
     }
     output
         .with_message(format!(
@@ -74,6 +85,20 @@ mod tests {
         let rules = impersonates(json!({ "accounts": ["one", "two"] }));
         assert_eq!(rules.len(), 1);
         assert_eq!(rules[0]["resourceNames"], json!(["one", "two"]));
+    }
+
+    #[test]
+    fn it_keeps_releases_where_it_is_told_to() {
+        let output = rendered(json!({ "releases": "none" })).unwrap();
+        assert!(output.file("release-crd.yaml").is_none() && output.file("cluster-role.yaml").is_none());
+        let output = rendered(json!({ "releases": "own", "accounts": ["deployer"] })).unwrap();
+        assert!(output.file("release-crd.yaml").is_some() && output.file("cluster-role.yaml").is_none());
+        let rules = object(&output, "role.yaml")["rules"].clone();
+        assert!(rules.as_array().unwrap().iter().any(|rule| rule["resources"] == json!(["releases/status"])), "{rules}");
+        let output = rendered(json!({ "releases": "all", "accounts": ["deployer"] })).unwrap();
+        let rules = object(&output, "cluster-role.yaml")["rules"].clone();
+        let acts = |rule: &&Value| rule["verbs"] == json!(["impersonate"]);
+        assert_eq!(rules.as_array().unwrap().iter().find(acts).unwrap()["resourceNames"], json!(["deployer"]));
     }
 
     #[test]

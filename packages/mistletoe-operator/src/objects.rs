@@ -3,7 +3,7 @@
 use app_objects::{App, restricted};
 use mistletoe::{Value, json};
 
-use crate::{Inputs, PORT};
+use crate::{Inputs, PORT, Releases};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 /// The compiled code of engines, and nothing that a Pod needs to find again.
@@ -18,18 +18,43 @@ pub fn service_account(inputs: &Inputs) -> Value {
     json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": app(inputs).metadata(&inputs.name) })
 }
 
+fn rule(group: &str, resource: &str, verbs: &[&str]) -> Value {
+    json!({ "apiGroups": [group], "resources": [resource], "verbs": verbs })
+}
+
+/// The right to act as the named accounts.
+fn impersonation(inputs: &Inputs) -> Option<Value> {
+    if inputs.accounts.is_empty() {
+        return None;
+    }
+    let mut act = rule("", "serviceaccounts", &["impersonate"]);
+    act["resourceNames"] = json!(inputs.accounts);
+    Some(act)
+}
+
+/// The rights to Releases and their Events.
+fn release_rules(inputs: &Inputs) -> Vec<Value> {
+    let mut rules = vec![
+        rule("mistletoe.dev", "releases", &["list", "watch", "patch"]),
+        rule("mistletoe.dev", "releases/status", &["patch"]),
+        rule("", "events", &["create"]),
+    ];
+    rules.extend(impersonation(inputs));
+    rules
+}
+
 /// The rights to blueprints, their Events, the Lease, and the accounts of blueprints.
 pub fn role(inputs: &Inputs) -> Value {
-    let rule = |group: &str, resource: &str, verbs: &[&str]| json!({ "apiGroups": [group], "resources": [resource], "verbs": verbs });
     let mut rules = vec![
         rule("", "configmaps", &["list", "watch", "patch"]),
-        rule("", "events", &["create"]),
         rule("coordination.k8s.io", "leases", &["get", "create", "update"]),
     ];
-    if !inputs.accounts.is_empty() {
-        let mut act = rule("", "serviceaccounts", &["impersonate"]);
-        act["resourceNames"] = json!(inputs.accounts);
-        rules.push(act);
+    match inputs.releases {
+        Releases::Own => rules.extend(release_rules(inputs)),
+        Releases::None | Releases::All => {
+            rules.push(rule("", "events", &["create"]));
+            rules.extend(impersonation(inputs));
+        }
     }
     json!({
         "apiVersion": format!("{RBAC}/v1"),
@@ -45,6 +70,33 @@ pub fn role_binding(inputs: &Inputs) -> Value {
         "kind": "RoleBinding",
         "metadata": app(inputs).metadata(&inputs.name),
         "roleRef": { "apiGroup": RBAC, "kind": "Role", "name": inputs.name },
+        "subjects": [{ "kind": "ServiceAccount", "name": inputs.name, "namespace": inputs.namespace }],
+    })
+}
+
+/// The name of what isn't in a namespace: two operators in different ones don't share it.
+fn cluster_name(inputs: &Inputs) -> String {
+    format!("{}-{}", inputs.namespace, inputs.name)
+}
+
+/// The rights to the Releases of all namespaces, to their accounts, and to see that a namespace goes.
+pub fn cluster_role(inputs: &Inputs) -> Value {
+    let mut rules = release_rules(inputs);
+    rules.push(rule("", "namespaces", &["get"]));
+    json!({
+        "apiVersion": format!("{RBAC}/v1"),
+        "kind": "ClusterRole",
+        "metadata": app(inputs).metadata(&cluster_name(inputs)),
+        "rules": rules,
+    })
+}
+
+pub fn cluster_role_binding(inputs: &Inputs) -> Value {
+    json!({
+        "apiVersion": format!("{RBAC}/v1"),
+        "kind": "ClusterRoleBinding",
+        "metadata": app(inputs).metadata(&cluster_name(inputs)),
+        "roleRef": { "apiGroup": RBAC, "kind": "ClusterRole", "name": cluster_name(inputs) },
         "subjects": [{ "kind": "ServiceAccount", "name": inputs.name, "namespace": inputs.namespace }],
     })
 }
@@ -107,6 +159,11 @@ fn arguments(inputs: &Inputs) -> Vec<String> {
         format!("--lease-duration={}s", inputs.lease_seconds),
     ];
     arguments.extend(inputs.default_account.iter().map(|account| format!("--default-service-account={account}")));
+    match inputs.releases {
+        Releases::None => {}
+        Releases::Own => arguments.push("--releases=own".into()),
+        Releases::All => arguments.push("--releases=all".into()),
+    }
     if inputs.verbose {
         arguments.push("--verbose".into());
     }

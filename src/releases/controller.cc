@@ -1,0 +1,277 @@
+#include "releases/controller.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "base/text.h"
+#include "kube/informer.h"
+#include "operator/executor.h"
+#include "operator/work_queue.h"
+#include "reconcile/world.h"
+
+namespace mist::releases {
+namespace {
+
+constexpr Duration kUnservedPause = std::chrono::seconds(5);
+constexpr Duration kLeastPause = std::chrono::seconds(5);  // between two tries that change the cluster
+
+// What nobody reads here.
+void prune(Value& object) {
+  if (Value* const metadata = object.find("metadata")) metadata->erase("managedFields");
+}
+
+// What a look depends on, beside what it reads.
+struct Wish {
+  std::int64_t generation = 0;
+  bool terminating = false;
+  std::string asked;  // kReconcileAnnotation
+  friend bool operator==(const Wish&, const Wish&) = default;
+};
+
+Wish wish_of(const Value& object) {
+  return {generation_of(object), apimachinery::is_terminating(object),
+          std::string(object.string_at({"metadata", "annotations", kReconcileAnnotation}))};
+}
+
+// Which Releases are about the same release, the oldest first.
+class Claims {
+ public:
+  void note(const Key& key, const std::optional<Value>& object) {
+    if (const auto known = where_.find(key); known != where_.end()) {
+      of_release_[known->second.first].erase(known->second.second);
+      where_.erase(known);
+    }
+    if (!object) return;
+    const std::pair<std::string, Key> age{object->string_at({"metadata", "creationTimestamp"}), key};
+    const Key release = release_of(*object);
+    of_release_[release].insert(age);
+    where_.emplace(key, std::pair(release, age));
+  }
+  std::optional<Key> elder(const Value& object) const {
+    const auto all = of_release_.find(release_of(object));
+    if (all == of_release_.end() || all->second.empty()) return std::nullopt;
+    const Key& first = all->second.begin()->second;
+    const Key own(object.string_at({"metadata", "namespace"}), object.string_at({"metadata", "name"}));
+    return first == own ? std::nullopt : std::optional(first);
+  }
+  /// Of the same release as this one is, or was until now.
+  std::set<Key> rivals(const Key& key) const {
+    std::set<Key> found;
+    const auto known = where_.find(key);
+    if (known == where_.end()) return found;
+    for (const auto& [age, each] : of_release_.at(known->second.first))
+      if (each != key) found.insert(each);
+    return found;
+  }
+
+ private:
+  using Age = std::pair<std::string, Key>;
+  std::map<Key, std::set<Age>> of_release_;
+  std::map<Key, std::pair<Key, Age>> where_;
+};
+
+}  // namespace
+
+class Controller::State {
+ public:
+  State(World world, operator_::Metrics& metrics, std::string ns, int looks)
+      : world_(std::move(world)),
+        metrics_(metrics),
+        ns_(std::move(ns)),
+        looks_(looks),
+        queue_(world_.clock),
+        keeper_(world_) {}
+
+  Status run(const Context& context) {
+    MIST_TRY(const std::optional<kube::ResourceInfo> kind, served_kind(context));
+    if (!kind) return {};
+    {
+      // Its thread waits for the lock before it uses the informer.
+      const std::lock_guard lock(mutex_);
+      informer_ = std::make_unique<kube::Informer>(
+          world_.client, *kind, kube::ListOptions{.ns = ns_}, prune,
+          [this](const std::optional<Key>& key) { changed(key); }, world_.clock, world_.events);
+    }
+    world_.events.info(ns_.empty() ? "watching Releases of all namespaces"
+                                   : fmt::format("watching Releases in namespace {}", ns_));
+    {
+      // Which of two Releases is the older one isn't known before.
+      std::unique_lock lock(mutex_);
+      synced_.wait(lock, context.stop(), [this] { return is_synced_; });
+    }
+    std::vector<std::jthread> threads;
+    threads.reserve(static_cast<std::size_t>(looks_));
+    for (int i = 0; i < looks_; ++i)
+      threads.emplace_back([&] {
+        while (const std::optional<Key> key = queue_.take(context.stop())) work(*key, context);
+      });
+    threads.clear();
+    return {};
+  }
+
+ private:
+  // What is known of a Release beside the object.
+  struct Kept {
+    std::optional<Wish> looked;               // as which it was looked at last
+    std::optional<SteadyTime> due;            // of the next look; nullopt: when something happens
+    bool woken = false;                       // what it waits for has changed
+    std::optional<Wish> in_hand;              // as which it is looked at now
+    std::stop_source stop{std::nostopstate};  // of that look
+  };
+
+  // nullopt: stopped.
+  Result<std::optional<kube::ResourceInfo>> served_kind(const Context& context) {
+    bool told = false;
+    while (!context.stop().stop_requested()) {
+      auto kind = world_.client.resource_for({std::string(kGroup), std::string(kKind)}, std::string(kVersion),
+                                             context);
+      if (kind.ok()) {
+        // Says at once what is wrong with permissions.
+        MIST_TRY_VOID(world_.client.list(*kind, {.ns = ns_, .metadata_only = true}, context));
+        return std::optional(*std::move(kind));
+      }
+      if (kind.error().kind != ErrorKind::NotFound) return std::move(kind).error();
+      if (!std::exchange(told, true))
+        world_.events.warn(
+            "the cluster doesn't serve the kind Release yet: mistletoe-operator --crds | kubectl apply -f -");
+      std::unique_lock lock(mutex_);
+      synced_.wait_for(lock, context.stop(), kUnservedPause, [] { return false; });
+      lock.unlock();
+      world_.client.invalidate_discovery();
+    }
+    return std::optional<kube::ResourceInfo>();
+  }
+
+  // On the informer's thread.
+  void changed(const std::optional<Key>& key) {
+    const std::lock_guard lock(mutex_);
+    if (!key) {
+      is_synced_ = true;
+      return synced_.notify_all();
+    }
+    const std::optional<Value> object = informer_->get(*key);
+    std::set<Key> wake = claims_.rivals(*key);
+    claims_.note(*key, object);
+    wake.merge(claims_.rivals(*key));
+    if (auto waiting = waiting_.extract(*key)) wake.merge(waiting.mapped());
+    for (const Key& each : wake) {
+      kept_[each].woken = true;
+      queue_.add(each);
+    }
+    queue_.add(*key);
+    const auto kept = kept_.find(*key);
+    if (kept == kept_.end() || !kept->second.in_hand || !object || *kept->second.in_hand == wish_of(*object))
+      return;
+    kept->second.stop.request_stop();
+  }
+
+  void work(const Key& key, const Context& context) {
+    const std::optional<Value> object = informer_->get(key);
+    std::unique_lock lock(mutex_);
+    if (!object) {
+      kept_.erase(key);
+      for (auto& [on, waiting] : waiting_) waiting.erase(key);
+      return queue_.succeeded(key);
+    }
+    Kept& kept = kept_[key];
+    const Wish wish = wish_of(*object);
+    const SteadyTime now = world_.clock.steady_now();
+    if (kept.looked == wish && !kept.woken && (!kept.due || *kept.due > now)) {
+      if (kept.due) queue_.add(key, *kept.due - now);
+      return queue_.succeeded(key);
+    }
+    kept.woken = false;
+    kept.in_hand = wish;
+    kept.stop = std::stop_source();
+    const std::stop_token token = kept.stop.get_token();
+    lock.unlock();
+    const std::stop_callback whole(context.stop(), [source = kept.stop]() mutable { source.request_stop(); });
+    const Context ours = context.with_stop(token);
+    const auto look = keeper_.look(
+        *object,
+        {[this](const Key& other) { return informer_->get(other); },
+         [this](const Value& about) { return elder(about); },
+         [this](const Key& on, const Key& who) { wake_for(on, who); }},
+        [&](const Value& status) { write(*object, status, context); }, ours);
+    const Duration took = world_.clock.steady_now() - now;
+    if (look.ok() && look->status) write(*object, *look->status, context);
+    lock.lock();
+    Kept& after = kept_[key];
+    after.in_hand.reset();
+    if (context.stop().stop_requested()) return;
+    if (!look.ok()) {
+      // Overtaken: what is wanted now is looked at.
+      after.looked.reset();
+      queue_.add(key);
+      return queue_.succeeded(key);
+    }
+    metrics_.reconciled("Release", !look->failed, took);
+    after.looked = wish;
+    after.due.reset();
+    std::optional<Duration> again = look->again;
+    if (look->failed) {
+      const Duration pause = std::max<Duration>(queue_.failed(key), look->wrote ? kLeastPause : Duration());
+      again = std::min(pause, again.value_or(pause));
+    } else {
+      queue_.succeeded(key);
+    }
+    if (again) {
+      after.due = world_.clock.steady_now() + std::chrono::duration_cast<SteadyTime::duration>(*again);
+      queue_.add(key, *again);
+    }
+  }
+
+  std::optional<Key> elder(const Value& object) {
+    const std::lock_guard lock(mutex_);
+    return claims_.elder(object);
+  }
+
+  void wake_for(const Key& on, const Key& who) {
+    const std::lock_guard lock(mutex_);
+    waiting_[on].insert(who);
+  }
+
+  void write(const Value& object, const Value& status, const Context& context) {
+    Value applied = operator_::identity(object);
+    applied.set("status", status);
+    const kube::ObjectRef ref{informer_->resource(), std::string(object.string_at({"metadata", "namespace"})),
+                              std::string(object.string_at({"metadata", "name"}))};
+    auto written = world_.client.apply(ref, applied,
+                                       {.field_manager = fmt::format("{}-status", reconcile::kManager),
+                                        .force = true,
+                                        .subresource = "status"},
+                                       context);
+    if (written.ok()) return informer_->put(*std::move(written));
+    const ErrorKind kind = written.error().kind;
+    // Gone meanwhile, or made again under its name.
+    if (kind == ErrorKind::NotFound || kind == ErrorKind::Conflict || kind == ErrorKind::Cancelled) return;
+    world_.events.warn(fmt::format("Release {}/{}: its status can't be written: {}", ref.ns, ref.name,
+                                   written.error().to_line()));
+  }
+
+  const World world_;
+  operator_::Metrics& metrics_;
+  const std::string ns_;
+  const int looks_;
+  operator_::WorkQueue<Key> queue_;
+  const Keeper keeper_;
+  std::mutex mutex_;  // of what follows
+  std::condition_variable_any synced_;
+  bool is_synced_ = false;
+  Claims claims_;
+  std::map<Key, Kept> kept_;
+  std::map<Key, std::set<Key>> waiting_;      // by what they wait for
+  std::unique_ptr<kube::Informer> informer_;  // last: its thread uses the others
+};
+
+Controller::Controller(World world, operator_::Metrics& metrics, std::string ns, int looks)
+    : state_(std::make_unique<State>(std::move(world), metrics, std::move(ns), looks)) {}
+Controller::~Controller() = default;
+
+Status Controller::run(const Context& context) { return state_->run(context); }
+
+}  // namespace mist::releases

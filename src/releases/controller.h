@@ -1,0 +1,32 @@
+#pragma once
+// Keeps the Releases of a namespace, or of all, as they are wanted: a watch wakes it, and a few threads look
+// at one Release each at a time. A look that is overtaken by a change of its Release is stopped, so that
+// nobody waits for the timeout of what isn't wanted any more.
+
+#include <memory>
+#include <string>
+
+#include "base/context.h"
+#include "operator/metrics.h"
+#include "releases/keeper.h"
+
+namespace mist::releases {
+
+class Controller {
+ public:
+  /// `ns`: where Releases are; empty: everywhere. `looks`: how many at once. All of `world` outlives this.
+  Controller(World world, operator_::Metrics& metrics, std::string ns, int looks);
+  ~Controller();
+  Controller(const Controller&) = delete;
+  Controller& operator=(const Controller&) = delete;
+
+  /// Ends well when it is stopped. A cluster that doesn't serve the kind yet is asked again. Errors: those of
+  /// the first request.
+  Status run(const Context& context);
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace mist::releases

@@ -1,0 +1,494 @@
+#include "releases/keeper.h"
+
+#include <algorithm>
+#include <set>
+
+#include "action/cluster_lookup.h"
+#include "action/deploy.h"
+#include "action/drift.h"
+#include "action/uninstall.h"
+#include "base/diagnosis.h"
+#include "base/process_identity.h"
+#include "base/text.h"
+#include "crypto/digest.h"
+#include "encoding/json.h"
+#include "kube/api_failure.h"
+#include "operator/actors.h"
+#include "operator/executor.h"
+#include "operator/notices.h"
+#include "reconcile/status.h"
+#include "registry/git_url.h"
+#include "registry/reference.h"
+#include "releases/telling.h"
+#include "releases/values.h"
+#include "render/dependencies.h"
+#include "render/packages.h"
+#include "render/release_renderer.h"
+#include "view/diagnosis_tree.h"
+
+namespace mist::releases {
+namespace {
+
+constexpr std::size_t kMostDriftNamed = 5;
+
+// Those of a run tell what to type next, which is for people at a terminal.
+enum class Hints : bool { No, Yes };
+
+// The failure with its reasons, for who has nothing but the status.
+std::string words_of(const Error& failure, Hints hints) {
+  std::string words = escape_controls(failure.to_line());
+  if (hints == Hints::Yes && !failure.hint.empty()) words += "; " + escape_controls(failure.hint);
+  if (const Diagnosis* const diagnosis = diagnosis_of(failure))
+    for (const std::string& line : view::diagnosis_lines(*diagnosis, false)) words += "\n" + line;
+  return words;
+}
+
+// Numbers as they are written, so that 3 and 3.0 are one value, and members in any order.
+bool same_values(Value one, Value other) {
+  one.sort_keys();
+  other.sort_keys();
+  return encoding::to_json(one) == encoding::to_json(other);
+}
+
+// Of the operator's machine nobody else may read anything.
+Status refuse_local(const std::string& reference) {
+  MIST_TRY(const registry::PackageRef parsed, registry::PackageRef::parse(reference));
+  bool local = std::holds_alternative<registry::LocalRef>(parsed.form());
+  if (const auto* const git = std::get_if<registry::GitRef>(&parsed.form())) {
+    MIST_TRY(const registry::GitUrl url, registry::GitUrl::parse(git->url, "/"));
+    using enum registry::GitUrl::Transport;
+    local = url.transport() == File || url.transport() == LoopbackHttp;
+  }
+  if (!local) return {};
+  return error(ErrorKind::Invalid, "{} is on the operator's own machine", parsed.display())
+      .with_hint("name a package of a registry, oci:// or git+https://");
+}
+
+std::string drift_words(const action::DriftReport& report) {
+  if (!report.drifted(false)) return {};
+  std::vector<std::string> named;
+  for (const action::ObjectDrift& each : report.found) {
+    using enum action::DriftKind;
+    if (each.kind == Foreign || each.kind == Finished || each.kind == Unknown) continue;
+    std::string words = each.key.display();
+    if (each.kind != Changed) words += fmt::format(" is {}", action::to_string(each.kind));
+    std::vector<std::string> fields;
+    for (const action::FieldDrift& field : each.fields) {
+      if (fields.size() == kMostDriftNamed) {
+        fields.emplace_back("…");
+        break;
+      }
+      fields.push_back(field.managers.empty() ? field.path
+                                              : fmt::format("{} by {}", field.path, field.managers.front()));
+    }
+    if (!fields.empty()) words += fmt::format(" ({})", join(fields, ", "));
+    named.push_back(std::move(words));
+  }
+  if (named.empty()) return {};
+  const std::size_t all = named.size();
+  if (all > kMostDriftNamed) named.resize(kMostDriftNamed);
+  return fmt::format("{} changed by others: {}{}", plural(all, "object"), join(named, ", "),
+                     all > kMostDriftNamed ? fmt::format(" and {} more", all - kMostDriftNamed) : "");
+}
+
+// a → b → a; empty: it doesn't wait for itself.
+std::string cycle_of(const Key& from, const Others& others) {
+  std::set<Key> seen;
+  std::vector<std::pair<Key, std::string>> next{{from, display(from)}};
+  while (!next.empty()) {
+    const auto [key, path] = std::move(next.back());
+    next.pop_back();
+    const std::optional<Value> object = others.find(key);
+    const auto spec = object ? spec_of(*object) : Result<Spec>(error(ErrorKind::NotFound, "it is gone"));
+    if (!spec.ok()) continue;
+    for (const Key& on : spec->depends_on) {
+      if (on == from) return fmt::format("{} → {}", path, display(on));
+      if (seen.insert(on).second) next.emplace_back(on, fmt::format("{} → {}", path, display(on)));
+    }
+  }
+  return {};
+}
+
+class Visit {
+ public:
+  Visit(const World& world, const Value& object, const Others& others, const Keeper::Tell& tell,
+        const Context& context)
+      : world_(world),
+        object_(object),
+        others_(others),
+        tell_(tell),
+        context_(context),
+        key_(object.string_at({"metadata", "namespace"}), object.string_at({"metadata", "name"})),
+        events_(world.events, fmt::format("Release {}", display(key_)),
+                [this](const PlanAnnounced& plan) { begins(plan); }),
+        notices_(world.client, world.clock, events_) {}
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+  ~Visit() = default;
+
+  Result<Look> run() {
+    const bool terminating = apimachinery::is_terminating(object_);
+    if (terminating && !has_finalizer()) return Look{};
+    auto read = spec_of(object_);
+    if (terminating) return take_down(read);
+    if (!read.ok()) return gives_up(reason::kInvalidSpec, read.error());
+    spec_ = *std::move(read);
+    if (spec_.suspend) return says({.suspended = true});
+    if (const std::optional<Key> elder = others_.elder(object_))
+      return gives_up(reason::kDuplicate,
+                      error(ErrorKind::Conflict, "Release {} keeps the release {} already", display(*elder),
+                            spec_.release.display()));
+    MIST_TRY(std::optional<Look> waits, wait_for_dependencies());
+    if (waits) return *std::move(waits);
+    auto client = client_of(spec_.account);
+    if (!client.ok()) return gives_up(reason::kNoAccount, client.error());
+    client_ = *client;
+    if (Status ours = claim(); !ours) return fails(reason::kRecord, ours.error());
+    return compare();
+  }
+
+ private:
+  // --- what becomes of a look
+
+  Look says(Report report) {
+    const Value status = status_of(object_, report, format_time(world_.clock.now()));
+    Look look;
+    const Value* const before = object_.find("status");
+    if (before == nullptr || *before != status) look.status = status;
+    if (!report.suspended) look.again = spec_.interval;
+    return look;
+  }
+
+  // Nothing is done until somebody changes something.
+  Look gives_up(std::string_view reason, const Error& failure) {
+    const std::string words = words_of(failure, Hints::Yes);
+    tell_once(reason, words);
+    Look look = says({.ready = "False", .reason = reason, .message = words, .stalled = words});
+    look.again.reset();
+    return look;
+  }
+
+  Result<Look> fails(std::string_view reason, const Error& failure) {
+    MIST_TRY_VOID(context_.check());
+    const std::string words = words_of(hidden_.masked(failure), Hints::Yes);
+    tell_once(reason, words);
+    events_.warn(words);
+    Look look = says({.ready = "False", .reason = reason, .message = words});
+    look.failed = true;
+    return look;
+  }
+
+  // As an Event, unless the status says so already.
+  void tell_once(std::string_view reason, const std::string& words) {
+    const Value* const ready = reconcile::condition_of(object_, "Ready");
+    if (ready != nullptr && ready->string_at("reason") == reason && ready->string_at("message") == words)
+      return;
+    notices_.tell(object_, true, reason, words, context_);
+  }
+
+  void begins(const PlanAnnounced& plan) {
+    wrote_ = true;
+    const std::string what = fmt::format("{} of {} as v{}", plan.operation, spec_.package, plan.revision);
+    events_.info(what);
+    tell_(status_of(object_, {.ready = "Unknown", .reason = reason::kProgressing, .message = what},
+                    format_time(world_.clock.now())));
+  }
+
+  // --- before anything is read
+
+  Result<std::optional<Look>> wait_for_dependencies() {
+    for (const Key& on : spec_.depends_on) {
+      std::optional<Value> other = others_.find(on);
+      if (other && is_ready(*other)) continue;
+      others_.wake(on, key_);
+      // It may have become ready before that was heard.
+      other = others_.find(on);
+      if (other && is_ready(*other)) continue;
+      if (const std::string cycle = cycle_of(key_, others_); !cycle.empty())
+        return std::optional(
+            gives_up(reason::kDependency, error(ErrorKind::Invalid, "it waits for itself: {}", cycle)));
+      const std::string why = other ? ready_words(*other) : "there is no such Release";
+      Look look = says({.ready = "False",
+                        .reason = reason::kDependency,
+                        .message = fmt::format("waits for Release {}: {}", display(on), why)});
+      look.again.reset();
+      return std::optional(std::move(look));
+    }
+    return std::optional<Look>();
+  }
+
+  Result<kube::Client*> client_of(const std::string& named) const {
+    const std::string& account = named.empty() ? world_.default_account : named;
+    if (!account.empty()) return world_.client_of(operator_::user_of(key_.first, account));
+    if (key_.first == world_.ns) return &world_.client;
+    return error(ErrorKind::Forbidden, "it names no ServiceAccount")
+        .with_hint(fmt::format("set spec.serviceAccountName to one of namespace {} with the rights that the "
+                               "package needs; only Releases of namespace {} act as the operator itself",
+                               key_.first, world_.ns));
+  }
+
+  static bool has_finalizer(const Value& object) {
+    const Value* const all = object.at_path({"metadata", "finalizers"});
+    return all != nullptr && all->is_array() &&
+           std::ranges::find(all->as_array(), Value(kFinalizer)) != all->as_array().end();
+  }
+  bool has_finalizer() const { return has_finalizer(object_); }
+
+  kube::ObjectRef own_ref() const {
+    return {{{std::string(kGroup), std::string(kVersion), std::string(kKind)}, "releases", true, {}, true},
+            key_.first,
+            key_.second};
+  }
+
+  // Before the first write: what is made is also unmade.
+  Status claim() const {
+    if (has_finalizer()) return {};
+    Value object = operator_::identity(object_);
+    object["metadata"].set("finalizers", Value::array({kFinalizer}));
+    MIST_TRY_VOID(world_.client
+                      .apply(own_ref(), object,
+                             {.field_manager = std::string(reconcile::kManager), .force = true}, context_)
+                      .in("while the finalizer was added"));
+    return {};
+  }
+
+  Status let_go() const {
+    const auto done =
+        world_.client.apply(own_ref(), operator_::identity(object_),
+                            {.field_manager = std::string(reconcile::kManager), .force = true}, context_);
+    if (done.ok() || done.error().kind == ErrorKind::NotFound) return {};
+    return Error(done.error()).with_frame("while the finalizer was removed");
+  }
+
+  // --- what is wanted, and what there is
+
+  action::Environment environment() {
+    action::Environment environment{*client_, world_.clock, world_.random, events_, world_.holder};
+    environment.process = own_process();
+    environment.life = life_of_process;
+    return environment;
+  }
+
+  Result<Look> compare() {
+    auto gathered = gather_values(*client_, key_.first, spec_, context_);
+    if (!gathered.ok()) return fails(reason::kValues, gathered.error());
+    hidden_ = std::move(gathered->hidden);
+    auto source = fetch();
+    if (!source.ok()) return fails(reason::kPackage, source.error());
+    source_ = std::make_shared<const package::Source>(*std::move(source));
+    auto values = render::values_for(*source_, gathered->inputs, events_);
+    if (!values.ok()) return fails(reason::kValues, values.error());
+    values_ = *std::move(values);
+    const action::Environment here = environment();
+    const auto state = action::read_release(here, spec_.release, context_, action::LostRevision::Allowed);
+    if (!state.ok()) return fails(reason::kRecord, state.error());
+    const std::string inputs =
+        crypto::sha256(crypto::as_bytes(fmt::format("{}\n{}\n{}", generation_of(object_), source_->digest,
+                                                    gathered->versions)))
+            .str();
+    return is_deployed(*state) ? look_for_drift(here, *state) : deploy(here, *state, inputs);
+  }
+
+  Result<package::Source> fetch() {
+    MIST_TRY_VOID(refuse_local(spec_.package));
+    render::Packages packages(render::Packages::World{
+        {world_.files, world_.processes, events_, world_.paths, world_.clock, world_.oci},
+        world_.transport,
+        world_.engines,
+        formats::RemoteBases::Public,
+        false});
+    return packages.fetch(spec_.package, spec_.engine, context_);
+  }
+
+  bool is_deployed(const action::ReleaseState& state) const {
+    if (!state.deployed || !state.unfinished.empty() || action::is_uninstalling(state)) return false;
+    // What was there before this Release is taken over, and waited for.
+    if (applied_generation(object_) == 0) return false;
+    const release::PackageInfo& package = state.deployed->package;
+    return package.digest == source_->digest && (spec_.engine.empty() || package.engine == spec_.engine) &&
+           package.calls == render::called_packages(*source_) &&
+           render::LookupGrants::recorded(state.deployed->options) == spec_.lookups &&
+           same_values(state.deployed->user_values, values_);
+  }
+
+  Deployed deployed_of(const release::Revision& revision, std::int64_t generation) const {
+    return {revision.package.reference, revision.package.digest, revision.number, generation};
+  }
+
+  static std::string deployed_words(const release::PackageInfo& package, int revision) {
+    return fmt::format("{}{} is deployed as v{}", package.name,
+                       package.version.empty() ? "" : " " + package.version, revision);
+  }
+
+  // --- an upgrade, or an install
+
+  Result<Look> deploy(const action::Environment& here, const action::ReleaseState& state,
+                      const std::string& inputs) {
+    const bool upgrade = state.deployed.has_value();
+    Attempt attempt = attempt_of(object_);
+    if (attempt.inputs != inputs) attempt = {inputs, 0};
+    if (upgrade && attempt.failures > spec_.retries && !asked_again()) {
+      // As it says already; another package or other values of the same names are noticed.
+      return Look{.again = spec_.interval};
+    }
+    if (asked_again()) attempt.failures = 0;
+    const render::ReleaseRenderer renderer(std::make_shared<package::Renderer>(world_.engines, events_),
+                                           render::LiveCluster{*client_, action::cluster_lookup});
+    const render::RenderChoices choices{
+        .allow_lookup = spec_.lookups, .revoke_lookup = true, .adopt = spec_.adopt};
+    const action::Render render = [&](const action::ReleaseState& now) {
+      return renderer.render(source_, values_, choices, now.facts(), context_);
+    };
+    const action::DeployOptions options{
+        .wait = spec_.wait,
+        .timeout = spec_.timeout,
+        .create_namespace = spec_.create_namespace,
+        .force_conflicts = spec_.force_conflicts || spec_.on_drift == OnDrift::Fix,
+        .prune = spec_.prune,
+        .adopt = spec_.adopt,
+        .replace = spec_.replace,
+        .rollback_on_failure = upgrade && spec_.rollback,
+        .history_max = spec_.history};
+    render::MaskedEvents masked(events_, hidden_);
+    const auto done = action::deploy(here.heard_by(masked), spec_.release,
+                                     action::upgrade_or_install_intent(render), options, context_);
+    if (!done.ok()) return failed(here, upgrade, attempt, done.error());
+    const std::string words = deployed_words(done->package, done->revision);
+    if (done->changed) notices_.tell(object_, false, reason::kDeployed, words, context_);
+    events_.info(words);
+    return says({.ready = "True",
+                 .reason = reason::kDeployed,
+                 .message = words,
+                 .drifted = "",
+                 .deployed = Deployed{done->package.reference, done->package.digest, done->revision,
+                                      generation_of(object_)},
+                 .attempt = Attempt{}});
+  }
+
+  Result<Look> failed(const action::Environment& here, bool upgrade, Attempt attempt, const Error& failure) {
+    MIST_TRY_VOID(context_.check());
+    const std::string words = words_of(hidden_.masked(failure), Hints::No);
+    // What it was returned to, if it was.
+    const auto now = action::read_release(here, spec_.release, context_, action::LostRevision::Allowed);
+    const bool back = upgrade && wrote_ && now.ok() && now->deployed && now->unfinished.empty();
+    if (upgrade && wrote_) ++attempt.failures;
+    const bool over = upgrade && wrote_ && attempt.failures > spec_.retries;
+    const std::string_view reason = back ? reason::kRolledBack : reason::kFailed;
+    tell_once(reason, words);
+    events_.warn(words);
+    Report report{.ready = "False", .reason = reason, .message = words, .attempt = attempt};
+    if (over)
+      report.stalled =
+          fmt::format("{}; it is tried again when spec, package or values change, or the annotation {} does",
+                      attempt.failures == 1 ? "the upgrade failed"
+                                            : fmt::format("the upgrade failed {} times", attempt.failures),
+                      kReconcileAnnotation);
+    if (now.ok() && now->deployed) report.deployed = deployed_of(*now->deployed, 0);
+    Look look = says(std::move(report));
+    look.failed = !over;
+    look.wrote = wrote_;
+    return look;
+  }
+
+  // Somebody changed the annotation since the last look that went well or was given up.
+  bool asked_again() const {
+    return object_.string_at({"metadata", "annotations", kReconcileAnnotation}) !=
+           object_.string_at({"status", "handledReconcileAt"});
+  }
+
+  // --- everything is as it was asked for
+
+  Result<Look> look_for_drift(const action::Environment& here, const action::ReleaseState& state) {
+    const int revision = state.deployed->number;
+    Report report{.ready = "True",
+                  .reason = reason::kDeployed,
+                  .message = deployed_words(state.deployed->package, revision),
+                  .drifted = "",
+                  .deployed = deployed_of(*state.deployed, generation_of(object_)),
+                  .attempt = Attempt{}};
+    if (spec_.on_drift == OnDrift::Ignore) return says(std::move(report));
+    const auto drift = action::drift(here, spec_.release, context_);
+    if (!drift.ok()) return fails(reason::kRecord, drift.error());
+    report.drifted = drift_words(*drift);
+    if (report.drifted->empty()) return says(std::move(report));
+    const Value* const before = reconcile::condition_of(object_, "Drifted");
+    if (before == nullptr || before->string_at("message") != *report.drifted) {
+      notices_.tell(object_, true, "Drifted", *report.drifted, context_);
+      events_.warn(*report.drifted);
+    }
+    if (spec_.on_drift == OnDrift::Warn) return says(std::move(report));
+    const auto fixed = action::fix_drift(here, spec_.release, spec_.adopt, context_);
+    if (!fixed.ok()) return fails(reason::kFailed, fixed.error());
+    notices_.tell(object_, false, "Fixed", *report.drifted, context_);
+    report.drifted = "";
+    report.message = deployed_words(state.deployed->package, fixed->revision);
+    report.deployed->revision = fixed->revision;
+    return says(std::move(report));
+  }
+
+  // --- the end
+
+  Result<Look> take_down(const Result<Spec>& read) {
+    // A younger Release of the same release never was its own.
+    const bool keeps = (read.ok() && (read->suspend || read->on_delete == OnDelete::Keep)) ||
+                       others_.elder(object_).has_value();
+    if (!keeps) {
+      if (!read.ok()) return fails(reason::kUninstallFailed, read.error());
+      spec_ = *read;
+      if (Status removed = uninstall(); !removed) {
+        if (!goes_with_its_namespace(removed.error()))
+          return fails(reason::kUninstallFailed, removed.error());
+        events_.warn(fmt::format("its namespace goes, and its account with it; let go: {}",
+                                 removed.error().to_line()));
+      }
+    }
+    events_.info(keeps ? "let go, the release stays" : "uninstalled");
+    if (keeps) notices_.tell(object_, false, "Kept", "the release stays, without this Release", context_);
+    if (Status gone = let_go(); !gone) return fails(reason::kUninstallFailed, gone.error());
+    return Look{};
+  }
+
+  Status uninstall() {
+    MIST_TRY(client_, client_of(spec_.account));
+    const action::Environment here = environment();
+    const action::UninstallOptions options{
+        .rules = spec_.prune, .wait = spec_.wait, .timeout = spec_.timeout, .plan_again = true};
+    auto plan = action::plan_uninstall(here, spec_.release, options, context_);
+    if (!plan.ok() && plan.error().kind == ErrorKind::NotFound) return {};
+    if (!plan.ok()) return std::move(plan).error();
+    MIST_TRY_VOID(action::uninstall(here, *std::move(plan), options, context_));
+    return {};
+  }
+
+  // An account that is gone can't uninstall anything, and Kubernetes removes what is in the namespace.
+  bool goes_with_its_namespace(const Error& failure) const {
+    if (failure.kind != ErrorKind::Forbidden || spec_.release.ns != key_.first) return false;
+    const kube::ObjectRef ref{{{"", "v1", "Namespace"}, "namespaces", false, {}}, {}, key_.first};
+    const auto ns = world_.client.get(ref, context_);
+    return ns.ok() && apimachinery::is_terminating(*ns);
+  }
+
+  const World& world_;
+  const Value& object_;
+  const Others& others_;
+  const Keeper::Tell& tell_;
+  const Context& context_;
+  const Key key_;
+  Telling events_;
+  operator_::Notices notices_;
+  Spec spec_;
+  kube::Client* client_ = nullptr;  // with the rights of the Release
+  render::HiddenValues hidden_;
+  std::shared_ptr<const package::Source> source_;
+  Value values_;
+  bool wrote_ = false;
+};
+
+}  // namespace
+
+Result<Look> Keeper::look(const Value& object, const Others& others, const Tell& tell,
+                          const Context& context) const {
+  return Visit(world_, object, others, tell, context).run();
+}
+
+}  // namespace mist::releases

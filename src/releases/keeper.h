@@ -1,0 +1,77 @@
+#pragma once
+// One look at one Release: what it asks for is held against what the record says is deployed, and what
+// differs is done, with the rights of the ServiceAccount that it names. What becomes of it is told in its
+// status. Blocking; any thread, but one look at each Release at a time.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/event.h"
+#include "base/fs.h"
+#include "base/process.h"
+#include "base/random.h"
+#include "config/paths.h"
+#include "http/transport.h"
+#include "kube/client.h"
+#include "package/renderer.h"
+#include "registry/registry.h"
+#include "releases/resource.h"
+#include "releases/status.h"
+
+namespace mist::releases {
+
+struct World {
+  FileSystem& files;
+  ProcessRunner& processes;
+  Clock& clock;
+  Random& random;
+  EventSink& events;
+  config::Paths paths;
+  registry::OciAccess oci;
+  std::function<std::unique_ptr<http::Transport>()> transport;
+  package::RendererOptions engines;
+  std::string holder;    ///< Environment::holder
+  kube::Client& client;  ///< as the operator
+  /// As that user. The client lives as long as the function.
+  std::function<Result<kube::Client*>(const std::string& user)> client_of;
+  std::string ns;               ///< of the operator: only Releases there may act as the operator itself
+  std::string default_account;  ///< of Releases that name none; empty: there is none
+};
+
+/// What is known of the other Releases.
+struct Others {
+  std::function<std::optional<Value>(const Key&)> find;
+  /// An older Release of the same release.
+  std::function<std::optional<Key>(const Value&)> elder;
+  /// The next change of `on` wakes `who`.
+  std::function<void(const Key& on, const Key& who)> wake;
+};
+
+struct Look {
+  std::optional<Value> status = {};    ///< to be written; nullopt: it stays, or the object may be gone
+  bool failed = false;                 ///< something is to be tried again
+  bool wrote = false;                  ///< and had begun to change the cluster
+  std::optional<Duration> again = {};  ///< when to look again if nothing happens; nullopt: never
+};
+
+class Keeper {
+ public:
+  /// Writes a status while the look goes on.
+  using Tell = std::function<void(const Value& status)>;
+
+  /// All of `world` outlives this.
+  explicit Keeper(World world) : world_(std::move(world)) {}
+
+  /// Errors: Cancelled, where the context was stopped; what was begun goes on with the next look.
+  Result<Look> look(const Value& object, const Others& others, const Tell& tell,
+                    const Context& context) const;
+
+ private:
+  const World world_;
+};
+
+}  // namespace mist::releases

@@ -1,0 +1,150 @@
+#include "releases/resource.h"
+
+#include <gtest/gtest.h>
+
+#include "apimachinery/object.h"
+#include "encoding/yaml.h"
+#include "testing/yaml.h"
+
+namespace mist::releases {
+namespace {
+
+using namespace std::chrono_literals;
+
+Value release(const std::string& spec) {
+  return testing::yaml(
+      "metadata: {name: web, namespace: apps, generation: 3}\nspec:\n  package: team/web:1.0.0\n" + spec);
+}
+
+std::string fault(const std::string& spec) {
+  const auto read = spec_of(release(spec));
+  return read.ok() ? "" : read.error().message;
+}
+
+TEST(ReleaseResource, TakesDefaultsFromTheObjectItself) {
+  const auto spec = spec_of(release(""));
+  ASSERT_TRUE(spec.ok()) << spec.error().to_line();
+  EXPECT_EQ(spec->package, "team/web:1.0.0");
+  EXPECT_EQ(spec->release.display(), "apps/web");
+  EXPECT_EQ(spec->interval, 10min);
+  EXPECT_EQ(spec->timeout, 5min);
+  EXPECT_TRUE(spec->wait);
+  EXPECT_TRUE(spec->rollback);
+  EXPECT_EQ(spec->retries, 1);
+  EXPECT_EQ(spec->history, 10);
+  EXPECT_EQ(spec->on_drift, OnDrift::Warn);
+  EXPECT_EQ(spec->on_delete, OnDelete::Uninstall);
+  EXPECT_FALSE(spec->suspend);
+}
+
+TEST(ReleaseResource, ReadsAllThatTheDefinitionHas) {
+  const auto spec = spec_of(release(R"(
+  engine: helm
+  releaseName: front
+  targetNamespace: shop
+  createNamespace: true
+  serviceAccountName: deployer
+  values: {replicas: 3}
+  valuesFrom:
+    - {kind: ConfigMap, name: base}
+    - {kind: Secret, name: db, key: pass, targetPath: db.password, optional: true}
+  dependsOn: [{name: db}, {name: queue, namespace: infra}]
+  interval: 1h
+  timeout: 90s
+  wait: false
+  drift: Fix
+  onDelete: Keep
+  prune: {customResourceDefinitions: true, persistentVolumeClaims: true, namespaces: true}
+  adopt: true
+  replace: true
+  forceConflicts: true
+  allowLookup: [v1/ConfigMap]
+  retries: 0
+  rollback: false
+  historyLimit: 3
+  suspend: true
+)"));
+  ASSERT_TRUE(spec.ok()) << spec.error().to_line();
+  EXPECT_EQ(spec->release.display(), "shop/front");
+  EXPECT_EQ(spec->engine, "helm");
+  EXPECT_EQ(spec->account, "deployer");
+  ASSERT_EQ(spec->values_from.size(), 2U);
+  EXPECT_EQ(spec->values_from[0].display(), "ConfigMap base, key values.yaml");
+  EXPECT_EQ(spec->values_from[1].display(), "Secret db, key pass");
+  EXPECT_EQ(spec->values_from[1].target_path, "db.password");
+  EXPECT_TRUE(spec->values_from[1].optional);
+  EXPECT_EQ(spec->depends_on, (std::vector<Key>{{"apps", "db"}, {"infra", "queue"}}));
+  EXPECT_EQ(spec->interval, 1h);
+  EXPECT_EQ(spec->timeout, 90s);
+  EXPECT_FALSE(spec->wait);
+  EXPECT_EQ(spec->on_drift, OnDrift::Fix);
+  EXPECT_EQ(spec->on_delete, OnDelete::Keep);
+  EXPECT_TRUE(spec->prune.delete_crds && spec->prune.delete_pvcs && spec->prune.delete_namespaces);
+  EXPECT_TRUE(spec->adopt && spec->replace && spec->force_conflicts && spec->create_namespace);
+  EXPECT_EQ(spec->lookups.objects, std::vector<std::string>{"v1/ConfigMap"});
+  EXPECT_EQ(spec->retries, 0);
+  EXPECT_EQ(spec->history, 3);
+  EXPECT_FALSE(spec->rollback);
+  EXPECT_TRUE(spec->suspend);
+}
+
+TEST(ReleaseResource, NamesTheFieldThatIsWrong) {
+  EXPECT_EQ(fault("  interval: 1s\n"), "spec.interval \"1s\" is not a duration of 10s or more");
+  EXPECT_EQ(fault("  timeout: soon\n"), "spec.timeout \"soon\" is not a duration of 1.0s or more");
+  EXPECT_EQ(fault("  drift: Mind\n"), "spec.drift \"Mind\" is none of Warn, Fix, Ignore");
+  EXPECT_EQ(fault("  retries: -1\n"), "spec.retries is not a number from 0 to 1000");
+  EXPECT_EQ(fault("  wait: sometimes\n"), "spec.wait is neither true nor false");
+  EXPECT_EQ(fault("  releaseName: A_B\n"), "spec.releaseName \"A_B\" is not the name of a release");
+  EXPECT_EQ(fault("  targetNamespace: a/b\n"), "spec.targetNamespace \"a/b\" is not the name of a namespace");
+  EXPECT_EQ(fault("  serviceAccountName: 'a b'\n"),
+            "spec.serviceAccountName \"a b\" is not the name of a ServiceAccount");
+  EXPECT_EQ(fault("  valuesFrom: [{kind: Pod, name: a}]\n"),
+            "spec.valuesFrom has an item whose kind \"Pod\" is none of ConfigMap, Secret");
+  EXPECT_EQ(fault("  dependsOn: [{namespace: a}]\n"), "spec.dependsOn has an item whose name is missing");
+  EXPECT_EQ(fault("  prune: {namespaces: 1}\n"),
+            "spec.prune has a member whose namespaces is neither true nor false");
+  EXPECT_EQ(fault("  allowLookup: [v1/Secret]\n"),
+            "spec.allowLookup grants no Secrets; spec.allowLookupSecrets does");
+  EXPECT_EQ(spec_of(testing::yaml("metadata: {name: web, namespace: apps}\nspec: {}")).error().message,
+            "spec.package is missing");
+  EXPECT_EQ(spec_of(testing::yaml("metadata: {name: web}")).error().message, "it has no spec");
+}
+
+// What the text says of defaults and words, the reader says too.
+TEST(ReleaseResource, ReadsTheDefaultsOfItsDefinition) {
+  const auto definition = encoding::parse_yaml(definition_text());
+  ASSERT_TRUE(definition.ok()) << definition.error().to_line();
+  EXPECT_EQ(definition->string_at({"metadata", "name"}), "releases.mistletoe.dev");
+  EXPECT_EQ(definition->string_at({"spec", "group"}), kGroup);
+  const Value& version = definition->at_path({"spec", "versions"})->as_array().front();
+  EXPECT_EQ(version.string_at("name"), kVersion);
+  const Value* const fields =
+      version.at_path({"schema", "openAPIV3Schema", "properties", "spec", "properties"});
+  ASSERT_NE(fields, nullptr);
+  Value defaults = Value::object({{"package", "team/web:1.0.0"}});
+  for (const Value::Member& field : fields->as_object()) {
+    EXPECT_FALSE(field.key != "valuesFrom" && field.key != "dependsOn" &&
+                 field.value.find("type") == nullptr);
+    if (const Value* const value = field.value.find("default")) defaults.set(field.key, *value);
+    for (const Value& word :
+         field.value.find("enum") == nullptr ? Value::Array() : field.value.find("enum")->as_array())
+      EXPECT_EQ(fault("  " + field.key + ": " + word.as_string() + "\n"), "");
+  }
+  Value object = release("");
+  const auto implied = spec_of(object);
+  object.set("spec", defaults);
+  const auto written = spec_of(object);
+  ASSERT_TRUE(implied.ok() && written.ok());
+  EXPECT_EQ(implied->interval, written->interval);
+  EXPECT_EQ(implied->timeout, written->timeout);
+  EXPECT_EQ(implied->wait, written->wait);
+  EXPECT_EQ(implied->on_drift, written->on_drift);
+  EXPECT_EQ(implied->on_delete, written->on_delete);
+  EXPECT_EQ(implied->retries, written->retries);
+  EXPECT_EQ(implied->rollback, written->rollback);
+  EXPECT_EQ(implied->history, written->history);
+  EXPECT_EQ(implied->suspend, written->suspend);
+}
+
+}  // namespace
+}  // namespace mist::releases

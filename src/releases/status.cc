@@ -1,0 +1,102 @@
+#include "releases/status.h"
+
+#include "apimachinery/object.h"
+#include "base/text.h"
+#include "reconcile/status.h"
+#include "releases/resource.h"
+
+namespace mist::releases {
+namespace {
+
+using reconcile::condition;
+using reconcile::condition_of;
+
+// What the server takes, with room for what is appended.
+constexpr std::size_t kLongestMessage = 8192;
+
+std::string shortened(std::string message) {
+  if (message.size() <= kLongestMessage) return message;
+  std::size_t end = kLongestMessage;
+  // Not in the middle of a character.
+  while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xC0U) == 0x80U) --end;
+  message.resize(end);
+  return message + " …";
+}
+
+std::int64_t number_at(const Value& object, std::initializer_list<std::string_view> path) {
+  const Value* const number = object.at_path(path);
+  return number != nullptr && number->is_int() ? number->as_int() : 0;
+}
+
+void keep(Value& status, const Value& object, std::string_view key) {
+  if (const Value* const kept = object.at_path({"status", key})) status.set(key, *kept);
+}
+
+}  // namespace
+
+Attempt attempt_of(const Value& object) {
+  return {std::string(object.string_at({"status", "attempt", "inputs"})),
+          static_cast<int>(number_at(object, {"status", "attempt", "failures"}))};
+}
+
+std::int64_t applied_generation(const Value& object) {
+  return number_at(object, {"status", "appliedGeneration"});
+}
+
+std::int64_t generation_of(const Value& object) { return number_at(object, {"metadata", "generation"}); }
+
+bool is_ready(const Value& object) {
+  const Value* const ready = condition_of(object, "Ready");
+  return ready != nullptr && ready->string_at("status") == "True" &&
+         number_at(*ready, {"observedGeneration"}) == generation_of(object) &&
+         !apimachinery::is_terminating(object);
+}
+
+std::string ready_words(const Value& object) {
+  if (apimachinery::is_terminating(object)) return "it is being deleted";
+  const Value* const ready = condition_of(object, "Ready");
+  if (ready == nullptr) return "nobody has looked at it yet";
+  if (ready->string_at("status") == "True" && !is_ready(object)) return "its spec has changed since";
+  return std::string(ready->string_at(ready->string_at("status") == "True" ? "reason" : "message"));
+}
+
+Value status_of(const Value& object, const Report& report, const std::string& now) {
+  Value status = Value::object();
+  status.set("observedGeneration", generation_of(object));
+  status.set("release", display(release_of(object)));
+  if (report.deployed) {
+    status.set("package", report.deployed->package);
+    status.set("digest", report.deployed->digest);
+    status.set("revision", report.deployed->revision);
+    if (report.deployed->generation != 0) status.set("appliedGeneration", report.deployed->generation);
+  } else {
+    for (const std::string_view key : {"package", "digest", "revision", "appliedGeneration"})
+      keep(status, object, key);
+  }
+  const Attempt attempt = report.attempt.value_or(attempt_of(object));
+  if (attempt.failures > 0)
+    status.set("attempt", Value::object({{"inputs", attempt.inputs}, {"failures", attempt.failures}}));
+  if (const std::string_view asked = object.string_at({"metadata", "annotations", kReconcileAnnotation});
+      !asked.empty())
+    status.set("handledReconcileAt", asked);
+  Value::Array conditions;
+  if (!report.ready.empty()) {
+    conditions.push_back(
+        condition("Ready", report.ready, report.reason, shortened(report.message), object, now));
+  } else if (const Value* const ready = condition_of(object, "Ready")) {
+    conditions.push_back(*ready);
+  }
+  if (!report.stalled.empty())
+    conditions.push_back(condition("Stalled", "True", report.reason, shortened(report.stalled), object, now));
+  const Value* const drifted = condition_of(object, "Drifted");
+  const std::string drift = report.drifted.value_or(
+      drifted == nullptr ? std::string() : std::string(drifted->string_at("message")));
+  if (!drift.empty())
+    conditions.push_back(condition("Drifted", "True", "FieldsChanged", shortened(drift), object, now));
+  if (report.suspended)
+    conditions.push_back(condition("Suspended", "True", "Suspended", "spec.suspend says so", object, now));
+  status.set("conditions", Value(std::move(conditions)));
+  return status;
+}
+
+}  // namespace mist::releases

@@ -1,0 +1,64 @@
+#pragma once
+// What the status of a Release says, by the conventions of the Kubernetes API: Ready always; Stalled, Drifted
+// and Suspended while they are so. Pure; any thread.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "encoding/value.h"
+
+namespace mist::releases {
+
+using encoding::Value;
+
+/// Reasons of the condition Ready.
+namespace reason {
+inline constexpr std::string_view kDeployed = "Deployed", kProgressing = "Progressing",
+                                  kInvalidSpec = "InvalidSpec", kDuplicate = "Duplicate",
+                                  kNoAccount = "NoServiceAccount", kDependency = "DependencyNotReady",
+                                  kValues = "ValuesNotRead", kPackage = "PackageNotRead",
+                                  kRecord = "RecordNotRead", kFailed = "DeployFailed",
+                                  kRolledBack = "RolledBack", kUninstalling = "Uninstalling",
+                                  kUninstallFailed = "UninstallFailed";
+}  // namespace reason
+
+/// An upgrade that failed, and how often with the same inputs.
+struct Attempt {
+  std::string inputs;  ///< digest of what it was made from; tells nothing of it
+  int failures = 0;
+  friend bool operator==(const Attempt&, const Attempt&) = default;
+};
+
+/// What is deployed.
+struct Deployed {
+  std::string package;  ///< exact reference
+  std::string digest;
+  int revision = 0;
+  std::int64_t generation = 0;  ///< of the spec that was applied; 0: that of none
+};
+
+struct Report {
+  std::string_view ready = {};  ///< "True", "False", "Unknown"; empty: as it was
+  std::string_view reason = {};
+  std::string message = {};
+  std::string stalled = {};                 ///< why it isn't tried again; empty: it is
+  std::optional<std::string> drifted = {};  ///< what; empty: nothing; nullopt: as it was
+  bool suspended = false;
+  std::optional<Deployed> deployed = {};  ///< nullopt: as it was
+  std::optional<Attempt> attempt = {};    ///< nullopt: as it was; no failures: there is none
+};
+
+/// `object`: the Release, with the status that it has. `now`: RFC 3339, for conditions that change.
+Value status_of(const Value& object, const Report& report, const std::string& now);
+
+/// What the status has; defaults where it has nothing.
+Attempt attempt_of(const Value& object);
+std::int64_t applied_generation(const Value& object);
+std::int64_t generation_of(const Value& object);
+/// The condition Ready is True, of the spec as it is now.
+bool is_ready(const Value& object);
+/// For who waits for it: "Deployed", or what its condition Ready says instead.
+std::string ready_words(const Value& object);
+
+}  // namespace mist::releases

@@ -1,0 +1,98 @@
+#include "releases/status.h"
+
+#include <gtest/gtest.h>
+
+#include "reconcile/status.h"
+#include "testing/yaml.h"
+
+namespace mist::releases {
+namespace {
+
+constexpr std::string_view kBefore = "2026-01-01T00:00:00Z", kNow = "2026-01-02T00:00:00Z";
+
+Value object() {
+  return testing::yaml(
+      "metadata: {name: web, namespace: apps, generation: 3}\nspec: {package: 'team/web:1.0.0'}");
+}
+
+Value with_status(const Report& report, std::string_view now = kBefore) {
+  Value result = object();
+  result.set("status", status_of(result, report, std::string(now)));
+  return result;
+}
+
+const Report kDone{.ready = "True",
+                   .reason = reason::kDeployed,
+                   .message = "web 1.0.0 is deployed as v4",
+                   .drifted = "",
+                   .deployed = Deployed{"team/web:1.0.0", "sha256:1", 4, 3},
+                   .attempt = Attempt{}};
+
+TEST(ReleaseStatus, SaysWhatIsDeployed) {
+  const Value done = with_status(kDone);
+  EXPECT_TRUE(is_ready(done));
+  EXPECT_EQ(applied_generation(done), 3);
+  EXPECT_EQ(done.string_at({"status", "package"}), "team/web:1.0.0");
+  EXPECT_EQ(done.string_at({"status", "release"}), "apps/web");
+  EXPECT_EQ(*done.at_path({"status", "revision"}), Value(4));
+  EXPECT_EQ(done.at_path({"status", "conditions"})->size(), 1U);
+}
+
+TEST(ReleaseStatus, IsOfTheSpecAsItIsNow) {
+  Value done = with_status(kDone);
+  done["metadata"].set("generation", 4);
+  EXPECT_FALSE(is_ready(done));
+  EXPECT_EQ(ready_words(done), "its spec has changed since");
+  Value going = with_status(kDone);
+  going["metadata"].set("deletionTimestamp", kNow);
+  EXPECT_FALSE(is_ready(going));
+  EXPECT_EQ(ready_words(going), "it is being deleted");
+  EXPECT_EQ(ready_words(object()), "nobody has looked at it yet");
+}
+
+TEST(ReleaseStatus, KeepsWhatAFailureDoesNotTouch) {
+  Value done = with_status(kDone);
+  const Value failed = status_of(
+      done, {.ready = "False", .reason = reason::kPackage, .message = "it is gone"}, std::string(kNow));
+  EXPECT_EQ(failed.string_at("package"), "team/web:1.0.0");
+  EXPECT_EQ(*failed.find("appliedGeneration"), Value(3));
+  done.set("status", failed);
+  EXPECT_EQ(reconcile::condition_of(done, "Ready")->string_at("lastTransitionTime"), kNow);
+  // The same status keeps its time, and drift that nobody looked at stays.
+  done.set("status", status_of(done, {.ready = "False", .reason = reason::kPackage, .drifted = "a field"},
+                               "2026-01-03T00:00:00Z"));
+  EXPECT_EQ(reconcile::condition_of(done, "Ready")->string_at("lastTransitionTime"), kNow);
+  done.set("status", status_of(done, {.ready = "False", .reason = reason::kPackage}, std::string(kNow)));
+  ASSERT_NE(reconcile::condition_of(done, "Drifted"), nullptr);
+  EXPECT_EQ(reconcile::condition_of(done, "Drifted")->string_at("message"), "a field");
+}
+
+TEST(ReleaseStatus, CountsFailuresUntilOneTryGoesWell) {
+  Value failed =
+      with_status({.ready = "False", .reason = reason::kFailed, .attempt = Attempt{"sha256:2", 2}});
+  EXPECT_EQ(attempt_of(failed), (Attempt{"sha256:2", 2}));
+  failed.set("status",
+             status_of(failed, {.ready = "Unknown", .reason = reason::kProgressing}, std::string(kNow)));
+  EXPECT_EQ(attempt_of(failed).failures, 2);
+  failed.set("status", status_of(failed, kDone, std::string(kNow)));
+  EXPECT_EQ(attempt_of(failed), Attempt{});
+}
+
+TEST(ReleaseStatus, RestsWithWhatWasSaidBefore) {
+  Value done = with_status(kDone);
+  done.set("status", status_of(done, {.suspended = true}, std::string(kNow)));
+  EXPECT_TRUE(is_ready(done));
+  EXPECT_NE(reconcile::condition_of(done, "Suspended"), nullptr);
+  done.set("status", status_of(done, kDone, std::string(kNow)));
+  EXPECT_EQ(reconcile::condition_of(done, "Suspended"), nullptr);
+}
+
+TEST(ReleaseStatus, IsShortEnoughForTheServer) {
+  std::string longest(40000, 'x');
+  longest += "ä";
+  const Value failed = with_status({.ready = "False", .reason = reason::kFailed, .message = longest});
+  EXPECT_LT(reconcile::condition_of(failed, "Ready")->string_at("message").size(), 9000U);
+}
+
+}  // namespace
+}  // namespace mist::releases

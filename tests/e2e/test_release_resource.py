@@ -1,0 +1,352 @@
+"""Releases as custom resources: what the operator makes of them, and how mistctl and it share a release."""
+import json
+import pathlib
+import signal
+import subprocess
+import time
+
+from harness import check, config_map, contains, equal, test, workload
+from test_demo import ROOT
+from test_operator import Operator, writes
+
+GROUP = "/apis/mistletoe.dev/v1alpha1"
+
+
+def serve(t):
+    """The kind, for all tests: it stays with the cluster."""
+    program = pathlib.Path(t.mistctl).with_name("mistletoe-operator")
+    printed = subprocess.run([program, "--crds"], check=True, capture_output=True, text=True).stdout
+    check(printed == (ROOT / "packages/mistletoe-operator/src/release.crd.yaml").read_text(), "the package has another")
+    path = t.file("releases.yaml", printed)
+    definition = json.loads(subprocess.run([t.mistctl, "generate", "kind", "-p", path, "-o", "json"], env=t.environment(),
+                                           check=True, capture_output=True, text=True).stdout)["items"][0]
+    t.kube.apply("CustomResourceDefinition", None, definition, "tests")
+    t.kube.wait("the kind is served", lambda: t.kube.request("GET", f"{GROUP}/releases")[0] == 200)
+
+
+def publish(t, name, version, *objects):
+    """A package of the directory registry `team`."""
+    target = t.dir / "team/packages" / name / version
+    target.mkdir(parents=True, exist_ok=True)
+    for number, item in enumerate(objects):
+        (target / f"{number:05}.yaml").write_text(json.dumps(item, indent=1))
+
+
+def registry(t):
+    (t.dir / "team").mkdir(exist_ok=True)
+    t.run("registry", "add", "team", "-d", str(t.dir / "team"))
+
+
+def chart(t, name, version, text, values="{}"):
+    """A chart of one template in the registry."""
+    target = t.dir / "team/packages" / name / version
+    (target / "templates").mkdir(parents=True, exist_ok=True)
+    (target / "Chart.yaml").write_text(f"apiVersion: v2\nname: {name}\nversion: {version}\n")
+    (target / "values.yaml").write_text(values)
+    (target / "templates/all.yaml").write_text(text)
+
+
+CONFIG = """apiVersion: v1
+kind: ConfigMap
+metadata: {name: {{ .Release.Name }}-settings}
+data:
+  greeting: {{ .Values.greeting | quote }}
+  password: {{ .Values.password | quote }}
+"""
+
+
+def address(t, name="", ns=None):
+    return f"{GROUP}/namespaces/{ns or t.ns}/releases" + (f"/{name}" if name else "")
+
+
+def make(t, name="web", ns=None, annotations=None, **spec):
+    t.kube.checked("POST", address(t, ns=ns), {
+        "apiVersion": "mistletoe.dev/v1alpha1", "kind": "Release",
+        "metadata": {"name": name, "annotations": annotations or {}}, "spec": spec})
+    # Its finalizer must not outlive the test's operator.
+    t.cleanup(lambda: t.kube.request("PATCH", address(t, name, ns), {"metadata": {"finalizers": None}},
+                                     content_type="application/merge-patch+json"))
+
+
+def change(t, name="web", **spec):
+    t.kube.checked("PATCH", address(t, name), {"spec": spec}, content_type="application/merge-patch+json")
+
+
+def read(t, name="web", ns=None):
+    status, body = t.kube.request("GET", address(t, name, ns))
+    return body if status == 200 else None
+
+
+def condition(t, kind="Ready", name="web", ns=None):
+    """Of the spec as it is now."""
+    object_ = read(t, name, ns) or {}
+    found = [c for c in object_.get("status", {}).get("conditions", []) if c["type"] == kind]
+    return found[0] if found and found[0]["observedGeneration"] == object_["metadata"]["generation"] else {}
+
+
+def wait_for(t, reason, name="web", ns=None, seconds=30):
+    t.kube.wait(f"{name} says {reason}", lambda: condition(t, name=name, ns=ns).get("reason") == reason, seconds=seconds)
+    return condition(t, name=name, ns=ns)["message"]
+
+
+def remove(t, name="web", ns=None):
+    t.kube.checked("DELETE", address(t, name, ns))
+    t.kube.wait(f"{name} is gone", lambda: read(t, name, ns) is None)
+
+
+def settings(t, name="web"):
+    return (t.kube.get("ConfigMap", t.ns, f"{name}-settings") or {}).get("data")
+
+
+@test
+def a_release_resource_is_a_release_of_mistctl(t):
+    serve(t)
+    registry(t)
+    chart(t, "hello", "1.0.0", CONFIG, "greeting: hi\npassword: none\n")
+    chart(t, "hello", "1.1.0", CONFIG + "  extra: x\n", "greeting: hi\npassword: none\n")
+    t.kube.create("ConfigMap", t.ns, {"metadata": {"name": "base"}, "data": {"values.yaml": "greeting: from-base\n"}})
+    t.kube.create("Secret", t.ns, {"metadata": {"name": "db"}, "stringData": {"pass": "s3cr3t,a=b"}})
+    operator = Operator(t, "--releases", "own")
+    make(t, package="team/hello:1.0.0", valuesFrom=[
+        {"kind": "ConfigMap", "name": "base"}, {"kind": "Secret", "name": "db", "key": "pass", "targetPath": "password"},
+        {"kind": "ConfigMap", "name": "not-there", "optional": True}])
+    contains(wait_for(t, "Deployed"), "hello 1.0.0 is deployed as v0")
+    equal(settings(t), {"greeting": "from-base", "password": "s3cr3t,a=b"})
+    contains(t.run("status", "web").out, "team/hello:1.0.0")
+    status = read(t)["status"]
+    equal((status["package"], status["revision"], status["release"]), ("team/hello:1.0.0", 0, f"{t.ns}/web"))
+
+    # Its own values go over those that it names, and another package makes another revision.
+    change(t, package="team/hello:1.1.0", values={"greeting": "mine"})
+    contains(wait_for(t, "Deployed"), "hello 1.1.0 is deployed as v1")
+    equal(settings(t), {"greeting": "mine", "password": "s3cr3t,a=b", "extra": "x"})
+    # What others do with mistctl is undone at the next look: the resource says what is wanted.
+    t.run("rollback", "web", "0")
+    t.kube.checked("PATCH", address(t, "web"), {"metadata": {"annotations": {"mistletoe.dev/reconcile-at": "now"}}},
+                   content_type="application/merge-patch+json")
+    t.kube.wait("it is as wanted again", lambda: (settings(t) or {}).get("extra") == "x")
+    equal([r["action"] for r in t.run("history", "web", "-o", "json").json["revisions"]],
+          ["install", "upgrade", "rollback", "upgrade"])
+    events = {e["reason"] for e in t.kube.list("Event", t.ns) if e["involvedObject"]["kind"] == "Release"}
+    check("Deployed" in events, events)
+
+    # Where nothing changes nothing is written.
+    t.kube.wait("it is ready", lambda: condition(t).get("status") == "True")
+    time.sleep(1)
+    mark = t.mark()
+    time.sleep(3)
+    equal([r.uri for r in writes(t, mark)], [], "writes in steady state")
+    remove(t)
+    equal((settings(t), t.record("web")), (None, []), "nothing is left")
+    check("s3cr3t" not in operator.said(), "the log has the secret")
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
+def a_release_made_by_hand_is_taken_over_as_it_is(t):
+    serve(t)
+    registry(t)
+    publish(t, "app", "1.0.0", workload("Deployment", "app"), config_map("app", {"a": "1"}))
+    t.run("install", "app", "-p", "team/app:1.0.0", "--wait")
+    pods = {p["metadata"]["uid"] for p in t.kube.list("Pod", t.ns)}
+    operator = Operator(t, "--releases", "own")
+    make(t, "app", package="team/app:1.0.0")
+    contains(wait_for(t, "Deployed", "app"), "is deployed as v0")
+    equal({p["metadata"]["uid"] for p in t.kube.list("Pod", t.ns)}, pods, "no Pod was restarted")
+    # It goes back to mistctl in the same way.
+    change(t, "app", onDelete="Keep")
+    wait_for(t, "Deployed", "app")
+    remove(t, "app")
+    contains(t.run("status", "app").out, "team/app:1.0.0")
+    equal({p["metadata"]["uid"] for p in t.kube.list("Pod", t.ns)}, pods)
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
+def a_release_waits_for_those_that_it_depends_on(t):
+    serve(t)
+    registry(t)
+    for name in ("db", "app"):
+        publish(t, name, "1.0.0", config_map(name))
+    publish(t, "broken", "1.0.0", workload("Deployment", "db", state="crash"))
+    operator = Operator(t, "--releases", "own")
+    make(t, "app", package="team/app:1.0.0", dependsOn=[{"name": "db"}])
+    contains(wait_for(t, "DependencyNotReady", "app"), f"waits for Release {t.ns}/db: there is no such Release")
+    make(t, "db", package="team/broken:1.0.0", timeout="3s")
+    wait_for(t, "DeployFailed", "db", seconds=60)
+    t.kube.wait("the reason is passed on", lambda: "0 of 1 replicas" in condition(t, name="app").get("message", ""))
+    check(t.kube.get("ConfigMap", t.ns, "app") is None, "it was not installed")
+    change(t, "db", package="team/db:1.0.0")
+    wait_for(t, "Deployed", "db")
+    wait_for(t, "Deployed", "app")
+    # A cycle is said at once.
+    make(t, "one", package="team/app:1.0.0", dependsOn=[{"name": "two"}])
+    make(t, "two", package="team/app:1.0.0", dependsOn=[{"name": "one"}])
+    t.kube.wait("the cycle is told", lambda: "waits for itself" in condition(t, name="one").get("message", ""))
+    equal(condition(t, "Stalled", "one").get("status"), "True")
+    for name in ("one", "two", "app", "db"):
+        remove(t, name)
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
+def drift_of_a_release_resource_is_told_or_fixed(t):
+    serve(t)
+    registry(t)
+    publish(t, "app", "1.0.0", config_map("app", {"a": "1"}))
+    operator = Operator(t, "--releases", "own")
+    make(t, "app", package="team/app:1.0.0", interval="10s")
+    wait_for(t, "Deployed", "app")
+    t.kube.patch("ConfigMap", t.ns, "app", {"data": {"a": "2"}})
+    t.kube.wait("the drift is told", lambda: condition(t, "Drifted", "app").get("status") == "True")
+    contains(condition(t, "Drifted", "app")["message"], f"ConfigMap {t.ns}/app", ".data.a")
+    equal(t.kube.get("ConfigMap", t.ns, "app")["data"], {"a": "2"}, "it is only told")
+    change(t, "app", drift="Fix")
+    t.kube.wait("it is fixed", lambda: t.kube.get("ConfigMap", t.ns, "app")["data"] == {"a": "1"})
+    t.kube.patch("ConfigMap", t.ns, "app", {"data": {"a": "3"}})
+    t.kube.wait("it is fixed again", lambda: t.kube.get("ConfigMap", t.ns, "app")["data"] == {"a": "1"})
+    t.kube.wait("that is said", lambda: condition(t, "Drifted", "app") == {} and condition(t, name="app").get("status") == "True")
+    remove(t, "app")
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
+def an_upgrade_that_fails_goes_back_and_is_given_up(t):
+    serve(t)
+    registry(t)
+    publish(t, "app", "1.0.0", config_map("app", {"a": "1"}))
+    publish(t, "app", "2.0.0", config_map("app", {"a": "2"}), workload("Deployment", "web", state="crash"))
+    publish(t, "app", "3.0.0", config_map("app", {"a": "3"}))
+    operator = Operator(t, "--releases", "own")
+    make(t, "app", package="team/app:1.0.0", timeout="3s", retries=1)
+    wait_for(t, "Deployed", "app")
+    change(t, "app", package="team/app:2.0.0")
+    t.kube.wait("it is given up", lambda: condition(t, "Stalled", "app").get("status") == "True", seconds=60)
+    message = wait_for(t, "RolledBack", "app")
+    contains(message, "Deployment", "0 of 1 replicas", "rolled back to v")
+    check("message" in condition(t, "Stalled", "app"), json.dumps(read(t, "app")["status"], indent=1), operator.said())
+    contains(condition(t, "Stalled", "app")["message"], "failed 2 times")
+    equal(t.kube.get("ConfigMap", t.ns, "app")["data"], {"a": "1"}, "what was before is back")
+    history = len(t.run("history", "app", "-o", "json").json["revisions"])
+    # Another operator knows as well that it was given up; who asks gets another try.
+    operator.stop(signal.SIGKILL)
+    operator.start()
+    time.sleep(7)
+    equal(len(t.run("history", "app", "-o", "json").json["revisions"]), history, "it is not tried again")
+    t.kube.checked("PATCH", address(t, "app"), {"metadata": {"annotations": {"mistletoe.dev/reconcile-at": "1"}}},
+                   content_type="application/merge-patch+json")
+    t.kube.wait("it is tried again", lambda: len(t.run("history", "app", "-o", "json").json["revisions"]) > history)
+    # A change overtakes the try that waits.
+    change(t, "app", timeout="10m")
+    t.kube.wait("it waits", lambda: condition(t, name="app").get("reason") == "Progressing", seconds=40)
+    change(t, "app", package="team/app:3.0.0", timeout="3s")
+    contains(wait_for(t, "Deployed", "app"), "app 3.0.0", "is deployed")
+    equal(t.kube.get("ConfigMap", t.ns, "app")["data"], {"a": "3"})
+    equal(condition(t, "Stalled", "app"), {})
+    remove(t, "app")
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
+def a_release_resource_does_what_its_account_may(t):
+    serve(t)
+    registry(t)
+    tenant = t.namespace("tenant")
+    publish(t, "app", "1.0.0", config_map("app"))
+    operator = Operator(t, "--releases", "all")
+    make(t, "app", ns=tenant, package="team/app:1.0.0")
+    contains(wait_for(t, "NoServiceAccount", "app", tenant), "names no ServiceAccount", "serviceAccountName", tenant)
+    t.kube.checked("PATCH", address(t, "app", tenant), {"spec": {"serviceAccountName": "deployer"}},
+                   content_type="application/merge-patch+json")
+    message = wait_for(t, "RecordNotRead", "app", tenant)
+    contains(message, f"system:serviceaccount:{tenant}:deployer", "cannot")
+    t.kube.create("ServiceAccount", tenant, {"metadata": {"name": "deployer"}})
+    t.kube.create("Role", tenant, {"metadata": {"name": "deployer"}, "rules": [
+        {"apiGroups": [""], "resources": ["configmaps", "secrets"], "verbs": ["*"]}]})
+    t.kube.create("RoleBinding", tenant, {
+        "metadata": {"name": "deployer"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "deployer"},
+        "subjects": [{"kind": "ServiceAccount", "name": "deployer", "namespace": tenant}]})
+    mark = t.mark()
+    wait_for(t, "Deployed", "app", tenant, seconds=60)
+    made = [r for r in writes(t, mark) if "/configmaps/app" in r.uri]
+    equal({r.on_behalf_of for r in made}, {f"system:serviceaccount:{tenant}:deployer"}, "who made it")
+    # The operator's machine is nobody's package.
+    for package in ("/etc", "./app", "git+file:///srv/git/x", "git+http://127.0.0.1/x"):
+        make(t, "local", ns=tenant, package=package, serviceAccountName="deployer")
+        contains(wait_for(t, "PackageNotRead", "local", tenant), "operator's own machine")
+        remove(t, "local", tenant)
+    # A second resource of one release never touches it.
+    make(t, "other", ns=tenant, package="team/app:1.0.0", releaseName="app", serviceAccountName="deployer")
+    contains(wait_for(t, "Duplicate", "other", tenant), f"Release {tenant}/app keeps the release {tenant}/app already")
+    remove(t, "other", tenant)
+    check(t.kube.get("ConfigMap", tenant, "app"), "the elder's objects stay")
+    # Another release elsewhere is more than the account may.
+    make(t, "away", ns=tenant, package="team/app:1.0.0", targetNamespace=t.ns, serviceAccountName="deployer")
+    wait_for(t, "RecordNotRead", "away", tenant)
+    check(t.kube.get("ConfigMap", t.ns, "app") is None, "nothing was made elsewhere")
+    t.kube.checked("PATCH", address(t, "away", tenant), {"spec": {"onDelete": "Keep"}},
+                   content_type="application/merge-patch+json")
+    remove(t, "away", tenant)
+    # A namespace that goes, with the account first, isn't held up.
+    t.kube.delete("RoleBinding", tenant, "deployer")
+    t.kube.delete("Namespace", None, tenant)
+    t.kube.wait("the namespace is gone", lambda: t.kube.get("Namespace", None, tenant) is None, seconds=60)
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
+def a_release_resource_that_is_wrong_says_so_and_one_that_is_suspended_rests(t):
+    serve(t)
+    registry(t)
+    publish(t, "app", "1.0.0", config_map("app", {"a": "1"}))
+    publish(t, "app", "1.1.0", config_map("app", {"a": "2"}))
+    operator = Operator(t, "--releases", "own")
+    make(t, "bad", package="team/app:1.0.0", interval="1s")
+    contains(wait_for(t, "InvalidSpec", "bad"), 'spec.interval "1s" is not a duration of 10s or more')
+    equal(condition(t, "Stalled", "bad").get("status"), "True")
+    change(t, "bad", interval="10m", package="team/ap:1.0.0")
+    contains(wait_for(t, "PackageNotRead", "bad"), "the registry team has no package ap")
+    change(t, "bad", package="team/app:1.0.0", valuesFrom=[{"kind": "Secret", "name": "none"}])
+    contains(wait_for(t, "ValuesNotRead", "bad"), "none")
+    t.kube.create("Secret", t.ns, {"metadata": {"name": "none"}, "stringData": {"values.yaml": "pass: [hunter2hunter2"}})
+    t.kube.wait("the Secret is read", lambda: "key values.yaml" in condition(t, name="bad").get("message", ""), seconds=60)
+    check("hunter2" not in json.dumps(read(t, "bad")) + operator.said(), "the message has the secret")
+    remove(t, "bad")
+
+    make(t, "app", package="team/app:1.0.0", suspend=True)
+    t.kube.wait("it rests", lambda: condition(t, "Suspended", "app").get("status") == "True")
+    check(t.kube.get("ConfigMap", t.ns, "app") is None, "nothing was made")
+    change(t, "app", suspend=False)
+    wait_for(t, "Deployed", "app")
+    change(t, "app", suspend=True, package="team/app:1.1.0")
+    t.kube.wait("it rests", lambda: condition(t, "Suspended", "app").get("status") == "True")
+    equal(t.kube.get("ConfigMap", t.ns, "app")["data"], {"a": "1"})
+    remove(t, "app")
+    check(t.kube.get("ConfigMap", t.ns, "app"), "what rests isn't uninstalled")
+    status, refused = t.kube.request("POST", address(t), {"apiVersion": "mistletoe.dev/v1alpha1", "kind": "Release",
+                                                          "metadata": {"name": "x"}, "spec": {"package": "a/b:1", "drift": "Maybe"}})
+    equal(status, 422, refused)
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
+def an_operator_that_dies_at_any_time_goes_on_with_its_releases(t):
+    serve(t)
+    registry(t)
+    for minor in range(4):
+        publish(t, "app", f"1.{minor}.0", *(config_map(f"c{i}", {"a": str(minor)}) for i in range(30)))
+    operator = Operator(t, "--releases", "own")
+    make(t, "app", package="team/app:1.0.0")
+    for minor, pause in enumerate((0.1, 0.3, 0.5, 0.8)):
+        change(t, "app", package=f"team/app:1.{minor}.0")
+        time.sleep(pause)
+        operator.stop(signal.SIGKILL)
+        operator.start()
+    t.kube.wait("all of it is there", lambda: {(t.kube.get("ConfigMap", t.ns, f"c{i}") or {"data": {}})["data"].get("a")
+                                              for i in range(30)} == {"3"}, seconds=90)
+    wait_for(t, "Deployed", "app", seconds=60)
+    equal(t.run("drift", "app", "-o", "json").json["releases"][0]["objects"], [])
+    remove(t, "app")
+    check(all(t.kube.get("ConfigMap", t.ns, f"c{i}") is None for i in range(30)), "nothing is left")
+    equal(operator.stop(), 0, "exit code")
