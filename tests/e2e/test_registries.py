@@ -62,14 +62,19 @@ def oci_module_is_pushed_installed_and_upgraded_by_range(t):
 @test
 def oci_packages_cost_few_requests(t):
     registry = Registry(t)
-    digest_of = t.run("push", module(t, "1.4.0"), registry("team/web"), "-o", "json").json["digest"]
+    package = module(t, "1.4.0")
+    module_digest = digest(pathlib.Path(package).read_bytes())
+    digest_of = t.run("push", package, registry("team/web"), "-o", "json").json["digest"]
 
     def requests(version):
         mark = registry.mark()
         t.run("generate", "web", "-p", registry(f"team/web{version}"))
         return registry.requests(mark)
 
-    equal(len(requests(":1.4.0")), 2, "nothing is here")
+    named = digest_of.replace(":", "-")
+    equal(sorted(line.split("team/web/")[1] for line in requests(":1.4.0")),
+          sorted(["manifests/1.4.0", "blobs/" + module_digest, f"manifests/{named}.sig", f"referrers/{digest_of}", f"manifests/{named}"]),
+          "nothing is here: the package, and whether it is signed")
     equal(requests(":1.4.0"), [ALL + "manifests/1.4.0"])
     equal(requests(f"@{digest_of}"), [])
     equal(requests(f":1.4.0@{digest_of}"), [])
@@ -215,7 +220,7 @@ def oci_registry_with_token_authentication(t):
     mark = registry.mark()
     t.run("install", "web", "-p", registry("team/web:1.4.0"))
     equal(tokens.asked, ["repository:team/web:pull"])
-    equal(len(registry.requests(mark)), 3, "refused once, then the manifest and the blob")
+    equal(len(registry.requests(mark)), 6, "refused once, then the manifest and the blob, and three questions for signatures")
 
 
 @test
