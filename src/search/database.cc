@@ -14,19 +14,21 @@ namespace {
 using encoding::Value;
 
 /// Of the tables below; another value makes the file anew.
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr int kPatience = 5000;  // milliseconds, while another process writes
 
-// `short`: the last segment of the path, in lower case, for the ranking. FTS5 keeps its own copy of the
-// texts; prefix: words of the user may be beginnings.
+// `short`: the last segment of the path, in lower case, for the ranking. What is only shown is in a table of
+// its own, so that ranking reads little. FTS5 keeps its own copy of the texts; prefix: words of the user may
+// be beginnings.
 constexpr const char* kTables = R"(
 CREATE TABLE source(name TEXT PRIMARY KEY, state TEXT NOT NULL, checked INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE shard(source TEXT NOT NULL, name TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY(source, name))
   WITHOUT ROWID;
 CREATE TABLE package(id INTEGER PRIMARY KEY, source TEXT NOT NULL, shard TEXT NOT NULL, short TEXT NOT NULL,
-  path TEXT NOT NULL, entry TEXT NOT NULL);
+  path TEXT NOT NULL);
+CREATE TABLE entry(id INTEGER PRIMARY KEY, text TEXT NOT NULL);
 CREATE INDEX package_shard ON package(source, shard);
-CREATE INDEX package_short ON package(short, path);
+CREATE INDEX package_short ON package(short, path, source);
 CREATE VIRTUAL TABLE words USING fts5(name, title, keywords, description, maintainers, kinds,
   tokenize = "unicode61 remove_diacritics 2", prefix = '2 3');
 )";
@@ -183,6 +185,11 @@ Status forget_shard(sqlite3* connection, const std::string& registry, const std:
                connection,
                "DELETE FROM words WHERE rowid IN (SELECT id FROM package WHERE source = ?1 AND shard = ?2)"));
   MIST_TRY_VOID(words.bind(1, registry).bind(2, shard).run(kWhat));
+  MIST_TRY(Prepared texts,
+           Prepared::make(connection,
+                          "DELETE FROM entry WHERE id IN (SELECT id FROM package WHERE source = ?1 AND "
+                          "shard = ?2)"));
+  MIST_TRY_VOID(texts.bind(1, registry).bind(2, shard).run(kWhat));
   MIST_TRY(Prepared packages,
            Prepared::make(connection, "DELETE FROM package WHERE source = ?1 AND shard = ?2"));
   MIST_TRY_VOID(packages.bind(1, registry).bind(2, shard).run(kWhat));
@@ -194,17 +201,18 @@ Status add_shard(sqlite3* connection, const std::string& registry, const Shard& 
   constexpr std::string_view kWhat = "storing packages";
   MIST_TRY(
       Prepared package,
-      Prepared::make(connection,
-                     "INSERT INTO package(source, shard, short, path, entry) VALUES(?1, ?2, ?3, ?4, ?5)"));
+      Prepared::make(connection, "INSERT INTO package(source, shard, short, path) VALUES(?1, ?2, ?3, ?4)"));
+  MIST_TRY(Prepared text, Prepared::make(connection, "INSERT INTO entry(id, text) VALUES(?1, ?2)"));
   MIST_TRY(Prepared words,
            Prepared::make(connection,
                           "INSERT INTO words(rowid, name, title, keywords, description, maintainers, kinds) "
                           "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)"));
   for (const Entry& entry : shard.entries) {
     package.bind(1, registry).bind(2, shard.name).bind(3, lower_case(entry.name()));
-    package.bind(4, entry.path).bind(5, encoding::to_json(entry.to_value()));
-    MIST_TRY_VOID(package.run(kWhat));
-    words.bind(1, sqlite3_last_insert_rowid(connection)).bind(2, entry.path).bind(3, entry.title);
+    MIST_TRY_VOID(package.bind(4, entry.path).run(kWhat));
+    const std::int64_t id = sqlite3_last_insert_rowid(connection);
+    MIST_TRY_VOID(text.bind(1, id).bind(2, encoding::to_json(entry.to_value())).run(kWhat));
+    words.bind(1, id).bind(2, entry.path).bind(3, entry.title);
     words.bind(4, join(entry.keywords, "\n")).bind(5, entry.description);
     words.bind(6, join(entry.maintainers, "\n")).bind(7, join(entry.kinds, "\n"));
     MIST_TRY_VOID(words.run(kWhat));
@@ -298,46 +306,133 @@ Status Database::forget(const std::string& registry) {
   return transaction.commit();
 }
 
-Result<std::vector<Hit>> Database::find(const Query& query) {
-  const std::string expression = match_expression(query);
-  // Nothing but punctuation is in no package.
+namespace {
+
+/// Up to so many matches are ranked by BM25; of more, the order is that of the tiers below, which needs no
+/// look at all of them.
+constexpr std::int64_t kMostRanked = 500;
+
+// What all statements have: ?1 the expression, ?2 the words as a name, ?3 the registries as a JSON list, ?4
+// the limit.
+struct Parameters {
+  std::string expression, name, registries;
+  std::int64_t limit = 0;
+};
+
+constexpr std::string_view kRegistries =
+    " AND (?3 = '[]' OR package.source IN (SELECT value FROM json_each(?3)))";
+
+// `chosen`: gives ids of packages, best first; adds those that aren't there yet.
+Status add_ids(sqlite3* connection, std::string_view chosen, const Parameters& parameters,
+               std::vector<std::int64_t>& ids) {
+  MIST_TRY(Prepared rows, Prepared::make(connection, chosen));
+  rows.bind(1, parameters.expression).bind(2, parameters.name).bind(3, parameters.registries);
+  rows.bind(4, parameters.limit);
+  while (static_cast<std::int64_t>(ids.size()) < parameters.limit) {
+    MIST_TRY(const bool more, rows.step("searching"));
+    if (!more) break;
+    if (std::ranges::find(ids, rows.number(0)) == ids.end()) ids.push_back(rows.number(0));
+  }
+  return {};
+}
+
+Result<bool> are_few(sqlite3* connection, const Parameters& parameters) {
+  MIST_TRY(
+      Prepared count,
+      Prepared::make(connection, "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ?1 LIMIT ?2)"));
+  MIST_TRY([[maybe_unused]] const bool row,
+           count.bind(1, parameters.expression).bind(2, kMostRanked + 1).step("searching"));
+  return count.number(0) <= kMostRanked;
+}
+
+// A package of that name, then names that begin so. Weights: in the order of the columns; a word of the name
+// counts ten times one of the description.
+std::string ranked_statement() {
+  return fmt::format(
+      "SELECT package.id FROM words JOIN package ON package.id = words.rowid WHERE words MATCH ?1{} ORDER BY "
+      "CASE WHEN package.short = ?2 OR lower(package.path) = ?2 THEN 0 "
+      "WHEN ?2 <> '' AND substr(package.short, 1, length(?2)) = ?2 THEN 1 ELSE 2 END, "
+      "bm25(words, 10.0, 8.0, 6.0, 1.0, 2.0, 1.0), package.short, package.path, package.source LIMIT ?4",
+      kRegistries);
+}
+
+// The same order for what half of all packages fit, each step by an index and only as far as the limit.
+Status add_tiers(sqlite3* connection, const Query& query, const Parameters& parameters,
+                 std::vector<std::int64_t>& ids) {
+  constexpr std::string_view kFits =
+      "package.id IN (SELECT rowid FROM words WHERE words MATCH ?1 AND rowid = package.id)";
+  if (!parameters.name.empty())
+    MIST_TRY_VOID(
+        add_ids(connection,
+                fmt::format("SELECT package.id FROM package WHERE package.short >= ?2 AND package.short < ?2 "
+                            "|| char(0x10ffff) AND {}{} ORDER BY package.short, package.path LIMIT ?4",
+                            kFits, kRegistries),
+                parameters, ids));
+  const std::string any = fmt::format(
+      "SELECT package.id FROM words JOIN package ON package.id = words.rowid WHERE words MATCH ?1{} LIMIT ?4",
+      kRegistries);
+  if (!query.words.empty()) {
+    Parameters in_names = parameters;
+    in_names.expression = match_expression(query, "{name title}");
+    MIST_TRY_VOID(add_ids(connection, any, in_names, ids));
+  }
+  Parameters rest = parameters;
+  rest.limit += static_cast<std::int64_t>(ids.size());  // those that are there already come again
+  std::vector<std::int64_t> more;
+  MIST_TRY_VOID(add_ids(connection, any, rest, more));
+  for (const std::int64_t id : more)
+    if (static_cast<std::int64_t>(ids.size()) < parameters.limit && std::ranges::find(ids, id) == ids.end())
+      ids.push_back(id);
+  return {};
+}
+
+Result<std::vector<std::int64_t>> best_ids(sqlite3* connection, const Query& query) {
+  const Parameters parameters{
+      .expression = match_expression(query),
+      .name = name_in(query),
+      .registries = encoding::to_json(Value(Value::Array(query.registries.begin(), query.registries.end()))),
+      .limit = static_cast<std::int64_t>(query.limit)};
+  std::vector<std::int64_t> ids;
   const bool asks =
       !(query.words.empty() && query.kinds.empty() && query.keywords.empty() && query.maintainers.empty());
-  if (asks && expression.empty()) return std::vector<Hit>();
-  // ?1 the expression, ?2 the words as a name, ?3 the registries as a JSON list, ?4 the limit. Weights: in
-  // the order of the columns; a word of the name counts ten times one of the description.
-  constexpr std::string_view kOrder =
-      " ORDER BY CASE WHEN package.short = ?2 OR lower(package.path) = ?2 THEN 0"
-      " WHEN ?2 <> '' AND substr(package.short, 1, length(?2)) = ?2 THEN 1 ELSE 2 END";
-  constexpr std::string_view kFrom =
-      " AND (?3 = '[]' OR package.source IN (SELECT value FROM json_each(?3)))";
-  const std::string statement =
-      expression.empty()
-          ? fmt::format(
-                "SELECT package.source, package.entry FROM package WHERE (?1 = '' OR ?1 <> ''){}{}, "
-                "package.short, package.path, package.source LIMIT ?4",
-                kFrom, kOrder)
-          : fmt::format(
-                "SELECT package.source, package.entry FROM words JOIN package ON package.id = words.rowid "
-                "WHERE words MATCH ?1{}{}, bm25(words, 10.0, 8.0, 6.0, 1.0, 2.0, 1.0), package.short, "
-                "package.path, package.source LIMIT ?4",
-                kFrom, kOrder);
-  MIST_TRY(Prepared rows, Prepared::make(open_->connection.get(), statement));
-  const std::string registries =
-      encoding::to_json(Value(Value::Array(query.registries.begin(), query.registries.end())));
-  rows.bind(1, expression).bind(2, name_in(query)).bind(3, registries);
-  rows.bind(4, static_cast<std::int64_t>(query.limit));
+  if (!asks) {
+    MIST_TRY_VOID(add_ids(connection,
+                          fmt::format("SELECT package.id FROM package WHERE ?1 = '' AND ?2 = ''{} ORDER BY "
+                                      "package.short, package.path, package.source LIMIT ?4",
+                                      kRegistries),
+                          parameters, ids));
+    return ids;
+  }
+  // Nothing but punctuation is in no package.
+  if (parameters.expression.empty()) return ids;
+  MIST_TRY(const bool few, are_few(connection, parameters));
+  if (few)
+    MIST_TRY_VOID(add_ids(connection, ranked_statement(), parameters, ids));
+  else
+    MIST_TRY_VOID(add_tiers(connection, query, parameters, ids));
+  return ids;
+}
+
+}  // namespace
+
+Result<std::vector<Hit>> Database::find(const Query& query) {
+  sqlite3* const connection = open_->connection.get();
+  MIST_TRY(const std::vector<std::int64_t> ids, best_ids(connection, query));
   std::vector<Hit> hits;
-  for (;;) {
-    MIST_TRY(const bool more, rows.step("searching"));
-    if (!more) return hits;
-    const Result<Value> value = encoding::parse_json(rows.text(1));
+  for (const std::int64_t id : ids) {
+    MIST_TRY(Prepared row,
+             Prepared::make(connection,
+                            "SELECT package.source, entry.text FROM package JOIN entry USING(id) WHERE "
+                            "package.id = ?1"));
+    MIST_TRY(const bool there, row.bind(1, id).step("reading a package"));
+    const Result<Value> value = encoding::parse_json(there ? row.text(1) : std::string());
     Result<Entry> entry = value ? Entry::parse(*value) : Result<Entry>(value.error());
     if (!entry)
       return error(ErrorKind::Internal, "the search index holds a package that can't be read")
           .with_detail(DamagedDatabase{});
-    hits.push_back({rows.text(0), *std::move(entry)});
+    hits.push_back({row.text(0), *std::move(entry)});
   }
+  return hits;
 }
 
 }  // namespace mist::search

@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <set>
+
 #include "base/text.h"
 #include "testing/temp_dir.h"
 
@@ -121,6 +123,26 @@ TEST_F(SearchDatabase, WithoutWordsEverythingIsListedByName) {
   store("team", {package("web"), package("a/job"), package("b/job")});
   EXPECT_THAT(words({}), ElementsAre("team/a/job", "team/b/job", "team/web"));
   EXPECT_THAT(found({.limit = 1}), ElementsAre("team/a/job"));
+}
+
+TEST_F(SearchDatabase, OfVeryManyTheNameThatWasTypedStillComesFirst) {
+  std::vector<Entry> many;
+  for (int i = 0; i < 2000; ++i)
+    many.push_back(package(fmt::format("a/tool-{}", i), "A web server", {"Deployment"}));
+  many.push_back(package("z/my-web", "", {"Deployment"}));
+  many.push_back(package("z/web-server", "", {"Deployment"}));
+  many.push_back(package("z/web", "", {"Deployment"}));
+  store("one", many);
+  store("two", {package("web"), package("other", "A web server")});
+  const std::vector<std::string> paths = found({.words = {"web"}, .limit = 10});
+  ASSERT_EQ(paths.size(), 10u);
+  EXPECT_THAT(std::vector(paths.begin(), paths.begin() + 4),
+              ElementsAre("two/web", "one/z/web", "one/z/web-server", "one/z/my-web"));
+  EXPECT_EQ(std::set(paths.begin(), paths.end()).size(), 10u);
+  EXPECT_THAT(found({.words = {"web"}, .registries = {"two"}}), ElementsAre("two/web", "two/other"));
+  EXPECT_THAT(found({.kinds = {"Deployment"}, .limit = 5000}), ::testing::SizeIs(2003));
+  EXPECT_THAT(found({.words = {"web"}, .kinds = {"Deployment"}, .limit = 2}),
+              ElementsAre("one/z/web", "one/z/web-server"));
 }
 
 TEST_F(SearchDatabase, RegistriesAreKeptApart) {

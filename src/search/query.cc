@@ -42,11 +42,10 @@ class Expression {
 
 }  // namespace
 
-std::string match_expression(const Query& query) {
+std::string match_expression(const Query& query, std::string_view columns) {
   Expression expression;
   for (const std::string& each : query.words)
-    for (const std::string_view word : split(each, ' '))
-      expression.add("{name title keywords description maintainers}", word, true);
+    for (const std::string_view word : split(each, ' ')) expression.add(columns, word, true);
   for (const std::string& each : query.kinds) expression.add("kinds", each, false);
   for (const std::string& each : query.keywords) expression.add("keywords", each, false);
   for (const std::string& each : query.maintainers) expression.add("maintainers", each, true);

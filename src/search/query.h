@@ -18,8 +18,9 @@ struct Query {
   std::size_t limit = 50;
 };
 
-/// The expression; empty: the query holds nothing that could be looked for.
-std::string match_expression(const Query& query);
+/// The expression; empty: the query holds nothing that could be looked for. `columns`: where words may be.
+std::string match_expression(const Query& query,
+                             std::string_view columns = "{name title keywords description maintainers}");
 /// The words as one name, for the ranking: "ingress nginx" is "ingress-nginx".
 std::string name_in(const Query& query);
 
