@@ -163,6 +163,10 @@ Status judge_required(const Rule& rule, const Subject& subject, std::span<const 
       counted.insert(trusted->name);
   }
   if (counted.size() >= rule.threshold) return {};
+  if (!counted.empty()) {
+    const std::vector<std::string> those(counted.begin(), counted.end());
+    objections.insert(objections.begin(), fmt::format("it is signed by {} only", join(those, ", ")));
+  }
   std::vector<std::string> names;
   for (const TrustedKey& each : rule.keys) names.push_back(each.name);
   const std::string wanted =

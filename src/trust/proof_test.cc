@@ -116,7 +116,9 @@ TEST(RequiredKeys, OneOfThemSuffices) {
 TEST(RequiredKeys, AThresholdCountsKeysAndNotSignatures) {
   const Rule rule = requiring({trusted("a", p256(1)), trusted("b", p256(2)), trusted("c", p256(3))}, 2);
   const std::vector<SignatureClaim> twice{claim_by(p256(1)), claim_by(p256(1), Beside::Nothing)};
-  EXPECT_FALSE(judge_required(rule, kSubject, examine(twice, kSubject, rule), kNow).ok());
+  const Status refused = judge_required(rule, kSubject, examine(twice, kSubject, rule), kNow);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_TRUE(refused.error().because.starts_with("it is signed by a only;")) << refused.error().because;
   const std::vector<SignatureClaim> two{claim_by(p256(1)), claim_by(p256(3)), claim_by(p256(9))};
   EXPECT_TRUE(judge_required(rule, kSubject, examine(two, kSubject, rule), kNow).ok());
 }
