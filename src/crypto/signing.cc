@@ -103,6 +103,10 @@ int give_passphrase(char* buffer, int size, int /*writing*/, void* given) {
   return static_cast<int>(length);
 }
 
+// Without a callback OpenSSL asks the terminal for the passphrase of a text that claims to be encrypted,
+// whoever sent that text.
+int refuse_passphrase(char* /*buffer*/, int /*size*/, int /*writing*/, void* /*given*/) { return -1; }
+
 Number number_of(std::string_view bytes) {
   return Number(BN_bin2bn(raw_bytes(bytes), static_cast<int>(bytes.size()), nullptr));
 }
@@ -166,7 +170,7 @@ std::string_view pem_label(std::string_view text) {
 
 Result<PublicKey> PublicKey::parse(std::string_view text) {
   const MemoryBio bio = reading(text);
-  const KeyOwner key(PEM_read_bio_PUBKEY(bio.get(), nullptr, nullptr, nullptr));
+  const KeyOwner key(PEM_read_bio_PUBKEY(bio.get(), nullptr, &refuse_passphrase, nullptr));
   if (key == nullptr) {
     ERR_clear_error();
     const std::string_view label = pem_label(text);

@@ -158,6 +158,17 @@ TEST(Signing, SaysWhatIsNoKey) {
   EXPECT_FALSE(PrivateKey::from_der("").ok());
 }
 
+TEST(Signing, APublicKeyThatClaimsToBeEncryptedAsksNobodyForAPassphrase) {
+  const std::string pem =
+      "-----BEGIN PUBLIC KEY-----\nProc-Type: 4,ENCRYPTED\n"
+      "DEK-Info: AES-256-CBC,00112233445566778899AABBCCDDEEFF\n\nAAAAAAAAAAAAAAAAAAAAAA==\n"
+      "-----END PUBLIC KEY-----\n";
+  ::testing::internal::CaptureStderr();
+  const bool is_read = PublicKey::parse(pem).ok();
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  EXPECT_FALSE(is_read);
+}
+
 TEST(Signing, TellsTwoKeysFromASignatureOfWhichOneMadeIt) {
   const std::vector<PublicKey> keys = possible_p256_keys(kMessage, decoded(kEcSignature));
   ASSERT_EQ(keys.size(), 2u);
