@@ -66,9 +66,8 @@ std::string repository_in(std::string_view reference) {
   const auto colon = reference.rfind(':');
   if (colon != std::string_view::npos && slash != std::string_view::npos && colon > slash)
     reference = reference.substr(0, colon);
-  constexpr std::string_view kHub = "index.docker.io/";
-  if (reference.starts_with(kHub)) return fmt::format("docker.io/{}", reference.substr(kHub.size()));
-  return std::string(reference);
+  const Result<Repository> parsed = Repository::parse(fmt::format("{}{}", kScheme, reference));
+  return parsed ? parsed->identity().substr(kScheme.size()) : std::string(reference);
 }
 
 // DSSE, "Pre-Authentication Encoding".

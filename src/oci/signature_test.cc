@@ -56,6 +56,8 @@ TEST(SimpleSigning, TakesTagsAndDockerHubsOtherNameAway) {
   EXPECT_EQ(repository("reg.example:5000/team/shop:1.4.0"), "reg.example:5000/team/shop");
   EXPECT_EQ(repository("reg.example/shop@sha256:00"), "reg.example/shop");
   EXPECT_EQ(repository("index.docker.io/library/x"), "docker.io/library/x");
+  EXPECT_EQ(repository("reg.example:443/team/shop"), "reg.example/team/shop");
+  EXPECT_EQ(repository("no repository"), "no repository");
 }
 
 TEST(SimpleSigning, ReadsTimesOfCosignsAnnotations) {

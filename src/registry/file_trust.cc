@@ -56,9 +56,11 @@ trust::Proof examine_minisign(std::string_view signature, std::string_view bytes
 
 Status check_file_trust(OciTrust& trust, const RegistryRef& reference, const PackageContent& content,
                         const crypto::Digest& digest, const ReadSignature& read) {
-  const trust::Subject subject{fmt::format("{}/{}", reference.registry, reference.path), digest};
-  MIST_TRY(const trust::Rule rule, trust.rule_for(subject.package));
+  const std::string package = fmt::format("{}/{}", reference.registry, reference.path);
+  MIST_TRY(const trust::Rule rule, trust.rule_for(package));
   if (rule.mode != trust::Mode::Require) return {};
+  // With the version: what was proved of these bytes under one name doesn't vouch for another one.
+  const trust::Subject subject{fmt::format("{}:{}", package, reference.version), digest};
   MIST_TRY(const bool is_known, trust.suffices(subject, rule));
   if (is_known) return {};
   MIST_TRY(const std::string bytes, signed_bytes(content));

@@ -326,8 +326,8 @@ Result<std::optional<crypto::Digest>> OciClient::digest_of(const oci::Repository
       crypto::Digest::parse(http::find_header(response.headers, "docker-content-digest"));
   if (digest) return std::optional(*digest);
   // The header is optional in the distribution specification: then the bytes themselves say it.
-  MIST_TRY(const RawManifest raw, manifest(repository, tag, context));
-  return std::optional(raw.digest);
+  MIST_TRY(const std::optional<RawManifest> raw, find_manifest(repository, tag, context));
+  return raw ? std::optional(raw->digest) : std::nullopt;
 }
 
 Result<std::string> OciClient::blob(const oci::Repository& repository, const oci::Descriptor& descriptor,

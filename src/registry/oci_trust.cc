@@ -16,7 +16,7 @@ Result<const trust::Policy*> OciTrust::policy() {
 Result<Verdict> OciTrust::look(const oci::Repository& repository, const crypto::Digest& manifest,
                                OciClient& client, const trust::Rule* rule, const Context& context) {
   MIST_TRY(const trust::Policy* const policy, this->policy());
-  const trust::Subject subject{repository.str(), manifest};
+  const trust::Subject subject{repository.identity(), manifest};
   Verdict verdict{
       .rule = rule != nullptr ? *rule : policy->rule_for(subject.package), .proofs = {}, .remembered = {}};
   MIST_TRY(verdict.remembered, memory_.keys_of(subject.package));
@@ -28,7 +28,7 @@ Result<Verdict> OciTrust::look(const oci::Repository& repository, const crypto::
 
 Status OciTrust::judge(const oci::Repository& repository, const crypto::Digest& manifest,
                        const Verdict& verdict) {
-  const trust::Subject subject{repository.str(), manifest};
+  const trust::Subject subject{repository.identity(), manifest};
   if (verdict.rule.mode == trust::Mode::Ignore) return {};
   if (verdict.rule.mode == trust::Mode::Require)
     return trust::judge_required(verdict.rule, subject, verdict.proofs, clock_.now());
@@ -40,7 +40,7 @@ Status OciTrust::judge(const oci::Repository& repository, const crypto::Digest& 
 
 Status OciTrust::accept(const oci::Repository& repository, const crypto::Digest& manifest,
                         const Verdict& verdict) {
-  const trust::Subject subject{repository.str(), manifest};
+  const trust::Subject subject{repository.identity(), manifest};
   MIST_TRY_VOID(memory_.remember(subject.package, trust::keys_in(verdict.proofs)));
   return memory_.record(subject, verdict.proofs);
 }
@@ -48,7 +48,7 @@ Status OciTrust::accept(const oci::Repository& repository, const crypto::Digest&
 Result<std::optional<Verdict>> OciTrust::recorded(const oci::Repository& repository,
                                                   const crypto::Digest& manifest) {
   MIST_TRY(const trust::Policy* const policy, this->policy());
-  const trust::Subject subject{repository.str(), manifest};
+  const trust::Subject subject{repository.identity(), manifest};
   MIST_TRY(std::optional<std::vector<trust::Proof>> known, memory_.proofs_of(subject));
   if (!known) return std::optional<Verdict>();
   Verdict verdict{.rule = policy->rule_for(subject.package), .proofs = *std::move(known), .remembered = {}};
@@ -77,7 +77,7 @@ Status OciTrust::judge_and_record(const trust::Subject& subject, const trust::Ru
 Status OciTrust::check(const oci::Repository& repository, const crypto::Digest& manifest,
                        const FindClient& client, const Context& context) {
   MIST_TRY(const trust::Policy* const policy, this->policy());
-  const trust::Subject subject{repository.str(), manifest};
+  const trust::Subject subject{repository.identity(), manifest};
   const trust::Rule& rule = policy->rule_for(subject.package);
   if (rule.mode == trust::Mode::Ignore) return {};
   MIST_TRY(const std::optional<std::vector<trust::Proof>> known, memory_.proofs_of(subject));

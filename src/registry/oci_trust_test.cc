@@ -28,6 +28,7 @@ class OciTrustTest : public ::testing::Test {
   OciTrustTest() {
     paths.home = temp.path() / "home";
     paths.state = paths.home / "state";
+    write_policy("  default: remember\n");
   }
   crypto::Digest publish(const std::string& tag, const std::string& code) {
     return remote.publish(tag, oci::module_artifact(code, {}));
@@ -71,6 +72,15 @@ class OciTrustTest : public ::testing::Test {
   MemoryRegistry remote;
   const oci::Repository shop = repository_of("oci://reg.example/team/shop");
 };
+
+TEST_F(OciTrustTest, WithoutAPolicyNothingIsAsked) {
+  const crypto::Digest manifest = publish("1.0.0", "a");
+  ASSERT_TRUE(files.remove(paths.trust_policy()).ok());
+  EXPECT_EQ(requests(manifest), 0u);
+  // Nor of a registry that the policy doesn't name.
+  write_policy("  rules: [{match: 'oci://other.example/**', keys: [{name: one, file: one.pub}]}]\n");
+  EXPECT_EQ(requests(manifest), 0u);
+}
 
 TEST_F(OciTrustTest, ANewManifestCostsTheQuestionsForSignaturesOnce) {
   const crypto::Digest manifest = publish("1.0.0", "a");
@@ -199,6 +209,49 @@ TEST_F(OciTrustTest, ManySignaturesAreRefusedBeforeTheyAreRead) {
   EXPECT_NE(failure(manifest).find("has 102 signatures; 100 are allowed"), std::string::npos)
       << failure(manifest);
   EXPECT_LE(remote.web.count() - before, 2u);
+}
+
+TEST_F(OciTrustTest, TenThousandReferrersAreRefusedBeforeTheyAreRead) {
+  const crypto::Digest manifest = publish("1.0.0", "a");
+  sign(manifest, 1);
+  write_policy("  rules: [{match: 'oci://reg.example/**', keys: [{name: one, file: one.pub}]}]\n");
+  const auto listing = [&](std::size_t count, std::string_view type) {
+    std::string entries;
+    for (std::size_t i = 0; i < count; ++i)
+      entries +=
+          fmt::format(R"({}{{"mediaType":"{}","digest":"{}","size":100,"artifactType":"{}"}})",
+                      i > 0 ? "," : "", oci::kManifestType, crypto::sha256(std::to_string(i)).str(), type);
+    return fmt::format(R"({{"schemaVersion":2,"mediaType":"{}","manifests":[{}]}})", oci::kIndexType,
+                       entries);
+  };
+  std::string listed;
+  remote.before = [&](const http::Request& request) -> std::optional<http::Response> {
+    if (request.url.find("/referrers/") == std::string::npos) return std::nullopt;
+    return http::Response{
+        .status = 200, .headers = {{"Content-Type", std::string(oci::kIndexType)}}, .body = listed};
+  };
+  for (const std::size_t count : {std::size_t{101}, std::size_t{10'000}}) {
+    listed = listing(count, oci::kBundleType);
+    const std::size_t before = remote.web.count();
+    EXPECT_NE(failure(manifest).find("are allowed"), std::string::npos) << failure(manifest);
+    EXPECT_LE(remote.web.count() - before, 8u);
+  }
+  // SBOMs and the like are no signatures, however many there are.
+  listed = listing(900, "application/vnd.cyclonedx+json");
+  EXPECT_EQ(failure(manifest), "no error");
+}
+
+TEST_F(OciTrustTest, ARuleIsHeldHoweverTheHostIsWritten) {
+  const crypto::Digest manifest = publish("1.0.0", "a");
+  write_policy("  rules: [{match: 'oci://reg.example/**', keys: [{name: one, file: one.pub}]}]\n");
+  OciTrust trust(files, paths, clock, events);
+  OciClient client = remote.client();
+  for (const std::string_view text :
+       {"oci://reg.example:443/team/shop", "oci://reg.example:0443/team/shop"}) {
+    const Status status = trust.check(
+        repository_of(text), manifest, [&]() -> Result<OciClient*> { return &client; }, Context());
+    EXPECT_FALSE(status.ok()) << text;
+  }
 }
 
 TEST_F(OciTrustTest, ALargePayloadIsNotRead) {

@@ -6,6 +6,8 @@
 
 #include "base/text.h"
 #include "config/redact.h"
+#include "oci/layout.h"
+#include "oci/manifest.h"
 #include "oci/tags.h"
 #include "registry/file_trust.h"
 #include "registry/git.h"
@@ -165,6 +167,7 @@ class Registries::Impl {
                                   reference.registry, rule.place))
         .with_hint(fmt::format("write it for {}", repository.str()));
   }
+  Status check_signed_version(const oci::Reference& tagged, const RawManifest& raw) const;
   Result<std::optional<Fetched>> known_manifest(oci::Reference reference,
                                                 const crypto::Digest& manifest) const;
   Result<RawManifest> read_manifest(OciClient& client, const oci::Reference& reference,
@@ -415,6 +418,28 @@ Result<Fetched> Registries::Impl::fetch_manifest(OciClient& client, const oci::R
   return Fetched{std::move(content), digest, PackageRef(std::move(resolved)), origin};
 }
 
+// A signature is for a manifest, not for a tag: an old version, signed as it is, could come back under the
+// tag of a new one. The manifest, which is signed, says its version.
+Status Registries::Impl::check_signed_version(const oci::Reference& tagged, const RawManifest& raw) const {
+  // Of a registry that is away there are no bytes; its tag is pinned.
+  if (raw.bytes.empty() || !oci::is_fixed_version(tagged.tag)) return {};
+  MIST_TRY(const trust::Rule rule, trust_.rule_for(tagged.repository.identity()));
+  if (rule.mode == trust::Mode::Ignore) return {};
+  MIST_TRY(const oci::Document document, oci::parse_document(raw.bytes, raw.content_type, tagged.str()));
+  const oci::Annotations& annotations =
+      std::visit([](const auto& each) -> const oci::Annotations& { return each.annotations; }, document);
+  const auto version = annotations.find(std::string(oci::kVersionAnnotation));
+  if (version == annotations.end()) return {};
+  const std::string tag = oci::tag_of_version(version->second);
+  const auto without_v = [](std::string_view text) { return text.substr(text.starts_with('v') ? 1 : 0); };
+  if (!oci::is_fixed_version(tag) || without_v(tag) == without_v(tagged.tag)) return {};
+  return error(ErrorKind::Forbidden, "{} says that it is version {}", tagged.str(),
+               escape_controls(version->second))
+      .with_because("a signature doesn't name the tag, so an old version could be passed off as a new one")
+      .with_hint(fmt::format("ask whoever publishes it; if it is what you want, name its manifest: {}@{}",
+                             tagged.repository.str(), raw.digest.str()));
+}
+
 Result<Fetched> Registries::Impl::fetch(const oci::Reference& reference, const Context& context,
                                         std::string_view) const {
   const OciTrust::FindClient find_client = [this] { return oci_.client(); };
@@ -431,6 +456,7 @@ Result<Fetched> Registries::Impl::fetch(const oci::Reference& reference, const C
     MIST_TRY(const oci::Reference tagged, with_tag(*client, reference, context));
     MIST_TRY(const RawManifest raw, read_manifest(*client, tagged, context));
     MIST_TRY_VOID(trust_.check(tagged.repository, raw.digest, find_client, context));
+    if (!reference.digest) MIST_TRY_VOID(check_signed_version(tagged, raw));
     MIST_TRY(Fetched fetched, fetch_manifest(*client, tagged, raw, context));
     // A version keeps its bytes; other tags may move.
     if (reference.digest || !oci::is_fixed_version(tagged.tag)) return fetched;

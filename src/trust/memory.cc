@@ -31,7 +31,8 @@ Value to_value(const Proof& proof) {
                         {"keys", std::move(keys)},
                         {"algorithm", proof.algorithm},
                         {"signedAt", proof.signed_at ? Value(format_time(*proof.signed_at)) : Value()},
-                        {"objection", proof.objection}});
+                        {"objection", proof.objection},
+                        {"madeFor", proof.made_for}});
 }
 
 std::set<std::string> texts_in(const Value* list) {
@@ -55,7 +56,8 @@ Proof proof_in(const Value& value) {
                .algorithm = std::string(value.string_at("algorithm")),
                .name = {},  // of the policy as it is now
                .signed_at = parse_time(value.string_at("signedAt")),
-               .objection = std::string(value.string_at("objection"))};
+               .objection = std::string(value.string_at("objection")),
+               .made_for = std::string(value.string_at("madeFor"))};
 }
 
 }  // namespace

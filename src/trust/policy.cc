@@ -9,6 +9,7 @@
 #include "base/duration.h"
 #include "base/text.h"
 #include "encoding/yaml.h"
+#include "oci/reference.h"
 #include "trust/minisign.h"
 
 namespace mist::trust {
@@ -60,10 +61,14 @@ class PolicyReader {
     Rule rule;
     rule.place = place_text(file_, value.position().line);
     rule.match = value.string_at("match");
-    const bool is_oci = rule.match.starts_with("oci://");
-    if (!is_oci && (rule.match.find('/') == std::string::npos || rule.match.find(':') != std::string::npos))
+    const bool is_oci = rule.match.starts_with(oci::kScheme);
+    if (!is_oci && (rule.match.find('/') == std::string::npos || rule.match.find(':') != std::string::npos ||
+                    rule.match.ends_with('/')))
       return fail(value, "a rule needs a match: oci://HOST/PATH, or REGISTRY/PATH",
                   "write 'match: oci://registry.example/team/**', or 'match: team/**' for a registry in git");
+    if (is_oci) {
+      MIST_TRY(rule.match, repositories(value, rule.match));
+    }
     const Value* const keys = value.find("keys");
     MIST_TRY(rule.mode, mode(value, "mode", keys != nullptr ? Mode::Require : Mode::Remember));
     if ((rule.mode == Mode::Require) != (keys != nullptr))
@@ -89,6 +94,35 @@ class PolicyReader {
  private:
   static constexpr const char* kBegin =
       "begin with 'apiVersion: mistletoe.dev/v1alpha1' and 'kind: TrustPolicy'";
+
+  // As repositories are called (oci::Repository::identity). A pattern that fits none would be a rule that is
+  // never held.
+  Result<std::string> repositories(const Value& place, std::string_view pattern) const {
+    const std::string_view rest = pattern.substr(oci::kScheme.size());
+    const std::size_t slash = std::min(rest.find('/'), rest.size());
+    const std::string host = oci::canonical_host(rest.substr(0, slash));
+    std::string path(rest.substr(slash));
+    const auto objected = [&](std::string_view why, std::string hint) {
+      return fail(place, fmt::format("no repository fits {}: {}", escape_controls(pattern), why),
+                  std::move(hint));
+    };
+    if ((path.empty() && !host.ends_with("**")) || path.ends_with('/'))
+      return objected("a path is missing",
+                      fmt::format("write {}{}{}/**", oci::kScheme, host, path.substr(0, path.rfind('/'))));
+    if (path.find_first_of(":@") != std::string::npos)
+      return objected("a version follows the path", "a rule counts for all versions: leave it out");
+    const auto may_be_named = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+             std::string_view("/*._-").find(c) != std::string_view::npos;
+    };
+    if (!std::ranges::all_of(path, may_be_named))
+      return objected("a path has lower-case letters, digits, '.', '_' and '-'",
+                      "'*' stands for any of them, '**' for '/' too");
+    // Docker's own images have no name before theirs.
+    if (host == "docker.io" && path.rfind('/') == 0 && path.find('*') == std::string::npos)
+      path.insert(0, "/library");
+    return fmt::format("{}{}{}", oci::kScheme, host, path);
+  }
 
   Status only(const Value& object, std::string_view prefix,
               std::initializer_list<std::string_view> known) const {
@@ -163,9 +197,10 @@ class PolicyReader {
     if (!places->is_array())
       return fail(*places, "signedFor is not a list", "write 'signedFor: [oci://origin.example/team/*]'");
     for (const Value& each : places->as_array()) {
-      if (!each.is_string() || !each.as_string().starts_with("oci://"))
+      if (!each.is_string() || !each.as_string().starts_with(oci::kScheme))
         return fail(each, "signedFor names repositories", "write 'signedFor: [oci://origin.example/team/*]'");
-      rule.signed_for.push_back(each.as_string());
+      MIST_TRY(std::string pattern, repositories(each, each.as_string()));
+      rule.signed_for.push_back(std::move(pattern));
     }
     return {};
   }
@@ -218,7 +253,7 @@ Result<Policy> Policy::parse(std::string_view text, const std::string& file,
   MIST_TRY_VOID(reader.open(document));
   const Value& spec = *document.find("spec");
   Policy policy;
-  MIST_TRY(policy.default_.mode, reader.mode(spec, "default", Mode::Remember));
+  MIST_TRY(policy.default_.mode, reader.mode(spec, "default", Mode::Ignore));
   if (policy.default_.mode == Mode::Require)
     return reader.fail(spec, "spec.default can't be require, because it has no keys",
                        "write a rule with 'match: oci://**' and keys");
@@ -238,8 +273,14 @@ Result<Policy> Policy::parse(std::string_view text, const std::string& file,
 Result<Policy> Policy::load(const FileSystem& files, const Path& file) {
   const Result<std::string> text = files.read(file, kMostPolicyBytes);
   if (!text) {
-    if (text.error().kind == ErrorKind::NotFound) return Policy();
-    return text.error();
+    if (text.error().kind != ErrorKind::NotFound) return text.error();
+    // A policy whose disk is away is no policy that was never written.
+    const Result<std::vector<DirectoryEntry>> beside = files.list(file.parent_path());
+    const bool is_there = beside && std::ranges::find(*beside, file.filename().string(),
+                                                      &DirectoryEntry::name) != beside->end();
+    if (!is_there) return Policy();
+    return error(ErrorKind::Invalid, "the trust policy {} is a link that leads nowhere", file.string())
+        .with_hint("restore the file that it names; remove the link only if nothing needs to be signed");
   }
   return parse(*text, file.string(), [&](const Path& named) {
     return files.read(named.is_absolute() ? named : file.parent_path() / named, kMostPolicyBytes);

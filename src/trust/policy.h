@@ -20,7 +20,7 @@ namespace mist::trust {
 enum class Mode : std::uint8_t {
   Remember,  ///< what was once signed must stay signed by the same key
   Require,   ///< the rule's keys must have signed it
-  Ignore,    ///< signatures aren't looked for
+  Ignore,    ///< no signatures are looked for, so they cost no request
 };
 
 struct TrustedKey {
@@ -29,7 +29,7 @@ struct TrustedKey {
 };
 
 struct Rule {
-  std::string match;  ///< a pattern; empty: the default
+  std::string match;  ///< a pattern for oci::Repository::identity, or REGISTRY/PATH; empty: the default
   Mode mode = Mode::Remember;
   std::vector<TrustedKey> keys;              ///< of Require
   std::size_t threshold = 1;                 ///< how many of them
@@ -44,13 +44,13 @@ bool matches(std::string_view pattern, std::string_view text);
 
 class Policy {
  public:
-  /// Everything is remembered.
+  /// Everything is ignored.
   Policy() = default;
   /// `read`: gives the text of a file that the policy names, relative to itself. Errors: Invalid, with line
   /// and hint; of `read`.
   static Result<Policy> parse(std::string_view text, const std::string& file,
                               const std::function<Result<std::string>(const Path&)>& read);
-  /// No file: the default. Errors: as parse, and of FileSystem::read.
+  /// No file: the default. Errors: as parse, and of FileSystem::read; Invalid for a link that leads nowhere.
   static Result<Policy> load(const FileSystem& files, const Path& file);
 
   /// The first rule that matches, else the default.
@@ -59,7 +59,7 @@ class Policy {
 
  private:
   std::vector<Rule> rules_;
-  Rule default_;
+  Rule default_{.match = {}, .mode = Mode::Ignore, .keys = {}};
 };
 
 }  // namespace mist::trust

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "crypto/keys.h"
+#include "testing/temp_dir.h"
 
 namespace mist::trust {
 namespace {
@@ -57,8 +58,40 @@ TEST(TrustPolicy, TheFirstRuleThatMatchesCounts) {
   EXPECT_EQ(policy->rule_for("oci://elsewhere.example/x").mode, Mode::Ignore);
 }
 
-TEST(TrustPolicy, WithoutAFileEverythingIsRemembered) {
-  EXPECT_EQ(Policy().rule_for("oci://reg.example/x").mode, Mode::Remember);
+TEST(TrustPolicy, WithoutAWordOfTheUserNothingIsLookedFor) {
+  EXPECT_EQ(Policy().rule_for("oci://reg.example/x").mode, Mode::Ignore);
+  EXPECT_EQ(parsed("  rules: []")->rule_for("oci://reg.example/x").mode, Mode::Ignore);
+  EXPECT_EQ(parsed("  default: remember")->rule_for("oci://reg.example/x").mode, Mode::Remember);
+}
+
+TEST(TrustPolicy, ALinkThatLeadsNowhereIsNotTheAbsenceOfAPolicy) {
+  const mist::testing::TempDir temp;
+  HostFileSystem files;
+  const Path file = temp.path() / "trust.yaml";
+  EXPECT_TRUE(Policy::load(files, file).ok());
+  EXPECT_TRUE(Policy::load(files, temp.path() / "no/such/trust.yaml").ok());
+  std::filesystem::create_symlink(temp.path() / "gone", file);
+  const Result<Policy> policy = Policy::load(files, file);
+  ASSERT_FALSE(policy.ok());
+  EXPECT_EQ(policy.error().kind, ErrorKind::Invalid);
+  std::filesystem::remove(file);
+  std::filesystem::create_directory(file);
+  EXPECT_FALSE(Policy::load(files, file).ok());
+}
+
+TEST(TrustPolicy, RulesAreForRepositoriesHoweverTheirHostsAreWritten) {
+  const auto policy = parsed(R"(
+  rules:
+  - match: oci://REG.example:443/team/**
+    keys: [{name: a, file: a.pub}]
+    signedFor: ["oci://Origin.example:443/team/*"]
+  - {match: "oci://registry-1.docker.io/nginx", mode: remember}
+)");
+  ASSERT_TRUE(policy.ok()) << policy.error().to_line();
+  const Rule& rule = policy->rule_for("oci://reg.example/team/shop");
+  EXPECT_EQ(rule.mode, Mode::Require);
+  EXPECT_EQ(rule.signed_for, std::vector<std::string>{"oci://origin.example/team/*"});
+  EXPECT_EQ(policy->rule_for("oci://docker.io/library/nginx").mode, Mode::Remember);
 }
 
 TEST(TrustPolicy, RefusesWhatItDoesNotKnow) {
@@ -75,6 +108,12 @@ TEST(TrustPolicy, RefusesRulesThatProtectNothing) {
   const auto rule = [](std::string_view text) { return failure(fmt::format("  rules:\n  - {{{}}}", text)); };
   EXPECT_EQ(rule("match: shop"), "a rule needs a match: oci://HOST/PATH, or REGISTRY/PATH");
   EXPECT_EQ(rule("match: 'https://x/y'"), "a rule needs a match: oci://HOST/PATH, or REGISTRY/PATH");
+  EXPECT_EQ(rule("match: 'oci://x'"), "no repository fits oci://x: a path is missing");
+  EXPECT_EQ(rule("match: 'oci://x/team/'"), "no repository fits oci://x/team/: a path is missing");
+  EXPECT_EQ(rule("match: 'oci://x/y:1.0.0'"),
+            "no repository fits oci://x/y:1.0.0: a version follows the path");
+  EXPECT_EQ(rule("match: 'oci://x/Team/**'"),
+            "no repository fits oci://x/Team/**: a path has lower-case letters, digits, '.', '_' and '-'");
   EXPECT_EQ(rule("match: 'team/**'"), "team/** is no OCI registry, so no signer can be remembered");
   EXPECT_EQ(rule("match: 'oci://x/y', mode: require"), "oci://x/y requires signatures, but names no keys");
   EXPECT_EQ(rule("match: 'oci://x/y', mode: ignore, keys: [{name: a, file: a.pub}]"),

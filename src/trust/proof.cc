@@ -12,12 +12,23 @@ namespace {
 constexpr auto kClockSkew = std::chrono::minutes(5);
 constexpr std::size_t kMostObjections = 5;
 
-bool is_for(const oci::SignatureClaim& claim, const Subject& subject, const Rule& rule) {
-  if (claim.repository.empty()) return true;  // a bundle doesn't say
-  const std::string made_for = fmt::format("oci://{}", claim.repository);
-  if (made_for == subject.package) return true;
-  return std::ranges::any_of(rule.signed_for,
-                             [&](const std::string& pattern) { return matches(pattern, made_for); });
+// Empty: the subject's own, or a bundle's, which doesn't say.
+std::string other_repository(const oci::SignatureClaim& claim, const Subject& subject) {
+  if (claim.repository.empty()) return {};
+  std::string made_for = fmt::format("{}{}", oci::kScheme, claim.repository);
+  return made_for == subject.package ? std::string() : made_for;
+}
+
+// The rule may have changed since the proof was recorded.
+bool allows(const Rule& rule, std::string_view made_for) {
+  return made_for.empty() || std::ranges::any_of(rule.signed_for, [&](const std::string& pattern) {
+           return matches(pattern, made_for);
+         });
+}
+
+std::string objection_to_repository(std::string_view made_for) {
+  return fmt::format("it was made for another repository, {}",
+                     escape_controls(made_for.substr(oci::kScheme.size(), 300)));
 }
 
 Proof objected(Proof proof, std::string why) {
@@ -61,9 +72,11 @@ Proof examined(const oci::SignatureClaim& claim, const Subject& subject, const R
   if (!claim.damage.empty()) return objected(std::move(proof), claim.damage);
   if (claim.digest != subject.manifest)
     return objected(std::move(proof), fmt::format("it is for another manifest, {}", claim.digest->str()));
-  if (!is_for(claim, subject, rule))
-    return objected(std::move(proof), fmt::format("it was made for another repository, {}",
-                                                  escape_controls(claim.repository.substr(0, 300))));
+  proof.made_for = other_repository(claim, subject);
+  if (!allows(rule, proof.made_for)) {
+    std::string why = objection_to_repository(proof.made_for);
+    return objected(std::move(proof), std::move(why));
+  }
   for (const TrustedKey& each : rule.keys)
     if (each.key.verify(claim.message, claim.signature))
       return proved_by(std::move(proof), each.key, each.name);
@@ -157,7 +170,10 @@ Status judge_required(const Rule& rule, const Subject& subject, std::span<const 
           fmt::format("a signature: it is of {}, which the rule doesn't name", key_text(proof)));
       continue;
     }
-    if (std::string why = age_objection(rule, proof, now); !why.empty())
+    if (!allows(rule, proof.made_for))
+      objections.push_back(
+          fmt::format("the signature of {}: {}", trusted->name, objection_to_repository(proof.made_for)));
+    else if (std::string why = age_objection(rule, proof, now); !why.empty())
       objections.push_back(fmt::format("the signature of {}: {}", trusted->name, why));
     else
       counted.insert(trusted->name);

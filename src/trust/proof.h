@@ -28,12 +28,14 @@ struct Proof {
   std::string name;               ///< of the key in the policy; empty: the policy doesn't have it
   std::optional<WallTime> signed_at;
   std::string objection;  ///< why it proves nothing; empty: it does
+  /// The repository ("oci://…") that it was made for, where that is another one which the rule allowed.
+  std::string made_for = {};
   friend bool operator==(const Proof&, const Proof&) = default;
 };
 
-/// What is asked about: "oci://host/path", without a version.
+/// What is asked about.
 struct Subject {
-  std::string package;
+  std::string package;  ///< oci::Repository::identity; of another registry "REGISTRY/PATH:VERSION"
   crypto::Digest manifest;
 };
 

@@ -145,6 +145,20 @@ TEST(RequiredKeys, AgesAreThoseOfTheSignedBytes) {
   EXPECT_EQ(because(claim), "the signature of a: it doesn't say when it was made");
 }
 
+TEST(RequiredKeys, WhatWasProvedUnderAnotherRuleIsHeldAgainstThisOne) {
+  Rule rule = requiring({trusted("a", p256(1))});
+  rule.signed_for = {"oci://origin.example/team/*"};
+  const std::vector<Proof> proofs =
+      examine(std::array{claim_by(p256(1), Beside::Key, "origin.example/team/shop")}, kSubject, rule);
+  EXPECT_TRUE(judge_required(rule, kSubject, proofs, kNow).ok());
+  rule.signed_for.clear();
+  const Status refused = judge_required(rule, kSubject, proofs, kNow);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_TRUE(refused.error().because.starts_with(
+      "the signature of a: it was made for another repository, origin.example/team/shop"))
+      << refused.error().because;
+}
+
 TEST(RememberedKeys, WhatWasSignedStaysSignedByTheSameKey) {
   const auto proofs = [](const crypto::PrivateKey& key, Beside beside = Beside::Key) {
     return examine(std::array{claim_by(key, beside)}, kSubject, {});

@@ -6,6 +6,7 @@ import subprocess
 
 from harness import check, config_map, contains, equal, test
 from registries import MANIFEST, PASSWORD, USER, LyingRegistry, Registry, TokenServer, digest, wasm_manifest
+from test_calls import caller, calls
 from test_publish import printed
 from test_registries import module, package_of
 from test_search import git
@@ -68,6 +69,7 @@ def signatures_required_by_the_policy_are_held_by_every_verb(t):
 def signatures_of_another_key_than_before_are_refused(t):
     registry = Registry(t)
     keys(t, "first", "second")
+    policy(t, default="remember")
     one = pushed(t, registry, "1.0.0", "--sign", str(t.dir / "first.key"))
     t.run("install", "shop", "-p", registry("team/shop:1.0.0"))
     two = pushed(t, registry, "1.1.0", "--sign", str(t.dir / "second.key"))
@@ -91,6 +93,10 @@ def signatures_are_made_and_shown(t):
     keys(t, "release", "other")
     reference = registry("team/shop:1.0.0")
     there = pushed(t, registry, "1.0.0")
+    # Without a policy nobody looks, and verify shows all the same.
+    check("Signed by" not in t.run("inspect", "package", reference).out)
+    t.refused("verify", reference, "--accept-changed", says=["without a trust policy no signers are remembered"], code=2)
+    policy(t, default="remember")
     equal(there["signedWith"], None)
     t.refused("verify", reference, says=["has no valid signature"])
     report = printed(t, "sign", "sign", reference, "--key", str(t.dir / "release.key"), "--annotation", "build=7")
@@ -115,6 +121,64 @@ def signatures_are_made_and_shown(t):
               says=["it was made for another repository"])
     t.run("verify", registry("mirror/shop:1.0.0"), "--key", str(t.dir / "release.pub"), "--signed-for",
           f"oci://{registry.host}/team/*")
+
+
+@test
+def signatures_of_an_old_version_do_not_vouch_for_a_new_tag(t):
+    registry = Registry(t)
+    keys(t, "release")
+    rule = {"match": f"oci://{registry.host}/team/**", "keys": [{"name": "release", "file": str(t.dir / "release.pub")}]}
+    old = printed(t, "push", "push", module(t, "1.4.0"), registry("team/web:1.4.0"), "--sign", str(t.dir / "release.key"))
+    # Somebody who may write to the registry gives the old manifest, signed as it is, the tag of a new version.
+    t.run("registry", "tag", registry("team/web:1.4.0"), "1.5.0")
+    t.run("generate", "web", "-p", registry("team/web:1.5.0"))
+    for policy_of in ({"default": "remember"}, {}):
+        policy(t, *([] if policy_of else [rule]), **policy_of)
+        t.run("generate", "web", "-p", registry("team/web:1.4.0"))
+        for reference in ("1.5.0", "^1"):
+            t.refused("generate", "web", "-p", registry(f"team/web:{reference}"), says=["1.5.0 says that it is version 1.4.0", old["digest"]])
+        t.run("generate", "web", "-p", registry(f"team/web:1.5.0@{old['digest']}"))
+
+
+@test
+def signatures_of_called_packages_are_required_too(t):
+    registry = Registry(t)
+    keys(t, "release")
+    pushed(t, registry, "1.0.0", name="inner")
+    outer = caller(t, "outer", {"inner": (registry("team/inner"), "^1")})
+    t.run("generate", "shop", "-p", outer, *calls(("inner", {})))
+    policy(t, {"match": f"oci://{registry.host}/team/**", "keys": [{"name": "release", "file": str(t.dir / "release.pub")}]})
+    says = ["team/inner@sha256:", "is not signed by release, as the trust policy requires"]
+    t.refused("generate", "shop", "-p", outer, *calls(("inner", {})), says=says)
+    t.run("sign", registry("team/inner:1.0.0"), "--key", str(t.dir / "release.key"))
+    t.run("generate", "shop", "-p", outer, *calls(("inner", {})))
+
+
+@test
+def signatures_are_held_whatever_was_used_before(t):
+    """Packages in the cache, installed releases and other ways to write the host, after the policy was written."""
+    registry = Registry(t)
+    keys(t, "release")
+    reference = registry("team/shop:1.0.0")
+    there = pushed(t, registry, "1.0.0")
+    t.run("install", "shop", "-p", reference)
+    policy(t, {"match": f"oci://{registry.host}/team/**", "keys": [{"name": "release", "file": str(t.dir / "release.pub")}]})
+    says = ["is not signed by release, as the trust policy requires"]
+    host, port = registry.host.rsplit(":", 1)
+    for used in (reference, f"{reference}@{there['digest']}", registry(f"team/shop@{there['digest']}"), registry("team/shop:^1"),
+                 f"oci://{host.upper()}:0{port}/team/shop:1.0.0"):
+        t.refused("generate", "shop", "-p", used, says=says)
+    t.refused("upgrade", "shop", says=says)
+    t.run("registry", "add", "named", "--oci", registry("team"))
+    t.refused("generate", "shop", "-p", "named/shop:1.0.0", says=says)
+    t.run("uninstall", "shop", "--yes")
+    # A policy that can't be read lets nothing through.
+    for text in ("spec: [", "kind: TrustPolicy\n"):
+        t.file("home/trust.yaml", text)
+        t.refused("generate", "shop", "-p", reference, says=["trust.yaml"])
+    (t.dir / "home/trust.yaml").unlink()
+    (t.dir / "home/trust.yaml").symlink_to(t.dir / "gone")
+    t.refused("generate", "shop", "-p", reference, says=["is a link that leads nowhere"])
 
 
 @test

@@ -201,12 +201,14 @@ Status judged(registry::OciTrust& trust, const oci::Reference& exact, const regi
               const Invocation& invocation, World& world) {
   const bool accepts = invocation.enabled("accept-changed");
   if (invocation.has("key"))
-    return trust::judge_required(verdict.rule, {exact.repository.str(), *exact.digest}, verdict.proofs,
+    return trust::judge_required(verdict.rule, {exact.repository.identity(), *exact.digest}, verdict.proofs,
                                  world.clock.now());
   if (accepts && verdict.rule.mode != trust::Mode::Remember)
     return error(ErrorKind::Usage, "--accept-changed changes nothing for {}", exact.repository.str())
-        .with_because(fmt::format("the trust policy has a rule for it: {}", verdict.rule.place))
-        .with_hint("change the rule");
+        .with_because(verdict.rule.place.empty()
+                          ? "without a trust policy no signers are remembered"
+                          : fmt::format("the trust policy says so: {}", verdict.rule.place))
+        .with_hint("write a rule for it with 'mode: remember' in trust.yaml (docs/trust.md)");
   if (accepts) return trust.accept(exact.repository, *exact.digest, verdict);
   MIST_TRY_VOID(trust.judge(exact.repository, *exact.digest, verdict));
   if (!trust::keys_in(verdict.proofs).empty()) return {};
