@@ -160,7 +160,7 @@ def search_of_an_index_that_lies(t):
         serve(body)
         outcome = t.run("search")
         if says:
-            contains(outcome.err, "liar is searched as it was read last", says)
+            contains(outcome.err, "liar can't be searched", says)
     serve(index(), size=1 << 40)
     contains(t.run("search").err, "is too large")
     pathlib.Path(t.dir / "home/cache/search.db").unlink()
