@@ -186,6 +186,7 @@ step "charts in kustomizations" kustomize_charts
 step "Jinja engine beside Jinja2" jinja_engine
 step "Handlebars engine beside its JS" handlebars_engine
 $full && step "Nickel engine beside Nickel" nickel_engine
+$full && step "signatures beside cosign" tests/conformance/cosign/check.py build/dev/bin/mistctl
 $full && step "templates of programs" tests/conformance/templates/check.sh build/dev/bin/mistctl
 devcluster=
 step "control plane builds" devcluster/build.sh

@@ -204,6 +204,8 @@ Check check_registry(const DoctorWorld& world, const config::Registry& registry,
             fmt::format("{} is not a directory", path.string()),
             fmt::format("make it, or mistctl registry remove {}", registry.name)};
   }
+  if (const auto* oci = std::get_if<config::OciSource>(&remote.source))
+    return {"registries", registry.name, CheckState::Skipped, fmt::format("{}: not asked", oci->url)};
   const auto url = registry::GitUrl::parse(std::get<config::GitSource>(remote.source).url, base);
   const std::string forget = fmt::format("mistctl registry remove {} forgets it", registry.name);
   if (!url.ok()) return failed("registries", registry.name, url.error(), forget);

@@ -8,8 +8,12 @@ namespace mist::cli {
 extern const Command kGenerateCommand;
 extern const Command kInstallCommand;
 extern const Command kUpgradeCommand;
+extern const Command kSearchCommand;
+extern const Command kRegistryIndexCommand;
 extern const Command kPushCommand;
 extern const Command kPullCommand;
+extern const Command kSignCommand;
+extern const Command kVerifyCommand;
 extern const Command kPublishCommand;
 extern const Command kLoginCommand;
 extern const Command kLogoutCommand;

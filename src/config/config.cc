@@ -200,34 +200,43 @@ class Reader {
       MIST_TRY(remote.name, required_text(item, fmt::format("a remote of {}", what), "name"));
       if (std::ranges::find(remotes, remote.name, &Remote::name) != remotes.end())
         return fail(item, fmt::format("two remotes of {} are named {}", what, remote.name), "rename one");
-      warn_of_unknown(item, fmt::format("{}, remote {}: ", what, remote.name), {"name", "git", "directory"});
+      warn_of_unknown(item, fmt::format("{}, remote {}: ", what, remote.name),
+                      {"name", "git", "directory", "oci"});
       MIST_TRY(remote.source, read_source(item, fmt::format("the remote {} of {}", remote.name, what)));
       remotes.push_back(std::move(remote));
     }
     return remotes;
   }
 
-  Result<std::variant<GitSource, DirectorySource>> read_source(const Value& item,
-                                                               const std::string& what) const {
-    using Source = std::variant<GitSource, DirectorySource>;
-    const Value* git = item.find("git");
-    const Value* directory = item.find("directory");
-    if ((git == nullptr) == (directory == nullptr))
-      return fail(item, fmt::format("{} must have exactly one of git and directory", what),
-                  "write 'git: {url: …}' or 'directory: {path: …}'");
-    const Value& source = git != nullptr ? *git : *directory;
-    if (!source.is_object())
-      return fail(
-          source, fmt::format("{} of {} is not an object", git != nullptr ? "git" : "directory", what),
-          git != nullptr ? "write 'git:' with 'url: …' below" : "write 'directory:' with 'path: …' below");
-    if (git != nullptr) {
-      warn_of_unknown(source, fmt::format("{}: git.", what), {"url"});
-      MIST_TRY(std::string url, required_text(source, what, "url"));
-      return Source(GitSource{std::move(url)});
+  using Source = decltype(Remote::source);
+
+  Result<Source> read_source(const Value& item, const std::string& what) const {
+    struct Form {
+      std::string_view name, key;
+    };
+    constexpr std::array kForms{Form{"git", "url"}, Form{"directory", "path"}, Form{"oci", "url"}};
+    const Form* form = nullptr;
+    std::size_t count = 0;
+    for (const Form& each : kForms) {
+      if (item.find(each.name) == nullptr) continue;
+      form = &each;
+      ++count;
     }
-    warn_of_unknown(source, fmt::format("{}: directory.", what), {"path"});
-    MIST_TRY(std::string path, required_text(source, what, "path"));
-    return Source(DirectorySource{std::move(path)});
+    if (count != 1)
+      return fail(item, fmt::format("{} must have exactly one of git, directory and oci", what),
+                  "write 'git: {url: …}', 'directory: {path: …}' or 'oci: {url: oci://…}'");
+    const Value& source = *item.find(form->name);
+    if (!source.is_object())
+      return fail(source, fmt::format("{} of {} is not an object", form->name, what),
+                  fmt::format("write '{}:' with '{}: …' below", form->name, form->key));
+    warn_of_unknown(source, fmt::format("{}: {}.", what, form->name), {form->key});
+    MIST_TRY(std::string text, required_text(source, what, form->key));
+    if (form->name == "git") return Source(GitSource{std::move(text)});
+    if (form->name == "directory") return Source(DirectorySource{std::move(text)});
+    if (!text.starts_with("oci://"))
+      return fail(source, fmt::format("the url of {} doesn't begin with oci://", what),
+                  "write 'oci: {url: oci://registry.example/team}'");
+    return Source(OciSource{std::move(text)});
   }
 
   std::vector<std::string_view> lines_;
@@ -239,8 +248,10 @@ Value remote_document(const Remote& remote) {
   Value result = Value::object({{"name", remote.name}});
   if (const auto* git = std::get_if<GitSource>(&remote.source))
     result.set("git", Value::object({{"url", git->url}}));
+  else if (const auto* directory = std::get_if<DirectorySource>(&remote.source))
+    result.set("directory", Value::object({{"path", directory->path}}));
   else
-    result.set("directory", Value::object({{"path", std::get<DirectorySource>(remote.source).path}}));
+    result.set("oci", Value::object({{"url", std::get<OciSource>(remote.source).url}}));
   return result;
 }
 

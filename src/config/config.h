@@ -33,11 +33,16 @@ struct DirectorySource {
   std::string path;  ///< relative: to the directory of the configuration file
   friend bool operator==(const DirectorySource&, const DirectorySource&) = default;
 };
+/// Repositories of an OCI registry that begin alike.
+struct OciSource {
+  std::string url;  ///< "oci://registry.example/team", or the host alone
+  friend bool operator==(const OciSource&, const OciSource&) = default;
+};
 
 /// One way to reach a registry; all remotes of a registry hold the same packages.
 struct Remote {
   std::string name;
-  std::variant<GitSource, DirectorySource> source;
+  std::variant<GitSource, DirectorySource, OciSource> source;
   friend bool operator==(const Remote&, const Remote&) = default;
 };
 

@@ -87,6 +87,22 @@ TEST(Config, KeepsWhatItDoesNotKnowAndWarns) {
   EXPECT_EQ(again->registries()[0], config->registries()[0]);
 }
 
+TEST(Config, ReadsAndWritesOciRegistries) {
+  constexpr std::string_view kText =
+      "apiVersion: mistletoe.dev/v1alpha1\nkind: MistletoeConfig\nspec:\n  registries:\n  - name: shop\n"
+      "    remotes:\n    - name: default\n      oci: {url: \"oci://registry.example/team\"}\n";
+  const auto config = Config::parse(kText, "config.yaml");
+  ASSERT_TRUE(config.ok()) << config.error().to_line();
+  const Remote& remote = config->find_registry("shop")->remote();
+  EXPECT_EQ(std::get<OciSource>(remote.source).url, "oci://registry.example/team");
+  auto copy = Config::parse("", "config.yaml");
+  ASSERT_TRUE(copy->add_registry({"shop", "default", {remote}}).ok());
+  EXPECT_EQ(*Config::parse(copy->serialize(), "again")->find_registry("shop"), *copy->find_registry("shop"));
+  std::string http(kText);
+  http.replace(http.find("oci://"), 6, "http://");
+  EXPECT_THAT(error_of(http), HasSubstr("doesn't begin with oci://"));
+}
+
 TEST(Config, DefaultsSurviveARoundTrip) {
   const Config config = Config::defaults();
   const auto again = Config::parse(config.serialize(), "x");
@@ -129,7 +145,7 @@ TEST(Config, ErrorsSayWhereAndWhat) {
   EXPECT_THAT(error_of(head + "  - name: a/b\n"), HasSubstr("config.yaml:5:11: 'a/b' can't name a registry"));
   EXPECT_THAT(error_of(head + "  - name: a\n"), HasSubstr("no list of remotes"));
   EXPECT_THAT(error_of(head + "  - name: a\n    remotes: [{name: r}]\n"),
-              HasSubstr("exactly one of git and directory"));
+              HasSubstr("exactly one of git, directory and oci"));
   EXPECT_THAT(error_of(head + "  - name: a\n    remotes: [{name: r, git: {}}]\n"), HasSubstr("has no url"));
   EXPECT_THAT(error_of(head + "  - name: a\n    remotes: [{name: r, git: {url: 7}}]\n"),
               HasSubstr("must be a text"));

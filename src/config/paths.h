@@ -41,13 +41,16 @@ struct Paths {
   Path schemas;
   std::vector<Path> safe;
 
-  Path seed_file() const { return state / "seed"; }         ///< seed and clock of renders outside a cluster
-  Path pins() const { return state / "registry-pins"; }     ///< which bytes each known version had
-  Path registries() const { return cache / "registries"; }  ///< snapshots of git registries
-  Path packages() const { return cache / "packages"; }      ///< package bytes by digest
-  Path compiled_code() const { return cache / "code"; }     ///< Wasmtime's ahead-of-time code
-  Path renders() const { return cache / "renders"; }        ///< sealed results
-  Path discovery() const { return cache / "discovery"; }    ///< what API servers serve
+  Path seed_file() const { return state / "seed"; }          ///< seed and clock of renders outside a cluster
+  Path trust_policy() const { return home / "trust.yaml"; }  ///< who must have signed which packages
+  Path signatures() const { return state / "signatures"; }   ///< by whom packages were signed so far
+  Path pins() const { return state / "registry-pins"; }      ///< which bytes each known version had
+  Path registries() const { return cache / "registries"; }   ///< snapshots of git registries
+  Path packages() const { return cache / "packages"; }       ///< package bytes by digest
+  Path search_index() const { return cache / "search.db"; }  ///< indexes of all registries
+  Path compiled_code() const { return cache / "code"; }      ///< Wasmtime's ahead-of-time code
+  Path renders() const { return cache / "renders"; }         ///< sealed results
+  Path discovery() const { return cache / "discovery"; }     ///< what API servers serve
   Path exec_credentials() const { return cache / "credentials"; }  ///< answers of exec plugins
 
   /// All absolute and lexically normal. `program` is the path of the running program (for `engines` and

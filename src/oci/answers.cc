@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "encoding/json.h"
+#include "oci/reference.h"
 #include "oci/tags.h"
 
 namespace mist::oci {
@@ -41,22 +42,42 @@ std::string words_of(std::string_view body) {
   return join(words, "; ");
 }
 
-Result<std::vector<std::string>> parse_tags(std::string_view body) {
-  const auto bad = [](std::string because) {
-    return error(ErrorKind::Invalid, "the registry's list of tags can't be read")
+namespace {
+
+// The texts at `key`; what the list may hold, the caller knows.
+Result<std::vector<std::string>> parse_list(std::string_view body, std::string_view key) {
+  const auto bad = [&](std::string because) {
+    return error(ErrorKind::Invalid, "the registry's list of {} can't be read", key)
         .with_because(std::move(because));
   };
   const Result<Value> document = encoding::parse_json(body, {.max_depth = kAnswerDepth});
   if (!document) return bad(escape_controls(document.error().message));
-  std::vector<std::string> tags;
-  const Value* const list = document->find("tags");
-  if (list == nullptr || list->is_null()) return tags;
-  if (!list->is_array()) return bad("tags is not a list");
+  std::vector<std::string> texts;
+  const Value* const list = document->find(key);
+  if (list == nullptr || list->is_null()) return texts;
+  if (!list->is_array()) return bad(fmt::format("{} is not a list", key));
   if (list->size() > kMaxTags)
     return bad(fmt::format("it has {} entries; {} are allowed", list->size(), kMaxTags));
   for (const Value& each : list->as_array())
-    if (each.is_string() && is_tag(each.as_string())) tags.push_back(each.as_string());
+    if (each.is_string()) texts.push_back(each.as_string());
+  return texts;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> parse_tags(std::string_view body) {
+  MIST_TRY(std::vector<std::string> tags, parse_list(body, "tags"));
+  std::erase_if(tags, [](const std::string& tag) { return !is_tag(tag); });
   return tags;
+}
+
+Result<std::vector<std::string>> parse_repositories(std::string_view body) {
+  MIST_TRY(std::vector<std::string> paths, parse_list(body, "repositories"));
+  // As references have them.
+  std::erase_if(paths, [](const std::string& path) {
+    return !Repository::parse(fmt::format("{}registry.example/{}", kScheme, path));
+  });
+  return paths;
 }
 
 std::optional<std::string> next_page(std::string_view link) {

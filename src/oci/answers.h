@@ -22,6 +22,9 @@ std::string words_of(std::string_view body);
 /// The tags in a page of tags/list. Errors: Invalid.
 Result<std::vector<std::string>> parse_tags(std::string_view body);
 
+/// The repositories in a page of _catalog. Errors: Invalid.
+Result<std::vector<std::string>> parse_repositories(std::string_view body);
+
 /// What a Link header calls next: "</v2/…?n=100&last=b>; rel=\"next\"". Nothing: this was the last page.
 std::optional<std::string> next_page(std::string_view link);
 

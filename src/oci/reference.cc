@@ -187,6 +187,12 @@ Result<Repository> Repository::parse(std::string_view text) {
 
 std::string Repository::str() const { return fmt::format("{}{}/{}", kScheme, host, path); }
 
+std::string Repository::identity() const {
+  const std::string canonical = canonical_host(host);
+  const bool is_of_docker = canonical == kDockerHub && path.find('/') == std::string::npos;
+  return fmt::format("{}{}/{}{}", kScheme, canonical, is_of_docker ? "library/" : "", path);
+}
+
 Result<Reference> Reference::parse(std::string_view text) { return parse_reference(text, Named::Required); }
 
 Result<Reference> Reference::parse_destination(std::string_view text) {
@@ -222,6 +228,20 @@ bool is_loopback_host(std::string_view host) {
   const std::string_view name = host.substr(0, host.find(':'));
   return name == "localhost" ||
          (name.starts_with("127.") && name.find_first_not_of("0123456789.") == name.npos);
+}
+
+std::string canonical_host(std::string_view host) {
+  std::string name = lower_case(host);
+  const auto colon = name.rfind(':');
+  if (colon != std::string::npos && name.find(']', colon) == std::string::npos) {
+    std::string_view port = std::string_view(name).substr(colon + 1);
+    while (port.starts_with('0')) port.remove_prefix(1);
+    const bool is_usual = port == "443" || port == "80";
+    name = name.substr(0, colon) + (is_usual ? "" : fmt::format(":{}", port));
+  }
+  constexpr std::string_view kHubNames[] = {"index.docker.io", "registry-1.docker.io",
+                                            "registry.hub.docker.com"};
+  return std::ranges::find(kHubNames, name) != std::end(kHubNames) ? std::string(kDockerHub) : name;
 }
 
 std::string api_host(std::string_view host) {

@@ -27,6 +27,8 @@ struct Repository {
 
   std::string name() const { return path.substr(path.rfind('/') + 1); }  ///< the last segment of the path
   std::string str() const;                                               ///< "oci://host/path"
+  /// The same text for each way to write the repository: see canonical_host. What trust is decided by.
+  std::string identity() const;
   friend bool operator==(const Repository&, const Repository&) = default;
 };
 
@@ -52,6 +54,10 @@ Result<std::string> parse_host(std::string_view text);
 
 /// True for 127.0.0.0/8, ::1 and localhost, with or without a port.
 bool is_loopback_host(std::string_view host);
+
+/// One of the ways to write a host: in lower case, without the port that https or http stands for or zeros
+/// before another one, and docker.io for all names of Docker Hub.
+std::string canonical_host(std::string_view host);
 
 /// The host that serves the API: Docker Hub has another than its name.
 std::string api_host(std::string_view host);

@@ -117,5 +117,19 @@ TEST(OciReference, OnlyThisMachineIsLoopback) {
     EXPECT_FALSE(is_loopback_host(host)) << host;
 }
 
+TEST(OciRepository, HasOneIdentityHoweverItsHostIsWritten) {
+  const auto identity = [](std::string_view text) { return Repository::parse(text)->identity(); };
+  for (const std::string_view text :
+       {"oci://reg.example/team/shop", "oci://REG.example/team/shop", "oci://reg.example:443/team/shop",
+        "oci://reg.example:0443/team/shop", "oci://reg.example:80/team/shop"})
+    EXPECT_EQ(identity(text), "oci://reg.example/team/shop") << text;
+  EXPECT_EQ(identity("oci://reg.example:05000/shop"), "oci://reg.example:5000/shop");
+  EXPECT_EQ(identity("oci://[::1]:443/shop"), "oci://[::1]/shop");
+  EXPECT_EQ(identity("oci://[::1]/shop"), "oci://[::1]/shop");
+  for (const std::string_view text :
+       {"oci://docker.io/shop", "oci://index.docker.io/shop", "oci://registry-1.docker.io/library/shop"})
+    EXPECT_EQ(identity(text), "oci://docker.io/library/shop") << text;
+}
+
 }  // namespace
 }  // namespace mist::oci

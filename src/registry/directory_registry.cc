@@ -46,6 +46,12 @@ std::string DirectoryRegistry::origin(const RegistryRef& reference) const {
   return (files_.exists(module) ? module : root_ / directory_path(reference)).string();
 }
 
+Result<std::optional<std::string>> DirectoryRegistry::read_file(const std::string& path) const {
+  if (!files_.exists(root_ / path)) return std::optional<std::string>();
+  MIST_TRY(std::string bytes, read_inside(files_, root_, root_ / path, kMaxPackageBytes));
+  return std::optional(std::move(bytes));
+}
+
 Result<PackageContent> DirectoryRegistry::read(const RegistryRef& reference) const {
   const Path module = root_ / module_path(reference);
   if (files_.exists(module)) {

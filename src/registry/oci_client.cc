@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "http/url.h"
 #include "oci/answers.h"
+#include "oci/signature.h"
 #include "oci/tags.h"
 #include "registry/oci_reach.h"
 
@@ -46,6 +47,21 @@ Error wrong_content(const std::string& what, std::string because) {
       .with_because(std::move(because))
       .with_hint(
           "try again; if it stays so, the registry, or something on the way to it, changes what it delivers");
+}
+
+std::string manifest_name(const oci::Repository& repository, const std::string& tag) {
+  return fmt::format("{}{}{}", repository.str(), crypto::Digest::parse(tag).ok() ? "@" : ":", tag);
+}
+
+Result<RawManifest> raw_manifest(http::Response response, const oci::Repository& repository,
+                                 const std::string& tag) {
+  const crypto::Digest digest = crypto::sha256(response.body);
+  const Result<crypto::Digest> wanted = crypto::Digest::parse(tag);
+  if (wanted && *wanted != digest)
+    return wrong_content(manifest_name(repository, tag),
+                         fmt::format("the bytes that came are {}", digest.str()));
+  std::string type(http::find_header(response.headers, "content-type"));
+  return RawManifest{std::move(response.body), std::move(type), digest};
 }
 
 std::vector<oci::Challenge> challenges_in(const http::Response& response) {
@@ -210,22 +226,88 @@ Error OciClient::not_found(const oci::Repository& repository, const std::string&
   return failure;
 }
 
-Result<RawManifest> OciClient::manifest(const oci::Repository& repository, const std::string& tag,
-                                        const Context& context) {
+Result<http::Response> OciClient::ask_for_manifest(const oci::Repository& repository, const std::string& tag,
+                                                   const Context& context) {
   Call call = Call::to(repository, "manifests/" + tag);
   call.request.headers.push_back({"Accept", oci::accepted_types()});
   call.request.response_limit = oci::kMaxManifestBytes;
-  const Result<crypto::Digest> wanted = crypto::Digest::parse(tag);
-  const std::string name = fmt::format("{}{}{}", repository.str(), wanted ? "@" : ":", tag);
+  const std::string name = manifest_name(repository, tag);
   MIST_TRY(http::Response response, exchange(call, context).in(fmt::format("while reading {}", name)));
-  if (response.status == 404) return not_found(repository, tag, response, context);
-  if (response.status != 200)
+  if (response.status != 200 && response.status != 404)
     return unexpected(response, repository.host, fmt::format("the question for {}", name));
-  const crypto::Digest digest = crypto::sha256(response.body);
-  if (wanted && *wanted != digest)
-    return wrong_content(name, fmt::format("the bytes that came are {}", digest.str()));
-  return RawManifest{std::move(response.body),
-                     std::string(http::find_header(response.headers, "content-type")), digest};
+  return response;
+}
+
+Result<RawManifest> OciClient::manifest(const oci::Repository& repository, const std::string& tag,
+                                        const Context& context) {
+  MIST_TRY(http::Response response, ask_for_manifest(repository, tag, context));
+  if (response.status == 404) return not_found(repository, tag, response, context);
+  return raw_manifest(std::move(response), repository, tag);
+}
+
+Result<std::optional<RawManifest>> OciClient::find_manifest(const oci::Repository& repository,
+                                                            const std::string& tag, const Context& context) {
+  MIST_TRY(http::Response response, ask_for_manifest(repository, tag, context));
+  if (response.status == 404) return std::optional<RawManifest>();
+  MIST_TRY(RawManifest raw, raw_manifest(std::move(response), repository, tag));
+  return std::optional(std::move(raw));
+}
+
+// Nothing: the registry has no such API.
+Result<std::optional<oci::Index>> OciClient::ask_for_referrers(const oci::Repository& repository,
+                                                               const crypto::Digest& manifest,
+                                                               std::string_view artifact_type,
+                                                               const Context& context) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (without_referrers_.contains(repository.host)) return std::optional<oci::Index>();
+  }
+  Call call = Call::to(repository, fmt::format("referrers/{}?artifactType={}", manifest.str(),
+                                               http::escape_query(std::string(artifact_type))));
+  call.request.headers.push_back({"Accept", std::string(oci::kIndexType)});
+  call.request.response_limit = oci::kMaxManifestBytes;
+  const std::string name = fmt::format("the referrers of {}@{}", repository.str(), manifest.str());
+  Result<http::Response> answer = exchange(call, context);
+  // Some registries refuse what they don't know, however good the credentials are.
+  const bool is_refused = !answer && answer.error().kind == ErrorKind::Forbidden;
+  if (!answer && !is_refused)
+    return std::move(answer).error().with_frame(fmt::format("while reading {}", name));
+  const int status = is_refused ? 404 : answer->status;
+  if (status == 404 || status == 400 || status == 405 || status == 406 || status == 501) {
+    const std::lock_guard lock(mutex_);
+    without_referrers_.insert(repository.host);
+    return std::optional<oci::Index>();
+  }
+  const http::Response& response = *answer;
+  if (status != 200) return unexpected(response, repository.host, fmt::format("the question for {}", name));
+  // The API answers in pages; a page's rest beyond the bound of a manifest is nobody's signature.
+  if (!http::find_header(response.headers, "link").empty())
+    return error(ErrorKind::Invalid, "{} has too many entries", name)
+        .with_because("the registry lists them in pages")
+        .with_hint("remove those that nobody needs");
+  MIST_TRY(oci::Document document, oci::parse_document(response.body, oci::kIndexType, name));
+  auto* const index = std::get_if<oci::Index>(&document);
+  if (index == nullptr)
+    return error(ErrorKind::Invalid, "{} are not an index", name).with_hint("ask whoever runs the registry");
+  return std::optional(std::move(*index));
+}
+
+Result<std::vector<oci::Descriptor>> OciClient::referrers(const oci::Repository& repository,
+                                                          const crypto::Digest& manifest,
+                                                          std::string_view artifact_type,
+                                                          const Context& context) {
+  MIST_TRY(std::optional<oci::Index> index, ask_for_referrers(repository, manifest, artifact_type, context));
+  if (!index) {
+    const std::string tag = oci::referrers_tag(manifest);
+    MIST_TRY(const std::optional<RawManifest> raw, find_manifest(repository, tag, context));
+    if (!raw) return std::vector<oci::Descriptor>();
+    MIST_TRY(oci::Document document,
+             oci::parse_document(raw->bytes, raw->content_type, manifest_name(repository, tag)));
+    auto* const listed = std::get_if<oci::Index>(&document);
+    if (listed == nullptr) return std::vector<oci::Descriptor>();  // somebody's own tag
+    index = std::move(*listed);
+  }
+  return std::move(index->manifests);
 }
 
 Result<std::optional<crypto::Digest>> OciClient::digest_of(const oci::Repository& repository,
@@ -244,8 +326,8 @@ Result<std::optional<crypto::Digest>> OciClient::digest_of(const oci::Repository
       crypto::Digest::parse(http::find_header(response.headers, "docker-content-digest"));
   if (digest) return std::optional(*digest);
   // The header is optional in the distribution specification: then the bytes themselves say it.
-  MIST_TRY(const RawManifest raw, manifest(repository, tag, context));
-  return std::optional(raw.digest);
+  MIST_TRY(const std::optional<RawManifest> raw, find_manifest(repository, tag, context));
+  return raw ? std::optional(raw->digest) : std::nullopt;
 }
 
 Result<std::string> OciClient::blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
@@ -271,35 +353,69 @@ Result<std::string> OciClient::blob(const oci::Repository& repository, const oci
   return std::move(reader).finish(descriptor, what);
 }
 
-Result<std::vector<std::string>> OciClient::tags(const oci::Repository& repository, const Context& context) {
-  Call call = Call::to(repository, "tags/list?n=1000");
-  std::vector<std::string> all;
-  for (int page = 0; page < kMaxPages && all.size() < oci::kMaxTags; ++page) {
+Status OciClient::each_page(Call call, std::string_view what,
+                            const std::function<Status(const http::Response&)>& page,
+                            const Context& context) {
+  const std::string host = call.host;
+  for (int count = 0; count < kMaxPages; ++count) {
     MIST_TRY(const http::Response response,
-             exchange(call, context).in(fmt::format("while listing the tags of {}", repository.str())));
+             exchange(call, context).in(fmt::format("while listing {}", what)));
+    MIST_TRY_VOID(page(response).in(fmt::format("while listing {}", what)));
+    const std::optional<std::string> next = oci::next_page(http::find_header(response.headers, "link"));
+    if (!next) return {};
+    // Only what is asked changes, never who is asked.
+    const std::string url = http::resolved_url(origin_of(host) + call.request.url, *next);
+    if (origin_in(url) != origin_in(origin_of(host)))
+      return error(ErrorKind::Invalid, "{} lists {} at another address", host, what)
+          .with_because(escape_controls(http::loggable_url(url)))
+          .with_hint("ask whoever runs the registry");
+    call.request.url = url;
+  }
+  return error(ErrorKind::Invalid, "{} lists {} in more than {} pages", host, what, kMaxPages);
+}
+
+Result<std::vector<std::string>> OciClient::tags(const oci::Repository& repository, const Context& context) {
+  const std::string what = fmt::format("the tags of {}", repository.str());
+  std::vector<std::string> all;
+  const auto page = [&](const http::Response& response) -> Status {
     if (response.status == 404)
       return error(ErrorKind::NotFound, "there is no repository {}", repository.str())
           .with_because(oci::words_of(response.body))
           .with_hint("check its name; mistctl push makes one");
     if (response.status != 200)
-      return unexpected(response, repository.host,
-                        fmt::format("the question for the tags of {}", repository.str()));
-    MIST_TRY(
-        const std::vector<std::string> some,
-        oci::parse_tags(response.body).in(fmt::format("while listing the tags of {}", repository.str())));
+      return unexpected(response, repository.host, fmt::format("the question for {}", what));
+    MIST_TRY(const std::vector<std::string> some, oci::parse_tags(response.body));
     all.insert(all.end(), some.begin(), some.end());
-    const std::optional<std::string> next = oci::next_page(http::find_header(response.headers, "link"));
-    if (!next) return all;
-    // Only what is asked changes, never who is asked.
-    const std::string url = http::resolved_url(origin_of(repository.host) + call.request.url, *next);
-    if (origin_in(url) != origin_in(origin_of(repository.host)))
-      return error(ErrorKind::Invalid, "{} lists the tags of {} at another address", repository.host,
-                   repository.str())
-          .with_because(escape_controls(http::loggable_url(url)))
-          .with_hint("ask whoever runs the registry");
-    call.request.url = url;
-  }
-  return error(ErrorKind::Invalid, "{} has more than {} tags", repository.str(), oci::kMaxTags);
+    if (all.size() > oci::kMaxTags)
+      return error(ErrorKind::Invalid, "{} has more than {} tags", repository.str(), oci::kMaxTags);
+    return {};
+  };
+  MIST_TRY_VOID(each_page(Call::to(repository, "tags/list?n=1000"), what, page, context));
+  return all;
+}
+
+Result<std::vector<std::string>> OciClient::repositories(const std::string& host, const Context& context) {
+  Call call;
+  call.host = host;
+  call.request.url = "/v2/_catalog?n=1000";
+  call.request.repeat = http::Repeat::Safe;
+  call.request.response_limit = kMaxAnswer;
+  const std::string what = fmt::format("the repositories of {}", host);
+  std::vector<std::string> all;
+  const auto page = [&](const http::Response& response) -> Status {
+    if (response.status == 404 || response.status == 405 || response.status == 501)
+      return error(ErrorKind::Invalid, "{} doesn't list its repositories", host)
+          .with_because(oci::words_of(response.body))
+          .with_hint("name them: --package web --package databases/mariadb");
+    if (response.status != 200) return unexpected(response, host, fmt::format("the question for {}", what));
+    MIST_TRY(const std::vector<std::string> some, oci::parse_repositories(response.body));
+    all.insert(all.end(), some.begin(), some.end());
+    if (all.size() > oci::kMaxTags)
+      return error(ErrorKind::Invalid, "{} has more than {} repositories", host, oci::kMaxTags);
+    return {};
+  };
+  MIST_TRY_VOID(each_page(std::move(call), what, page, context));
+  return all;
 }
 
 Result<bool> OciClient::has_blob(const oci::Repository& repository, const std::string& digest,

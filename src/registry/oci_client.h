@@ -11,7 +11,9 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/context.h"
@@ -47,6 +49,15 @@ class OciClient {
   /// `tag`: also a digest's text; then other bytes are a Conflict. NotFound, naming tags that there are.
   Result<RawManifest> manifest(const oci::Repository& repository, const std::string& tag,
                                const Context& context);
+  /// The same, and nothing where there is no such tag.
+  Result<std::optional<RawManifest>> find_manifest(const oci::Repository& repository, const std::string& tag,
+                                                   const Context& context);
+  /// What says of itself that it refers to that manifest, by the referrers API or, where there is none, by
+  /// the index under the tag that stands for it (distribution specification, "Listing Referrers"). Whoever
+  /// may push may list anything there. At most oci::kMaxDescriptors; more are Invalid.
+  Result<std::vector<oci::Descriptor>> referrers(const oci::Repository& repository,
+                                                 const crypto::Digest& manifest,
+                                                 std::string_view artifact_type, const Context& context);
   /// The digest that the tag points to; nothing if there is no such tag. `access`: what is done next, so that
   /// one token does for both.
   Result<std::optional<crypto::Digest>> digest_of(const oci::Repository& repository, const std::string& tag,
@@ -57,6 +68,10 @@ class OciClient {
                            std::uint64_t limit, const Context& context);
   /// All pages, in the registry's order. NotFound.
   Result<std::vector<std::string>> tags(const oci::Repository& repository, const Context& context);
+
+  /// All repositories of a registry, as far as it lists them (`_catalog`): many don't. Errors: Invalid (it
+  /// doesn't).
+  Result<std::vector<std::string>> repositories(const std::string& host, const Context& context);
 
   /// Sends nothing but a question when the registry has it already. An upload that breaks off, or that the
   /// registry forgot, is begun again.
@@ -94,14 +109,22 @@ class OciClient {
                                 const std::optional<OciAnswer>& known, const Context& context);
   std::string origin_of(const std::string& host) const;
   bool may_be_tls(const std::string& host, const Result<http::Response>& result) const;
+  Status each_page(Call call, std::string_view what, const std::function<Status(const http::Response&)>& page,
+                   const Context& context);
   Error not_found(const oci::Repository& repository, const std::string& tag, const http::Response& response,
                   const Context& context);
+  Result<http::Response> ask_for_manifest(const oci::Repository& repository, const std::string& tag,
+                                          const Context& context);
+  Result<std::optional<oci::Index>> ask_for_referrers(const oci::Repository& repository,
+                                                      const crypto::Digest& manifest,
+                                                      std::string_view artifact_type, const Context& context);
 
   http::Transport& transport_;
   OciAuth auth_;
   Options options_;
   mutable std::mutex mutex_;
   std::map<std::string, std::string> origins_;  // host → how it was reached; guarded by mutex_
+  std::set<std::string> without_referrers_;     // hosts that have no such API; guarded by mutex_
 };
 
 }  // namespace mist::registry

@@ -6,11 +6,15 @@
 
 #include "base/text.h"
 #include "config/redact.h"
+#include "oci/layout.h"
+#include "oci/manifest.h"
 #include "oci/tags.h"
+#include "registry/file_trust.h"
 #include "registry/git.h"
 #include "registry/kustomization.h"
 #include "registry/local_source.h"
 #include "registry/oci_packages.h"
+#include "registry/oci_trust.h"
 #include "registry/package_cache.h"
 #include "registry/pin_store.h"
 #include "registry/registry_view.h"
@@ -101,13 +105,23 @@ class Registries::Impl {
         cache_(world_.files, world_.events, world_.paths.packages()),
         modules_(world_.paths.compiled_code(), world_.files, world_.clock),
         pins_(world_.files, world_.paths.pins()),
-        oci_(world_.oci, world_.files, world_.processes) {}
+        oci_(world_.oci, world_.files, world_.processes),
+        trust_(world_.files, world_.paths, world_.clock, world_.events) {}
 
   /// Warnings of the file are said once, however often it is read.
   Result<config::Config> load() const {
     NullEventSink silent;
     EventSink& events = warned_.exchange(true) ? silent : world_.events;
     return config::Config::load(world_.files, world_.paths, events);
+  }
+
+  /// Where the repositories of an OCI registry that is configured are; nothing: it is of another kind.
+  Result<std::optional<std::string>> oci_url(const std::string& name) const {
+    MIST_TRY(const config::Config config, load());
+    const config::Registry* registry = config.find_registry(name);
+    if (registry == nullptr) return config::unknown_registry(config, name);
+    const auto* const oci = std::get_if<config::OciSource>(&registry->remote().source);
+    return oci != nullptr ? std::optional(oci->url) : std::nullopt;
   }
 
   Result<std::unique_ptr<RegistryView>> open(const std::string& name) const {
@@ -142,6 +156,18 @@ class Registries::Impl {
   OciSession& oci() const { return oci_; }
 
  private:
+  // Packages of a named OCI registry are judged by what they are: oci://….
+  Status check_rule_is_for_git(const RegistryRef& reference, const oci::Repository& repository) const {
+    MIST_TRY(const trust::Rule rule,
+             trust_.rule_for(fmt::format("{}/{}", reference.registry, reference.path)));
+    if (rule.mode != trust::Mode::Require) return {};
+    return error(ErrorKind::Forbidden, "the trust policy's rule {} can't be held for {}", rule.match,
+                 repository.str())
+        .with_because(fmt::format("{} is an OCI registry, and the rule ({}) is for one in git or a directory",
+                                  reference.registry, rule.place))
+        .with_hint(fmt::format("write it for {}", repository.str()));
+  }
+  Status check_signed_version(const oci::Reference& tagged, const RawManifest& raw) const;
   Result<std::optional<Fetched>> known_manifest(oci::Reference reference,
                                                 const crypto::Digest& manifest) const;
   Result<RawManifest> read_manifest(OciClient& client, const oci::Reference& reference,
@@ -177,21 +203,46 @@ class Registries::Impl {
   wasm::ModuleFiles modules_;
   PinStore pins_;
   mutable OciSession oci_;  // says itself that any thread may use it
+  mutable OciTrust trust_;  // the same
 };
 
 Result<Fetched> Registries::Impl::fetch(const RegistryRef& reference, const Context& context,
-                                        std::string_view) const {
+                                        std::string_view engine) const {
+  MIST_TRY(const std::optional<std::string> url, oci_url(reference.registry));
+  if (url) {
+    MIST_TRY(oci::Repository repository, repository_below(*url, reference.path));
+    MIST_TRY_VOID(check_rule_is_for_git(reference, repository));
+    const oci::Reference there{.repository = std::move(repository),
+                               .tag = oci::tag_of_version(reference.version),
+                               .range = {},
+                               .digest = {}};
+    MIST_TRY(Fetched fetched, fetch(there, context, engine));
+    MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, fetched.digest));
+    return fetched;
+  }
   MIST_TRY(const std::unique_ptr<RegistryView> view, open(reference.registry));
   const std::string key = pin_key(reference);
+  const auto is_trusted = [&](const PackageContent& content, const crypto::Digest& digest) {
+    return check_file_trust(trust_, reference, content, digest,
+                            [&](const std::string& path) -> Result<std::optional<std::string>> {
+                              MIST_TRY(RegistryFile file,
+                                       view->file(path, {}, context, refusing(reference.registry)));
+                              return std::move(file.bytes);
+                            });
+  };
   MIST_TRY(const std::optional<Pin> pin, pins_.find(reference.registry, key));
   if (pin) {
     MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, pin->digest));
     if (view->is_remote())
-      if (std::optional<Fetched> cached = from_cache(PackageRef(reference), *pin)) return *std::move(cached);
+      if (std::optional<Fetched> cached = from_cache(PackageRef(reference), *pin)) {
+        MIST_TRY_VOID(is_trusted(cached->content, cached->digest));
+        return *std::move(cached);
+      }
   }
   MIST_TRY(ReadPackage read, view->read(reference, context, refusing(reference.registry)));
   const crypto::Digest digest = digest_of(read.content);
   MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, digest));
+  MIST_TRY_VOID(is_trusted(read.content, digest));
   MIST_TRY_VOID(record(reference.registry, pin,
                        {.reference = key,
                         .digest = digest,
@@ -367,17 +418,45 @@ Result<Fetched> Registries::Impl::fetch_manifest(OciClient& client, const oci::R
   return Fetched{std::move(content), digest, PackageRef(std::move(resolved)), origin};
 }
 
+// A signature is for a manifest, not for a tag: an old version, signed as it is, could come back under the
+// tag of a new one. The manifest, which is signed, says its version.
+Status Registries::Impl::check_signed_version(const oci::Reference& tagged, const RawManifest& raw) const {
+  // Of a registry that is away there are no bytes; its tag is pinned.
+  if (raw.bytes.empty() || !oci::is_fixed_version(tagged.tag)) return {};
+  MIST_TRY(const trust::Rule rule, trust_.rule_for(tagged.repository.identity()));
+  if (rule.mode == trust::Mode::Ignore) return {};
+  MIST_TRY(const oci::Document document, oci::parse_document(raw.bytes, raw.content_type, tagged.str()));
+  const oci::Annotations& annotations =
+      std::visit([](const auto& each) -> const oci::Annotations& { return each.annotations; }, document);
+  const auto version = annotations.find(std::string(oci::kVersionAnnotation));
+  if (version == annotations.end()) return {};
+  const std::string tag = oci::tag_of_version(version->second);
+  const auto without_v = [](std::string_view text) { return text.substr(text.starts_with('v') ? 1 : 0); };
+  if (!oci::is_fixed_version(tag) || without_v(tag) == without_v(tagged.tag)) return {};
+  return error(ErrorKind::Forbidden, "{} says that it is version {}", tagged.str(),
+               escape_controls(version->second))
+      .with_because("a signature doesn't name the tag, so an old version could be passed off as a new one")
+      .with_hint(fmt::format("ask whoever publishes it; if it is what you want, name its manifest: {}@{}",
+                             tagged.repository.str(), raw.digest.str()));
+}
+
 Result<Fetched> Registries::Impl::fetch(const oci::Reference& reference, const Context& context,
                                         std::string_view) const {
+  const OciTrust::FindClient find_client = [this] { return oci_.client(); };
   if (reference.digest) {
     MIST_TRY(std::optional<Fetched> known, known_manifest(reference, *reference.digest));
-    if (known) return *std::move(known);
+    if (known) {
+      MIST_TRY_VOID(trust_.check(reference.repository, *reference.digest, find_client, context));
+      return *std::move(known);
+    }
   }
   MIST_TRY(OciClient* const client, oci_.client());
   Activity activity(world_.events, fmt::format("fetching {}", reference.str()));
   const auto all = [&]() -> Result<Fetched> {
     MIST_TRY(const oci::Reference tagged, with_tag(*client, reference, context));
     MIST_TRY(const RawManifest raw, read_manifest(*client, tagged, context));
+    MIST_TRY_VOID(trust_.check(tagged.repository, raw.digest, find_client, context));
+    if (!reference.digest) MIST_TRY_VOID(check_signed_version(tagged, raw));
     MIST_TRY(Fetched fetched, fetch_manifest(*client, tagged, raw, context));
     // A version keeps its bytes; other tags may move.
     if (reference.digest || !oci::is_fixed_version(tagged.tag)) return fetched;
@@ -501,6 +580,13 @@ Result<FetchedBase> Registries::fetch_base(const BaseReference& base, const Cont
 
 Result<std::vector<std::string>> Registries::list_versions(const std::string& registry,
                                                            const std::string& path, const Context& context) {
+  MIST_TRY(const std::optional<std::string> url, impl_->oci_url(registry));
+  if (url) {
+    MIST_TRY(const oci::Repository repository, repository_below(*url, path));
+    MIST_TRY(std::vector<std::string> newest_first, list_versions(repository, context));
+    std::ranges::reverse(newest_first);
+    return newest_first;
+  }
   MIST_TRY(const std::unique_ptr<RegistryView> view, impl_->open(registry));
   MIST_TRY(const PackageIndex index, view->index(context, impl_->refusing(registry)));
   const auto found = index.packages().find(path);
@@ -530,6 +616,12 @@ Result<std::vector<PackageVersions>> Registries::list_packages(const std::string
   return result;
 }
 
+Result<RegistryFile> Registries::read_file(const std::string& registry, const std::string& path,
+                                           const std::string& known, const Context& context) {
+  MIST_TRY(const std::unique_ptr<RegistryView> view, impl_->open(registry));
+  return view->file(path, known, context, impl_->refusing(registry));
+}
+
 Result<std::vector<config::Registry>> Registries::list() const {
   MIST_TRY(const config::Config config, impl_->load());
   return std::vector(config.registries().begin(), config.registries().end());
@@ -541,6 +633,9 @@ Status Registries::add(const config::Registry& registry, const Context& context)
     if (auto* git = std::get_if<config::GitSource>(&remote.source)) {
       MIST_TRY(const GitUrl url, GitUrl::parse(git->url, working_directory()));
       if (url.transport() == GitUrl::Transport::File) git->url = url.text();
+    } else if (auto* oci = std::get_if<config::OciSource>(&remote.source)) {
+      while (oci->url.ends_with('/') && oci->url.size() > oci::kScheme.size()) oci->url.pop_back();
+      MIST_TRY([[maybe_unused]] const oci::Repository any, repository_below(oci->url, "package"));
     } else {
       // Relative means "from here" on a command line, but "from the file" in the configuration.
       std::string& path = std::get<config::DirectorySource>(remote.source).path;
@@ -562,6 +657,8 @@ Status Registries::remove(const std::string& name, const Context& context) {
 
 Result<UpdateReport> Registries::update(const std::string& name, const Context& context,
                                         ChangedVersions changed) {
+  MIST_TRY(const std::optional<std::string> url, impl_->oci_url(name));
+  if (url) return UpdateReport{.registry = name, .before = {}, .after = {}};
   MIST_TRY(const std::unique_ptr<RegistryView> view, impl_->open(name));
   UpdateReport report;
   report.registry = name;
@@ -580,6 +677,16 @@ config::Registry registry_with_git(std::string name, std::string url) {
   config::Registry registry{.name = std::move(name), .default_remote = "default", .remotes = {}};
   registry.remotes.push_back({"default", config::GitSource{std::move(url)}});
   return registry;
+}
+
+config::Registry registry_with_oci(std::string name, std::string url) {
+  config::Registry registry{.name = std::move(name), .default_remote = "default", .remotes = {}};
+  registry.remotes.push_back({"default", config::OciSource{std::move(url)}});
+  return registry;
+}
+
+Result<oci::Repository> repository_below(const std::string& url, std::string_view path) {
+  return oci::Repository::parse(fmt::format("{}/{}", url, path));
 }
 
 config::Registry registry_with_directory(std::string name, std::string path) {

@@ -25,6 +25,7 @@
 #include "registry/oci_session.h"
 #include "registry/package_files.h"
 #include "registry/reference.h"
+#include "registry/registry_view.h"
 
 namespace mist::registry {
 
@@ -117,6 +118,11 @@ class Registries {
   /// Every package of a registry, ascending by path. Same rules.
   Result<std::vector<PackageVersions>> list_packages(const std::string& registry, const Context& context);
 
+  /// A file beside the packages of a registry in git or a directory, such as its index. As
+  /// RegistryView::file.
+  Result<RegistryFile> read_file(const std::string& registry, const std::string& path,
+                                 const std::string& known, const Context& context);
+
   /// The configured registries in order. URLs are as configured: print them through config::redact_urls.
   Result<std::vector<config::Registry>> list() const;
   /// Writes the configuration; the network isn't asked. Errors: Invalid (URL), Conflict (name), as edit.
@@ -140,5 +146,9 @@ class Registries {
 /// `registry add NAME -g URL`: one remote "default", as the original writes it.
 config::Registry registry_with_git(std::string name, std::string url);
 config::Registry registry_with_directory(std::string name, std::string path);
+config::Registry registry_with_oci(std::string name, std::string url);
+
+/// The repository of a package of a registry that is an OCI registry: `path` below `url`. Errors: Invalid.
+Result<oci::Repository> repository_below(const std::string& url, std::string_view path);
 
 }  // namespace mist::registry

@@ -68,13 +68,20 @@ class GitView final : public RegistryView {
   }
 
   Result<PackageIndex> index(const Context& context, const Accept& accept) override {
-    MIST_TRY(std::optional<Snapshot> here, store_.current());
-    if (!here) {
-      MIST_TRY_VOID(refresh(context, false, accept));
-      MIST_TRY(here, store_.current());
-    }
-    if (!here) return lost();
-    return store_.index(*here);
+    MIST_TRY(const Snapshot here, current_or_first(context, accept));
+    return store_.index(here);
+  }
+
+  Result<RegistryFile> file(const std::string& path, const std::string& known, const Context& context,
+                            const Accept& accept) override {
+    MIST_TRY(const Snapshot here, current_or_first(context, accept));
+    RegistryFile file{.state = here.commit, .is_known = here.commit == known, .bytes = std::nullopt};
+    if (file.is_known) return file;
+    MIST_TRY(const PackageIndex all, store_.index(here));
+    const TreeEntry* const entry = all.entry_at(path);
+    if (entry == nullptr || entry->type != EntryType::File) return file;
+    MIST_TRY(file.bytes, store_.read_file(here, *entry, context));
+    return file;
   }
 
   PackageIndex known() const override {
@@ -88,6 +95,16 @@ class GitView final : public RegistryView {
   }
 
  private:
+  Result<Snapshot> current_or_first(const Context& context, const Accept& accept) {
+    MIST_TRY(std::optional<Snapshot> here, store_.current());
+    if (!here) {
+      MIST_TRY_VOID(refresh(context, false, accept));
+      MIST_TRY(here, store_.current());
+    }
+    if (!here) return lost();
+    return *std::move(here);
+  }
+
   Error lost() const {
     return error(ErrorKind::Retryable, "the local copy of the registry {} vanished while it was used", name_)
         .with_hint("try again; was the cache directory cleared?");
@@ -130,6 +147,16 @@ class DirectoryView final : public RegistryView {
   Result<PackageIndex> index(const Context&, const Accept&) override { return directory_.index(); }
   PackageIndex known() const override { return directory_.index().value_or(PackageIndex({})); }
 
+  Result<RegistryFile> file(const std::string& path, const std::string& known, const Context&,
+                            const Accept&) override {
+    RegistryFile file;
+    MIST_TRY(file.bytes, directory_.read_file(path));
+    if (file.bytes) file.state = crypto::sha256(*file.bytes).str();
+    file.is_known = !file.state.empty() && file.state == known;
+    if (file.is_known) file.bytes.reset();
+    return file;
+  }
+
   Result<Moved> update(const Context& context, const Accept& accept) override {
     MIST_TRY_VOID(context.check());
     MIST_TRY_VOID(accept(State(*this)));
@@ -166,6 +193,9 @@ Result<std::unique_ptr<RegistryView>> open_view(const config::Registry& registry
   if (const auto* directory = std::get_if<config::DirectorySource>(&source))
     return std::unique_ptr<RegistryView>(
         std::make_unique<DirectoryView>(files, (base / directory->path).lexically_normal()));
+  if (std::holds_alternative<config::OciSource>(source))
+    return error(ErrorKind::Invalid, "the registry {} is an OCI registry, which has no local copy",
+                 registry.name);
   const std::string& address = std::get<config::GitSource>(source).url;
   Result<GitUrl> url = GitUrl::parse(address, base);
   if (!url)

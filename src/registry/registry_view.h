@@ -1,9 +1,11 @@
 #pragma once
 // RegistryView: one registry of the configuration, whichever kind it is. What a registry kind must be able to
-// do; add the next one (OCI) beside the two here and in `open_view`. Any thread.
+// do; add the next one beside the two here and in `open_view`. An OCI registry is none: it is asked for one
+// repository at a time. Any thread.
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/context.h"
@@ -24,6 +26,14 @@ struct ReadPackage {
   PackageContent content;
   std::string object;  ///< Located::object; empty in a directory registry
   std::string origin;  ///< for people, without credentials
+};
+
+/// A file of a registry that is no package.
+struct RegistryFile {
+  std::string
+      state;  ///< of what was looked at: a commit, a digest; empty: there is no such file in a directory
+  bool is_known = false;             ///< the caller knows that state: nothing was read
+  std::optional<std::string> bytes;  ///< nothing: known already, or there is no such file
 };
 
 /// One state of a registry that an update is about to show to everybody.
@@ -48,6 +58,10 @@ class RegistryView {
                                    const Accept& accept) = 0;
   /// The network only when there is no local state yet.
   virtual Result<PackageIndex> index(const Context& context, const Accept& accept) = 0;
+  /// A file beside the packages, as it is in the local state; the network only when there is none yet.
+  /// `known`: a state that isn't needed again.
+  virtual Result<RegistryFile> file(const std::string& path, const std::string& known, const Context& context,
+                                    const Accept& accept) = 0;
   /// What is known without the network; an empty index when nothing is.
   virtual PackageIndex known() const = 0;
 

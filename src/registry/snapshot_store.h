@@ -52,6 +52,10 @@ class SnapshotStore {
   /// pointer, names that can't be files of a package), of Git::run.
   Result<PackageContent> read(const Snapshot& snapshot, const Located& located, const Context& context) const;
 
+  /// Of a single file that is no package. Same errors.
+  Result<std::string> read_file(const Snapshot& snapshot, const TreeEntry& entry,
+                                const Context& context) const;
+
   const GitUrl& url() const { return url_; }
 
   /// Removes the snapshots below `registries` that were used longest ago, until the rest is not larger than
@@ -67,8 +71,6 @@ class SnapshotStore {
   Result<RemoteTip> remote_tip(const Context& context) const;
   Result<RemoteTip> only_branch(const Context& context) const;
   Result<std::string> fetch_into(const Path& incoming, const RemoteTip& tip, const Context& context) const;
-  Result<std::string> read_file(const Snapshot& snapshot, const TreeEntry& entry,
-                                const Context& context) const;
   Result<PackageTree> read_tree(const Snapshot& snapshot, const Located& located,
                                 const Context& context) const;
   Status fetch_missing(const Path& repository, const std::string& objects, const Context& context) const;

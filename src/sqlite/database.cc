@@ -109,7 +109,9 @@ Result<Database> Database::open(const Path& file, const OpenOptions& options) {
   ::sqlite3_db_config(raw, SQLITE_DBCONFIG_DQS_DDL, 0, nullptr);
   if (!options.read_only) {
     // Commits survive a killed process, and with FULL a machine without power, too.
-    MIST_TRY_VOID(database.script("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"));
+    const std::string_view journal = options.journal == Journal::Log ? "WAL" : "DELETE";
+    MIST_TRY_VOID(
+        database.script(fmt::format("PRAGMA journal_mode = {}; PRAGMA synchronous = FULL;", journal)));
   }
   MIST_TRY_VOID(database.script("PRAGMA foreign_keys = ON;"));
   return database;

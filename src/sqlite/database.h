@@ -1,7 +1,7 @@
 #pragma once
 // One connection to an SQLite database: prepared statements, transactions, migrations. The only folder that
-// sees SQLite. Write-ahead log, so that readers and the one writer don't wait for each other; foreign keys
-// are held. A Database belongs to one thread at a time; several of them, in several processes, share a file.
+// sees SQLite. Foreign keys are held. A Database belongs to one thread at a time; several of them, in several
+// processes, share a file.
 //
 // Errors: Retryable (another connection holds the lock longer than the patience; no space, a failing disk),
 // Conflict (a constraint of the schema), Forbidden (the file can't be opened or written), Invalid (no
@@ -62,10 +62,17 @@ class Row {
 };
 using OnRow = std::function<void(const Row&)>;
 
+/// How a commit survives a process that is killed.
+enum class Journal : std::uint8_t {
+  Log,       ///< a write-ahead log: readers and the writer don't wait for each other; needs a local disk
+  Rollback,  ///< they wait for each other; works on network file systems, too
+};
+
 struct OpenOptions {
   /// How long a call waits for the lock of another connection.
   std::chrono::milliseconds patience{5000};
   bool read_only = false;  ///< the file must be there
+  Journal journal = Journal::Log;
 };
 
 class Database {

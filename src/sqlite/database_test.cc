@@ -196,6 +196,14 @@ TEST_F(DatabaseTest, NobodyElseMayReadTheFile) {
   EXPECT_EQ(facts.st_mode & 0777U, 0600U);
 }
 
+TEST_F(DatabaseTest, WithoutALogThereIsOneFile) {
+  Database database = opened({.journal = Journal::Rollback});
+  ASSERT_TRUE(database.migrate(kScripts).ok());
+  ASSERT_TRUE(database.run("INSERT INTO things(name) VALUES(?)", {"a"}).ok());
+  EXPECT_EQ(names(database), std::vector<std::string>{"a"});
+  EXPECT_FALSE(std::filesystem::exists(file_.string() + "-wal"));
+}
+
 TEST_F(DatabaseTest, AFileThatIsNoDatabaseIsInvalid) {
   std::ofstream(file_) << std::string(4096, 'x');
   const auto opened = Database::open(file_);

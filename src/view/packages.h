@@ -11,8 +11,9 @@ namespace mist::view {
 
 /// schemas/cli/inspect-package.schema.json.
 encoding::Value package_value(const package::Source& source, const package::Inspection& inspection);
-/// Its metadata, a line each, and its inputs as a table.
-std::string package_text(const package::Source& source, const package::Inspection& inspection, bool color);
+/// Its metadata, a line each, and its inputs as a table. `signers`: who signed it; empty: nobody knows.
+std::string package_text(const package::Source& source, const package::Inspection& inspection,
+                         const std::string& signers, bool color);
 /// What can stand in --set after `typed`, which may end within a key: "image.", "replicas=", each with what
 /// it is.
 struct InputKey {

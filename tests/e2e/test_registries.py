@@ -74,6 +74,15 @@ def oci_packages_cost_few_requests(t):
     equal(requests(f"@{digest_of}"), [])
     equal(requests(f":1.4.0@{digest_of}"), [])
     equal(requests(":^1"), [ALL + "tags/list", ALL + "manifests/1.4.0"])
+    # Signatures are looked for where the user's policy says so, once for each version.
+    module_digest = digest(pathlib.Path(module(t, "1.5.0")).read_bytes())
+    digest_of = t.run("push", module(t, "1.5.0"), registry("team/web"), "-o", "json").json["digest"]
+    named = digest_of.replace(":", "-")
+    t.file("home/trust.yaml", "apiVersion: mistletoe.dev/v1alpha1\nkind: TrustPolicy\nspec: {default: remember}\n")
+    equal(sorted(line.split("team/web/")[1].split("?")[0] for line in requests(":1.5.0")),
+          sorted(["manifests/1.5.0", "blobs/" + module_digest, f"manifests/{named}.sig", f"referrers/{digest_of}", f"manifests/{named}"]))
+    equal(requests(":1.5.0"), [ALL + "manifests/1.5.0"])
+    (t.dir / "home/trust.yaml").unlink()
     # The version is known, and will do while the registry is away.
     registry.stop()
     outcome = t.run("generate", "web", "-p", registry("team/web:1.4.0"))

@@ -8,6 +8,7 @@
 #include "cli/package_flags.h"
 #include "cli/registry_access.h"
 #include "cli/release_flags.h"
+#include "cli/signing.h"
 #include "encoding/yaml.h"
 #include "release/store.h"
 #include "render/hidden_values.h"
@@ -16,6 +17,8 @@
 
 namespace mist::cli {
 namespace {
+
+using encoding::Value;
 
 // package
 
@@ -60,11 +63,17 @@ Result<ExitCode> run_package(const Invocation& invocation, World& world) {
   MIST_TRY(const package::Inspection inspection, renderer->inspect(source, world.context));
   if (invocation.text("only") == "values")
     return print_default_values(world, output_format(invocation), inspection.metadata);
+  MIST_TRY(const std::optional<registry::Verdict> signatures, recorded_signatures(world, source.reference));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
-    print_value(world, format, view::package_value(source, inspection));
+    Value value = view::package_value(source, inspection);
+    value.set("signatures", signatures ? signatures_value(signatures->proofs) : Value());
+    print_value(world, format, value);
     return ExitCode::Ok;
   }
-  world.out.write(view::package_text(source, inspection, world.color_out));
+  std::string signers;
+  if (signatures) signers = trust::signers_text(signatures->proofs);
+  if (signatures && signers.empty()) signers = "nobody";
+  world.out.write(view::package_text(source, inspection, signers, world.color_out));
   return ExitCode::Ok;
 }
 

@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "cli/package_flags.h"
 #include "cli/registry_access.h"
+#include "cli/signing.h"
 
 namespace mist::cli {
 namespace {
@@ -19,6 +20,11 @@ constexpr Argument kPushArguments[] = {
 };
 constexpr Flag kPushFlags[] = {
     {.name = "overwrite", .help = "Replace a version that is published with other content"},
+    {.name = "sign",
+     .type = FlagType::Text,
+     .value = "KEY",
+     .help = "Sign it with the private key in that file, as mistctl sign does",
+     .completion = Completion::File},
     kPlainHttpFlag,
 };
 constexpr FlagGroup kPushGroups[] = {{"Flags", kPushFlags}, kSandboxFlags, kOutputFlags};
@@ -26,14 +32,16 @@ constexpr Example kPushExamples[] = {
     {"mistctl push shop-1.4.0.mist-pack.wasm oci://registry.example/team/shop:1.4.0", "A module"},
     {"mistctl push ./my-chart oci://registry.example/charts/my-chart",
      "A chart, in the version of its Chart.yaml"},
+    {"mistctl push ./my-chart oci://registry.example/charts/my-chart --sign release.key", "And signs it"},
 };
 
-Value to_value(const registry::PushReport& report) {
+Value to_value(const registry::PushReport& report, const std::optional<registry::SignReport>& signature) {
   return Value::object({{"reference", Value(report.pushed.str())},
                         {"tag", Value(report.pushed.tag)},
                         {"digest", Value(report.pushed.digest->str())},
                         {"bytes", Value(report.bytes)},
-                        {"wasThere", Value(report.was_there)}});
+                        {"wasThere", Value(report.was_there)},
+                        {"signedWith", signature ? Value(signature->key) : Value()}});
 }
 
 Result<ExitCode> run_push(const Invocation& invocation, World& world) {
@@ -42,6 +50,11 @@ Result<ExitCode> run_push(const Invocation& invocation, World& world) {
   if (!destination.range.empty() || destination.digest)
     return error(ErrorKind::Usage, "{} is not a place to push to", destination.str())
         .with_hint(fmt::format("name one version: {}:1.0.0", destination.repository.str()));
+  // Before anything is sent: the password may be wrong.
+  std::optional<crypto::PrivateKey> key;
+  if (invocation.has("sign")) {
+    MIST_TRY(key, read_signing_key(invocation, world, invocation.text("sign")));
+  }
   MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
   registry::Registries registries(std::move(access));
   const Path source = std::filesystem::absolute(invocation.argument("SOURCE")).lexically_normal();
@@ -49,23 +62,28 @@ Result<ExitCode> run_push(const Invocation& invocation, World& world) {
            registries.fetch(registry::PackageRef(registry::LocalRef{source}), world.context));
   MIST_TRY(const auto renderer, open_renderer(invocation, world));
   MIST_TRY(registry::OciClient* const client, registries.oci_client());
-  Activity activity(*world.events, fmt::format("pushing to {}", destination.str()));
   const action::PushOptions options{.overwrite = invocation.enabled("overwrite") ? registry::Overwrite::Yes
                                                                                  : registry::Overwrite::No};
-  Result<registry::PushReport> report =
-      action::push_package(*client, *renderer, package, destination, options, world.context);
-  if (!report) {
-    activity.fail();
-    return std::move(report).error();
+  const auto push = [&] {
+    Activity activity(*world.events, fmt::format("pushing to {}", destination.str()));
+    Result<registry::PushReport> pushed =
+        action::push_package(*client, *renderer, package, destination, options, world.context);
+    if (!pushed) activity.fail();
+    return pushed;
+  };
+  MIST_TRY(const registry::PushReport report, push());
+  std::optional<registry::SignReport> signature;
+  if (key) {
+    MIST_TRY(signature, sign_reference(world, *client, report.pushed, *key));
   }
   const OutputFormat format = output_format(invocation);
   if (format != OutputFormat::Table) {
-    print_value(world, format, to_value(*report));
+    print_value(world, format, to_value(report, signature));
     return ExitCode::Ok;
   }
-  world.out.write(report->pushed.str() + "\n");
-  world.events->info(report->was_there ? "it was there already, the same"
-                                       : fmt::format("{} bytes", report->bytes));
+  world.out.write(report.pushed.str() + "\n");
+  world.events->info(report.was_there ? "it was there already, the same"
+                                      : fmt::format("{} bytes", report.bytes));
   return ExitCode::Ok;
 }
 

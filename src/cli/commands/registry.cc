@@ -1,9 +1,13 @@
 #include "registry/registry.h"
 
+#include <algorithm>
+
+#include "action/search.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/output.h"
 #include "cli/places.h"
+#include "cli/registry_access.h"
 #include "config/redact.h"
 
 namespace mist::cli {
@@ -11,10 +15,9 @@ namespace {
 
 using encoding::Value;
 
-Result<std::unique_ptr<registry::Registries>> open(World& world) {
-  MIST_TRY(config::Paths paths, paths_of(world));
-  return std::make_unique<registry::Registries>(registry::Registries::World{
-      world.files, world.processes, *world.events, std::move(paths), world.clock});
+Result<std::unique_ptr<registry::Registries>> open(const Invocation& invocation, World& world) {
+  MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
+  return std::make_unique<registry::Registries>(std::move(access));
 }
 
 constexpr Argument kName[] = {
@@ -34,22 +37,35 @@ constexpr Flag kAddFlags[] = {
      .value = "PATH",
      .help = "A directory of this machine",
      .completion = Completion::Directory},
+    {.name = "oci",
+     .type = FlagType::Text,
+     .value = "URL",
+     .help = "What the repositories of its packages begin with: oci://HOST/PATH"},
 };
 constexpr FlagGroup kAddFlagGroups[] = {{"Flags (one of them)", kAddFlags}};
 constexpr Example kAddExamples[] = {
     {"mistctl registry add team -g git@example.com:team/packages.git", "Over ssh, with your key"},
     {"mistctl registry add local -d ./packages", "Packages that are being written"},
+    {"mistctl registry add shop --oci oci://registry.example/team",
+     "shop/web:1.4.0 is oci://registry.example/team/web:1.4.0 then, and mistctl search looks there too"},
 };
 
 Result<ExitCode> run_add(const Invocation& invocation, World& world) {
-  const bool git = invocation.has("git"), directory = invocation.has("directory");
-  if (git == directory)
+  const bool git = invocation.has("git"), directory = invocation.has("directory"),
+             oci = invocation.has("oci");
+  const int places = int{git} + int{directory} + int{oci};
+  if (places != 1)
     return error(ErrorKind::Usage, "{}",
-                 git ? "--git and --directory exclude each other"
-                     : "mistctl registry add needs --git URL or --directory PATH")
-        .with_hint("mistctl registry add NAME -g URL, or -d PATH");
+                 places > 1 ? "--git, --directory and --oci exclude each other"
+                            : "mistctl registry add needs --git URL, --directory PATH or --oci URL")
+        .with_hint("mistctl registry add NAME -g URL, -d PATH, or --oci URL");
   const std::string name = invocation.argument("NAME");
-  MIST_TRY(const auto registries, open(world));
+  MIST_TRY(const auto registries, open(invocation, world));
+  if (oci) {
+    MIST_TRY_VOID(registries->add(registry::registry_with_oci(name, invocation.text("oci")), world.context));
+    world.events->info(fmt::format("registry {} added", name));
+    return ExitCode::Ok;
+  }
   MIST_TRY_VOID(registries->add(
       git ? registry::registry_with_git(name, invocation.text("git"))
           : registry::registry_with_directory(
@@ -72,11 +88,12 @@ struct Place {
 Place place_of(const config::Remote& remote) {
   if (const auto* git = std::get_if<config::GitSource>(&remote.source))
     return {"git", config::redact_urls(git->url)};
+  if (const auto* oci = std::get_if<config::OciSource>(&remote.source)) return {"oci", oci->url};
   return {"directory", std::get<config::DirectorySource>(remote.source).path};
 }
 
 Result<ExitCode> run_list(const Invocation& invocation, World& world) {
-  MIST_TRY(const auto registries, open(world));
+  MIST_TRY(const auto registries, open(invocation, world));
   MIST_TRY(const std::vector<config::Registry> list, registries->list());
   const OutputFormat format = output_format(invocation);
   Table table({"NAME", "KIND", "PLACE"});
@@ -100,7 +117,7 @@ Result<ExitCode> run_list(const Invocation& invocation, World& world) {
 
 Result<ExitCode> run_remove(const Invocation& invocation, World& world) {
   const std::string name = invocation.argument("NAME");
-  MIST_TRY(const auto registries, open(world));
+  MIST_TRY(const auto registries, open(invocation, world));
   MIST_TRY_VOID(registries->remove(name, world.context));
   world.events->info(fmt::format("registry {} removed", name));
   return ExitCode::Ok;
@@ -148,16 +165,33 @@ Result<std::vector<std::string>> names_to_update(const Invocation& invocation,
   return names;
 }
 
+// Of an OCI registry there is nothing here but its index.
+Status read_oci_index(const std::string& name, registry::Registries& registries, World& world) {
+  MIST_TRY(const std::vector<config::Registry> list, registries.list());
+  const auto registry = std::ranges::find(list, name, &config::Registry::name);
+  if (registry == list.end() || !std::holds_alternative<config::OciSource>(registry->remote().source))
+    return {};
+  MIST_TRY(const config::Paths paths, paths_of(world));
+  Status read =
+      action::refresh_index({world.files, world.clock, *world.events, registries, paths.search_index()},
+                            *registry, action::Freshness::Ask, world.context);
+  if (read || read.error().kind != ErrorKind::NotFound) return read;
+  world.events->warn(fmt::format("{}; {}", read.error().message, read.error().hint));
+  return {};
+}
+
 Result<ExitCode> run_update(const Invocation& invocation, World& world) {
   const auto changed = invocation.enabled("accept-changed") ? registry::ChangedVersions::Accept
                                                             : registry::ChangedVersions::Refuse;
-  MIST_TRY(const auto registries, open(world));
+  MIST_TRY(const auto registries, open(invocation, world));
   MIST_TRY(const std::vector<std::string> names, names_to_update(invocation, *registries));
   Table table({"NAME", "COMMIT", "CHANGE", "PACKAGES", "VERSIONS"});
   Value items{Value::Array{}};
   std::vector<Error> failures;
   for (const std::string& name : names) {
     auto report = registries->update(name, world.context, changed);
+    if (report.ok())
+      if (Status read = read_oci_index(name, *registries, world); !read) report = std::move(read).error();
     if (!report.ok()) {
       failures.push_back(std::move(report).error());
       if (failures.back().kind == ErrorKind::Cancelled) return std::move(failures.back());

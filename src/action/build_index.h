@@ -1,0 +1,46 @@
+#pragma once
+// Makes the index of a registry (search/entry.h): of each package its newest version, what it says of itself,
+// and the kinds of objects that it makes with its default values. What an earlier index has of the same bytes
+// is taken from there. One thread.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/context.h"
+#include "base/event.h"
+#include "base/fs.h"
+#include "base/result.h"
+#include "package/renderer.h"
+#include "registry/registry.h"
+#include "render/packages.h"
+#include "search/entry.h"
+
+namespace mist::action {
+
+struct IndexWorld {
+  FileSystem& files;
+  EventSink& events;
+  render::Packages& packages;
+  package::Renderer& renderer;
+};
+
+struct BuiltIndex {
+  std::vector<search::Entry> entries;
+  std::size_t read = 0;               ///< packages that were read; the others are as in the earlier index
+  std::size_t without_kinds = 0;      ///< packages that don't render with their default values
+  std::vector<std::string> left_out;  ///< "web: it is a container image"
+};
+
+/// Of a directory in one of a registry's layouts, such as a working copy. `before`: an earlier index. Errors:
+/// of DirectoryRegistry, Cancelled.
+Result<BuiltIndex> index_directory(const IndexWorld& world, const Path& directory,
+                                   const std::vector<search::Entry>& before, const Context& context);
+
+/// Of the repositories below `url`; `names`: those, or all that the registry lists. Errors: Invalid (the
+/// registry lists none), of OciClient, Cancelled.
+Result<BuiltIndex> index_oci(const IndexWorld& world, registry::OciClient& client, const std::string& url,
+                             std::vector<std::string> names, const std::vector<search::Entry>& before,
+                             const Context& context);
+
+}  // namespace mist::action

@@ -1,0 +1,309 @@
+// Signatures of what OCI registries hold: sign, verify.
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/output.h"
+#include "cli/registry_access.h"
+#include "cli/signing.h"
+#include "registry/file_trust.h"
+#include "registry/oci_packages.h"
+
+namespace mist::cli {
+namespace {
+
+using encoding::Value;
+
+constexpr std::uint64_t kMostPublicKey = 64 << 10;
+
+constexpr Argument kReferenceArgument[] = {
+    {.name = "REFERENCE",
+     .help = "oci://HOST/PATH:TAG, a range of versions, or a digest; or a package on this "
+             "machine, for a registry in git",
+     .completion = Completion::Package}};
+
+Result<std::unique_ptr<registry::Registries>> open_registries(const Invocation& invocation, World& world) {
+  MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
+  return std::make_unique<registry::Registries>(std::move(access));
+}
+
+// sign
+
+constexpr Flag kSignFlags[] = {
+    {.name = "key",
+     .type = FlagType::Texts,
+     .value = "FILE",
+     .help = "Private key: PEM, encrypted or not, or one of `cosign generate-key-pair`",
+     .completion = Completion::File,
+     .required = true},
+    {.name = "annotation",
+     .type = FlagType::Texts,
+     .value = "KEY=TEXT",
+     .help = "Signed along with it",
+     .rare = true},
+    kPlainHttpFlag,
+};
+constexpr FlagGroup kSignGroups[] = {{"Flags", kSignFlags}, kOutputFlags};
+constexpr Example kSignExamples[] = {
+    {"mistctl sign oci://registry.example/team/shop:1.4.0 --key release.key", "Asks for the key's password"},
+    {"mistctl sign ./web/web-1.4.0.mist-pack.wasm --key minisign.key",
+     "In a working copy: writes web-1.4.0.mist-pack.wasm.minisig; commit both"},
+};
+
+Result<std::map<std::string, std::string>> annotations_in(const Invocation& invocation) {
+  std::map<std::string, std::string> annotations;
+  for (const std::string& each : invocation.texts("annotation")) {
+    const auto equals = each.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return error(ErrorKind::Usage, "--annotation needs the form KEY=TEXT");
+    annotations[each.substr(0, equals)] = each.substr(equals + 1);
+  }
+  return annotations;
+}
+
+// A module, or the directory of a version, in a working copy of a registry.
+struct LocalPackage {
+  Path signature;     ///< the file
+  std::string bytes;  ///< that are signed
+  std::string name;   ///< as registry::signed_name
+};
+
+bool is_local(const std::string& reference) {
+  return reference.starts_with('.') || reference.starts_with('/');
+}
+
+Result<LocalPackage> local_package(const std::string& reference, registry::Registries& registries,
+                                   World& world) {
+  const Path path = std::filesystem::absolute(reference).lexically_normal();
+  const Path clean = path.has_filename() ? path : path.parent_path();
+  MIST_TRY(const registry::Fetched package,
+           registries.fetch(registry::PackageRef(registry::LocalRef{clean}), world.context, "yaml"));
+  // In git it leaves nothing out, so the bytes would be others there.
+  if (world.files.exists(clean / ".helmignore"))
+    return error(ErrorKind::Invalid, "{} has a .helmignore, so it can't be signed for a registry in git",
+                 clean.string())
+        .with_hint("remove the file, and what it leaves out");
+  LocalPackage local;
+  local.signature = clean.string() + std::string(trust::kMinisignEnding);
+  MIST_TRY(local.bytes, registry::signed_bytes(package.content));
+  local.name = clean.filename().string();
+  if (std::holds_alternative<registry::PackageTree>(package.content))
+    local.name = clean.parent_path().filename().string() + "/" + local.name;
+  return local;
+}
+
+Result<ExitCode> sign_local(const Invocation& invocation, World& world) {
+  if (invocation.texts("key").size() != 1 || invocation.has("annotation"))
+    return error(ErrorKind::Usage, "a file is signed with one key of minisign's, without annotations")
+        .with_hint("`minisign -G` makes such a key");
+  MIST_TRY(const auto registries, open_registries(invocation, world));
+  MIST_TRY(const LocalPackage local, local_package(invocation.argument("REFERENCE"), *registries, world));
+  MIST_TRY(const trust::MinisignKey key,
+           read_minisign_key(invocation, world, invocation.texts("key").front()));
+  MIST_TRY_VOID(world.files.write(local.signature, key.sign(local.bytes, local.name, world.clock.now())));
+  const std::string fingerprint = key.public_key().fingerprint().str();
+  const OutputFormat format = output_format(invocation);
+  if (format != OutputFormat::Table) {
+    Value signatures{Value::Array{}};
+    signatures.push_back(
+        Value::object({{"key", fingerprint}, {"tag", local.signature.string()}, {"wasThere", false}}));
+    print_value(world, format,
+                Value::object({{"reference", local.name}, {"signatures", std::move(signatures)}}));
+  } else {
+    world.out.write(local.signature.string() + "\n");
+  }
+  return ExitCode::Ok;
+}
+
+Result<ExitCode> run_sign(const Invocation& invocation, World& world) {
+  if (is_local(invocation.argument("REFERENCE"))) return sign_local(invocation, world);
+  MIST_TRY(const oci::Reference wanted, oci::Reference::parse(invocation.argument("REFERENCE")));
+  MIST_TRY(const auto annotations, annotations_in(invocation));
+  MIST_TRY(const auto registries, open_registries(invocation, world));
+  MIST_TRY(registry::OciClient* const client, registries->oci_client());
+  MIST_TRY(const oci::Reference exact, registry::with_tag(*client, wanted, world.context));
+  Value signatures{Value::Array{}};
+  std::string reference;
+  for (const std::string& file : invocation.texts("key")) {
+    MIST_TRY(const crypto::PrivateKey key, read_signing_key(invocation, world, file));
+    MIST_TRY(const registry::SignReport report, sign_reference(world, *client, exact, key, annotations));
+    reference = report.signed_reference.str();
+    signatures.push_back(
+        Value::object({{"key", report.key}, {"tag", report.tag}, {"wasThere", report.was_there}}));
+  }
+  const OutputFormat format = output_format(invocation);
+  if (format != OutputFormat::Table)
+    print_value(world, format,
+                Value::object({{"reference", reference}, {"signatures", std::move(signatures)}}));
+  else
+    world.out.write(reference + "\n");
+  return ExitCode::Ok;
+}
+
+// verify
+
+constexpr Flag kVerifyFlags[] = {
+    {.name = "key",
+     .type = FlagType::Texts,
+     .value = "FILE",
+     .help = "Public key that must have signed it; of several each. Without one the trust policy counts",
+     .completion = Completion::File},
+    {.name = "signed-for",
+     .type = FlagType::Texts,
+     .value = "PATTERN",
+     .help = "Take signatures that were made for other repositories, such as oci://origin.example/team/*",
+     .rare = true},
+    {.name = "accept-changed",
+     .help = "Know the package by these signatures from now on, whatever it was before"},
+    kPlainHttpFlag,
+};
+constexpr FlagGroup kVerifyGroups[] = {{"Flags", kVerifyFlags}, kOutputFlags};
+constexpr Example kVerifyExamples[] = {
+    {"mistctl verify oci://registry.example/team/shop:1.4.0 --key release.pub", "Whether that key signed it"},
+    {"mistctl verify oci://registry.example/team/shop:1.4.0",
+     "Who signed it, and whether that suffices here"},
+};
+
+Result<std::vector<trust::TrustedKey>> keys_in(const Invocation& invocation, World& world) {
+  std::vector<trust::TrustedKey> keys;
+  for (const std::string& file : invocation.texts("key")) {
+    MIST_TRY(const std::string text, world.files.read(file, kMostPublicKey));
+    MIST_TRY(crypto::PublicKey key, (trust::is_minisign(text) ? trust::read_minisign_public_key(text)
+                                                              : crypto::PublicKey::parse(text))
+                                        .in(fmt::format("while reading {}", file)));
+    keys.push_back({file, std::move(key)});
+  }
+  return keys;
+}
+
+void print_proofs(World& world, const std::vector<trust::Proof>& proofs) {
+  Table table({"SIGNED BY", "KEY", "FORM", "AT", "RESULT"});
+  for (const trust::Proof& proof : proofs)
+    table.add({{proof.name.empty() ? std::string("-") : proof.name},
+               {proof.keys.empty() ? std::string("-") : join(proof.keys, " or ")},
+               {std::string(oci::to_string(proof.form))},
+               {proof.signed_at ? format_time(*proof.signed_at) : std::string("-")},
+               {proof.objection.empty() ? std::string("valid") : proof.objection}});
+  if (!table.empty()) world.out.write(table.render(world.color_out));
+}
+
+Value to_value(const oci::Reference& reference, const registry::Verdict& verdict, const Status& judged) {
+  return Value::object({{"reference", reference.str()},
+                        {"digest", reference.digest->str()},
+                        {"trusted", judged.ok()},
+                        {"because", judged.ok() ? Value() : Value(judged.error().message)},
+                        {"rule", text_or_null(verdict.rule.match)},
+                        {"signatures", signatures_value(verdict.proofs)}});
+}
+
+// What the command line requires, or else the policy and the memory of this machine.
+Status judged(registry::OciTrust& trust, const oci::Reference& exact, const registry::Verdict& verdict,
+              const Invocation& invocation, World& world) {
+  const bool accepts = invocation.enabled("accept-changed");
+  if (invocation.has("key"))
+    return trust::judge_required(verdict.rule, {exact.repository.identity(), *exact.digest}, verdict.proofs,
+                                 world.clock.now());
+  if (accepts && verdict.rule.mode != trust::Mode::Remember)
+    return error(ErrorKind::Usage, "--accept-changed changes nothing for {}", exact.repository.str())
+        .with_because(verdict.rule.place.empty()
+                          ? "without a trust policy no signers are remembered"
+                          : fmt::format("the trust policy says so: {}", verdict.rule.place))
+        .with_hint("write a rule for it with 'mode: remember' in trust.yaml (docs/trust.md)");
+  if (accepts) return trust.accept(exact.repository, *exact.digest, verdict);
+  MIST_TRY_VOID(trust.judge(exact.repository, *exact.digest, verdict));
+  if (!trust::keys_in(verdict.proofs).empty()) return {};
+  return error(ErrorKind::NotFound, "{} has no valid signature", exact.str())
+      .with_hint("mistctl sign signs it");
+}
+
+Result<ExitCode> verify_local(const Invocation& invocation, const std::vector<trust::TrustedKey>& keys,
+                              World& world) {
+  if (keys.empty() || invocation.enabled("accept-changed") || invocation.has("signed-for"))
+    return error(ErrorKind::Usage, "a file is verified with --key, a public key of minisign's");
+  MIST_TRY(const auto registries, open_registries(invocation, world));
+  MIST_TRY(const LocalPackage local, local_package(invocation.argument("REFERENCE"), *registries, world));
+  MIST_TRY(const std::string signature, world.files.read(local.signature, kMostPublicKey));
+  const trust::Rule rule{.match = {}, .mode = trust::Mode::Require, .keys = keys, .threshold = 1};
+  const std::vector<trust::Proof> proofs{
+      registry::examine_minisign(signature, local.bytes, local.name, rule)};
+  Status status;
+  if (!proofs.front().objection.empty())
+    status = error(ErrorKind::Forbidden, "{} is not signed by {}", local.name, keys.front().name)
+                 .with_because(proofs.front().objection)
+                 .with_hint("ask whoever publishes it");
+  const std::string digest = crypto::sha256(local.bytes).str();
+  if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
+    print_value(world, format,
+                Value::object({{"reference", local.name},
+                               {"digest", digest},
+                               {"trusted", status.ok()},
+                               {"because", status.ok() ? Value() : Value(status.error().message)},
+                               {"rule", Value()},
+                               {"signatures", signatures_value(proofs)}}));
+  else
+    print_proofs(world, proofs);
+  if (!status) return std::move(status).error();
+  return ExitCode::Ok;
+}
+
+Result<ExitCode> run_verify(const Invocation& invocation, World& world) {
+  MIST_TRY(const std::vector<trust::TrustedKey> keys, keys_in(invocation, world));
+  if (is_local(invocation.argument("REFERENCE"))) return verify_local(invocation, keys, world);
+  MIST_TRY(const oci::Reference wanted, oci::Reference::parse(invocation.argument("REFERENCE")));
+  if (keys.empty() && invocation.has("signed-for"))
+    return error(ErrorKind::Usage, "--signed-for goes with --key")
+        .with_hint("without a key the trust policy says which repositories signatures may be made for");
+  if (!keys.empty() && invocation.enabled("accept-changed"))
+    return error(ErrorKind::Usage, "--key and --accept-changed exclude each other")
+        .with_hint("verify it with --key first; then with --accept-changed alone");
+  MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
+  const config::Paths paths = access.paths;
+  registry::Registries registries(std::move(access));
+  MIST_TRY(registry::OciClient* const client, registries.oci_client());
+  MIST_TRY(oci::Reference exact, registry::with_tag(*client, wanted, world.context));
+  if (!exact.digest) {
+    MIST_TRY(const registry::RawManifest raw, client->manifest(exact.repository, exact.tag, world.context));
+    exact.digest = raw.digest;
+  }
+  registry::OciTrust trust(world.files, paths, world.clock, *world.events);
+  const trust::Rule given{.match = {},
+                          .mode = trust::Mode::Require,
+                          .keys = keys,
+                          .threshold = keys.size(),
+                          .signed_for = invocation.texts("signed-for")};
+  MIST_TRY(const registry::Verdict verdict, trust.look(exact.repository, *exact.digest, *client,
+                                                       keys.empty() ? nullptr : &given, world.context));
+  const Status status = judged(trust, exact, verdict, invocation, world);
+  if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
+    print_value(world, format, to_value(exact, verdict, status));
+  } else {
+    if (status) world.out.write(exact.str() + "\n");
+    print_proofs(world, verdict.proofs);
+  }
+  if (!status) return status.error();
+  const bool nobody_vouches = keys.empty() && verdict.rule.mode != trust::Mode::Require;
+  if (nobody_vouches)
+    world.events->info(
+        "the key is known from here alone: compare it with what the publisher says, or give the publisher's "
+        "with "
+        "--key");
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+constinit const Command kSignCommand{.path = "sign",
+                                     .summary = "Sign a package",
+                                     .run = run_sign,
+                                     .arguments = kReferenceArgument,
+                                     .flags = kSignGroups,
+                                     .examples = kSignExamples};
+
+constinit const Command kVerifyCommand{.path = "verify",
+                                       .summary = "Show who signed a package, and whether that suffices",
+                                       .run = run_verify,
+                                       .arguments = kReferenceArgument,
+                                       .flags = kVerifyGroups,
+                                       .examples = kVerifyExamples};
+
+}  // namespace mist::cli

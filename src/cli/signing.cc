@@ -1,0 +1,94 @@
+#include "cli/signing.h"
+
+#include "base/text.h"
+#include "cli/output.h"
+#include "cli/places.h"
+#include "cli/prompt.h"
+#include "trust/key_file.h"
+
+namespace mist::cli {
+namespace {
+
+using encoding::Value;
+
+constexpr std::uint64_t kMostKeyFile = 64 << 10;
+constexpr std::string_view kPasswordVariables[] = {"MIST_KEY_PASSWORD", "COSIGN_PASSWORD"};
+
+}  // namespace
+
+namespace {
+
+trust::AskPassword password_of(const Invocation& invocation, World& world, const std::string& file) {
+  return [&invocation, &world, file]() -> Result<SecretString> {
+    for (const std::string_view variable : kPasswordVariables)
+      if (std::optional<std::string> given = world.environment(variable))
+        return SecretString(*std::move(given));
+    return ask_secret(world, invocation,
+                      {fmt::format("Password of {}: ", file), "the password in MIST_KEY_PASSWORD"});
+  };
+}
+
+}  // namespace
+
+Result<crypto::PrivateKey> read_signing_key(const Invocation& invocation, World& world,
+                                            const std::string& file) {
+  MIST_TRY(const std::string text, world.files.read(file, kMostKeyFile));
+  if (trust::is_minisign(text))
+    return error(ErrorKind::Invalid, "{} is a key of minisign's", file)
+        .with_because(
+            "minisign signs files, in registries in git; what OCI registries hold is signed as cosign does")
+        .with_hint("use a key of OpenSSL's or cosign's");
+  return trust::read_private_key(text, password_of(invocation, world, file))
+      .in(fmt::format("while reading {}", file));
+}
+
+Result<trust::MinisignKey> read_minisign_key(const Invocation& invocation, World& world,
+                                             const std::string& file) {
+  MIST_TRY(const std::string text, world.files.read(file, kMostKeyFile));
+  return trust::MinisignKey::read(text, password_of(invocation, world, file))
+      .in(fmt::format("while reading {}", file));
+}
+
+Result<registry::SignReport> sign_reference(World& world, registry::OciClient& client,
+                                            const oci::Reference& reference, const crypto::PrivateKey& key,
+                                            std::map<std::string, std::string> annotations) {
+  Activity activity(*world.events, fmt::format("signing {}", reference.str()));
+  Result<registry::SignReport> report = registry::sign_artifact(
+      client, reference, key, {.now = world.clock.now(), .annotations = std::move(annotations)},
+      world.context);
+  if (!report) {
+    activity.fail();
+    return report;
+  }
+  world.events->info(report->was_there ? fmt::format("it was signed with key {} already", report->key)
+                                       : fmt::format("signed with key {}", report->key));
+  return report;
+}
+
+Value signatures_value(const std::vector<trust::Proof>& proofs) {
+  Value list{Value::Array{}};
+  for (const trust::Proof& proof : proofs) {
+    Value keys{Value::Array{}};
+    for (const std::string& key : proof.keys) keys.push_back(key);
+    list.push_back(
+        Value::object({{"form", oci::to_string(proof.form)},
+                       {"keys", std::move(keys)},
+                       {"algorithm", view::text_or_null(proof.algorithm)},
+                       {"name", view::text_or_null(proof.name)},
+                       {"signedAt", proof.signed_at ? Value(format_time(*proof.signed_at)) : Value()},
+                       {"valid", proof.objection.empty()},
+                       {"objection", view::text_or_null(proof.objection)}}));
+  }
+  return list;
+}
+
+Result<std::optional<registry::Verdict>> recorded_signatures(World& world, const std::string& reference) {
+  if (!reference.starts_with(oci::kScheme)) return std::optional<registry::Verdict>();
+  const Result<oci::Reference> parsed = oci::Reference::parse(reference);
+  if (!parsed || !parsed->digest) return std::optional<registry::Verdict>();
+  MIST_TRY(const config::Paths paths, paths_of(world));
+  registry::OciTrust trust(world.files, paths, world.clock, *world.events);
+  return trust.recorded(parsed->repository, *parsed->digest);
+}
+
+}  // namespace mist::cli

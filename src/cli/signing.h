@@ -1,0 +1,42 @@
+#pragma once
+// Keys and signatures for commands: the key that a flag names, with its password; what is known of a
+// package's signatures, as text and JSON. One thread.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/invocation.h"
+#include "cli/world.h"
+#include "encoding/value.h"
+#include "registry/oci_signatures.h"
+#include "registry/oci_trust.h"
+#include "trust/minisign.h"
+
+namespace mist::cli {
+
+/// The private key in `file`. Its password, where it has one, is asked for, or taken from MIST_KEY_PASSWORD
+/// or COSIGN_PASSWORD; never from an argument, which others see. Errors: of the file, Invalid (no key, a
+/// wrong password), Usage (nobody can answer).
+Result<crypto::PrivateKey> read_signing_key(const Invocation& invocation, World& world,
+                                            const std::string& file);
+
+/// The same of a file of minisign's.
+Result<trust::MinisignKey> read_minisign_key(const Invocation& invocation, World& world,
+                                             const std::string& file);
+
+/// Signs what was pushed or named, and says so.
+Result<registry::SignReport> sign_reference(World& world, registry::OciClient& client,
+                                            const oci::Reference& reference, const crypto::PrivateKey& key,
+                                            std::map<std::string, std::string> annotations = {});
+
+/// As `signatures` of schemas/cli/verify.schema.json.
+encoding::Value signatures_value(const std::vector<trust::Proof>& proofs);
+
+/// What was found of a package's signatures when it was fetched; nothing: it is not of an OCI registry, or
+/// the policy ignores its signatures. `reference`: as package::Source has it.
+Result<std::optional<registry::Verdict>> recorded_signatures(World& world, const std::string& reference);
+
+}  // namespace mist::cli

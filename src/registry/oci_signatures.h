@@ -1,0 +1,43 @@
+#pragma once
+// Signatures in OCI registries: where cosign puts them, in both of its forms (oci/signature.h). Any thread.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/context.h"
+#include "base/result.h"
+#include "crypto/signing.h"
+#include "oci/reference.h"
+#include "oci/signature.h"
+#include "registry/oci_client.h"
+
+namespace mist::registry {
+
+/// All signatures of a manifest, verified or not. Two requests, three of registries without the referrers
+/// API, and one for each signature. Errors: Invalid (more than a bound; a signature manifest that can't be
+/// read), of OciClient.
+Result<std::vector<oci::SignatureClaim>> read_signatures(OciClient& client, const oci::Repository& repository,
+                                                         const crypto::Digest& manifest,
+                                                         const Context& context);
+
+struct SignReport {
+  oci::Reference signed_reference;  ///< with the digest that was signed
+  std::string tag;                  ///< where the signature is
+  std::string key;                  ///< the fingerprint of the key
+  bool was_there = false;           ///< signed with that key before: nothing was sent
+};
+
+struct SignOptions {
+  WallTime now;
+  std::map<std::string, std::string> annotations = {};
+};
+
+/// Signs what `reference` names (a tag or a digest, no range) and adds the signature to those that are there.
+/// Errors: Conflict (others keep writing signatures at the same time), as read_signatures.
+Result<SignReport> sign_artifact(OciClient& client, const oci::Reference& reference,
+                                 const crypto::PrivateKey& key, const SignOptions& options,
+                                 const Context& context);
+
+}  // namespace mist::registry

@@ -1,0 +1,84 @@
+#pragma once
+// Whether a package of an OCI registry may be used: its signatures, the user's policy, and what this machine
+// remembers of it (trust/). Asked before anything of a package is read. Any thread.
+
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/event.h"
+#include "base/fs.h"
+#include "config/paths.h"
+#include "oci/reference.h"
+#include "registry/oci_client.h"
+#include "trust/memory.h"
+#include "trust/policy.h"
+#include "trust/proof.h"
+
+namespace mist::registry {
+
+/// What is known of a package's signatures, and what follows from it.
+struct Verdict {
+  trust::Rule rule;
+  std::vector<trust::Proof> proofs;
+  std::set<std::string> remembered;  ///< keys by which the package was known before
+};
+
+class OciTrust {
+ public:
+  /// All outlive this.
+  OciTrust(FileSystem& files, const config::Paths& paths, const Clock& clock, EventSink& events)
+      : files_(files),
+        clock_(clock),
+        events_(events),
+        policy_file_(paths.trust_policy()),
+        memory_(files, paths.signatures()) {}
+
+  /// Gives the client when a request is needed.
+  using FindClient = std::function<Result<OciClient*>()>;
+
+  /// Succeeds if the manifest may be used, and remembers what it was signed with. What is known of a manifest
+  /// from before needs no request, while that suffices. Errors: Forbidden (the policy requires other
+  /// signatures), Conflict (it isn't signed as before), Invalid (the policy can't be read), of
+  /// read_signatures.
+  Status check(const oci::Repository& repository, const crypto::Digest& manifest, const FindClient& client,
+               const Context& context);
+
+  /// What is there, judged by nobody: asks the registry. `rule`: instead of the policy's; null: that. Errors:
+  /// of the policy, of read_signatures.
+  Result<Verdict> look(const oci::Repository& repository, const crypto::Digest& manifest, OciClient& client,
+                       const trust::Rule* rule, const Context& context);
+  /// What was found when the manifest was used last; nothing: it wasn't, or signatures were ignored. Errors:
+  /// of the policy, Conflict (the record was altered).
+  Result<std::optional<Verdict>> recorded(const oci::Repository& repository, const crypto::Digest& manifest);
+  /// As check() does with what look() gave.
+  Status judge(const oci::Repository& repository, const crypto::Digest& manifest, const Verdict& verdict);
+  /// From now on the package is known by the keys of `verdict`, whatever they were before; without any, it is
+  /// unsigned.
+  Status accept(const oci::Repository& repository, const crypto::Digest& manifest, const Verdict& verdict);
+
+  // For packages of other registries (file_trust.h).
+  Result<trust::Rule> rule_for(const std::string& package);
+  /// Whether what was proved of it before is enough for a rule that requires keys.
+  Result<bool> suffices(const trust::Subject& subject, const trust::Rule& rule);
+  /// By a rule that requires keys.
+  Status judge_and_record(const trust::Subject& subject, const trust::Rule& rule,
+                          const std::vector<trust::Proof>& proofs);
+
+ private:
+  Result<const trust::Policy*> policy();
+
+  FileSystem& files_;
+  const Clock& clock_;
+  EventSink& events_;
+  Path policy_file_;
+  trust::Memory memory_;
+  std::mutex mutex_;
+  std::optional<trust::Policy> policy_;  // guarded by mutex_ until it is set, then fixed
+};
+
+}  // namespace mist::registry

@@ -1,0 +1,318 @@
+#include "registry/oci_trust.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "crypto/keys.h"
+#include "registry/oci_fixture.h"
+#include "registry/oci_signatures.h"
+#include "testing/fake_clock.h"
+#include "testing/recorded_events.h"
+#include "testing/temp_dir.h"
+
+namespace mist::registry {
+namespace {
+
+using testing::MemoryRegistry;
+using testing::repository_of;
+
+crypto::PrivateKey key_of(unsigned char seed) {
+  std::array<std::byte, crypto::kKeyBytes> bytes{};
+  bytes.fill(std::byte{seed});
+  return *crypto::PrivateKey::parse(crypto::p256_key(bytes)->private_pem);
+}
+
+class OciTrustTest : public ::testing::Test {
+ protected:
+  OciTrustTest() {
+    paths.home = temp.path() / "home";
+    paths.state = paths.home / "state";
+    write_policy("  default: remember\n");
+  }
+  crypto::Digest publish(const std::string& tag, const std::string& code) {
+    return remote.publish(tag, oci::module_artifact(code, {}));
+  }
+  void sign(const crypto::Digest& manifest, unsigned char seed) {
+    OciClient client = remote.client();
+    const auto report =
+        sign_artifact(client, {shop, {}, {}, manifest}, key_of(seed), {.now = clock.now()}, Context());
+    ASSERT_TRUE(report.ok()) << report.error().to_line();
+  }
+  /// As another process would.
+  Status check(const crypto::Digest& manifest) {
+    OciTrust trust(files, paths, clock, events);
+    OciClient client = remote.client();
+    return trust.check(shop, manifest, [&]() -> Result<OciClient*> { return &client; }, Context());
+  }
+  std::string failure(const crypto::Digest& manifest) {
+    const Status status = check(manifest);
+    return status ? "no error" : status.error().to_line();
+  }
+  std::size_t requests(const crypto::Digest& manifest) {
+    const std::size_t before = remote.web.count();
+    EXPECT_EQ(failure(manifest), "no error");
+    return remote.web.count() - before;
+  }
+  void write_policy(const std::string& rules) {
+    ASSERT_TRUE(files
+                    .write(paths.trust_policy(),
+                           "apiVersion: mistletoe.dev/v1alpha1\nkind: TrustPolicy\nspec:\n" + rules)
+                    .ok());
+    ASSERT_TRUE(files.write(paths.home / "one.pub", key_of(1).public_key().pem()).ok());
+    ASSERT_TRUE(files.write(paths.home / "two.pub", key_of(2).public_key().pem()).ok());
+  }
+  static std::string name_of(unsigned char seed) { return key_of(seed).public_key().fingerprint().str(); }
+
+  mist::testing::TempDir temp;
+  HostFileSystem files;
+  mist::testing::RecordedEvents events;
+  mist::testing::FakeClock clock;
+  config::Paths paths;
+  MemoryRegistry remote;
+  const oci::Repository shop = repository_of("oci://reg.example/team/shop");
+};
+
+TEST_F(OciTrustTest, WithoutAPolicyNothingIsAsked) {
+  const crypto::Digest manifest = publish("1.0.0", "a");
+  ASSERT_TRUE(files.remove(paths.trust_policy()).ok());
+  EXPECT_EQ(requests(manifest), 0u);
+  // Nor of a registry that the policy doesn't name.
+  write_policy("  rules: [{match: 'oci://other.example/**', keys: [{name: one, file: one.pub}]}]\n");
+  EXPECT_EQ(requests(manifest), 0u);
+}
+
+TEST_F(OciTrustTest, ANewManifestCostsTheQuestionsForSignaturesOnce) {
+  const crypto::Digest manifest = publish("1.0.0", "a");
+  // The tag of signatures, the referrers, and their tag where there is no such API.
+  EXPECT_EQ(requests(manifest), 3u);
+  EXPECT_EQ(requests(manifest), 0u);
+}
+
+TEST_F(OciTrustTest, WhatWasSignedStaysSignedByTheSameKey) {
+  const crypto::Digest first = publish("1.0.0", "a"), second = publish("1.1.0", "b"),
+                       third = publish("1.2.0", "c"), fourth = publish("1.3.0", "d");
+  sign(first, 1);
+  sign(second, 1);
+  sign(fourth, 2);
+  EXPECT_EQ(failure(first), "no error");
+  EXPECT_EQ(failure(second), "no error");
+  EXPECT_NE(
+      failure(third).find("is not signed, and what was used of it before is signed by key " + name_of(1)),
+      std::string::npos)
+      << failure(third);
+  const std::string changed = failure(fourth);
+  EXPECT_NE(changed.find("is signed by key " + name_of(2)), std::string::npos) << changed;
+  EXPECT_NE(changed.find("before is signed by key " + name_of(1)), std::string::npos) << changed;
+  // It is signed later.
+  sign(third, 1);
+  EXPECT_EQ(failure(third), "no error");
+}
+
+TEST_F(OciTrustTest, WhatWasUsedBeforeItWasSignedStaysUsable) {
+  const crypto::Digest first = publish("1.0.0", "a"), second = publish("1.1.0", "b");
+  sign(second, 1);
+  EXPECT_EQ(failure(first), "no error");
+  EXPECT_EQ(failure(second), "no error");
+  EXPECT_EQ(failure(first), "no error");
+}
+
+TEST_F(OciTrustTest, AKeyIsAcceptedOnceSomebodySaysSo) {
+  const crypto::Digest first = publish("1.0.0", "a"), second = publish("1.1.0", "b");
+  sign(first, 1);
+  sign(second, 2);
+  EXPECT_EQ(failure(first), "no error");
+  EXPECT_NE(failure(second), "no error");
+  OciTrust trust(files, paths, clock, events);
+  OciClient client = remote.client();
+  const auto verdict = trust.look(shop, second, client, nullptr, Context());
+  ASSERT_TRUE(verdict.ok()) << verdict.error().to_line();
+  ASSERT_TRUE(trust.accept(shop, second, *verdict).ok());
+  EXPECT_EQ(failure(second), "no error");
+}
+
+TEST_F(OciTrustTest, APolicyRequiresItsKeys) {
+  const crypto::Digest manifest = publish("1.0.0", "a");
+  write_policy(R"(
+  rules:
+  - match: oci://reg.example/**
+    keys: [{name: one, file: one.pub}, {name: two, file: two.pub}]
+    threshold: 2
+)");
+  EXPECT_NE(failure(manifest).find(
+                "is not signed by 2 of one, two, as the trust policy requires (it has no signature"),
+            std::string::npos)
+      << failure(manifest);
+  sign(manifest, 1);
+  EXPECT_NE(failure(manifest), "no error");
+  sign(manifest, 2);
+  EXPECT_EQ(failure(manifest), "no error");
+  // Nothing is asked again, until the policy wants more.
+  EXPECT_EQ(requests(manifest), 0u);
+  write_policy(R"(
+  rules:
+  - match: oci://reg.example/**
+    keys: [{name: one, file: one.pub}]
+    maximumAge: 24h
+)");
+  EXPECT_EQ(requests(manifest), 0u);
+  clock.advance(std::chrono::hours(30));
+  EXPECT_NE(failure(manifest).find("it was made 30h ago, and may be 24h old"), std::string::npos)
+      << failure(manifest);
+}
+
+TEST_F(OciTrustTest, APolicyThatCannotBeReadLetsNothingThrough) {
+  const crypto::Digest manifest = publish("1.0.0", "a");
+  write_policy("  rulez: []\n");
+  EXPECT_NE(failure(manifest).find("the key spec.rulez is not known"), std::string::npos);
+}
+
+TEST_F(OciTrustTest, IgnoredPackagesCostNothing) {
+  const crypto::Digest manifest = publish("1.0.0", "a");
+  write_policy("  default: ignore\n");
+  EXPECT_EQ(requests(manifest), 0u);
+}
+
+TEST_F(OciTrustTest, ASignatureMovedToAnotherManifestProvesNothing) {
+  const crypto::Digest first = publish("1.0.0", "a"), second = publish("1.1.0", "b");
+  sign(first, 1);
+  EXPECT_EQ(failure(first), "no error");
+  remote.publish(oci::signature_tag(second), remote.manifests[oci::signature_tag(first)]);
+  EXPECT_NE(failure(second).find("it is for another manifest, " + first.str()), std::string::npos)
+      << failure(second);
+}
+
+TEST_F(OciTrustTest, ASignatureForAnotherRepositoryProvesNothing) {
+  const crypto::Digest manifest = publish("1.0.0", "a");
+  const auto payload =
+      oci::SigningPayload{.repository = repository_of("oci://reg.example/evil/shop"), .digest = manifest};
+  const std::string text = payload.to_json();
+  remote.publish(
+      oci::signature_tag(manifest),
+      oci::signature_artifact(std::nullopt, text, key_of(1).sign(text), key_of(1).public_key().pem()));
+  write_policy("  rules: [{match: 'oci://reg.example/**', keys: [{name: one, file: one.pub}]}]\n");
+  EXPECT_NE(failure(manifest).find("it was made for another repository, reg.example/evil/shop"),
+            std::string::npos)
+      << failure(manifest);
+}
+
+TEST_F(OciTrustTest, ManySignaturesAreRefusedBeforeTheyAreRead) {
+  const crypto::Digest manifest = publish("1.0.0", "a");
+  std::optional<oci::Manifest> there;
+  oci::Artifact artifact = oci::signature_artifact(there, "0", "x", "");
+  for (int i = 1; i <= 101; ++i) {
+    const auto document = oci::parse_document(artifact.manifest, oci::kManifestType, "it");
+    artifact = oci::signature_artifact(std::get<oci::Manifest>(*document), std::to_string(i), "x", "");
+  }
+  remote.publish(oci::signature_tag(manifest), artifact);
+  const std::size_t before = remote.web.count();
+  EXPECT_NE(failure(manifest).find("has 102 signatures; 100 are allowed"), std::string::npos)
+      << failure(manifest);
+  EXPECT_LE(remote.web.count() - before, 2u);
+}
+
+TEST_F(OciTrustTest, TenThousandReferrersAreRefusedBeforeTheyAreRead) {
+  const crypto::Digest manifest = publish("1.0.0", "a");
+  sign(manifest, 1);
+  write_policy("  rules: [{match: 'oci://reg.example/**', keys: [{name: one, file: one.pub}]}]\n");
+  const auto listing = [&](std::size_t count, std::string_view type) {
+    std::string entries;
+    for (std::size_t i = 0; i < count; ++i)
+      entries +=
+          fmt::format(R"({}{{"mediaType":"{}","digest":"{}","size":100,"artifactType":"{}"}})",
+                      i > 0 ? "," : "", oci::kManifestType, crypto::sha256(std::to_string(i)).str(), type);
+    return fmt::format(R"({{"schemaVersion":2,"mediaType":"{}","manifests":[{}]}})", oci::kIndexType,
+                       entries);
+  };
+  std::string listed;
+  remote.before = [&](const http::Request& request) -> std::optional<http::Response> {
+    if (request.url.find("/referrers/") == std::string::npos) return std::nullopt;
+    return http::Response{
+        .status = 200, .headers = {{"Content-Type", std::string(oci::kIndexType)}}, .body = listed};
+  };
+  for (const std::size_t count : {std::size_t{101}, std::size_t{10'000}}) {
+    listed = listing(count, oci::kBundleType);
+    const std::size_t before = remote.web.count();
+    EXPECT_NE(failure(manifest).find("are allowed"), std::string::npos) << failure(manifest);
+    EXPECT_LE(remote.web.count() - before, 8u);
+  }
+  // SBOMs and the like are no signatures, however many there are.
+  listed = listing(900, "application/vnd.cyclonedx+json");
+  EXPECT_EQ(failure(manifest), "no error");
+}
+
+TEST_F(OciTrustTest, ARuleIsHeldHoweverTheHostIsWritten) {
+  const crypto::Digest manifest = publish("1.0.0", "a");
+  write_policy("  rules: [{match: 'oci://reg.example/**', keys: [{name: one, file: one.pub}]}]\n");
+  OciTrust trust(files, paths, clock, events);
+  OciClient client = remote.client();
+  for (const std::string_view text :
+       {"oci://reg.example:443/team/shop", "oci://reg.example:0443/team/shop"}) {
+    const Status status = trust.check(
+        repository_of(text), manifest, [&]() -> Result<OciClient*> { return &client; }, Context());
+    EXPECT_FALSE(status.ok()) << text;
+  }
+}
+
+TEST_F(OciTrustTest, ALargePayloadIsNotRead) {
+  const crypto::Digest manifest = publish("1.0.0", "a");
+  const std::string payload(oci::kMaxPayloadBytes + 1, ' ');
+  remote.publish(oci::signature_tag(manifest), oci::signature_artifact(std::nullopt, payload, "x", ""));
+  write_policy("  rules: [{match: 'oci://reg.example/**', keys: [{name: one, file: one.pub}]}]\n");
+  EXPECT_NE(failure(manifest).find("is too large"), std::string::npos) << failure(manifest);
+}
+
+TEST_F(OciTrustTest, ADamagedSignatureDoesNotHideAGoodOne) {
+  const crypto::Digest manifest = publish("1.0.0", "a");
+  remote.publish(oci::signature_tag(manifest), oci::signature_artifact(std::nullopt, "{", "x", ""));
+  sign(manifest, 1);
+  write_policy("  rules: [{match: 'oci://reg.example/**', keys: [{name: one, file: one.pub}]}]\n");
+  EXPECT_EQ(failure(manifest), "no error");
+}
+
+TEST_F(OciTrustTest, WhereNobodyReliesOnSignaturesARegistryThatIsAwayIsAWarning) {
+  const crypto::Digest manifest = publish("1.0.0", "a"), second = publish("1.1.0", "b");
+  remote.away = true;
+  EXPECT_EQ(failure(manifest), "no error");
+  remote.away = false;
+  sign(manifest, 1);
+  EXPECT_EQ(failure(manifest), "no error");
+  remote.away = true;
+  EXPECT_NE(failure(second), "no error");
+}
+
+TEST_F(OciTrustTest, SigningTwiceSendsNothing) {
+  const crypto::Digest manifest = publish("1.0.0", "a");
+  sign(manifest, 1);
+  OciClient client = remote.client();
+  const auto again =
+      sign_artifact(client, {shop, "1.0.0", {}, {}}, key_of(1), {.now = clock.now()}, Context());
+  ASSERT_TRUE(again.ok()) << again.error().to_line();
+  EXPECT_TRUE(again->was_there);
+}
+
+TEST_F(OciTrustTest, ASignatureThatAnotherSignerOverwroteIsAddedAgain) {
+  const crypto::Digest manifest = publish("1.0.0", "a");
+  const std::string tag = oci::signature_tag(manifest);
+  sign(manifest, 2);
+  const std::string theirs = remote.manifests[tag];
+  int writes = 0;
+  remote.before = [&](const http::Request& request) -> std::optional<http::Response> {
+    // Somebody who read the manifest before us writes it after us, once.
+    if (request.method == "GET" && request.url.ends_with(tag) && writes == 1) {
+      ++writes;
+      remote.publish(tag, theirs);
+    }
+    if (request.method == "PUT" && request.url.ends_with(tag)) ++writes;
+    return std::nullopt;
+  };
+  sign(manifest, 1);
+  remote.before = {};
+  OciClient client = remote.client();
+  const auto claims = read_signatures(client, shop, manifest, Context());
+  ASSERT_TRUE(claims.ok()) << claims.error().to_line();
+  EXPECT_EQ(claims->size(), 2u);
+}
+
+}  // namespace
+}  // namespace mist::registry

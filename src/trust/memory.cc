@@ -1,0 +1,136 @@
+#include "trust/memory.h"
+
+#include "encoding/json.h"
+
+namespace mist::trust {
+namespace {
+
+using encoding::Value;
+
+constexpr std::string_view kVersion = "mistletoe.dev/v1alpha1";
+constexpr std::string_view kPackageKind = "RememberedSigners";
+constexpr std::string_view kManifestKind = "ProvedSignatures";
+constexpr std::uint64_t kMostRecord = std::uint64_t{1} << 20;
+
+std::string sealed(Value document) {
+  document.set("seal", crypto::sha256(encoding::to_json(document)).str());
+  return encoding::to_json(document) + '\n';
+}
+
+Error altered_record(const Path& path, std::string_view because) {
+  return error(ErrorKind::Conflict, "the record of a package's signatures, {}, was altered", path.string())
+      .with_because(std::string(because))
+      .with_hint(
+          "if that was you, remove the file; the next use of the package is then trusted like the first one");
+}
+
+Value to_value(const Proof& proof) {
+  Value keys{Value::Array{}};
+  for (const std::string& key : proof.keys) keys.push_back(key);
+  return Value::object({{"form", oci::to_string(proof.form)},
+                        {"keys", std::move(keys)},
+                        {"algorithm", proof.algorithm},
+                        {"signedAt", proof.signed_at ? Value(format_time(*proof.signed_at)) : Value()},
+                        {"objection", proof.objection},
+                        {"madeFor", proof.made_for}});
+}
+
+std::set<std::string> texts_in(const Value* list) {
+  std::set<std::string> texts;
+  if (list == nullptr || !list->is_array()) return texts;
+  for (const Value& each : list->as_array())
+    if (each.is_string()) texts.insert(each.as_string());
+  return texts;
+}
+
+oci::SignatureForm form_in(std::string_view text) {
+  for (const auto form : {oci::SignatureForm::Bundle, oci::SignatureForm::Minisign})
+    if (text == oci::to_string(form)) return form;
+  return oci::SignatureForm::Cosign;
+}
+
+Proof proof_in(const Value& value) {
+  const std::set<std::string> keys = texts_in(value.find("keys"));
+  return Proof{.form = form_in(value.string_at("form")),
+               .keys = {keys.begin(), keys.end()},
+               .algorithm = std::string(value.string_at("algorithm")),
+               .name = {},  // of the policy as it is now
+               .signed_at = parse_time(value.string_at("signedAt")),
+               .objection = std::string(value.string_at("objection")),
+               .made_for = std::string(value.string_at("madeFor"))};
+}
+
+}  // namespace
+
+Path Memory::package_path(const std::string& package) const {
+  return directory_ / "packages" / (crypto::sha256(package).hex() + ".json");
+}
+
+Path Memory::manifest_path(const Subject& subject) const {
+  const std::string name = fmt::format("{}@{}", subject.package, subject.manifest.str());
+  return directory_ / "manifests" / (crypto::sha256(name).hex() + ".json");
+}
+
+Result<std::optional<Value>> Memory::read(const Path& path, std::string_view kind) const {
+  const Result<std::string> text = files_.read(path, kMostRecord);
+  if (!text) {
+    if (text.error().kind == ErrorKind::NotFound) return std::optional<Value>();
+    return text.error();
+  }
+  Result<Value> document =
+      encoding::parse_json(*text, {.strict = true, .max_depth = 8, .file = path.string()});
+  if (!document) return altered_record(path, document.error().to_line());
+  Value unsealed = *document;
+  unsealed.erase("seal");
+  if (document->string_at("kind") != kind || sealed(std::move(unsealed)) != *text)
+    return altered_record(path, "its seal doesn't fit");
+  return std::optional(*std::move(document));
+}
+
+Status Memory::write(const Path& path, Value document) const {
+  MIST_TRY_VOID(files_.make_directories(path.parent_path(), 0700));
+  return files_.write(path, sealed(std::move(document)), {.mode = 0600});
+}
+
+Result<std::set<std::string>> Memory::keys_of(const std::string& package) const {
+  const Path path = package_path(package);
+  MIST_TRY(const std::optional<Value> document, read(path, kPackageKind));
+  if (!document) return std::set<std::string>();
+  if (document->string_at("package") != package) return altered_record(path, "it is of another package");
+  return texts_in(document->find("keys"));
+}
+
+Status Memory::remember(const std::string& package, const std::set<std::string>& keys) const {
+  if (keys.empty()) return files_.remove(package_path(package));
+  Value list{Value::Array{}};
+  for (const std::string& key : keys) list.push_back(key);
+  return write(package_path(package), Value::object({{"apiVersion", kVersion},
+                                                     {"kind", kPackageKind},
+                                                     {"package", package},
+                                                     {"keys", std::move(list)}}));
+}
+
+Result<std::optional<std::vector<Proof>>> Memory::proofs_of(const Subject& subject) const {
+  const Path path = manifest_path(subject);
+  MIST_TRY(const std::optional<Value> document, read(path, kManifestKind));
+  if (!document) return std::optional<std::vector<Proof>>();
+  if (document->string_at("package") != subject.package ||
+      document->string_at("manifest") != subject.manifest.str())
+    return altered_record(path, "it is of another manifest");
+  std::vector<Proof> proofs;
+  if (const Value* const list = document->find("signatures"); list != nullptr && list->is_array())
+    for (const Value& each : list->as_array()) proofs.push_back(proof_in(each));
+  return std::optional(std::move(proofs));
+}
+
+Status Memory::record(const Subject& subject, std::span<const Proof> proofs) const {
+  Value list{Value::Array{}};
+  for (const Proof& proof : proofs) list.push_back(to_value(proof));
+  return write(manifest_path(subject), Value::object({{"apiVersion", kVersion},
+                                                      {"kind", kManifestKind},
+                                                      {"package", subject.package},
+                                                      {"manifest", subject.manifest.str()},
+                                                      {"signatures", std::move(list)}}));
+}
+
+}  // namespace mist::trust

@@ -1,0 +1,47 @@
+#pragma once
+// What this machine remembers of signatures: the keys by which each package is known, and what was proved of
+// each manifest, so that it needs no request again. Files below the state directory with a checksum of
+// themselves, like pins (registry/pin_store.h). Any thread, many processes.
+//
+//   <directory>/packages/<sha256 of the package>.json    {"kind":"RememberedSigners", "package", "keys", …}
+//   <directory>/manifests/<sha256 of package@digest>.json {"kind":"ProvedSignatures", "package", "manifest",
+//   …}
+
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/fs.h"
+#include "base/result.h"
+#include "encoding/value.h"
+#include "trust/proof.h"
+
+namespace mist::trust {
+
+class Memory {
+ public:
+  Memory(FileSystem& files, Path directory) : files_(files), directory_(std::move(directory)) {}
+
+  /// The keys by which the package is known; empty: it was never signed. Errors: Conflict when the file was
+  /// altered; of FileSystem::read.
+  Result<std::set<std::string>> keys_of(const std::string& package) const;
+  /// Replaces them; no keys: forgets the package.
+  Status remember(const std::string& package, const std::set<std::string>& keys) const;
+
+  /// What was proved of the manifest; nothing: it wasn't looked at. Same errors.
+  Result<std::optional<std::vector<Proof>>> proofs_of(const Subject& subject) const;
+  Status record(const Subject& subject, std::span<const Proof> proofs) const;
+
+ private:
+  Path package_path(const std::string& package) const;
+  Path manifest_path(const Subject& subject) const;
+  Result<std::optional<encoding::Value>> read(const Path& path, std::string_view kind) const;
+  Status write(const Path& path, encoding::Value document) const;
+
+  FileSystem& files_;
+  Path directory_;
+};
+
+}  // namespace mist::trust

@@ -1,0 +1,296 @@
+#include "trust/policy.h"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <set>
+#include <span>
+
+#include "base/duration.h"
+#include "base/text.h"
+#include "encoding/yaml.h"
+#include "oci/reference.h"
+#include "trust/minisign.h"
+
+namespace mist::trust {
+namespace {
+
+using encoding::Value;
+
+constexpr std::string_view kApiVersion = "mistletoe.dev/v1alpha1";
+constexpr std::string_view kPolicyKind = "TrustPolicy";
+constexpr std::uint64_t kMostPolicyBytes = std::uint64_t{1} << 20;
+constexpr std::size_t kMostRules = 1000;
+constexpr std::size_t kMostKeys = 100;
+constexpr std::array<std::string_view, 3> kModes{"remember", "require", "ignore"};
+
+// Reads the document; knows where everything stands in the text.
+class PolicyReader {
+ public:
+  PolicyReader(std::string_view text, const std::string& file,
+               const std::function<Result<std::string>(const Path&)>& read)
+      : lines_(split(text, '\n')), file_(file), read_(read) {}
+
+  Status open(const Value& document) const {
+    if (!document.is_object()) return fail(document, "the trust policy is not an object", kBegin);
+    MIST_TRY_VOID(only(document, "", {"apiVersion", "kind", "metadata", "spec"}));
+    if (document.string_at("apiVersion") != kApiVersion || document.string_at("kind") != kPolicyKind)
+      return fail(document, "this is not a trust policy", kBegin);
+    const Value* const spec = document.find("spec");
+    if (spec == nullptr || !spec->is_object())
+      return fail(document, "the trust policy has no spec", "write 'spec:' with 'rules:' below");
+    return only(*spec, "spec.", {"default", "rules"});
+  }
+
+  Result<Mode> mode(const Value& object, std::string_view key, Mode fallback) const {
+    const Value* const value = object.find(key);
+    if (value == nullptr) return fallback;
+    if (value->is_string()) {
+      const auto* const known = std::ranges::find(kModes, value->as_string());
+      if (known != kModes.end()) return static_cast<Mode>(known - kModes.begin());
+    }
+    return fail(*value, fmt::format("{} must be remember, require or ignore", key),
+                "remember: what was once signed stays signed by the same key");
+  }
+
+  Result<Rule> rule(const Value& value) const {
+    if (!value.is_object())
+      return fail(value, "a rule is not an object", "write '- match: oci://registry.example/**'");
+    MIST_TRY_VOID(
+        only(value, "", {"match", "mode", "keys", "threshold", "minimumAge", "maximumAge", "signedFor"}));
+    Rule rule;
+    rule.place = place_text(file_, value.position().line);
+    rule.match = value.string_at("match");
+    const bool is_oci = rule.match.starts_with(oci::kScheme);
+    if (!is_oci && (rule.match.find('/') == std::string::npos || rule.match.find(':') != std::string::npos ||
+                    rule.match.ends_with('/')))
+      return fail(value, "a rule needs a match: oci://HOST/PATH, or REGISTRY/PATH",
+                  "write 'match: oci://registry.example/team/**', or 'match: team/**' for a registry in git");
+    if (is_oci) {
+      MIST_TRY(rule.match, repositories(value, rule.match));
+    }
+    const Value* const keys = value.find("keys");
+    MIST_TRY(rule.mode, mode(value, "mode", keys != nullptr ? Mode::Require : Mode::Remember));
+    if ((rule.mode == Mode::Require) != (keys != nullptr))
+      return fail(value,
+                  keys != nullptr ? fmt::format("{} has keys, but doesn't require them", rule.match)
+                                  : fmt::format("{} requires signatures, but names no keys", rule.match),
+                  "mode: require and keys belong together");
+    if (!is_oci && rule.mode == Mode::Remember)
+      return fail(value, fmt::format("{} is no OCI registry, so no signer can be remembered", rule.match),
+                  "a signature of minisign's doesn't hold its key: name it in keys");
+    if (keys != nullptr) MIST_TRY_VOID(read_keys(*keys, rule));
+    MIST_TRY_VOID(read_limits(value, rule));
+    return rule;
+  }
+
+  Error fail(const Value& place, std::string message, std::string hint) const {
+    SourceLocation where{
+        .file = file_, .line = place.position().line, .column = place.position().column, .excerpt = {}};
+    if (where.line > 0 && where.line <= lines_.size()) where.excerpt = lines_[where.line - 1];
+    return error(ErrorKind::Invalid, "{}", message).with_hint(std::move(hint)).at(std::move(where));
+  }
+
+ private:
+  static constexpr const char* kBegin =
+      "begin with 'apiVersion: mistletoe.dev/v1alpha1' and 'kind: TrustPolicy'";
+
+  // As repositories are called (oci::Repository::identity). A pattern that fits none would be a rule that is
+  // never held.
+  Result<std::string> repositories(const Value& place, std::string_view pattern) const {
+    const std::string_view rest = pattern.substr(oci::kScheme.size());
+    const std::size_t slash = std::min(rest.find('/'), rest.size());
+    const std::string host = oci::canonical_host(rest.substr(0, slash));
+    std::string path(rest.substr(slash));
+    const auto objected = [&](std::string_view why, std::string hint) {
+      return fail(place, fmt::format("no repository fits {}: {}", escape_controls(pattern), why),
+                  std::move(hint));
+    };
+    if ((path.empty() && !host.ends_with("**")) || path.ends_with('/'))
+      return objected("a path is missing",
+                      fmt::format("write {}{}{}/**", oci::kScheme, host, path.substr(0, path.rfind('/'))));
+    if (path.find_first_of(":@") != std::string::npos)
+      return objected("a version follows the path", "a rule counts for all versions: leave it out");
+    const auto may_be_named = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+             std::string_view("/*._-").find(c) != std::string_view::npos;
+    };
+    if (!std::ranges::all_of(path, may_be_named))
+      return objected("a path has lower-case letters, digits, '.', '_' and '-'",
+                      "'*' stands for any of them, '**' for '/' too");
+    // Docker's own images have no name before theirs.
+    if (host == "docker.io" && path.rfind('/') == 0 && path.find('*') == std::string::npos)
+      path.insert(0, "/library");
+    return fmt::format("{}{}{}", oci::kScheme, host, path);
+  }
+
+  Status only(const Value& object, std::string_view prefix,
+              std::initializer_list<std::string_view> known) const {
+    for (const Value::Member& member : object.as_object()) {
+      if (std::ranges::find(known, member.key) != known.end()) continue;
+      const std::string_view near = nearest(member.key, std::span(known.begin(), known.size()));
+      return fail(member.value, fmt::format("the key {}{} is not known", prefix, escape_controls(member.key)),
+                  near.empty() ? fmt::format("known are {}",
+                                             join(std::vector<std::string>(known.begin(), known.end()), ", "))
+                               : fmt::format("did you mean {}?", near));
+    }
+    return {};
+  }
+
+  Status read_keys(const Value& list, Rule& rule) const {
+    if (!list.is_array() || list.empty() || list.size() > kMostKeys)
+      return fail(list, "keys is not a list of keys", "write '- {name: release, file: release.pub}'");
+    std::set<std::string> names;
+    for (const Value& each : list.as_array()) {
+      MIST_TRY(TrustedKey key, read_key(each));
+      for (const TrustedKey& other : rule.keys)
+        if (other.key == key.key)
+          return fail(each, fmt::format("{} and {} are the same key", other.name, key.name),
+                      "a key counts once: remove one of them");
+      if (!names.insert(key.name).second)
+        return fail(each, fmt::format("two keys are called {}", key.name), "give one of them another name");
+      rule.keys.push_back(std::move(key));
+    }
+    return {};
+  }
+
+  Result<TrustedKey> read_key(const Value& value) const {
+    if (!value.is_object())
+      return fail(value, "a key is not an object", "write '{name: release, file: release.pub}'");
+    MIST_TRY_VOID(only(value, "keys[].", {"name", "file", "pem"}));
+    const std::string file(value.string_at("file"));
+    std::string text(value.string_at("pem"));
+    const std::string name(value.string_at("name"));
+    if (name.empty() || file.empty() == text.empty())
+      return fail(value, "a key needs a name, and either a file or pem",
+                  "write '{name: release, file: release.pub}'");
+    if (!file.empty()) {
+      Result<std::string> content = read_(Path(file));
+      if (!content)
+        return fail(value, fmt::format("the key {} can't be read: {}", name, content.error().message),
+                    "the path is relative to the policy's file");
+      text = *std::move(content);
+    }
+    Result<crypto::PublicKey> key =
+        is_minisign(text) ? read_minisign_public_key(text) : crypto::PublicKey::parse(text);
+    if (!key)
+      return fail(value, fmt::format("the key {} can't be used: {}", name, key.error().to_line()),
+                  key.error().hint);
+    return TrustedKey{name, *std::move(key)};
+  }
+
+  Status read_limits(const Value& value, Rule& rule) const {
+    if (const Value* const threshold = value.find("threshold")) {
+      if (!threshold->is_int() || threshold->as_int() < 1 ||
+          static_cast<std::size_t>(threshold->as_int()) > rule.keys.size())
+        return fail(*threshold,
+                    fmt::format("threshold must be from 1 to {}", std::max<std::size_t>(rule.keys.size(), 1)),
+                    "it is the number of the rule's keys that must have signed");
+      rule.threshold = static_cast<std::size_t>(threshold->as_int());
+    }
+    MIST_TRY(rule.minimum_age, age(value, "minimumAge", rule));
+    MIST_TRY(rule.maximum_age, age(value, "maximumAge", rule));
+    if (rule.minimum_age && rule.maximum_age && *rule.minimum_age > *rule.maximum_age)
+      return fail(value, "minimumAge is longer than maximumAge", "nothing could ever be used");
+    const Value* const places = value.find("signedFor");
+    if (places == nullptr) return {};
+    if (!places->is_array())
+      return fail(*places, "signedFor is not a list", "write 'signedFor: [oci://origin.example/team/*]'");
+    for (const Value& each : places->as_array()) {
+      if (!each.is_string() || !each.as_string().starts_with(oci::kScheme))
+        return fail(each, "signedFor names repositories", "write 'signedFor: [oci://origin.example/team/*]'");
+      MIST_TRY(std::string pattern, repositories(each, each.as_string()));
+      rule.signed_for.push_back(std::move(pattern));
+    }
+    return {};
+  }
+
+  Result<std::optional<Duration>> age(const Value& value, std::string_view key, const Rule& rule) const {
+    const Value* const given = value.find(key);
+    if (given == nullptr) return std::optional<Duration>();
+    const Result<Duration> parsed =
+        given->is_string() ? parse_duration(given->as_string()) : error(ErrorKind::Invalid, "no text");
+    if (!parsed || *parsed <= Duration::zero() || rule.mode != Mode::Require)
+      return fail(*given, fmt::format("{} is a duration, in a rule with keys", key), "write '72h', or '30m'");
+    return std::optional(*parsed);
+  }
+
+  std::vector<std::string_view> lines_;
+  const std::string& file_;
+  const std::function<Result<std::string>(const Path&)>& read_;
+};
+
+}  // namespace
+
+bool matches(std::string_view pattern, std::string_view text) {
+  // Up to where in `text` the pattern so far may lead.
+  std::vector<bool> reached(text.size() + 1);
+  reached[0] = true;
+  for (std::size_t at = 0; at < pattern.size(); ++at) {
+    std::vector<bool> next(text.size() + 1);
+    if (pattern[at] != '*') {
+      for (std::size_t i = 0; i < text.size(); ++i) next[i + 1] = reached[i] && text[i] == pattern[at];
+    } else {
+      const bool crosses = pattern.substr(at).starts_with("**");
+      bool open = false;
+      for (std::size_t i = 0; i <= text.size(); ++i) {
+        next[i] = open = open || reached[i];
+        if (i < text.size() && text[i] == '/' && !crosses) open = false;
+      }
+      at += crosses ? 1 : 0;
+    }
+    reached = std::move(next);
+  }
+  return reached[text.size()];
+}
+
+Result<Policy> Policy::parse(std::string_view text, const std::string& file,
+                             const std::function<Result<std::string>(const Path&)>& read) {
+  MIST_TRY(const Value document,
+           encoding::parse_yaml(
+               text, {.strict = true, .file = file, .max_bytes = kMostPolicyBytes, .max_depth = 16}));
+  const PolicyReader reader(text, file, read);
+  MIST_TRY_VOID(reader.open(document));
+  const Value& spec = *document.find("spec");
+  Policy policy;
+  MIST_TRY(policy.default_.mode, reader.mode(spec, "default", Mode::Ignore));
+  if (policy.default_.mode == Mode::Require)
+    return reader.fail(spec, "spec.default can't be require, because it has no keys",
+                       "write a rule with 'match: oci://**' and keys");
+  policy.default_.place = place_text(file, spec.position().line);
+  const Value* const rules = spec.find("rules");
+  if (rules == nullptr || rules->is_null()) return policy;
+  if (!rules->is_array() || rules->size() > kMostRules)
+    return reader.fail(*rules, fmt::format("spec.rules is not a list of at most {} rules", kMostRules),
+                       "write '- match: oci://registry.example/**'");
+  for (const Value& each : rules->as_array()) {
+    MIST_TRY(Rule rule, reader.rule(each));
+    policy.rules_.push_back(std::move(rule));
+  }
+  return policy;
+}
+
+Result<Policy> Policy::load(const FileSystem& files, const Path& file) {
+  const Result<std::string> text = files.read(file, kMostPolicyBytes);
+  if (!text) {
+    if (text.error().kind != ErrorKind::NotFound) return text.error();
+    // A policy whose disk is away is no policy that was never written.
+    const Result<std::vector<DirectoryEntry>> beside = files.list(file.parent_path());
+    const bool is_there = beside && std::ranges::find(*beside, file.filename().string(),
+                                                      &DirectoryEntry::name) != beside->end();
+    if (!is_there) return Policy();
+    return error(ErrorKind::Invalid, "the trust policy {} is a link that leads nowhere", file.string())
+        .with_hint("restore the file that it names; remove the link only if nothing needs to be signed");
+  }
+  return parse(*text, file.string(), [&](const Path& named) {
+    return files.read(named.is_absolute() ? named : file.parent_path() / named, kMostPolicyBytes);
+  });
+}
+
+const Rule& Policy::rule_for(std::string_view package) const {
+  const auto found =
+      std::ranges::find_if(rules_, [&](const Rule& rule) { return matches(rule.match, package); });
+  return found == rules_.end() ? default_ : *found;
+}
+
+}  // namespace mist::trust

@@ -1,0 +1,158 @@
+#include "trust/policy.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "base/text.h"
+#include "crypto/keys.h"
+#include "testing/temp_dir.h"
+
+namespace mist::trust {
+namespace {
+
+std::string public_pem(unsigned char seed) {
+  std::array<std::byte, crypto::kKeyBytes> bytes{};
+  bytes.fill(std::byte{seed});
+  return crypto::ed25519_key(bytes).public_pem;
+}
+
+Result<Policy> parsed(const std::string& spec) {
+  return Policy::parse("apiVersion: mistletoe.dev/v1alpha1\nkind: TrustPolicy\nspec:\n" + spec, "trust.yaml",
+                       [](const Path& path) -> Result<std::string> {
+                         if (path == "a.pub") return public_pem(1);
+                         if (path == "b.pub") return public_pem(2);
+                         if (path == "bad.pub") return std::string("no key");
+                         return error(ErrorKind::NotFound, "cannot read {}", path.string());
+                       });
+}
+std::string failure(const std::string& spec) {
+  const Result<Policy> policy = parsed(spec);
+  return policy ? "no error" : policy.error().message;
+}
+
+TEST(TrustPolicy, TheFirstRuleThatMatchesCounts) {
+  const auto policy = parsed(R"(
+  default: ignore
+  rules:
+  - match: oci://reg.example/team/shop
+    keys: [{name: a, file: a.pub}]
+    minimumAge: 24h
+    maximumAge: 2160h
+    signedFor: ["oci://origin.example/team/*"]
+  - match: oci://reg.example/**
+    keys: [{name: a, file: a.pub}, {name: b, file: b.pub}]
+    threshold: 2
+  - {match: "oci://localhost:5000/**", mode: remember}
+)");
+  ASSERT_TRUE(policy.ok()) << policy.error().to_line();
+  const Rule& shop = policy->rule_for("oci://reg.example/team/shop");
+  EXPECT_EQ(shop.mode, Mode::Require);
+  EXPECT_EQ(shop.threshold, 1u);
+  EXPECT_EQ(shop.minimum_age, std::chrono::hours(24));
+  EXPECT_EQ(shop.maximum_age, std::chrono::hours(2160));
+  EXPECT_EQ(shop.signed_for, std::vector<std::string>{"oci://origin.example/team/*"});
+  EXPECT_EQ(shop.place, "trust.yaml:7");
+  EXPECT_EQ(policy->rule_for("oci://reg.example/team/other").threshold, 2u);
+  EXPECT_EQ(policy->rule_for("oci://localhost:5000/x").mode, Mode::Remember);
+  EXPECT_EQ(policy->rule_for("oci://elsewhere.example/x").mode, Mode::Ignore);
+}
+
+TEST(TrustPolicy, WithoutAWordOfTheUserNothingIsLookedFor) {
+  EXPECT_EQ(Policy().rule_for("oci://reg.example/x").mode, Mode::Ignore);
+  EXPECT_EQ(parsed("  rules: []")->rule_for("oci://reg.example/x").mode, Mode::Ignore);
+  EXPECT_EQ(parsed("  default: remember")->rule_for("oci://reg.example/x").mode, Mode::Remember);
+}
+
+TEST(TrustPolicy, ALinkThatLeadsNowhereIsNotTheAbsenceOfAPolicy) {
+  const mist::testing::TempDir temp;
+  HostFileSystem files;
+  const Path file = temp.path() / "trust.yaml";
+  EXPECT_TRUE(Policy::load(files, file).ok());
+  EXPECT_TRUE(Policy::load(files, temp.path() / "no/such/trust.yaml").ok());
+  std::filesystem::create_symlink(temp.path() / "gone", file);
+  const Result<Policy> policy = Policy::load(files, file);
+  ASSERT_FALSE(policy.ok());
+  EXPECT_EQ(policy.error().kind, ErrorKind::Invalid);
+  std::filesystem::remove(file);
+  std::filesystem::create_directory(file);
+  EXPECT_FALSE(Policy::load(files, file).ok());
+}
+
+TEST(TrustPolicy, RulesAreForRepositoriesHoweverTheirHostsAreWritten) {
+  const auto policy = parsed(R"(
+  rules:
+  - match: oci://REG.example:443/team/**
+    keys: [{name: a, file: a.pub}]
+    signedFor: ["oci://Origin.example:443/team/*"]
+  - {match: "oci://registry-1.docker.io/nginx", mode: remember}
+)");
+  ASSERT_TRUE(policy.ok()) << policy.error().to_line();
+  const Rule& rule = policy->rule_for("oci://reg.example/team/shop");
+  EXPECT_EQ(rule.mode, Mode::Require);
+  EXPECT_EQ(rule.signed_for, std::vector<std::string>{"oci://origin.example/team/*"});
+  EXPECT_EQ(policy->rule_for("oci://docker.io/library/nginx").mode, Mode::Remember);
+}
+
+TEST(TrustPolicy, RefusesWhatItDoesNotKnow) {
+  EXPECT_EQ(failure("  rulez: []"), "the key spec.rulez is not known");
+  EXPECT_EQ(failure("  rules: [{match: 'oci://x/y', key: a}]"), "the key key is not known");
+  EXPECT_EQ(failure("  rules: [{match: 'oci://x/y', keys: [{name: a, file: a.pub, colour: red}]}]"),
+            "the key keys[].colour is not known");
+  EXPECT_EQ(failure("  default: require"), "spec.default can't be require, because it has no keys");
+  EXPECT_EQ(failure("  default: sometimes"), "default must be remember, require or ignore");
+  EXPECT_EQ(Policy::parse("kind: MistletoeConfig", "x", {}).error().message, "this is not a trust policy");
+}
+
+TEST(TrustPolicy, RefusesRulesThatProtectNothing) {
+  const auto rule = [](std::string_view text) { return failure(fmt::format("  rules:\n  - {{{}}}", text)); };
+  EXPECT_EQ(rule("match: shop"), "a rule needs a match: oci://HOST/PATH, or REGISTRY/PATH");
+  EXPECT_EQ(rule("match: 'https://x/y'"), "a rule needs a match: oci://HOST/PATH, or REGISTRY/PATH");
+  EXPECT_EQ(rule("match: 'oci://x'"), "no repository fits oci://x: a path is missing");
+  EXPECT_EQ(rule("match: 'oci://x/team/'"), "no repository fits oci://x/team/: a path is missing");
+  EXPECT_EQ(rule("match: 'oci://x/y:1.0.0'"),
+            "no repository fits oci://x/y:1.0.0: a version follows the path");
+  EXPECT_EQ(rule("match: 'oci://x/Team/**'"),
+            "no repository fits oci://x/Team/**: a path has lower-case letters, digits, '.', '_' and '-'");
+  EXPECT_EQ(rule("match: 'team/**'"), "team/** is no OCI registry, so no signer can be remembered");
+  EXPECT_EQ(rule("match: 'oci://x/y', mode: require"), "oci://x/y requires signatures, but names no keys");
+  EXPECT_EQ(rule("match: 'oci://x/y', mode: ignore, keys: [{name: a, file: a.pub}]"),
+            "oci://x/y has keys, but doesn't require them");
+  EXPECT_EQ(rule("match: 'oci://x/y', keys: []"), "keys is not a list of keys");
+  EXPECT_EQ(rule("match: 'oci://x/y', keys: [{name: a, file: a.pub}], threshold: 2"),
+            "threshold must be from 1 to 1");
+  EXPECT_EQ(rule("match: 'oci://x/y', keys: [{name: a, file: a.pub}], threshold: 0"),
+            "threshold must be from 1 to 1");
+  EXPECT_EQ(rule("match: 'oci://x/y', keys: [{name: a, file: a.pub}, {name: b, file: a.pub}]"),
+            "a and b are the same key");
+  EXPECT_EQ(rule("match: 'oci://x/y', keys: [{name: a, file: a.pub}, {name: a, file: b.pub}]"),
+            "two keys are called a");
+  EXPECT_EQ(rule("match: 'oci://x/y', keys: [{name: a, file: gone.pub}]"),
+            "the key a can't be read: cannot read gone.pub");
+  EXPECT_EQ(rule("match: 'oci://x/y', keys: [{name: a, file: bad.pub}]"),
+            "the key a can't be used: this is not a public key (it is no PEM text)");
+  EXPECT_EQ(rule("match: 'oci://x/y', keys: [{name: a, file: a.pub}], minimumAge: soon"),
+            "minimumAge is a duration, in a rule with keys");
+  EXPECT_EQ(rule("match: 'oci://x/y', keys: [{name: a, file: a.pub}], minimumAge: 2h, maximumAge: 1h"),
+            "minimumAge is longer than maximumAge");
+  EXPECT_EQ(rule("match: 'oci://x/y', keys: [{name: a, file: a.pub}], signedFor: [team]"),
+            "signedFor names repositories");
+}
+
+TEST(TrustPatterns, OneStarStaysInASegment) {
+  EXPECT_TRUE(matches("oci://reg/*", "oci://reg/shop"));
+  EXPECT_FALSE(matches("oci://reg/*", "oci://reg/team/shop"));
+  EXPECT_TRUE(matches("oci://reg/**", "oci://reg/team/shop"));
+  EXPECT_TRUE(matches("oci://*/team/*", "oci://reg:5000/team/shop"));
+  EXPECT_TRUE(matches("oci://**/shop", "oci://reg/a/b/shop"));
+  EXPECT_FALSE(matches("oci://**/shop", "oci://reg/a/b/shopping"));
+  EXPECT_TRUE(matches("oci://reg/team/shop-*", "oci://reg/team/shop-web"));
+  EXPECT_FALSE(matches("oci://reg/team", "oci://reg/team/shop"));
+  EXPECT_TRUE(matches("**", ""));
+  EXPECT_FALSE(matches("", "x"));
+  // A dot is a dot.
+  EXPECT_FALSE(matches("oci://reg.example/*", "oci://regxexample/shop"));
+}
+
+}  // namespace
+}  // namespace mist::trust

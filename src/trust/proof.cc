@@ -1,0 +1,229 @@
+#include "trust/proof.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+
+namespace mist::trust {
+namespace {
+
+// Clocks of those who sign may be a little ahead.
+constexpr auto kClockSkew = std::chrono::minutes(5);
+constexpr std::size_t kMostObjections = 5;
+
+// Empty: the subject's own, or a bundle's, which doesn't say.
+std::string other_repository(const oci::SignatureClaim& claim, const Subject& subject) {
+  if (claim.repository.empty()) return {};
+  std::string made_for = fmt::format("{}{}", oci::kScheme, claim.repository);
+  return made_for == subject.package ? std::string() : made_for;
+}
+
+// The rule may have changed since the proof was recorded.
+bool allows(const Rule& rule, std::string_view made_for) {
+  return made_for.empty() || std::ranges::any_of(rule.signed_for, [&](const std::string& pattern) {
+           return matches(pattern, made_for);
+         });
+}
+
+std::string objection_to_repository(std::string_view made_for) {
+  return fmt::format("it was made for another repository, {}",
+                     escape_controls(made_for.substr(oci::kScheme.size(), 300)));
+}
+
+Proof objected(Proof proof, std::string why) {
+  proof.objection = std::move(why);
+  return proof;
+}
+
+Proof proved_by(Proof proof, const crypto::PublicKey& key, std::string name) {
+  proof.keys = {key.fingerprint().str()};
+  proof.algorithm = crypto::to_string(key.kind());
+  proof.name = std::move(name);
+  return proof;
+}
+
+Proof by_unknown_key(Proof proof, const oci::SignatureClaim& claim) {
+  if (!claim.key_pem.empty()) {
+    const Result<crypto::PublicKey> key = crypto::PublicKey::parse(claim.key_pem);
+    if (!key) return objected(std::move(proof), "the key beside it can't be read");
+    if (!key->verify(claim.message, claim.signature))
+      return objected(std::move(proof), "it is not valid for the key beside it");
+    return proved_by(std::move(proof), *key, {});
+  }
+  if (claim.has_certificate)
+    return objected(std::move(proof), "it was made with a certificate, whose issuer isn't known here");
+  for (const crypto::PublicKey& key : crypto::possible_p256_keys(claim.message, claim.signature)) {
+    if (claim.key_hint && *claim.key_hint != key.fingerprint()) continue;
+    proof.keys.push_back(key.fingerprint().str());
+    proof.algorithm = crypto::to_string(key.kind());
+  }
+  if (proof.keys.empty()) return objected(std::move(proof), "it is of no key that is known here");
+  return proof;
+}
+
+Proof examined(const oci::SignatureClaim& claim, const Subject& subject, const Rule& rule) {
+  Proof proof{.form = claim.form,
+              .keys = {},
+              .algorithm = {},
+              .name = {},
+              .signed_at = claim.signed_at,
+              .objection = {}};
+  if (!claim.damage.empty()) return objected(std::move(proof), claim.damage);
+  if (claim.digest != subject.manifest)
+    return objected(std::move(proof), fmt::format("it is for another manifest, {}", claim.digest->str()));
+  proof.made_for = other_repository(claim, subject);
+  if (!allows(rule, proof.made_for)) {
+    std::string why = objection_to_repository(proof.made_for);
+    return objected(std::move(proof), std::move(why));
+  }
+  for (const TrustedKey& each : rule.keys)
+    if (each.key.verify(claim.message, claim.signature))
+      return proved_by(std::move(proof), each.key, each.name);
+  return by_unknown_key(std::move(proof), claim);
+}
+
+std::string key_text(const Proof& proof) {
+  const std::string keys = join(proof.keys, " or ");
+  return proof.name.empty() ? fmt::format("key {}", keys) : fmt::format("{} (key {})", proof.name, keys);
+}
+
+std::string keys_text(const std::set<std::string>& keys) {
+  const std::vector<std::string> list(keys.begin(), keys.end());
+  return fmt::format("key {}", join(list, " or "));
+}
+
+// Why a signature by a key of the rule doesn't count; empty: it does.
+std::string age_objection(const Rule& rule, const Proof& proof, WallTime now) {
+  if (!rule.minimum_age && !rule.maximum_age) return {};
+  if (!proof.signed_at) return "it doesn't say when it was made";
+  const auto age = now - *proof.signed_at;
+  if (age < -kClockSkew)
+    return fmt::format("it says that it was made at {}, later than now", format_time(*proof.signed_at));
+  if (rule.minimum_age && age < *rule.minimum_age)
+    return fmt::format("it was made {} ago, and must be {} old", format_age(age),
+                       format_age(*rule.minimum_age));
+  if (rule.maximum_age && age > *rule.maximum_age)
+    return fmt::format("it was made {} ago, and may be {} old", format_age(age),
+                       format_age(*rule.maximum_age));
+  return {};
+}
+
+std::string objections_text(std::span<const std::string> objections) {
+  if (objections.empty()) return "it has no signature";
+  std::string text = join(objections.first(std::min(objections.size(), kMostObjections)), "\n");
+  if (objections.size() > kMostObjections)
+    text += fmt::format("\n… and {} more", objections.size() - kMostObjections);
+  return text;
+}
+
+}  // namespace
+
+std::vector<Proof> examine(std::span<const oci::SignatureClaim> claims, const Subject& subject,
+                           const Rule& rule) {
+  std::vector<Proof> proofs;
+  for (const oci::SignatureClaim& claim : claims) {
+    Proof proof = examined(claim, subject, rule);
+    // One that stands there twice is one.
+    if (std::ranges::find(proofs, proof) == proofs.end()) proofs.push_back(std::move(proof));
+  }
+  return proofs;
+}
+
+void name_keys(std::span<Proof> proofs, std::span<const TrustedKey> keys) {
+  for (Proof& proof : proofs)
+    for (const TrustedKey& each : keys)
+      if (proof.keys.size() == 1 && proof.keys.front() == each.key.fingerprint().str())
+        proof.name = each.name;
+}
+
+std::set<std::string> keys_in(std::span<const Proof> proofs) {
+  std::set<std::string> keys;
+  for (const Proof& proof : proofs)
+    if (proof.objection.empty()) keys.insert(proof.keys.begin(), proof.keys.end());
+  return keys;
+}
+
+std::string signers_text(std::span<const Proof> proofs) {
+  std::vector<std::string> signers;
+  for (const Proof& proof : proofs) {
+    if (!proof.objection.empty()) continue;
+    std::string text = key_text(proof);
+    if (std::ranges::find(signers, text) == signers.end()) signers.push_back(std::move(text));
+  }
+  return join(signers, " and ");
+}
+
+Status judge_required(const Rule& rule, const Subject& subject, std::span<const Proof> proofs, WallTime now) {
+  std::set<std::string> counted;
+  std::vector<std::string> objections;
+  for (const Proof& proof : proofs) {
+    if (!proof.objection.empty()) {
+      objections.push_back(fmt::format("a signature: {}", proof.objection));
+      continue;
+    }
+    const auto trusted = std::ranges::find_if(rule.keys, [&](const TrustedKey& each) {
+      return proof.keys.size() == 1 && proof.keys.front() == each.key.fingerprint().str();
+    });
+    if (trusted == rule.keys.end()) {
+      objections.push_back(
+          fmt::format("a signature: it is of {}, which the rule doesn't name", key_text(proof)));
+      continue;
+    }
+    if (!allows(rule, proof.made_for))
+      objections.push_back(
+          fmt::format("the signature of {}: {}", trusted->name, objection_to_repository(proof.made_for)));
+    else if (std::string why = age_objection(rule, proof, now); !why.empty())
+      objections.push_back(fmt::format("the signature of {}: {}", trusted->name, why));
+    else
+      counted.insert(trusted->name);
+  }
+  if (counted.size() >= rule.threshold) return {};
+  if (!counted.empty()) {
+    const std::vector<std::string> those(counted.begin(), counted.end());
+    objections.insert(objections.begin(), fmt::format("it is signed by {} only", join(those, ", ")));
+  }
+  std::vector<std::string> names;
+  for (const TrustedKey& each : rule.keys) names.push_back(each.name);
+  const std::string wanted =
+      rule.keys.size() == 1 ? names.front() : fmt::format("{} of {}", rule.threshold, join(names, ", "));
+  const std::string name = fmt::format("{}@{}", subject.package, subject.manifest.str());
+  if (rule.match.empty())
+    return error(ErrorKind::Forbidden, "{} is not signed by {}", name, wanted)
+        .with_because(objections_text(objections))
+        .with_hint("ask whoever publishes it");
+  return error(ErrorKind::Forbidden, "{} is not signed by {}, as the trust policy requires", name, wanted)
+      .with_because(
+          fmt::format("{}; the rule is {} ({})", objections_text(objections), rule.match, rule.place))
+      .with_hint(subject.package.starts_with(oci::kScheme)
+                     ? fmt::format("mistctl verify {} shows its signatures; ask whoever publishes it", name)
+                     : "ask whoever publishes it for the signature file beside the package");
+}
+
+Result<std::set<std::string>> judge_remembered(const std::set<std::string>& remembered,
+                                               const Subject& subject, std::span<const Proof> proofs) {
+  const std::set<std::string> now = keys_in(proofs);
+  if (remembered.empty()) return now;
+  std::set<std::string> same;
+  std::ranges::set_intersection(remembered, now, std::inserter(same, same.end()));
+  if (!same.empty()) return same;
+  const std::string name = fmt::format("{}@{}", subject.package, subject.manifest.str());
+  Error failure =
+      now.empty()
+          ? error(ErrorKind::Conflict, "{} is not signed, and what was used of it before is signed by {}",
+                  name, keys_text(remembered))
+          : error(ErrorKind::Conflict, "{} is signed by {}, and what was used of it before is signed by {}",
+                  name, signers_text(proofs), keys_text(remembered));
+  std::vector<std::string> objections;
+  for (const Proof& proof : proofs)
+    if (!proof.objection.empty()) objections.push_back(fmt::format("a signature: {}", proof.objection));
+  if (now.empty() || !objections.empty()) failure.because = objections_text(objections);
+  failure.hint = fmt::format(
+      "ask whoever publishes it, by another way than the registry; to trust {} from now on: mistctl verify "
+      "{} "
+      "--accept-changed",
+      now.empty() ? "it unsigned" : "the new key", name);
+  return failure;
+}
+
+}  // namespace mist::trust

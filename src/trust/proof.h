@@ -1,0 +1,63 @@
+#pragma once
+// From what signatures claim to what they prove, and whether that is enough. Pure; any thread.
+//
+// A signature of cosign's does not come with the key that made it. With a policy the key is known; without
+// one, it is told from the key beside the signature (mistctl writes it there) or, of ECDSA on P-256, from the
+// signature itself, which leaves two keys to choose from (crypto::possible_p256_keys), or one where a bundle
+// names its fingerprint. A second version that the same key signed leaves one.
+
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "oci/signature.h"
+#include "trust/policy.h"
+
+namespace mist::trust {
+
+/// What is known of one signature after it was checked.
+struct Proof {
+  oci::SignatureForm form = oci::SignatureForm::Cosign;
+  std::vector<std::string> keys;  ///< fingerprints ("sha256:…"); several: one of them made it; none: no proof
+  std::string algorithm;          ///< "ECDSA P-256"; empty: unknown
+  std::string name;               ///< of the key in the policy; empty: the policy doesn't have it
+  std::optional<WallTime> signed_at;
+  std::string objection;  ///< why it proves nothing; empty: it does
+  /// The repository ("oci://…") that it was made for, where that is another one which the rule allowed.
+  std::string made_for = {};
+  friend bool operator==(const Proof&, const Proof&) = default;
+};
+
+/// What is asked about.
+struct Subject {
+  std::string package;  ///< oci::Repository::identity; of another registry "REGISTRY/PATH:VERSION"
+  crypto::Digest manifest;
+};
+
+/// Checks each of `claims`: with the keys of the rule, then with those that signatures bring along.
+std::vector<Proof> examine(std::span<const oci::SignatureClaim> claims, const Subject& subject,
+                           const Rule& rule);
+
+/// Gives proofs that were recorded the names that `keys` have now.
+void name_keys(std::span<Proof> proofs, std::span<const TrustedKey> keys);
+
+/// The fingerprints of all that prove something.
+std::set<std::string> keys_in(std::span<const Proof> proofs);
+
+/// "key sha256:…", "key sha256:… or sha256:…", "release (sha256:…)"; of several with " and " between them.
+std::string signers_text(std::span<const Proof> proofs);
+
+/// Under a rule that requires keys. Errors: Forbidden, with what is wrong with each signature.
+Status judge_required(const Rule& rule, const Subject& subject, std::span<const Proof> proofs, WallTime now);
+
+/// The keys by which the package is known after this version: those of `remembered` that signed it too. No
+/// `remembered`: those that signed it. Errors: Conflict, naming both.
+Result<std::set<std::string>> judge_remembered(const std::set<std::string>& remembered,
+                                               const Subject& subject, std::span<const Proof> proofs);
+
+}  // namespace mist::trust

@@ -1,0 +1,203 @@
+#include "trust/proof.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "base/text.h"
+#include "crypto/keys.h"
+
+namespace mist::trust {
+namespace {
+
+using oci::SignatureClaim;
+
+crypto::PrivateKey p256(unsigned char seed) {
+  std::array<std::byte, crypto::kKeyBytes> bytes{};
+  bytes.fill(std::byte{seed});
+  return *crypto::PrivateKey::parse(crypto::p256_key(bytes)->private_pem);
+}
+crypto::PrivateKey ed25519(unsigned char seed) {
+  std::array<std::byte, crypto::kKeyBytes> bytes{};
+  bytes.fill(std::byte{seed});
+  return *crypto::PrivateKey::parse(crypto::ed25519_key(bytes).private_pem);
+}
+std::string name_of(const crypto::PrivateKey& key) { return key.public_key().fingerprint().str(); }
+
+const crypto::Digest kManifest = crypto::sha256("manifest");
+const Subject kSubject{"oci://reg.example/team/shop", kManifest};
+const WallTime kNow{std::chrono::seconds(1'700'000'000)};
+
+enum class Beside : bool { Nothing, Key };
+
+SignatureClaim claim_by(const crypto::PrivateKey& key, Beside beside = Beside::Key,
+                        const std::string& repository = "reg.example/team/shop",
+                        const crypto::Digest& manifest = kManifest) {
+  SignatureClaim claim;
+  claim.message = fmt::format("payload of {} for {}", manifest.str(), repository);
+  claim.signature = key.sign(claim.message);
+  claim.digest = manifest;
+  claim.repository = repository;
+  claim.signed_at = kNow - std::chrono::hours(48);
+  if (beside == Beside::Key) claim.key_pem = key.public_key().pem();
+  return claim;
+}
+Rule requiring(std::vector<TrustedKey> keys, std::size_t threshold = 1) {
+  Rule rule;
+  rule.match = "oci://reg.example/**";
+  rule.mode = Mode::Require;
+  rule.keys = std::move(keys);
+  rule.threshold = threshold;
+  return rule;
+}
+TrustedKey trusted(std::string name, const crypto::PrivateKey& key) {
+  return {std::move(name), key.public_key()};
+}
+std::string objection_to(const SignatureClaim& claim, const Rule& rule = {}) {
+  return examine(std::array{claim}, kSubject, rule).front().objection;
+}
+
+TEST(Proofs, TheKeyBesideASignatureMustHaveMadeIt) {
+  EXPECT_EQ(keys_in(examine(std::array{claim_by(ed25519(1))}, kSubject, {})), std::set{name_of(ed25519(1))});
+  SignatureClaim claim = claim_by(ed25519(1));
+  claim.key_pem = ed25519(2).public_key().pem();
+  EXPECT_EQ(objection_to(claim), "it is not valid for the key beside it");
+  claim.key_pem = "no key";
+  EXPECT_EQ(objection_to(claim), "the key beside it can't be read");
+  claim = claim_by(p256(1));
+  claim.message += "x";
+  EXPECT_EQ(objection_to(claim), "it is not valid for the key beside it");
+}
+
+TEST(Proofs, WithoutAKeyBesideItTwoAreTold) {
+  const std::set<std::string> first =
+      keys_in(examine(std::array{claim_by(p256(1), Beside::Nothing)}, kSubject, {}));
+  EXPECT_EQ(first.size(), 2u);
+  EXPECT_TRUE(first.contains(name_of(p256(1))));
+  SignatureClaim hinted = claim_by(p256(1), Beside::Nothing);
+  hinted.key_hint = p256(1).public_key().fingerprint();
+  EXPECT_EQ(keys_in(examine(std::array{hinted}, kSubject, {})), std::set{name_of(p256(1))});
+  hinted.key_hint = crypto::sha256("another key");
+  EXPECT_EQ(objection_to(hinted), "it is of no key that is known here");
+  EXPECT_EQ(objection_to(claim_by(ed25519(1), Beside::Nothing)), "it is of no key that is known here");
+}
+
+TEST(Proofs, ASignatureForSomethingElseProvesNothing) {
+  const crypto::Digest other = crypto::sha256("another manifest");
+  EXPECT_EQ(objection_to(claim_by(p256(1), Beside::Key, "reg.example/team/shop", other)),
+            "it is for another manifest, " + other.str());
+  EXPECT_EQ(objection_to(claim_by(p256(1), Beside::Key, "reg.example/team/other")),
+            "it was made for another repository, reg.example/team/other");
+  Rule rule;
+  rule.signed_for = {"oci://reg.example/team/*"};
+  EXPECT_EQ(objection_to(claim_by(p256(1), Beside::Key, "reg.example/team/other"), rule), "");
+}
+
+TEST(Proofs, WhatComesFromOthersIsHarmlessOnATerminal) {
+  const std::string objection = objection_to(claim_by(p256(1), Beside::Key, "evil\x1b[2J"));
+  EXPECT_EQ(objection.find('\x1b'), std::string::npos) << objection;
+}
+
+TEST(RequiredKeys, OneOfThemSuffices) {
+  const Rule rule = requiring({trusted("a", p256(1)), trusted("b", ed25519(2))});
+  for (const crypto::PrivateKey& key : {p256(1), ed25519(2)})
+    for (const Beside beside : {Beside::Nothing, Beside::Key})
+      EXPECT_TRUE(
+          judge_required(rule, kSubject, examine(std::array{claim_by(key, beside)}, kSubject, rule), kNow)
+              .ok());
+  const Status refused =
+      judge_required(rule, kSubject, examine(std::array{claim_by(p256(3))}, kSubject, rule), kNow);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Forbidden);
+  EXPECT_NE(refused.error().message.find("is not signed by 1 of a, b"), std::string::npos);
+  EXPECT_NE(refused.error().because.find(name_of(p256(3))), std::string::npos);
+}
+
+TEST(RequiredKeys, AThresholdCountsKeysAndNotSignatures) {
+  const Rule rule = requiring({trusted("a", p256(1)), trusted("b", p256(2)), trusted("c", p256(3))}, 2);
+  const std::vector<SignatureClaim> twice{claim_by(p256(1)), claim_by(p256(1), Beside::Nothing)};
+  const Status refused = judge_required(rule, kSubject, examine(twice, kSubject, rule), kNow);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_TRUE(refused.error().because.starts_with("it is signed by a only;")) << refused.error().because;
+  const std::vector<SignatureClaim> two{claim_by(p256(1)), claim_by(p256(3)), claim_by(p256(9))};
+  EXPECT_TRUE(judge_required(rule, kSubject, examine(two, kSubject, rule), kNow).ok());
+}
+
+TEST(RequiredKeys, AgesAreThoseOfTheSignedBytes) {
+  Rule rule = requiring({trusted("a", p256(1))});
+  const auto because = [&](const SignatureClaim& claim) {
+    const Status status = judge_required(rule, kSubject, examine(std::array{claim}, kSubject, rule), kNow);
+    return status.ok() ? std::string("ok")
+                       : status.error().because.substr(0, status.error().because.find(';'));
+  };
+  SignatureClaim claim = claim_by(p256(1));
+  rule.minimum_age = std::chrono::hours(24);
+  rule.maximum_age = std::chrono::hours(72);
+  EXPECT_EQ(because(claim), "ok");
+  claim.signed_at = kNow - std::chrono::hours(3);
+  EXPECT_EQ(because(claim), "the signature of a: it was made 3h ago, and must be 24h old");
+  claim.signed_at = kNow - std::chrono::hours(100);
+  EXPECT_EQ(because(claim), "the signature of a: it was made 4d4h ago, and may be 3d old");
+  claim.signed_at = kNow + std::chrono::hours(1);
+  EXPECT_EQ(because(claim),
+            "the signature of a: it says that it was made at 2023-11-14T23:13:20Z, later than now");
+  claim.signed_at.reset();
+  EXPECT_EQ(because(claim), "the signature of a: it doesn't say when it was made");
+}
+
+TEST(RequiredKeys, WhatWasProvedUnderAnotherRuleIsHeldAgainstThisOne) {
+  Rule rule = requiring({trusted("a", p256(1))});
+  rule.signed_for = {"oci://origin.example/team/*"};
+  const std::vector<Proof> proofs =
+      examine(std::array{claim_by(p256(1), Beside::Key, "origin.example/team/shop")}, kSubject, rule);
+  EXPECT_TRUE(judge_required(rule, kSubject, proofs, kNow).ok());
+  rule.signed_for.clear();
+  const Status refused = judge_required(rule, kSubject, proofs, kNow);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_TRUE(refused.error().because.starts_with(
+      "the signature of a: it was made for another repository, origin.example/team/shop"))
+      << refused.error().because;
+}
+
+TEST(RememberedKeys, WhatWasSignedStaysSignedByTheSameKey) {
+  const auto proofs = [](const crypto::PrivateKey& key, Beside beside = Beside::Key) {
+    return examine(std::array{claim_by(key, beside)}, kSubject, {});
+  };
+  // First use: whoever signed it; nobody is nobody.
+  EXPECT_TRUE(judge_remembered({}, kSubject, {})->empty());
+  EXPECT_EQ(*judge_remembered({}, kSubject, proofs(ed25519(1))), std::set{name_of(ed25519(1))});
+  EXPECT_TRUE(judge_remembered({name_of(p256(1))}, kSubject, proofs(p256(1))).ok());
+  const auto other = judge_remembered({name_of(p256(1))}, kSubject, proofs(p256(2)));
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.error().kind, ErrorKind::Conflict);
+  EXPECT_NE(other.error().message.find(name_of(p256(1))), std::string::npos);
+  EXPECT_NE(other.error().message.find(name_of(p256(2))), std::string::npos);
+  const auto none = judge_remembered({name_of(p256(1))}, kSubject, {});
+  ASSERT_FALSE(none.ok());
+  EXPECT_NE(none.error().message.find("is not signed"), std::string::npos);
+}
+
+TEST(RememberedKeys, OneThatOthersAddIsNotLearned) {
+  const std::vector<SignatureClaim> both{claim_by(p256(1)), claim_by(p256(2))};
+  EXPECT_EQ(*judge_remembered({name_of(p256(1))}, kSubject, examine(both, kSubject, {})),
+            std::set{name_of(p256(1))});
+}
+
+TEST(RememberedKeys, ASecondVersionTellsWhichOfTwoKeysItIs) {
+  const auto first =
+      judge_remembered({}, kSubject, examine(std::array{claim_by(p256(1), Beside::Nothing)}, kSubject, {}));
+  ASSERT_EQ(first->size(), 2u);
+  const crypto::Digest manifest = crypto::sha256("the next one");
+  const Subject next{kSubject.package, manifest};
+  const auto second = judge_remembered(
+      *first, next,
+      examine(std::array{claim_by(p256(1), Beside::Nothing, "reg.example/team/shop", manifest)}, next, {}));
+  ASSERT_TRUE(second.ok()) << second.error().to_line();
+  EXPECT_EQ(*second, std::set{name_of(p256(1))});
+  EXPECT_FALSE(judge_remembered(*second, kSubject,
+                                examine(std::array{claim_by(p256(2), Beside::Nothing)}, kSubject, {}))
+                   .ok());
+}
+
+}  // namespace
+}  // namespace mist::trust
