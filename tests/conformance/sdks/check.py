@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The conformance table of the SDKs: check.py MISTCTL [DIRECTORY that build.sh printed]
 
-The same package in TypeScript, Go, C++ and Rust (build.sh) must describe its inputs alike, and for the same values give the same
+The same package in TypeScript, Go, C++, Python and Rust (build.sh) must describe its inputs alike, and for the same values give the same
 bytes: files, secrets, objects, log lines, message, errors. The first language is what the others are compared with. Ends with 1 if
 one differs.
 """
@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-LANGUAGES = ("rust", "typescript", "go", "cpp")
+LANGUAGES = ("rust", "typescript", "go", "cpp", "python")
 # The arguments, and what the error says; nothing: there is none.
 CASES = {
     "defaults": ([], ""),
