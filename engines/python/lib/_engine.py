@@ -11,6 +11,7 @@ import builtins
 import gc
 import importlib.machinery
 import io
+import itertools
 import json
 import os
 import random
@@ -18,7 +19,7 @@ import sys
 import traceback
 import types
 
-import yaml
+import _values
 
 PACKAGE = "/package"
 VENDORED = PACKAGE + "/vendor"
@@ -26,15 +27,25 @@ MAIN = PACKAGE + "/main.py"
 
 # Modules of Python that need what the sandbox doesn't have.
 HOST_ONLY = frozenset("_ctypes _posixsubprocess _socket _ssl asyncio concurrent ctypes fcntl ftplib grp imaplib mmap multiprocessing nntplib "
-                      "poplib pty pwd readline requests resource smtplib socket socketserver sqlite3 ssl subprocess syslog telnetlib "
+                      "poplib pty pwd readline requests resource smtplib socket socketserver ssl subprocess syslog telnetlib "
                       "termios tkinter tty xmlrpc".split())
 # Functions of os that WASI's lacks, and programs call.
 HOST_FUNCTIONS = frozenset("execl execle execlp execv execve execvp fork forkpty kill killpg openpty pipe popen posix_spawn setuid spawnl "
                            "spawnv spawnve symlink system wait waitpid".split())
+NOT_THERE = "processes, threads or the network, and a package has none"
+
+
+# Modules that this Python is built without, for want of a library in C.
+NOT_BUILT = frozenset("_bz2 _curses _lzma _sqlite3 curses dbm sqlite3 zlib".split())
 
 
 class NeedsHost(ModuleNotFoundError):
     """A module that works only in a Python outside of the sandbox."""
+
+
+# What people know it as.
+NeedsHost.__qualname__ = NeedsHost.__name__ = "ModuleNotFoundError"
+NeedsHost.__module__ = "builtins"
 
 
 class _HostOnly:
@@ -43,8 +54,11 @@ class _HostOnly:
     @staticmethod
     def find_spec(name, path=None, target=None):
         del path, target
-        if name.partition(".")[0] in HOST_ONLY:
-            raise NeedsHost(f"no module named '{name}': it needs processes, threads or the network, and a package has none", name=name)
+        top = name.partition(".")[0]
+        if top in HOST_ONLY:
+            raise NeedsHost(f"no module named '{name}': it needs {NOT_THERE}", name=name)
+        if top in NOT_BUILT:
+            raise NeedsHost(f"no module named '{name}': the Python of packages is built without it", name=name)
 
 
 def _make_random_lazy():
@@ -98,6 +112,7 @@ def prepare():
     environment = kpm.new_environment()
     environment.from_string("{% macro m(a) %}{{ a|upper }}{% endmacro %}{% for i in x %}{{ m(i)|default('')|indent }}{% endfor %}").render(x=["a"])
     yaml.safe_dump(yaml.safe_load("a: [1, {b: c}]\nd: |\n  x\n"))
+    _values.read("a: 1")
     json.dumps(json.loads('{"a": [1, 2.5, "x", null]}'), indent=2)
     datetime.datetime.strptime("2026-01-01", "%Y-%m-%d")
     sys.meta_path.append(_HostOnly)
@@ -107,25 +122,41 @@ def prepare():
 
 # Where a package failed.
 
+_entry = None
+"""The place of what runs, for what is wrong with all of it: the file, and then the line of its `generate`."""
+
 
 def _file_in_package(name):
     return name.removeprefix(PACKAGE + "/") if name.startswith(PACKAGE + "/") else None
 
 
 def _frames(error):
-    """File and line of the package's own frames, the outermost first."""
+    """File, line and column of the package's own frames, the outermost first."""
     found = []
-    for frame, line in traceback.walk_tb(error.__traceback__):
-        file = _file_in_package(frame.f_code.co_filename)
+    trace = error.__traceback__
+    while trace is not None:
+        code, line = trace.tb_frame.f_code, trace.tb_lineno
+        file = _file_in_package(code.co_filename)
         # A function that calls itself is one place.
-        if file is not None and line is not None and (not found or found[-1] != (file, line)):
-            found.append((file, line))
+        if file is not None and line is not None and (not found or found[-1][:2] != (file, line)):
+            found.append((file, line, _column(code, trace.tb_lasti, file, line)))
+        trace = trace.tb_next
     return found
+
+
+def _column(code, instruction, file, line):
+    """Where in its line an instruction begins; None: the compiler didn't keep it."""
+    first, _, offset, _ = next(itertools.islice(code.co_positions(), instruction // 2, None), (None,) * 4)
+    text = _text_of(file, line)
+    if first != line or offset is None or text is None:
+        return None
+    # The compiler counts bytes, people count characters.
+    return len(text.encode()[:offset].decode(errors="ignore")) + 1
 
 
 def _text_of(file, line):
     try:
-        with open(f"{PACKAGE}/{file}", encoding="utf-8") as opened:
+        with open(f"{PACKAGE}/{file}", encoding="utf-8", errors="replace") as opened:
             return opened.read().split("\n")[line - 1].rstrip("\r")
     except (OSError, ValueError, IndexError):
         return None
@@ -141,10 +172,28 @@ def _place(file, line, column=None):
     return place
 
 
+def needs_host(error):
+    """What an error wants of the host's Python: "subprocess", "os.system"; None: nothing."""
+    if isinstance(error, NeedsHost):
+        return error.name
+    if isinstance(error, AttributeError) and error.obj is os and error.name in HOST_FUNCTIONS:
+        return f"os.{error.name}"
+    return None
+
+
+def _words(error):
+    from mistletoe._errors import reason
+    if isinstance(error, AttributeError) and needs_host(error):
+        return f"AttributeError: a package has no {needs_host(error)}"
+    if isinstance(error, MemoryError) and not str(error):
+        return "MemoryError: it needs more memory than it may have"
+    return reason(error)
+
+
 def failure(error):
     """`data` of a result: the error's words, and the innermost line of the package that was at work."""
-    from mistletoe._errors import Error, reason
-    data = {"result": "Err", "message": reason(error)}
+    from mistletoe._errors import Error
+    data = {"result": "Err", "message": _words(error)}
     frames = _frames(error)
     if isinstance(error, SyntaxError) and _file_in_package(error.filename or "") and error.lineno:
         data["message"] = f"{type(error).__qualname__}: {error.msg}"
@@ -152,10 +201,20 @@ def failure(error):
     elif frames:
         data["where"] = _place(*frames[-1])
         if len(frames) > 1 and not isinstance(error, Error):
-            data["message"] += "\ncalled from " + ", ".join(f"{file}:{line}" for file, line in reversed(frames[-6:-1]))
+            data["message"] += "\ncalled from " + ", ".join(f"{file}:{line}" for file, line, _ in reversed(frames[-6:-1]))
+    elif _entry is not None:
+        data["where"] = _entry
     if not isinstance(error, Error):
         traceback.print_exception(type(error), error, _without_engine(error.__traceback__))
     return data
+
+
+def _failure_of_any(error):
+    """The same of an error that a package made, whose own code may fail."""
+    try:
+        return failure(error)
+    except Exception:
+        return {"result": "Err", "message": f"{type(error).__qualname__}, whose text can't be read"}
 
 
 def _without_engine(trace):
@@ -207,6 +266,8 @@ def _use_own_modules():
 
 def _run_file(path):
     """Runs a file as Python runs a script, and gives its module."""
+    global _entry
+    _entry = {"file": _file_in_package(path)}
     os.chdir(PACKAGE)
     _use_own_modules()
     sys.argv = [path]
@@ -228,27 +289,48 @@ def _exit_words(error):
     return error.code if isinstance(error.code, str) else f"the program ended itself with the exit code {error.code}"
 
 
+class _Printed(io.BytesIO):
+    """Standard output of a program without `generate`. It stays readable when the program closes it."""
+
+    def close(self):
+        pass
+
+
 def _run_main():
     """The module, and what it printed."""
     if not os.path.exists(MAIN):
         from mistletoe import Error
         raise Error("the package has no main.py")
-    printed = io.StringIO()
-    sys.stdout = printed
+    printed = _Printed()
+    sys.stdout = io.TextIOWrapper(printed, encoding="utf-8", newline="\n", write_through=True)
+    module = types.ModuleType("__main__")
     try:
-        return _run_file(MAIN), printed.getvalue()
+        module = _run_file(MAIN)
     except SystemExit as error:
         words = _exit_words(error)
         if words is not None:
             from mistletoe import Error
             raise Error(words).with_traceback(error.__traceback__) from None
-        return types.ModuleType("__main__"), printed.getvalue()
     finally:
         sys.stdout = sys.__stdout__
+    return module, printed.getvalue()
+
+
+def _as_text(printed):
+    try:
+        return printed.decode()
+    except UnicodeDecodeError as error:
+        from mistletoe import Error
+        line = printed.count(b"\n", 0, error.start) + 1
+        raise Error(f"main.py printed what isn't text in UTF-8, in line {line} of its output") from None
 
 
 def _generate_function(module):
+    global _entry
     function = getattr(module, "generate", None)
+    code = getattr(function, "__code__", None)
+    if code is not None and _file_in_package(code.co_filename) is not None:
+        _entry = _place(_file_in_package(code.co_filename), code.co_firstlineno)
     return function if callable(function) else None
 
 
@@ -257,12 +339,16 @@ def _render(document):
     module, printed = _run_main()
     function = _generate_function(module)
     if function is None:
-        return printed
+        return _as_text(printed)
     lines = Lines()
-    lines.write(printed)
+    lines.write(printed.decode(errors="replace"))
     sys.stdout = lines
     try:
         output = render(function, document)
+    except SystemExit as error:
+        from mistletoe import Error
+        raise Error(_exit_words(error) or "the program ended itself before generate gave its Output").with_traceback(
+            error.__traceback__) from None
     finally:
         lines.finish()
         sys.stdout = sys.__stdout__
@@ -277,45 +363,8 @@ def _describe():
     return {"result": "Ok", "package": {"maintainers": [], "inputs": None if declared is None else schema_of(declared)}}
 
 
-class _Values(yaml.SafeLoader):
-    """YAML as Kubernetes' tools read it: without dates and numbers of base 60."""
-
-
-_Values.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()}
-
-
-def _overlay(under, over):
-    for key, each in over.items():
-        if each is None:
-            under.pop(key, None)
-        elif isinstance(each, dict):
-            inner = under.get(key)
-            under[key] = _overlay(dict(inner) if isinstance(inner, dict) else {}, each)
-        else:
-            under[key] = each
-    return under
-
-
-def _defaults():
-    """What the package's files have below the user's values: those of K3.yaml, over them those of values.yaml."""
-    defaults = {}
-    for file in ("K3.yaml", "values.yaml"):
-        try:
-            with open(f"{PACKAGE}/{file}", encoding="utf-8") as opened:
-                found = yaml.load(opened, _Values)
-        except FileNotFoundError:
-            continue
-        if file == "K3.yaml":
-            found = found.get("values") if isinstance(found, dict) else None
-        if isinstance(found, dict):
-            _overlay(defaults, found)
-    return defaults
-
-
 def _answer(document):
-    document["data"] = _overlay(_defaults(), document.get("data") or {})
+    document["data"] = _values.overlay(_values.defaults(PACKAGE), document.get("data") or {})
     options = (document.get("engine") or {}).get("options") or {}
     if isinstance(options.get("script"), str):
         import _script
@@ -336,7 +385,7 @@ def generate():
         written = answer if isinstance(answer, str) else result_document(answer)
     except BaseException as error:
         sys.stdout = sys.__stdout__
-        written = result_document(failure(error))
+        written = result_document(_failure_of_any(error))
     try:
         data = written.encode()
     except UnicodeEncodeError:

@@ -27,14 +27,10 @@ def _no_input(prompt=""):
 
 def _needs_host(error):
     """What the script wants of the host's Python; None: nothing."""
-    from _engine import HOST_FUNCTIONS, NeedsHost
-    while error is not None:
-        if isinstance(error, NeedsHost):
-            return error.name
-        if isinstance(error, AttributeError) and error.obj is os and error.name in HOST_FUNCTIONS:
-            return f"os.{error.name}"
+    from _engine import needs_host
+    while error is not None and needs_host(error) is None:
         error = error.__cause__ or error.__context__
-    return None
+    return None if error is None else needs_host(error)
 
 
 def _text(path, content):

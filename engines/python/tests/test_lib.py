@@ -10,6 +10,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "lib"), str(HERE.parents[2] / "sdk/python")]
 import _certificates  # noqa: E402
+import _values  # noqa: E402
 import kpm  # noqa: E402
 from mistletoe import Error, secret  # noqa: E402
 
@@ -18,6 +19,22 @@ OPENSSL = shutil.which("openssl")
 
 def document(**data):
     return {"data": data, "release": {"name": "shop", "namespace": "prod"}}
+
+
+class Values(unittest.TestCase):
+    def test_are_resolved_as_go_yaml_does(self):
+        # The same table as in engines/rust/guest/src/yaml/resolve.rs.
+        for text, value in (("yes", True), ("Off", False), ("~", None), ("10", 10), ("010", 8), ("0o10", 8), ("0x1F", 31), ("-0b11", -3),
+                            ("1_000", 1000), ("18446744073709551615", 2**64 - 1), ("18446744073709551616", 18446744073709551616.0),
+                            ("-9223372036854775808", -2**63), ("1.", 1.0), (".5", 0.5), ("1e3", 1000.0), ("08", 8.0), ("yEs", "yEs"),
+                            ("1.2.3", "1.2.3"), ("-", "-"), ("+-1", "+-1"), ("0x", "0x"), ("0x-1", "0x-1"), ("12:30", "12:30"),
+                            ("2020-01-01", "2020-01-01"), ("1e", "1e"), ("0", 0), ("-0", 0), ("=", "=")):
+            resolved = _values.resolve(text)
+            self.assertEqual((type(resolved), resolved), (type(value), value), text)
+
+    def test_lie_over_one_another(self):
+        self.assertEqual(_values.overlay({"a": {"b": 1, "c": 2}, "d": [1], "e": 1}, {"a": {"b": None, "x": {"y": None}}, "d": [], "e": {"f": 2}}),
+                         {"a": {"c": 2, "x": {}}, "d": [], "e": {"f": 2}})
 
 
 class Questions(unittest.TestCase):
