@@ -13,6 +13,8 @@ using encoding::Value;
 
 constexpr std::string_view kKube = "K3.yaml";
 constexpr std::string_view kManifests = "manifests/";
+// What the script makes manifests of; the engine of templates would take them for manifests.
+constexpr std::string_view kTemplates = "templates/";
 constexpr std::size_t kMostChoices = 1000;
 
 struct TypeName {
@@ -66,6 +68,10 @@ std::string type_words(const Question& question) {
   return {};
 }
 
+bool serves_the_script(std::string_view path) {
+  return path == kPreInstallScript || path.starts_with(kTemplates);
+}
+
 }  // namespace
 
 bool has_pre_install(const Files& files) {
@@ -95,7 +101,7 @@ Result<ScriptResult> script_result(const Files& files, const Value& exports) {
 
 Files after_script(const Files& files, const ScriptResult& result) {
   Files after = files;
-  after.erase(std::string(kPreInstallScript));
+  std::erase_if(after, [](const auto& file) { return serves_the_script(file.first); });
   for (const std::string& path : result.removed)
     if (path.starts_with(kManifests)) after.erase(path);
   for (const auto& [path, text] : result.written) after.insert_or_assign(path, text);
@@ -105,7 +111,7 @@ Files after_script(const Files& files, const ScriptResult& result) {
 Files with_manifests(const Files& files, const Files& manifests) {
   Files after;
   for (const auto& [path, text] : files)
-    if (!path.starts_with(kManifests) && path != kPreInstallScript) after.emplace(path, text);
+    if (!path.starts_with(kManifests) && !serves_the_script(path)) after.emplace(path, text);
   for (const auto& [path, text] : manifests)
     if (path.starts_with(kManifests)) after.insert_or_assign(path, text);
   return after;
@@ -131,7 +137,8 @@ Error needs_host_python(const ScriptResult& result, std::string_view reference) 
   failure.because = fmt::format("it uses {}, and in the sandbox there are no processes and no network",
                                 escape_controls(result.needs_host));
   failure.hint =
-      "--allow-host-scripts runs it here, in bubblewrap, once you have seen and allowed exactly this script; "
+      "install and upgrade run it here with --allow-host-scripts, in bubblewrap, once you have seen and "
+      "allowed exactly this script; "
       "a script that only imports kpm needs no permission";
   failure.details.set(NeedsHostPython{result.needs_host});
   return failure;

@@ -75,7 +75,7 @@ bool has_pre_install(const Files& files);
 /// What the engine answered: its files, and its exports. Invalid: it answered something else.
 Result<ScriptResult> script_result(const Files& files, const encoding::Value& exports);
 
-/// The package as its script left it, without the script.
+/// The package as its script left it, without the script and its templates/.
 Files after_script(const Files& files, const ScriptResult& result);
 /// The same where a script that ran on the host gave all of manifests/.
 Files with_manifests(const Files& files, const Files& manifests);

@@ -159,24 +159,24 @@ def kpm_runs_scripts_in_the_sandbox(t):
 
     # An upgrade that sets something else repeats the answers, and gives the same bytes.
     t.file(copy / "manifests/more.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: scripted-more}\n")
-    upgraded = t.run("upgrade", "scripted", "-p", copy, "-s", "replicas=5")
+    upgraded = t.run("upgrade", "scripted", "-p", str(copy), "-s", "replicas=5")
     check("--reuse-values" not in upgraded.err, "answers are no values that get lost")
     equal(t.owned("scripted"), {"ConfigMap/scripted", "ConfigMap/scripted-more", "Secret/scripted"})
     equal(secret_of(t), first, "the second time")
     equal(t.kube.get("ConfigMap", t.ns, "scripted")["data"], {"url": "https://a.example", "replicas": "5"})
-    contains(t.run("upgrade", "scripted", "-p", copy, "-s", "replicas=5").out, "unchanged")
+    contains(t.run("upgrade", "scripted", "-p", str(copy), "-s", "replicas=5").out, "unchanged")
 
     # Secret answers are shown nowhere but where somebody asks for secrets.
     for arguments in (("inspect", "release", "scripted"), ("inspect", "release", "scripted", "--only", "values"), ("status", "scripted", "-o", "json"),
                       ("history", "scripted", "-o", "json"),
-                      ("diff", "scripted", "-p", copy, "-s", "admin.password=hunter3-secret", "-v")):
+                      ("diff", "scripted", "-p", str(copy), "-s", "admin.password=hunter3-secret", "-v")):
         shown = t.run(*arguments, code=None)
         check("hunter" not in shown.out + shown.err and base64.b64encode(b"hunter2-secret").decode() not in shown.out,
               f"a secret answer is shown by {arguments}: {shown.out}{shown.err}")
     contains(t.run("inspect", "release", "scripted", "--only", "values", "--show-secrets").out, "hunter2-secret")
     contains(t.run("inspect", "release", "scripted", "--only", "values").out, "a.example", "***")
 
-    t.run("upgrade", "scripted", "-p", copy, "-s", "domain=b.example")
+    t.run("upgrade", "scripted", "-p", str(copy), "-s", "domain=b.example")
     changed = secret_of(t)
     equal(changed["admin"], first["admin"], "the other answer")
     check(changed["tls.crt"] != first["tls.crt"] and changed["tls.key"] == first["tls.key"], "the key stays, the certificate is another's")
@@ -196,6 +196,24 @@ def kpm_asks_where_somebody_is(t):
     equal(secret_of(t)["admin"], b"typed-secret")
     contains(t.run("inspect", "release", "scripted", "--only", "values").out, "domain: shop.example")
     t.run("kpm", "uninstall", "scripted", "--yes", "--wait")
+
+
+@test
+def kpm_asks_of_dependencies_too(t):
+    dependency = f"asks-{t.ns}"
+    scripted(t, 'import kpm\nkpm.ask("owner", "Who owns it?")\n', dependency)
+    above = t.dir / ".kpm/above"
+    t.file(above / "K3.yaml", f"name: above\nversion: 1.0.0\ndependencies:\n  - name: {dependency}\n    version: '>= 1.0.0'\n")
+    t.file(above / "manifests/a.yaml.tmpl", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ name }}\n")
+    t.refused("kpm", "install", "above", "--with-dependencies", "-s", "owner=me",
+              says=["asks for owner", f"while installing {dependency}, which above needs", f"kpm install {dependency} -f FILE"])
+    equal(t.owned(dependency) | t.owned("above"), set(), "refused, and written all the same")
+    t.file("owner.yaml", "owner: me\n")
+    t.run("kpm", "install", dependency, "-f", "owner.yaml")
+    t.run("kpm", "install", "above", "--with-dependencies")
+    equal(t.owned("above"), {"ConfigMap/above"})
+    for each in ("above", dependency):
+        t.run("kpm", "uninstall", each, "--yes", "--wait")
 
 
 HOSTILE = {
@@ -219,7 +237,7 @@ HOSTILE = {
 def kpm_survives_hostile_scripts(t):
     for number, (script, says) in enumerate(HOSTILE.items()):
         copy = scripted(t, script, f"hostile{number}")
-        answer = t.run("generate", "web", "-p", copy, "--limit-time", "2s", code=None)
+        answer = t.run("generate", "web", "-p", str(copy), "--limit-time", "2s", code=None)
         check("root:" not in answer.out + answer.err, f"{script}: reads files of this machine")
         if says is not None:
             check(answer.code == 1, f"{script}: exit code {answer.code}\n{answer.out}{answer.err}")
@@ -265,9 +283,9 @@ print("made on the host")
     equal((data["environment"], data["net"], data["domain"], data["home"]), ("HOME LANG PATH PYTHONDONTWRITEBYTECODE", "", "a.example", "False"))
     check(len(data["key"]) == 8, data)
     # It was allowed; then a byte changes.
-    t.run("upgrade", "scripted", "-p", copy, *answers, "--allow-host-scripts")
+    t.run("upgrade", "scripted", "-p", str(copy), *answers, "--allow-host-scripts")
     t.file(copy / "templates/helper", "x")
-    t.refused("upgrade", "scripted", "-p", copy, *answers, "--allow-host-scripts", says=["nobody can be asked"])
+    t.refused("upgrade", "scripted", "-p", str(copy), *answers, "--allow-host-scripts", says=["nobody can be asked"])
     t.run("kpm", "uninstall", "scripted", "--yes", "--wait")
 
 

@@ -107,7 +107,7 @@ def prepare():
     import datetime, decimal, difflib, enum, fnmatch, fractions, functools, glob, hashlib, heapq, hmac, html, inspect, ipaddress  # noqa
     import itertools, linecache, locale, logging, math, operator, pathlib, pprint, re, secrets, shutil, stat, statistics, string  # noqa
     import struct, tempfile, textwrap, time, tomllib, typing, urllib.parse, uuid, zipfile, _strptime  # noqa
-    import jinja2, jinja2.sandbox, markupsafe, yaml  # noqa
+    import _colorize, jinja2, jinja2.sandbox, markupsafe, yaml  # noqa
     import kpm, mistletoe  # noqa
     environment = kpm.new_environment()
     environment.from_string("{% macro m(a) %}{{ a|upper }}{% endmacro %}{% for i in x %}{{ m(i)|default('')|indent }}{% endfor %}").render(x=["a"])
@@ -116,6 +116,8 @@ def prepare():
     json.dumps(json.loads('{"a": [1, 2.5, "x", null]}'), indent=2)
     datetime.datetime.strptime("2026-01-01", "%Y-%m-%d")
     sys.meta_path.append(_HostOnly)
+    # Standard error is no terminal, whatever WASI says of it.
+    _colorize.COLORIZE = False
     gc.collect()
     gc.freeze()
 
@@ -214,7 +216,9 @@ def _failure_of_any(error):
     try:
         return failure(error)
     except Exception:
-        return {"result": "Err", "message": f"{type(error).__qualname__}, whose text can't be read"}
+        frames = _frames(error)
+        data = {"result": "Err", "message": f"{type(error).__qualname__}, whose text can't be read"}
+        return {**data, "where": _place(*frames[-1])} if frames else data
 
 
 def _without_engine(trace):
@@ -335,10 +339,12 @@ def _generate_function(module):
 
 
 def _render(document):
-    from mistletoe import render
+    from mistletoe import log, render
     module, printed = _run_main()
     function = _generate_function(module)
     if function is None:
+        if not printed.strip():
+            log.warn("main.py has no function generate, and printed nothing")
         return _as_text(printed)
     lines = Lines()
     lines.write(printed.decode(errors="replace"))
@@ -355,12 +361,22 @@ def _render(document):
     return output.data()
 
 
+def _may_have_generate():
+    """False: main.py surely defines no `generate`. It is then a program that works when it is run, so nobody runs it to see its inputs."""
+    with open(MAIN, "rb") as file:
+        code = compile(file.read(), MAIN, "exec", dont_inherit=True)
+    return "generate" in code.co_names or ("*",) in code.co_consts
+
+
 def _describe():
     from mistletoe._inputs import inputs_class, schema_of
-    module, _ = _run_main()
-    function = _generate_function(module)
-    declared = None if function is None else inputs_class(function)
-    return {"result": "Ok", "package": {"maintainers": [], "inputs": None if declared is None else schema_of(declared)}}
+    schema = None
+    if not os.path.exists(MAIN) or _may_have_generate():
+        module, _ = _run_main()
+        function = _generate_function(module)
+        declared = None if function is None else inputs_class(function)
+        schema = None if declared is None else schema_of(declared)
+    return {"result": "Ok", "package": {"maintainers": [], "inputs": schema}}
 
 
 def _answer(document):
@@ -369,11 +385,9 @@ def _answer(document):
     if isinstance(options.get("script"), str):
         import _script
         return _script.run(options["script"], options, document, _run_file)
-    if options.get("inspect") is True:
-        return _describe()
     # A program without `generate` may read the document itself.
     sys.stdin = io.StringIO(json.dumps(document))
-    return _render(document)
+    return _describe() if options.get("inspect") is True else _render(document)
 
 
 def generate():
@@ -396,4 +410,4 @@ def generate():
         view = view[os.write(1, view[:1 << 20]):]
 
 
-builtins.exit = builtins.quit = sys.exit
+builtins.exit = builtins.quit = os._exit = sys.exit

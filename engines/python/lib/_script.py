@@ -51,26 +51,29 @@ def run(script, options, document, run_file):
     lines = Lines()
     sys.stdout = lines
     said = {}
+    failed = None
     try:
         run_file(f"/package/{script}")
-    except SystemExit as error:
-        from _engine import _exit_words
-        from mistletoe import Error
-        words = _exit_words(error)
-        if words is not None:
-            return failure(Error(words).with_traceback(error.__traceback__))
-    except kpm.Unanswered as error:
-        said["question"] = error.question
-    except Exception as error:
-        module = _needs_host(error)
-        if module is None:
-            raise
-        # Not a failure yet: the user may allow it.
-        said["needsHost"] = module
-        said["where"] = failure(error).get("where")
+    except BaseException as error:
+        failed = error
     finally:
         lines.finish()
         sys.stdout = sys.__stdout__
+    if kpm.open_question() is not None:
+        said["question"] = kpm.open_question()
+    elif isinstance(failed, SystemExit):
+        from _engine import _exit_words
+        from mistletoe import Error
+        words = _exit_words(failed)
+        if words is not None:
+            return failure(Error(words).with_traceback(failed.__traceback__))
+    elif failed is not None:
+        module = _needs_host(failed)
+        if module is None:
+            raise failed
+        # Not a failure yet: the user may allow it.
+        said["needsHost"] = module
+        said["where"] = failure(failed).get("where")
     return _result(before, said)
 
 

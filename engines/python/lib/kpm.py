@@ -39,21 +39,21 @@ _secrets: list[str] = []
 _answered: list[str] = []
 
 
+_open: dict | None = None
+
+
 class Unanswered(BaseException):
     """Ends the script: the host asks, and runs it again with the answer."""
-
-    def __init__(self, question):
-        super().__init__(question["name"])
-        self.question = question
 
 
 def start(document, interactive):
     """For the engine: what the script is run with."""
-    global release, _interactive
+    global release, _interactive, _open
     values.clear()
     values.update(document.get("data") or {})
     release = _context_of(document).release
     _interactive = interactive
+    _open = None
     _secrets.clear()
     _answered.clear()
 
@@ -63,12 +63,18 @@ def answers():
     return list(_answered), list(_secrets)
 
 
+def open_question():
+    """For the engine: the first question that has no answer; None: each has one. A script may have caught what that raised."""
+    return _open
+
+
 def ask(name: str, prompt: str | None = None, *, default=None, type: type = str, choices=None, pattern: str | None = None, secret: bool = False):
     """The answer to a question: the value `name` of -f and --set (`a.b` is b within a); else of the user, where there is a terminal; else
     `default`. It is kept with the release, so that an upgrade doesn't ask again.
 
     `type` is str, int, float or bool; `choices` are all that may be answered; `pattern` is a regular expression that the whole answer
     fits. A `secret` answer isn't shown."""
+    global _open
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise Error(f"kpm.ask needs a name of letters, digits, '_' and '.', not {name!r}")
     if type not in _KINDS:
@@ -78,7 +84,8 @@ def ask(name: str, prompt: str | None = None, *, default=None, type: type = str,
     answer = _find(name)
     if answer is None:
         if _interactive or default is None:
-            raise Unanswered(_question(name, prompt, default, type, choices, secret))
+            _open = _open or _question(name, prompt, default, type, choices, secret)
+            raise Unanswered(_open["name"])
         return default
     if name not in _answered:
         _answered.append(name)

@@ -271,6 +271,14 @@ Status install_one(const Invocation& invocation, World& world, const Cluster& cl
   return {};
 }
 
+// The values of the command are those of the Kube that was asked for, so a dependency can't be answered here.
+Error of_dependency(Error failure, const std::string& name, const std::string& needed_by) {
+  if (failure.detail<package::Unanswered>() != nullptr)
+    failure.hint =
+        fmt::format("install it by itself first, and answer it there: kpm install {} -f FILE", name);
+  return std::move(failure).with_frame(fmt::format("while installing {}, which {} needs", name, needed_by));
+}
+
 Result<ExitCode> run_install(const Invocation& invocation, World& world) {
   MIST_TRY(kpm::Home home, open_home(world));
   const bool say = output_format(invocation) == OutputFormat::Table;
@@ -294,8 +302,8 @@ Result<ExitCode> run_install(const Invocation& invocation, World& world) {
     MIST_TRY_VOID(ask_to_go_on(invocation, world, plan.unavailable));
     for (const std::string& name : plan.missing) {
       if (say) step(world, fmt::format("Installing the dependency {}", kubes.at(name).k3.full_name()));
-      MIST_TRY_VOID(install_one(invocation, world, cluster, kubes.at(name), name, {})
-                        .in(fmt::format("while installing {}, which {} needs", name, kube.k3.name)));
+      Status done = install_one(invocation, world, cluster, kubes.at(name), name, {});
+      if (!done.ok()) return of_dependency(std::move(done).error(), name, kube.k3.name);
     }
   }
   const std::string name = invocation.has("name") ? invocation.text("name") : kube.k3.name;
