@@ -164,7 +164,7 @@ def kpm_runs_scripts_in_the_sandbox(t):
     equal(t.owned("scripted"), {"ConfigMap/scripted", "ConfigMap/scripted-more", "Secret/scripted"})
     equal(secret_of(t), first, "the second time")
     equal(t.kube.get("ConfigMap", t.ns, "scripted")["data"], {"url": "https://a.example", "replicas": "5"})
-    contains(t.run("upgrade", "scripted", "-p", str(copy), "-s", "replicas=5").out, "unchanged")
+    contains(t.run("upgrade", "scripted", "-p", str(copy), "-s", "replicas=5").out, "nothing was written")
 
     # Secret answers are shown nowhere but where somebody asks for secrets.
     for arguments in (("inspect", "release", "scripted"), ("inspect", "release", "scripted", "--only", "values"), ("status", "scripted", "-o", "json"),
