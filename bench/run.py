@@ -142,6 +142,7 @@ class Bench:
                 overlay.write(directory, resources)
             yield what, "kustomize", "kustomize", directory / "overlay"
         yield "Nickel file", "nickel", None, HERE.parent / "packages/templates/nickel"
+        yield "Python program", "python", None, HERE.parent / "packages/templates/python"
 
     def peer_render(self, peer, directory):
         if peer == "nickel":
@@ -150,6 +151,11 @@ class Bench:
             document.write_text('{"apiVersion":"mistletoe.dev/v1","kind":"MistInput","data":{"name":"bench"},'
                                 '"release":{"name":"bench","namespace":"default"},"engine":{"name":"nickel","options":{}}}\n')
             return ["/bin/sh", "-c", f"exec {self.args.tools}/nickel-native {directory} <{document}"]
+        if peer == "python":
+            # The same program with the Python of this machine.
+            program = ("import main, mistletoe; print(*mistletoe.render(main.generate, "
+                       "{'kind': 'MistInput', 'data': {'name': 'bench'}}).files.values(), sep='---\\n', end='')")
+            return ["/usr/bin/env", "PYTHONDONTWRITEBYTECODE=1", f"PYTHONPATH={HERE.parent / 'sdk/python'}:{directory}", "python3", "-c", program]
         return [self.args.peers / peer, *(("template", "bench") if peer == "helm" else ("build",)), directory]
 
     # --- on a cluster

@@ -9,7 +9,7 @@
 #   engines/build.sh --compile DIR MISTCTL compile those in DIR with that mistctl into DIR/code, or take what another
 #                                          checkout compiled
 #
-# MIST_ENGINES=none: --into takes none. MIST_CACHE names the cache (default ~/.cache/mistletoe-build).
+# MIST_ENGINES=none: --into takes none; MIST_ENGINES=jinja,python: those. MIST_CACHE names the cache (default ~/.cache/mistletoe-build).
 set -euo pipefail
 shopt -s inherit_errexit
 
@@ -74,10 +74,19 @@ compile() {
   cp -n "$directory"/code/*.code "$directory"/code/*.stamp "$shared/" 2>/dev/null || true
 }
 
+# Names of those that --into takes.
+chosen() {
+  case ${MIST_ENGINES:-all} in
+    all) engines ;;
+    none) ;;
+    *) tr , '\n' <<<"$MIST_ENGINES" ;;
+  esac
+}
+
 into() {
   local directory=$1 header=$2 program=$3 name built staged lines=() digest
   mkdir -p "$directory"
-  for name in $([[ ${MIST_ENGINES:-all} == none ]] || engines); do
+  for name in $(chosen); do
     built=$(prepared "$name" "$program")
     if ! cmp -s "$built" "$directory/$name.wasm"; then
       staged=$(mktemp "$directory/.$name.XXXXXX")

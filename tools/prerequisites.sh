@@ -15,9 +15,9 @@ PACKAGES=(
   # libraries; Debian's default Boost, 1.74, has no JSON
   libboost-container1.81-dev libboost-json1.81-dev libfmt-dev libsqlite3-dev libssl-dev libyaml-dev zlib1g-dev
   # tests and checks; clang-tidy before 19 can't see <expected>
-  clang-format-19 clang-tidy-19 libgmock-dev libgtest-dev librapidcheck-dev openssl python3-venv
-  # packages written in C and C++ for the sandbox
-  clang-19 libc++-19-dev-wasm32 libc++abi-19-dev-wasm32 libclang-rt-19-dev-wasm32 wasi-libc
+  bubblewrap clang-format-19 clang-tidy-19 libgmock-dev libgtest-dev librapidcheck-dev openssl python3-venv
+  # packages written in C and C++ for the sandbox, and its Python
+  clang-19 libc++-19-dev-wasm32 libc++abi-19-dev-wasm32 libclang-rt-19-dev-wasm32 llvm-19 wasi-libc xz-utils
 )
 # What only `make test-full` needs: libFuzzer.
 readonly FULL=(libclang-rt-19-dev)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """tools/sbom.py [--check PROGRAM...]: what our programs and engines are made of, as CycloneDX 1.6 (JSON) on stdout.
 
-From the lock files: every crate and Go module of what is shipped (not of tests, benches and examples), and the Debian packages
+From the lock files: every crate, Go module and Python library of what is shipped (not of tests, benches and examples), and the Debian packages
 whose static libraries are linked. The same checkout on the same Debian gives the same bytes.
 
 --check: nothing is printed unless something is wrong: a program holds a crate, or a version of OpenSSL, curl or zlib, that the
@@ -69,6 +69,16 @@ def go_modules():
                             properties=[("golang:h1", digest)])
 
 
+def python_engine():
+    for line in (ROOT / "engines/python/sources.lock").read_text().splitlines():
+        found = re.match(r"([0-9a-f]{64}) \S*/([^/_]+)_([^/]+)\.orig\.tar", line)
+        if found:
+            digest, name, version = found.groups()
+            name = re.sub(r"^python[\d.]+$", "cpython", name)
+            purl = f"pkg:generic/{name}@{version}" if name == "cpython" else f"pkg:pypi/{name}@{version}"
+            yield component("library", name, version, purl, "engine python", [("SHA-256", digest)])
+
+
 def debian_packages():
     for package in DEBIAN:
         query = subprocess.run(["dpkg-query", "-W", "-f", "${source:Package} ${source:Version} ${Version} ${Architecture}",
@@ -83,7 +93,7 @@ def debian_packages():
 def bill():
     version = re.search(r"project\(mistletoe VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
     found = {}
-    for each in [*debian_packages(), *crates(), *go_modules()]:
+    for each in [*debian_packages(), *crates(), *go_modules(), *python_engine()]:
         before = found.setdefault(each["bom-ref"], each)
         parts = [before["properties"][0]["value"], each["properties"][0]["value"]]
         before["properties"][0]["value"] = ", ".join(dict.fromkeys(", ".join(parts).split(", ")))

@@ -140,10 +140,11 @@ starting_packages() {
 }
 go_sdk() { (cd sdk/go && go vet ./... && go test ./...); }
 cpp_sdk() { g++ -std=c++20 -fno-exceptions -Wall -Wextra -Wshadow -Werror -I sdk/cpp -o build/cpp-sdk-test sdk/cpp/tests/sdk_test.cpp && build/cpp-sdk-test; }
+python_sdk() { (cd sdk/python && python3 -m unittest discover tests) && (cd engines/python && python3 -m unittest discover tests); }
 typescript_sdk() { tests/conformance/sdks/test-typescript.sh; }
 sdks_alike() { tests/conformance/sdks/check.py build/dev/bin/mistctl; }
 first_packages() {
-  local languages=(typescript go cpp)
+  local languages=(python typescript go cpp)
   $full && languages+=(rust)  # compiles its crates again
   tests/docs/first_packages.py build/dev/bin/mistctl "${languages[@]}"
 }
@@ -172,6 +173,7 @@ step "starting packages" starting_packages
 step "Go SDK" go_sdk
 step "C++ SDK" cpp_sdk
 step "TypeScript SDK" typescript_sdk
+step "Python SDK and engine" python_sdk
 step "SDKs give the same bytes" sdks_alike
 step "first packages" first_packages
 $full && step "installation" installation

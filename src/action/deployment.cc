@@ -55,6 +55,7 @@ Deployment::Deployment(const Environment& environment, const Look& look, std::st
   revision_.restores = look.rendered.restores;
   revision_.options.set(kHooks, apply::to_string(look.verb));
   look.rendered.lookups.record(revision_.options);
+  look.rendered.answers.record(revision_.options);
   if (look.options.force_crds) revision_.options.set(kForceCrds, true);
   if (!before_adoption.is_null()) revision_.options.set(kBeforeAdoption, std::move(before_adoption));
   for (const apply::DesiredObject& object : look.plan.desired) {

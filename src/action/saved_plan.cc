@@ -247,6 +247,7 @@ std::string to_text(const SavedPlan& plan) {
   revision.hooks = plan.hooks;
   revision.options = recorded_options(plan.options.plan_rules());
   plan.rendered.lookups.record(revision.options);
+  plan.rendered.answers.record(revision.options);
   if (plan.options.force_crds) revision.options.set(kForceCrds, true);
   revision.options.set(kHooks, apply::to_string(plan.rendered.hooks.value_or(apply::HookVerb::None)));
   revision.objects = plan.rendered.objects;

@@ -129,14 +129,14 @@ bool has_values(const Invocation& invocation);
 Result<std::vector<package::ValuesInput>> read_values(const Invocation& invocation, World& world);
 
 /// Who renders a directory, for every command that names a package.
-inline constexpr std::string_view kEngineNames[] = {"helm",   "kustomize",  "jinja",
-                                                    "nickel", "handlebars", "yaml"};
+inline constexpr std::string_view kEngineNames[] = {"helm",       "kustomize", "jinja", "nickel",
+                                                    "handlebars", "python",    "yaml"};
 inline constexpr Flag kEngineFlag{.name = "engine",
                                   .type = FlagType::Choice,
                                   .value = "ENGINE",
                                   .help =
                                       "What renders a directory, instead of what its files tell: helm, "
-                                      "kustomize, jinja, nickel, handlebars, or yaml for none",
+                                      "kustomize, jinja, nickel, handlebars, python, or yaml for none",
                                   .choices = kEngineNames,
                                   .rare = true};
 

@@ -39,6 +39,17 @@ inline constexpr Flag kRevokeLookupFlag{
     .help = "Take back what the release remembers of --allow-lookup and --allow-lookup-secrets",
     .rare = true};
 
+/// Of a Kube.
+inline constexpr Flag kAllowHostScriptsFlag{
+    .name = "allow-host-scripts",
+    .type = FlagType::Text,
+    .value = "DIGEST",
+    .help =
+        "Run a Kube's scripts/pre-install.py that the sandbox can't run on this machine, in bubblewrap; "
+        "asks first, unless the DIGEST of exactly this Kube is given",
+    .implied = "ask",
+    .rare = true};
+
 inline constexpr std::string_view kDryRunChoices[] = {"none", "client", "server"};
 inline constexpr Flag kWaitFlag{.name = "wait", .help = "Return only when every object is ready"};
 inline constexpr Flag kNoWaitForJobsFlag{
@@ -98,6 +109,7 @@ inline constexpr Flag kDeployFlagList[] = {
     kAllowLookupFlag,
     kAllowLookupSecretsFlag,
     kRevokeLookupFlag,
+    kAllowHostScriptsFlag,
     kWaitFlag,
     kNoWaitForJobsFlag,
     kTimeoutFlag,

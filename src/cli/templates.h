@@ -32,6 +32,7 @@ inline constexpr PackageTemplate kPackageTemplates[] = {
     {"jinja", "Jinja templates with a schema of their values"},
     {"handlebars", "Handlebars templates with a schema of their values"},
     {"nickel", "A Nickel program with contracts of its inputs"},
+    {"python", "A program in Python, with types of its inputs"},
     {"typescript", "A program in TypeScript, with the SDK and the types of Kubernetes"},
     {"cdk8s", "A cdk8s app in TypeScript, with the SDK"},
     {"rust", "A program in Rust, with the SDK"},

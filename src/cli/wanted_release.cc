@@ -2,6 +2,7 @@
 
 #include "action/cluster_lookup.h"
 #include "action/examine.h"
+#include "cli/kube_questions.h"
 #include "render/local_birth.h"
 
 namespace mist::cli {
@@ -34,6 +35,7 @@ Result<render::WantedRelease> wanted_release(const Invocation& invocation, World
                         .reuse_values = !is_new && invocation.enabled(kReuseValuesFlag.name)};
   if (invocation.has("package")) wanted.package = invocation.text("package");
   MIST_TRY(wanted.choices, render_choices(invocation, world));
+  wanted.choices.run_on_host = run_on_host(invocation, world);
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
   MIST_TRY(wanted.choices.take_over_from, taken_over(invocation, id));
   if (is_new || has_values(invocation)) {
@@ -44,9 +46,12 @@ Result<render::WantedRelease> wanted_release(const Invocation& invocation, World
 
 Result<render::WantedRelease> wanted_package(const Invocation& invocation, World& world,
                                              const Cluster& cluster, const release::ReleaseId& id,
-                                             std::string package, std::vector<package::ValuesInput> values) {
+                                             std::string package, std::vector<package::ValuesInput> values,
+                                             Questions questions) {
   render::Wanted wanted{.package = std::move(package), .values = std::move(values)};
   MIST_TRY(wanted.choices, render_choices(invocation, world));
+  wanted.choices.run_on_host = run_on_host(invocation, world);
+  wanted.choices.interactive = questions == Questions::Asked;
   MIST_TRY(wanted.choices.take_over_from, taken_over(invocation, id));
   return prepared(invocation, world, cluster, std::move(wanted));
 }

@@ -1,6 +1,8 @@
 #pragma once
 // What install, upgrade, diff and plan want of a release. One thread.
 
+#include <cstdint>
+
 #include "action/look.h"
 #include "cli/package_flags.h"
 #include "cli/registry_access.h"
@@ -30,11 +32,15 @@ inline constexpr FlagGroup kWantedFlags{"Flags", kWantedFlagList};
 /// new release: there are no values but those given.
 Result<render::WantedRelease> wanted_release(const Invocation& invocation, World& world,
                                              const Cluster& cluster);
+/// Whether a Kube's script asks what has a default, too.
+enum class Questions : std::uint8_t { WithoutDefault, Asked };
+
 /// The same of a release and a package that the command found by itself. `values`: those of kValuesFlags, or
 /// none.
 Result<render::WantedRelease> wanted_package(const Invocation& invocation, World& world,
                                              const Cluster& cluster, const release::ReleaseId& id,
-                                             std::string package, std::vector<package::ValuesInput> values);
+                                             std::string package, std::vector<package::ValuesInput> values,
+                                             Questions questions = Questions::WithoutDefault);
 /// A release that is new takes seed and clock from --seed-file, if that is given. `invocation` and `world`
 /// outlive the cluster.
 void use_seed_file(const Invocation& invocation, World& world, Cluster& cluster);

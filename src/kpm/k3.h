@@ -12,7 +12,6 @@
 namespace mist::kpm {
 
 inline constexpr std::string_view kMetadataFile = "K3.yaml";
-inline constexpr std::string_view kPreInstallScript = "scripts/pre-install.py";
 
 struct Dependency {
   std::string name;

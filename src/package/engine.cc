@@ -14,6 +14,7 @@ constexpr std::array kEngineKinds{
     EngineKind{"jinja", "Jinja templates"},
     EngineKind{"nickel", "Nickel program"},
     EngineKind{"handlebars", "Handlebars templates"},
+    EngineKind{"python", "Python program"},
 };
 
 // A file at the top that tells what a directory is, first come first served: a chart may hold anything.
@@ -21,6 +22,8 @@ struct Mark {
   std::string_view file;
   std::string_view engine;
 };
+// Tools in Python lie beside programs in other languages.
+constexpr std::string_view kPythonMain = "main.py";
 constexpr std::array kMarks{
     Mark{".mistletoe/kustomize.json", kKustomizeEngine},  // with bases above it: src/registry/kustomization.h
     Mark{"Chart.yaml", kHelmEngine},
@@ -29,6 +32,7 @@ constexpr std::array kMarks{
     Mark{"Kustomization", kKustomizeEngine},
     Mark{"K3.yaml", "jinja"},
     Mark{"main.ncl", "nickel"},
+    Mark{kPythonMain, "python"},
 };
 
 // Files anywhere that no other kind of package has.
@@ -86,7 +90,10 @@ Result<const EngineKind*> choose_engine(const Files& files, std::string_view wan
     return failure;
   }
   if (packed_chart(files) != nullptr) return find_engine(kHelmEngine);
+  const bool is_program = std::ranges::any_of(
+      kProgramMarks, [&](const ProgramMark& mark) { return files.contains(std::string(mark.file)); });
   for (const Mark& mark : kMarks) {
+    if (mark.file == kPythonMain && is_program) continue;
     if (files.contains(std::string(mark.file))) return find_engine(mark.engine);
   }
   for (const Ending& ending : kEndings) {

@@ -24,6 +24,8 @@ TEST(ChooseEngine, SeesItFromTheFiles) {
     EXPECT_EQ(chosen({{name, ""}, {"a.yaml", ""}}), "kustomize") << name;
   EXPECT_EQ(chosen({{"K3.yaml", ""}}), "jinja");
   EXPECT_EQ(chosen({{"main.ncl", ""}}), "nickel");
+  EXPECT_EQ(chosen({{"main.py", ""}, {"deployment.yaml.j2", ""}}), "python");
+  EXPECT_EQ(chosen({{"main.py", ""}, {"go.mod", ""}}), "none") << "a program in Go with a tool beside it";
   EXPECT_EQ(chosen({{"web/deployment.hbs", ""}}), "handlebars");
   EXPECT_EQ(chosen({{"web/deployment.handlebars", ""}}), "handlebars");
   EXPECT_EQ(chosen({{"deployment.yaml.j2", ""}}), "jinja");

@@ -26,6 +26,9 @@
 namespace mist::package {
 namespace {
 
+// Of Kubes.
+constexpr std::string_view kTemplateEngine = "jinja";
+
 Metadata plain_metadata(const Source& source) {
   Metadata metadata;
   metadata.name = source.name;
@@ -48,8 +51,44 @@ Result<Tree> look_at(const Source& source) {
   return tree;
 }
 
+// Its templates come second.
+bool runs_a_script(const Tree& tree) {
+  return tree.engine != nullptr && tree.engine->name == kTemplateEngine && has_pre_install(tree.files);
+}
+
+// Of the files that a script left: what a render of them is cached under.
+crypto::Digest files_digest(const Files& files) {
+  crypto::Hasher hasher;
+  for (const auto& [path, content] : files) hasher.field(path).field(content);
+  return hasher.finish();
+}
+
+// `a.b` is b within a; null: it isn't there.
+const Value* answer_at(const Value& values, std::string_view name) {
+  const Value* found = &values;
+  for (const std::string_view part : split(name, '.')) {
+    if (found == nullptr || !found->is_object()) return nullptr;
+    found = found->find(part);
+  }
+  return found;
+}
+
+// Secret answers aren't printed wherever they got to.
+void hide_answers(Rendered& rendered, const std::vector<Answer>& answers, const Value& values) {
+  for (const Answer& each : answers) {
+    const Value* const value = each.secret ? answer_at(values, each.name) : nullptr;
+    if (value == nullptr || value->is_null()) continue;
+    rendered.looked_up.emplace(
+        fmt::format("the answer to {}", each.name),
+        SecretString(value->is_string() ? value->as_string() : encoding::to_json(*value)));
+  }
+}
+
 // Templates can always name the revision, also from values that they take for templates.
-bool sees_the_revision(const EngineKind& engine) { return engine.name != kKustomizeEngine; }
+// A program asks for it (spec.needs.release).
+bool sees_the_revision(const EngineKind& engine) {
+  return engine.name != kKustomizeEngine && engine.name != kPythonEngine;
+}
 
 Result<Metadata> metadata_from(const Value& document, const Source& source) {
   MIST_TRY(Metadata metadata, Metadata::parse(document, source.reference));
@@ -432,6 +471,10 @@ struct Renderer::Impl {
           complete,
           with_charts_rendered(source, tree, context).in(fmt::format("while building {}", source.reference)));
     }
+    if (engine == BuiltEngine::Contained && runs_a_script(tree))
+      return error(ErrorKind::Invalid, "{} has {}, and a module has one engine: that of its templates",
+                   source.reference, kPreInstallScript)
+          .with_hint("--thin names the engines instead of containing them; or publish the directory");
     std::string bare;
     if (engine == BuiltEngine::Named) {
       MIST_TRY(const crypto::Digest digest, options.engines.digest(metadata.engine));
@@ -480,6 +523,7 @@ struct Renderer::Impl {
     MIST_TRY(const auto bytes, module.bytes());
     MIST_TRY(const Files files, files_of_module(*bytes, source.reference));
     const Tree tree{files, std::nullopt, &built.engine};
+    if (runs_a_script(tree)) return run_kube(source, tree, built.metadata, request, context);
     return run_engine(source, tree, std::move(built.metadata), request, context, nullptr);
   }
 
@@ -551,8 +595,19 @@ struct Renderer::Impl {
 
   Result<Rendered> run_engine(const Source& source, const Tree& tree, const RenderRequest& request,
                               const Context& context) {
-    MIST_TRY(Metadata metadata, metadata_of_tree(source, tree, false, context));
+    // The schema of a program may be in its code.
+    const bool inspect =
+        tree.engine->name == kPythonEngine && !(tree.declared && !tree.declared->inputs.is_null());
+    MIST_TRY(Metadata metadata, metadata_of_tree(source, tree, inspect, context));
     return run_engine(source, tree, std::move(metadata), request, context);
+  }
+
+  // What a user wants rendered.
+  Result<Rendered> run_tree(const Source& source, const Tree& tree, const RenderRequest& request,
+                            const Context& context) {
+    if (!runs_a_script(tree)) return run_engine(source, tree, request, context);
+    MIST_TRY(const Metadata metadata, metadata_of_tree(source, tree, false, context));
+    return run_kube(source, tree, metadata, request, context);
   }
 
   ChartAnswers answers_for(const Source& source, const RenderRequest& request, const Context& context) {
@@ -573,6 +628,55 @@ struct Renderer::Impl {
     ChartAnswers charts = answers_for(source, request, context);
     return run_engine(source, tree, std::move(metadata), request, context,
                       [&](const Value& wanted) { return charts.answer(wanted); });
+  }
+
+  // What a script on the host may know.
+  static std::string host_input(const RenderRequest& request) {
+    return encoding::to_json(Value::object(
+        {{"values", request.user_values},
+         {"release",
+          Value::object({{"name", install_name(request)}, {"namespace", request.release_namespace}})}}));
+  }
+
+  // Runs the script of a Kube in the Python engine; what it drew and was told is in the result.
+  Result<Rendered> run_script(const Source& source, const Tree& tree, const Metadata& metadata,
+                              const RenderRequest& request, const Context& context) {
+    const Tree script{tree.files, std::nullopt, find_engine(kPythonEngine)};
+    RenderRequest wanted = request;
+    wanted.engine_options =
+        Value::object({{"script", kPreInstallScript}, {"interactive", request.interactive}});
+    // What isn't known of it is told once, with the templates.
+    Metadata known = metadata;
+    known.ignored.clear();
+    return run_engine(source, script, std::move(known), wanted, context, nullptr);
+  }
+
+  // A Kube: its script first, then its templates with what that wrote.
+  Result<Rendered> run_kube(const Source& source, const Tree& tree, const Metadata& metadata,
+                            const RenderRequest& request, const Context& context) {
+    MIST_TRY(Rendered ran, run_script(source, tree, metadata, request, context));
+    MIST_TRY(ScriptResult result, script_result(ran.files, ran.exports));
+    if (result.question) return unanswered(*std::move(result.question), source.reference);
+    Source made = source;
+    if (result.needs_host.empty()) {
+      made.content = after_script(tree.files, result);
+    } else {
+      if (!request.run_on_host) return needs_host_python(result, source.reference);
+      MIST_TRY(const Files manifests,
+               request.run_on_host({source.reference, result.needs_host, tree.files, host_input(request)},
+                                   context));
+      made.content = with_manifests(tree.files, manifests);
+    }
+    const Files& files = std::get<Files>(made.content);
+    made.digest = files_digest(files).str();
+    const Tree rest{files, tree.declared, tree.engine};
+    MIST_TRY(Rendered rendered, run_engine(made, rest, metadata, request, context));
+    rendered.secrets.merge(ran.secrets);
+    rendered.asked.insert(rendered.asked.begin(), ran.asked.begin(), ran.asked.end());
+    rendered.drawn += ran.drawn;
+    hide_answers(rendered, result.answers, request.user_values);
+    rendered.answers = std::move(result.answers);
+    return rendered;
   }
 
   // `charts` renders those of a kustomization.
@@ -627,7 +731,7 @@ struct Renderer::Impl {
       return run(source, *module, request, context);
     MIST_TRY(Tree tree, look_at(source));
     if (tree.engine != nullptr) {
-      MIST_TRY(Rendered rendered, run_engine(source, tree, request, context));
+      MIST_TRY(Rendered rendered, run_tree(source, tree, request, context));
       if (rendered.missing.empty()) return rendered;
       return error(ErrorKind::Invalid, "{} needs what is elsewhere: {}", source.reference,
                    escape_controls(encoding::to_json(rendered.missing)))

@@ -20,6 +20,7 @@
 #include "package/host.h"
 #include "package/metadata.h"
 #include "package/objects.h"
+#include "package/pre_install.h"
 #include "wasm/compiler.h"
 #include "wasm/limits.h"
 #include "wasm/module_bytes.h"
@@ -96,6 +97,10 @@ struct RenderRequest {
   /// Answers what packages look up in the cluster; null: that is an error.
   Lookup lookup = nullptr;
   std::optional<CalledAs> called = {};  ///< nullopt: the release's own package
+  /// Questions of a Kube's script are asked although they have a default: a person is there to answer.
+  bool interactive = false;
+  /// Runs a Kube's script that the sandbox can't run; null: that is an error.
+  RunOnHost run_on_host = nullptr;
   /// Asked only for packages whose ABI is given it.
   std::function<Result<Capabilities>()> capabilities;
 };
@@ -115,6 +120,7 @@ struct Rendered {
   std::optional<std::string> print;               ///< of an engine with the option `print`
   Value missing;                                  ///< of an engine: what isn't there; a list, else null
   Value unknown;                               ///< of an engine: values that nobody reads; a list, else null
+  std::vector<Answer> answers = {};            ///< of the values, to questions of a Kube's script
   Value package;                               ///< of an engine with the option `inspect`: what it sees
   std::shared_ptr<const CallTree> calls = {};  ///< null: nothing was called
 };

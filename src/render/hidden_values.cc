@@ -4,6 +4,7 @@
 #include "encoding/json.h"
 #include "encoding/member_finder.h"
 #include "package/looked_up.h"
+#include "render/answers.h"
 #include "render/value_paths.h"
 
 namespace mist::render {
@@ -155,6 +156,7 @@ std::vector<DrawnField> HiddenValues::fields_in(const ObjectView& objects) const
 }
 
 void hide_looked_up(release::Revision& revision) {
+  hide_answers(revision);
   HiddenValues hidden;
   hidden.add(revision);
   if (hidden.empty()) return;

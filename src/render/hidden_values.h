@@ -53,7 +53,8 @@ class HiddenValues {
   TextMask in_texts_;                         // finds parts_
 };
 
-/// Hides what the revision's objects, hooks and tests hold of looked-up Secrets.
+/// Hides what the revision's objects, hooks and tests hold of looked-up Secrets, and the secret answers among
+/// its values.
 void hide_looked_up(release::Revision& revision);
 
 /// Passes everything on, masked. `next` and `hidden` outlive it.

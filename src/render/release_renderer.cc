@@ -142,7 +142,10 @@ Result<RenderRequest> render_request(const ReleaseFacts& release, Value values) 
 Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::Source> source, Value values,
                                                 const RenderChoices& choices, const ReleaseFacts& release,
                                                 const Context& context) const {
+  if (takes_answers(*source)) values = with_answers(std::move(values), release.stored);
   MIST_TRY(RenderRequest request, render_request(release, values));
+  request.interactive = choices.interactive;
+  request.run_on_host = choices.run_on_host;
   if (choices.skip_schema_validation) request.engine_options.set(package::kSkipSchemaOption, true);
   if (const auto* assumed = std::get_if<AssumedCluster>(&cluster_))
     package::assume_cluster(request, assumed->kube_version, assumed->api_versions);
@@ -178,6 +181,8 @@ Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::S
   for (const package::Exchange& each : rendered.asked)
     result.drawn.asked.push_back({each.operation, each.digest.str()});
   result.secrets = std::move(rendered.secrets);
+  result.answers.all = std::move(rendered.answers);
+  std::ranges::sort(result.answers.all);
   result.looked_up = std::move(rendered.looked_up);
   if (!rendered.origins.empty())
     result.show_line = [job, origins = std::move(rendered.origins)](Error failure) {

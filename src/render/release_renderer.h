@@ -42,6 +42,8 @@ struct RenderChoices {
   std::optional<std::string> clock = {};
   RotateSecrets rotate = {};
   bool skip_schema_validation = false;  ///< of charts
+  bool interactive = false;             ///< package::RenderRequest::interactive
+  package::RunOnHost run_on_host = {};  ///< the same
 };
 
 /// What a render starts from: names, seed and clock of the release; without a cluster.

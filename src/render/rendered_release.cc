@@ -29,6 +29,7 @@ RenderedRelease recorded_release(const release::Revision& revision) {
   recorded.recorded_options = revision.options;
   recorded.drawn = revision.drawn;
   recorded.lookups = LookupGrants::recorded(revision.options);
+  recorded.answers = Answers::recorded(revision.options);
   recorded.message = revision.notes;
   for (const release::RenderedObject& object : revision.objects)
     recorded.objects.push_back(without_marks(object));

@@ -13,6 +13,7 @@
 #include "apply/hooks.h"
 #include "base/context.h"
 #include "base/secret.h"
+#include "render/answers.h"
 #include "render/lookup_grants.h"
 #include "render/release_facts.h"
 
@@ -46,6 +47,7 @@ struct RenderedRelease {
   /// package::values_of_secrets() of what it looked up.
   std::map<std::string, SecretString> looked_up = {};
   LookupGrants lookups = {};  ///< what it may look up, to be remembered
+  Answers answers = {};       ///< of its values, to questions of a Kube's script
   LookupScope scope = {};     ///< in which it was answered
   /// What it was shown because it is about to take it. Whoever makes a plan of this refuses it unless the
   /// plan has them all: hooks and tests don't count.

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "encoding/member_finder.h"
+#include "render/answers.h"
 
 namespace mist::render {
 
@@ -79,7 +80,8 @@ Result<RenderedRelease> WantedRelease::render(const ReleaseFacts& release, const
 
 // Values that are given replace all others, which surprises people who meant to change one.
 void WantedRelease::warn_of_dropped(const release::Revision& stored) {
-  const std::string names = dropped_values(*given_, stored.user_values);
+  const Value kept = takes_answers(*source_) ? with_answers(*given_, &stored) : *given_;
+  const std::string names = dropped_values(kept, stored.user_values);
   if (names.empty() || std::exchange(warned_, true)) return;
   events_.warn(fmt::format(
       "values that the release has and that are not given now: {}; --reuse-values keeps them", names));

@@ -36,7 +36,7 @@ def lacks(program):
     return lambda: None if shutil.which(program) else f"no {program}"
 
 
-LANGUAGES = {"typescript": lacks("npm"), "go": lacks("go"), "cpp": lacks_wasi, "rust": lacks_rust}
+LANGUAGES = {"python": lambda: None, "typescript": lacks("npm"), "go": lacks("go"), "cpp": lacks_wasi, "rust": lacks_rust}
 
 
 class World:

@@ -1,9 +1,12 @@
 """kpm over a local archive: the two workflows of its document, dependencies, and that what it made goes again."""
+import base64
 import pathlib
+import re
 import shutil
 import subprocess
 
 from harness import check, contains, equal, test
+from terminal import Terminal
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -11,6 +14,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 def git(directory, *arguments):
     subprocess.run(["git", "-C", directory, "-c", "user.name=t", "-c", "user.email=t@example.com", *arguments],
                    check=True, capture_output=True)
+
+
+def openssl(t, *arguments):
+    return subprocess.run(["openssl", *arguments], cwd=t.dir, check=True, capture_output=True, text=True).stdout
 
 
 def archive(t):
@@ -90,15 +97,196 @@ def kpm_warns_of_dependencies(t):
     equal(t.owned("needs"), {"ConfigMap/needs"})
 
 
+SCRIPT = """import kpm
+
+domain = kpm.ask("domain", "Under which domain is it reached?", default="shop.example")
+admin = kpm.ask("admin.password", "The password of the administrator", secret=True)
+authority = kpm.authority("ca", "example authority")
+server = kpm.certificate("server", domain, authority=authority, names=[domain])
+kpm.render("templates/secret.yaml.j2", "manifests/secret.yaml", domain=domain, admin=admin, session=kpm.password("session"),
+           server=server)
+"""
+TEMPLATE = """apiVersion: v1
+kind: Secret
+metadata:
+  name: {{ release.name }}
+data:
+  admin: {{ admin | b64encode }}
+  session: {{ session | b64encode }}
+  tls.crt: {{ server.certificate | b64encode }}
+  tls.key: {{ server.private_key | b64encode }}
+  ca.crt: {{ server.authority | b64encode }}
+"""
+CONFIG = """apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ name }}
+data:
+  url: https://{{ domain | default("unknown") }}
+  replicas: "{{ replicas }}"
+"""
+
+
+def scripted(t, script=SCRIPT, name="scripted"):
+    """A working copy with a script."""
+    copy = t.dir / f".kpm/{name}"
+    t.file(copy / "K3.yaml", f"name: {name}\nversion: 1.0.0\nvalues: {{replicas: 2}}\n")
+    t.file(copy / "manifests/config.yaml.tmpl", CONFIG)
+    t.file(copy / "templates/secret.yaml.j2", TEMPLATE)
+    t.file(copy / "scripts/pre-install.py", script)
+    return copy
+
+
+def secret_of(t, name="scripted"):
+    return {key: base64.b64decode(text) for key, text in t.kube.get("Secret", t.ns, name)["data"].items()}
+
+
 @test
-def kpm_refuses_scripts_of_the_host(t):
-    archive(t)
-    copy = t.dir / ".kpm/scripted"
-    t.file(copy / "K3.yaml", "name: scripted\nversion: 1.0.0\n")
-    t.file(copy / "manifests/a.json", '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}')
-    t.file(copy / "scripts/pre-install.py", "open('/tmp/kpm-ran', 'w')\n")
-    t.refused("kpm", "install", "scripted", says=["scripts/pre-install.py", "Python"])
-    equal(t.owned("scripted"), set())
+def kpm_runs_scripts_in_the_sandbox(t):
+    copy = scripted(t)
+    t.refused("kpm", "install", "scripted", says=["asks for admin.password", "-f FILE"])
+    equal(t.owned("scripted"), set(), "a refused install leaves nothing")
+    t.file("answers.yaml", "admin: {password: hunter2-secret}\ndomain: a.example\n")
+    installed = t.run("kpm", "install", "scripted", "-f", "answers.yaml")
+    equal(t.owned("scripted"), {"ConfigMap/scripted", "Secret/scripted"})
+    check("hunter2" not in installed.out + installed.err, "a secret answer is shown")
+    first = secret_of(t)
+    equal(first["admin"], b"hunter2-secret")
+    for name in ("tls.crt", "tls.key", "ca.crt"):
+        (t.dir / name).write_bytes(first[name])
+    contains(openssl(t, "verify", "-CAfile", "ca.crt", "-verify_hostname", "a.example", "-purpose", "sslserver", "tls.crt"), "OK")
+    equal(openssl(t, "x509", "-in", "tls.crt", "-noout", "-pubkey"), openssl(t, "pkey", "-in", "tls.key", "-pubout"), "the key is another")
+
+    # An upgrade that sets something else repeats the answers, and gives the same bytes.
+    t.file(copy / "manifests/more.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: scripted-more}\n")
+    upgraded = t.run("upgrade", "scripted", "-p", str(copy), "-s", "replicas=5")
+    check("--reuse-values" not in upgraded.err, "answers are no values that get lost")
+    equal(t.owned("scripted"), {"ConfigMap/scripted", "ConfigMap/scripted-more", "Secret/scripted"})
+    equal(secret_of(t), first, "the second time")
+    equal(t.kube.get("ConfigMap", t.ns, "scripted")["data"], {"url": "https://a.example", "replicas": "5"})
+    contains(t.run("upgrade", "scripted", "-p", str(copy), "-s", "replicas=5").out, "nothing was written")
+
+    # Secret answers are shown nowhere but where somebody asks for secrets.
+    for arguments in (("inspect", "release", "scripted"), ("inspect", "release", "scripted", "--only", "values"), ("status", "scripted", "-o", "json"),
+                      ("history", "scripted", "-o", "json"),
+                      ("diff", "scripted", "-p", str(copy), "-s", "admin.password=hunter3-secret", "-v")):
+        shown = t.run(*arguments, code=None)
+        check("hunter" not in shown.out + shown.err and base64.b64encode(b"hunter2-secret").decode() not in shown.out,
+              f"a secret answer is shown by {arguments}: {shown.out}{shown.err}")
+    contains(t.run("inspect", "release", "scripted", "--only", "values", "--show-secrets").out, "hunter2-secret")
+    contains(t.run("inspect", "release", "scripted", "--only", "values").out, "a.example", "***")
+
+    t.run("upgrade", "scripted", "-p", str(copy), "-s", "domain=b.example")
+    changed = secret_of(t)
+    equal(changed["admin"], first["admin"], "the other answer")
+    check(changed["tls.crt"] != first["tls.crt"] and changed["tls.key"] == first["tls.key"], "the key stays, the certificate is another's")
+    t.run("kpm", "uninstall", "scripted", "--yes", "--wait")
+
+
+@test
+def kpm_asks_where_somebody_is(t):
+    scripted(t)
+    terminal = Terminal([t.mistctl, "kpm", "install", "scripted"], t.environment(TERM="xterm", NO_COLOR="1"), 24, 100, t.dir)
+    terminal.wait_for("Under which domain is it reached? [shop.example]")
+    terminal.type("\r")
+    terminal.wait_for("The password of the administrator")
+    terminal.type("typed-secret\r")
+    equal(terminal.finish(), 0, terminal.text())
+    check("typed-secret" not in terminal.text(), "what is typed is shown")
+    equal(secret_of(t)["admin"], b"typed-secret")
+    contains(t.run("inspect", "release", "scripted", "--only", "values").out, "domain: shop.example")
+    t.run("kpm", "uninstall", "scripted", "--yes", "--wait")
+
+
+@test
+def kpm_asks_of_dependencies_too(t):
+    dependency = f"asks-{t.ns}"
+    scripted(t, 'import kpm\nkpm.ask("owner", "Who owns it?")\n', dependency)
+    above = t.dir / ".kpm/above"
+    t.file(above / "K3.yaml", f"name: above\nversion: 1.0.0\ndependencies:\n  - name: {dependency}\n    version: '>= 1.0.0'\n")
+    t.file(above / "manifests/a.yaml.tmpl", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ name }}\n")
+    t.refused("kpm", "install", "above", "--with-dependencies", "-s", "owner=me",
+              says=["asks for owner", f"while installing {dependency}, which above needs", f"kpm install {dependency} -f FILE"])
+    equal(t.owned(dependency) | t.owned("above"), set(), "refused, and written all the same")
+    t.file("owner.yaml", "owner: me\n")
+    t.run("kpm", "install", dependency, "-f", "owner.yaml")
+    t.run("kpm", "install", "above", "--with-dependencies")
+    equal(t.owned("above"), {"ConfigMap/above"})
+    for each in ("above", dependency):
+        t.run("kpm", "uninstall", each, "--yes", "--wait")
+
+
+HOSTILE = {
+    "while True:\n    pass\n": ["time"],
+    "x = []\nwhile True:\n    x.append(bytes(1 << 20))\n": ["memory"],
+    "while True:\n    print('x' * 100000)\n": [],
+    "for i in range(10**9):\n    open(f'manifests/{i}.yaml', 'w').write('x' * 10**7)\n": [],
+    "open('/etc/passwd')\n": ["No such file", "pre-install.py"],
+    "open('../../../../../../etc/passwd')\n": ["No such file"],
+    "import os\nos.symlink('/etc/passwd', 'manifests/a.yaml')\n": ["pre-install.py"],
+    "import os\nos.rename('manifests', '/tmp/m')\nopen('/package/manifests', 'w').write('x')\n": None,
+    "import os\nraise SystemExit(repr(dict(os.environ)))\n": ["{}"],
+    "import os\nraise SystemExit(str(sorted(os.listdir('/'))))\n": ["['package', 'tmp']"],
+    "open('manifests/a.yaml', 'wb').write(bytes(range(256)))\n": ["isn't text"],
+    "import socket\n": ["--allow-host-scripts"],
+    "import os\nos.system('id')\n": ["os.system", "--allow-host-scripts"],
+}
+
+
+@test
+def kpm_survives_hostile_scripts(t):
+    for number, (script, says) in enumerate(HOSTILE.items()):
+        copy = scripted(t, script, f"hostile{number}")
+        answer = t.run("generate", "web", "-p", str(copy), "--limit-time", "2s", code=None)
+        check("root:" not in answer.out + answer.err, f"{script}: reads files of this machine")
+        if says is not None:
+            check(answer.code == 1, f"{script}: exit code {answer.code}\n{answer.out}{answer.err}")
+            contains(answer.err, *says)
+            check("Internal" not in answer.err, answer.err)
+
+
+@test
+def kpm_runs_scripts_on_the_host_only_with_consent(t):
+    copy = scripted(t, """import json, os, subprocess, sys
+given = json.load(sys.stdin)
+key = subprocess.run(["openssl", "rand", "-hex", "4"], capture_output=True, text=True, check=True).stdout.strip()
+for path in ("/package/K3.yaml", "/etc/hostname", "/usr/x"):
+    try:
+        open(path, "a").close()
+        sys.exit(f"{path} can be written")
+    except OSError:
+        pass
+import socket
+try:
+    socket.create_connection(("127.0.0.1", 1), timeout=1)
+except OSError as error:
+    reach = error.strerror
+seen = sorted(name for name in os.environ if name not in ("LC_CTYPE", "PWD"))
+open("manifests/host.json", "w").write(json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": given["release"]["name"]},
+    "data": {"key": key, "environment": " ".join(seen), "net": " ".join(os.listdir("/sys/class/net") if os.path.exists("/sys/class/net") else []),
+             "domain": given["values"]["domain"], "home": str(os.path.exists("/root"))}}))
+os.remove("manifests/config.yaml.tmpl")
+print("made on the host")
+""")
+    answers = ("-s", "domain=a.example")
+    t.refused("kpm", "install", "scripted", *answers, says=["subprocess", "--allow-host-scripts"])
+    refused = t.refused("kpm", "install", "scripted", *answers, "--allow-host-scripts", says=["nobody can be asked", "sha256:"])
+    digest = re.search("sha256:[0-9a-f]{64}", refused.err)[0]
+    t.refused("kpm", "install", "scripted", *answers, "--allow-host-scripts=sha256:" + "0" * 64, says=["is another one"])
+    equal(t.owned("scripted"), set(), "nothing ran")
+    t.env["PATH"] = str(t.dir)  # where there is no bubblewrap
+    t.refused("kpm", "install", "scripted", *answers, f"--allow-host-scripts={digest}", says=["bubblewrap", "apt-get install"])
+    del t.env["PATH"]
+    contains(t.run("kpm", "install", "scripted", *answers, f"--allow-host-scripts={digest}").err, "made on the host")
+    equal(t.owned("scripted"), {"ConfigMap/scripted"})
+    data = t.kube.get("ConfigMap", t.ns, "scripted")["data"]
+    equal((data["environment"], data["net"], data["domain"], data["home"]), ("HOME LANG PATH PYTHONDONTWRITEBYTECODE", "", "a.example", "False"))
+    check(len(data["key"]) == 8, data)
+    # It was allowed; then a byte changes.
+    t.run("upgrade", "scripted", "-p", str(copy), *answers, "--allow-host-scripts")
+    t.file(copy / "templates/helper", "x")
+    t.refused("upgrade", "scripted", "-p", str(copy), *answers, "--allow-host-scripts", says=["nobody can be asked"])
+    t.run("kpm", "uninstall", "scripted", "--yes", "--wait")
 
 
 @test

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "action/look.h"
 #include "action/run_tests.h"
 #include "action/uninstall.h"
 #include "apply/wait.h"
@@ -13,6 +14,7 @@
 #include "cli/command_hint.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "cli/kube_questions.h"
 #include "cli/output.h"
 #include "cli/places.h"
 #include "cli/registry_access.h"
@@ -201,14 +203,27 @@ Result<kpm::Kube> obtain(World& world, kpm::Home& home, const std::string& wante
   return kube;
 }
 
-Status refuse_script(World& world, const kpm::Kube& kube) {
-  if (!world.files.exists(kube.directory / kpm::kPreInstallScript)) return {};
-  return error(ErrorKind::Invalid, "{} has {}, and this mistctl can't run Python yet", kube.k3.name,
-               kpm::kPreInstallScript)
-      .with_because("nothing of a package runs on this machine outside of the sandbox")
-      .with_hint(
-          fmt::format("kpm get {}, write what the script would make into manifests/, and remove the script",
-                      kube.k3.name));
+// Lets the Kube's script ask until it has all answers; they are among the values then. Nothing is written.
+Status answer_questions(const Invocation& invocation, World& world, const Cluster& cluster,
+                        const release::ReleaseId& id, const kpm::Kube& kube,
+                        const action::DeployOptions& options, std::vector<package::ValuesInput>& values) {
+  constexpr int kMostQuestions = 100;
+  if (!world.files.exists(kube.directory / package::kPreInstallScript) || !can_ask(invocation, world))
+    return {};
+  for (int asked = 0; asked < kMostQuestions; ++asked) {
+    MIST_TRY(render::WantedRelease wanted, wanted_package(invocation, world, cluster, id,
+                                                          kube.directory.string(), values, Questions::Asked));
+    const action::Intent intent = action::preview_intent(render_of(wanted, world));
+    const auto look = action::look(cluster.environment, id, intent, options, world.context);
+    if (look.ok()) return {};
+    const auto* const open = look.error().detail<package::Unanswered>();
+    // What else is wrong, the deployment says.
+    if (open == nullptr) return {};
+    MIST_TRY(package::ValuesInput answer, ask_question(world, open->question));
+    values.push_back(std::move(answer));
+  }
+  return error(ErrorKind::Invalid, "the script of {} asks more than {} questions", kube.k3.name,
+               kMostQuestions);
 }
 
 Status ask_to_go_on(const Invocation& invocation, World& world, const std::vector<kpm::Dependency>& missing) {
@@ -218,7 +233,7 @@ Status ask_to_go_on(const Invocation& invocation, World& world, const std::vecto
                                each.range.text()));
   caution(world, "This package may not function correctly.");
   if (invocation.enabled("force")) return {};
-  if (!world.in.is_terminal() || !world.err.is_terminal() || invocation.text("events") == "jsonl")
+  if (!can_ask(invocation, world))
     return error(ErrorKind::Forbidden,
                  "nothing was installed, because a dependency is missing and nobody can be asked")
         .with_hint("--with-dependencies installs what is missing; --force goes on without it");
@@ -233,12 +248,12 @@ Status ask_to_go_on(const Invocation& invocation, World& world, const std::vecto
 
 Status install_one(const Invocation& invocation, World& world, const Cluster& cluster, const kpm::Kube& kube,
                    const std::string& name, std::vector<package::ValuesInput> values) {
-  MIST_TRY_VOID(refuse_script(world, kube));
   MIST_TRY(const release::ReleaseName checked, release::ReleaseName::parse(name));
   const release::ReleaseId id{cluster.client->default_namespace(), checked.str(), cluster_words(invocation)};
   action::DeployOptions options = deploy_options(invocation);
   MIST_TRY(options.adopt_from, adopt_from(invocation));
   MIST_TRY(options.take_over_from, take_over_from(invocation, id));
+  MIST_TRY_VOID(answer_questions(invocation, world, cluster, id, kube, options, values));
   MIST_TRY(render::WantedRelease wanted,
            wanted_package(invocation, world, cluster, id, kube.directory.string(), std::move(values)));
   const bool text = output_format(invocation) == OutputFormat::Table;
@@ -256,11 +271,18 @@ Status install_one(const Invocation& invocation, World& world, const Cluster& cl
   return {};
 }
 
+// The values of the command are those of the Kube that was asked for, so a dependency can't be answered here.
+Error of_dependency(Error failure, const std::string& name, const std::string& needed_by) {
+  if (failure.detail<package::Unanswered>() != nullptr)
+    failure.hint =
+        fmt::format("install it by itself first, and answer it there: kpm install {} -f FILE", name);
+  return std::move(failure).with_frame(fmt::format("while installing {}, which {} needs", name, needed_by));
+}
+
 Result<ExitCode> run_install(const Invocation& invocation, World& world) {
   MIST_TRY(kpm::Home home, open_home(world));
   const bool say = output_format(invocation) == OutputFormat::Table;
   MIST_TRY(const kpm::Kube kube, obtain(world, home, invocation.argument("KUBE"), say));
-  MIST_TRY_VOID(refuse_script(world, kube));
   MIST_TRY(std::vector<package::ValuesInput> values, read_values(invocation, world));
   MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
   if (!kube.k3.dependencies.empty()) {
@@ -280,8 +302,8 @@ Result<ExitCode> run_install(const Invocation& invocation, World& world) {
     MIST_TRY_VOID(ask_to_go_on(invocation, world, plan.unavailable));
     for (const std::string& name : plan.missing) {
       if (say) step(world, fmt::format("Installing the dependency {}", kubes.at(name).k3.full_name()));
-      MIST_TRY_VOID(install_one(invocation, world, cluster, kubes.at(name), name, {})
-                        .in(fmt::format("while installing {}, which {} needs", name, kube.k3.name)));
+      Status done = install_one(invocation, world, cluster, kubes.at(name), name, {});
+      if (!done.ok()) return of_dependency(std::move(done).error(), name, kube.k3.name);
     }
   }
   const std::string name = invocation.has("name") ? invocation.text("name") : kube.k3.name;
@@ -295,6 +317,7 @@ constexpr Flag kTestFlags[] = {kTimeoutFlag,
                                kAllowLookupFlag,
                                kAllowLookupSecretsFlag,
                                kRevokeLookupFlag,
+                               kAllowHostScriptsFlag,
                                kSkipSchemaFlag,
                                {.name = "keep", .help = "Leave the namespace of the test for a look at it"}};
 constexpr FlagGroup kTestGroups[] = {
@@ -331,6 +354,7 @@ Status make_namespace(Trial& trial) {
 // Installs it, waits until it is ready, and runs its tests.
 Status try_out(const Trial& trial, const kpm::Kube& kube, std::vector<package::ValuesInput> values) {
   World& world = trial.world;
+  MIST_TRY_VOID(answer_questions(trial.invocation, world, trial.cluster, trial.id, kube, {}, values));
   MIST_TRY(render::WantedRelease wanted, wanted_package(trial.invocation, world, trial.cluster, trial.id,
                                                         kube.directory.string(), std::move(values)));
   const action::Intent intent = action::install_intent(render_of(wanted, world));
@@ -391,7 +415,6 @@ Status clean_up(const Trial& trial) {
 Result<ExitCode> run_kpm_test(const Invocation& invocation, World& world) {
   MIST_TRY(kpm::Home home, open_home(world));
   MIST_TRY(const kpm::Kube kube, obtain(world, home, invocation.argument("KUBE"), true));
-  MIST_TRY_VOID(refuse_script(world, kube));
   step(world, fmt::format("{} of {} is well formed", kpm::kMetadataFile, kube.k3.full_name()));
   MIST_TRY(const release::ReleaseName name, release::ReleaseName::parse(kube.k3.name));
   MIST_TRY(std::vector<package::ValuesInput> values, read_values(invocation, world));

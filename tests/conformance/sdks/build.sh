@@ -25,9 +25,9 @@ package() {
 
 build() {
   local directory=$1 work=$1/.work
-  mkdir -p "$work" "$directory"/{cpp,go,rust,typescript}
+  mkdir -p "$work" "$directory"/{cpp,go,python,rust,typescript}
   cp -r "$here/called" "$directory/called"
-  cp -r "$here"/{cpp,go,typescript} "$here/called" "$work/"
+  cp -r "$here"/{cpp,go,python,typescript} "$here/called" "$work/"
   # As in a package that `mistctl package init` wrote.
   cp -rL "$MIST_REPOSITORY/sdk/cpp" "$work/cpp/mistletoe"
   cp -rL "$MIST_REPOSITORY/sdk/go" "$work/go/mistletoe"
@@ -37,6 +37,7 @@ build() {
   (cd "$work/typescript" && npm ci --no-audit --no-fund --loglevel=error)
   package typescript "$directory"
   package go "$directory"
+  package python "$directory"
   package cpp "$directory"
   echo "sdks: building the package in rust"
   build_module "$here/rust" wasm32-wasip1 table "$directory/rust/table.wasm"
@@ -48,5 +49,5 @@ command -v go >/dev/null || fail "no go; run tools/prerequisites.sh"
 command -v npm >/dev/null || fail "no npm; run tools/prerequisites.sh"
 
 hash=$({ "$CLANGXX" --version | head -n1; go env GOVERSION; node --version; rustc --version 2>/dev/null || true; } |
-  hash_of sdk tools/wasm-toolchain tests/conformance/sdks schemas/wit src/action/build_program.cc src/cli/commands/package.cc)
+  hash_of sdk engines/python tools/wasm-toolchain tests/conformance/sdks schemas/wit src/action/build_program.cc src/cli/commands/package.cc)
 cached sdks "$hash" build

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The conformance table of the SDKs: check.py MISTCTL [DIRECTORY that build.sh printed]
 
-The same package in TypeScript, Go, C++ and Rust (build.sh) must describe its inputs alike, and for the same values give the same
-bytes: files, secrets, objects, log lines, message, errors. The first language is what the others are compared with. Ends with 1 if
+The same package in TypeScript, Go, C++, Python and Rust (build.sh) must describe its inputs alike, and for the same values give the same
+bytes: files, secrets, objects, log lines, message, errors but for their place. The first language is what the others are compared with. Ends with 1 if
 one differs.
 """
 import base64
@@ -11,13 +11,16 @@ import difflib
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-LANGUAGES = ("rust", "typescript", "go", "cpp")
+# Only Python's engine has the source beside it, and shows the line that failed.
+PLACE = re.compile(r"^  at main\.py:.*\n(?: +[0-9]* *\|.*\n)*", re.MULTILINE)
+LANGUAGES = ("rust", "typescript", "go", "cpp", "python")
 # The arguments, and what the error says; nothing: there is none.
 CASES = {
     "defaults": ([], ""),
@@ -79,7 +82,7 @@ class Table:
         for output in ("raw", "yaml"):
             process = self.run("generate", name, "-p", self.module(language), "--seed-file", "seed", "--no-render-cache", "-v",
                                "-o", output, *values)
-            lines = [line for line in process.stderr.splitlines() if not line.startswith("… ")]  # progress, with times
+            lines = [line for line in PLACE.sub("", process.stderr).splitlines() if not line.startswith("… ")]  # progress, with times
             answers.append((process.returncode, process.stdout, "\n".join(lines).replace(f"/{language}/", "/LANGUAGE/")))
         return answers
 

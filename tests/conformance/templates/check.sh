@@ -10,7 +10,7 @@ mkdir "$work/bin"
 ln -s "$(realpath "$1")" "$work/bin/mistctl"
 export PATH="$work/bin:$PATH" MIST_HOME_LOCATION="$work/home"
 cd "$work"
-for kind in go c cpp rust typescript cdk8s; do
+for kind in go python c cpp rust typescript cdk8s; do
   mistctl package init "$kind" --template "$kind" --name shop -q
   [[ ! -e $kind/package-lock.json ]] || (cd "$kind" && npm ci --no-audit --no-fund --loglevel=error)
   module=$kind/shop.mist-pack.wasm
@@ -35,4 +35,4 @@ node_modules/.bin/esbuild node.ts --bundle --platform=node --format=cjs --log-le
 node node.cjs >node.yaml
 mistctl generate web -p ./shop.mist-pack.wasm -o raw -q >component.yaml
 cmp node.yaml component.yaml
-echo "7 passed, 0 failed"
+echo "8 passed, 0 failed"

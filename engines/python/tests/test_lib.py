@@ -1,0 +1,150 @@
+"""engines/python/lib with this machine's Python: python3 -m unittest discover tests, in engines/python. What needs the guest is in
+tests/cli/engines/python.txt."""
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "lib"), str(HERE.parents[2] / "sdk/python")]
+import _certificates  # noqa: E402
+import _values  # noqa: E402
+import kpm  # noqa: E402
+from mistletoe import Error, secret  # noqa: E402
+
+OPENSSL = shutil.which("openssl")
+
+
+def document(**data):
+    return {"data": data, "release": {"name": "shop", "namespace": "prod"}}
+
+
+class Values(unittest.TestCase):
+    def test_are_resolved_as_go_yaml_does(self):
+        # The same table as in engines/rust/guest/src/yaml/resolve.rs.
+        for text, value in (("yes", True), ("Off", False), ("~", None), ("10", 10), ("010", 8), ("0o10", 8), ("0x1F", 31), ("-0b11", -3),
+                            ("1_000", 1000), ("18446744073709551615", 2**64 - 1), ("18446744073709551616", 18446744073709551616.0),
+                            ("-9223372036854775808", -2**63), ("1.", 1.0), (".5", 0.5), ("1e3", 1000.0), ("08", 8.0), ("yEs", "yEs"),
+                            ("1.2.3", "1.2.3"), ("-", "-"), ("+-1", "+-1"), ("0x", "0x"), ("0x-1", "0x-1"), ("12:30", "12:30"),
+                            ("2020-01-01", "2020-01-01"), ("1e", "1e"), ("0", 0), ("-0", 0), ("=", "=")):
+            resolved = _values.resolve(text)
+            self.assertEqual((type(resolved), resolved), (type(value), value), text)
+
+    def test_lie_over_one_another(self):
+        self.assertEqual(_values.overlay({"a": {"b": 1, "c": 2}, "d": [1], "e": 1}, {"a": {"b": None, "x": {"y": None}}, "d": [], "e": {"f": 2}}),
+                         {"a": {"c": 2, "x": {}}, "d": [], "e": {"f": 2}})
+
+
+class Questions(unittest.TestCase):
+    def start(self, interactive=False, **data):
+        kpm.start(document(**data), interactive)
+
+    def test_are_answered_by_values(self):
+        self.start(domain="example.org", tls={"days": 3}, ready=False)
+        self.assertEqual(kpm.ask("domain", default="x"), "example.org")
+        self.assertEqual(kpm.ask("tls.days", type=int), 3)
+        self.assertEqual(kpm.ask("tls.days", type=float), 3.0)
+        self.assertIs(kpm.confirm("ready"), False)
+        self.assertEqual(kpm.answers(), (["domain", "tls.days", "ready"], []))
+        self.assertEqual(kpm.release.namespace, "prod")
+
+    def test_take_the_default_where_nobody_is(self):
+        self.start()
+        self.assertEqual(kpm.ask("domain", default="x"), "x")
+        self.assertEqual(kpm.answers(), ([], []))
+
+    def test_end_the_script_without_an_answer(self):
+        self.start(domain=None)
+        with self.assertRaises(kpm.Unanswered) as caught:
+            kpm.ask("domain", "Which?", choices=["a", "b"])
+        with self.assertRaises(kpm.Unanswered):
+            kpm.ask("later")
+        self.assertEqual(kpm.open_question(),
+                         {"name": "domain", "prompt": "Which?", "type": "text", "secret": False, "choices": ["a", "b"]})
+        self.assertNotIsInstance(caught.exception, Exception, "a script's `except Exception` would swallow it")
+
+    def test_with_a_default_end_it_where_a_person_is(self):
+        self.start(interactive=True)
+        with self.assertRaises(kpm.Unanswered):
+            kpm.ask("count", default=2, type=int)
+        self.assertEqual(kpm.open_question()["default"], 2)
+
+    def test_check_answers(self):
+        self.start(port="many", yes=1, kind="c", pin="12", key=7)
+        for asked, words in ((lambda: kpm.ask("port", type=int), "port has to be an integer, and 'many' is none"),
+                             (lambda: kpm.confirm("yes"), "yes has to be a boolean, and 1 is none"),
+                             (lambda: kpm.ask("kind", choices=["a", "b"]), "is one of a, b, and 'c' is none of them"),
+                             (lambda: kpm.ask("pin", pattern="[0-9]{4}"), "has to fit"),
+                             (lambda: kpm.ask("key", secret=True), "key has to be a text, and it is none; --set-string"),
+                             (lambda: kpm.ask("a b"), "needs a name"),
+                             (lambda: kpm.ask("port", type=list), "type is str, int, float or bool")):
+            with self.assertRaisesRegex(Error, words):
+                asked()
+
+    def test_keep_secret_answers_secret(self):
+        self.start(password="hunter2")
+        self.assertEqual(kpm.ask("password", secret=True), "hunter2")
+        self.assertEqual(kpm.answers(), (["password"], ["password"]))
+        with self.assertRaises(Error) as caught:
+            kpm.ask("password", secret=True, pattern="[0-9]+")
+        self.assertNotIn("hunter2", str(caught.exception))
+
+
+@unittest.skipUnless(OPENSSL, "no openssl")
+class Certificates(unittest.TestCase):
+    def setUp(self):
+        self.directory = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.directory)
+        kept = secret.ecdsa
+        self.addCleanup(setattr, secret, "ecdsa", kept)
+        secret.ecdsa = self.key
+
+    def openssl(self, *arguments):
+        done = subprocess.run([OPENSSL, *arguments], cwd=self.directory, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def key(self, name):
+        private = self.directory / f"{name}.key"
+        if not private.exists():
+            self.openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", private.name)
+        return secret.KeyPair(private.read_text(), self.openssl("pkey", "-in", private.name, "-pubout"))
+
+    def test_are_what_openssl_accepts(self):
+        authority = kpm.authority("ca", "example authority")
+        server = kpm.certificate("server", "shop.example", authority=authority, names=["shop.example", "10.0.0.1", "::1"], days=30)
+        self.assertEqual(server.authority, authority.certificate)
+        (self.directory / "ca.pem").write_text(authority.certificate)
+        (self.directory / "server.pem").write_text(server.certificate)
+        self.assertIn("OK", self.openssl("verify", "-x509_strict", "-purpose", "sslserver", "-verify_hostname", "shop.example", "-CAfile",
+                                         "ca.pem", "server.pem"))
+        self.assertIn("OK", self.openssl("verify", "-verify_ip", "10.0.0.1", "-CAfile", "ca.pem", "server.pem"))
+        self.assertEqual(self.openssl("x509", "-in", "server.pem", "-noout", "-pubkey"), self.key("server").public_key)
+        self.assertIn("CN = shop.example", self.openssl("x509", "-in", "server.pem", "-noout", "-subject"))
+
+    def test_sign_themselves_without_an_authority(self):
+        alone = kpm.certificate("alone", "alone")
+        (self.directory / "alone.pem").write_text(alone.certificate)
+        self.assertEqual(alone.authority, alone.certificate)
+        self.openssl("verify", "-CAfile", "alone.pem", "alone.pem")
+
+    def test_refuse_what_is_no_name(self):
+        for given, words in ((dict(common_name="", names=[]), "1 to 64 characters"), (dict(common_name="a", days=0), "1 to 36500 days"),
+                             (dict(common_name="a", names=["bücher.example"]), "neither a host name nor an address")):
+            with self.assertRaisesRegex(Error, words):
+                kpm.certificate("server", **given)
+
+    def test_signatures_are_those_of_rfc_6979(self):
+        # Appendix A.2.5: P-256 with SHA-256, message "sample".
+        scalar = 0xC9AFA9D845BA75166B5C215767B1D6934E50C3DB36E89B127B8A622B120F6721
+        signature = _certificates._sign(scalar, b"sample")
+        (_, whole), = _certificates._parts(signature)
+        r, s = (int.from_bytes(content, "big") for _, content in _certificates._parts(whole))
+        self.assertEqual(r, 0xEFD48B2AACB6A8FD1140DD9CD45E81D69D2C877B56AAF991C34D0EA84EAF3716)
+        self.assertEqual(s, 0xF7CB1C942D657C41D436C7A1B6E29F65F3E900DBB9AFF4064DC4AB2F843ACDA8)
+
+
+if __name__ == "__main__":
+    unittest.main()

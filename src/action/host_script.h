@@ -1,0 +1,53 @@
+#pragma once
+// Runs the script of a Kube that the sandbox can't run: the host's Python inside bubblewrap, which sees the
+// system's programs and the Kube's files, has no network, and may write to a copy of manifests/ and nothing
+// else. What a user allowed is remembered by the digest of all files of the Kube, so that one changed byte
+// asks again. Blocking; any thread.
+
+#include <functional>
+#include <string>
+
+#include "base/event.h"
+#include "base/fs.h"
+#include "base/process.h"
+#include "crypto/digest.h"
+#include "package/pre_install.h"
+
+namespace mist::action {
+
+/// Of all files, and so of everything that such a script can run or read of its Kube.
+crypto::Digest host_script_digest(const package::Files& files);
+
+class HostScripts {
+ public:
+  /// Whether the user allows this one, which was never allowed before. Forbidden: no.
+  using Consent = std::function<Status(const package::HostScript&, const crypto::Digest&)>;
+
+  /// `remembered` and `scratch`: directories, which needn't be there yet. The rest outlives this.
+  HostScripts(FileSystem& files, ProcessRunner& processes, EventSink& events, Path remembered, Path scratch)
+      : files_(files),
+        processes_(processes),
+        events_(events),
+        remembered_(std::move(remembered)),
+        scratch_(std::move(scratch)) {}
+
+  bool is_allowed(const crypto::Digest& digest) const;
+  Status allow(const crypto::Digest& digest);
+
+  /// What manifests/ holds afterwards. Errors: of `consent`; NotFound (there is no bubblewrap); Invalid (the
+  /// script failed, in its own words); Timeout after five minutes; Cancelled.
+  Result<package::Files> run(const package::HostScript& script, const Consent& consent,
+                             const Context& context);
+
+ private:
+  Result<package::Files> run_in(const package::HostScript& script, const Path& directory,
+                                const Context& context);
+
+  FileSystem& files_;
+  ProcessRunner& processes_;
+  EventSink& events_;
+  Path remembered_;
+  Path scratch_;
+};
+
+}  // namespace mist::action

@@ -1,0 +1,157 @@
+#include "cli/kube_questions.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "action/host_script.h"
+#include "base/text.h"
+#include "cli/places.h"
+#include "cli/release_flags.h"
+#include "encoding/json.h"
+
+namespace mist::cli {
+namespace {
+
+using encoding::Value;
+using package::AnswerType;
+using package::Question;
+
+constexpr int kMostTries = 3;
+
+std::string as_text(const Value& value) {
+  return value.is_string() ? value.as_string() : encoding::to_json(value);
+}
+
+std::string prompt_of(const Question& question) {
+  std::string text = escape_controls(question.prompt);
+  std::vector<std::string> choices;
+  for (const Value& each : question.choices) choices.push_back(escape_controls(as_text(each)));
+  if (question.type == AnswerType::Boolean) choices = {"yes", "no"};
+  if (!choices.empty()) text += fmt::format(" ({})", join(choices, "/"));
+  if (!question.default_answer.is_null()) {
+    const bool boolean = question.default_answer.is_bool();
+    text += fmt::format(" [{}]", boolean ? (question.default_answer.as_bool() ? "yes" : "no")
+                                         : escape_controls(as_text(question.default_answer)));
+  }
+  return text + " ";
+}
+
+// Nothing: it isn't of the type that was asked for, or none of the choices.
+std::optional<Value> parse_answer(const Question& question, const std::string& text) {
+  std::optional<Value> answer;
+  const std::string word = lower_case(text);
+  const auto number = encoding::parse_json(text);
+  switch (question.type) {
+    case AnswerType::Text:
+      answer = Value(text);
+      break;
+    case AnswerType::Boolean:
+      if (word == "y" || word == "yes" || word == "true") answer = Value(true);
+      if (word == "n" || word == "no" || word == "false") answer = Value(false);
+      break;
+    case AnswerType::Integer:
+      if (number.ok() && number->is_int()) answer = *number;
+      break;
+    case AnswerType::Number:
+      if (number.ok() && (number->is_number())) answer = *number;
+      break;
+  }
+  if (answer && !question.choices.empty() &&
+      std::ranges::find(question.choices, *answer) == question.choices.end())
+    return std::nullopt;
+  return answer;
+}
+
+// {"tls": {"domain": "…"}} of tls.domain.
+Value nested(std::string_view name, Value answer) {
+  const std::vector<std::string_view> parts = split(name, '.');
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part)
+    answer = Value::object({{*part, std::move(answer)}});
+  return answer;
+}
+
+Status ask_for_consent(const Invocation& invocation, World& world, const package::HostScript& script,
+                       const crypto::Digest& digest) {
+  const std::string flag = std::string(kAllowHostScriptsFlag.name);
+  const std::string given = invocation.text(flag);
+  if (given == digest.str()) return {};
+  const std::string question = fmt::format("--{}={} allows exactly these bytes", flag, digest.str());
+  if (given != kAllowHostScriptsFlag.implied)
+    return error(ErrorKind::Forbidden, "the script that was allowed is another one: {} is {} now",
+                 escape_controls(script.package), digest.str())
+        .with_hint(fmt::format("read {}, then {}", package::kPreInstallScript, question));
+  if (!can_ask(invocation, world))
+    return error(ErrorKind::Forbidden, "{} of {} would run on this machine, and nobody can be asked",
+                 package::kPreInstallScript, escape_controls(script.package))
+        .with_hint(fmt::format("read it, then {}", question));
+  MIST_TRY_VOID(world.out.flush());
+  const ScreenPause pause(world.screen);
+  world.err.write(fmt::format(
+      "{} of {} needs the Python of this machine, because it uses {}:\n\n{}\n\nIt would run in bubblewrap: "
+      "without network, and only manifests/ of a copy can be written. Its digest, and that of the files "
+      "beside "
+      "it, is {}.\nRun it? ",
+      package::kPreInstallScript, escape_controls(script.package), escape_controls(script.needs),
+      escape_controls(script.files.at(std::string(package::kPreInstallScript)), true), digest.str()));
+  MIST_TRY(const std::optional<std::string> answer, world.in.read_line(world.context));
+  const std::string word = lower_case(trim(answer.value_or("")));
+  if (word == "y" || word == "yes") return {};
+  return error(ErrorKind::Forbidden, "nothing was installed, because the answer was no");
+}
+
+}  // namespace
+
+bool can_ask(const Invocation& invocation, const World& world) {
+  return world.in.is_terminal() && world.err.is_terminal() && invocation.text("events") != "jsonl";
+}
+
+Result<package::ValuesInput> ask_question(World& world, const Question& question) {
+  MIST_TRY_VOID(world.out.flush());
+  const ScreenPause pause(world.screen);
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    world.err.write(prompt_of(question));
+    MIST_TRY(const std::optional<std::string> line,
+             question.secret ? world.in.read_hidden_line(world.context) : world.in.read_line(world.context));
+    if (question.secret) world.err.write("\n");
+    if (!line)
+      return error(ErrorKind::Cancelled, "nothing was installed, because {} has no answer",
+                   escape_controls(question.name));
+    const std::string text(trim(*line));
+    std::optional<Value> answer;
+    if (text.empty() && !question.default_answer.is_null())
+      answer = question.default_answer;
+    else if (!text.empty() || question.secret)
+      answer = parse_answer(question, text);
+    if (answer)
+      return package::ValuesInput{
+          package::ValuesFlag::SetJson, encoding::to_json(nested(question.name, *std::move(answer))), {}};
+    world.err.write("That doesn't fit.\n");
+  }
+  return error(ErrorKind::Invalid, "nothing was installed, because no answer to {} fits",
+               escape_controls(question.name));
+}
+
+package::RunOnHost run_on_host(const Invocation& invocation, World& world) {
+  const std::string_view name = kAllowHostScriptsFlag.name;
+  if (find_flag(invocation.command(), name) == nullptr || !invocation.has(name)) return nullptr;
+  // A command may render more than once; the script runs once.
+  auto known = std::make_shared<std::map<std::string, package::Files>>();
+  return [&, known](const package::HostScript& script, const Context& context) -> Result<package::Files> {
+    const std::string key = action::host_script_digest(script.files).str() + script.input;
+    if (const auto found = known->find(key); found != known->end()) return found->second;
+    MIST_TRY(const config::Paths paths, paths_of(world));
+    action::HostScripts scripts(world.files, world.processes, *world.events, paths.state / "host-scripts",
+                                paths.cache / "host-scripts");
+    MIST_TRY(package::Files made, scripts.run(
+                                      script,
+                                      [&](const package::HostScript& wanted, const crypto::Digest& digest) {
+                                        return ask_for_consent(invocation, world, wanted, digest);
+                                      },
+                                      context));
+    return known->emplace(key, std::move(made)).first->second;
+  };
+}
+
+}  // namespace mist::cli

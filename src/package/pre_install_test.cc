@@ -1,0 +1,86 @@
+#include "package/pre_install.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "testing/yaml.h"
+
+namespace mist::package {
+namespace {
+
+using encoding::Value;
+using mist::testing::yaml;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+const Files kKube{{"K3.yaml", "name: a"},
+                  {"manifests/a.yaml", "a"},
+                  {"manifests/old.yaml", "old"},
+                  {"scripts/pre-install.py", "import kpm"},
+                  {"templates/x.j2", "x"}};
+
+TEST(PreInstall, IsTheScriptOfAKube) {
+  EXPECT_TRUE(has_pre_install(kKube));
+  EXPECT_FALSE(has_pre_install({{"scripts/pre-install.py", ""}, {"Chart.yaml", ""}}));
+  EXPECT_FALSE(has_pre_install({{"K3.yaml", ""}, {"scripts/post-install.py", ""}}));
+}
+
+TEST(PreInstall, ItsManifestsBecomePartOfThePackage) {
+  const auto result = script_result({{"manifests/a.yaml", "new"}, {"manifests/b.yaml", "b"}, {"stray", "x"}},
+                                    yaml("{removed: [manifests/old.yaml, K3.yaml], answered: [domain, pin], "
+                                         "secretAnswers: [pin, unasked]}"));
+  ASSERT_TRUE(result.ok()) << result.error().to_line();
+  EXPECT_THAT(
+      after_script(kKube, *result),
+      ElementsAre(Pair("K3.yaml", "name: a"), Pair("manifests/a.yaml", "new"), Pair("manifests/b.yaml", "b")))
+      << "nothing but manifests/ changes, and what serves the script alone is gone";
+  EXPECT_THAT(result->answers, ElementsAre(Answer{"domain", false}, Answer{"pin", true}));
+  EXPECT_FALSE(result->question);
+  EXPECT_THAT(result->needs_host, IsEmpty());
+}
+
+TEST(PreInstall, OfAHostScriptAllManifestsAreTaken) {
+  EXPECT_THAT(with_manifests(kKube, {{"manifests/b.yaml", "b"}, {"K3.yaml", "evil"}}),
+              UnorderedElementsAre(Pair("K3.yaml", "name: a"), Pair("manifests/b.yaml", "b")));
+}
+
+TEST(PreInstall, AQuestionIsAnErrorThatSaysHowToAnswer) {
+  const auto result = script_result({}, yaml("{question: {name: tls.mode, prompt: Which?, type: text, "
+                                             "default: a, choices: [a, b], secret: false}}"));
+  ASSERT_TRUE(result.ok() && result->question);
+  const Error failure = unanswered(*result->question, "./shop");
+  EXPECT_EQ(failure.message, "./shop asks for tls.mode, and nobody answered");
+  EXPECT_EQ(failure.because, "Which? (one of a, b)");
+  EXPECT_THAT(failure.hint, HasSubstr("--set tls.mode="));
+  ASSERT_NE(failure.detail<Unanswered>(), nullptr);
+  EXPECT_EQ(failure.detail<Unanswered>()->question.default_answer, Value("a"));
+  Question secret{.name = "pin", .prompt = "PIN", .type = AnswerType::Integer, .secret = true};
+  EXPECT_THAT(unanswered(secret, "x").hint, ::testing::Not(HasSubstr("--set")))
+      << "a command line is seen by every process";
+}
+
+TEST(PreInstall, WhatTheSandboxLacksIsNamed) {
+  const auto result = script_result({}, yaml("{needsHost: subprocess, where: {file: scripts/pre-install.py, "
+                                             "line: 3, text: import subprocess}}"));
+  ASSERT_TRUE(result.ok());
+  const Error failure = needs_host_python(*result, "./shop");
+  EXPECT_THAT(failure.because, HasSubstr("subprocess"));
+  EXPECT_THAT(failure.hint, HasSubstr("--allow-host-scripts"));
+  ASSERT_TRUE(failure.where);
+  EXPECT_EQ(failure.where->text(), "scripts/pre-install.py:3");
+  EXPECT_NE(failure.detail<NeedsHostPython>(), nullptr);
+}
+
+TEST(PreInstall, AnEngineThatSaysSomethingElseIsAFault) {
+  EXPECT_FALSE(script_result({}, Value()).ok());
+  const auto odd = script_result({}, yaml("{question: {name: a, type: list}, answered: 3, where: here}"));
+  ASSERT_TRUE(odd.ok());
+  EXPECT_FALSE(odd->question);
+  EXPECT_THAT(odd->answers, IsEmpty());
+}
+
+}  // namespace
+}  // namespace mist::package

@@ -1,0 +1,84 @@
+#include "render/answers.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "render/hidden_values.h"
+
+namespace mist::render {
+namespace {
+
+using encoding::Value;
+
+constexpr std::string_view kAnswers = "answers";
+constexpr std::string_view kName = "name";
+constexpr std::string_view kSecret = "secret";
+
+// `a.b` is b within a; null: it isn't there.
+const Value* value_at(const Value& values, std::string_view name) {
+  const Value* found = &values;
+  for (const std::string_view part : split(name, '.')) {
+    if (found == nullptr || !found->is_object()) return nullptr;
+    found = found->find(part);
+  }
+  return found;
+}
+
+// False: something that is no object is in the way.
+bool set_value_at(Value& values, std::string_view name, const Value& answer) {
+  Value* place = &values;
+  const std::vector<std::string_view> parts = split(name, '.');
+  for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+    if (place->find(parts[i]) == nullptr) place->set(parts[i], Value::object());
+    place = place->find(parts[i]);
+    if (!place->is_object()) return false;
+  }
+  place->set(parts.back(), answer);
+  return true;
+}
+
+}  // namespace
+
+void Answers::record(Value& options) const {
+  if (all.empty()) return;
+  Value::Array list;
+  for (const package::Answer& each : all)
+    list.push_back(Value::object({{kName, each.name}, {kSecret, each.secret}}));
+  options.set(kAnswers, Value(std::move(list)));
+}
+
+Answers Answers::recorded(const Value& options) {
+  Answers answers;
+  const Value* const list = options.is_object() ? options.find(kAnswers) : nullptr;
+  if (list == nullptr || !list->is_array()) return answers;
+  for (const Value& each : list->as_array()) {
+    const Value* const secret = each.is_object() ? each.find(kSecret) : nullptr;
+    if (secret == nullptr || !secret->is_bool() || each.string_at(kName).empty()) continue;
+    answers.all.push_back({std::string(each.string_at(kName)), secret->as_bool()});
+  }
+  std::ranges::sort(answers.all);
+  return answers;
+}
+
+bool takes_answers(const package::Source& source) {
+  const auto* const files = std::get_if<package::Files>(&source.content);
+  return files != nullptr && package::has_pre_install(*files);
+}
+
+Value with_answers(Value values, const release::Revision* stored) {
+  if (stored == nullptr || !stored->user_values.is_object()) return values;
+  for (const package::Answer& each : Answers::recorded(stored->options).all) {
+    const Value* const answer = value_at(stored->user_values, each.name);
+    // What is set to null is to be asked again.
+    if (answer != nullptr && value_at(values, each.name) == nullptr) set_value_at(values, each.name, *answer);
+  }
+  return values;
+}
+
+void hide_answers(release::Revision& revision) {
+  for (const package::Answer& each : Answers::recorded(revision.options).all)
+    if (each.secret && value_at(revision.user_values, each.name) != nullptr)
+      set_value_at(revision.user_values, each.name, Value(HiddenValues::kMask));
+}
+
+}  // namespace mist::render

@@ -1,0 +1,33 @@
+#pragma once
+// What the script of a Kube was told in answer to its questions: the names are remembered in the options of a
+// revision, the answers are among its values. So an upgrade repeats them, and nobody is shown those that are
+// secret. Plain values; any thread.
+
+#include <vector>
+
+#include "encoding/value.h"
+#include "package/pre_install.h"
+#include "package/renderer.h"
+#include "release/record.h"
+
+namespace mist::render {
+
+struct Answers {
+  std::vector<package::Answer> all = {};  ///< ascending by name
+
+  /// Into the options of a revision, if there are any, and from there.
+  void record(encoding::Value& options) const;
+  static Answers recorded(const encoding::Value& options);
+  friend bool operator==(const Answers&, const Answers&) = default;
+};
+
+/// Whether it has a script that asks.
+bool takes_answers(const package::Source& source);
+
+/// `values`, and the answers of `stored` (may be null) that aren't among them.
+encoding::Value with_answers(encoding::Value values, const release::Revision* stored);
+
+/// Puts a mask in the place of each secret answer among the revision's values.
+void hide_answers(release::Revision& revision);
+
+}  // namespace mist::render
