@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "base/text.h"
+#include "blueprint/contracts_library.h"
 #include "blueprint/library.h"
 #include "crypto/digest.h"
 #include "encoding/yaml.h"
@@ -11,8 +13,11 @@ namespace mist::blueprint {
 namespace {
 
 constexpr std::string_view kUnknownFile = "mistletoe-unknown.ncl";
-constexpr std::array<std::string_view, 4> kOurs{"main.ncl", "mistletoe.ncl", kUnknownFile,
+constexpr std::string_view kContractsFile = "mistletoe-contracts.ncl";
+constexpr std::array<std::string_view, 5> kOurs{"main.ncl", "mistletoe.ncl", kContractsFile, kUnknownFile,
                                                 package::kPackageFile};
+// Questions about one broken contract: which place it is.
+constexpr int kMostQuestions = 200;
 
 std::string digest_of(const package::Files& files) {
   std::string all;
@@ -29,6 +34,18 @@ Value names_value(const std::vector<std::string>& names) {
 
 // It needed a value that isn't known.
 bool is_unknown(const Error& failure) { return failure.where && failure.where->file == kUnknownFile; }
+
+// Of Nickel's diagnostic what it says, without the pictures of places.
+std::string words_of(const Error& failure) {
+  const std::string& all = failure.because.empty() ? failure.message : failure.because;
+  std::string words;
+  for (const std::string_view line : split(all, '\n')) {
+    if (line.find("┌─") != std::string_view::npos) break;
+    const std::string_view part = trim(line);
+    if (!part.empty()) words += fmt::format("{}{}", words.empty() ? "" : " ", part);
+  }
+  return words;
+}
 
 Status unless_unknown(const Result<Value>& evaluated) {
   return evaluated.ok() || is_unknown(evaluated.error()) ? Status() : Status(evaluated.error());
@@ -55,6 +72,7 @@ Result<Evaluator> Evaluator::of(std::string name, package::Files files, package:
           .with_hint("give it another name");
   files.emplace("main.ncl", kMain);
   files.emplace("mistletoe.ncl", kLibrary);
+  files.emplace(kContractsFile, kContractsLibrary);
   files.emplace(kUnknownFile, kUnknown);
   package::Source source;
   source.reference = source.name = std::move(name);
@@ -65,6 +83,19 @@ Result<Evaluator> Evaluator::of(std::string name, package::Files files, package:
 }
 
 Result<Value> Evaluator::evaluate(Value input, const Context& context) {
+  MIST_TRY(const Value whole, document(std::move(input), context));
+  const Value* result = whole.find("result");
+  return result == nullptr ? Value() : *result;
+}
+
+Result<Value> Evaluator::description(const Context& context) {
+  MIST_TRY(const Value whole, document(Value::object({{"describe", true}}), context));
+  Value described = whole.find("result") == nullptr ? Value() : *whole.find("result");
+  if (const Value* contracts = whole.find("contracts")) described.set("contracts", *contracts);
+  return described;
+}
+
+Result<Value> Evaluator::document(Value input, const Context& context) {
   package::RenderRequest request;
   request.release_name = source_.name;
   request.release_namespace = "default";
@@ -75,9 +106,7 @@ Result<Value> Evaluator::evaluate(Value input, const Context& context) {
   if (rendered.files.size() != 1)
     return error(ErrorKind::Internal, "blueprint {} was evaluated to {} documents", source_.name,
                  rendered.files.size());
-  MIST_TRY(Value document, encoding::parse_yaml(rendered.files.begin()->second));
-  const Value* result = document.find("result");
-  return result == nullptr ? Value() : *result;
+  return encoding::parse_yaml(rendered.files.begin()->second);
 }
 
 Result<Blueprint> Evaluator::describe(const Context& context) {
@@ -100,6 +129,60 @@ Status Evaluator::check(std::size_t edge, const Value& object, const Context& co
   MIST_TRY_VOID(evaluate(
       Value::object({{"contract_of", Value::object({{"edge", edge}})}, {"object", object}}), context));
   return {};
+}
+
+// A contract of a record looks at its fields one by one, and Nickel's diagnostic names the field alone: which
+// of several records it is in is found by asking again for parts.
+Status Evaluator::check_part(std::string_view part, const Value& object, const Context& context) {
+  Value::Array path;
+  std::string shown(part);
+  int questions = 0;
+  const auto ask = [&](const Value::Array& at, bool shallow) {
+    Value input = Value::object(
+        {{"contract_of", Value::object({{part, true}})}, {"object", object}, {"at", Value(at)}});
+    if (shallow) input.set("shallow", true);
+    ++questions;
+    auto answer = evaluate(std::move(input), context);
+    return answer.ok() ? Status() : Status(std::move(answer).error());
+  };
+  Status broken = ask(path, false);
+  if (broken.ok() || broken.error().kind != ErrorKind::Invalid) return broken;
+  const Value* here = &object;
+  for (bool is_deeper = true; is_deeper;) {
+    is_deeper = false;
+    if (!ask(path, true).ok()) break;
+    const auto try_part = [&](const Value& step, const Value& below, const std::string& name) {
+      if (is_deeper || questions >= kMostQuestions) return;
+      path.push_back(step);
+      if (Status inner = ask(path, false); !inner.ok()) {
+        broken = std::move(inner);
+        here = &below;
+        shown += name;
+        is_deeper = true;
+      } else {
+        path.pop_back();
+      }
+    };
+    const Value& whole = *here;
+    if (whole.is_object())
+      for (const Value::Member& each : whole.as_object())
+        try_part(Value(each.key), each.value, "." + each.key);
+    else if (whole.is_array())
+      for (std::size_t i = 0; i < whole.size(); ++i)
+        try_part(Value(i), whole.as_array()[i], fmt::format("[{}]", i));
+  }
+  MIST_TRY_VOID(context.check());
+  Error failure = broken.error();
+  failure.message = fmt::format("{}: {}", shown, words_of(failure));
+  return failure;
+}
+
+Status Evaluator::check_spec(const Value& spec, const Context& context) {
+  return check_part("spec", spec, context);
+}
+
+Status Evaluator::check_status(const Value& status, const Context& context) {
+  return check_part("status", status, context);
 }
 
 Result<std::optional<Value>> Evaluator::part_of(std::string_view what, const std::string& node,
@@ -127,6 +210,12 @@ Result<std::optional<Value>> Evaluator::identities(const std::string& node, cons
                                                    const std::vector<std::string>& unknown,
                                                    const Context& context) {
   return part_of("identities_of", node, environment, unknown, context);
+}
+
+Result<std::optional<Value>> Evaluator::fields(const std::string& node, const Value& environment,
+                                               const std::vector<std::string>& unknown,
+                                               const Context& context) {
+  return part_of("fields_of", node, environment, unknown, context);
 }
 
 Status Evaluator::try_function(const std::string& node, const std::vector<std::string>& names,

@@ -12,12 +12,15 @@ namespace mist::reconcile {
 /// "Waiting", "Ready", …: also the reasons of conditions.
 std::string_view word(NodeState state);
 
-/// status.conditions of an instance: Ready always; Oscillating while a node comes and goes too often.
-/// `now`: RFC 3339, for conditions that change.
+/// The status of an instance. Conditions: Ready always; SpecValid if the spec has a contract; StatusValid
+/// while nodes give it what its contract refuses; SourcesAnswer while HTTP nodes of it fail; Oscillating
+/// while a node comes and goes too often. Beside them, what nodes write. `now`: RFC 3339, for conditions that
+/// change.
 Value status_of(const Plan& plan, const Value& instance, const std::string& now);
 
-/// Whether the instance's status says that already.
-bool has_status(const Value& instance, const Value& status);
+/// Whether the instance's status says that already, and has no value that a node of `blueprint` gave it and
+/// doesn't give any more. Null: there is no blueprint.
+bool has_status(const blueprint::Blueprint* blueprint, const Value& instance, const Value& status);
 
 /// Which node the condition Ready is about: the one that people have to know of first. Null: all is well.
 const NodeReport* problem_of(const Plan& plan);
