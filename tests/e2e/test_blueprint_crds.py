@@ -19,7 +19,7 @@ SPEC = """{
       mode | m.Enum ["fast", "safe"] | default = "safe",
       name | m.Pattern "^[a-z]+$" | m.MaxLength 8 | optional,
       hosts | Array m.Quantity | default = [],
-      limits | { _ | m.Int | m.Min 1 } | default = {},
+      limits | { _ | std.number.PosNat } | default = {},
       even | Number | std.contract.from_predicate (fun n => n % 2 == 0) | optional,
       nested.deep | { size | m.Int, even | std.contract.from_predicate (fun n => std.is_number n && n % 2 == 0) | optional } | optional,
     }"""
@@ -350,7 +350,8 @@ class Contracts:
 
     def item(self, depth):
         nickel, value = self.contract(depth + 1)
-        while " | " in nickel and not nickel.startswith("{"):
+        # What stands in place of a type can't have more contracts behind it.
+        while " | " in nickel and not (nickel.startswith("{") and nickel.endswith("}")):
             nickel, value = self.contract(depth + 1)
         return nickel, value
 
