@@ -257,6 +257,15 @@ let identity_of = fun made =>
       & (if std.record.has_field "namespace" made.metadata then { namespace = made.metadata.namespace } else {}),
   }
 in
+# As std.deep_seq, which panics in Nickel 0.18 on a record with nothing but optional fields that have no value.
+let rec forced = fun value =>
+  if std.is_record value then
+    std.array.fold_left (fun done each => std.seq (forced each.value) done) true (std.record.to_array value)
+  else if std.is_array value then
+    std.array.fold_left (fun done each => std.seq (forced each) done) true value
+  else
+    std.seq value true
+in
 let kind_of = fun made =>
   { apiVersion = made.apiVersion, kind = made.kind }
 in
@@ -276,12 +285,12 @@ in
         if std.record.has_field "shallow" input then
           std.seq place true
         else
-          std.deep_seq place true
+          forced place
       else if std.record.has_field "try_contract_of" input then
         let Contract = contract_of checked input.try_contract_of in
         std.seq (unknown | Contract) true
       else if std.record.has_field "try" input then
-        std.deep_seq (called checked input.try) true
+        forced (called checked input.try)
       else if std.record.has_field "identities_of" input then
         let made = called checked input.identities_of in
         if std.is_array made then std.array.map identity_of made else [identity_of made]
