@@ -9,20 +9,27 @@ namespace mist::blueprint {
 
 inline constexpr std::string_view kContractsLibrary = R"ncl(
 # Each contract here does two things: it checks a value, and, applied to the probe, it answers with a schema that asks the
-# same of it. docs/operator.md lists them.
+# same. docs/operator.md lists them.
 let probe = "mistletoe.dev/what-do-you-say" in
-let is_probe = fun value => std.is_string value && value == probe in
-let Saying = fun schema holds explanation =>
+# Applied to this, each contract here fails with the same words. Another contract that passes on an answer to the probe,
+# and accepts more than the contract that it has it from, fails with its own.
+let refusal = "mistletoe.dev/refuse" in
+let answering = fun answer check =>
   std.contract.custom
     (
-      fun _label value =>
-        if is_probe value then
-          'Ok { "mistletoe.dev/schema" = schema }
-        else if holds value then
-          'Ok value
+      fun label value =>
+        if std.is_string value && value == probe then
+          'Ok answer
+        else if std.is_string value && value == refusal then
+          'Error { message = "mistletoe.dev/refused" }
         else
-          'Error { message = explanation }
+          check label value
     )
+in
+let Saying = fun schema holds explanation =>
+  answering
+    { "mistletoe.dev/schema" = schema }
+    (fun _label value => if holds value then 'Ok value else 'Error { message = explanation })
 in
 let number = fun holds value => std.is_number value && holds value in
 let text = fun holds value => std.is_string value && holds value in
@@ -169,16 +176,9 @@ let plain = std.to_string in
   Nullable
     | doc "null, or what the contract asks"
     = fun Contract =>
-      std.contract.custom
-        (
-          fun label value =>
-            if is_probe value then
-              'Ok { "mistletoe.dev/schema" = { nullable = true }, "mistletoe.dev/of" | Contract }
-            else if value == null then
-              'Ok value
-            else
-              std.contract.check Contract label value
-        ),
+      answering
+        { "mistletoe.dev/schema" = { nullable = true }, "mistletoe.dev/of" | Contract }
+        (fun label value => if value == null then 'Ok value else std.contract.check Contract label value),
   IntOrString
     | doc "A whole number, or a text"
     = Saying
@@ -202,28 +202,17 @@ let plain = std.to_string in
       if std.record.has_field "holds" rule then
         Saying schema rule.holds explanation
       else
-        std.contract.custom
-          (
-            fun _label value =>
-              if is_probe value then
-                'Ok { "mistletoe.dev/schema" = schema, "mistletoe.dev/beyond" = "the CEL rule %{rule.cel}" }
-              else
-                'Ok value
-          ),
+        answering
+          { "mistletoe.dev/schema" = schema, "mistletoe.dev/beyond" = "the CEL rule %{rule.cel}" }
+          (fun _label value => 'Ok value),
   Unchanged
     | doc "Can't be changed once it is set. Only the CRD can see to that"
-    = std.contract.custom
-      (
-        fun _label value =>
-          if is_probe value then
-            'Ok
-              {
-                "mistletoe.dev/schema" = { "x-kubernetes-validations" = [{ rule = "self == oldSelf", message = "can't be changed" }] },
-                "mistletoe.dev/beyond" = "that it can't be changed",
-              }
-          else
-            'Ok value
-      ),
+    = answering
+      {
+        "mistletoe.dev/schema" = { "x-kubernetes-validations" = [{ rule = "self == oldSelf", message = "can't be changed" }] },
+        "mistletoe.dev/beyond" = "that it can't be changed",
+      }
+      (fun _label value => 'Ok value),
 }
 )ncl";
 

@@ -131,58 +131,82 @@ Status Evaluator::check(std::size_t edge, const Value& object, const Context& co
   return {};
 }
 
-// A contract of a record looks at its fields one by one, and Nickel's diagnostic names the field alone: which
-// of several records it is in is found by asking again for parts.
-Status Evaluator::check_part(std::string_view part, const Value& object, const Context& context) {
-  Value::Array path;
-  std::string shown(part);
-  int questions = 0;
-  const auto ask = [&](const Value::Array& at, bool shallow) {
-    Value input = Value::object(
-        {{"contract_of", Value::object({{part, true}})}, {"object", object}, {"at", Value(at)}});
-    if (shallow) input.set("shallow", true);
-    ++questions;
-    auto answer = evaluate(std::move(input), context);
-    return answer.ok() ? Status() : Status(std::move(answer).error());
-  };
-  Status broken = ask(path, false);
-  if (broken.ok() || broken.error().kind != ErrorKind::Invalid) return broken;
-  const Value* here = &object;
-  for (bool is_deeper = true; is_deeper;) {
-    is_deeper = false;
-    if (!ask(path, true).ok()) break;
-    const auto try_part = [&](const Value& step, const Value& below, const std::string& name) {
-      if (is_deeper || questions >= kMostQuestions) return;
-      path.push_back(step);
-      if (Status inner = ask(path, false); !inner.ok()) {
-        broken = std::move(inner);
-        here = &below;
-        shown += name;
-        is_deeper = true;
-      } else {
-        path.pop_back();
-      }
-    };
-    const Value& whole = *here;
-    if (whole.is_object())
-      for (const Value::Member& each : whole.as_object())
-        try_part(Value(each.key), each.value, "." + each.key);
-    else if (whole.is_array())
-      for (std::size_t i = 0; i < whole.size(); ++i)
-        try_part(Value(i), whole.as_array()[i], fmt::format("[{}]", i));
+// Nickel's diagnostic names a field and not the record that it is in. The exact place is found by asking
+// again about parts: at each level the first field or item that fails, by halving.
+class Evaluator::PartCheck {
+ public:
+  PartCheck(Evaluator& evaluator, std::string_view part, const Value& object, const Context& context)
+      : evaluator_(evaluator), part_(part), object_(object), context_(context) {}
+
+  /// `missing`: whether a field of the contract that the object lacks is an error.
+  Status run(bool missing) {
+    const Value::Array all = steps_into(object_);
+    Status broken = missing ? ask(nullptr) : ask(&all);
+    if (broken.ok() || broken.error().kind != ErrorKind::Invalid) return broken;
+    std::string shown(part_);
+    for (const Value* here = &object_;;) {
+      const auto failing = first_failing(*here);
+      if (!failing) break;
+      const Value& step = steps_into(*here)[*failing];
+      here = here->is_array() ? &here->as_array()[*failing] : &here->as_object()[*failing].value;
+      shown += step.is_string() ? "." + step.as_string() : fmt::format("[{}]", *failing);
+      at_.push_back(step);
+      if (Status inner = ask(nullptr); !inner.ok()) broken = std::move(inner);
+    }
+    MIST_TRY_VOID(context_.check());
+    Error failure = broken.error();
+    failure.message = fmt::format("{}: {}", shown, words_of(failure));
+    return failure;
   }
-  MIST_TRY_VOID(context.check());
-  Error failure = broken.error();
-  failure.message = fmt::format("{}: {}", shown, words_of(failure));
-  return failure;
-}
+
+ private:
+  static Value::Array steps_into(const Value& whole) {
+    Value::Array steps;
+    if (whole.is_object())
+      for (const Value::Member& each : whole.as_object()) steps.emplace_back(each.key);
+    else if (whole.is_array())
+      for (std::size_t i = 0; i < whole.size(); ++i) steps.emplace_back(i);
+    return steps;
+  }
+
+  // What the contract says of the value at at_: of all of it, or of these parts of it.
+  Status ask(const Value::Array* parts) {
+    Value input = Value::object(
+        {{"contract_of", Value::object({{part_, true}})}, {"object", object_}, {"at", Value(at_)}});
+    if (parts != nullptr) input.set("parts", Value(*parts));
+    ++questions_;
+    const auto answer = evaluator_.evaluate(std::move(input), context_);
+    return answer.ok() ? Status() : Status(answer.error());
+  }
+
+  // nullopt: the fault is in the value itself, or in what it lacks.
+  std::optional<std::size_t> first_failing(const Value& whole) {
+    const Value::Array steps = steps_into(whole), none;
+    if (steps.empty() || questions_ >= kMostQuestions || !ask(&none).ok() || ask(&steps).ok())
+      return std::nullopt;
+    std::size_t good = 0, bad = steps.size();  // so many from the first pass, so many don't
+    while (bad - good > 1) {
+      const std::size_t middle = good + (bad - good) / 2;
+      const Value::Array half(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(middle));
+      (ask(&half).ok() ? good : bad) = middle;
+    }
+    return good;
+  }
+
+  Evaluator& evaluator_;
+  const std::string_view part_;
+  const Value& object_;
+  const Context& context_;
+  Value::Array at_;
+  int questions_ = 0;
+};
 
 Status Evaluator::check_spec(const Value& spec, const Context& context) {
-  return check_part("spec", spec, context);
+  return PartCheck(*this, "spec", spec, context).run(true);
 }
 
 Status Evaluator::check_status(const Value& status, const Context& context) {
-  return check_part("status", status, context);
+  return PartCheck(*this, "status", status, context).run(false);
 }
 
 Result<std::optional<Value>> Evaluator::part_of(std::string_view what, const std::string& node,

@@ -37,7 +37,7 @@ class Evaluator {
   /// The same for the spec of an instance. The message begins with the innermost place that the contract
   /// refuses: "spec.storage.size: …".
   Status check_spec(const Value& spec, const Context& context);
-  /// The same for what nodes write to the status of an instance.
+  /// The same for what nodes write to the status of an instance. A value may be missing: it isn't known yet.
   Status check_status(const Value& status, const Context& context);
   /// The kinds of what a node's function makes: a list of records with apiVersion and kind. `unknown`: names
   /// of values that aren't there; nullopt: the kinds depend on them. Errors as make().
@@ -63,7 +63,7 @@ class Evaluator {
   Evaluator(package::Source source, package::Renderer& renderer)
       : source_(std::move(source)), renderer_(&renderer) {}
   Result<Value> evaluate(Value input, const Context& context);
-  Status check_part(std::string_view part, const Value& object, const Context& context);
+  class PartCheck;
   Result<Value> document(Value input, const Context& context);
   Result<std::optional<Value>> part_of(std::string_view what, const std::string& node,
                                        const Value& environment, const std::vector<std::string>& unknown,

@@ -282,8 +282,8 @@ in
       if std.record.has_field "contract_of" input then
         let Contract = contract_of checked input.contract_of in
         let place = at_path (std.record.get_or "at" [] input) (input.object | Contract) in
-        if std.record.has_field "shallow" input then
-          std.seq place true
+        if std.record.has_field "parts" input then
+          std.array.fold_left (fun done step => std.seq (forced (at_path [step] place)) done) (std.seq place true) input.parts
         else
           forced place
       else if std.record.has_field "try_contract_of" input then

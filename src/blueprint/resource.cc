@@ -105,6 +105,8 @@ class ResourceReader {
                               .deprecated = std::string(each.value.string_at("deprecated"))};
       version.spec = schema_of("spec", each.key);
       version.status = schema_of("status", each.key);
+      if (is_true(kind_, "has_spec") && each.key == kind_.string_at("version") && version.spec.is_null())
+        refuse(fmt::format("the contract of the spec in version {} could not be described", each.key));
       resource_.versions.push_back(std::move(version));
     }
     std::ranges::sort(resource_.versions, {}, &ResourceVersion::name);

@@ -106,8 +106,13 @@ class Comparer {
           (each.least ? b->as_double() > a->as_double() : b->as_double() < a->as_double());
       if (is_narrower) say(path, fmt::format("its {} becomes {}", each.name, encoding::to_json(*b)));
     }
-    for (const std::string_view name : {"exclusiveMinimum", "exclusiveMaximum"})
-      if (is_set(after, name) && !is_set(before, name)) say(path, "its bound can no longer be reached");
+    for (const auto& [bound, exclusive] :
+         {std::pair("minimum", "exclusiveMinimum"), std::pair("maximum", "exclusiveMaximum")}) {
+      const Value *a = before.find(bound), *b = after.find(bound);
+      const bool is_same = a != nullptr && b != nullptr && *a == *b;
+      if (is_same && is_set(after, exclusive) && !is_set(before, exclusive))
+        say(path, "its bound can no longer be reached");
+    }
   }
 
   void compare_exact(std::string_view name, const Value& before, const Value& after,

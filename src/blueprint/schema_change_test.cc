@@ -22,6 +22,7 @@ TEST(SchemaChange, WhatTakesMoreBreaksNothing) {
            {"{type: integer}", "{type: number}"},
            {"{type: integer, minimum: 1}", "{type: integer}"},
            {"{type: integer, minimum: 1}", "{type: integer, minimum: 0}"},
+           {"{type: integer, minimum: 1}", "{type: integer, minimum: 0, exclusiveMinimum: true}"},
            {"{type: string, enum: [a]}", "{type: string, enum: [a, b]}"},
            {"{type: string, pattern: a}", "{type: string}"},
            {"{type: string}", "{x-kubernetes-int-or-string: true}"},

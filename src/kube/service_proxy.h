@@ -1,7 +1,7 @@
 #pragma once
 // HTTP of Services and Pods by way of the API server: it decides who may (services/proxy, pods/proxy),
-// reaches what only the cluster's network reaches, and refuses addresses that are nobody's Pod (its own
-// loopback and link-local ones). Blocking; any thread.
+// reaches what only the cluster's network reaches, and forwards only to addresses that a Pod has. Blocking;
+// any thread.
 
 #include <cstdint>
 #include <string>
@@ -18,7 +18,7 @@ struct ProxyRequest {
   Target target = Target::Service;
   std::string ns, name;
   std::string scheme = "http";
-  std::string port = {};   ///< number or name; empty: the only one
+  std::string port = {};   ///< number or name; empty: the Service's without a name, the Pod's first
   std::string path = "/";  ///< with its query, escaped
   Duration time_limit = std::chrono::seconds(5);
   std::uint64_t limit = std::uint64_t{64} << 10;  ///< bytes of the body; more is an Invalid error

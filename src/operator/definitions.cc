@@ -5,6 +5,8 @@
 #include "apply/difference.h"
 #include "base/text.h"
 #include "blueprint/schema_change.h"
+#include "crypto/digest.h"
+#include "encoding/json.h"
 #include "encoding/yaml.h"
 
 namespace mist::operator_ {
@@ -14,6 +16,8 @@ using blueprint::CrdMode;
 
 // On CRDs: "namespace/name" of the blueprint that manages it.
 constexpr std::string_view kBlueprintAnnotation = "mistletoe.dev/blueprint";
+// On CRDs: of the spec as the operator last applied it.
+constexpr std::string_view kDigestAnnotation = "mistletoe.dev/applied-digest";
 constexpr std::string_view kPublishedKey = "crd.yaml";
 
 const Value* crd_condition(const Value& crd, std::string_view type) {
@@ -79,6 +83,8 @@ Result<std::string> Definitions::manage(const std::string& blueprint,
                                         Breaking breaking, kube::Informer& crds, const Context& context) {
   const std::string name = name_in(wanted);
   wanted["metadata"]["annotations"].set(kBlueprintAnnotation, owner_of(blueprint));
+  const std::string spec = encoding::to_json(*wanted.find("spec"));
+  wanted["metadata"]["annotations"].set(kDigestAnnotation, crypto::sha256(crypto::as_bytes(spec)).str());
   const auto live = crds.get({"", name});
   if (!live) {
     MIST_TRY_VOID(write(wanted, true, crds, context));
@@ -110,7 +116,11 @@ Status Definitions::may_change(const std::string& blueprint, const blueprint::Cu
     return error(ErrorKind::Invalid, "CustomResourceDefinition {} is managed by blueprint {}", name,
                  escape_controls(owner))
         .with_hint("two blueprints can't manage one kind: let this one await it (kind.crd = 'await)");
-  if (breaking == Breaking::Allowed) return {};
+  // Where this very spec was applied last, others have changed the CRD since, and it is restored.
+  const auto digest_in = [](const Value& crd) {
+    return crd.string_at({"metadata", "annotations", kDigestAnnotation});
+  };
+  if (breaking == Breaking::Allowed || digest_in(live) == digest_in(wanted)) return {};
   const std::vector<std::string> broken = blueprint::breaking_changes(live, wanted);
   if (broken.empty()) return {};
   return error(ErrorKind::Invalid, "this revision would break objects or clients of {}", name)

@@ -159,18 +159,27 @@ Status Executor::release(kube::Informer& instances, const Value& instance, const
 Status Executor::write_status(kube::Informer& instances, const Value& instance,
                               const blueprint::Blueprint* blueprint, const Plan& plan,
                               const Context& context) const {
-  const Value status = reconcile::status_of(plan, instance, format_time(clock_.now()));
-  if (reconcile::has_status(blueprint, instance, status)) return {};
-  Value object = identity(instance);
-  object.set("status", status);
-  kube::ApplyOptions options{.field_manager = fmt::format("{}-status", kManager), .force = true};
-  if (instances.resource().has_status) options.subresource = "status";
-  MIST_TRY(
-      Value answer,
-      client_.apply(ref(instances, instance), object, options, context).in("while the status was written"));
-  notices_.of_instance(instance, *status.find("conditions"), context);
-  instances.put(std::move(answer));
-  return {};
+  const auto put = [&](const Plan& told) -> Status {
+    const Value status = reconcile::status_of(told, instance, format_time(clock_.now()));
+    if (reconcile::has_status(blueprint, instance, status)) return {};
+    Value object = identity(instance);
+    object.set("status", status);
+    kube::ApplyOptions options{.field_manager = fmt::format("{}-status", kManager), .force = true};
+    if (instances.resource().has_status) options.subresource = "status";
+    MIST_TRY(
+        Value answer,
+        client_.apply(ref(instances, instance), object, options, context).in("while the status was written"));
+    notices_.of_instance(instance, *status.find("conditions"), context);
+    instances.put(std::move(answer));
+    return {};
+  };
+  Status written = put(plan);
+  if (written.ok() || written.error().kind != ErrorKind::Invalid || blueprint == nullptr) return written;
+  // The CRD can ask more than the contract. Without the values of nodes the conditions can be written.
+  Plan without = plan;
+  without.status = reconcile::status_before(*blueprint, instance);
+  without.status_fault = written.error().because.empty() ? written.error().message : written.error().because;
+  return without.status == plan.status ? written : put(without);
 }
 
 }  // namespace mist::operator_

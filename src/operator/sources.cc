@@ -12,7 +12,8 @@ namespace {
 using reconcile::HttpAnswer;
 using reconcile::HttpQuestion;
 
-constexpr int kSenders = 4;
+// One for each source up to this: those that are slow to answer keep few others waiting.
+constexpr std::size_t kMostSenders = 16;
 // As many tries in a row have to fail until an answer is no longer believed: one lost packet is no news.
 constexpr int kMostFailures = 3;
 constexpr Duration kLongestPause = std::chrono::minutes(5);
@@ -52,9 +53,8 @@ HttpAnswer Sources::ask(const Item& item, const std::string& node, const HttpQue
   if (!is_new && entry->second.question == question) return entry->second.answer;
   entry->second = {.question = question};
   queue_.add(key);
-  if (senders_.empty())
-    for (int i = 0; i < kSenders; ++i)
-      senders_.emplace_back([this](const std::stop_token& stop) { work(stop); });
+  if (senders_.size() < std::min(sources_.size(), kMostSenders))
+    senders_.emplace_back([this](const std::stop_token& stop) { work(stop); });
   return {};
 }
 

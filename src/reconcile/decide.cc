@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "reconcile/prune.h"
+#include "reconcile/status.h"
 
 namespace mist::reconcile {
 namespace {
@@ -24,15 +25,6 @@ std::string failure_of(const Value& job) {
       if (each.string_at("type") == "Failed" && each.string_at("status") == "True")
         return fmt::format("its Job has failed: {}: {}", each.string_at("reason"), each.string_at("message"));
   return "its Job has failed";
-}
-
-// What nodes wrote to it, as it is.
-Value status_before(const Blueprint& blueprint, const Value& instance) {
-  Value status = Value::object();
-  for (const blueprint::Node& node : blueprint.nodes())
-    for (const blueprint::Extraction& each : node.status)
-      if (const Value* before = instance.at_path({"status", each.name})) status.set(each.name, *before);
-  return status;
 }
 
 class Reconciler {
@@ -391,39 +383,36 @@ class Reconciler {
   // Values of nodes for the instance's status. One that isn't known now stays as it was: an operator that
   // starts again has asked nobody yet.
   void fill_status() {
-    bool is_whole = true;
     for (graph::Node node = 0; node < blueprint_.nodes().size(); ++node) {
       const Facts& facts = survey_.of(node);
       if (!facts.answer.failure.empty()) plan_.silent.emplace_back(told(node).name, facts.answer.failure);
       if (survey_.wanted(node) == Truth::False) continue;
-      for (const blueprint::Extraction& each : told(node).status) is_whole &= take_value(node, each);
+      for (const blueprint::Extraction& each : told(node).status) take_value(node, each);
     }
-    if (!blueprint_.checks_status() || !world_.check_status || !is_whole) return;
+    if (!blueprint_.checks_status() || !world_.check_status || plan_.status.empty()) return;
     if (const Status met = world_.check_status(plan_.status); !met.ok()) {
       plan_.status_fault = met.error().message;
       plan_.status = status_before(blueprint_, instance_);
     }
   }
 
-  // False: it isn't known.
-  bool take_value(graph::Node node, const blueprint::Extraction& each) {
+  void take_value(graph::Node node, const blueprint::Extraction& each) {
     const Facts& facts = survey_.of(node);
     if (facts.live) {
       auto value = each.path.read(*facts.live);
-      if (!value.ok()) {
-        report(node, NodeState::Failed,
-               fmt::format("the value {} for the status: {}", each.name, value.error().message));
-        return false;
-      }
+      if (!value.ok())
+        return report(node, NodeState::Failed,
+                      fmt::format("the value {} for the status: {}", each.name, value.error().message));
+      // The server stores no null, and would be told of it again and again.
+      if (*value && (*value)->is_null()) value->reset();
       if (!*value && each.fallback) *value = each.fallback;
       if (*value) plan_.status.set(each.name, **value);
-      return value->has_value();
+      return;
     }
     if (const Value* before = instance_.at_path({"status", each.name}))
       plan_.status.set(each.name, *before);
     else if (each.fallback)
       plan_.status.set(each.name, *each.fallback);
-    return false;
   }
 
   // What is wanted, or may be, and can't be made now stays, and so does what a node only looks at.

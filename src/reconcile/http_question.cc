@@ -11,10 +11,11 @@ namespace {
 constexpr std::string_view kKnownFields[] = {"service", "pod",      "port",   "path",
                                              "scheme",  "interval", "timeout"};
 
-// Of RFC 3986 what a path and its query may have unescaped, and escapes.
+// Of RFC 3986 what a path and its query may have unescaped, and escapes. Escaped dots can be dot segments
+// too.
 bool is_url_path(std::string_view path) {
   return path.starts_with('/') && !path.starts_with("//") && path.find("/..") == std::string_view::npos &&
-         std::ranges::all_of(path, [](char c) {
+         lower_case(path).find("%2e") == std::string::npos && std::ranges::all_of(path, [](char c) {
            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                   std::string_view("/-._~!$&'()*+,;=:@?%").find(c) != std::string_view::npos;
          });

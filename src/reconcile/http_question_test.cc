@@ -44,6 +44,7 @@ TEST(HttpQuestion, RefusesWhatReachesElsewhereOrTooOften) {
            {"{service: a, path: b}", "no path of a URL"},
            {"{service: a, path: '//other/b'}", "no path of a URL"},
            {"{service: a, path: '/a/../../../secrets'}", "no path of a URL"},
+           {"{service: a, path: '/a/%2E%2e/secrets'}", "no path of a URL"},
            {"{service: a, path: \"/a b\"}", "no path of a URL"},
            {"{service: a, path: '/a#b'}", "no path of a URL"},
            {"{service: a, scheme: file}", "its scheme"},

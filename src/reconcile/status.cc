@@ -98,6 +98,14 @@ Value status_of(const Plan& plan, const Value& instance, const std::string& now)
   return status;
 }
 
+Value status_before(const blueprint::Blueprint& blueprint, const Value& instance) {
+  Value status = Value::object();
+  for (const blueprint::Node& node : blueprint.nodes())
+    for (const blueprint::Extraction& each : node.status)
+      if (const Value* before = instance.at_path({"status", each.name})) status.set(each.name, *before);
+  return status;
+}
+
 bool has_status(const blueprint::Blueprint* blueprint, const Value& instance, const Value& status) {
   const Value* live = instance.find("status");
   if (live == nullptr || !live->is_object()) return false;

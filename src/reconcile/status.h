@@ -18,6 +18,9 @@ std::string_view word(NodeState state);
 /// change.
 Value status_of(const Plan& plan, const Value& instance, const std::string& now);
 
+/// The values of nodes that the instance's status has.
+Value status_before(const blueprint::Blueprint& blueprint, const Value& instance);
+
 /// Whether the instance's status says that already, and has no value that a node of `blueprint` gave it and
 /// doesn't give any more. Null: there is no blueprint.
 bool has_status(const blueprint::Blueprint* blueprint, const Value& instance, const Value& status);

@@ -74,9 +74,9 @@ def remove_crd(t, group):
     t.cleanup(lambda: t.kube.request("DELETE", f"{CRDS}/apps.{group}"))
 
 
-def create(t, address, name="web", **spec):
+def create(t, address, **spec):
     group = address.split("/")[2]
-    return t.kube.request("POST", address, {"apiVersion": f"{group}/v1", "kind": "App", "metadata": {"name": name},
+    return t.kube.request("POST", address, {"apiVersion": f"{group}/v1", "kind": "App", "metadata": {"name": "web"},
                                             "spec": {"image": "nginx:1", **spec}})
 
 
@@ -196,6 +196,7 @@ def a_change_of_the_contract_that_breaks_something_is_refused_with_reasons(t):
 
     # Versions: the same contract under two names, and then one of them gone that objects are stored in.
     publish(t, blueprint(group, more=f'versions.v1beta1 = {{ spec = {SPEC}, deprecated = "use v1" }}, stored = "v1beta1",'))
+    t.kube.wait("the CRD has both versions", lambda: len(t.kube.checked("GET", f"{CRDS}/apps.{group}")["spec"]["versions"]) == 2)
     wait_told(t, "InForce")
     crd = t.kube.checked("GET", f"{CRDS}/apps.{group}")
     equal([(v["name"], v["storage"], v.get("deprecationWarning")) for v in crd["spec"]["versions"]],
@@ -474,7 +475,7 @@ class Reporter(http.server.ThreadingHTTPServer):
     """What a Service leads to: it says what `answer` is."""
 
     def __init__(self, address):
-        self.answer, self.asked, self.paths = (200, b"{}"), 0, set()
+        self.answer, self.asked, self.paths, self.seconds, self.headers = (200, b"{}"), 0, set(), 0, {}
         reporter = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -482,7 +483,10 @@ class Reporter(http.server.ThreadingHTTPServer):
                 reporter.asked += 1
                 reporter.paths.add(self.path)
                 code, body = reporter.answer
+                time.sleep(reporter.seconds)
                 self.send_response(code)
+                for header in reporter.headers.items():
+                    self.send_header(*header)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
@@ -496,10 +500,28 @@ class Reporter(http.server.ThreadingHTTPServer):
 
 
 def address_of_this_machine():
-    """One that the API server takes for an endpoint's: neither loopback nor link-local."""
+    """One that the API server takes for a Pod's: neither loopback nor link-local."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect(("192.0.2.1", 9))
         return probe.getsockname()[0]
+
+
+def serve_report(t):
+    """A Reporter behind the Service `report`. The API server forwards only to addresses that a Pod has."""
+    reporter = Reporter(address_of_this_machine())
+    threading.Thread(target=reporter.serve_forever, daemon=True).start()
+    t.cleanup(reporter.shutdown)
+    place, port = reporter.server_address[:2]
+    t.kube.create("Pod", t.ns, {"metadata": {"name": "report"}, "spec": {"containers": [
+        {"name": "report", "image": "report", "ports": [{"containerPort": port}]}]}})
+    t.kube.checked("PATCH", f"/api/v1/namespaces/{t.ns}/pods/report/status", {
+        "status": {"phase": "Running", "podIP": place, "podIPs": [{"ip": place}]}}, content_type="application/merge-patch+json")
+    t.kube.create("Service", t.ns, {"metadata": {"name": "report"}, "spec": {"ports": [{"port": 80, "targetPort": port}]}})
+    t.kube.checked("POST", f"/api/v1/namespaces/{t.ns}/endpoints", {
+        "apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": "report"},
+        "subsets": [{"addresses": [{"ip": place, "targetRef": {"kind": "Pod", "namespace": t.ns, "name": "report"}}],
+                     "ports": [{"port": port}]}]})
+    return reporter
 
 
 REPORT = """
@@ -528,18 +550,7 @@ def the_report_of_a_service_becomes_the_status(t):
     group = f"{t.ns}.example.com"
     address = f"/apis/{group}/v1/namespaces/{t.ns}/apps"
     remove_crd(t, group)
-    reporter = Reporter(address_of_this_machine())
-    threading.Thread(target=reporter.serve_forever, daemon=True).start()
-    t.cleanup(reporter.shutdown)
-    place, port = reporter.server_address[:2]
-    t.kube.create("Service", t.ns, {"metadata": {"name": "report"}, "spec": {"ports": [{"port": 80, "targetPort": port}]}})
-    t.kube.checked("POST", f"/apis/discovery.k8s.io/v1/namespaces/{t.ns}/endpointslices", {
-        "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
-        "metadata": {"name": "report", "labels": {"kubernetes.io/service-name": "report"}},
-        "endpoints": [{"addresses": [place], "conditions": {"ready": True}}], "ports": [{"port": port}]})
-    t.kube.checked("POST", f"/api/v1/namespaces/{t.ns}/endpoints", {
-        "apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": "report"},
-        "subsets": [{"addresses": [{"ip": place}], "ports": [{"port": port}]}]})
+    reporter = serve_report(t)
     reporter.say(phase="Running", percent=40)
     text = 'let m = import "mistletoe.ncl" in {' + REPORT.replace("GROUP", group) + "} | m.Blueprint\n"
     rights = printed(t, "rbac", t.file("app/blueprint.ncl", text), "-n", t.ns, "--service-account", "worker")
@@ -596,5 +607,96 @@ def the_report_of_a_service_becomes_the_status(t):
     asked = reporter.asked
     time.sleep(3)
     equal(reporter.asked, asked, "questions that nobody has any more")
+    t.kube.checked("DELETE", f"{address}/web")
+    wait_gone(t, address)
+
+
+@test
+def what_is_no_good_answer_is_reported_and_changes_nothing(t):
+    group = f"{t.ns}.example.com"
+    address = f"/apis/{group}/v1/namespaces/{t.ns}/apps"
+    remove_crd(t, group)
+    reporter = serve_report(t)
+    publish(t, 'let m = import "mistletoe.ncl" in {' + REPORT.replace("GROUP", group) + "} | m.Blueprint\n")
+    Operator(t)
+    wait_told(t, "InForce")
+    # Before the first good answer as well.
+    reporter.say(percent="a")
+    t.kube.checked("POST", address, {"apiVersion": f"{group}/v1", "kind": "App", "metadata": {"name": "web"}, "spec": {}})
+    contains(wait_condition(t, address, "StatusValid", "False")["message"], "status.percent: ")
+
+    def values():
+        status = t.kube.checked("GET", f"{address}/web").get("status", {})
+        return status.get("phase"), status.get("percent")
+    equal(values(), (None, None), "what was refused isn't written")
+    reporter.say(phase="Running", percent=7)
+    t.kube.wait("the report is the status", lambda: values() == ("Running", 7))
+
+    def wait_silent(says):
+        t.kube.wait(f"the source {says}", lambda: says in conditions(t, address).get("SourcesAnswer", {}).get("message", ""))
+        equal(values(), ("Running", 7), f"the last good values: {says}")
+
+    def wait_answered():
+        reporter.seconds, reporter.headers = 0, {}
+        reporter.say(phase="Running", percent=7)
+        t.kube.wait("it is answered again", lambda: "SourcesAnswer" not in conditions(t, address), seconds=60)
+    reporter.answer = (404, b"not here")
+    wait_silent("answers with 404")
+    wait_answered()
+    reporter.answer, reporter.headers = (302, b""), {"Location": "/elsewhere"}
+    wait_silent("answers with 302")
+    equal([path for path in reporter.paths if "elsewhere" in path], [], "a redirect is not followed")
+    wait_answered()
+    reporter.seconds = 4
+    wait_silent("did not answer within")
+    wait_answered()
+    reporter.answer = (200, b"[" * 60000)
+    wait_silent("isn't JSON")
+    wait_answered()
+    # JSON, and not what the node looks for.
+    mark = t.mark()
+    reporter.say(phase=None, percent=8)
+    t.kube.wait("the number is there", lambda: values() == (None, 8))
+    asked = reporter.asked
+    t.kube.wait("it is asked again", lambda: reporter.asked >= asked + 3)
+    check(len([r for r in t.requests(mark) if r.writes and r.uri.startswith(f"{address}/web/status")]) <= 3, "writes of the status")
+    reporter.answer = (200, b'["Running"]')
+    t.kube.wait("the node fails", lambda: conditions(t, address)["Ready"]["reason"] == "Failed")
+    reporter.say(phase="Done", percent=100, link="https://example.com")
+    wait_condition(t, address, "Ready", "True")
+    t.kube.checked("DELETE", f"{address}/web")
+    wait_gone(t, address)
+
+
+@test
+def a_crd_that_somebody_changed_or_deleted_comes_back(t):
+    group = f"{t.ns}.example.com"
+    address = f"/apis/{group}/v1/namespaces/{t.ns}/apps"
+    remove_crd(t, group)
+    publish(t, blueprint(group))
+    operator = Operator(t)
+    wait_told(t, "InForce")
+    create(t, address)
+    wait_condition(t, address, "Ready", "True")
+
+    # While no operator runs, so that it can't know what was there before.
+    operator.stop()
+    field = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/replicas/maximum"
+    t.kube.checked("PATCH", f"{CRDS}/apps.{group}", [{"op": "replace", "path": field, "value": 20}],
+                   content_type="application/json-patch+json")
+    operator.start()
+    t.kube.wait("the CRD is restored", lambda: t.kube.checked("GET", f"{CRDS}/apps.{group}")["spec"]["versions"][0]["schema"][
+        "openAPIV3Schema"]["properties"]["spec"]["properties"]["replicas"]["maximum"] == 9)
+    equal(told(t)[0], "InForce", "the blueprint")
+
+    # With a CRD go its instances, and their objects, in order.
+    uid = t.kube.checked("GET", f"{CRDS}/apps.{group}")["metadata"]["uid"]
+    t.kube.checked("DELETE", f"{CRDS}/apps.{group}")
+    t.kube.wait("the objects of the instance go", lambda: t.kube.get("ConfigMap", t.ns, "web") is None)
+    t.kube.wait("the CRD is there again", lambda: t.kube.request("GET", f"{CRDS}/apps.{group}")[1].get("metadata", {}).get(
+        "uid", uid) != uid)
+    t.kube.wait("it is served", lambda: create(t, address, image="nginx:2")[0] == 201)
+    t.kube.wait("a new instance is ready", lambda: (t.kube.get("ConfigMap", t.ns, "web") or {"data": {}})["data"].get(
+        "image") == "nginx:2", seconds=60)
     t.kube.checked("DELETE", f"{address}/web")
     wait_gone(t, address)

@@ -1,16 +1,22 @@
 //! What contracts ask, as schemas in the dialect of CustomResourceDefinitions (OpenAPI v3).
 //!
-//! A contract is a function, and tells nothing by itself. But for three kinds:
+//! A contract is a function, so nothing can be read off it, with three exceptions:
 //!
 //! * Record contracts and types are data: fields, their documentation, their defaults, which of them are optional.
 //! * A few contracts of the standard library are known by identity ([`KNOWN`]).
-//! * A contract that is made for it answers when it is applied to [`PROBE`], a text that nobody else has: with a record
-//!   that has its schema, and perhaps a contract that it wraps.
+//! * The contracts of mistletoe.ncl answer when they are applied to [`PROBE`], a text that no value has: with a record
+//!   that has the schema, and perhaps a contract that they wrap.
 //!
-//! Everything else is opaque, and is said to be, with its place: the schema is what all the others ask.
+//! Everything else is opaque, and is reported with its place: the schema is what the others ask.
+//!
+//! A contract that calls others, such as `std.contract.any_of`, may pass on the answer of one of them although it accepts
+//! more. A schema that refuses what the contract accepts would be wrong, so an answer counts only if two things hold:
+//! applied to [`REFUSAL`], the contract fails with the words that the contracts of mistletoe.ncl fail with; and it accepts
+//! none of [`SAMPLES`] that the schema refuses.
 
 use guest::{Object, Value, json};
 use nickel_lang_core::cache::InputFormat;
+use nickel_lang_core::error::{EvalError, EvalErrorKind};
 use nickel_lang_core::eval::value::{Container, NickelValue, RecordData, ValueContentRef};
 use nickel_lang_core::eval::{Closure, Environment};
 use nickel_lang_core::position::PosIdx;
@@ -23,20 +29,24 @@ use crate::{Context, errors};
 /// The field of an evaluation that holds contracts by name, each as the only contract of a field.
 const FIELD: &str = "contracts";
 const PROBE: &str = "mistletoe.dev/what-do-you-say";
+const REFUSAL: &str = "mistletoe.dev/refuse";
+const REFUSED: &str = "mistletoe.dev/refused";
 /// Of an answer to the probe: what the contract asks, what it wraps, what the schema asks and the contract does not.
 const SCHEMA: &str = "mistletoe.dev/schema";
 const WRAPPED: &str = "mistletoe.dev/of";
 const BEYOND: &str = "mistletoe.dev/beyond";
+const EITHER: &str = "x-kubernetes-int-or-string";
 /// Types and records within one another.
 const MAX_DEPTH: usize = 32;
+/// Contracts that one description goes through. More would be a CRD that no server takes.
+const MAX_CONTRACTS: usize = 10_000;
 
 const SKELETONS: &str = r#"
-{
-  text = "mistletoe.dev/what-do-you-say",
-  list = ["mistletoe.dev/what-do-you-say"],
-  map = { probe = "mistletoe.dev/what-do-you-say" },
-}
+let of = fun text => { include text, list = [text], map = { probe = text } } in
+{ probe = of "mistletoe.dev/what-do-you-say", refusal = of "mistletoe.dev/refuse" }
 "#;
+
+const SAMPLES: &str = r#"[0, 1, (-1), 0.5, 1000000007, "", "a", true, false, null, [], {}]"#;
 
 const KNOWN: &str = r#"
 [
@@ -59,7 +69,13 @@ pub fn described(context: &mut Context, program: &NickelValue) -> Option<Value> 
     if let Some(Container::Alloc(record)) = contracts.value.as_record() {
         let mut skeletons = Skeletons::new(context)?;
         for (name, field) in &record.fields {
-            let mut describer = Describer { context: &mut *context, skeletons: &mut skeletons, told: Told::default() };
+            let mut describer = Describer {
+                context: &mut *context,
+                skeletons: &mut skeletons,
+                told: Told::default(),
+                within: Vec::new(),
+                seen: 0,
+            };
             let schema = describer.of_field_contracts(field, &contracts.env, "", 0);
             let Told { unsaid, beyond, faults } = describer.told;
             let said = json!({ "schema": schema, "unsaid": unsaid, "beyond": beyond, "faults": faults });
@@ -83,11 +99,17 @@ fn joined(path: &str, name: &str) -> String {
     if path.is_empty() { name } else { format!("{path}.{name}") }
 }
 
-/// Values that contracts are applied to, and the contracts that are known by identity.
-struct Skeletons {
+/// Values that contracts are applied to.
+struct Skeleton {
     text: NickelValue,
     list: NickelValue,
     map: NickelValue,
+}
+
+struct Skeletons {
+    probe: Skeleton,
+    refusal: Skeleton,
+    samples: Vec<(NickelValue, Value)>,
     known: Vec<(NickelValue, Object)>,
 }
 
@@ -99,22 +121,35 @@ impl Skeletons {
             context.machine().eval(value).ok()
         };
         let whole = evaluated(context, "skeletons", SKELETONS)?;
-        let part = |context: &mut Context, name: &str| {
-            let field = field_of(&whole, name)?;
-            context.machine().eval(field.value?).ok()
+        let part = |context: &mut Context, of: &NickelValue, name: &str| {
+            context.machine().eval(field_of(of, name)?.value?).ok()
         };
-        let (text, list, map) = (part(context, "text")?, part(context, "list")?, part(context, "map")?);
+        let skeleton = |context: &mut Context, name: &str| {
+            let of = part(context, &whole, name)?;
+            Some(Skeleton {
+                text: part(context, &of, "text")?,
+                list: part(context, &of, "list")?,
+                map: part(context, &of, "map")?,
+            })
+        };
+        let (probe, refusal) = (skeleton(context, "probe")?, skeleton(context, "refusal")?);
+        let mut samples = Vec::new();
+        if let Some(Container::Alloc(list)) = evaluated(context, "samples", SAMPLES)?.as_array() {
+            for sample in list.array.iter() {
+                samples.push((sample.clone(), exported(context, Closure::from(sample.clone()))?));
+            }
+        }
         let table = evaluated(context, "known", KNOWN)?;
         let mut known = Vec::new();
         if let Some(Container::Alloc(rows)) = table.as_array() {
             for row in rows.array.iter() {
                 let row = context.machine().eval(row.clone()).ok()?;
-                let contract = context.machine().eval(field_of(&row, "contract")?.value?).ok()?;
+                let contract = part(context, &row, "contract")?;
                 let schema = exported(context, Closure::from(field_of(&row, "schema")?.value?))?;
                 known.push((contract, schema.as_object()?.clone()));
             }
         }
-        Some(Self { text, list, map, known })
+        Some(Self { probe, refusal, samples, known })
     }
 }
 
@@ -135,6 +170,9 @@ struct Describer<'a> {
     context: &'a mut Context,
     skeletons: &'a mut Skeletons,
     told: Told,
+    /// The record contracts that the present place is in.
+    within: Vec<NickelValue>,
+    seen: usize,
 }
 
 impl Describer<'_> {
@@ -184,7 +222,8 @@ impl Describer<'_> {
         depth: usize,
     ) -> Object {
         let name = typ.map_or_else(|| "a contract".to_owned(), ToString::to_string);
-        if depth > MAX_DEPTH {
+        self.seen += 1;
+        if depth > MAX_DEPTH || self.seen > MAX_CONTRACTS {
             return self.opaque(path, &name);
         }
         if let Some(typ) = typ
@@ -200,7 +239,17 @@ impl Describer<'_> {
             ValueContentRef::Record(Container::Empty) => {
                 self.of_record(&RecordData::default(), &evaluated.env, path, depth)
             }
-            ValueContentRef::Record(Container::Alloc(record)) => self.of_record(record, &evaluated.env, path, depth),
+            ValueContentRef::Record(Container::Alloc(record)) => {
+                if self.within.iter().any(|outer| outer.phys_eq(&evaluated.value)) {
+                    let mut schema = self.opaque(path, &format!("{name}, within itself"));
+                    schema.insert("type".into(), json!("object"));
+                    return schema;
+                }
+                self.within.push(evaluated.value.clone());
+                let schema = self.of_record(record, &evaluated.env, path, depth);
+                self.within.pop();
+                schema
+            }
             ValueContentRef::Type(data) => {
                 let typ = data.typ.clone();
                 let contract = RuntimeContract::new(evaluated.value.clone(), label);
@@ -236,30 +285,54 @@ impl Describer<'_> {
         depth: usize,
         name: &str,
     ) -> Object {
-        let text = self.skeletons.text.clone();
+        let text = self.skeletons.probe.text.clone();
         let Some(answer) = self.applied(contract, env, &text) else { return self.opaque(path, name) };
         // std.enum.TagOrString makes a tag of a text.
-        if answer.value.as_enum_tag().is_some_and(|tag| tag.label() == PROBE) {
-            return object(json!({ "type": "string" }));
+        let schema = if answer.value.as_enum_tag().is_some_and(|tag| tag.label() == PROBE) {
+            Some(object(json!({ "type": "string" })))
+        } else {
+            let text = self.skeletons.refusal.text.clone();
+            if self.refuses(contract, env, &text) { self.of_answer(&answer, path, depth) } else { None }
+        };
+        match schema {
+            Some(schema) if !self.accepts_more(contract, env, &schema) => schema,
+            _ => self.opaque(path, name),
         }
-        let Some(schema) = field_of(&answer.value, SCHEMA).and_then(|field| field.value) else {
-            return self.opaque(path, name);
+    }
+
+    /// Of a value that a contract made of the probe.
+    fn of_answer(&mut self, answer: &Closure, path: &str, depth: usize) -> Option<Object> {
+        let part = |name: &str| {
+            let value = field_of(&answer.value, name)?.value?;
+            Some(Closure { value, env: answer.env.clone() })
         };
-        let Some(Value::Object(mut schema)) =
-            exported(self.context, Closure { value: schema, env: answer.env.clone() })
-        else {
-            return self.opaque(path, name);
-        };
-        if let Some(beyond) = field_of(&answer.value, BEYOND).and_then(|field| field.value)
-            && let Some(what) = exported(self.context, Closure { value: beyond, env: answer.env.clone() })
-        {
+        let Some(Value::Object(mut schema)) = exported(self.context, part(SCHEMA)?) else { return None };
+        if let Some(what) = part(BEYOND).and_then(|beyond| exported(self.context, beyond)) {
             self.told.beyond.push(json!({ "path": path, "what": what }));
         }
         if let Some(wrapped) = field_of(&answer.value, WRAPPED) {
             let said = self.of_field_contracts(&wrapped, &answer.env, path, depth + 1);
+            let nullable = schema.remove("nullable");
             self.merge(&mut schema, said, path);
+            schema.extend(nullable.map(|value| ("nullable".to_owned(), value)));
         }
-        schema
+        Some(schema)
+    }
+
+    fn refuses(&mut self, contract: &RuntimeContract, env: &Environment, value: &NickelValue) -> bool {
+        let value = contract.clone().apply(value.clone(), PosIdx::NONE);
+        is_refusal(self.context.machine().eval_closure(Closure { value, env: env.clone() }))
+    }
+
+    fn accepts_more(&mut self, contract: &RuntimeContract, env: &Environment, schema: &Object) -> bool {
+        let refused: Vec<NickelValue> = self
+            .skeletons
+            .samples
+            .iter()
+            .filter(|(_, sample)| !may_be(schema, sample))
+            .map(|(value, _)| value.clone())
+            .collect();
+        refused.iter().any(|value| self.applied(contract, env, value).is_some())
     }
 
     fn of_type(
@@ -286,7 +359,11 @@ impl Describer<'_> {
             }
             TypeF::Enum(_) => match tags(typ) {
                 Some(words) => object(json!({ "type": "string", "enum": words })),
-                None => self.opaque(path, &typ.to_string()),
+                None => {
+                    let what = format!("{typ} takes tags with values, and JSON has none");
+                    self.told.faults.push(json!({ "path": path, "what": what }));
+                    Object::new()
+                }
             },
             _ => self.opaque(path, &typ.to_string()),
         }
@@ -306,7 +383,7 @@ impl Describer<'_> {
         if is_closed(typ) {
             return self.of_type(typ, None, env, path, depth);
         }
-        let skeleton = if is_list { self.skeletons.list.clone() } else { self.skeletons.map.clone() };
+        let skeleton = if is_list { self.skeletons.probe.list.clone() } else { self.skeletons.probe.map.clone() };
         let Some(applied) = contract.and_then(|contract| self.applied(contract, env, &skeleton)) else {
             return self.opaque(path, &typ.to_string());
         };
@@ -322,16 +399,24 @@ impl Describer<'_> {
         if let [only] = pending.as_slice() {
             return self.of_contract(Some(typ), only, &applied.env, path, depth);
         }
-        // The contract was applied at once.
-        let answer = item.and_then(|value| self.eval(Closure { value, env: applied.env.clone() }));
-        let schema = answer.and_then(|answer| {
-            let value = field_of(&answer.value, SCHEMA)?.value?;
-            Some(Closure { value, env: answer.env })
+        // The contract of the items was applied at once.
+        let refusal = if is_list { self.skeletons.refusal.list.clone() } else { self.skeletons.refusal.map.clone() };
+        let refused = contract.and_then(|contract| self.applied(contract, env, &refusal)).is_some_and(|applied| {
+            let item = if is_list {
+                match applied.value.as_array() {
+                    Some(Container::Alloc(data)) => data.array.get(0).cloned(),
+                    _ => None,
+                }
+            } else {
+                field_of(&applied.value, "probe").and_then(|field| field.value)
+            };
+            item.is_some_and(|value| {
+                is_refusal(self.context.machine().eval_closure(Closure { value, env: applied.env }))
+            })
         });
-        match schema.and_then(|schema| exported(self.context, schema)) {
-            Some(Value::Object(schema)) => schema,
-            _ => self.opaque(path, &typ.to_string()),
-        }
+        let answer = item.and_then(|value| self.eval(Closure { value, env: applied.env.clone() }));
+        let schema = answer.filter(|_| refused).and_then(|answer| self.of_answer(&answer, path, depth));
+        schema.unwrap_or_else(|| self.opaque(path, &typ.to_string()))
     }
 
     fn of_record(&mut self, record: &RecordData, env: &Environment, path: &str, depth: usize) -> Object {
@@ -410,6 +495,10 @@ impl Describer<'_> {
     /// Both have to hold.
     fn merge(&mut self, into: &mut Object, mut from: Object, path: &str) {
         let mut apart = Object::new();
+        if !takes_null(into) || !takes_null(&from) {
+            into.remove("nullable");
+            from.remove("nullable");
+        }
         // A bound and whether it is exclusive belong together.
         for (bound, exclusive) in [("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")] {
             if into.contains_key(bound) && from.contains_key(bound) && into[bound] != from[bound] {
@@ -436,7 +525,12 @@ impl Describer<'_> {
                     }
                 }
                 ("x-kubernetes-validations" | "allOf", Value::Array(all), Value::Array(more)) => all.extend(more),
-                ("properties" | "items" | "additionalProperties" | "required" | "x-kubernetes-list-type", _, _) => {
+                (
+                    "properties" | "items" | "additionalProperties" | "required" | "x-kubernetes-list-type"
+                    | "x-kubernetes-list-map-keys",
+                    _,
+                    _,
+                ) => {
                     self.told.unsaid.push(json!({ "path": path, "what": format!("a second contract on its {key}") }));
                 }
                 (_, _, value) => {
@@ -451,6 +545,47 @@ impl Describer<'_> {
             }
         }
     }
+}
+
+fn is_refusal(evaluated: Result<Closure, EvalError>) -> bool {
+    match evaluated.err().map(|error| error.error) {
+        Some(EvalErrorKind::BlameError { label, .. }) => {
+            label.diagnostics.last().and_then(|diagnostic| diagnostic.message.as_deref()) == Some(REFUSED)
+        }
+        _ => false,
+    }
+}
+
+fn takes_null(schema: &Object) -> bool {
+    schema.get("nullable") == Some(&json!(true))
+        || !schema.contains_key("type") && !schema.contains_key(EITHER) && !schema.contains_key("enum")
+}
+
+/// Whether a sample meets the schema, as far as it depends on type, bounds and words.
+fn may_be(schema: &Object, sample: &Value) -> bool {
+    let bound = |name: &str| schema.get(name).and_then(Value::as_f64);
+    let is_set = |name: &str| schema.get(name) == Some(&json!(true));
+    if sample.is_null() {
+        return takes_null(schema);
+    }
+    let is_type = match schema.get("type").and_then(Value::as_str) {
+        Some("integer") => sample.is_i64() || sample.is_u64(),
+        Some("number") => sample.is_number(),
+        Some("string") => sample.is_string(),
+        Some("boolean") => sample.is_boolean(),
+        Some("array") => sample.is_array(),
+        Some("object") => sample.is_object(),
+        _ => !is_set(EITHER) || sample.is_i64() || sample.is_u64() || sample.is_string(),
+    };
+    let is_word = match schema.get("enum") {
+        Some(Value::Array(words)) => words.contains(sample),
+        _ => true,
+    };
+    let in_range = sample.as_f64().is_none_or(|number| {
+        bound("minimum").is_none_or(|least| number > least || number == least && !is_set("exclusiveMinimum"))
+            && bound("maximum").is_none_or(|most| number < most || number == most && !is_set("exclusiveMaximum"))
+    });
+    is_type && is_word && in_range
 }
 
 fn object(value: Value) -> Object {

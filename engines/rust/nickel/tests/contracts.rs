@@ -72,8 +72,10 @@ fn contracts_that_answer_the_probe_and_those_of_the_library_are_said() {
             (fun _label value =>
               if std.is_string value && value == "mistletoe.dev/what-do-you-say" then
                 'Ok { "mistletoe.dev/schema" = schema }
+              else if std.is_number value && std.number.is_integer value && value >= 1 && value <= 65535 then
+                'Ok value
               else
-                'Ok value)
+                'Error { message = "mistletoe.dev/refused" })
         in
         let Port = Saying { type = "integer", minimum = 1, maximum = 65535 } in
         {
