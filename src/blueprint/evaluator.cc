@@ -147,7 +147,7 @@ class Evaluator::PartCheck {
     for (const Value* here = &object_;;) {
       const auto failing = first_failing(*here);
       if (!failing) break;
-      const Value& step = steps_into(*here)[*failing];
+      const Value step = steps_into(*here)[*failing];
       here = here->is_array() ? &here->as_array()[*failing] : &here->as_object()[*failing].value;
       shown += step.is_string() ? "." + step.as_string() : fmt::format("[{}]", *failing);
       at_.push_back(step);

@@ -37,6 +37,11 @@ class Definitions {
   /// CRD is needed. Others: of requests.
   Result<std::string> see_to(const std::string& blueprint, const blueprint::Blueprint& described,
                              Breaking breaking, const Context& context);
+  /// Whether it is known whether the blueprint's CRD is there.
+  bool has_seen(const std::string& blueprint) const {
+    const auto watched = watched_.find(blueprint);
+    return watched != watched_.end() && watched->second.informer && watched->second.informer->synced();
+  }
   /// The blueprint is gone. Its CRD stays: with it all instances would go.
   void forget(const std::string& blueprint) { watched_.erase(blueprint); }
 

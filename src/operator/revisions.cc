@@ -118,7 +118,8 @@ Status Revisions::load(const std::string& name, const Context& context) {
   }
   if (!waits_for->empty()) {
     world_.events.debug(fmt::format("blueprint {} waits: {}", name, *waits_for));
-    say(*map, kAwaiting, *waits_for, context);
+    // After a start the CRD is as good as always there, and is known in a moment.
+    if (actor->definitions.has_seen(name)) say(*map, kAwaiting, *waits_for, context);
     return {};
   }
   const GroupVersionKind kind = described.instances();
