@@ -34,7 +34,7 @@ Result<reconcile::Played> simulate_blueprint(package::Renderer& renderer, const 
   if (!evaluator.ok()) return std::move(evaluator).error();
   auto blueprint = evaluator->describe(context);
   if (!blueprint.ok()) return shown_error(source, std::move(blueprint).error());
-  source.fill_defaults(scenario.instance);
+  source.fill_defaults(*blueprint, scenario.instance);
   auto played = reconcile::play(*blueprint, scenario, reconcile::functions_of(*evaluator, context));
   MIST_TRY_VOID(context.check());
   return played;

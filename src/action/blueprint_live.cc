@@ -55,16 +55,22 @@ class Looker {
         .check_node = [this](
                           const std::string& node,
                           const Value& object) { return blueprint_.evaluator.check(node, object, context_); },
-        .check_edge =
-            [this](std::size_t edge, const Value& object) {
-              return blueprint_.evaluator.check(edge, object, context_);
-            }};
+        .check_edge = [this](
+                          std::size_t edge,
+                          const Value& object) { return blueprint_.evaluator.check(edge, object, context_); },
+        .check_spec = [this](const Value& spec) { return blueprint_.evaluator.check_spec(spec, context_); },
+        .check_status =
+            [this](const Value& status) { return blueprint_.evaluator.check_status(status, context_); },
+        // Whether it answers now says little of what the operator saw.
+        .ask = [](const std::string&, const reconcile::HttpQuestion&) -> reconcile::HttpAnswer {
+          return {.failure = "only the operator asks it"};
+        }};
   }
   /// What a function would make whose values aren't all there: names seldom depend on these. That of an act's
   /// Job always does. False: it isn't known.
   Result<bool> add_named(graph::Node node, const Value& instance, std::vector<ObjectId>& ids) {
     const blueprint::Node& told = blueprint_.blueprint.nodes()[node];
-    if (told.type == blueprint::NodeType::Value || told.type == blueprint::NodeType::List) return true;
+    if (!told.names_objects()) return true;
     if (told.type == blueprint::NodeType::Act) return false;
     std::vector<std::string> unknown = blueprint::given_names(blueprint_.blueprint, node);
     unknown.erase(unknown.begin());  // the instance
@@ -84,8 +90,7 @@ class Looker {
     if (known != made_.end() && known->second.first == environment) return known->second.second;
     MIST_TRY(Value made, blueprint_.evaluator.make(node, environment, context_));
     const auto told = std::ranges::find(blueprint_.blueprint.nodes(), node, &blueprint::Node::name);
-    if (told->type != blueprint::NodeType::Value && told->type != blueprint::NodeType::List)
-      apply::give_namespaces(made, ns_, client_, context_);
+    if (told->names_objects()) apply::give_namespaces(made, ns_, client_, context_);
     made_.insert_or_assign(node, std::pair(environment, made));
     return made;
   }

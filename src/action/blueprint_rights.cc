@@ -68,7 +68,7 @@ Result<NodeKinds> kinds_without_instance(const blueprint::Blueprint& blueprint,
   NodeKinds kinds;
   for (graph::Node node = 0; node < blueprint.nodes().size(); ++node) {
     const blueprint::Node& told = blueprint.nodes()[node];
-    if (told.type == NodeType::Value) continue;
+    if (told.type == NodeType::Value || told.type == NodeType::Http) continue;
     auto found =
         evaluator.kinds(told.name, Value::object(), blueprint::given_names(blueprint, node), context);
     if (!found.ok() && found.error().kind != ErrorKind::Invalid) return std::move(found).error();
@@ -94,9 +94,10 @@ Result<NodeKinds> kinds_of_scenario(const blueprint::Blueprint& blueprint, bluep
   return kinds;
 }
 
-Value::Array rules_of(const std::vector<Permission>& permissions, const BlueprintSource& source,
-                      BlueprintRights& rights) {
-  const auto plurals = source.plurals();
+Value::Array rules_of(const blueprint::Blueprint& blueprint, const std::vector<Permission>& permissions,
+                      const BlueprintSource& source, BlueprintRights& rights) {
+  auto plurals = source.plurals();
+  if (blueprint.resource()) plurals[blueprint.instances().group_kind()] = blueprint.resource()->plural;
   Value::Array rules;
   for (const Permission& each : permissions) {
     const auto known = plurals.find(each.kind);
@@ -108,6 +109,48 @@ Value::Array rules_of(const std::vector<Permission>& permissions, const Blueprin
     if (each.status) rules.push_back(rule(each.kind.group, resource + "/status", {"patch"}));
   }
   return rules;
+}
+
+// What seeing to the CRD takes: a watch of that one alone, and where the operator applies it, that.
+void add_crd_rules(const blueprint::Blueprint& blueprint, const std::string& name, Value::Array& own,
+                   Value::Array& all) {
+  if (!blueprint.resource()) return;
+  const blueprint::CustomResource& resource = *blueprint.resource();
+  const bool manages = resource.mode == blueprint::CrdMode::Manage;
+  const std::string group = "apiextensions.k8s.io", crds = "customresourcedefinitions";
+  Value one = rule(group, crds,
+                   manages ? std::vector<std::string>{"list", "watch", "patch"}
+                           : std::vector<std::string>{"list", "watch"});
+  one.set("resourceNames", texts({resource.crd_name(blueprint.instances().group)}));
+  all.push_back(std::move(one));
+  // What isn't there has no name that a rule could give.
+  if (manages) all.push_back(rule(group, crds, {"create"}));
+  if (resource.mode != blueprint::CrdMode::Publish) return;
+  Value map = rule("", "configmaps", {"get", "patch"});
+  map.set("resourceNames", texts({fmt::format("{}-crd", name)}));
+  own.push_back(std::move(map));
+  own.push_back(rule("", "configmaps", {"create"}));
+}
+
+// What HTTP nodes ask is asked through the API server. Where it depends on values, either may be.
+Status add_proxy_rules(const blueprint::Blueprint& blueprint, blueprint::Evaluator& evaluator,
+                       const Context& context, Value::Array& rules) {
+  std::set<std::string> resources;
+  for (graph::Node node = 0; node < blueprint.nodes().size(); ++node) {
+    const blueprint::Node& told = blueprint.nodes()[node];
+    if (told.type != NodeType::Http) continue;
+    const auto fields =
+        evaluator.fields(told.name, Value::object(), blueprint::given_names(blueprint, node), context);
+    if (!fields.ok() && fields.error().kind != ErrorKind::Invalid) return fields.error();
+    const auto gives = [&](std::string_view field) {
+      return !fields.ok() || !*fields ||
+             std::ranges::find((*fields)->as_array(), Value(field)) != (*fields)->as_array().end();
+    };
+    if (gives("service")) resources.insert("services/proxy");
+    if (gives("pod")) resources.insert("pods/proxy");
+  }
+  for (const std::string& each : resources) rules.push_back(rule("", each, {"get"}));
+  return {};
 }
 
 }  // namespace
@@ -124,11 +167,11 @@ Result<BlueprintRights> blueprint_rights(package::Renderer& renderer, const Blue
   NodeKinds examples;
   if (scenario) {
     reconcile::Scenario example = *scenario;
-    source.fill_defaults(example.instance);
+    source.fill_defaults(blueprint, example.instance);
     MIST_TRY(examples, kinds_of_scenario(blueprint, evaluator, example, context));
   }
   for (const blueprint::Node& node : blueprint.nodes()) {
-    if (node.type == NodeType::Value || kinds.contains(node.name)) continue;
+    if (node.type == NodeType::Value || node.type == NodeType::Http || kinds.contains(node.name)) continue;
     const auto example = examples.find(node.name);
     if (example == examples.end()) {
       rights.unknown.push_back(node.name);
@@ -140,18 +183,29 @@ Result<BlueprintRights> blueprint_rights(package::Renderer& renderer, const Blue
   const std::string name = fmt::format("mistletoe-operator-{}", source.name);
   Value maps = rule("", "configmaps", {"patch"});
   maps.set("resourceNames", texts({source.name}));
-  Value::Array rules = {rule("", "configmaps", {"list", "watch"}), std::move(maps)};
-  if (!account.run_as.empty()) {
+  Value::Array own_rules{rule("", "configmaps", {"list", "watch"}), std::move(maps)}, place_rules;
+  Value::Array all_rules = rules_of(blueprint, reconcile::permissions(blueprint, kinds), source, rights);
+  add_crd_rules(blueprint, source.name, place_rules, all_rules);
+  MIST_TRY_VOID(add_proxy_rules(blueprint, evaluator, context, all_rules));
+  const bool is_own = account.run_as.empty();
+  const std::string& worker = is_own ? account.name : account.run_as;
+  if (is_own) {
+    std::ranges::move(place_rules, std::back_inserter(own_rules));
+    place_rules.clear();
+  } else {
     Value act = rule("", "serviceaccounts", {"impersonate"});
     act.set("resourceNames", texts({account.run_as}));
-    rules.push_back(rule("", "events", {"create"}));
-    rules.push_back(std::move(act));
+    own_rules.push_back(rule("", "events", {"create"}));
+    own_rules.push_back(std::move(act));
   }
-  const Value own = role("Role", name, account.ns, std::move(rules));
-  const Value all =
-      role("ClusterRole", name, {}, rules_of(reconcile::permissions(blueprint, kinds), source, rights));
-  rights.manifests = {own, binding(own, account.name, account.ns), all,
-                      binding(all, account.run_as.empty() ? account.name : account.run_as, account.ns)};
+  const Value own = role("Role", name, account.ns, std::move(own_rules));
+  const Value all = role("ClusterRole", name, {}, std::move(all_rules));
+  rights.manifests = {own, binding(own, account.name, account.ns), all, binding(all, worker, account.ns)};
+  if (!place_rules.empty()) {
+    const Value place = role("Role", name + "-work", account.ns, std::move(place_rules));
+    rights.manifests.push_back(place);
+    rights.manifests.push_back(binding(place, worker, account.ns));
+  }
   return rights;
 }
 

@@ -113,9 +113,11 @@ std::map<apimachinery::GroupKind, std::string> BlueprintSource::plurals() const 
   return found;
 }
 
-void BlueprintSource::fill_defaults(Value& instance) const {
+void BlueprintSource::fill_defaults(const blueprint::Blueprint& blueprint, Value& instance) const {
   const std::string_view version = instance.string_at("apiVersion");
-  for (const Value& each : definitions) {
+  std::vector<Value> all = definitions;
+  if (blueprint.resource()) all = {blueprint::crd_of(blueprint.instances(), *blueprint.resource())};
+  for (const Value& each : all) {
     if (each.string_at({"spec", "names", "kind"}) != instance.string_at("kind")) continue;
     const Value* const versions = each.at_path({"spec", "versions"});
     if (versions == nullptr || !versions->is_array()) continue;

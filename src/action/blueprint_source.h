@@ -9,6 +9,7 @@
 #include "apimachinery/gvk.h"
 #include "base/fs.h"
 #include "base/result.h"
+#include "blueprint/blueprint.h"
 #include "encoding/value.h"
 #include "package/renderer.h"
 
@@ -27,8 +28,9 @@ struct BlueprintSource {
   std::string shown(std::string_view file) const;
   /// The plurals that its CRDs give to kinds.
   std::map<apimachinery::GroupKind, std::string> plurals() const;
-  /// Gives a custom resource the defaults of its CRD, as an API server does.
-  void fill_defaults(encoding::Value& instance) const;
+  /// Gives a custom resource the defaults of its CRD, as an API server does: of the one that `blueprint`
+  /// makes, or one beside it.
+  void fill_defaults(const blueprint::Blueprint& blueprint, encoding::Value& instance) const;
 };
 
 /// All at `path`: of a directory without a blueprint.ncl those of the directories in it; of a manifest each

@@ -86,15 +86,19 @@ TEST_F(BlueprintSourceTest, AnInstanceGetsTheDefaultsOfItsCrd) {
   write("app/crd.yaml", kAppDefinition);
   const auto source = read_blueprint(files, temp.path() / "app");
   ASSERT_TRUE(source.ok());
+  const auto blueprint =
+      blueprint::Blueprint::parse(yaml("{kind: {group: example.com, version: v1, kind: Ox}, nodes: {a: own}, "
+                                       "also: [{from: instance, to: a}], sequence: []}"));
+  ASSERT_TRUE(blueprint.ok()) << blueprint.error().to_line();
   encoding::Value instance = yaml("{apiVersion: example.com/v1, kind: Ox}");
-  source->fill_defaults(instance);
+  source->fill_defaults(*blueprint, instance);
   EXPECT_EQ(instance, yaml("{apiVersion: example.com/v1, kind: Ox, spec: {size: 1}}"));
   instance =
       yaml("{apiVersion: example.com/v1, kind: Ox, spec: {size: 3, legs: [{}, {side: r}], more: {x: {}}}}");
-  source->fill_defaults(instance);
+  source->fill_defaults(*blueprint, instance);
   EXPECT_EQ(*instance.find("spec"), yaml("{size: 3, legs: [{side: left}, {side: r}], more: {x: {a: 2}}}"));
   instance = yaml("{apiVersion: example.com/v2, kind: Ox}");
-  source->fill_defaults(instance);
+  source->fill_defaults(*blueprint, instance);
   EXPECT_EQ(instance.find("spec"), nullptr) << "another version's defaults are others";
 }
 

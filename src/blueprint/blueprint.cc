@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "base/text.h"
@@ -15,12 +16,13 @@ struct TypeWord {
   std::string_view word;
   NodeType type;
 };
-constexpr std::array<TypeWord, 6> kTypes{{{"own", NodeType::Own},
+constexpr std::array<TypeWord, 7> kTypes{{{"own", NodeType::Own},
                                           {"read", NodeType::Read},
                                           {"list", NodeType::List},
                                           {"value", NodeType::Value},
                                           {"absent", NodeType::Absent},
-                                          {"act", NodeType::Act}}};
+                                          {"act", NodeType::Act},
+                                          {"http", NodeType::Http}}};
 
 struct ConditionWord {
   std::string_view word;
@@ -55,6 +57,7 @@ Condition usual_condition(NodeType type) {
   switch (type) {
     case NodeType::Own:
     case NodeType::Read:
+    case NodeType::Http:
       return Condition::Ready;
     case NodeType::List:
     case NodeType::Value:
@@ -76,6 +79,16 @@ void refuse_unwanted(const graph::AlsoGraph& also, const std::vector<Node>& node
           error(ErrorKind::Invalid, "no Also edge leads to the node {}, so that nothing ever wants it",
                 nodes[i].name)
               .with_hint(fmt::format("add {{ from = \"instance\", to = \"{}\" }} to also", nodes[i].name)));
+}
+
+// A path, or { path, default }.
+Result<Extraction> extraction_of(const Value::Member& member) {
+  const bool plain = member.value.is_string();
+  const std::string_view path = plain ? member.value.as_string() : member.value.string_at("path");
+  Extraction extraction{member.key, {}, {}};
+  MIST_TRY(extraction.path, FieldPath::parse(path));
+  if (const Value* fallback = plain ? nullptr : member.value.find("default")) extraction.fallback = *fallback;
+  return extraction;
 }
 
 // What was read, or nullopt and one more fault.
@@ -119,6 +132,9 @@ Blueprint Blueprint::read(const Value& description, std::vector<Error>& faults) 
                             std::string(kind->string_at("kind"))};
   else
     faults.push_back(error(ErrorKind::Invalid, "the blueprint names no kind of instances"));
+  if (const Value* kind = description.find("kind")) blueprint.checks_spec_ = flag_at(*kind, "has_spec");
+  if (const Value* kind = description.find("kind")) blueprint.checks_status_ = flag_at(*kind, "has_status");
+  blueprint.resource_ = read_resource(description, faults);
   blueprint.read_nodes(description, faults);
   blueprint.read_also(description, faults);
   blueprint.read_sequence(description, faults);
@@ -158,6 +174,30 @@ void Blueprint::read_nodes(const Value& description, std::vector<Error>& faults)
   }
   std::ranges::sort(nodes_, {}, &Node::name);
   read_evidence(*nodes, faults);
+  read_status(*nodes, faults);
+}
+
+// Each name once, and none that the operator itself writes.
+void Blueprint::read_status(const Value& nodes, std::vector<Error>& faults) {
+  std::map<std::string, std::string> given;
+  for (Node& each : nodes_) {
+    const Value* const status = nodes.find(each.name)->find("status");
+    if (status == nullptr || !status->is_object() || status->empty()) continue;
+    if (each.type == NodeType::Absent || each.type == NodeType::Act)
+      faults.push_back(error(ErrorKind::Invalid,
+                             "the node {} has values for the status, and a node with {} has none", each.name,
+                             word(each.type)));
+    for (const Value::Member& member : status->as_object()) {
+      if (auto one = kept(extraction_of(member), faults)) each.status.push_back(*std::move(one));
+      if (member.key == "conditions")
+        faults.push_back(error(ErrorKind::Invalid,
+                               "the node {} writes status.conditions, which is the operator's own",
+                               each.name));
+      else if (const auto [other, is_new] = given.emplace(member.key, each.name); !is_new)
+        faults.push_back(error(ErrorKind::Invalid, "both {} and {} write status.{}", other->second, each.name,
+                               member.key));
+    }
+  }
 }
 
 void Blueprint::read_evidence(const Value& nodes, std::vector<Error>& faults) {
@@ -229,11 +269,7 @@ Result<graph::AlsoEdge> Blueprint::read_also_edge(const Value& each) {
 }
 
 Result<Extraction> Blueprint::read_extraction(const Value::Member& member, const SequenceEdge& edge) const {
-  const bool plain = member.value.is_string();
-  const std::string_view path = plain ? member.value.as_string() : member.value.string_at("path");
-  Extraction extraction{member.key, {}, {}};
-  MIST_TRY(extraction.path, FieldPath::parse(path));
-  if (const Value* fallback = plain ? nullptr : member.value.find("default")) extraction.fallback = *fallback;
+  MIST_TRY(Extraction extraction, extraction_of(member));
   const NodeType source = nodes_[edge.from].type;
   if (source == NodeType::Absent || source == NodeType::Act)
     return error(ErrorKind::Invalid,
@@ -243,7 +279,7 @@ Result<Extraction> Blueprint::read_extraction(const Value::Member& member, const
     return error(ErrorKind::Invalid, "the soft edge from {} to {} gives {} no default", name_of(edge.from),
                  name_of(edge.to), member.key)
         .with_hint(fmt::format("nothing waits for a soft edge: {} = {{ path = \"{}\", default = … }}",
-                               member.key, path));
+                               member.key, extraction.path.text));
   return extraction;
 }
 
@@ -252,7 +288,8 @@ Status Blueprint::check_condition(const SequenceEdge& edge) const {
   const auto refused = [&](std::string_view why) {
     return error(ErrorKind::Invalid, "the Sequence edge from {} to {}: {}", from.name, name_of(edge.to), why);
   };
-  const bool of_object = from.type != NodeType::Value && from.type != NodeType::List;
+  const bool of_object =
+      from.type != NodeType::Value && from.type != NodeType::List && from.type != NodeType::Http;
   if (edge.until == Condition::Done && from.type != NodeType::Act) return refused("only an act can be done");
   if ((edge.until == Condition::Gone || edge.until == Condition::Terminating) && !of_object)
     return refused(fmt::format("a {} can't be gone", word(from.type)));

@@ -12,6 +12,7 @@
 #include "apimachinery/gvk.h"
 #include "base/result.h"
 #include "blueprint/field_path.h"
+#include "blueprint/resource.h"
 #include "encoding/value.h"
 #include "graph/also.h"
 #include "graph/sequence.h"
@@ -28,6 +29,7 @@ enum class NodeType : std::uint8_t {
   Value,   ///< a value that a function computes
   Absent,  ///< an object that must not be there
   Act,     ///< a Job that has to succeed once for each input
+  Http,    ///< what a Service or a Pod answers over HTTP: asked at an interval, never written
 };
 
 /// What becomes of objects that nothing wants any more.
@@ -35,6 +37,14 @@ enum class Policy : std::uint8_t {
   Delete,
   Orphan,  ///< they stay, without the marks of the instance
   Retain,  ///< they stay as they are
+};
+
+/// A value of a node's object that goes elsewhere: to the function of an edge's end, or to the status of the
+/// instance.
+struct Extraction {
+  std::string name;
+  FieldPath path;
+  std::optional<Value> fallback = {};  ///< where the beginning isn't wanted, or of a soft edge not there
 };
 
 struct Node {
@@ -46,7 +56,12 @@ struct Node {
   bool contract = false;  ///< its own contract decides whether it is ready
   /// Of a state node: the value node that says whether this state was reached.
   std::optional<graph::Node> evidence = {};
+  std::vector<Extraction> status = {};  ///< for the status of the instance
 
+  /// Whether its function gives objects, or what names them.
+  bool names_objects() const {
+    return type != NodeType::List && type != NodeType::Value && type != NodeType::Http;
+  }
   bool writes_objects() const { return type == NodeType::Own || type == NodeType::Act; }
 };
 
@@ -62,13 +77,6 @@ enum class Gate : std::uint8_t {
   Latched,     ///< once it held for an input, repairs with the same input don't wait
   Continuous,  ///< every write waits
   Soft,        ///< nothing waits; values flow if they are there
-};
-
-/// A value that the function of the edge's end is given.
-struct Extraction {
-  std::string name;
-  FieldPath path;
-  std::optional<Value> fallback = {};  ///< where the beginning isn't wanted, or of a soft edge not there
 };
 
 /// "Before anything is written to `to`, `from` is so." Says nothing about whether either is needed.
@@ -93,6 +101,12 @@ class Blueprint {
   static Blueprint read(const Value& description, std::vector<Error>& faults);
 
   const apimachinery::GroupVersionKind& instances() const { return instances_; }
+  /// The CRD of its kind; nullopt: others see to that.
+  const std::optional<CustomResource>& resource() const { return resource_; }
+  /// Whether instances have a contract for their spec.
+  bool checks_spec() const { return checks_spec_; }
+  /// Whether there is one for what nodes write to their status.
+  bool checks_status() const { return checks_status_; }
   const std::vector<Node>& nodes() const { return nodes_; }
   std::string name_of(graph::Node node) const;
   const std::vector<SequenceEdge>& sequence() const { return sequence_; }
@@ -126,6 +140,7 @@ class Blueprint {
 
   void read_nodes(const Value& description, std::vector<Error>& faults);
   void read_evidence(const Value& nodes, std::vector<Error>& faults);
+  void read_status(const Value& nodes, std::vector<Error>& faults);
   void read_also(const Value& description, std::vector<Error>& faults);
   Result<graph::AlsoEdge> read_also_edge(const Value& each);
   void read_sequence(const Value& description, std::vector<Error>& faults);
@@ -137,6 +152,9 @@ class Blueprint {
   Result<graph::Node> value_node(std::string_view name, std::string_view where) const;
 
   apimachinery::GroupVersionKind instances_;
+  std::optional<CustomResource> resource_;
+  bool checks_spec_ = false;
+  bool checks_status_ = false;
   std::vector<Node> nodes_;
   graph::AlsoGraph also_{0};
   std::vector<Guard> guards_;

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "base/text.h"
+#include "blueprint/contracts_library.h"
 #include "blueprint/library.h"
 #include "crypto/digest.h"
 #include "encoding/yaml.h"
@@ -11,8 +13,11 @@ namespace mist::blueprint {
 namespace {
 
 constexpr std::string_view kUnknownFile = "mistletoe-unknown.ncl";
-constexpr std::array<std::string_view, 4> kOurs{"main.ncl", "mistletoe.ncl", kUnknownFile,
+constexpr std::string_view kContractsFile = "mistletoe-contracts.ncl";
+constexpr std::array<std::string_view, 5> kOurs{"main.ncl", "mistletoe.ncl", kContractsFile, kUnknownFile,
                                                 package::kPackageFile};
+// Questions about one broken contract: which place it is.
+constexpr int kMostQuestions = 200;
 
 std::string digest_of(const package::Files& files) {
   std::string all;
@@ -29,6 +34,18 @@ Value names_value(const std::vector<std::string>& names) {
 
 // It needed a value that isn't known.
 bool is_unknown(const Error& failure) { return failure.where && failure.where->file == kUnknownFile; }
+
+// Of Nickel's diagnostic what it says, without the pictures of places.
+std::string words_of(const Error& failure) {
+  const std::string& all = failure.because.empty() ? failure.message : failure.because;
+  std::string words;
+  for (const std::string_view line : split(all, '\n')) {
+    if (line.find("┌─") != std::string_view::npos) break;
+    const std::string_view part = trim(line);
+    if (!part.empty()) words += fmt::format("{}{}", words.empty() ? "" : " ", part);
+  }
+  return words;
+}
 
 Status unless_unknown(const Result<Value>& evaluated) {
   return evaluated.ok() || is_unknown(evaluated.error()) ? Status() : Status(evaluated.error());
@@ -55,6 +72,7 @@ Result<Evaluator> Evaluator::of(std::string name, package::Files files, package:
           .with_hint("give it another name");
   files.emplace("main.ncl", kMain);
   files.emplace("mistletoe.ncl", kLibrary);
+  files.emplace(kContractsFile, kContractsLibrary);
   files.emplace(kUnknownFile, kUnknown);
   package::Source source;
   source.reference = source.name = std::move(name);
@@ -65,6 +83,19 @@ Result<Evaluator> Evaluator::of(std::string name, package::Files files, package:
 }
 
 Result<Value> Evaluator::evaluate(Value input, const Context& context) {
+  MIST_TRY(const Value whole, document(std::move(input), context));
+  const Value* result = whole.find("result");
+  return result == nullptr ? Value() : *result;
+}
+
+Result<Value> Evaluator::description(const Context& context) {
+  MIST_TRY(const Value whole, document(Value::object({{"describe", true}}), context));
+  Value described = whole.find("result") == nullptr ? Value() : *whole.find("result");
+  if (const Value* contracts = whole.find("contracts")) described.set("contracts", *contracts);
+  return described;
+}
+
+Result<Value> Evaluator::document(Value input, const Context& context) {
   package::RenderRequest request;
   request.release_name = source_.name;
   request.release_namespace = "default";
@@ -75,9 +106,7 @@ Result<Value> Evaluator::evaluate(Value input, const Context& context) {
   if (rendered.files.size() != 1)
     return error(ErrorKind::Internal, "blueprint {} was evaluated to {} documents", source_.name,
                  rendered.files.size());
-  MIST_TRY(Value document, encoding::parse_yaml(rendered.files.begin()->second));
-  const Value* result = document.find("result");
-  return result == nullptr ? Value() : *result;
+  return encoding::parse_yaml(rendered.files.begin()->second);
 }
 
 Result<Blueprint> Evaluator::describe(const Context& context) {
@@ -100,6 +129,84 @@ Status Evaluator::check(std::size_t edge, const Value& object, const Context& co
   MIST_TRY_VOID(evaluate(
       Value::object({{"contract_of", Value::object({{"edge", edge}})}, {"object", object}}), context));
   return {};
+}
+
+// Nickel's diagnostic names a field and not the record that it is in. The exact place is found by asking
+// again about parts: at each level the first field or item that fails, by halving.
+class Evaluator::PartCheck {
+ public:
+  PartCheck(Evaluator& evaluator, std::string_view part, const Value& object, const Context& context)
+      : evaluator_(evaluator), part_(part), object_(object), context_(context) {}
+
+  /// `missing`: whether a field of the contract that the object lacks is an error.
+  Status run(bool missing) {
+    const Value::Array all = steps_into(object_);
+    Status broken = missing ? ask(nullptr) : ask(&all);
+    if (broken.ok() || broken.error().kind != ErrorKind::Invalid) return broken;
+    std::string shown(part_);
+    for (const Value* here = &object_;;) {
+      const auto failing = first_failing(*here);
+      if (!failing) break;
+      const Value step = steps_into(*here)[*failing];
+      here = here->is_array() ? &here->as_array()[*failing] : &here->as_object()[*failing].value;
+      shown += step.is_string() ? "." + step.as_string() : fmt::format("[{}]", *failing);
+      at_.push_back(step);
+      if (Status inner = ask(nullptr); !inner.ok()) broken = std::move(inner);
+    }
+    MIST_TRY_VOID(context_.check());
+    Error failure = broken.error();
+    failure.message = fmt::format("{}: {}", shown, words_of(failure));
+    return failure;
+  }
+
+ private:
+  static Value::Array steps_into(const Value& whole) {
+    Value::Array steps;
+    if (whole.is_object())
+      for (const Value::Member& each : whole.as_object()) steps.emplace_back(each.key);
+    else if (whole.is_array())
+      for (std::size_t i = 0; i < whole.size(); ++i) steps.emplace_back(i);
+    return steps;
+  }
+
+  // What the contract says of the value at at_: of all of it, or of these parts of it.
+  Status ask(const Value::Array* parts) {
+    Value input = Value::object(
+        {{"contract_of", Value::object({{part_, true}})}, {"object", object_}, {"at", Value(at_)}});
+    if (parts != nullptr) input.set("parts", Value(*parts));
+    ++questions_;
+    const auto answer = evaluator_.evaluate(std::move(input), context_);
+    return answer.ok() ? Status() : Status(answer.error());
+  }
+
+  // nullopt: the fault is in the value itself, or in what it lacks.
+  std::optional<std::size_t> first_failing(const Value& whole) {
+    const Value::Array steps = steps_into(whole), none;
+    if (steps.empty() || questions_ >= kMostQuestions || !ask(&none).ok() || ask(&steps).ok())
+      return std::nullopt;
+    std::size_t good = 0, bad = steps.size();  // so many from the first pass, so many don't
+    while (bad - good > 1) {
+      const std::size_t middle = good + (bad - good) / 2;
+      const Value::Array half(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(middle));
+      (ask(&half).ok() ? good : bad) = middle;
+    }
+    return good;
+  }
+
+  Evaluator& evaluator_;
+  const std::string_view part_;
+  const Value& object_;
+  const Context& context_;
+  Value::Array at_;
+  int questions_ = 0;
+};
+
+Status Evaluator::check_spec(const Value& spec, const Context& context) {
+  return PartCheck(*this, "spec", spec, context).run(true);
+}
+
+Status Evaluator::check_status(const Value& status, const Context& context) {
+  return PartCheck(*this, "status", status, context).run(false);
 }
 
 Result<std::optional<Value>> Evaluator::part_of(std::string_view what, const std::string& node,
@@ -127,6 +234,12 @@ Result<std::optional<Value>> Evaluator::identities(const std::string& node, cons
                                                    const std::vector<std::string>& unknown,
                                                    const Context& context) {
   return part_of("identities_of", node, environment, unknown, context);
+}
+
+Result<std::optional<Value>> Evaluator::fields(const std::string& node, const Value& environment,
+                                               const std::vector<std::string>& unknown,
+                                               const Context& context) {
+  return part_of("fields_of", node, environment, unknown, context);
 }
 
 Status Evaluator::try_function(const std::string& node, const std::vector<std::string>& names,

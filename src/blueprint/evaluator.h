@@ -22,7 +22,8 @@ package::Files files_of(const Value& config_map);
 class Evaluator {
  public:
   /// `renderer` outlives this. `files`: by relative path. Invalid: there is no blueprint.ncl, or a file has a
-  /// name that the library needs (main.ncl, mistletoe.ncl, mistletoe-unknown.ncl, mistletoe.yaml).
+  /// name that the library needs (main.ncl, mistletoe.ncl, mistletoe-contracts.ncl, mistletoe-unknown.ncl,
+  /// mistletoe.yaml).
   static Result<Evaluator> of(std::string name, package::Files files, package::Renderer& renderer);
 
   /// Invalid with Nickel's own diagnostic, or as Blueprint::parse().
@@ -33,6 +34,11 @@ class Evaluator {
   /// with that index; Trap.
   Status check(const std::string& node, const Value& object, const Context& context);
   Status check(std::size_t edge, const Value& object, const Context& context);
+  /// The same for the spec of an instance. The message begins with the innermost place that the contract
+  /// refuses: "spec.storage.size: …".
+  Status check_spec(const Value& spec, const Context& context);
+  /// The same for what nodes write to the status of an instance. A value may be missing: it isn't known yet.
+  Status check_status(const Value& status, const Context& context);
   /// The kinds of what a node's function makes: a list of records with apiVersion and kind. `unknown`: names
   /// of values that aren't there; nullopt: the kinds depend on them. Errors as make().
   Result<std::optional<Value>> kinds(const std::string& node, const Value& environment,
@@ -40,6 +46,9 @@ class Evaluator {
   /// The same with what names them: apiVersion, kind, and the namespace and name of metadata.
   Result<std::optional<Value>> identities(const std::string& node, const Value& environment,
                                           const std::vector<std::string>& unknown, const Context& context);
+  /// The names of the fields of what it makes, in the same way.
+  Result<std::optional<Value>> fields(const std::string& node, const Value& environment,
+                                      const std::vector<std::string>& unknown, const Context& context);
   /// Whether a node's function fails whatever the values of these names are, as one that takes others does.
   /// Invalid with Nickel's own diagnostic; Trap.
   Status try_function(const std::string& node, const std::vector<std::string>& names, const Context& context);
@@ -48,12 +57,14 @@ class Evaluator {
   Status try_contract(const std::string& node, const Context& context);
   Status try_contract(std::size_t edge, const Context& context);
   /// What Blueprint::read() takes. Invalid with Nickel's own diagnostic; Trap.
-  Result<Value> description(const Context& context) { return evaluate(Value::object(), context); }
+  Result<Value> description(const Context& context);
 
  private:
   Evaluator(package::Source source, package::Renderer& renderer)
       : source_(std::move(source)), renderer_(&renderer) {}
   Result<Value> evaluate(Value input, const Context& context);
+  class PartCheck;
+  Result<Value> document(Value input, const Context& context);
   Result<std::optional<Value>> part_of(std::string_view what, const std::string& node,
                                        const Value& environment, const std::vector<std::string>& unknown,
                                        const Context& context);

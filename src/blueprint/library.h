@@ -61,6 +61,14 @@ let TheNode = {
   value | doc "Computes a value: a function of the same" | optional,
   absent | doc "The object that must be gone: a function that gives apiVersion, kind and metadata" | optional,
   act | doc "Makes a Job that has to succeed once for each input: a function of the same" | optional,
+  http
+    | doc "Asks a Service or Pod of the instance's namespace: a function that gives service or pod, port, path, interval; JSON comes back"
+    | optional,
+  status
+    | { _ : Dyn }
+    | doc "Values for the status of the instance: a name, and where it stands in what the node makes or sees: a path, or { path, default }"
+    | default
+    = {},
   ready | doc "A contract: the node is ready when its object matches" | optional,
   policy
     | std.enum.TagOrString
@@ -76,16 +84,49 @@ let TheNode = {
     | optional,
 }
 in
+let TheVersion = {
+  spec | doc "A contract for the spec of instances" | optional,
+  status | doc "A contract for what values and HTTP nodes write to the status" | optional,
+  served | Bool | doc "Whether clients can ask for it" | default = true,
+  deprecated
+    | String
+    | doc "A warning for clients that ask for it"
+    | optional,
+}
+in
+let TheKind = {
+  group | String,
+  version | String | doc "The version in which the operator reads instances",
+  kind | String,
+  crd
+    | std.enum.TagOrString
+    | [| 'manage, 'await, 'publish |]
+    | doc "The CRD: the operator applies it, waits for it, or writes it into a ConfigMap for a person to apply. Without it, it has to be there"
+    | optional,
+  spec | doc "A contract for the spec of instances" | optional,
+  status | doc "A contract for the status, without its conditions" | optional,
+  versions | { _ : TheVersion } | doc "Other versions, by name" | default = {},
+  stored | String | doc "The version in which objects are stored; without it, that of version" | optional,
+  plural | String | optional,
+  singular | String | optional,
+  short_names | Array String | default = [],
+  categories | Array String | default = [],
+  columns
+    | Array { name | String, path | String, type | String | default = "string", wide | Bool | default = false }
+    | doc "Further columns of kubectl get"
+    | default
+    = [],
+  adopt | Bool | doc "Takes over a CRD that is there and that no blueprint manages" | default = false,
+}
+in
 let TheBlueprint = {
-  kind
-    | doc "Whose instances are the roots of the graph"
-    | { group | String, version | String, kind | String },
+  kind | doc "Whose instances are the roots of the graph" | TheKind,
   nodes | { _ : TheNode },
   also | Array TheAlsoEdge | default = [],
   sequence | Array TheSequenceEdge | default = [],
 }
 in
-let types = ["own", "read", "list", "value", "absent", "act"] in
+let types = ["own", "read", "list", "value", "absent", "act", "http"] in
 let type_of = fun name node =>
   let found = std.array.filter (fun each => std.record.has_field each node) types in
   if std.array.length found == 1 then
@@ -102,8 +143,76 @@ let described = fun name node =>
     policy = node.policy,
     adopt = node.adopt,
     replace = node.replace,
+    status = node.status,
   }
   & (if std.record.has_field "evidence" node then { evidence = node.evidence } else {})
+in
+let versions_of = fun kind =>
+  kind.versions
+  & {
+    "%{kind.version}" =
+      (if std.record.has_field "spec" kind then { spec = kind.spec } else {})
+      & (if std.record.has_field "status" kind then { status = kind.status } else {})
+      & { served = true },
+  }
+in
+let kind_described = fun told =>
+  {
+    group = told.group,
+    version = told.version,
+    kind = told.kind,
+    has_spec = std.record.has_field "spec" told,
+    has_status = std.record.has_field "status" told,
+  }
+  & (
+    if std.record.has_field "crd" told then
+      {
+        crd =
+          {
+            mode = told.crd,
+            short_names = told.short_names,
+            categories = told.categories,
+            columns = told.columns,
+            adopt = told.adopt,
+            stored = if std.record.has_field "stored" told then told.stored else told.version,
+            versions =
+              std.record.map
+                (fun _name version =>
+                  { served = version.served }
+                  & (
+                    if std.record.has_field "deprecated" version then
+                      { deprecated = version.deprecated }
+                    else
+                      {}
+                  ))
+                (versions_of told),
+          }
+          & (if std.record.has_field "plural" told then { plural = told.plural } else {})
+          & (if std.record.has_field "singular" told then { singular = told.singular } else {}),
+      }
+    else
+      {}
+  )
+in
+# Each as the only contract of a field: from there the engine can describe it.
+let contracts_of = fun kind =>
+  versions_of kind
+  |> std.record.to_array
+  |> std.array.flat_map
+    (fun version =>
+      ["spec", "status"]
+      |> std.array.filter (fun part => std.record.has_field part version.value)
+      |> std.array.map
+        (fun part =>
+          let Contract = version.value."%{part}" in
+          { "%{part}/%{version.field}" | Contract }))
+  |> std.array.fold_left (fun all each => all & each) {}
+in
+let at_path = fun path value =>
+  std.array.fold_left
+    (fun at step => if std.is_number step then std.array.at step at else at."%{step}")
+    value
+    path
 in
 let edge_described = fun edge =>
   {
@@ -130,7 +239,11 @@ let called = fun checked input =>
   node."%{type_of input.node node}" (environment_of input)
 in
 let contract_of = fun checked input =>
-  if std.record.has_field "edge" input then
+  if std.record.has_field "spec" input then
+    checked.kind.spec
+  else if std.record.has_field "status" input then
+    checked.kind.status
+  else if std.record.has_field "edge" input then
     (std.array.at input.edge checked.sequence).shape
   else
     checked.nodes."%{input.node}".ready
@@ -144,10 +257,20 @@ let identity_of = fun made =>
       & (if std.record.has_field "namespace" made.metadata then { namespace = made.metadata.namespace } else {}),
   }
 in
+# As std.deep_seq, which panics in Nickel 0.18 on a record with nothing but optional fields that have no value.
+let rec forced = fun value =>
+  if std.is_record value then
+    std.array.fold_left (fun done each => std.seq (forced each.value) done) true (std.record.to_array value)
+  else if std.is_array value then
+    std.array.fold_left (fun done each => std.seq (forced each) done) true value
+  else
+    std.seq value true
+in
 let kind_of = fun made =>
   { apiVersion = made.apiVersion, kind = made.kind }
 in
-{
+(import "mistletoe-contracts.ncl")
+& {
   Blueprint = TheBlueprint,
   AlsoEdge = TheAlsoEdge,
   SequenceEdge = TheSequenceEdge,
@@ -158,15 +281,21 @@ in
     let value =
       if std.record.has_field "contract_of" input then
         let Contract = contract_of checked input.contract_of in
-        std.deep_seq (input.object | Contract) true
+        let place = at_path (std.record.get_or "at" [] input) (input.object | Contract) in
+        if std.record.has_field "parts" input then
+          std.array.fold_left (fun done step => std.seq (forced (at_path [step] place)) done) (std.seq place true) input.parts
+        else
+          forced place
       else if std.record.has_field "try_contract_of" input then
         let Contract = contract_of checked input.try_contract_of in
         std.seq (unknown | Contract) true
       else if std.record.has_field "try" input then
-        std.deep_seq (called checked input.try) true
+        forced (called checked input.try)
       else if std.record.has_field "identities_of" input then
         let made = called checked input.identities_of in
         if std.is_array made then std.array.map identity_of made else [identity_of made]
+      else if std.record.has_field "fields_of" input then
+        std.record.fields (called checked input.fields_of)
       else if std.record.has_field "kinds_of" input then
         let made = called checked input.kinds_of in
         if std.is_array made then std.array.map kind_of made else [kind_of made]
@@ -174,13 +303,19 @@ in
         called checked input
       else
         {
-          kind = checked.kind,
+          kind = kind_described checked.kind,
           nodes = std.record.map described checked.nodes,
           also = checked.also,
           sequence = std.array.map edge_described checked.sequence,
         }
     in
-    { apiVersion = "mistletoe.dev/v1", kind = "Evaluation", result = value },
+    { apiVersion = "mistletoe.dev/v1", kind = "Evaluation", result = value }
+    & (
+      if std.record.has_field "describe" input then
+        { contracts | not_exported = contracts_of checked.kind }
+      else
+        {}
+    ),
 }
 )ncl";
 

@@ -32,6 +32,7 @@ constexpr const Command* kCommands[] = {
     &kBlueprintInitCommand,
     &kBlueprintFromYamlCommand,
     &kBlueprintCheckCommand,
+    &kBlueprintCrdCommand,
     &kBlueprintGraphCommand,
     &kBlueprintSimulateCommand,
     &kBlueprintTestCommand,

@@ -41,6 +41,7 @@ extern const Command kPackageWhyCommand;
 extern const Command kBlueprintInitCommand;
 extern const Command kBlueprintFromYamlCommand;
 extern const Command kBlueprintCheckCommand;
+extern const Command kBlueprintCrdCommand;
 extern const Command kBlueprintGraphCommand;
 extern const Command kBlueprintSimulateCommand;
 extern const Command kBlueprintTestCommand;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/duration.h"
+#include "base/text.h"
 #include "encoding/json.h"
 #include "http/over_limit.h"
 #include "http/retry.h"
@@ -442,6 +444,37 @@ Status RestClient::pod_log(const std::string& ns, const std::string& pod, const 
         fmt::format("while trying to {} {} on {}", what.verb, what.object, describe()));
   if (response->status < 200 || response->status > 299) return answer_error(*response, what);
   return {};
+}
+
+Result<std::string> RestClient::proxied_get(const ProxyRequest& wanted, const Context& context) {
+  const std::string target = wanted.port.empty()
+                                 ? fmt::format("{}:{}:", wanted.scheme, wanted.name)
+                                 : fmt::format("{}:{}:{}", wanted.scheme, wanted.name, wanted.port);
+  http::Request wire = request(
+      "GET",
+      fmt::format("/api/v1/namespaces/{}/{}/{}/proxy{}", wanted.ns,
+                  wanted.target == ProxyRequest::Target::Pod ? "pods" : "services", target, wanted.path),
+      {}, "application/json, */*");
+  wire.repeat = Repeat::Unsafe;  // the caller asks again, in its own time
+  wire.time_limit = wire.idle_timeout = wanted.time_limit;
+  wire.response_limit = wanted.limit;
+  auto response = transport_->send(wire, context);
+  if (!response) {
+    if (response.error().kind == ErrorKind::Timeout)
+      return error(ErrorKind::Timeout, "{} did not answer within {}", wanted.display(),
+                   format_elapsed(wanted.time_limit));
+    return std::move(response).error();
+  }
+  if (response->status >= 200 && response->status <= 299) return std::move(response->body);
+  // The API server speaks of itself with a Status; anything else is the application's own answer.
+  const auto said = encoding::parse_json(response->body);
+  const std::string_view words =
+      said.ok() && said->string_at("kind") == "Status" ? said->string_at("message") : "";
+  const ErrorKind kind = response->status == 404   ? ErrorKind::NotFound
+                         : response->status == 403 ? ErrorKind::Forbidden
+                                                   : ErrorKind::Retryable;
+  return error(kind, "{} answers with {}", wanted.display(), response->status)
+      .with_because(escape_controls(words));
 }
 
 }  // namespace mist::kube

@@ -23,6 +23,7 @@
 #include "kube/open_api.h"
 #include "kube/pod_log.h"
 #include "kube/server_clock.h"
+#include "kube/service_proxy.h"
 
 namespace mist::kube {
 
@@ -38,7 +39,7 @@ struct RestOptions {
   Duration await_answer = std::chrono::seconds(5);
 };
 
-class RestClient final : public Client, public PodLogs, public ServerClock {
+class RestClient final : public Client, public PodLogs, public ServiceProxy, public ServerClock {
  public:
   /// References must outlive the client.
   struct World {
@@ -77,6 +78,7 @@ class RestClient final : public Client, public PodLogs, public ServerClock {
   Result<Value> remove(const ObjectRef& ref, const DeleteOptions& options, const Context& context) override;
   Status watch(const ResourceInfo& resource, const ListOptions& options, const WatchHandler& handler,
                const Context& context) override;
+  Result<std::string> proxied_get(const ProxyRequest& wanted, const Context& context) override;
   Status pod_log(const std::string& ns, const std::string& pod, const PodLogOptions& options,
                  const LogPiece& piece, const Context& context) override;
 

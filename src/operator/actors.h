@@ -1,8 +1,8 @@
 #pragma once
 // The cluster as the accounts of blueprints see it. A blueprint acts with the rights of the ServiceAccount
 // that it names, so that its author gets no more than that account has; one that names none acts as the
-// operator. Of each account there is one client, one observer and one executor, which its blueprints share.
-// One thread.
+// operator. Of each account there is one client, and one of everything that uses it, which its blueprints
+// share. One thread.
 
 #include <functional>
 #include <map>
@@ -11,9 +11,11 @@
 #include "base/clock.h"
 #include "base/event.h"
 #include "kube/client.h"
+#include "operator/definitions.h"
 #include "operator/executor.h"
 #include "operator/notices.h"
 #include "operator/observer.h"
+#include "operator/sources.h"
 
 namespace mist::operator_ {
 
@@ -29,36 +31,49 @@ inline std::string user_of(const std::string& ns, const Account& account) {
 using ClientOf = std::function<Result<kube::Client*>(const Account&)>;
 
 struct Actor {
-  Actor(kube::Client& as, Clock& clock, EventSink& events, Observer::Wake wake)
+  Actor(kube::Client& as, const std::string& ns, Clock& clock, EventSink& events, const Observer::Wake& wake)
       : client(as),
         notices(as, clock, events),
-        observer(as, clock, events, std::move(wake)),
+        observer(as, clock, events, wake),
+        sources(as, clock, events, wake),
+        definitions({as, clock, events}, ns, wake),
         executor(as, clock, events, observer, notices) {}
 
   kube::Client& client;
   Notices notices;
   Observer observer;
+  Sources sources;
+  Definitions definitions;
   Executor executor;
+
+  void forget(const Item& item) {
+    observer.forget(item);
+    sources.forget(item);
+  }
 };
 
 class Actors {
  public:
-  /// `clock` and `events` outlive this.
-  Actors(ClientOf client_of, Clock& clock, EventSink& events, Observer::Wake wake)
-      : client_of_(std::move(client_of)), clock_(clock), events_(events), wake_(std::move(wake)) {}
+  /// `ns`: of the blueprints. `clock` and `events` outlive this.
+  Actors(ClientOf client_of, std::string ns, Clock& clock, EventSink& events, Observer::Wake wake)
+      : client_of_(std::move(client_of)),
+        ns_(std::move(ns)),
+        clock_(clock),
+        events_(events),
+        wake_(std::move(wake)) {}
 
   /// References stay good. Errors: of ClientOf.
   Result<Actor*> of(const Account& account) {
     if (const auto known = actors_.find(account); known != actors_.end()) return &known->second;
     MIST_TRY(kube::Client* const client, client_of_(account));
-    return &actors_.try_emplace(account, *client, clock_, events_, wake_).first->second;
+    return &actors_.try_emplace(account, *client, ns_, clock_, events_, wake_).first->second;
   }
 
   /// `item` is looked at as this account: as nobody else any more.
   void looks_as(const Item& item, const Account& account) {
     const auto [known, is_new] = accounts_.try_emplace(item, account);
     if (is_new || known->second == account) return;
-    actors_.at(known->second).observer.forget(item);
+    actors_.at(known->second).forget(item);
     known->second = account;
   }
 
@@ -66,12 +81,13 @@ class Actors {
   void forget(const Item& item) {
     const auto known = accounts_.find(item);
     if (known == accounts_.end()) return;
-    actors_.at(known->second).observer.forget(item);
+    actors_.at(known->second).forget(item);
     accounts_.erase(known);
   }
 
  private:
   const ClientOf client_of_;
+  const std::string ns_;
   Clock& clock_;
   EventSink& events_;
   const Observer::Wake wake_;

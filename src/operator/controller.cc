@@ -19,7 +19,7 @@ class Controller::State {
       : world_(std::move(world)),
         queue_(world_.clock),
         notices_(world_.client, world_.clock, world_.events),
-        actors_(world_.client_of, world_.clock, world_.events,
+        actors_(world_.client_of, ns, world_.clock, world_.events,
                 [this](const Item& item) { queue_.add(item); }),
         revisions_({world_.client, world_.renderer, world_.clock, world_.events, notices_, actors_,
                     world_.default_account},
@@ -74,6 +74,7 @@ class Controller::State {
     const reconcile::World world =
         world_of(*actor, item, loaded, *instance, recorded, memory, trouble, context);
     observer.begin(item);
+    actor->sources.begin();
     Plan plan = loaded.blueprint ? reconcile::decide(*loaded.blueprint, *instance, recorded, world)
                                  : reconcile::tear_down(*instance, recorded, world);
     // What isn't known yet would be said to be missing. The informer wakes this instance when it has synced.
@@ -83,14 +84,16 @@ class Controller::State {
       return {};
     }
     observer.finish(trouble.has_value());
+    if (!trouble) actor->sources.finish(item);
     const SteadyTime now = world_.clock.steady_now();
     for (const NodeReport& each : plan.nodes)
       if (each.state != NodeState::Deleting) memory.wanted(each.node, each.wanted, now);
     if (!apimachinery::is_terminating(*instance) && !plan.record.objects.empty())
       MIST_TRY_VOID(revisions_.guard(item.blueprint, true, context));
     MIST_TRY(const Executor::Outcome outcome,
-             actor->executor.carry_out(*loaded.instances, *instance, recorded, plan, memory, label_of(item),
-                                       context));
+             actor->executor.carry_out(*loaded.instances, *instance,
+                                       loaded.blueprint ? &*loaded.blueprint : nullptr, recorded, plan,
+                                       memory, label_of(item), context));
     if (outcome.wrote) queue_.add(item);
     if (const auto next = memory.next(world_.clock.steady_now()))
       queue_.add(item, *next - world_.clock.steady_now());
@@ -149,6 +152,20 @@ class Controller::State {
               return checked(loaded, item, fmt::format("#{}", edge), object,
                              [&] { return loaded.evaluator->check(edge, object, context); });
             },
+        .check_spec =
+            [&](const Value& spec) {
+              return checked(loaded, item, "#spec", spec,
+                             [&] { return loaded.evaluator->check_spec(spec, context); });
+            },
+        .check_status =
+            [&](const Value& status) {
+              return checked(loaded, item, "#status", status,
+                             [&] { return loaded.evaluator->check_status(status, context); });
+            },
+        .ask =
+            [&, this](const std::string& node, const reconcile::HttpQuestion& question) {
+              return actor.sources.ask(item, node, question);
+            },
         .held = [&, this](
                     const std::string& node,
                     const std::string& hash) { return memory.held(node, hash, world_.clock.steady_now()); },
@@ -175,10 +192,8 @@ class Controller::State {
     if (!known.is_null() && known == environment) return made;
     MIST_TRY(Value result, loaded.evaluator->make(node, environment, context));
     const auto told = std::ranges::find(loaded.blueprint->nodes(), node, &blueprint::Node::name);
-    const bool of_objects =
-        told->type != blueprint::NodeType::Value && told->type != blueprint::NodeType::List;
     // A kind may come later, and then they are recreated, with what that kind is like.
-    if (of_objects && !apply::give_namespaces(result, item.instance.first, actor.client, context))
+    if (told->names_objects() && !apply::give_namespaces(result, item.instance.first, actor.client, context))
       return result;
     known = environment;
     made = result;

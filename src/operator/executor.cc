@@ -34,8 +34,9 @@ Value identity(const Value& object) {
 }
 
 Result<Executor::Outcome> Executor::carry_out(kube::Informer& instances, const Value& instance,
-                                              const Record& recorded, Plan& plan, Memory& nodes,
-                                              const std::string& label, const Context& context) {
+                                              const blueprint::Blueprint* blueprint, const Record& recorded,
+                                              Plan& plan, Memory& nodes, const std::string& label,
+                                              const Context& context) {
   Outcome outcome;
   const bool terminating = apimachinery::is_terminating(instance);
   const bool is_due = plan.record != recorded || (!plan.record.objects.empty() && !has_finalizer(instance));
@@ -68,7 +69,7 @@ Result<Executor::Outcome> Executor::carry_out(kube::Informer& instances, const V
     MIST_TRY_VOID(release(instances, instance, context));
     return outcome;
   }
-  MIST_TRY_VOID(write_status(instances, instance, plan, context));
+  MIST_TRY_VOID(write_status(instances, instance, blueprint, plan, context));
   return outcome;
 }
 
@@ -155,20 +156,30 @@ Status Executor::release(kube::Informer& instances, const Value& instance, const
   return {};
 }
 
-Status Executor::write_status(kube::Informer& instances, const Value& instance, const Plan& plan,
+Status Executor::write_status(kube::Informer& instances, const Value& instance,
+                              const blueprint::Blueprint* blueprint, const Plan& plan,
                               const Context& context) const {
-  const Value status = reconcile::status_of(plan, instance, format_time(clock_.now()));
-  if (reconcile::has_status(instance, status)) return {};
-  Value object = identity(instance);
-  object.set("status", status);
-  kube::ApplyOptions options{.field_manager = fmt::format("{}-status", kManager), .force = true};
-  if (instances.resource().has_status) options.subresource = "status";
-  MIST_TRY(
-      Value answer,
-      client_.apply(ref(instances, instance), object, options, context).in("while the status was written"));
-  notices_.of_instance(instance, *status.find("conditions"), context);
-  instances.put(std::move(answer));
-  return {};
+  const auto put = [&](const Plan& told) -> Status {
+    const Value status = reconcile::status_of(told, instance, format_time(clock_.now()));
+    if (reconcile::has_status(blueprint, instance, status)) return {};
+    Value object = identity(instance);
+    object.set("status", status);
+    kube::ApplyOptions options{.field_manager = fmt::format("{}-status", kManager), .force = true};
+    if (instances.resource().has_status) options.subresource = "status";
+    MIST_TRY(
+        Value answer,
+        client_.apply(ref(instances, instance), object, options, context).in("while the status was written"));
+    notices_.of_instance(instance, *status.find("conditions"), context);
+    instances.put(std::move(answer));
+    return {};
+  };
+  Status written = put(plan);
+  if (written.ok() || written.error().kind != ErrorKind::Invalid || blueprint == nullptr) return written;
+  // The CRD can ask more than the contract. Without the values of nodes the conditions can be written.
+  Plan without = plan;
+  without.status = reconcile::status_before(*blueprint, instance);
+  without.status_fault = written.error().because.empty() ? written.error().message : written.error().because;
+  return without.status == plan.status ? written : put(without);
 }
 
 }  // namespace mist::operator_

@@ -20,14 +20,15 @@ class Executor {
   Executor(kube::Client& client, Clock& clock, EventSink& events, Observer& observer, Notices& notices)
       : client_(client), clock_(clock), events_(events), observer_(observer), notices_(notices) {}
 
-  /// `instances`: the informer that has it. `nodes`: of it; learns what failed. `changed`: something was
-  /// written that the next decision depends on. Errors: of the record, the status, the context; what fails
-  /// for a node is in `plan` and `nodes`, and is logged.
+  /// `instances`: the informer that has it. `blueprint`: null if it is gone. `nodes`: of it; learns what
+  /// failed. `changed`: something was written that the next decision depends on. Errors: of the record, the
+  /// status, the context; what fails for a node is in `plan` and `nodes`, and is logged.
   struct Outcome {
     bool wrote = false;
   };
-  Result<Outcome> carry_out(kube::Informer& instances, const Value& instance, const Record& recorded,
-                            Plan& plan, Memory& nodes, const std::string& label, const Context& context);
+  Result<Outcome> carry_out(kube::Informer& instances, const Value& instance,
+                            const blueprint::Blueprint* blueprint, const Record& recorded, Plan& plan,
+                            Memory& nodes, const std::string& label, const Context& context);
 
  private:
   Result<Value> write(const reconcile::Apply& each, const Context& context) const;
@@ -36,8 +37,8 @@ class Executor {
   Status claim(kube::Informer& instances, const Value& instance, const Record& record,
                const Context& context) const;
   Status release(kube::Informer& instances, const Value& instance, const Context& context) const;
-  Status write_status(kube::Informer& instances, const Value& instance, const Plan& plan,
-                      const Context& context) const;
+  Status write_status(kube::Informer& instances, const Value& instance, const blueprint::Blueprint* blueprint,
+                      const Plan& plan, const Context& context) const;
   void fails(Plan& plan, Memory& nodes, const std::string& label, const std::string& node,
              const std::string& hash, const ObjectId& id, const Error& failure);
 

@@ -18,6 +18,9 @@ void drop_managed_fields(Value& object) {
   if (Value* metadata = object.find("metadata")) metadata->erase("managedFields");
 }
 
+// What became of a revision.
+constexpr std::string_view kInForce = "InForce", kRejected = "Rejected", kAwaiting = "AwaitingCRD";
+
 // "example.com/v1/App".
 ObjectId kind_from(std::string_view text) {
   const auto slash = text.rfind('/');
@@ -66,6 +69,7 @@ Status Revisions::load(const std::string& name, const Context& context) {
     world_.events.warn(fmt::format("blueprint {} was deleted; its instances are only torn down", name));
     loaded.blueprint.reset();
     loaded.files.reset();
+    leave_account(name, loaded);
     return {};
   }
   if (apimachinery::is_terminating(*map) && has_finalizer(*map))
@@ -73,16 +77,23 @@ Status Revisions::load(const std::string& name, const Context& context) {
         fmt::format("blueprint {} is being deleted; it stays until its instances are gone", name));
   package::Files files = blueprint::files_of(*map);
   Account account = account_of(*map);
-  if (loaded.files == files && loaded.account == account) return {};
+  const bool same_account = loaded.account == account;
+  if (loaded.files == files && same_account && !loaded.for_its_crd)
+    return restore_definition(name, loaded, context);
   if (!is_dns1123_subdomain(account) && !account.empty())
     return reject(
         name, loaded, *map,
         error(ErrorKind::Invalid, "\"{}\" is not the name of a ServiceAccount", escape_controls(account))
             .with_hint(fmt::format("it is the annotation {}", apply::kServiceAccountAnnotation)),
         {}, context);
-  // The other account's watches end; this one begins its own.
-  if (loaded.account != account) loaded.instances.reset();
+  MIST_TRY(Actor* const actor, world_.actors.of(account));
+  if (!same_account) {
+    leave_account(name, loaded);
+    // The other account's watches end; this one begins its own.
+    loaded.instances.reset();
+  }
   loaded.account = std::move(account);
+  loaded.for_its_crd = false;
   const ObjectId kept = kind_from(map->string_at({"metadata", "annotations", kKindAnnotation}));
   auto revision = revision_of(name, files, has_finalizer(*map) ? kept : ObjectId(), context);
   if (!revision.ok()) {
@@ -94,12 +105,29 @@ Status Revisions::load(const std::string& name, const Context& context) {
     return reject(name, loaded, *map, revision.error(), kept, context);
   }
   auto& [evaluator, described] = *revision;
+  const bool may_break = map->string_at({"metadata", "annotations", kBreakingAnnotation}) == "true";
+  auto waits_for = actor->definitions.see_to(
+      name, described, may_break ? Definitions::Breaking::Allowed : Definitions::Breaking::Refused, context);
+  if (!waits_for.ok()) {
+    if (waits_for.error().kind == ErrorKind::Forbidden)
+      say(*map, kRejected, diagnostic_of(waits_for.error()), context);
+    if (waits_for.error().kind != ErrorKind::Invalid) return std::move(waits_for).error();
+    loaded.files = std::move(files);
+    loaded.rejected = loaded.for_its_crd = true;
+    return reject(name, loaded, *map, waits_for.error(), kept, context);
+  }
+  if (!waits_for->empty()) {
+    world_.events.debug(fmt::format("blueprint {} waits: {}", name, *waits_for));
+    // After a start the CRD is as good as always there, and is known in a moment.
+    if (actor->definitions.has_seen(name)) say(*map, kAwaiting, *waits_for, context);
+    return {};
+  }
   const GroupVersionKind kind = described.instances();
   const bool same_kind = loaded.blueprint && loaded.blueprint->instances() == kind;
   if (!same_kind || !loaded.instances) {
     if (Status watched = watch_instances(name, loaded, kind, context); !watched.ok()) {
       if (watched.error().kind == ErrorKind::Forbidden)
-        say(*map, false, diagnostic_of(watched.error()), context);
+        say(*map, kRejected, diagnostic_of(watched.error()), context);
       return watched;
     }
   }
@@ -115,9 +143,26 @@ Status Revisions::load(const std::string& name, const Context& context) {
     world_.events.warn(fmt::format("blueprint {}: {}", name, each));
     warnings += fmt::format("{}warning: {}", warnings.empty() ? "" : "\n", each);
   }
-  say(*map, true, warnings, context);
+  say(*map, kInForce, warnings, context);
   for (const kube::Informer::Key& key : loaded.instances->keys()) wake_({name, key});
   return {};
+}
+
+// Somebody may have changed or deleted the CRD of the revision in force.
+Status Revisions::restore_definition(const std::string& name, const Loaded& loaded, const Context& context) {
+  if (!loaded.blueprint || loaded.rejected) return {};
+  MIST_TRY(Actor* const actor, world_.actors.of(loaded.account));
+  auto waits_for =
+      actor->definitions.see_to(name, *loaded.blueprint, Definitions::Breaking::Allowed, context);
+  if (waits_for.ok()) return {};
+  if (waits_for.error().kind != ErrorKind::Invalid) return std::move(waits_for).error();
+  world_.events.warn(fmt::format("blueprint {}: {}", name, waits_for.error().to_line()));
+  return {};
+}
+
+// What was watched as the account of a blueprint is watched by nobody.
+void Revisions::leave_account(const std::string& name, Loaded& loaded) {
+  if (const auto actor = world_.actors.of(loaded.account); actor.ok()) (*actor)->definitions.forget(name);
 }
 
 // Evaluating the same once more gives the same: the next change of the ConfigMap is the next try.
@@ -126,7 +171,7 @@ Status Revisions::reject(const std::string& name, Loaded& loaded, const Value& m
   world_.events.warn(fmt::format("blueprint {} is rejected{}: {}", name,
                                  loaded.blueprint ? ", its last good revision goes on" : "",
                                  failure.to_line()));
-  say(map, false, diagnostic_of(failure), context);
+  say(map, kRejected, diagnostic_of(failure), context);
   // Instances of the last good revision can be torn down all the same.
   return loaded.instances || kept.kind.empty() ? Status()
                                                : watch_instances(name, loaded, kept.gvk(), context);
@@ -134,8 +179,8 @@ Status Revisions::reject(const std::string& name, Loaded& loaded, const Value& m
 
 // Annotations, and an Event where they change. Another manager than that of guard(), whose apply would remove
 // them.
-void Revisions::say(const Value& map, bool good, const std::string& message, const Context& context) {
-  const std::string_view status = good ? "InForce" : "Rejected";
+void Revisions::say(const Value& map, std::string_view status, const std::string& message,
+                    const Context& context) {
   const auto has = [&](std::string_view annotation) {
     return map.string_at({"metadata", "annotations", annotation});
   };
@@ -153,7 +198,8 @@ void Revisions::say(const Value& map, bool good, const std::string& message, con
   config_maps_->put(*std::move(answer));
   Value about = Value::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
   about["metadata"] = *map.find("metadata");
-  world_.notices.tell(about, !good, status, message.empty() ? "this revision is in force" : message, context);
+  world_.notices.tell(about, status == kRejected, status,
+                      message.empty() ? "this revision is in force" : message, context);
 }
 
 // `kept`: the kind of instances that are there, whose finalizers nobody would remove if it were another.

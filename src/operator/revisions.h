@@ -20,6 +20,7 @@ namespace mist::operator_ {
 struct Loaded {
   std::optional<package::Files> files;  // as they were last read
   bool rejected = false;                // those files
+  bool for_its_crd = false;             // rejected, and a change of the CRD may make it good
   Account account;                      // as which its work is done
   std::optional<blueprint::Evaluator> evaluator;
   std::optional<blueprint::Blueprint> blueprint;  // the last good one
@@ -60,11 +61,13 @@ class Revisions {
   Result<Revision> revision_of(const std::string& name, const package::Files& files, const ObjectId& kept,
                                const Context& context);
   Account account_of(const Value& map) const;
+  void leave_account(const std::string& name, Loaded& loaded);
   Status watch_instances(const std::string& name, Loaded& loaded, const apimachinery::GroupVersionKind& kind,
                          const Context& context);
   Status reject(const std::string& name, Loaded& loaded, const Value& map, const Error& failure,
                 const ObjectId& kept, const Context& context);
-  void say(const Value& map, bool good, const std::string& message, const Context& context);
+  void say(const Value& map, std::string_view status, const std::string& message, const Context& context);
+  Status restore_definition(const std::string& name, const Loaded& loaded, const Context& context);
 
   World world_;
   const std::string ns_;

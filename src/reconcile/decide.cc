@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "reconcile/prune.h"
+#include "reconcile/status.h"
 
 namespace mist::reconcile {
 namespace {
@@ -32,6 +33,7 @@ class Reconciler {
       : blueprint_(blueprint),
         recorded_(recorded),
         world_(world),
+        instance_(instance),
         uid_(instance.string_at({"metadata", "uid"})),
         survey_(blueprint, instance, recorded, world) {
     plan_.record.progress = recorded.progress;
@@ -41,6 +43,7 @@ class Reconciler {
   Plan run() {
     remember_successes();
     for (const graph::Node node : blueprint_.order()) judge_node(node);
+    fill_status();
     keep_what_cannot_be_judged();
     std::ranges::move(reports_, std::back_inserter(plan_.nodes));
     remove_the_rest();
@@ -78,6 +81,7 @@ class Reconciler {
       case NodeType::Read:
       case NodeType::List:
       case NodeType::Value:
+      case NodeType::Http:
         return judge(node);
       case NodeType::Own:
       case NodeType::Absent:
@@ -106,6 +110,8 @@ class Reconciler {
     const bool is_there =
         !facts.members.empty() &&
         std::ranges::all_of(facts.members, [](const Member& each) { return each.observed.there(); });
+    if (!facts.answer.failure.empty() && facts.answer.stale)
+      return report(node, NodeState::Failed, std::move(why));
     report(node, is_there ? NodeState::Progressing : NodeState::Waiting, std::move(why));
   }
 
@@ -374,6 +380,41 @@ class Reconciler {
     plan_.applies.push_back({told(node).name, member.id, member.desired, member.hash, create});
   }
 
+  // Values of nodes for the instance's status. One that isn't known now stays as it was: an operator that
+  // starts again has asked nobody yet.
+  void fill_status() {
+    for (graph::Node node = 0; node < blueprint_.nodes().size(); ++node) {
+      const Facts& facts = survey_.of(node);
+      if (!facts.answer.failure.empty()) plan_.silent.emplace_back(told(node).name, facts.answer.failure);
+      if (survey_.wanted(node) == Truth::False) continue;
+      for (const blueprint::Extraction& each : told(node).status) take_value(node, each);
+    }
+    if (!blueprint_.checks_status() || !world_.check_status || plan_.status.empty()) return;
+    if (const Status met = world_.check_status(plan_.status); !met.ok()) {
+      plan_.status_fault = met.error().message;
+      plan_.status = status_before(blueprint_, instance_);
+    }
+  }
+
+  void take_value(graph::Node node, const blueprint::Extraction& each) {
+    const Facts& facts = survey_.of(node);
+    if (facts.live) {
+      auto value = each.path.read(*facts.live);
+      if (!value.ok())
+        return report(node, NodeState::Failed,
+                      fmt::format("the value {} for the status: {}", each.name, value.error().message));
+      // The server stores no null, and would be told of it again and again.
+      if (*value && (*value)->is_null()) value->reset();
+      if (!*value && each.fallback) *value = each.fallback;
+      if (*value) plan_.status.set(each.name, **value);
+      return;
+    }
+    if (const Value* before = instance_.at_path({"status", each.name}))
+      plan_.status.set(each.name, *before);
+    else if (each.fallback)
+      plan_.status.set(each.name, *each.fallback);
+  }
+
   // What is wanted, or may be, and can't be made now stays, and so does what a node only looks at.
   void keep_what_cannot_be_judged() {
     std::set<ObjectId> kept, looked_at;
@@ -426,6 +467,7 @@ class Reconciler {
   const Blueprint& blueprint_;
   const Record& recorded_;
   const World& world_;
+  const Value& instance_;
   const std::string uid_;
   const Survey survey_;
   std::vector<NodeReport> reports_;
@@ -444,14 +486,35 @@ bool is_suspended(const Value& instance) {
 }
 
 Plan decide(const Blueprint& blueprint, const Value& instance, const Record& recorded, const World& world) {
-  if (apimachinery::is_terminating(instance)) return tear_down(instance, recorded, world);
+  if (apimachinery::is_terminating(instance)) {
+    Plan plan = tear_down(instance, recorded, world);
+    plan.status = status_before(blueprint, instance);
+    return plan;
+  }
   if (is_suspended(instance)) {
     Plan plan;
     plan.record = recorded;
     plan.suspended = true;
+    plan.status = status_before(blueprint, instance);
     return plan;
   }
-  return Reconciler(blueprint, instance, recorded, world).run();
+  const SpecState spec =
+      blueprint.checks_spec() && world.check_spec ? SpecState::Valid : SpecState::Unchecked;
+  if (spec == SpecState::Valid) {
+    const Value* given = instance.find("spec");
+    // What is there stays as it is: nobody knows what is wanted.
+    if (const Status met = world.check_spec(given == nullptr ? Value::object() : *given); !met.ok()) {
+      Plan plan;
+      plan.record = recorded;
+      plan.spec = SpecState::Broken;
+      plan.spec_fault = met.error().message;
+      plan.status = status_before(blueprint, instance);
+      return plan;
+    }
+  }
+  Plan plan = Reconciler(blueprint, instance, recorded, world).run();
+  plan.spec = spec;
+  return plan;
 }
 
 Plan tear_down(const Value& instance, const Record& recorded, const World& world) {

@@ -58,6 +58,13 @@ struct Release {
   Value live;
 };
 
+/// Whether the spec of an instance meets the contract of its kind.
+enum class SpecState : std::uint8_t {
+  Unchecked,  ///< there is no contract, or it makes no difference now
+  Valid,
+  Broken,
+};
+
 struct Plan {
   Record record;  ///< to be stored before anything else is done, if it isn't what is stored
   std::vector<Apply> applies;
@@ -66,6 +73,11 @@ struct Plan {
   std::vector<NodeReport> nodes;  ///< by name; then what is going
   bool finished = false;          ///< of an instance that is being deleted: nothing of it is left
   bool suspended = false;
+  SpecState spec = SpecState::Unchecked;
+  std::string spec_fault = {};     ///< of a broken one: where, and Nickel's words
+  Value status = Value::object();  ///< what nodes write to the instance's status
+  std::string status_fault = {};   ///< why it stays as it was: its contract
+  std::vector<std::pair<std::string, std::string>> silent = {};  ///< HTTP nodes of it that failed, and why
 
   bool writes_nothing() const { return applies.empty() && deletes.empty() && releases.empty(); }
 };

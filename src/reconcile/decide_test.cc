@@ -223,5 +223,143 @@ sequence: []
   EXPECT_THAT(report("b").detail, HasSubstr("the records of releases"));
 }
 
+// What a blueprint with a contract says of the spec, and what nodes write to the status.
+class StatusTest : public ReconcileTest {
+ protected:
+  void SetUp() override {
+    describe(R"(
+kind: {group: example.com, version: v1, kind: App, has_spec: true, has_status: true}
+nodes:
+  a: {type: own, status: {address: data.ip}}
+  b: own
+  report: {type: http, status: {phase: phase, percent: {path: percent, default: 0}}}
+also: [{from: instance, to: a}, {from: instance, to: b}, {from: instance, to: report, when: spec.more}]
+sequence: [{from: a, to: report, until: present}, {from: report, to: b}]
+)");
+  }
+  World with_contracts() {
+    World all = world();
+    all.make = [make = all.make, this](const std::string& node, const Value& environment) -> Result<Value> {
+      return node == "report" ? yaml("{service: web, port: 8080}") : make(node, environment);
+    };
+    all.check_spec = [this](const Value&) -> Status {
+      return spec_error.empty() ? Status() : Status(error(ErrorKind::Invalid, "{}", spec_error));
+    };
+    all.check_status = [this](const Value& status) -> Status {
+      ++status_checks;
+      return status.string_at("phase") == "Lost" ? Status(error(ErrorKind::Invalid, "status.phase: Lost"))
+                                                 : Status();
+    };
+    all.ask = [this](const std::string& node, const HttpQuestion& question) {
+      EXPECT_EQ(node, "report");
+      EXPECT_EQ(question.ns, "shop");
+      ++questions;
+      return answer;
+    };
+    return all;
+  }
+  const Plan& play() {
+    last = decide(blueprint, instance, record, with_contracts());
+    return last;
+  }
+  Value status() { return status_of(last, instance, "2026-01-01T00:00:00Z"); }
+  std::string condition(std::string_view type, std::string_view field) {
+    const Value all = status();
+    for (const Value& each : all.find("conditions")->as_array())
+      if (each.string_at("type") == type) return std::string(each.string_at(field));
+    return {};
+  }
+
+  std::string spec_error;
+  HttpAnswer answer;
+  int questions = 0, status_checks = 0;
+};
+
+TEST_F(StatusTest, ASpecThatBreaksItsContractChangesNothing) {
+  carry_out(play());
+  EXPECT_EQ(condition("SpecValid", "status"), "True");
+  spec_error = "spec.size: must be even";
+  objects.erase("a");
+  const Plan broken = play();
+  EXPECT_TRUE(broken.writes_nothing());
+  EXPECT_EQ(broken.record, record);
+  EXPECT_EQ(condition("Ready", "reason"), "SpecInvalid");
+  EXPECT_EQ(condition("SpecValid", "status"), "False");
+  EXPECT_EQ(condition("SpecValid", "message"), "spec.size: must be even");
+  instance["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
+  EXPECT_TRUE(play().finished) << "it can be deleted all the same";
+}
+
+TEST_F(StatusTest, NobodyIsAskedBeforeTheEdgesHoldAndWhatWaitsWaitsForTheAnswer) {
+  play();
+  EXPECT_EQ(questions, 0);
+  EXPECT_EQ(report("report").state, NodeState::Waiting);
+  carry_out(last);
+  play();
+  EXPECT_GT(questions, 0);
+  EXPECT_EQ(report("report").detail, "it is being asked");
+  EXPECT_EQ(report("b").state, NodeState::Waiting);
+  EXPECT_EQ(status().string_at("address"), "10.0.0.1");
+  answer.body = yaml("{phase: Done}");
+  play();
+  EXPECT_EQ(report("report").state, NodeState::Ready);
+  EXPECT_EQ(last.applies.size(), 1U);
+  EXPECT_EQ(status().string_at("phase"), "Done");
+  EXPECT_EQ(*status().find("percent"), Value(0)) << "a default";
+}
+
+TEST_F(StatusTest, ASilentSourceKeepsItsValuesAndSaysWhy) {
+  carry_out(play());
+  answer = {.body = yaml("{phase: Running, percent: 5}"), .failure = "no endpoint"};
+  play();
+  EXPECT_EQ(condition("SourcesAnswer", "message"), "report: no endpoint");
+  EXPECT_EQ(report("report").state, NodeState::Ready) << "one failure is no news";
+  answer.stale = true;
+  play();
+  EXPECT_EQ(report("report").state, NodeState::Failed);
+  EXPECT_EQ(status().string_at("phase"), "Running");
+  // An operator that starts again has asked nobody yet.
+  instance.set("status", status());
+  answer = {};
+  play();
+  EXPECT_EQ(*status().find("percent"), Value(5));
+  EXPECT_EQ(condition("SourcesAnswer", "status"), "");
+  instance["spec"].set("more", false);
+  play();
+  EXPECT_EQ(status().find("phase"), nullptr) << "its node isn't wanted";
+  EXPECT_FALSE(has_status(&blueprint, instance, status())) << "so it has to be removed";
+}
+
+TEST_F(StatusTest, ValuesThatTheContractRefusesAreNotWritten) {
+  carry_out(play());
+  answer.body = yaml("{phase: Running, percent: 1}");
+  play();
+  instance.set("status", status());
+  EXPECT_TRUE(has_status(&blueprint, instance, status()));
+  answer.body = yaml("{phase: Lost, percent: 2}");
+  play();
+  EXPECT_EQ(status().string_at("phase"), "Running");
+  EXPECT_EQ(*status().find("percent"), Value(1));
+  EXPECT_EQ(condition("StatusValid", "message"), "status.phase: Lost");
+}
+
+TEST_F(StatusTest, AStatusWithoutValuesMeetsEveryContract) {
+  carry_out(play());
+  answer.body = yaml("{phase: Running, percent: 1}");
+  play();
+  instance.set("status", status());
+  const int before = status_checks;
+  instance["spec"].set("more", false);
+  describe(R"(
+kind: {group: example.com, version: v1, kind: App, has_status: true}
+nodes: {report: {type: http, status: {phase: phase}}}
+also: [{from: instance, to: report, when: spec.more}]
+sequence: []
+)");
+  play();
+  EXPECT_EQ(status_checks, before);
+  EXPECT_EQ(status().find("phase"), nullptr);
+}
+
 }  // namespace
 }  // namespace mist::reconcile

@@ -61,6 +61,10 @@ bool is_dirty(const Member& member) {
   return std::ranges::any_of(found, [](const apply::FieldDifference& each) { return !each.made; });
 }
 
+std::string unanswered(const Facts& facts) {
+  return facts.answer.failure.empty() ? "it is being asked" : facts.answer.failure;
+}
+
 void fail(Facts& facts, std::string why) {
   facts.made = Facts::Made::Failed;
   facts.why = std::move(why);
@@ -175,6 +179,8 @@ void Survey::look_at(graph::Node node) {
       return;
     case NodeType::List:
       return take_collection(facts, *made);
+    case NodeType::Http:
+      return take_answer(node, *made);
     case NodeType::Own:
     case NodeType::Read:
     case NodeType::Absent:
@@ -308,6 +314,22 @@ void Survey::take_collection(Facts& facts, const Value& made) const {
   facts.live = Value(*std::move(items));
 }
 
+// Nobody is asked before the node's edges hold.
+void Survey::take_answer(graph::Node node, const Value& made) {
+  Facts& facts = facts_[node];
+  const auto question =
+      HttpQuestion::parse(made, std::string(instance_.string_at({"metadata", "namespace"})));
+  if (!question.ok()) return fail(facts, question.error().message);
+  facts.hash = hash_of(made);
+  std::string why;
+  const bool is_open = std::ranges::all_of(blueprint_.edges_into(node), [&](std::size_t i) {
+    return blueprint_.sequence()[i].gate == Gate::Soft || holds(i, why);
+  });
+  if (!is_open || wanted_[node] != Truth::True || !world_.ask) return;
+  facts.answer = world_.ask(blueprint_.nodes()[node].name, *question);
+  facts.live = facts.answer.body;
+}
+
 std::string not_known(const ObjectId& id, const Observation& observed) {
   return observed.why.empty() ? fmt::format("the kind of {} is being looked up", id.display())
                               : fmt::format("{} can't be read: {}", id.display(), observed.why);
@@ -422,8 +444,8 @@ bool Survey::is_there(graph::Node node, std::string& why) const {
     return false;
   }
   const NodeType type = blueprint_.nodes()[node].type;
-  if (type == NodeType::Value || type == NodeType::List) {
-    why = facts.gate;
+  if (type == NodeType::Value || type == NodeType::List || type == NodeType::Http) {
+    why = !facts.gate.empty() || facts.live ? facts.gate : unanswered(facts);
     return facts.gate.empty() && facts.live.has_value();
   }
   for (const Member& member : facts.members) {
@@ -488,6 +510,10 @@ bool Survey::ready(graph::Node node, std::string* why) const {
     case NodeType::Value:
     case NodeType::List:
       if (!is_there(node, missing)) return no(missing);
+      break;
+    case NodeType::Http:
+      if (!is_there(node, missing)) return no(missing);
+      if (facts.answer.stale) return no(unanswered(facts));
       break;
     case NodeType::Absent:
       return std::ranges::all_of(facts.members, [](const Member& m) { return m.observed.absent(); }) ||

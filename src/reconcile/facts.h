@@ -44,6 +44,7 @@ struct Facts {
   bool is_input_known = true;  ///< of each act that comes before: whether it is wanted, and its input
   std::string gate;            ///< why nothing new may be written; empty: all edges hold
   std::string repair_gate;     ///< why not even the same may be written again
+  HttpAnswer answer = {};      ///< of an HTTP node
 };
 
 class Survey {
@@ -78,6 +79,7 @@ class Survey {
   std::optional<Value> recorded_objects(graph::Node node) const;
   void take_members(graph::Node node, Value made);
   void take_collection(Facts& facts, const Value& made) const;
+  void take_answer(graph::Node node, const Value& made);
   void observe(graph::Node node, Facts& facts);
   void take_live(graph::Node node, Facts& facts) const;
   std::string acts_before(graph::Node node);

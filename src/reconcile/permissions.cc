@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/text.h"
-
 namespace mist::reconcile {
 namespace {
 
@@ -26,6 +24,7 @@ std::vector<std::string> verbs_for(const Node& node) {
     case NodeType::Act:
       return {"get", "list", "watch", "create", "patch", "delete"};
     case NodeType::Value:
+    case NodeType::Http:
       return {};
   }
   return {};
@@ -56,15 +55,6 @@ std::vector<Permission> permissions(const blueprint::Blueprint& blueprint, const
   return list;
 }
 
-std::string usual_resource(std::string_view kind) {
-  std::string name = lower_case(kind);
-  if (name == "endpoints") return name;  // the one that is a plural already
-  const auto ends = [&](std::string_view end) { return name.ends_with(end); };
-  if (ends("s") || ends("x") || ends("ch") || ends("sh")) return name + "es";
-  if (ends("y") && name.size() > 1 &&
-      std::string_view("aeiou").find(name[name.size() - 2]) == std::string_view::npos)
-    return name.substr(0, name.size() - 1) + "ies";
-  return name + "s";
-}
+std::string usual_resource(std::string_view kind) { return blueprint::usual_plural(kind); }
 
 }  // namespace mist::reconcile

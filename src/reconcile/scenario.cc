@@ -18,12 +18,14 @@ struct EventWord {
   std::string_view word;
   Type type;
 };
-constexpr std::array<EventWord, 4> kEvents{{{"write", Type::Write},
+constexpr std::array<EventWord, 5> kEvents{{{"write", Type::Write},
                                             {"remove", Type::Remove},
                                             {"instance", Type::ChangeInstance},
-                                            {"deleteInstance", Type::DeleteInstance}}};
+                                            {"deleteInstance", Type::DeleteInstance},
+                                            {"answer", Type::Answer}}};
 constexpr std::string_view kEventHint =
-    "an event is one of write: OBJECT, remove: OBJECT, instance: CHANGE, deleteInstance: true";
+    "an event is one of write: OBJECT, remove: OBJECT, instance: CHANGE, deleteInstance: true, "
+    "answer: { node: NAME, body: JSON }";
 
 class Reader {
  public:
@@ -78,6 +80,11 @@ class Reader {
       if (value.is_object()) return {};
       return wrong(value, "what is merged into the instance is a record");
     }
+    if (type == Type::Answer) {
+      const bool has_one = (value.find("body") != nullptr) != (value.find("failure") != nullptr);
+      if (!value.string_at("node").empty() && has_one) return {};
+      return wrong(value, "an answer has the node that it is for, and a body or a failure");
+    }
     const ObjectId id = id_of(value);
     if (id.api_version.empty() || id.kind.empty() || id.name.empty())
       return wrong(value, "an object has apiVersion, kind and metadata.name");
@@ -112,6 +119,9 @@ std::string what_happens(const ScenarioEvent& event, const ObjectId& instance, b
       return fmt::format("{} changes", instance.display());
     case Type::DeleteInstance:
       return fmt::format("{} is deleted", instance.display());
+    case Type::Answer:
+      return fmt::format("node {} is {}", event.object.string_at("node"),
+                         event.object.find("body") != nullptr ? "answered" : "not answered");
   }
   return {};
 }
@@ -151,7 +161,11 @@ class Player {
     step.event = std::move(event);
     step.rounds = simulation_.settle();
     step.settled = simulation_.ended();
-    if (!simulation_.gone()) step.condition = simulation_.status().find("conditions")->as_array().front();
+    if (!simulation_.gone()) {
+      step.status = simulation_.status();
+      step.condition = step.status.find("conditions")->as_array().front();
+      step.status.erase("conditions");
+    }
     std::map<ObjectId, Value> now;
     for (const Value& each : simulation_.objects()) now.emplace(id_of(each), as_made(each));
     for (const auto& [id, object] : now) {
@@ -202,13 +216,31 @@ Value step_value(const ScenarioStep& step) {
     ready = Value::object({{"status", step.condition.string_at("status")},
                            {"reason", step.condition.string_at("reason")},
                            {"message", step.condition.string_at("message")}});
-  return Value::object({{"event", step.event},
-                        {"rounds", Value(std::move(rounds))},
-                        {"settled", step.settled},
-                        {"ready", std::move(ready)},
-                        {"nodes", Value(std::move(nodes))},
-                        {"objects", Value(std::move(there))},
-                        {"changed", Value(Value::Array(step.changed))}});
+  Value whole = Value::object({{"event", step.event},
+                               {"rounds", Value(std::move(rounds))},
+                               {"settled", step.settled},
+                               {"ready", std::move(ready)},
+                               {"nodes", Value(std::move(nodes))},
+                               {"objects", Value(std::move(there))},
+                               {"changed", Value(Value::Array(step.changed))}});
+  // Most blueprints write none.
+  if (!step.status.empty()) whole.set("status", step.status);
+  return whole;
+}
+
+Status answer(const blueprint::Blueprint& blueprint, const ScenarioEvent& event, Simulation& simulation) {
+  const std::string node(event.object.string_at("node"));
+  const auto told = std::ranges::find(blueprint.nodes(), node, &blueprint::Node::name);
+  if (told == blueprint.nodes().end() || told->type != blueprint::NodeType::Http)
+    return error(ErrorKind::Invalid, "the blueprint has no HTTP node {}", escape_controls(node))
+        .at(event.where);
+  HttpAnswer given;
+  if (const Value* body = event.object.find("body"))
+    given.body = *body;
+  else
+    given = {.failure = std::string(event.object.string_at("failure")), .stale = true};
+  simulation.answer(node, std::move(given));
+  return {};
 }
 
 }  // namespace
@@ -246,6 +278,9 @@ Result<Played> play(const blueprint::Blueprint& blueprint, const Scenario& scena
       case Type::DeleteInstance:
         simulation.delete_instance();
         break;
+      case Type::Answer:
+        MIST_TRY_VOID(answer(blueprint, each, simulation));
+        break;
     }
     player.settle(std::move(event));
   }
@@ -282,6 +317,14 @@ Simulation::Functions functions_of(blueprint::Evaluator& evaluator, const Contex
               [checked, &evaluator, &context](std::size_t edge, const Value& object) {
                 return checked(fmt::format("#{}", edge), object,
                                [&] { return evaluator.check(edge, object, context); });
+              },
+          .check_spec =
+              [checked, &evaluator, &context](const Value& spec) {
+                return checked("#spec", spec, [&] { return evaluator.check_spec(spec, context); });
+              },
+          .check_status =
+              [checked, &evaluator, &context](const Value& status) {
+                return checked("#status", status, [&] { return evaluator.check_status(status, context); });
               }};
 }
 

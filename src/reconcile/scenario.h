@@ -18,6 +18,7 @@ struct ScenarioEvent {
     Remove,          ///< an object goes
     ChangeInstance,  ///< merged into the instance
     DeleteInstance,
+    Answer,  ///< an HTTP node: { node, body }, or { node, failure }
   };
   Type type = Type::Write;
   Value object;
@@ -30,7 +31,8 @@ struct Scenario {
   std::vector<ScenarioEvent> events;
 
   /// A list of events, or a record of `instance`, `controllers` and `events`. An event is one of
-  /// `{ write: OBJECT }`, `{ remove: OBJECT }`, `{ instance: CHANGE }`, `{ deleteInstance: true }`. Invalid
+  /// `{ write: OBJECT }`, `{ remove: OBJECT }`, `{ instance: CHANGE }`, `{ deleteInstance: true }`,
+  /// `{ answer: { node, body } }`, `{ answer: { node, failure } }`. Invalid
   /// with the place; `file` is for that.
   static Result<Scenario> parse(std::string_view text, const std::string& file);
 };
@@ -41,6 +43,7 @@ struct ScenarioStep {
   std::vector<Round> rounds;
   bool settled = false;  ///< false: it changes without end
   Value condition;       ///< Ready, of the instance; null: the instance is gone
+  Value status = {};     ///< what nodes write to the instance's status
   std::vector<Value>
       changed;  ///< objects that are there and weren't like that before, as the blueprint has them
   std::vector<ObjectId> there;  ///< all objects

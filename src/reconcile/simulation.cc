@@ -133,6 +133,7 @@ Round Simulation::play() {
   // Only in the record: the next round sees it.
   if (round.actions.empty() && !is_recorded && !terminating) round.actions.emplace_back("write the record");
   round.nodes = plan_.nodes;
+  instance_.set("status", plan_.status);
   gone_ = terminating && plan_.finished;
   return round;
 }
@@ -185,8 +186,7 @@ World Simulation::world() const {
   return {.make = [this](const std::string& node, const Value& environment) -> Result<Value> {
             MIST_TRY(Value made, functions_.make(node, environment));
             const auto told = std::ranges::find(blueprint_.nodes(), node, &blueprint::Node::name);
-            if (told->type != blueprint::NodeType::Value && told->type != blueprint::NodeType::List)
-              give_namespace(made);
+            if (told->names_objects()) give_namespace(made);
             return made;
           },
           .observe =
@@ -205,7 +205,13 @@ World Simulation::world() const {
             return found;
           },
           .check_node = functions_.check_node,
-          .check_edge = functions_.check_edge};
+          .check_edge = functions_.check_edge,
+          .check_spec = functions_.check_spec,
+          .check_status = functions_.check_status,
+          .ask = [this](const std::string& node, const HttpQuestion& /*question*/) -> HttpAnswer {
+            const auto found = answers_.find(node);
+            return found == answers_.end() ? HttpAnswer() : found->second;
+          }};
 }
 
 Value Simulation::status() const { return status_of(plan_, instance_, std::string(kBegin)); }

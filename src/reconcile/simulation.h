@@ -25,6 +25,8 @@ class Simulation {
     std::function<Result<Value>(const std::string& node, const Value& environment)> make;
     std::function<Status(const std::string& node, const Value& object)> check_node;
     std::function<Status(std::size_t edge, const Value& object)> check_edge;
+    std::function<Status(const Value& spec)> check_spec = {};
+    std::function<Status(const Value& status)> check_status = {};
   };
   /// `blueprint` and what `functions` refer to outlive this. `controllers`: whether they are played.
   Simulation(const blueprint::Blueprint& blueprint, Value instance, Functions functions, bool controllers);
@@ -42,6 +44,10 @@ class Simulation {
   void write(const Value& object);
   /// NotFound: nothing of that name is there.
   Status remove(const Value& object);
+  /// An HTTP node is answered from now on.
+  void answer(const std::string& node, HttpAnswer answer) {
+    answers_.insert_or_assign(node, std::move(answer));
+  }
   void change_instance(const Value& change);
   void delete_instance();
 
@@ -63,6 +69,7 @@ class Simulation {
   bool ended_ = true, gone_ = false;
   Record record_;
   std::map<ObjectId, Value> objects_;
+  std::map<std::string, HttpAnswer> answers_;
   Plan plan_;
   std::int64_t uids_ = 0, addresses_ = 0;
 };

@@ -64,6 +64,8 @@ Value status_of(const Plan& plan, const Value& instance, const std::string& now)
     conditions.push_back(condition("Ready", "Unknown", "Suspended",
                                    fmt::format("the annotation {} says so", kSuspendAnnotation), instance,
                                    now));
+  } else if (plan.spec == SpecState::Broken) {
+    conditions.push_back(condition("Ready", "False", "SpecInvalid", plan.spec_fault, instance, now));
   } else if (const NodeReport* const problem = problem_of(plan)) {
     std::string what = problem->id ? problem->id->display() : fmt::format("node {}", problem->node);
     if (!problem->detail.empty()) what += ": " + problem->detail;
@@ -71,18 +73,49 @@ Value status_of(const Plan& plan, const Value& instance, const std::string& now)
   } else {
     conditions.push_back(condition("Ready", "True", "Ready", "everything is as wanted", instance, now));
   }
+  if (plan.spec == SpecState::Broken)
+    conditions.push_back(condition("SpecValid", "False", "ContractBroken", plan.spec_fault, instance, now));
+  else if (plan.spec == SpecState::Valid)
+    conditions.push_back(
+        condition("SpecValid", "True", "ContractMet", "the spec meets its contract", instance, now));
+  if (!plan.status_fault.empty())
+    conditions.push_back(
+        condition("StatusValid", "False", "ContractBroken", plan.status_fault, instance, now));
+  if (!plan.silent.empty()) {
+    std::string words;
+    for (const auto& [node, why] : plan.silent)
+      words += fmt::format("{}{}: {}", words.empty() ? "" : "; ", node, why);
+    conditions.push_back(condition("SourcesAnswer", "False", "NoAnswer", std::move(words), instance, now));
+  }
   std::string oscillating;
   for (const NodeReport& each : plan.nodes)
     if (each.oscillating) oscillating += fmt::format("{}{}", oscillating.empty() ? "" : ", ", each.node);
   if (!oscillating.empty())
     conditions.push_back(condition("Oscillating", "True", "FlipBudgetExceeded",
                                    fmt::format("{} came and went too often", oscillating), instance, now));
-  return Value::object({{"conditions", Value(std::move(conditions))}});
+  Value status = Value::object({{"conditions", Value(std::move(conditions))}});
+  for (const Value::Member& each : plan.status.as_object()) status.set(each.key, each.value);
+  return status;
 }
 
-bool has_status(const Value& instance, const Value& status) {
-  const Value* live = instance.at_path({"status", "conditions"});
-  return live != nullptr && live->is_array() && *live == *status.find("conditions");
+Value status_before(const blueprint::Blueprint& blueprint, const Value& instance) {
+  Value status = Value::object();
+  for (const blueprint::Node& node : blueprint.nodes())
+    for (const blueprint::Extraction& each : node.status)
+      if (const Value* before = instance.at_path({"status", each.name})) status.set(each.name, *before);
+  return status;
+}
+
+bool has_status(const blueprint::Blueprint* blueprint, const Value& instance, const Value& status) {
+  const Value* live = instance.find("status");
+  if (live == nullptr || !live->is_object()) return false;
+  for (const Value::Member& each : status.as_object())
+    if (const Value* there = live->find(each.key); there == nullptr || *there != each.value) return false;
+  if (blueprint == nullptr) return true;
+  for (const blueprint::Node& node : blueprint->nodes())
+    for (const blueprint::Extraction& each : node.status)
+      if (status.find(each.name) == nullptr && live->find(each.name) != nullptr) return false;
+  return true;
 }
 
 }  // namespace mist::reconcile

@@ -19,12 +19,18 @@ const Value* condition_of(const Value& instance, std::string_view type);
 Value condition(std::string_view type, std::string_view status, std::string_view reason, std::string message,
                 const Value& instance, const std::string& now);
 
-/// status.conditions of an instance: Ready always; Oscillating while a node comes and goes too often.
-/// `now`: RFC 3339, for conditions that change.
+/// The status of an instance. Conditions: Ready always; SpecValid if the spec has a contract; StatusValid
+/// while nodes give it what its contract refuses; SourcesAnswer while HTTP nodes of it fail; Oscillating
+/// while a node comes and goes too often. Beside them, what nodes write. `now`: RFC 3339, for conditions that
+/// change.
 Value status_of(const Plan& plan, const Value& instance, const std::string& now);
 
-/// Whether the instance's status says that already.
-bool has_status(const Value& instance, const Value& status);
+/// The values of nodes that the instance's status has.
+Value status_before(const blueprint::Blueprint& blueprint, const Value& instance);
+
+/// Whether the instance's status says that already, and has no value that a node of `blueprint` gave it and
+/// doesn't give any more. Null: there is no blueprint.
+bool has_status(const blueprint::Blueprint* blueprint, const Value& instance, const Value& status);
 
 /// Which node the condition Ready is about: the one that people have to know of first. Null: all is well.
 const NodeReport* problem_of(const Plan& plan);

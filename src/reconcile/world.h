@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apply/marks.h"
+#include "reconcile/http_question.h"
 #include "reconcile/record.h"
 #include "release/record.h"
 
@@ -64,6 +65,12 @@ struct World {
   /// Whether an object matches the contract of a node, or of the edge with that index; an error says why not.
   std::function<Status(const std::string& node, const Value& object)> check_node = {};
   std::function<Status(std::size_t edge, const Value& object)> check_edge = {};
+  /// Whether the spec of an instance matches the contract of its kind; an error says where it doesn't.
+  std::function<Status(const Value& spec)> check_spec = {};
+  /// The same for what nodes write to its status.
+  std::function<Status(const Value& status)> check_status = {};
+  /// What is known of an HTTP node's answer.
+  std::function<HttpAnswer(const std::string& node, const HttpQuestion&)> ask = {};
   /// Why a node isn't written with that input now: the server's last words, until the pause is over.
   std::function<std::optional<std::string>(const std::string& node, const std::string& hash)> held = {};
   /// Whether the server refused to change that object in place to that input.

@@ -179,6 +179,9 @@ std::string instance_graph_text(const InstanceGraph& graph, bool color) {
                         reconcile::kSuspendAnnotation);
     return text + troubles_text(graph.troubles, color);
   }
+  if (graph.plan.spec == reconcile::SpecState::Broken)
+    text += fmt::format("its spec doesn't meet its contract, so that nothing is done for it: {}\n",
+                        escape_controls(graph.plan.spec_fault));
   if (graph.terminating)
     text += "it is being deleted\n";
   else

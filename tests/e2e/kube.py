@@ -62,9 +62,11 @@ class Kube:
         self.tls_without_identity = ssl.create_default_context(cafile=self.ca)
         self._local = threading.local()
 
-    def request(self, method, path, body=None, content_type="application/json"):
+    def request(self, method, path, body=None, content_type="application/json", accept=None):
         """(status, parsed JSON)"""
         headers = {"Content-Type": content_type} if body is not None else {}
+        if accept:
+            headers["Accept"] = accept
         data = None if body is None else json.dumps(body)
         for attempt in range(3):
             connection = getattr(self._local, "connection", None)

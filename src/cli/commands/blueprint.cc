@@ -48,6 +48,7 @@ constexpr Example kGraphExamples[] = {
 struct CheckedSource {
   BlueprintSource source;
   std::vector<Finding> findings;
+  std::optional<blueprint::Blueprint> blueprint;
 };
 
 std::size_t count(const std::vector<CheckedSource>& all, bool errors) {
@@ -82,6 +83,40 @@ void print_finding(World& world, const BlueprintSource& source, const Finding& e
   world.out.write(text);
 }
 
+// How far the CRD and the contracts that it is made of ask the same.
+void print_crd(World& world, const CheckedSource& checked) {
+  if (!checked.blueprint || !checked.blueprint->resource()) return;
+  const blueprint::CustomResource& resource = *checked.blueprint->resource();
+  const std::string name = resource.crd_name(checked.blueprint->instances().group);
+  const std::string place = escape_controls(checked.source.shown(blueprint::kEntry)) + ":";
+  const auto say = [&](std::string_view words, const std::vector<blueprint::SchemaNote>& notes) {
+    if (notes.empty()) return;
+    std::string text =
+        fmt::format("{} note: {} {}\n", paint(world.color_out, Tone::Strong, place), name, words);
+    for (const blueprint::SchemaNote& each : notes)
+      text += fmt::format("    {} ({}): {}\n", escape_controls(each.path), escape_controls(each.version),
+                          escape_controls(each.what));
+    world.out.write(text);
+  };
+  say("can't ask these contracts; the operator checks them", resource.unsaid);
+  say("asks this too, which the contract does not", resource.beyond);
+}
+
+Value notes_value(const std::vector<blueprint::SchemaNote>& notes) {
+  Value::Array all;
+  for (const blueprint::SchemaNote& each : notes)
+    all.push_back(Value::object({{"version", each.version}, {"path", each.path}, {"what", each.what}}));
+  return Value(std::move(all));
+}
+
+Value crd_value(const std::optional<blueprint::Blueprint>& blueprint) {
+  if (!blueprint || !blueprint->resource()) return {};
+  const blueprint::CustomResource& resource = *blueprint->resource();
+  return Value::object({{"manifest", blueprint::crd_of(blueprint->instances(), resource)},
+                        {"operatorOnly", notes_value(resource.unsaid)},
+                        {"crdOnly", notes_value(resource.beyond)}});
+}
+
 Value finding_value(const BlueprintSource& source, const Finding& each) {
   std::string file = each.where ? each.where->file : std::string(blueprint::kEntry);
   if (source.files.contains(file)) file = source.shown(file);
@@ -104,7 +139,8 @@ Value to_value(const std::vector<CheckedSource>& all) {
     for (const Finding& one : each.findings) findings.push_back(finding_value(each.source, one));
     blueprints.push_back(Value::object({{"name", each.source.name},
                                         {"path", each.source.path.string()},
-                                        {"findings", Value(std::move(findings))}}));
+                                        {"findings", Value(std::move(findings))},
+                                        {"crd", crd_value(each.blueprint)}}));
   }
   return Value::object({{"blueprints", Value(std::move(blueprints))},
                         {"errors", count(all, true)},
@@ -119,14 +155,16 @@ Result<ExitCode> run_check(const Invocation& invocation, World& world) {
   for (const BlueprintSource& source : sources) {
     MIST_TRY(blueprint::Checked checked,
              blueprint::check(source.name, source.files, *renderer, world.context));
-    all.push_back({source, std::move(checked.findings)});
+    all.push_back({source, std::move(checked.findings), std::move(checked.blueprint)});
   }
   const std::size_t errors = count(all, true), warnings = count(all, false);
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
     print_value(world, format, to_value(all));
   } else {
-    for (const CheckedSource& each : all)
+    for (const CheckedSource& each : all) {
       for (const Finding& one : each.findings) print_finding(world, each.source, one);
+      print_crd(world, each);
+    }
     world.out.write(fmt::format("{}: {}, {}\n", plural(all.size(), "blueprint"), plural(errors, "error"),
                                 plural(warnings, "warning")));
   }

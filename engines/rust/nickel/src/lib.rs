@@ -4,6 +4,7 @@
 //! and what programs use of it is evaluated; `main.ncl` and what it imports are parsed, typechecked and compiled when the
 //! package is there; the values come as one more source, which a line of Nickel puts together with the program.
 
+mod contracts;
 mod errors;
 mod inputs;
 mod objects;
@@ -43,6 +44,9 @@ else
 const PROGRAM: &str = r#"
 (import "/mistletoe/with_values.ncl") (import "/package/main.ncl") (import "/mistletoe/input.json")
 "#;
+
+/// The kind of an object that isn't Kubernetes', but a blueprint's evaluation: only of those contracts are described.
+const EVALUATION: &str = "Evaluation";
 
 /// A program that uses what programs use. Evaluated when the engine is prepared: the library computes the types and the
 /// values of its standard library when they are first asked for, and so they are in the memory that engines start with.
@@ -85,13 +89,21 @@ impl Context {
 
     /// The program's value in full, as data.
     fn export(&mut self, program: FileId) -> Result<Value, nickel_lang_core::error::Error> {
-        let value = self.vm.prepare_eval_only(program)?;
-        let value = self.machine().eval_full_for_export(value)?;
+        let program = self.vm.prepare_eval_only(program)?;
+        let value = self.machine().eval_full_for_export(program.clone())?;
         let wrong =
             |vm: &VmContext<_, _>, data| nickel_lang_core::error::Error::export_error(vm.pos_table.clone(), data);
         validate(ExportFormat::Json, &value).map_err(|data| wrong(&self.vm, data))?;
         // What was validated can be written; a number is written as an integer where it is one.
-        serde_json::to_value(&value).map_err(|error| nickel_lang_core::error::IOError(error.to_string()).into())
+        let exported: Result<Value, nickel_lang_core::error::Error> =
+            serde_json::to_value(&value).map_err(|error| nickel_lang_core::error::IOError(error.to_string()).into());
+        let mut exported = exported?;
+        if exported["kind"] == EVALUATION
+            && let Some(contracts) = contracts::described(self, &program)
+        {
+            exported["contracts"] = contracts;
+        }
+        Ok(exported)
     }
 }
 

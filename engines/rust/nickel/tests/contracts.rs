@@ -1,0 +1,132 @@
+//! What contracts ask, as schemas.
+
+use guest::{Engine, Input, Object, Tree, Value, json};
+use nickel::Nickel;
+
+/// The contract `C` of a program, as it is described.
+fn described(contract: &str) -> Value {
+    let program = format!(
+        r#"
+        fun _ =>
+          let C = {contract} in
+          {{
+            apiVersion = "mistletoe.dev/v1",
+            kind = "Evaluation",
+            contracts | not_exported = {{ spec | C }},
+          }}
+        "#
+    );
+    let engine = Nickel::start();
+    let loaded = engine.load(Tree::from([("main.ncl", program.as_str())])).unwrap();
+    let input =
+        Input { data: Object::new(), release: Object::new(), capabilities: Object::new(), options: Object::new() };
+    let rendered = engine.render(&loaded, &input).unwrap_or_else(|failure| panic!("{failure:?}"));
+    let document: Value = parsed(&rendered.files["main.ncl"]);
+    document["contracts"]["spec"].clone()
+}
+
+/// The engine writes YAML; guest reads it.
+fn parsed(text: &str) -> Value {
+    guest::yaml::parse(text, "main.ncl").unwrap_or_else(|failure| panic!("{failure:?}"))
+}
+
+fn schema(contract: &str) -> Value {
+    let described = described(contract);
+    assert_eq!(described["unsaid"], json!([]), "{described}");
+    assert_eq!(described["faults"], json!([]), "{described}");
+    described["schema"].clone()
+}
+
+#[test]
+fn records_say_their_fields_documentation_defaults_and_which_are_optional() {
+    let said = schema(
+        r#"{
+          image | String | doc "What runs",
+          replicas | Number | default = 2,
+          note | String | optional,
+          tags | Array String | default = [],
+          labels | { _ : String } | default = {},
+          open | { a | Bool, .. } | default = { a = true },
+        }"#,
+    );
+    assert_eq!(said["required"], json!(["image"]));
+    let fields = &said["properties"];
+    assert_eq!(fields["image"], json!({ "type": "string", "description": "What runs" }));
+    assert_eq!(fields["replicas"], json!({ "type": "number", "default": 2 }));
+    assert_eq!(fields["note"], json!({ "type": "string" }));
+    assert_eq!(fields["tags"], json!({ "type": "array", "items": { "type": "string" }, "default": [] }));
+    assert_eq!(
+        fields["labels"],
+        json!({ "type": "object", "additionalProperties": { "type": "string" }, "default": {} })
+    );
+    assert_eq!(fields["open"]["x-kubernetes-preserve-unknown-fields"], json!(true));
+    assert_eq!(fields["open"]["required"], json!(["a"]));
+}
+
+#[test]
+fn contracts_that_answer_the_probe_and_those_of_the_library_are_said() {
+    let said = schema(
+        r#"
+        let Saying = fun schema =>
+          std.contract.custom
+            (fun _label value =>
+              if std.is_string value && value == "mistletoe.dev/what-do-you-say" then
+                'Ok { "mistletoe.dev/schema" = schema }
+              else if std.is_number value && std.number.is_integer value && value >= 1 && value <= 65535 then
+                'Ok value
+              else
+                'Error { message = "mistletoe.dev/refused" })
+        in
+        let Port = Saying { type = "integer", minimum = 1, maximum = 65535 } in
+        {
+          port | Port,
+          both | Number | Port | Saying { type = "integer", minimum = 1024 },
+          list | Array Port,
+          map | { _ | Port },
+          typed | { _ : Port },
+          records | Array { port | Port, name | std.string.NonEmpty },
+          nat | std.number.Nat,
+          level | std.enum.TagOrString | [| 'low, 'high |] | default = 'low,
+          nested.deep.port | Port | default = 80,
+        }
+        "#,
+    );
+    let port = json!({ "type": "integer", "minimum": 1, "maximum": 65535 });
+    let fields = &said["properties"];
+    assert_eq!(fields["port"], port);
+    assert_eq!(
+        fields["both"],
+        json!({ "type": "integer", "minimum": 1, "maximum": 65535, "allOf": [{ "minimum": 1024 }] })
+    );
+    assert_eq!(fields["list"], json!({ "type": "array", "items": port }));
+    assert_eq!(fields["map"], json!({ "type": "object", "additionalProperties": port }));
+    assert_eq!(fields["typed"], fields["map"]);
+    assert_eq!(fields["records"]["items"]["properties"]["port"], port);
+    assert_eq!(fields["records"]["items"]["properties"]["name"], json!({ "type": "string", "minLength": 1 }));
+    assert_eq!(fields["nat"], json!({ "type": "integer", "minimum": 0 }));
+    assert_eq!(fields["level"], json!({ "type": "string", "enum": ["low", "high"], "default": "low" }));
+    assert_eq!(fields["nested"]["default"], json!({}));
+    assert_eq!(fields["nested"]["properties"]["deep"]["properties"]["port"]["default"], json!(80));
+}
+
+#[test]
+fn what_is_opaque_is_named_with_its_place() {
+    let said = described(
+        r#"{
+          even | Number | std.contract.from_predicate (fun n => n % 2 == 0),
+          list | Array (std.contract.Equal 1),
+          tag | [| 'a |],
+        }"#,
+    );
+    assert_eq!(said["schema"]["properties"]["even"], json!({ "type": "number" }));
+    let places: Vec<_> = said["unsaid"].as_array().unwrap().iter().map(|each| each["path"].clone()).collect();
+    assert_eq!(places, [json!("even"), json!("list[]")], "{said}");
+    assert_eq!(said["faults"][0]["path"], "tag");
+}
+
+#[test]
+fn a_default_that_breaks_its_own_contract_is_a_fault() {
+    let said = described(r#"{ size | Number | default = "a" }"#);
+    assert_eq!(said["faults"][0]["path"], "size");
+    assert!(said["faults"][0]["what"].as_str().unwrap().contains("size"), "{said}");
+}

@@ -1,0 +1,314 @@
+#include "blueprint/resource.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "blueprint/schema_change.h"
+
+namespace mist::blueprint {
+namespace {
+
+constexpr std::string_view kPreserve = "x-kubernetes-preserve-unknown-fields";
+constexpr std::string_view kIntOrString = "x-kubernetes-int-or-string";
+
+struct ModeWord {
+  std::string_view word;
+  CrdMode mode;
+};
+constexpr std::array<ModeWord, 3> kModes{
+    {{"manage", CrdMode::Manage}, {"await", CrdMode::Await}, {"publish", CrdMode::Publish}}};
+
+bool is_true(const Value& object, std::string_view name) {
+  const Value* found = object.find(name);
+  return found != nullptr && found->is_bool() && found->as_bool();
+}
+
+std::vector<std::string> texts_at(const Value& object, std::string_view name) {
+  std::vector<std::string> all;
+  if (const Value* list = object.find(name); list != nullptr && list->is_array())
+    for (const Value& each : list->as_array())
+      if (each.is_string()) all.push_back(each.as_string());
+  return all;
+}
+
+Value texts_value(const std::vector<std::string>& texts) {
+  return Value(Value::Array(texts.begin(), texts.end()));
+}
+
+// A structural schema has a type everywhere, or says that anything goes.
+void complete(Value& schema) {
+  if (!schema.is_object()) return;
+  const std::string type(schema.string_at("type"));
+  const bool has_fields =
+      schema.find("properties") != nullptr || schema.find("additionalProperties") != nullptr;
+  if ((type.empty() && !is_true(schema, kIntOrString)) || (type == "object" && !has_fields))
+    schema.set(kPreserve, true);
+  if (type == "array" && schema.find("items") == nullptr)
+    schema.set("items", Value::object({{kPreserve, true}}));
+  // Its words are all that the schema takes, and null is none of them.
+  if (Value* words = schema.find("enum"); words != nullptr && is_true(schema, "nullable"))
+    words->push_back(nullptr);
+  for (const std::string_view part : {"items", "additionalProperties"})
+    if (Value* inner = schema.find(part)) complete(*inner);
+  if (Value* properties = schema.find("properties"); properties != nullptr && properties->is_object())
+    for (Value::Member& each : properties->as_object()) complete(each.value);
+}
+
+Value any_object() { return Value::object({{"type", "object"}, {kPreserve, true}}); }
+
+class ResourceReader {
+ public:
+  ResourceReader(const Value& description, std::vector<Error>& faults)
+      : kind_(*description.find("kind")), contracts_(description.find("contracts")), faults_(faults) {}
+
+  std::optional<CustomResource> read() {
+    const Value* crd = kind_.find("crd");
+    if (crd == nullptr || !crd->is_object()) return std::nullopt;
+    const auto mode = std::ranges::find(kModes, crd->string_at("mode"), &ModeWord::word);
+    if (mode != kModes.end()) resource_.mode = mode->mode;
+    resource_.adopt = is_true(*crd, "adopt");
+    resource_.stored = crd->string_at("stored");
+    resource_.plural = crd->string_at("plural");
+    if (resource_.plural.empty()) resource_.plural = usual_plural(kind_.string_at("kind"));
+    resource_.singular = crd->string_at("singular");
+    if (resource_.singular.empty()) resource_.singular = lower_case(kind_.string_at("kind"));
+    resource_.short_names = texts_at(*crd, "short_names");
+    resource_.categories = texts_at(*crd, "categories");
+    read_columns(*crd);
+    read_versions(*crd);
+    check_names();
+    check_versions();
+    return std::move(resource_);
+  }
+
+ private:
+  void refuse(std::string message, std::string hint = {}) {
+    faults_.push_back(error(ErrorKind::Invalid, "{}", message));
+    faults_.back().hint = std::move(hint);
+  }
+
+  void read_columns(const Value& crd) {
+    const Value* list = crd.find("columns");
+    if (list == nullptr || !list->is_array()) return;
+    for (const Value& each : list->as_array())
+      resource_.columns.push_back({std::string(each.string_at("name")), std::string(each.string_at("path")),
+                                   std::string(each.string_at("type")), is_true(each, "wide")});
+  }
+
+  void read_versions(const Value& crd) {
+    const Value* versions = crd.find("versions");
+    if (versions == nullptr || !versions->is_object()) return;
+    for (const Value::Member& each : versions->as_object()) {
+      ResourceVersion version{.name = each.key,
+                              .served = is_true(each.value, "served"),
+                              .deprecated = std::string(each.value.string_at("deprecated"))};
+      version.spec = schema_of("spec", each.key);
+      version.status = schema_of("status", each.key);
+      if (is_true(kind_, "has_spec") && each.key == kind_.string_at("version") && version.spec.is_null())
+        refuse(fmt::format("the contract of the spec in version {} could not be described", each.key));
+      resource_.versions.push_back(std::move(version));
+    }
+    std::ranges::sort(resource_.versions, {}, &ResourceVersion::name);
+  }
+
+  Value schema_of(std::string_view part, const std::string& version) {
+    const Value* said =
+        contracts_ == nullptr ? nullptr : contracts_->find(fmt::format("{}/{}", part, version));
+    if (said == nullptr || said->find("schema") == nullptr) return {};
+    Value schema = *said->find("schema");
+    take_notes(*said, "unsaid", part, version, resource_.unsaid);
+    take_notes(*said, "beyond", part, version, resource_.beyond);
+    std::vector<SchemaNote> wrong;
+    take_notes(*said, "faults", part, version, wrong);
+    for (const SchemaNote& each : wrong)
+      refuse(fmt::format("the contract of {} in version {}: {}", each.path, version, each.what));
+    if (schema.string_at("type").empty()) schema.set("type", "object");
+    if (schema.string_at("type") != "object")
+      refuse(fmt::format(
+          "the contract of the {} in version {} is one of a {}, and a custom resource has a record there",
+          part, version, schema.string_at("type")));
+    complete(schema);
+    return schema;
+  }
+
+  static void take_notes(const Value& said, std::string_view list, std::string_view part,
+                         const std::string& version, std::vector<SchemaNote>& notes) {
+    const Value* all = said.find(list);
+    if (all == nullptr || !all->is_array()) return;
+    for (const Value& each : all->as_array()) {
+      const std::string_view path = each.string_at("path");
+      const std::string_view dot = path.empty() || path.starts_with("[") ? "" : ".";
+      notes.push_back({version, fmt::format("{}{}{}", part, dot, path), std::string(each.string_at("what"))});
+    }
+  }
+
+  void check_names() {
+    const std::string_view group = kind_.string_at("group"), kind = kind_.string_at("kind");
+    if (!is_dns1123_subdomain(group) || group.find('.') == std::string_view::npos)
+      refuse(fmt::format("\"{}\" can't be the API group of a CRD", escape_controls(group)),
+             "a domain name of yours: example.com");
+    if (!is_dns1123_label(lower_case(kind)))
+      refuse(fmt::format("\"{}\" can't be the kind of a CRD", escape_controls(kind)));
+    for (const std::string* name : {&resource_.plural, &resource_.singular})
+      if (!is_dns1123_label(*name))
+        refuse(fmt::format("\"{}\" can't be the plural or singular of a CRD", escape_controls(*name)),
+               "lower-case letters, digits and dashes");
+    for (const ResourceVersion& each : resource_.versions)
+      if (!is_dns1123_label(each.name))
+        refuse(fmt::format("\"{}\" can't be the name of a version", escape_controls(each.name)),
+               "v1, v1beta1, v2alpha1");
+  }
+
+  // All versions are one object in another spelling: without a conversion webhook the server changes
+  // nothing but apiVersion, and drops what the version that was asked for doesn't have.
+  void check_versions() {
+    if (std::ranges::find(resource_.versions, resource_.stored, &ResourceVersion::name) ==
+        resource_.versions.end())
+      refuse(fmt::format("objects are to be stored in version {}, which the blueprint doesn't declare",
+                         resource_.stored));
+    const auto read_in =
+        std::ranges::find(resource_.versions, kind_.string_at("version"), &ResourceVersion::name);
+    if (read_in == resource_.versions.end()) return;
+    for (const ResourceVersion& each : resource_.versions) {
+      if (&each == &*read_in) continue;
+      const std::vector<std::string> apart =
+          schema_differences(each.spec.is_null() ? any_object() : each.spec,
+                             read_in->spec.is_null() ? any_object() : read_in->spec, "spec");
+      if (apart.empty()) continue;
+      refuse(
+          fmt::format("version {} can't be read as version {}: {}", each.name, read_in->name,
+                      join(apart, "; ")),
+          "without a conversion webhook versions differ in their name and documentation alone: give both the "
+          "same contract, or remove one");
+    }
+  }
+
+  const Value& kind_;
+  const Value* const contracts_;
+  std::vector<Error>& faults_;
+  CustomResource resource_;
+};
+
+Value conditions_schema() {
+  const Value text = Value::object({{"type", "string"}});
+  return Value::object(
+      {{"type", "array"},
+       {"description", "Ready, SpecValid and Oscillating, as the operator sees them"},
+       {"x-kubernetes-list-type", "map"},
+       {"x-kubernetes-list-map-keys", Value::array({"type"})},
+       {"items",
+        Value::object(
+            {{"type", "object"},
+             {"required", Value::array({"type", "status", "lastTransitionTime", "reason", "message"})},
+             {"properties",
+              Value::object(
+                  {{"type", text},
+                   {"status", Value::object({{"type", "string"},
+                                             {"enum", Value::array({"True", "False", "Unknown"})}})},
+                   {"observedGeneration", Value::object({{"type", "integer"}, {"format", "int64"}})},
+                   {"lastTransitionTime", Value::object({{"type", "string"}, {"format", "date-time"}})},
+                   {"reason", text},
+                   {"message", text}})}})}});
+}
+
+Value status_schema(const Value& declared) {
+  Value status = declared.is_null() ? any_object() : declared;
+  // A field that has no value yet may be missing: the operator writes others before.
+  status.erase("required");
+  Value properties = Value::object();
+  properties.set("conditions", conditions_schema());
+  if (const Value* fields = status.find("properties"); fields != nullptr && fields->is_object())
+    for (const Value::Member& each : fields->as_object())
+      if (each.key != "conditions") properties.set(each.key, each.value);
+  status.set("properties", std::move(properties));
+  return status;
+}
+
+Value column(std::string_view name, std::string_view type, std::string_view path, std::string_view about) {
+  Value made = Value::object({{"name", name}, {"type", type}, {"jsonPath", path}});
+  if (!about.empty()) made.set("description", about);
+  return made;
+}
+
+Value columns_of(const CustomResource& resource) {
+  const auto of_ready = [](std::string_view field) {
+    return fmt::format(R"(.status.conditions[?(@.type=="Ready")].{})", field);
+  };
+  Value all = Value::array({column("Ready", "string", of_ready("status"), "Whether everything is as wanted"),
+                            column("Reason", "string", of_ready("reason"), {})});
+  for (const ResourceColumn& each : resource.columns) {
+    Value made = column(each.name, each.type, each.path.starts_with('.') ? each.path : "." + each.path, {});
+    if (each.wide) made.set("priority", 1);
+    all.push_back(std::move(made));
+  }
+  all.push_back(column("Age", "date", ".metadata.creationTimestamp", {}));
+  all.push_back(column("Waits for", "string", of_ready("message"), "The first thing that it waits for"));
+  return all;
+}
+
+Value version_of(const CustomResource& resource, const ResourceVersion& version) {
+  Value properties = Value::object({{"apiVersion", Value::object({{"type", "string"}})},
+                                    {"kind", Value::object({{"type", "string"}})},
+                                    {"metadata", Value::object({{"type", "object"}})}});
+  properties.set("spec", version.spec.is_null() ? any_object() : version.spec);
+  properties.set("status", status_schema(version.status));
+  Value root = Value::object({{"type", "object"}});
+  if (version.spec.find("required") != nullptr) {
+    root.set("required", Value::array({"spec"}));
+  } else {
+    // Nothing has to be set, so the spec may be missing, and its fields get their defaults all the same.
+    properties["spec"].set("default", Value::object());
+  }
+  root.set("properties", std::move(properties));
+  Value made = Value::object({{"name", version.name},
+                              {"served", version.served},
+                              {"storage", version.name == resource.stored},
+                              {"subresources", Value::object({{"status", Value::object()}})},
+                              {"additionalPrinterColumns", columns_of(resource)},
+                              {"schema", Value::object({{"openAPIV3Schema", std::move(root)}})}});
+  if (!version.deprecated.empty()) {
+    made.set("deprecated", true);
+    made.set("deprecationWarning", version.deprecated);
+  }
+  return made;
+}
+
+}  // namespace
+
+std::optional<CustomResource> read_resource(const Value& description, std::vector<Error>& faults) {
+  const Value* kind = description.find("kind");
+  if (kind == nullptr || !kind->is_object()) return std::nullopt;
+  return ResourceReader(description, faults).read();
+}
+
+Value crd_of(const apimachinery::GroupVersionKind& kind, const CustomResource& resource) {
+  Value names = Value::object({{"kind", kind.kind},
+                               {"listKind", kind.kind + "List"},
+                               {"plural", resource.plural},
+                               {"singular", resource.singular}});
+  if (!resource.short_names.empty()) names.set("shortNames", texts_value(resource.short_names));
+  if (!resource.categories.empty()) names.set("categories", texts_value(resource.categories));
+  Value versions = Value::array();
+  for (const ResourceVersion& each : resource.versions) versions.push_back(version_of(resource, each));
+  return Value::object({{"apiVersion", "apiextensions.k8s.io/v1"},
+                        {"kind", "CustomResourceDefinition"},
+                        {"metadata", Value::object({{"name", resource.crd_name(kind.group)}})},
+                        {"spec", Value::object({{"group", kind.group},
+                                                {"names", std::move(names)},
+                                                {"scope", "Namespaced"},
+                                                {"versions", std::move(versions)}})}});
+}
+
+std::string usual_plural(std::string_view kind) {
+  std::string name = lower_case(kind);
+  if (name == "endpoints") return name;  // the one that is a plural already
+  const auto ends = [&](std::string_view end) { return name.ends_with(end); };
+  if (ends("s") || ends("x") || ends("ch") || ends("sh")) return name + "es";
+  if (ends("y") && name.size() > 1 &&
+      std::string_view("aeiou").find(name[name.size() - 2]) == std::string_view::npos)
+    return name.substr(0, name.size() - 1) + "ies";
+  return name + "s";
+}
+
+}  // namespace mist::blueprint

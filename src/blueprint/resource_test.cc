@@ -1,0 +1,149 @@
+#include "blueprint/resource.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "testing/yaml.h"
+
+namespace mist::blueprint {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::yaml;
+
+constexpr std::string_view kDescription = R"(
+kind:
+  group: example.com
+  version: v1
+  kind: Gateway
+  crd:
+    mode: manage
+    stored: v1
+    short_names: [gw]
+    columns: [{name: Size, path: spec.size, type: integer, wide: true}]
+    versions: {v1: {served: true}}
+contracts:
+  spec/v1:
+    schema:
+      type: object
+      required: [image]
+      properties:
+        image: {type: string}
+        size: {type: integer, default: 1}
+        free: {}
+        hosts: {type: array}
+        mode: {type: string, enum: [a], nullable: true}
+    unsaid: [{path: free, what: std.contract.Equal 1}]
+  status/v1:
+    schema: {type: object, required: [address], properties: {address: {type: string}}}
+)";
+
+struct Read {
+  std::optional<CustomResource> resource;
+  std::vector<std::string> faults;
+};
+
+Read read(const Value& description) {
+  std::vector<Error> faults;
+  Read found{read_resource(description, faults), {}};
+  for (const Error& each : faults) found.faults.push_back(each.message);
+  return found;
+}
+
+std::string changed(std::string_view from, std::string_view to) {
+  std::string text(kDescription);
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(Resource, ABlueprintWithoutCrdLeavesItToOthers) {
+  EXPECT_FALSE(read(yaml("kind: {group: example.com, version: v1, kind: App}")).resource);
+}
+
+TEST(Resource, TheCrdHasStructuralSchemasColumnsAndTheStatusOfTheOperator) {
+  const Read found = read(yaml(kDescription));
+  EXPECT_THAT(found.faults, IsEmpty());
+  ASSERT_TRUE(found.resource);
+  ASSERT_EQ(found.resource->unsaid.size(), 1U);
+  EXPECT_EQ(found.resource->unsaid.front().path, "spec.free");
+  const Value crd = crd_of({"example.com", "v1", "Gateway"}, *found.resource);
+  EXPECT_EQ(crd.string_at({"metadata", "name"}), "gateways.example.com");
+  EXPECT_EQ(*crd.at_path({"spec", "names", "shortNames"}), yaml("[gw]"));
+  const Value& version = crd.at_path({"spec", "versions"})->as_array().front();
+  const Value& root = *version.at_path({"schema", "openAPIV3Schema"});
+  EXPECT_EQ(*root.find("required"), yaml("[spec]"));
+  EXPECT_EQ(*root.at_path({"properties", "spec", "properties"}), yaml(R"(
+image: {type: string}
+size: {type: integer, default: 1}
+free: {x-kubernetes-preserve-unknown-fields: true}
+hosts: {type: array, items: {x-kubernetes-preserve-unknown-fields: true}}
+mode: {type: string, enum: [a, null], nullable: true}
+)"));
+  const Value& status = *root.at_path({"properties", "status"});
+  EXPECT_EQ(status.find("required"), nullptr) << "conditions are there before the rest is";
+  EXPECT_EQ(status.string_at({"properties", "conditions", "x-kubernetes-list-type"}), "map");
+  std::vector<std::string> columns;
+  for (const Value& each : version.find("additionalPrinterColumns")->as_array())
+    columns.emplace_back(each.string_at("name"));
+  EXPECT_THAT(columns, ElementsAre("Ready", "Reason", "Size", "Age", "Waits for"));
+  EXPECT_EQ(version.find("additionalPrinterColumns")->as_array()[2], yaml(R"(
+{name: Size, type: integer, jsonPath: .spec.size, priority: 1}
+)"));
+}
+
+TEST(Resource, ASpecInWhichNothingHasToBeSetMayBeMissing) {
+  const Read found = read(yaml(changed("      required: [image]\n", "")));
+  const Value crd = crd_of({"example.com", "v1", "Gateway"}, *found.resource);
+  const Value& root =
+      *crd.at_path({"spec", "versions"})->as_array().front().at_path({"schema", "openAPIV3Schema"});
+  EXPECT_EQ(root.find("required"), nullptr);
+  EXPECT_EQ(*root.at_path({"properties", "spec", "default"}), Value::object());
+}
+
+TEST(Resource, RefusesWhatCannotBecomeACrd) {
+  EXPECT_THAT(read(yaml(changed("group: example.com", "group: example"))).faults,
+              Contains(HasSubstr("can't be the API group")));
+  EXPECT_THAT(read(yaml(changed("stored: v1", "stored: v2"))).faults,
+              Contains(HasSubstr("stored in version v2")));
+  EXPECT_THAT(read(yaml(changed("unsaid:", "faults:"))).faults,
+              Contains(HasSubstr("the contract of spec.free in version v1")));
+  EXPECT_THAT(read(yaml("kind: {group: a.b, version: v1, kind: K, crd: {mode: manage, stored: v1, versions: "
+                        "{v1: {served: true}}}}\ncontracts: {spec/v1: {schema: {type: string}}}"))
+                  .faults,
+              Contains(HasSubstr("one of a string")));
+}
+
+TEST(Resource, VersionsThatTheServerCannotConvertAreRefusedWithReasons) {
+  const std::string two = changed("versions: {v1: {served: true}}",
+                                  "versions: {v1: {served: true}, v1beta1: {served: true, deprecated: old}}");
+  const std::string same = two + R"(  spec/v1beta1:
+    schema:
+      type: object
+      required: [image]
+      properties:
+        image: {type: string, description: another}
+        size: {type: integer, default: 1}
+        free: {}
+        hosts: {type: array}
+        mode: {type: string, enum: [a], nullable: true}
+)";
+  const Read agreed = read(yaml(same));
+  EXPECT_THAT(agreed.faults, IsEmpty());
+  const Value crd = crd_of({"example.com", "v1", "Gateway"}, *agreed.resource);
+  const Value& old = crd.at_path({"spec", "versions"})->as_array()[1];
+  EXPECT_EQ(old.string_at("deprecationWarning"), "old");
+  EXPECT_EQ(*old.find("storage"), Value(false));
+
+  const Read apart = read(yaml(two + "  spec/v1beta1:\n    schema: {type: object, properties: {image: {type: "
+                                     "string}}}\n"));
+  ASSERT_EQ(apart.faults.size(), 1U);
+  EXPECT_THAT(apart.faults.front(), HasSubstr("version v1beta1 can't be read as version v1"));
+  EXPECT_THAT(apart.faults.front(), HasSubstr("only one has spec.size"));
+}
+
+}  // namespace
+}  // namespace mist::blueprint

@@ -1,0 +1,298 @@
+#include "blueprint/schema_change.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "encoding/json.h"
+
+namespace mist::blueprint {
+namespace {
+
+constexpr std::string_view kKeepUnknown = "x-kubernetes-preserve-unknown-fields";
+constexpr std::string_view kEither = "x-kubernetes-int-or-string";
+
+// What an object may be at a place, or has to have: a greater limit narrows a least, a smaller one a most.
+struct Bound {
+  std::string_view name;
+  bool least;
+};
+constexpr std::array<Bound, 8> kBounds{{{"minimum", true},
+                                        {"minLength", true},
+                                        {"minItems", true},
+                                        {"minProperties", true},
+                                        {"maximum", false},
+                                        {"maxLength", false},
+                                        {"maxItems", false},
+                                        {"maxProperties", false}}};
+// Where any other value is another meaning.
+constexpr std::array<std::string_view, 9> kExact{"pattern",
+                                                 "format",
+                                                 "multipleOf",
+                                                 "not",
+                                                 "allOf",
+                                                 "anyOf",
+                                                 "oneOf",
+                                                 "x-kubernetes-list-type",
+                                                 "x-kubernetes-list-map-keys"};
+
+bool is_set(const Value& schema, std::string_view name) {
+  const Value* found = schema.find(name);
+  return found != nullptr && found->is_bool() && found->as_bool();
+}
+
+bool holds(const Value* list, const Value& item) {
+  return list != nullptr && list->is_array() &&
+         std::ranges::find(list->as_array(), item) != list->as_array().end();
+}
+
+std::string type_of(const Value& schema) {
+  if (is_set(schema, kEither)) return "integer or string";
+  const std::string_view type = schema.string_at("type");
+  return type.empty() ? "anything" : std::string(type);
+}
+
+bool takes_type(const std::string& before, const std::string& after) {
+  return before == after || after == "anything" || (before == "integer" && after == "number") ||
+         (after == "integer or string" && (before == "integer" || before == "string"));
+}
+
+const Value* property(const Value& schema, std::string_view name) {
+  const Value* all = schema.find("properties");
+  return all == nullptr ? nullptr : all->find(name);
+}
+
+class Comparer {
+ public:
+  explicit Comparer(bool defaults) : defaults_(defaults) {}
+
+  void compare(const Value& before, const Value& after, const std::string& path) {
+    const std::string was = type_of(before), is = type_of(after);
+    if (!takes_type(was, is)) return say(path, fmt::format("it becomes {}, and was {}", is, was));
+    if (is_set(before, kKeepUnknown) && !is_set(after, kKeepUnknown))
+      say(path, "fields that the schema doesn't name are dropped");
+    if (is_set(before, "nullable") && !is_set(after, "nullable")) say(path, "it can no longer be null");
+    compare_words(before, after, path);
+    compare_bounds(before, after, path);
+    for (const std::string_view name : kExact) compare_exact(name, before, after, path);
+    compare_rules(before, after, path);
+    compare_required(before, after, path);
+    compare_fields(before, after, path);
+    if (const Value *a = before.find("items"), *b = after.find("items"); a != nullptr && b != nullptr)
+      compare(*a, *b, path + "[]");
+  }
+
+  std::vector<std::string> found;
+
+ private:
+  void say(const std::string& path, std::string_view what) {
+    found.push_back(fmt::format("{}: {}", path, what));
+  }
+
+  void compare_words(const Value& before, const Value& after, const std::string& path) {
+    const Value *a = before.find("enum"), *b = after.find("enum");
+    if (b == nullptr || !b->is_array()) return;
+    if (a == nullptr) return say(path, fmt::format("it can only be one of {} now", encoding::to_json(*b)));
+    for (const Value& each : a->as_array())
+      if (!holds(b, each)) say(path, fmt::format("it can no longer be {}", encoding::to_json(each)));
+  }
+
+  void compare_bounds(const Value& before, const Value& after, const std::string& path) {
+    for (const Bound& each : kBounds) {
+      const Value *a = before.find(each.name), *b = after.find(each.name);
+      if (b == nullptr || !b->is_number()) continue;
+      const bool is_narrower =
+          a == nullptr || !a->is_number() ||
+          (each.least ? b->as_double() > a->as_double() : b->as_double() < a->as_double());
+      if (is_narrower) say(path, fmt::format("its {} becomes {}", each.name, encoding::to_json(*b)));
+    }
+    for (const auto& [bound, exclusive] :
+         {std::pair("minimum", "exclusiveMinimum"), std::pair("maximum", "exclusiveMaximum")}) {
+      const Value *a = before.find(bound), *b = after.find(bound);
+      const bool is_same = a != nullptr && b != nullptr && *a == *b;
+      if (is_same && is_set(after, exclusive) && !is_set(before, exclusive))
+        say(path, "its bound can no longer be reached");
+    }
+  }
+
+  void compare_exact(std::string_view name, const Value& before, const Value& after,
+                     const std::string& path) {
+    const Value *a = before.find(name), *b = after.find(name);
+    const bool is_list_type = name.starts_with("x-kubernetes");
+    if (b == nullptr && (!is_list_type || a == nullptr)) return;
+    if (a != nullptr && b != nullptr && *a == *b) return;
+    say(path, fmt::format("its {} becomes {}", name, b == nullptr ? "atomic" : encoding::to_json(*b)));
+  }
+
+  void compare_rules(const Value& before, const Value& after, const std::string& path) {
+    const Value *a = before.find("x-kubernetes-validations"), *b = after.find("x-kubernetes-validations");
+    if (b == nullptr || !b->is_array()) return;
+    for (const Value& each : b->as_array()) {
+      const bool is_known =
+          a != nullptr && a->is_array() && std::ranges::any_of(a->as_array(), [&](const Value& one) {
+            return one.string_at("rule") == each.string_at("rule");
+          });
+      if (!is_known) say(path, fmt::format("it has a new rule, {}", each.string_at("rule")));
+    }
+  }
+
+  void compare_required(const Value& before, const Value& after, const std::string& path) {
+    const Value *a = before.find("required"), *b = after.find("required");
+    if (b == nullptr || !b->is_array()) return;
+    for (const Value& each : b->as_array()) {
+      if (holds(a, each) || !each.is_string()) continue;
+      const Value* schema = property(after, each.as_string());
+      if (schema != nullptr && schema->find("default") != nullptr) continue;
+      say(path + "." + each.as_string(), "it has to be set now");
+    }
+  }
+
+  void compare_fields(const Value& before, const Value& after, const std::string& path) {
+    const Value *others_before = before.find("additionalProperties"),
+                *others_after = after.find("additionalProperties");
+    if (const Value* fields = before.find("properties"); fields != nullptr && fields->is_object())
+      for (const Value::Member& each : fields->as_object()) {
+        const std::string inner = path + "." + each.key;
+        const Value* next = property(after, each.key);
+        if (next == nullptr && others_after != nullptr && others_after->is_object()) next = others_after;
+        if (next != nullptr)
+          compare(each.value, *next, inner);
+        else if (!is_set(after, kKeepUnknown) && type_of(after) != "anything")
+          say(inner, "the field is gone, and its values would be dropped");
+        if (defaults_ && each.value.find("default") != nullptr &&
+            (next == nullptr || next->find("default") == nullptr))
+          say(inner, "it has no default");
+      }
+    if (others_before == nullptr || !others_before->is_object()) return;
+    if (others_after != nullptr && others_after->is_object())
+      compare(*others_before, *others_after, path + ".*");
+    else if (!is_set(after, kKeepUnknown) && type_of(after) != "anything")
+      say(path, "fields of any name are dropped");
+  }
+
+  const bool defaults_;
+};
+
+Value without_documentation(Value schema) {
+  if (!schema.is_object()) return schema;
+  schema.erase("description");
+  for (const std::string_view part : {"items", "additionalProperties"})
+    if (Value* inner = schema.find(part)) *inner = without_documentation(*inner);
+  if (Value* fields = schema.find("properties"); fields != nullptr && fields->is_object())
+    for (Value::Member& each : fields->as_object()) each.value = without_documentation(each.value);
+  return schema;
+}
+
+void collect_differences(const Value& a, const Value& b, const std::string& path,
+                         std::vector<std::string>& found) {
+  if (a == b) return;
+  const Value *fields_a = a.find("properties"), *fields_b = b.find("properties");
+  Value rest_a = a, rest_b = b;
+  rest_a.erase("properties");
+  rest_b.erase("properties");
+  if (rest_a != rest_b) found.push_back(fmt::format("{} differs", path));
+  const auto has = [](const Value* fields, const std::string& name) {
+    return fields != nullptr && fields->find(name) != nullptr;
+  };
+  if (fields_a != nullptr && fields_a->is_object())
+    for (const Value::Member& each : fields_a->as_object()) {
+      if (has(fields_b, each.key))
+        collect_differences(each.value, *fields_b->find(each.key), path + "." + each.key, found);
+      else
+        found.push_back(fmt::format("only one has {}.{}", path, each.key));
+    }
+  if (fields_b != nullptr && fields_b->is_object())
+    for (const Value::Member& each : fields_b->as_object())
+      if (!has(fields_a, each.key)) found.push_back(fmt::format("only one has {}.{}", path, each.key));
+}
+
+const Value* version_named(const Value& crd, std::string_view name) {
+  const Value* all = crd.at_path({"spec", "versions"});
+  if (all == nullptr || !all->is_array()) return nullptr;
+  const auto found = std::ranges::find_if(all->as_array(),
+                                          [&](const Value& each) { return each.string_at("name") == name; });
+  return found == all->as_array().end() ? nullptr : &*found;
+}
+
+// The schema of a version's objects without their status, which is the operator's own.
+Value schema_in(const Value& version) {
+  const Value* schema = version.at_path({"schema", "openAPIV3Schema"});
+  if (schema == nullptr) return {};
+  Value copy = *schema;
+  if (Value* fields = copy.find("properties"))
+    for (const std::string_view name : {"apiVersion", "kind", "metadata", "status"}) fields->erase(name);
+  return copy;
+}
+
+void compare_names(const Value& live, const Value& next, std::vector<std::string>& found) {
+  for (const auto& [field, words] : std::initializer_list<std::pair<std::string_view, std::string_view>>{
+           {"group", "its group"}, {"scope", "its scope"}})
+    if (live.string_at({"spec", field}) != next.string_at({"spec", field}))
+      found.push_back(fmt::format("{} is {}, and would be {}", words, live.string_at({"spec", field}),
+                                  next.string_at({"spec", field})));
+  for (const std::string_view field : {"kind", "plural"})
+    if (live.string_at({"spec", "names", field}) != next.string_at({"spec", "names", field}))
+      found.push_back(fmt::format("its {} is {}, and would be {}", field,
+                                  live.string_at({"spec", "names", field}),
+                                  next.string_at({"spec", "names", field})));
+}
+
+// A place in an object: ".spec.size" begins with no dot for people.
+std::string of_version(std::string_view version, std::string_view difference) {
+  while (difference.starts_with('.')) difference.remove_prefix(1);
+  return fmt::format("version {}: {}", version, difference);
+}
+
+}  // namespace
+
+std::vector<std::string> narrowings(const Value& before, const Value& after, std::string_view path) {
+  Comparer comparer(false);
+  comparer.compare(before, after, std::string(path));
+  return std::move(comparer.found);
+}
+
+std::vector<std::string> schema_differences(const Value& a, const Value& b, std::string_view path) {
+  std::vector<std::string> found;
+  collect_differences(without_documentation(a), without_documentation(b), std::string(path), found);
+  return found;
+}
+
+std::vector<std::string> breaking_changes(const Value& live, const Value& next) {
+  std::vector<std::string> found;
+  compare_names(live, next, found);
+  const Value* versions = live.at_path({"spec", "versions"});
+  if (versions == nullptr || !versions->is_array()) return found;
+  for (const Value& each : versions->as_array()) {
+    const std::string_view name = each.string_at("name");
+    const Value* const after = version_named(next, name);
+    if (after == nullptr) {
+      if (holds(live.at_path({"status", "storedVersions"}), Value(name)))
+        found.push_back(fmt::format("version {} is gone, and objects may be stored in it", name));
+      continue;
+    }
+    for (const std::string& one : narrowings(schema_in(each), schema_in(*after), ""))
+      found.push_back(of_version(name, one));
+  }
+  return found;
+}
+
+std::vector<std::string> misfits(const Value& live, const Value& wanted) {
+  std::vector<std::string> found;
+  compare_names(live, wanted, found);
+  const Value* versions = wanted.at_path({"spec", "versions"});
+  if (versions == nullptr || !versions->is_array()) return found;
+  for (const Value& each : versions->as_array()) {
+    const std::string_view name = each.string_at("name");
+    const Value* const there = version_named(live, name);
+    if (there == nullptr || !is_set(*there, "served")) {
+      if (is_set(each, "served")) found.push_back(fmt::format("it doesn't serve version {}", name));
+      continue;
+    }
+    Comparer comparer(true);
+    comparer.compare(schema_in(each), schema_in(*there), "");
+    for (const std::string& one : comparer.found) found.push_back(of_version(name, one));
+  }
+  return found;
+}
+
+}  // namespace mist::blueprint

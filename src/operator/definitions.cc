@@ -1,0 +1,190 @@
+#include "operator/definitions.h"
+
+#include <algorithm>
+
+#include "apply/difference.h"
+#include "base/text.h"
+#include "blueprint/schema_change.h"
+#include "crypto/digest.h"
+#include "encoding/json.h"
+#include "encoding/yaml.h"
+
+namespace mist::operator_ {
+namespace {
+
+using blueprint::CrdMode;
+
+// On CRDs: "namespace/name" of the blueprint that manages it.
+constexpr std::string_view kBlueprintAnnotation = "mistletoe.dev/blueprint";
+// On CRDs: of the spec as the operator last applied it.
+constexpr std::string_view kDigestAnnotation = "mistletoe.dev/applied-digest";
+constexpr std::string_view kPublishedKey = "crd.yaml";
+
+const Value* crd_condition(const Value& crd, std::string_view type) {
+  const Value* all = crd.at_path({"status", "conditions"});
+  if (all == nullptr || !all->is_array()) return nullptr;
+  const auto found = std::ranges::find_if(all->as_array(),
+                                          [&](const Value& each) { return each.string_at("type") == type; });
+  return found == all->as_array().end() ? nullptr : &*found;
+}
+
+// Empty: it is served.
+Result<std::string> being_served(const Value& crd, const std::string& name) {
+  if (const Value* names = crd_condition(crd, "NamesAccepted");
+      names != nullptr && names->string_at("status") == "False")
+    return error(ErrorKind::Invalid, "the names of CustomResourceDefinition {} are taken", name)
+        .with_because(std::string(names->string_at("message")));
+  const Value* established = crd_condition(crd, "Established");
+  if (established == nullptr || established->string_at("status") != "True")
+    return fmt::format("CustomResourceDefinition {} is being established", name);
+  return std::string();
+}
+
+std::string name_in(const Value& object) { return std::string(object.string_at({"metadata", "name"})); }
+
+}  // namespace
+
+Definitions::Definitions(World world, std::string ns, Observer::Wake wake)
+    : world_(world), ns_(std::move(ns)), wake_(std::move(wake)) {}
+
+Result<std::string> Definitions::see_to(const std::string& blueprint, const blueprint::Blueprint& described,
+                                        Breaking breaking, const Context& context) {
+  if (!described.resource()) {
+    forget(blueprint);
+    return std::string();
+  }
+  const blueprint::CustomResource& resource = *described.resource();
+  Value wanted = blueprint::crd_of(described.instances(), resource);
+  MIST_TRY(kube::Informer* const crds, informer(blueprint, name_in(wanted), context));
+  if (resource.mode == CrdMode::Publish) MIST_TRY_VOID(publish(blueprint, wanted, context));
+  if (!crds->synced()) return fmt::format("CustomResourceDefinition {} is being looked up", name_in(wanted));
+  return resource.mode == CrdMode::Manage
+             ? manage(blueprint, resource, std::move(wanted), breaking, *crds, context)
+             : await(wanted, *crds);
+}
+
+Result<kube::Informer*> Definitions::informer(const std::string& blueprint, const std::string& crd,
+                                              const Context& context) {
+  Watched& watched = watched_[blueprint];
+  if (watched.informer && watched.crd == crd) return watched.informer.get();
+  MIST_TRY(const kube::ResourceInfo crds,
+           world_.client.resource_for({"apiextensions.k8s.io", "CustomResourceDefinition"}, "v1", context));
+  watched.informer.reset();
+  watched.crd = crd;
+  watched.informer = std::make_unique<kube::Informer>(
+      world_.client, crds, kube::ListOptions{.field_selector = fmt::format("metadata.name={}", crd)}, nullptr,
+      [this, blueprint](const std::optional<kube::Informer::Key>& /*key*/) { wake_({blueprint}); },
+      world_.clock, world_.events);
+  return watched.informer.get();
+}
+
+Result<std::string> Definitions::manage(const std::string& blueprint,
+                                        const blueprint::CustomResource& resource, Value wanted,
+                                        Breaking breaking, kube::Informer& crds, const Context& context) {
+  const std::string name = name_in(wanted);
+  wanted["metadata"]["annotations"].set(kBlueprintAnnotation, owner_of(blueprint));
+  const std::string spec = encoding::to_json(*wanted.find("spec"));
+  wanted["metadata"]["annotations"].set(kDigestAnnotation, crypto::sha256(crypto::as_bytes(spec)).str());
+  const auto live = crds.get({"", name});
+  if (!live) {
+    MIST_TRY_VOID(write(wanted, true, crds, context));
+    return fmt::format("CustomResourceDefinition {} is being established", name);
+  }
+  if (apimachinery::is_terminating(*live))
+    return fmt::format("CustomResourceDefinition {} is being deleted, and is made again when it is gone",
+                       name);
+  MIST_TRY_VOID(may_change(blueprint, resource, *live, wanted, breaking));
+  if (!apply::differences(wanted, *live, kManager).empty()) {
+    // It is the blueprint's: what others changed in it is restored.
+    MIST_TRY_VOID(write(wanted, false, crds, context));
+    if (const auto written = crds.get({"", name})) return being_served(*written, name);
+  }
+  return being_served(*live, name);
+}
+
+Status Definitions::may_change(const std::string& blueprint, const blueprint::CustomResource& resource,
+                               const Value& live, const Value& wanted, Breaking breaking) const {
+  const std::string name = name_in(wanted);
+  const std::string_view owner = live.string_at({"metadata", "annotations", kBlueprintAnnotation});
+  if (owner.empty() && !resource.adopt)
+    return error(ErrorKind::Invalid,
+                 "CustomResourceDefinition {} exists already, and no blueprint manages it", name)
+        .with_hint(
+            "set kind.adopt = true to have this blueprint take it over, or kind.crd = 'await to leave it as "
+            "it is");
+  if (!owner.empty() && owner != owner_of(blueprint))
+    return error(ErrorKind::Invalid, "CustomResourceDefinition {} is managed by blueprint {}", name,
+                 escape_controls(owner))
+        .with_hint("two blueprints can't manage one kind: let this one await it (kind.crd = 'await)");
+  // Where this very spec was applied last, others have changed the CRD since, and it is restored.
+  const auto digest_in = [](const Value& crd) {
+    return crd.string_at({"metadata", "annotations", kDigestAnnotation});
+  };
+  if (breaking == Breaking::Allowed || digest_in(live) == digest_in(wanted)) return {};
+  const std::vector<std::string> broken = blueprint::breaking_changes(live, wanted);
+  if (broken.empty()) return {};
+  return error(ErrorKind::Invalid, "this revision would break objects or clients of {}", name)
+      .with_because(join(broken, "\n"))
+      .with_hint(
+          fmt::format("keep what was allowed, declare a kind of another name, or, if no object and no client "
+                      "minds, annotate the blueprint with {}=true",
+                      kBreakingAnnotation));
+}
+
+Status Definitions::write(const Value& wanted, bool create, kube::Informer& crds, const Context& context) {
+  Value object = wanted;
+  // The server creates it, or answers 409 and writes nothing.
+  if (create) object["metadata"].set("resourceVersion", "1");
+  auto answer = world_.client.apply({crds.resource(), {}, name_in(wanted)}, object,
+                                    {.field_manager = std::string(kManager), .force = true}, context);
+  if (!answer.ok()) return std::move(answer).error().with_frame("while the CRD was applied");
+  crds.put(*std::move(answer));
+  // What the server says of kinds is older than this.
+  world_.client.invalidate_discovery();
+  world_.events.info(
+      fmt::format("{} CustomResourceDefinition {}", create ? "created" : "changed", name_in(wanted)));
+  return {};
+}
+
+Result<std::string> Definitions::await(const Value& wanted, const kube::Informer& crds) const {
+  const std::string name = name_in(wanted);
+  const auto live = crds.get({"", name});
+  if (!live) return fmt::format("CustomResourceDefinition {} isn't there yet", name);
+  if (apimachinery::is_terminating(*live))
+    return fmt::format("CustomResourceDefinition {} is being deleted", name);
+  if (const std::vector<std::string> apart = blueprint::misfits(*live, wanted); !apart.empty())
+    return error(ErrorKind::Invalid, "CustomResourceDefinition {} doesn't fit the contract of the blueprint",
+                 name)
+        .with_because(join(apart, "\n"))
+        .with_hint("mistctl blueprint crd prints one that does");
+  return being_served(*live, name);
+}
+
+// As a person applies it: kubectl get configmap NAME-crd -o jsonpath='{.data.crd\.yaml}' | kubectl apply -f -
+Status Definitions::publish(const std::string& blueprint, const Value& wanted, const Context& context) {
+  MIST_TRY(const kube::ResourceInfo maps, world_.client.resource_for({"", "ConfigMap"}, "v1", context));
+  const std::string name = fmt::format("{}-crd", blueprint);
+  const std::string text = encoding::to_yaml(wanted);
+  const auto live = world_.client.get({maps, ns_, name}, context);
+  if (!live.ok() && live.error().kind != ErrorKind::NotFound) return live.error();
+  const bool is_ours =
+      live.ok() && live->string_at({"metadata", "annotations", kBlueprintAnnotation}) == owner_of(blueprint);
+  if (live.ok() && !is_ours)
+    return error(ErrorKind::Invalid, "ConfigMap {}/{} exists already, and isn't this blueprint's", ns_, name)
+        .with_hint("remove it, or rename the blueprint");
+  if (is_ours && live->string_at({"data", kPublishedKey}) == text) return {};
+  Value map = Value::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
+  map["metadata"] = Value::object({{"name", name}, {"namespace", ns_}});
+  map["metadata"]["annotations"].set(kBlueprintAnnotation, owner_of(blueprint));
+  if (!live.ok()) map["metadata"].set("resourceVersion", "1");
+  map["data"].set(kPublishedKey, text);
+  MIST_TRY_VOID(
+      world_.client
+          .apply({maps, ns_, name}, map, {.field_manager = std::string(kManager), .force = true}, context)
+          .in("while the CRD was published"));
+  world_.events.info(
+      fmt::format("published the CRD of blueprint {} as ConfigMap {}/{}", blueprint, ns_, name));
+  return {};
+}
+
+}  // namespace mist::operator_

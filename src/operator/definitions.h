@@ -1,0 +1,70 @@
+#pragma once
+// The CRDs of blueprints: applied, awaited, or published for a person, as each blueprint says. A watch of
+// that one CRD tells when it comes, changes or goes. What would break objects or clients is refused: nothing
+// is written then. One thread; informers' threads wake.
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/event.h"
+#include "blueprint/blueprint.h"
+#include "kube/informer.h"
+#include "operator/observer.h"
+
+namespace mist::operator_ {
+
+/// On blueprints, by people: the next change of the CRD may break what is there.
+inline constexpr std::string_view kBreakingAnnotation = "mistletoe.dev/allow-breaking-changes";
+
+class Definitions {
+ public:
+  struct World {
+    kube::Client& client;
+    Clock& clock;
+    EventSink& events;
+  };
+  /// `ns`: of the blueprints. `wake`: a blueprint's CRD changed.
+  Definitions(World world, std::string ns, Observer::Wake wake);
+
+  enum class Breaking : std::uint8_t {
+    Refused,
+    Allowed,  ///< a person said so, or what is in force is only restored
+  };
+  /// Empty: the CRD is there, fits, and is served, or the blueprint leaves it to others. Else what is waited
+  /// for; the blueprint is woken then. Invalid, with all reasons: another revision of the blueprint or of the
+  /// CRD is needed. Others: of requests.
+  Result<std::string> see_to(const std::string& blueprint, const blueprint::Blueprint& described,
+                             Breaking breaking, const Context& context);
+  /// Whether it is known whether the blueprint's CRD is there.
+  bool has_seen(const std::string& blueprint) const {
+    const auto watched = watched_.find(blueprint);
+    return watched != watched_.end() && watched->second.informer && watched->second.informer->synced();
+  }
+  /// The blueprint is gone. Its CRD stays: with it all instances would go.
+  void forget(const std::string& blueprint) { watched_.erase(blueprint); }
+
+ private:
+  Result<kube::Informer*> informer(const std::string& blueprint, const std::string& crd,
+                                   const Context& context);
+  Result<std::string> manage(const std::string& blueprint, const blueprint::CustomResource& resource,
+                             Value wanted, Breaking breaking, kube::Informer& crds, const Context& context);
+  Result<std::string> await(const Value& wanted, const kube::Informer& crds) const;
+  Status publish(const std::string& blueprint, const Value& wanted, const Context& context);
+  Status may_change(const std::string& blueprint, const blueprint::CustomResource& resource,
+                    const Value& live, const Value& wanted, Breaking breaking) const;
+  Status write(const Value& wanted, bool create, kube::Informer& crds, const Context& context);
+  std::string owner_of(const std::string& blueprint) const { return ns_ + "/" + blueprint; }
+
+  World world_;
+  const std::string ns_;
+  const Observer::Wake wake_;
+  struct Watched {
+    std::string crd;
+    std::unique_ptr<kube::Informer> informer;
+  };
+  std::map<std::string, Watched> watched_;  // by blueprint
+};
+
+}  // namespace mist::operator_

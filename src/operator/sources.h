@@ -1,0 +1,63 @@
+#pragma once
+// The answers of HTTP nodes: each Service or Pod that an instance asks is asked at its interval, for as long
+// as the instance asks. An answer that differs wakes the instance; one that doesn't costs nothing more. A
+// source that fails is asked less often. One thread asks; a few of its own send.
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/event.h"
+#include "kube/client.h"
+#include "operator/observer.h"
+#include "operator/work_queue.h"
+#include "reconcile/http_question.h"
+
+namespace mist::operator_ {
+
+class Sources {
+ public:
+  Sources(kube::Client& client, Clock& clock, EventSink& events, Observer::Wake wake);
+  ~Sources();
+  Sources(const Sources&) = delete;
+  Sources& operator=(const Sources&) = delete;
+
+  /// An instance is looked at.
+  void begin() { asking_.clear(); }
+  /// What is known; the first time it will be known in a moment.
+  reconcile::HttpAnswer ask(const Item& item, const std::string& node,
+                            const reconcile::HttpQuestion& question);
+  /// What it no longer asks isn't sent any more.
+  void finish(const Item& item);
+  void forget(const Item& item) {
+    asking_.clear();
+    finish(item);
+  }
+
+ private:
+  using Key = std::pair<Item, std::string>;
+  struct Source {
+    reconcile::HttpQuestion question;
+    reconcile::HttpAnswer answer = {};
+    int failures = 0;
+  };
+
+  void work(const std::stop_token& stop);
+  Result<Value> send(const reconcile::HttpQuestion& question, const std::stop_token& stop) const;
+  void take(const Key& key, const reconcile::HttpQuestion& question, const Result<Value>& answer);
+
+  kube::Client& client_;
+  EventSink& events_;
+  const Observer::Wake wake_;
+  WorkQueue<Key> queue_;
+  std::set<std::string> asking_;  // the asking thread's: nodes of the instance that is looked at
+  std::mutex mutex_;
+  std::map<Key, Source> sources_;      // guarded by mutex_
+  std::vector<std::jthread> senders_;  // begin with the first source; they use what stands above
+};
+
+}  // namespace mist::operator_
