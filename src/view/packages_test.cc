@@ -18,7 +18,7 @@ std::string text_of(std::string_view inputs, std::string_view engine = "", std::
   inspection.metadata.inputs = testing::yaml(inputs);
   inspection.metadata.values_file = values;
   inspection.engine = engine;
-  return package_text({}, inspection, false);
+  return package_text({}, inspection, {}, false);
 }
 
 TEST(Packages, AnInputThatHasADefaultIsNotRequired) {
