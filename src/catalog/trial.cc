@@ -144,7 +144,8 @@ class Trial {
   Result<std::string> unpack(const Context&) {
     MIST_TRY(const std::uint64_t size, write_package(job_.digest, directory_, &log_));
     if (world_.files.exists(directory_ / package::kPreInstallScript))
-      return error(ErrorKind::Invalid, "it has {}, which this catalog doesn't run", package::kPreInstallScript)
+      return error(ErrorKind::Invalid, "it has {}, which this catalog doesn't run",
+                   package::kPreInstallScript)
           .with_hint("make what the script would make a part of manifests/, as templates");
     return fmt::format("{} bytes", size);
   }
