@@ -11,7 +11,7 @@
 //!
 //! A contract that calls others, such as `std.contract.any_of`, may pass on the answer of one of them although it accepts
 //! more. A schema that refuses what the contract accepts would be wrong, so an answer counts only if two things hold:
-//! applied to [`REFUSAL`], the contract fails with the words that the contracts of mistletoe.ncl fail with; and it accepts
+//! applied to a text that the contracts of mistletoe.ncl all refuse, it fails with their words, [`REFUSED`]; and it accepts
 //! none of [`SAMPLES`] that the schema refuses.
 
 use guest::{Object, Value, json};
@@ -29,7 +29,7 @@ use crate::{Context, errors};
 /// The field of an evaluation that holds contracts by name, each as the only contract of a field.
 const FIELD: &str = "contracts";
 const PROBE: &str = "mistletoe.dev/what-do-you-say";
-const REFUSAL: &str = "mistletoe.dev/refuse";
+/// What the contracts of mistletoe.ncl say of the text of [`SKELETONS`] that they all refuse.
 const REFUSED: &str = "mistletoe.dev/refused";
 /// Of an answer to the probe: what the contract asks, what it wraps, what the schema asks and the contract does not.
 const SCHEMA: &str = "mistletoe.dev/schema";
@@ -46,7 +46,10 @@ let of = fun text => { include text, list = [text], map = { probe = text } } in
 { probe = of "mistletoe.dev/what-do-you-say", refusal = of "mistletoe.dev/refuse" }
 "#;
 
-const SAMPLES: &str = r#"[0, 1, (-1), 0.5, 1000000007, "", "a", true, false, null, [], {}]"#;
+const SAMPLES: &str = r#"
+[0, 1, (-1), 0.5, 1000000007, "", "a", true, false, null, [], {}]
+|> std.array.map (fun sample => { text = sample, list = [sample], map = { probe = sample } })
+"#;
 
 const KNOWN: &str = r#"
 [
@@ -99,17 +102,35 @@ fn joined(path: &str, name: &str) -> String {
     if path.is_empty() { name } else { format!("{path}.{name}") }
 }
 
-/// Values that contracts are applied to.
+/// A value that contracts are applied to: alone, in a list, and in a map.
 struct Skeleton {
     text: NickelValue,
     list: NickelValue,
     map: NickelValue,
 }
 
+#[derive(Clone, Copy)]
+enum Place {
+    Alone,
+    List,
+    Map,
+}
+
+impl Skeleton {
+    fn at(&self, place: Place) -> NickelValue {
+        match place {
+            Place::Alone => &self.text,
+            Place::List => &self.list,
+            Place::Map => &self.map,
+        }
+        .clone()
+    }
+}
+
 struct Skeletons {
     probe: Skeleton,
     refusal: Skeleton,
-    samples: Vec<(NickelValue, Value)>,
+    samples: Vec<(Skeleton, Value)>,
     known: Vec<(NickelValue, Object)>,
 }
 
@@ -124,19 +145,22 @@ impl Skeletons {
         let part = |context: &mut Context, of: &NickelValue, name: &str| {
             context.machine().eval(field_of(of, name)?.value?).ok()
         };
-        let skeleton = |context: &mut Context, name: &str| {
-            let of = part(context, &whole, name)?;
+        let skeleton = |context: &mut Context, of: &NickelValue| {
             Some(Skeleton {
-                text: part(context, &of, "text")?,
-                list: part(context, &of, "list")?,
-                map: part(context, &of, "map")?,
+                text: part(context, of, "text")?,
+                list: part(context, of, "list")?,
+                map: part(context, of, "map")?,
             })
         };
-        let (probe, refusal) = (skeleton(context, "probe")?, skeleton(context, "refusal")?);
+        let (probe, refusal) = (part(context, &whole, "probe")?, part(context, &whole, "refusal")?);
+        let (probe, refusal) = (skeleton(context, &probe)?, skeleton(context, &refusal)?);
         let mut samples = Vec::new();
         if let Some(Container::Alloc(list)) = evaluated(context, "samples", SAMPLES)?.as_array() {
             for sample in list.array.iter() {
-                samples.push((sample.clone(), exported(context, Closure::from(sample.clone()))?));
+                let sample = context.machine().eval(sample.clone()).ok()?;
+                let sample = skeleton(context, &sample)?;
+                let value = exported(context, Closure::from(sample.text.clone()))?;
+                samples.push((sample, value));
             }
         }
         let table = evaluated(context, "known", KNOWN)?;
@@ -285,17 +309,18 @@ impl Describer<'_> {
         depth: usize,
         name: &str,
     ) -> Object {
-        let text = self.skeletons.probe.text.clone();
+        let text = self.skeletons.probe.at(Place::Alone);
         let Some(answer) = self.applied(contract, env, &text) else { return self.opaque(path, name) };
         // std.enum.TagOrString makes a tag of a text.
         let schema = if answer.value.as_enum_tag().is_some_and(|tag| tag.label() == PROBE) {
             Some(object(json!({ "type": "string" })))
+        } else if self.refuses(contract, env, Place::Alone) {
+            self.of_answer(&answer, path, depth)
         } else {
-            let text = self.skeletons.refusal.text.clone();
-            if self.refuses(contract, env, &text) { self.of_answer(&answer, path, depth) } else { None }
+            None
         };
         match schema {
-            Some(schema) if !self.accepts_more(contract, env, &schema) => schema,
+            Some(schema) if !self.accepts_more(contract, env, Place::Alone, &schema) => schema,
             _ => self.opaque(path, name),
         }
     }
@@ -319,20 +344,40 @@ impl Describer<'_> {
         Some(schema)
     }
 
-    fn refuses(&mut self, contract: &RuntimeContract, env: &Environment, value: &NickelValue) -> bool {
-        let value = contract.clone().apply(value.clone(), PosIdx::NONE);
-        is_refusal(self.context.machine().eval_closure(Closure { value, env: env.clone() }))
+    /// What a contract makes of a value, or of the item of a list or map of it alone. None: it refuses the list or map.
+    fn outcome(
+        &mut self,
+        contract: &RuntimeContract,
+        env: &Environment,
+        place: Place,
+        value: NickelValue,
+    ) -> Option<Result<Closure, EvalError>> {
+        let value = contract.clone().apply(value, PosIdx::NONE);
+        let whole = Closure { value, env: env.clone() };
+        if let Place::Alone = place {
+            return Some(self.context.machine().eval_closure(whole));
+        }
+        let applied = self.eval(whole)?;
+        let value = match place {
+            Place::List => match applied.value.as_array() {
+                Some(Container::Alloc(data)) => data.array.get(0).cloned(),
+                _ => None,
+            },
+            _ => field_of(&applied.value, "probe").and_then(|field| field.value),
+        }?;
+        Some(self.context.machine().eval_closure(Closure { value, env: applied.env }))
     }
 
-    fn accepts_more(&mut self, contract: &RuntimeContract, env: &Environment, schema: &Object) -> bool {
-        let refused: Vec<NickelValue> = self
-            .skeletons
-            .samples
-            .iter()
-            .filter(|(_, sample)| !may_be(schema, sample))
-            .map(|(value, _)| value.clone())
-            .collect();
-        refused.iter().any(|value| self.applied(contract, env, value).is_some())
+    fn refuses(&mut self, contract: &RuntimeContract, env: &Environment, place: Place) -> bool {
+        let refusal = self.skeletons.refusal.at(place);
+        self.outcome(contract, env, place, refusal).is_some_and(is_refusal)
+    }
+
+    fn accepts_more(&mut self, contract: &RuntimeContract, env: &Environment, place: Place, schema: &Object) -> bool {
+        let samples = self.skeletons.samples.iter();
+        let refused: Vec<NickelValue> =
+            samples.filter(|(_, value)| !may_be(schema, value)).map(|(sample, _)| sample.at(place)).collect();
+        refused.into_iter().any(|value| matches!(self.outcome(contract, env, place, value), Some(Ok(_))))
     }
 
     fn of_type(
@@ -383,10 +428,10 @@ impl Describer<'_> {
         if is_closed(typ) {
             return self.of_type(typ, None, env, path, depth);
         }
-        let skeleton = if is_list { self.skeletons.probe.list.clone() } else { self.skeletons.probe.map.clone() };
-        let Some(applied) = contract.and_then(|contract| self.applied(contract, env, &skeleton)) else {
-            return self.opaque(path, &typ.to_string());
-        };
+        let place = if is_list { Place::List } else { Place::Map };
+        let skeleton = self.skeletons.probe.at(place);
+        let applied = contract.and_then(|contract| Some((contract, self.applied(contract, env, &skeleton)?)));
+        let Some((contract, applied)) = applied else { return self.opaque(path, &typ.to_string()) };
         let (pending, item) = if is_list {
             match applied.value.as_array() {
                 Some(Container::Alloc(data)) => (data.pending_contracts.clone(), data.array.get(0).cloned()),
@@ -400,23 +445,12 @@ impl Describer<'_> {
             return self.of_contract(Some(typ), only, &applied.env, path, depth);
         }
         // The contract of the items was applied at once.
-        let refusal = if is_list { self.skeletons.refusal.list.clone() } else { self.skeletons.refusal.map.clone() };
-        let refused = contract.and_then(|contract| self.applied(contract, env, &refusal)).is_some_and(|applied| {
-            let item = if is_list {
-                match applied.value.as_array() {
-                    Some(Container::Alloc(data)) => data.array.get(0).cloned(),
-                    _ => None,
-                }
-            } else {
-                field_of(&applied.value, "probe").and_then(|field| field.value)
-            };
-            item.is_some_and(|value| {
-                is_refusal(self.context.machine().eval_closure(Closure { value, env: applied.env }))
-            })
-        });
         let answer = item.and_then(|value| self.eval(Closure { value, env: applied.env.clone() }));
-        let schema = answer.filter(|_| refused).and_then(|answer| self.of_answer(&answer, path, depth));
-        schema.unwrap_or_else(|| self.opaque(path, &typ.to_string()))
+        let is_refused = self.refuses(contract, env, place);
+        match answer.filter(|_| is_refused).and_then(|answer| self.of_answer(&answer, path, depth)) {
+            Some(schema) if !self.accepts_more(contract, env, place, &schema) => schema,
+            _ => self.opaque(path, &typ.to_string()),
+        }
     }
 
     fn of_record(&mut self, record: &RecordData, env: &Environment, path: &str, depth: usize) -> Object {
@@ -482,14 +516,26 @@ impl Describer<'_> {
     fn nested(&mut self, value: &NickelValue, env: &Environment, path: &str, depth: usize) -> Option<Object> {
         let evaluated = self.eval(Closure { value: value.clone(), env: env.clone() })?;
         let Some(Container::Alloc(record)) = evaluated.value.as_record() else { return None };
-        let is_contract = |field: &Field| {
-            field.value.is_none() || field.metadata.0.as_ref().is_some_and(|metadata| !metadata.is_empty())
-        };
-        if depth > MAX_DEPTH || !record.fields.values().any(is_contract) {
+        if !self.has_contracts(record, &evaluated.env, depth) {
             return None;
         }
         let record = record.clone();
         Some(self.of_record(&record, &evaluated.env, path, depth))
+    }
+
+    fn has_contracts(&mut self, record: &RecordData, env: &Environment, depth: usize) -> bool {
+        depth <= MAX_DEPTH
+            && record.fields.values().any(|field| {
+                let Some(value) = &field.value else { return true };
+                if field.metadata.0.as_ref().is_some_and(|metadata| !metadata.is_empty()) {
+                    return true;
+                }
+                let inner = self.eval(Closure { value: value.clone(), env: env.clone() });
+                inner.is_some_and(|inner| match inner.value.as_record() {
+                    Some(Container::Alloc(record)) => self.has_contracts(record, &inner.env, depth + 1),
+                    _ => false,
+                })
+            })
     }
 
     /// Both have to hold.
@@ -526,7 +572,11 @@ impl Describer<'_> {
                 }
                 ("x-kubernetes-validations" | "allOf", Value::Array(all), Value::Array(more)) => all.extend(more),
                 (
-                    "properties" | "items" | "additionalProperties" | "required" | "x-kubernetes-list-type"
+                    "properties"
+                    | "items"
+                    | "additionalProperties"
+                    | "required"
+                    | "x-kubernetes-list-type"
                     | "x-kubernetes-list-map-keys",
                     _,
                     _,

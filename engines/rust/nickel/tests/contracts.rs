@@ -67,20 +67,20 @@ fn records_say_their_fields_documentation_defaults_and_which_are_optional() {
 fn contracts_that_answer_the_probe_and_those_of_the_library_are_said() {
     let said = schema(
         r#"
-        let Saying = fun schema =>
+        let Saying = fun least schema =>
           std.contract.custom
             (fun _label value =>
               if std.is_string value && value == "mistletoe.dev/what-do-you-say" then
                 'Ok { "mistletoe.dev/schema" = schema }
-              else if std.is_number value && std.number.is_integer value && value >= 1 && value <= 65535 then
+              else if std.is_number value && std.number.is_integer value && value >= least && value <= 65535 then
                 'Ok value
               else
                 'Error { message = "mistletoe.dev/refused" })
         in
-        let Port = Saying { type = "integer", minimum = 1, maximum = 65535 } in
+        let Port = Saying 1 { type = "integer", minimum = 1, maximum = 65535 } in
         {
           port | Port,
-          both | Number | Port | Saying { type = "integer", minimum = 1024 },
+          both | Number | Port | Saying 1024 { type = "integer", minimum = 1024 },
           list | Array Port,
           map | { _ | Port },
           typed | { _ : Port },
@@ -129,4 +129,49 @@ fn a_default_that_breaks_its_own_contract_is_a_fault() {
     let said = described(r#"{ size | Number | default = "a" }"#);
     assert_eq!(said["faults"][0]["path"], "size");
     assert!(said["faults"][0]["what"].as_str().unwrap().contains("size"), "{said}");
+}
+
+/// A schema of one of its parts would refuse what the others accept.
+#[test]
+fn a_contract_that_accepts_more_than_the_one_that_answers_is_opaque() {
+    let said = described(
+        r#"
+        let Int =
+          std.contract.custom
+            (fun _label value =>
+              if std.is_string value && value == "mistletoe.dev/what-do-you-say" then
+                'Ok { "mistletoe.dev/schema" = { type = "integer" } }
+              else if std.is_number value && std.number.is_integer value then
+                'Ok value
+              else
+                'Error { message = "mistletoe.dev/refused" })
+        in
+        let IntOrBool =
+          std.contract.custom
+            (fun label value => if std.is_bool value then 'Ok value else std.contract.check Int label value)
+        in
+        {
+          union | std.contract.any_of [Int, std.contract.Equal "all"],
+          dispatch | IntOrBool,
+          list | Array IntOrBool,
+          map | { _ : IntOrBool },
+          same | std.contract.custom (fun label value => std.contract.check Int label value),
+        }
+        "#,
+    );
+    let mut places: Vec<_> =
+        said["unsaid"].as_array().unwrap().iter().map(|each| each["path"].as_str().unwrap()).collect();
+    places.sort_unstable();
+    assert_eq!(places, ["dispatch", "list[]", "map.*", "union"], "{said}");
+    assert_eq!(said["schema"]["properties"]["same"], json!({ "type": "integer" }));
+}
+
+#[test]
+fn a_record_within_itself_ends_there() {
+    let said = described(
+        "let rec Tree = { name | String, left | Tree | optional, right | Tree | optional } in { tree | Tree }",
+    );
+    let left = &said["schema"]["properties"]["tree"]["properties"]["left"];
+    assert_eq!(left["type"], "object", "{said}");
+    assert_eq!(said["unsaid"][0]["path"], "tree.left");
 }
