@@ -99,7 +99,8 @@ Result<Value> Evaluator::document(Value input, const Context& context) {
   package::RenderRequest request;
   request.release_name = source_.name;
   request.release_namespace = "default";
-  request.user_values = std::move(input);
+  // A null among the values of a package unsets a default, except in a list.
+  request.user_values = Value::object({{"calls", Value::array({std::move(input)})}});
   request.quiet = true;
   package::assume_cluster(request, {}, {});
   MIST_TRY(const package::Rendered rendered, renderer_->render_files(source_, request, context));

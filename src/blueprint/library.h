@@ -324,9 +324,9 @@ inline constexpr std::string_view kUnknown = R"ncl(
 0 + "a value that isn't known before there is an instance"
 )ncl";
 
-/// Calls it.
+/// Calls it. The input is in a list.
 inline constexpr std::string_view kMain = R"ncl(
-fun input => (import "mistletoe.ncl").evaluate (import "blueprint.ncl") input
+fun input => (import "mistletoe.ncl").evaluate (import "blueprint.ncl") (std.array.first input.calls)
 )ncl";
 
 }  // namespace mist::blueprint
