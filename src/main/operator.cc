@@ -55,6 +55,8 @@ blueprints, docs/release-resource.md the custom resource Release.
                       Releases without serviceAccountName, as this ServiceAccount of the same namespace;
                       without it, as the operator itself, but for Releases of other namespaces
   --releases WHERE    keep Releases too: those of its own namespace (own), or of every one (all)
+  --release-selector S
+                      of these only those with matching labels (team=a,env!=dev)
   --release-workers N look at that many Releases at once (8)
   --crds              print the CustomResourceDefinition of Release, for kubectl apply -f -
   -v, --verbose       say more
@@ -72,7 +74,7 @@ using mist::print_to;
 
 struct Options {
   std::string kubeconfig, context, ns, listen, lease_duration = "15s", default_account;
-  std::string releases, release_workers = "8";
+  std::string releases, release_selector, release_workers = "8";
   bool elect = false, verbose = false, version = false, help = false, crds = false;
 };
 
@@ -93,6 +95,7 @@ Result<Options> parse(std::span<char*> arguments) {
                               : flag == "--lease-duration"            ? &options.lease_duration
                               : flag == "--default-service-account"   ? &options.default_account
                               : flag == "--releases"                  ? &options.releases
+                              : flag == "--release-selector"          ? &options.release_selector
                               : flag == "--release-workers"           ? &options.release_workers
                                                                       : nullptr;
     bool* const on = flag == "--verbose" || flag == "-v" ? &options.verbose
@@ -267,7 +270,10 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
                          },
                          .ns = client->default_namespace(),
                          .default_account = options.default_account},
-                     metrics, options.releases == "own" ? client->default_namespace() : std::string(),
+                     metrics,
+                     mist::releases::Controller::Scope{
+                         .ns = options.releases == "own" ? client->default_namespace() : std::string(),
+                         .selector = options.release_selector},
                      workers);
   }
   const auto work = [&](const mist::Context& ours) {

@@ -78,10 +78,10 @@ class Claims {
 
 class Controller::State {
  public:
-  State(World world, operator_::Metrics& metrics, std::string ns, int looks)
+  State(World world, operator_::Metrics& metrics, Scope scope, int looks)
       : world_(std::move(world)),
         metrics_(metrics),
-        ns_(std::move(ns)),
+        scope_(std::move(scope)),
         looks_(looks),
         queue_(world_.clock),
         keeper_(world_) {}
@@ -93,11 +93,11 @@ class Controller::State {
       // Its thread waits for the lock before it uses the informer.
       const std::lock_guard lock(mutex_);
       informer_ = std::make_unique<kube::Informer>(
-          world_.client, *kind, kube::ListOptions{.ns = ns_}, prune,
+          world_.client, *kind, kube::ListOptions{.ns = scope_.ns, .label_selector = scope_.selector}, prune,
           [this](const std::optional<Key>& key) { changed(key); }, world_.clock, world_.events);
     }
-    world_.events.info(ns_.empty() ? "watching Releases of all namespaces"
-                                   : fmt::format("watching Releases in namespace {}", ns_));
+    world_.events.info(scope_.ns.empty() ? "watching Releases of all namespaces"
+                                         : fmt::format("watching Releases in namespace {}", scope_.ns));
     {
       // Which of two Releases is the older one isn't known before.
       std::unique_lock lock(mutex_);
@@ -131,7 +131,8 @@ class Controller::State {
                                              context);
       if (kind.ok()) {
         // Says at once what is wrong with permissions.
-        MIST_TRY_VOID(world_.client.list(*kind, {.ns = ns_, .metadata_only = true}, context));
+        MIST_TRY_VOID(world_.client.list(
+            *kind, {.ns = scope_.ns, .label_selector = scope_.selector, .metadata_only = true}, context));
         return std::optional(*std::move(kind));
       }
       if (kind.error().kind != ErrorKind::NotFound) return std::move(kind).error();
@@ -255,7 +256,7 @@ class Controller::State {
 
   const World world_;
   operator_::Metrics& metrics_;
-  const std::string ns_;
+  const Scope scope_;
   const int looks_;
   operator_::WorkQueue<Key> queue_;
   const Keeper keeper_;
@@ -268,8 +269,8 @@ class Controller::State {
   std::unique_ptr<kube::Informer> informer_;  // last: its thread uses the others
 };
 
-Controller::Controller(World world, operator_::Metrics& metrics, std::string ns, int looks)
-    : state_(std::make_unique<State>(std::move(world), metrics, std::move(ns), looks)) {}
+Controller::Controller(World world, operator_::Metrics& metrics, Scope scope, int looks)
+    : state_(std::make_unique<State>(std::move(world), metrics, std::move(scope), looks)) {}
 Controller::~Controller() = default;
 
 Status Controller::run(const Context& context) { return state_->run(context); }

@@ -14,8 +14,12 @@ namespace mist::releases {
 
 class Controller {
  public:
-  /// `ns`: where Releases are; empty: everywhere. `looks`: how many at once. All of `world` outlives this.
-  Controller(World world, operator_::Metrics& metrics, std::string ns, int looks);
+  struct Scope {
+    std::string ns;        ///< where Releases are; empty: everywhere
+    std::string selector;  ///< of their labels; empty: all of them. Others don't exist for it
+  };
+  /// `looks`: how many at once. All of `world` outlives this.
+  Controller(World world, operator_::Metrics& metrics, Scope scope, int looks);
   ~Controller();
   Controller(const Controller&) = delete;
   Controller& operator=(const Controller&) = delete;

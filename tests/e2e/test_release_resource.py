@@ -59,10 +59,10 @@ def address(t, name="", ns=None):
     return f"{GROUP}/namespaces/{ns or t.ns}/releases" + (f"/{name}" if name else "")
 
 
-def make(t, name="web", ns=None, annotations=None, **spec):
+def make(t, name="web", ns=None, **spec):
     t.kube.checked("POST", address(t, ns=ns), {
         "apiVersion": "mistletoe.dev/v1alpha1", "kind": "Release",
-        "metadata": {"name": name, "annotations": annotations or {}}, "spec": spec})
+        "metadata": {"name": name, "labels": {"e2e": t.ns}}, "spec": spec})
     # Its finalizer must not outlive the test's operator.
     t.cleanup(lambda: t.kube.request("PATCH", address(t, name, ns), {"metadata": {"finalizers": None}},
                                      content_type="application/merge-patch+json"))
@@ -253,7 +253,8 @@ def a_release_resource_does_what_its_account_may(t):
     registry(t)
     tenant = t.namespace("tenant")
     publish(t, "app", "1.0.0", config_map("app"))
-    operator = Operator(t, "--releases", "all")
+    # Other tests' Releases are none of its business.
+    operator = Operator(t, "--releases", "all", "--release-selector", f"e2e={t.ns}")
     make(t, "app", ns=tenant, package="team/app:1.0.0")
     contains(wait_for(t, "NoServiceAccount", "app", tenant), "names no ServiceAccount", "serviceAccountName", tenant)
     t.kube.checked("PATCH", address(t, "app", tenant), {"spec": {"serviceAccountName": "deployer"}},
