@@ -404,7 +404,7 @@ class Contracts:
 
 @test
 def the_schema_accepts_exactly_what_the_contract_accepts(t):
-    compare(t, 20260101, 24, 16)
+    compare(t, 20260101, 24, 4)
 
 
 @test(full=True)
