@@ -72,10 +72,13 @@ void Sources::work(const std::stop_token& stop) {
       if (const auto source = sources_.find(*key); source != sources_.end())
         question = source->second.question;
     }
-    if (!question) continue;  // nobody asks any more
-    const Result<Value> answer = send(*question, stop);
-    if (stop.stop_requested()) return;
-    take(*key, *question, answer);
+    // Without a question nobody asks any more.
+    if (question) {
+      const Result<Value> answer = send(*question, stop);
+      if (stop.stop_requested()) return;
+      take(*key, *question, answer);
+    }
+    queue_.succeeded(*key);
   }
 }
 
