@@ -45,7 +45,7 @@ void Loaded::forget(const kube::Informer::Key& instance) {
 }
 
 Revisions::Revisions(World world, std::string ns, Observer::Wake wake)
-    : world_(world), ns_(std::move(ns)), wake_(std::move(wake)) {}
+    : world_(std::move(world)), ns_(std::move(ns)), wake_(std::move(wake)) {}
 
 Status Revisions::start(const Context& context) {
   MIST_TRY(const kube::ResourceInfo maps, world_.client.resource_for({"", "ConfigMap"}, "v1", context));
