@@ -150,7 +150,7 @@ class Visit {
  private:
   // --- what becomes of a look
 
-  Look says(Report report) {
+  Look says(const Report& report) {
     const Value status = status_of(object_, report, format_time(world_.clock.now()));
     Look look;
     const Value* const before = object_.find("status");
@@ -227,12 +227,11 @@ class Visit {
                                key_.first, world_.ns));
   }
 
-  static bool has_finalizer(const Value& object) {
-    const Value* const all = object.at_path({"metadata", "finalizers"});
+  bool has_finalizer() const {
+    const Value* const all = object_.at_path({"metadata", "finalizers"});
     return all != nullptr && all->is_array() &&
            std::ranges::find(all->as_array(), Value(kFinalizer)) != all->as_array().end();
   }
-  bool has_finalizer() const { return has_finalizer(object_); }
 
   kube::ObjectRef own_ref() const {
     return {{{std::string(kGroup), std::string(kVersion), std::string(kKind)}, "releases", true, {}, true},
@@ -384,7 +383,7 @@ class Visit {
                                             : fmt::format("the upgrade failed {} times", attempt.failures),
                       kReconcileAnnotation);
     if (now.ok() && now->deployed) report.deployed = deployed_of(*now->deployed, 0);
-    Look look = says(std::move(report));
+    Look look = says(report);
     look.failed = !over;
     look.wrote = wrote_;
     return look;
@@ -406,24 +405,24 @@ class Visit {
                   .drifted = "",
                   .deployed = deployed_of(*state.deployed, generation_of(object_)),
                   .attempt = Attempt{}};
-    if (spec_.on_drift == OnDrift::Ignore) return says(std::move(report));
+    if (spec_.on_drift == OnDrift::Ignore) return says(report);
     const auto drift = action::drift(here, spec_.release, context_);
     if (!drift.ok()) return fails(reason::kRecord, drift.error());
     report.drifted = drift_words(*drift);
-    if (report.drifted->empty()) return says(std::move(report));
+    if (report.drifted->empty()) return says(report);
     const Value* const before = reconcile::condition_of(object_, "Drifted");
     if (before == nullptr || before->string_at("message") != *report.drifted) {
       notices_.tell(object_, true, "Drifted", *report.drifted, context_);
       events_.warn(*report.drifted);
     }
-    if (spec_.on_drift == OnDrift::Warn) return says(std::move(report));
+    if (spec_.on_drift == OnDrift::Warn) return says(report);
     const auto fixed = action::fix_drift(here, spec_.release, spec_.adopt, context_);
     if (!fixed.ok()) return fails(reason::kFailed, fixed.error());
     notices_.tell(object_, false, "Fixed", *report.drifted, context_);
     report.drifted = "";
     report.message = deployed_words(state.deployed->package, fixed->revision);
     report.deployed->revision = fixed->revision;
-    return says(std::move(report));
+    return says(report);
   }
 
   // --- the end
