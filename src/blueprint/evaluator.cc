@@ -32,6 +32,13 @@ Value names_value(const std::vector<std::string>& names) {
   return Value(std::move(list));
 }
 
+Value about_part(std::string_view what, const std::string& node, const Value& environment,
+                 const std::vector<std::string>& unknown) {
+  return Value::object({{what, Value::object({{"node", node},
+                                              {"environment", environment},
+                                              {"unknown", names_value(unknown)}})}});
+}
+
 // It needed a value that isn't known.
 bool is_unknown(const Error& failure) { return failure.where && failure.where->file == kUnknownFile; }
 
@@ -82,25 +89,25 @@ Result<Evaluator> Evaluator::of(std::string name, package::Files files, package:
   return Evaluator(std::move(source), renderer);
 }
 
-Result<Value> Evaluator::evaluate(Value input, const Context& context) {
-  MIST_TRY(const Value whole, document(std::move(input), context));
+Result<Value> Evaluator::evaluate(Value input, const Context& context) const {
+  MIST_TRY(const Value whole, document(Value::Array{std::move(input)}, context));
   const Value* result = whole.find("result");
   return result == nullptr ? Value() : *result;
 }
 
 Result<Value> Evaluator::description(const Context& context) {
-  MIST_TRY(const Value whole, document(Value::object({{"describe", true}}), context));
+  MIST_TRY(const Value whole, document(Value::Array{Value::object({{"describe", true}})}, context));
   Value described = whole.find("result") == nullptr ? Value() : *whole.find("result");
   if (const Value* contracts = whole.find("contracts")) described.set("contracts", *contracts);
   return described;
 }
 
-Result<Value> Evaluator::document(Value input, const Context& context) {
+Result<Value> Evaluator::document(Value::Array inputs, const Context& context) const {
   package::RenderRequest request;
   request.release_name = source_.name;
   request.release_namespace = "default";
   // A null among the values of a package unsets a default, except in a list.
-  request.user_values = Value::object({{"calls", Value::array({std::move(input)})}});
+  request.user_values = Value::object({{"calls", Value(std::move(inputs))}});
   request.quiet = true;
   package::assume_cluster(request, {}, {});
   MIST_TRY(const package::Rendered rendered, renderer_->render_files(source_, request, context));
@@ -115,20 +122,53 @@ Result<Blueprint> Evaluator::describe(const Context& context) {
   return Blueprint::parse(described);
 }
 
+Value Evaluator::to_make(const std::string& node, const Value& environment) {
+  return Value::object({{"node", node}, {"environment", environment}});
+}
+
+Value Evaluator::to_check(const std::string& node, const Value& object) {
+  return Value::object({{"contract_of", Value::object({{"node", node}})}, {"object", object}});
+}
+
+Value Evaluator::to_check(std::size_t edge, const Value& object) {
+  return Value::object({{"contract_of", Value::object({{"edge", edge}})}, {"object", object}});
+}
+
+Value Evaluator::to_identify(const std::string& node, const Value& environment,
+                             const std::vector<std::string>& unknown) {
+  return about_part("identities_of", node, environment, unknown);
+}
+
+bool Evaluator::needs_unknown(const Error& failure) { return is_unknown(failure); }
+
+// Nickel ends with the first error, so if one of them fails, each is asked alone.
+std::vector<Result<Value>> Evaluator::answer_all(const std::vector<Value>& questions,
+                                                 const Context& context) const {
+  std::vector<Result<Value>> answers;
+  if (questions.size() > 1) {
+    auto all = document(questions, context);
+    const Value* const results = all.ok() ? all->find("result") : nullptr;
+    if (results != nullptr && results->is_array() && results->size() == questions.size()) {
+      for (const Value& each : results->as_array()) answers.emplace_back(each);
+      return answers;
+    }
+  }
+  for (const Value& each : questions) answers.push_back(evaluate(each, context));
+  return answers;
+}
+
 Result<Value> Evaluator::make(const std::string& node, const Value& environment, const Context& context) {
-  return evaluate(Value::object({{"node", node}, {"environment", environment}}), context)
+  return evaluate(to_make(node, environment), context)
       .in(fmt::format("while the node {} was evaluated", node));
 }
 
 Status Evaluator::check(const std::string& node, const Value& object, const Context& context) {
-  MIST_TRY_VOID(evaluate(
-      Value::object({{"contract_of", Value::object({{"node", node}})}, {"object", object}}), context));
+  MIST_TRY_VOID(evaluate(to_check(node, object), context));
   return {};
 }
 
 Status Evaluator::check(std::size_t edge, const Value& object, const Context& context) {
-  MIST_TRY_VOID(evaluate(
-      Value::object({{"contract_of", Value::object({{"edge", edge}})}, {"object", object}}), context));
+  MIST_TRY_VOID(evaluate(to_check(edge, object), context));
   return {};
 }
 
@@ -214,10 +254,7 @@ Result<std::optional<Value>> Evaluator::part_of(std::string_view what, const std
                                                 const Value& environment,
                                                 const std::vector<std::string>& unknown,
                                                 const Context& context) {
-  auto found = evaluate(Value::object({{what, Value::object({{"node", node},
-                                                             {"environment", environment},
-                                                             {"unknown", names_value(unknown)}})}}),
-                        context);
+  auto found = evaluate(about_part(what, node, environment, unknown), context);
   if (!found.ok() && is_unknown(found.error())) return std::optional<Value>();
   if (!found.ok())
     return std::move(found).error().with_frame(

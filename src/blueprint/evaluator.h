@@ -28,6 +28,17 @@ class Evaluator {
 
   /// Invalid with Nickel's own diagnostic, or as Blueprint::parse().
   Result<Blueprint> describe(const Context& context);
+  /// Questions for answer_all(): what make(), check() and identities() ask.
+  static Value to_make(const std::string& node, const Value& environment);
+  static Value to_check(const std::string& node, const Value& object);
+  static Value to_check(std::size_t edge, const Value& object);
+  static Value to_identify(const std::string& node, const Value& environment,
+                           const std::vector<std::string>& unknown);
+  /// Of each question what is said to it alone, at little more cost than that of one. Any thread.
+  std::vector<Result<Value>> answer_all(const std::vector<Value>& questions, const Context& context) const;
+  /// Its question needs values that aren't known.
+  static bool needs_unknown(const Error& failure);
+
   /// What a node's function makes of `environment`. Invalid with Nickel's own diagnostic; Trap.
   Result<Value> make(const std::string& node, const Value& environment, const Context& context);
   /// Invalid with Nickel's own diagnostic: the object doesn't match the contract of that node, or of the edge
@@ -62,9 +73,9 @@ class Evaluator {
  private:
   Evaluator(package::Source source, package::Renderer& renderer)
       : source_(std::move(source)), renderer_(&renderer) {}
-  Result<Value> evaluate(Value input, const Context& context);
+  Result<Value> evaluate(Value input, const Context& context) const;
   class PartCheck;
-  Result<Value> document(Value input, const Context& context);
+  Result<Value> document(Value::Array inputs, const Context& context) const;
   Result<std::optional<Value>> part_of(std::string_view what, const std::string& node,
                                        const Value& environment, const std::vector<std::string>& unknown,
                                        const Context& context);

@@ -276,8 +276,8 @@ in
   SequenceEdge = TheSequenceEdge,
   Node = TheNode,
 
-  evaluate = fun blueprint input =>
-    let checked = blueprint | TheBlueprint in
+  evaluate = fun blueprint =>
+    let checked = blueprint | TheBlueprint in fun input =>
     let value =
       if std.record.has_field "contract_of" input then
         let Contract = contract_of checked input.contract_of in
@@ -324,9 +324,18 @@ inline constexpr std::string_view kUnknown = R"ncl(
 0 + "a value that isn't known before there is an instance"
 )ncl";
 
-/// Calls it. The input is in a list.
+/// Calls it, with each input of a list.
 inline constexpr std::string_view kMain = R"ncl(
-fun input => (import "mistletoe.ncl").evaluate (import "blueprint.ncl") (std.array.first input.calls)
+fun input =>
+  let evaluated = (import "mistletoe.ncl").evaluate (import "blueprint.ncl") in
+  if std.array.length input.calls == 1 then
+    evaluated (std.array.first input.calls)
+  else
+    {
+      apiVersion = "mistletoe.dev/v1",
+      kind = "Evaluation",
+      result = std.array.map (fun call => (evaluated call).result) input.calls,
+    }
 )ncl";
 
 }  // namespace mist::blueprint

@@ -104,6 +104,7 @@ std::vector<Informer::Key> Informer::drop_unlisted() {
 void Informer::take(const WatchEvent& event) {
   const Key key = key_of(event.object);
   std::vector<Key> gone;
+  bool is_news = true;
   {
     const std::lock_guard lock(mutex_);
     switch (event.type) {
@@ -125,12 +126,15 @@ void Informer::take(const WatchEvent& event) {
         Value object = event.object;
         if (prune_) prune_(object);
         told_.insert(key);
+        const auto known = items_.find(key);
+        is_news = known == items_.end() || is_newer(object, version_of(known->second));
         store(std::move(object));
         break;
       }
     }
   }
   for (const Key& each : gone) changed_(each);
+  if (!is_news) return;
   changed_(event.type == WatchEventType::Bookmark ? std::nullopt : std::optional(key));
 }
 

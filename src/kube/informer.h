@@ -21,7 +21,8 @@ class Informer {
  public:
   /// Namespace (empty: cluster-scoped) and name.
   using Key = std::pair<std::string, std::string>;
-  /// Which object changed, appeared or went; nullopt: everything that is there has been seen.
+  /// Which object changed, appeared or went; nullopt: everything that is there has been seen. A watch that begins again
+  /// tells only of what is another than before.
   using Changed = std::function<void(const std::optional<Key>&)>;
 
   /// `client`, `clock` and `events` outlive this. `prune` takes out of an object what nobody reads; may be
@@ -40,7 +41,7 @@ class Informer {
   std::optional<Error> failure() const;
   std::optional<Value> get(const Key& key) const;
   std::vector<Key> keys() const;
-  /// What the server answered to a write of ours: as if the watch had told it already.
+  /// What the server answered to a write of ours: as if the watch had told it already. So nobody is told of it again.
   void put(Value object);
 
  private:

@@ -30,6 +30,7 @@ class Controller {
     Clock& clock;
     EventSink& events;
     Metrics& metrics;
+    int workers = 1;  ///< so many instances are written to at once
   };
   /// `ns`: where blueprints are. All of `world` outlives this.
   Controller(World world, std::string ns);

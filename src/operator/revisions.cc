@@ -40,8 +40,12 @@ std::string diagnostic_of(const Error& failure) {
 }  // namespace
 
 void Loaded::forget(const kube::Informer::Key& instance) {
-  std::erase_if(made, [&](const auto& entry) { return entry.first.first == instance; });
-  std::erase_if(checked, [&](const auto& entry) { return entry.first.first == instance; });
+  const auto forget_in = [&](auto& all) {
+    for (auto each = all.lower_bound({instance, {}}); each != all.end() && each->first.first == instance;)
+      each = all.erase(each);
+  };
+  forget_in(checked);
+  answers.forget(instance);
 }
 
 Revisions::Revisions(World world, std::string ns, Observer::Wake wake)
@@ -133,9 +137,9 @@ Status Revisions::load(const std::string& name, const Context& context) {
   }
   loaded.files = std::move(files);
   loaded.rejected = false;
-  loaded.evaluator = std::move(evaluator);
-  loaded.blueprint = std::move(described);
-  loaded.made.clear();
+  loaded.evaluator = std::make_shared<blueprint::Evaluator>(std::move(evaluator));
+  loaded.blueprint = std::make_shared<const blueprint::Blueprint>(std::move(described));
+  loaded.answers.clear();
   loaded.checked.clear();
   world_.events.info(fmt::format("blueprint {} is in force for {}", name, kind.kind));
   std::string warnings;
@@ -231,7 +235,7 @@ Status Revisions::watch_instances(const std::string& name, Loaded& loaded, const
     MIST_TRY_VOID(actor->client.list(*resource, {.field_selector = "metadata.name=mistletoe"}, context)
                       .in(fmt::format("while listing the instances of blueprint {} as ServiceAccount {}/{}",
                                       name, ns_, loaded.account)));
-  loaded.instances = std::make_unique<kube::Informer>(
+  loaded.instances = std::make_shared<kube::Informer>(
       actor->client, *resource, kube::ListOptions{}, nullptr,
       [this, name](const std::optional<kube::Informer::Key>& key) {
         if (key) wake_({name, *key});

@@ -1,6 +1,6 @@
 #pragma once
 // Which revision of each blueprint is in force: reads them from ConfigMaps, evaluates them, and keeps the
-// last good one where the next can't be used. Tells their authors by annotations and Events. One thread.
+// last good one where the next can't be used. Tells their authors by annotations and Events. One thread at a time.
 
 #include <map>
 #include <memory>
@@ -11,6 +11,7 @@
 #include "blueprint/evaluator.h"
 #include "kube/informer.h"
 #include "operator/actors.h"
+#include "operator/answers.h"
 #include "operator/notices.h"
 #include "operator/observer.h"
 
@@ -22,12 +23,13 @@ struct Loaded {
   bool rejected = false;                // those files
   bool for_its_crd = false;             // rejected, and a change of the CRD may make it good
   Account account;                      // as which its work is done
-  std::optional<blueprint::Evaluator> evaluator;
-  std::optional<blueprint::Blueprint> blueprint;  // the last good one
-  std::unique_ptr<kube::Informer> instances;
-  // What functions made: of each instance and node the last environment, and the object.
-  std::map<std::pair<kube::Informer::Key, std::string>, std::pair<Value, Value>> made;
-  // The same of contracts: the last object, and what the contract said.
+  std::shared_ptr<blueprint::Evaluator> evaluator;
+  // The last good one, and its instances; whoever works with them keeps them meanwhile.
+  std::shared_ptr<const blueprint::Blueprint> blueprint;
+  std::shared_ptr<kube::Informer> instances;
+  Answers answers;
+  bool is_evaluating = false;  // somebody is, who will see to open questions too
+  // Of the contracts of spec and status: the last of them, and what the contract said.
   std::map<std::pair<kube::Informer::Key, std::string>, std::pair<Value, Status>> checked;
 
   void forget(const kube::Informer::Key& instance);

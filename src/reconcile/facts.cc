@@ -54,6 +54,11 @@ bool is_observed(const Value& live) {
          observed->as_int() >= generation->as_int();
 }
 
+// It was last written with the input that it has now, whatever others did to it since.
+bool was_written_so(const Member& member) {
+  return member.observed.there() && member.ours && member.shows_input(member.observed.object);
+}
+
 bool is_dirty(const Member& member) {
   std::vector<apply::FieldDifference> found =
       apply::differences(member.desired, member.observed.object, kManager);
@@ -229,6 +234,25 @@ bool Survey::gather(graph::Node node, Value& environment) {
       for (const Member& member : facts_[edge.from].members) facts.uses.insert(member.id.text());
   }
   return true;
+}
+
+std::optional<Survey::Inputs> Survey::inputs(graph::Node node) const {
+  Inputs found{Value::object({{"instance", for_functions(instance_)}}), {}};
+  for (const std::size_t i : blueprint_.edges_into(node)) {
+    const SequenceEdge& edge = blueprint_.sequence()[i];
+    const bool is_wanted = wanted_[edge.from] != Truth::False;
+    for (const Extraction& each : edge.extract) {
+      auto value = is_wanted ? extracted(edge, each) : Result<std::optional<Value>>(std::optional<Value>());
+      if (!value.ok()) return std::nullopt;
+      if (!*value && each.fallback && (!is_wanted || edge.gate == Gate::Soft)) *value = each.fallback;
+      if (!*value && !is_wanted) return std::nullopt;
+      if (*value)
+        found.environment.set(each.name, **std::move(value));
+      else
+        found.unknown.push_back(each.name);
+    }
+  }
+  return found;
 }
 
 Result<std::optional<Value>> Survey::extracted(const SequenceEdge& edge, const Extraction& extraction) const {
@@ -544,7 +568,8 @@ bool Survey::ready(graph::Node node, std::string* why) const {
 
 bool Survey::latched(graph::Node node, const Member& member) const {
   const Recorded* before = record_.find(member.id);
-  return before != nullptr && before->node == blueprint_.nodes()[node].name && before->hash == member.hash;
+  if (before == nullptr || before->node != blueprint_.nodes()[node].name) return false;
+  return before->hash == member.hash || was_written_so(member);
 }
 
 bool Survey::may_write(graph::Node node, const Member& member) const {
