@@ -21,8 +21,7 @@ class Informer {
  public:
   /// Namespace (empty: cluster-scoped) and name.
   using Key = std::pair<std::string, std::string>;
-  /// Which object changed, appeared or went; nullopt: everything that is there has been seen. A watch that begins again
-  /// tells only of what is another than before.
+  /// Which object changed, appeared or went; nullopt: everything that is there has been seen.
   using Changed = std::function<void(const std::optional<Key>&)>;
 
   /// `client`, `clock` and `events` outlive this. `prune` takes out of an object what nobody reads; may be
@@ -41,8 +40,10 @@ class Informer {
   std::optional<Error> failure() const;
   std::optional<Value> get(const Key& key) const;
   std::vector<Key> keys() const;
-  /// What the server answered to a write of ours: as if the watch had told it already. So nobody is told of it again.
-  void put(Value object);
+  /// What the server answered to a write of ours: as if the watch had told it already. Silent: when it does, nobody is
+  /// told.
+  enum class Echo : std::uint8_t { Told, Silent };
+  void put(Value object, Echo echo = Echo::Told);
 
  private:
   void run(const std::stop_token& stop);
@@ -64,6 +65,7 @@ class Informer {
   std::optional<Error> failure_;
   std::map<Key, Value> items_;
   std::set<Key> told_;    // of items_: what the present watch told of
+  std::map<Key, std::string> silent_;  // versions
   std::string complete_;  // the version of which is known that what isn't in items_ isn't there
 
   std::jthread thread_;  // last: it uses the others

@@ -170,7 +170,7 @@ Status Executor::claim(kube::Informer& instances, const Value& instance, const s
                              .apply(ref(instances, instance), object,
                                     {.field_manager = std::string(kManager), .force = true}, context)
                              .in("while the record was written"));
-  instances.put(std::move(answer));
+  instances.put(std::move(answer), kube::Informer::Echo::Silent);
   return {};
 }
 
@@ -198,7 +198,7 @@ Status Executor::write_status(kube::Informer& instances, const Value& instance,
         Value answer,
         client_.apply(ref(instances, instance), object, options, context).in("while the status was written"));
     notices_.of_instance(instance, *status.find("conditions"), context);
-    instances.put(std::move(answer));
+    instances.put(std::move(answer), kube::Informer::Echo::Silent);
     return {};
   };
   Status written = put(plan);

@@ -113,7 +113,8 @@ let map = fun called given => { apiVersion = "v1", kind = "ConfigMap", metadata 
 
 @test
 def a_chain_of_three_takes_five_writes(t):
-    """The record with all three names, the objects, the status; a change of all of them four: the record stays."""
+    """The record with all three names, the objects, and the status, on a busy machine more than once; a change of all of them
+    leaves the record as it is."""
     address = define(t)
     group = address.split("/")[2]
     t.kube.patch("ConfigMap", t.ns, "app", {"data": {"blueprint.ncl": CHAIN.replace("GROUP", group)}})
@@ -129,14 +130,15 @@ def a_chain_of_three_takes_five_writes(t):
     t.kube.checked("POST", address, {"apiVersion": f"{group}/v1", "kind": "App", "metadata": {"name": "other"}, "spec": {"image": "a"}})
     t.kube.wait("the chain is complete", lambda: value("other-three") == "a")
     quiet(t)
-    made = [f"{r.verb} {r.path.rsplit('/apps/')[-1].rsplit('/')[-1]} {r.uri}" for r in writes(t, mark)]
-    equal(len(made), 5, f"writes: {made}")
+    equal([r.name for r in writes(t, mark) if not r.path.endswith(("/status", "/events"))],
+          ["other", "other-one", "other-two", "other-three"], "writes")
     equal([r.uri for r in t.requests(mark) if r.verb in ("get", "list")], [], "what the operator asked")
     mark = t.mark()
     t.kube.checked("PATCH", f"{address}/other", {"spec": {"image": "b"}}, content_type="application/merge-patch+json")
     t.kube.wait("the chain is changed", lambda: value("other-three") == "b")
     quiet(t)
-    equal(len(writes(t, mark)), 4, f"writes of a change: {writes(t, mark)}")
+    equal([r.name for r in writes(t, mark) if not r.path.endswith(("/status", "/events"))],
+          ["other-one", "other-two", "other-three"], "writes of a change")
 
     # What a crash leaves is known: an object that was deleted meanwhile is made again, and all go in the end.
     operator.stop(signal.SIGKILL)
