@@ -32,6 +32,9 @@ class Evaluator {
   static Value to_make(const std::string& node, const Value& environment);
   static Value to_check(const std::string& node, const Value& object);
   static Value to_check(std::size_t edge, const Value& object);
+  /// Of the spec or the status of an instance. answer_all() finds the exact place where it breaks its contract.
+  static Value to_check_spec(const Value& spec);
+  static Value to_check_status(const Value& status);
   static Value to_identify(const std::string& node, const Value& environment,
                            const std::vector<std::string>& unknown);
   /// Of each question what is said to it alone, at little more cost than that of one. Any thread.
@@ -47,9 +50,9 @@ class Evaluator {
   Status check(std::size_t edge, const Value& object, const Context& context);
   /// The same for the spec of an instance. The message begins with the innermost place that the contract
   /// refuses: "spec.storage.size: …".
-  Status check_spec(const Value& spec, const Context& context);
+  Status check_spec(const Value& spec, const Context& context) const;
   /// The same for what nodes write to the status of an instance. A value may be missing: it isn't known yet.
-  Status check_status(const Value& status, const Context& context);
+  Status check_status(const Value& status, const Context& context) const;
   /// The kinds of what a node's function makes: a list of records with apiVersion and kind. `unknown`: names
   /// of values that aren't there; nullopt: the kinds depend on them. Errors as make().
   Result<std::optional<Value>> kinds(const std::string& node, const Value& environment,
@@ -74,6 +77,7 @@ class Evaluator {
   Evaluator(package::Source source, package::Renderer& renderer)
       : source_(std::move(source)), renderer_(&renderer) {}
   Result<Value> evaluate(Value input, const Context& context) const;
+  Result<Value> answer(const Value& question, const Context& context) const;
   class PartCheck;
   Result<Value> document(Value::Array inputs, const Context& context) const;
   Result<std::optional<Value>> part_of(std::string_view what, const std::string& node,

@@ -69,9 +69,17 @@ class Controller::State {
                : fmt::format("{} {}/{}", item.blueprint, item.instance.first, item.instance.second);
   }
 
+  // One at a time, so that revisions that take long leave the other workers to the instances.
   Status load(const std::string& blueprint, const Context& context) {
-    const std::lock_guard lock(mutex_);
-    return revisions_.load(blueprint, context);
+    std::unique_lock lock(mutex_);
+    if (is_loading_) {
+      queue_.add({blueprint}, kLoadPause);
+      return {};
+    }
+    is_loading_ = true;
+    Status done = revisions_.load(blueprint, lock, context);
+    is_loading_ = false;
+    return done;
   }
 
   // Decides with the lock, writes without.
@@ -186,13 +194,13 @@ class Controller::State {
             },
         .check_spec =
             [&](const Value& spec) {
-              return known(loaded, item, "spec", spec,
-                           [&] { return loaded.evaluator->check_spec(spec, context); });
+              return checked(loaded, item, "is the spec good",
+                             blueprint::Evaluator::to_check_spec(spec), asks);
             },
         .check_status =
             [&](const Value& status) {
-              return known(loaded, item, "status", status,
-                           [&] { return loaded.evaluator->check_status(status, context); });
+              return checked(loaded, item, "is the status good",
+                             blueprint::Evaluator::to_check_status(status), asks);
             },
         .ask =
             [&, this](const std::string& node, const reconcile::HttpQuestion& question) {
@@ -204,18 +212,6 @@ class Controller::State {
         .immutable = [&](const ObjectId& id, const std::string& hash) { return memory.immutable(id, hash); },
         .frozen = [&,
                    this](const std::string& node) { return memory.frozen(node, world_.clock.steady_now()); }};
-  }
-
-  template <typename Check>
-  static Status known(Loaded& loaded, const Item& item, const std::string& what, const Value& object,
-                      const Check& check) {
-    const auto [entry, is_new] = loaded.checked.try_emplace({item.instance, what});
-    auto& [before, said] = entry->second;
-    if (is_new || before != object) {
-      said = check();
-      before = object;
-    }
-    return said;
   }
 
   // What a question was answered. Null: it isn't known yet, and `asks` says that somebody has to see to it.
@@ -308,6 +304,7 @@ class Controller::State {
 
   // An informer that hasn't synced after that long is said to be the problem in the status.
   static constexpr Duration kSyncTime = std::chrono::seconds(5);
+  static constexpr Duration kLoadPause = std::chrono::milliseconds(50);
 
   World world_;
   WorkQueue<Item> queue_;
@@ -317,6 +314,7 @@ class Controller::State {
   // Their informers' threads use what stands above.
   Actors actors_;
   Revisions revisions_;
+  bool is_loading_ = false;
 };
 
 Controller::Controller(World world, std::string ns)

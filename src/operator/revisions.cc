@@ -40,11 +40,6 @@ std::string diagnostic_of(const Error& failure) {
 }  // namespace
 
 void Loaded::forget(const kube::Informer::Key& instance) {
-  const auto forget_in = [&](auto& all) {
-    for (auto each = all.lower_bound({instance, {}}); each != all.end() && each->first.first == instance;)
-      each = all.erase(each);
-  };
-  forget_in(checked);
   answers.forget(instance);
 }
 
@@ -66,7 +61,8 @@ Status Revisions::start(const Context& context) {
   return {};
 }
 
-Status Revisions::load(const std::string& name, const Context& context) {
+Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lock,
+                       const Context& context) {
   const auto map = config_maps_->get({ns_, name});
   Loaded& loaded = blueprints_[name];
   if (!map) {
@@ -99,7 +95,9 @@ Status Revisions::load(const std::string& name, const Context& context) {
   loaded.account = std::move(account);
   loaded.for_its_crd = false;
   const ObjectId kept = kind_from(map->string_at({"metadata", "annotations", kKindAnnotation}));
+  lock.unlock();
   auto revision = revision_of(name, files, has_finalizer(*map) ? kept : ObjectId(), context);
+  lock.lock();
   if (!revision.ok()) {
     // What is not a fault of the blueprint is tried again.
     const ErrorKind kind = revision.error().kind;
@@ -140,7 +138,6 @@ Status Revisions::load(const std::string& name, const Context& context) {
   loaded.evaluator = std::make_shared<blueprint::Evaluator>(std::move(evaluator));
   loaded.blueprint = std::make_shared<const blueprint::Blueprint>(std::move(described));
   loaded.answers.clear();
-  loaded.checked.clear();
   world_.events.info(fmt::format("blueprint {} is in force for {}", name, kind.kind));
   std::string warnings;
   for (const std::string& each : loaded.blueprint->warnings()) {

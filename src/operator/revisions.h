@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,8 +30,6 @@ struct Loaded {
   std::shared_ptr<kube::Informer> instances;
   Answers answers;
   bool is_evaluating = false;  // somebody is, who will see to open questions too
-  // Of the contracts of spec and status: the last of them, and what the contract said.
-  std::map<std::pair<kube::Informer::Key, std::string>, std::pair<Value, Status>> checked;
 
   void forget(const kube::Informer::Key& instance);
 };
@@ -51,8 +50,8 @@ class Revisions {
 
   /// Begins to watch. Errors: those of the first request.
   Status start(const Context& context);
-  /// The blueprint changed, or its last try failed for no fault of its own.
-  Status load(const std::string& name, const Context& context);
+  /// The blueprint changed, or its last try failed for no fault of its own. It is evaluated without the lock.
+  Status load(const std::string& name, std::unique_lock<std::mutex>& lock, const Context& context);
   Loaded& of(const std::string& name) { return blueprints_[name]; }
   /// A blueprint stays as long as it has instances: without it an operator that starts again would not know
   /// them, and their finalizers would never go.
