@@ -249,6 +249,9 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
     log.info(fmt::format("serving probes and metrics at {}", server->address()));
   }
   std::optional<mist::releases::Controller> releases;
+  const mist::releases::Controller::Scope scope{
+      .ns = options.releases == "own" ? client->default_namespace() : std::string(),
+      .selector = options.release_selector};
   if (!options.releases.empty()) {
     MIST_TRY_VOID(mist::config::check_places(paths));
     releases.emplace(mist::releases::World{
@@ -270,11 +273,7 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
                          },
                          .ns = client->default_namespace(),
                          .default_account = options.default_account},
-                     metrics,
-                     mist::releases::Controller::Scope{
-                         .ns = options.releases == "own" ? client->default_namespace() : std::string(),
-                         .selector = options.release_selector},
-                     workers);
+                     metrics, scope, workers);
   }
   const auto work = [&](const mist::Context& ours) {
     mist::operator_::Controller controller(
@@ -289,7 +288,13 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
          .renderer = renderer,
          .clock = clock,
          .events = log,
-         .metrics = metrics},
+         .metrics = metrics,
+         .not_kept =
+             [&](const mist::encoding::Value& release) {
+               return releases
+                          ? mist::releases::Controller::why_not_kept(scope, release)
+                          : std::string("this operator looks at no Releases: start it with --releases all");
+             }},
         client->default_namespace());
     if (options.releases.empty()) return controller.run(ours);
     return beside(

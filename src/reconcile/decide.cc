@@ -84,13 +84,14 @@ class Reconciler {
       case NodeType::Http:
         return judge(node);
       case NodeType::Own:
+      case NodeType::Package:
       case NodeType::Absent:
       case NodeType::Act:
         break;
     }
     for (const Member& member : facts.members) {
       if (!is_active(node, member)) continue;
-      if (told(node).type == NodeType::Own)
+      if (told(node).keeps_objects())
         own(node, member);
       else if (told(node).type == NodeType::Act)
         act(node, member);
@@ -110,7 +111,7 @@ class Reconciler {
     const bool is_there =
         !facts.members.empty() &&
         std::ranges::all_of(facts.members, [](const Member& each) { return each.observed.there(); });
-    if (!facts.answer.failure.empty() && facts.answer.stale)
+    if ((!facts.answer.failure.empty() && facts.answer.stale) || survey_.failed_release(node) != nullptr)
       return report(node, NodeState::Failed, std::move(why));
     report(node, is_there ? NodeState::Progressing : NodeState::Waiting, std::move(why));
   }
