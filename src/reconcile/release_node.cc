@@ -51,7 +51,8 @@ bool hides_export(const Value& release, std::string_view path) {
   if (hidden == nullptr || !hidden->is_array()) return false;
   return std::ranges::any_of(hidden->as_array(), [&](const Value& each) {
     if (!each.is_string()) return false;
-    const std::string place = "exports" + each.as_string();
+    // A dot alone: all of them.
+    const std::string place = "exports" + (each.as_string() == "." ? std::string() : each.as_string());
     return path == place || path.starts_with(place + ".");
   });
 }

@@ -172,6 +172,7 @@ TEST_F(PackageNodeTest, AnExportThatIsNotThereIsWaitedFor) {
 class KeptReleaseTest : public PackageNodeTest {
  protected:
   Plan decided(const std::string& status) {
+    there = Value();
     Value live = instance;
     live["metadata"].set("uid", "u1");
     World world{.make = functions().make,

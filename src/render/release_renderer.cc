@@ -210,8 +210,8 @@ Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::S
   result.to_be_taken = job->to_be_taken;
   result.again = [job](const RenderVariant& variant,
                        const Context& now) -> Result<std::vector<release::RenderedObject>> {
-    MIST_TRY(package::Rendered rendered, job->variant(variant, now));
-    return std::move(rendered.objects);
+    MIST_TRY(package::Rendered other, job->variant(variant, now));
+    return std::move(other.objects);
   };
   return result;
 }

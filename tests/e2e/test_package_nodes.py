@@ -5,7 +5,7 @@ import shutil
 import signal
 import time
 
-from harness import check, config_map, contains, equal, kubeconfig_text, test, workload
+from harness import check, config_map, contains, equal, test, workload
 from test_blueprint_commands import valid
 from test_demo import ROOT, git_registry
 from test_operator import Operator, quiet, writes
@@ -294,7 +294,9 @@ def a_package_node_has_the_rights_of_its_blueprint_and_no_others(t):
     registry(t)
     kind(t)
     publish(t, "app", "1.0.0", config_map("app", {"a": "1"}))
-    text = blueprint(t, account="worker")
+    # Other tests' Releases are none of its business.
+    label = f'labels = {{ e2e = "{t.ns}" }}'
+    text = blueprint(t, account="worker", more=label)
     t.kube.create("ServiceAccount", t.ns, {"metadata": {"name": "worker"}})
     printed = t.run("blueprint", "rbac", t.files("site", {"blueprint.ncl": text}), "-n", t.ns, "--run-as", "worker", "-o", "json").json
     valid(printed, json.loads((ROOT / "schemas/cli/blueprint-rbac.schema.json").read_text()))
@@ -305,7 +307,7 @@ def a_package_node_has_the_rights_of_its_blueprint_and_no_others(t):
         ns = each["metadata"].get("namespace")
         t.kube.create(each["kind"], ns, each)
         t.cleanup(lambda each=each, ns=ns: t.kube.delete(each["kind"], ns, each["metadata"]["name"]))
-    operator = Operator(t, "--releases", "all", "--release-selector", f"mistletoe.dev/instance-uid")
+    operator = Operator(t, "--releases", "all", "--release-selector", f"e2e={t.ns}")
     make(t, package="team/app:1.0.0")
     # The account may write the Release and not what the package makes: it isn't installed as somebody who may.
     user = f"system:serviceaccount:{t.ns}:worker"
@@ -328,12 +330,12 @@ def a_package_node_has_the_rights_of_its_blueprint_and_no_others(t):
     check(t.kube.get("ConfigMap", tenant, "app") is None, "something was made there")
     t.kube.create("ServiceAccount", tenant, {"metadata": {"name": "deployer"}})
     role(t, tenant, "deployer", [{"apiGroups": [""], "resources": ["secrets", "configmaps"], "verbs": ["*"]}], tenant)
-    blueprint(t, account="worker", more='serviceAccountName = "deployer"')
+    blueprint(t, account="worker", more=label + ', serviceAccountName = "deployer"')
     wait_ready(t, ns=tenant, seconds=120)
     made = [r for r in writes(t, mark) if r.uri.split("?")[0].endswith(f"/{tenant}/configmaps/app")]
     equal({r.on_behalf_of for r in made}, {f"system:serviceaccount:{tenant}:deployer"}, "who made it")
     remove(t, ns=tenant)
-    blueprint(t, account="worker")
+    blueprint(t, account="worker", more=label)
     t.kube.wait("the account is the blueprint's again", lambda: release(t)["spec"].get("serviceAccountName") == "worker")
     remove(t)
     check(t.kube.get("ConfigMap", t.ns, "app") is None, "something stays")
