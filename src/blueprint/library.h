@@ -291,7 +291,7 @@ in
 let release_of = fun node environment told =>
   let of_metadata = ["name", "namespace", "labels", "annotations"] in
   let given = part_of of_metadata told in
-  let named = fun name default => if std.record.has_field name given then {} else default in
+  let named = fun name otherwise => if std.record.has_field name given then {} else otherwise in
   {
     apiVersion = "mistletoe.dev/v1alpha1",
     kind = "Release",
@@ -305,9 +305,9 @@ in
 # What a function gives, held against what its type asks.
 let given_by = fun checked input environment =>
   let node = checked.nodes."%{input.node}" in
-  let type = type_of input.node node in
-  let made = node."%{type}" environment in
-  if type == "package" then made | ThePackage else made
+  let kind = type_of input.node node in
+  let made = node."%{kind}" environment in
+  if kind == "package" then made | ThePackage else made
 in
 let called = fun checked input =>
   let environment = environment_of input in

@@ -82,8 +82,18 @@ def ready(t, name="web", ns=None):
     return found[0] if found and found[0]["observedGeneration"] == object_["metadata"]["generation"] else {}
 
 
+def waited(t, what, condition, seconds, ns=None):
+    """As t.kube.wait(); a failure shows how things are."""
+    try:
+        t.kube.wait(what, condition, seconds=seconds)
+    except AssertionError as failure:
+        told = [json.dumps((item or {}).get("status")) for item in (site(t, ns=ns), release(t, ns=ns))]
+        logs = [log.read_text()[-3000:] for log in t.dir.glob("*.log")]
+        raise AssertionError("\n".join([str(failure), *told, *logs])) from failure
+
+
 def wait_ready(t, name="web", ns=None, seconds=60):
-    t.kube.wait(f"{name} is ready", lambda: ready(t, name, ns).get("status") == "True", seconds=seconds)
+    waited(t, f"{name} is ready", lambda: ready(t, name, ns).get("status") == "True", seconds, ns)
 
 
 def wait_told(t, *words, reason=None, ns=None, seconds=60):
@@ -91,7 +101,7 @@ def wait_told(t, *words, reason=None, ns=None, seconds=60):
     def is_told():
         condition = ready(t, ns=ns)
         return all(word in condition.get("message", "") for word in words) and reason in (None, condition.get("reason"))
-    t.kube.wait(f"the status says {words}", is_told, seconds=seconds)
+    waited(t, f"the status says {words}", is_told, seconds, ns)
 
 
 def release(t, name="web-base", ns=None):
