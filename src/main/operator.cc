@@ -251,6 +251,9 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
     log.info(fmt::format("serving probes and metrics at {}", server->address()));
   }
   std::optional<mist::releases::Controller> releases;
+  const mist::releases::Controller::Scope scope{
+      .ns = options.releases == "own" ? client->default_namespace() : std::string(),
+      .selector = options.release_selector};
   if (!options.releases.empty()) {
     MIST_TRY_VOID(mist::config::check_places(paths));
     releases.emplace(mist::releases::World{
@@ -272,11 +275,7 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
                          },
                          .ns = client->default_namespace(),
                          .default_account = options.default_account},
-                     metrics,
-                     mist::releases::Controller::Scope{
-                         .ns = options.releases == "own" ? client->default_namespace() : std::string(),
-                         .selector = options.release_selector},
-                     release_workers);
+                     metrics, scope, release_workers);
   }
   const auto work = [&](const mist::Context& ours) {
     mist::operator_::Controller controller(
@@ -292,7 +291,13 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
          .clock = clock,
          .events = log,
          .metrics = metrics,
-         .workers = workers},
+         .workers = workers,
+         .not_kept =
+             [&](const mist::encoding::Value& release) {
+               return releases
+                          ? mist::releases::Controller::why_not_kept(scope, release)
+                          : std::string("this operator looks at no Releases: start it with --releases all");
+             }},
         client->default_namespace());
     if (options.releases.empty()) return controller.run(ours);
     return beside(

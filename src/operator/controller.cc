@@ -12,6 +12,7 @@
 #include "operator/actors.h"
 #include "operator/revisions.h"
 #include "operator/work_queue.h"
+#include "reconcile/release_node.h"
 
 namespace mist::operator_ {
 
@@ -21,6 +22,7 @@ class Controller::State {
  public:
   State(World world, std::string ns)
       : world_(std::move(world)),
+        ns_(ns),
         queue_(world_.clock),
         notices_(world_.client, world_.clock, world_.events),
         actors_(world_.client_of, ns, world_.clock, world_.events,
@@ -173,7 +175,7 @@ class Controller::State {
               if (apimachinery::is_terminating(instance) && is_unserved(actor, id, observed.error(), context))
                 return Observation{Observation::State::Absent, {}, {}};
               trouble = observed.error();
-              return not_told(observed.error());
+              return not_told(id, observed.error());
             },
         .list =
             [&](const Collection& collection) {
@@ -209,6 +211,7 @@ class Controller::State {
         .held = [&, this](
                     const std::string& node,
                     const std::string& hash) { return memory.held(node, hash, world_.clock.steady_now()); },
+        .not_kept = world_.not_kept,
         .immutable = [&](const ObjectId& id, const std::string& hash) { return memory.immutable(id, hash); },
         .frozen = [&,
                    this](const std::string& node) { return memory.frozen(node, world_.clock.steady_now()); }};
@@ -243,6 +246,7 @@ class Controller::State {
     const auto told = std::ranges::find(loaded.blueprint->nodes(), node, &blueprint::Node::name);
     // A kind may come later, and then they have what that kind is like.
     if (told->names_objects()) apply::give_namespaces(result, item.instance.first, actor.client, context);
+    if (told->keeps_objects()) reconcile::give_account(result, {ns_, loaded.account});
     return result;
   }
 
@@ -289,10 +293,12 @@ class Controller::State {
   }
 
   // A kind that isn't served may come; what may not be read stays so until somebody allows it.
-  static Observation not_told(const Error& failure) {
+  static Observation not_told(const ObjectId& id, const Error& failure) {
     Observation observed;
     if (failure.kind == ErrorKind::Forbidden)
       observed.why = failure.because.empty() ? failure.message : failure.because;
+    if (failure.kind == ErrorKind::NotFound && reconcile::is_release(id))
+      observed.why = reconcile::kNoReleases;
     return observed;
   }
 
@@ -307,6 +313,7 @@ class Controller::State {
   static constexpr Duration kLoadPause = std::chrono::milliseconds(50);
 
   World world_;
+  const std::string ns_;
   WorkQueue<Item> queue_;
   std::mutex mutex_;  // of all below, but what belongs to an item and what is written with
   std::map<Item, Memory> memories_;

@@ -85,13 +85,14 @@ class Reconciler {
       case NodeType::Http:
         return judge(node);
       case NodeType::Own:
+      case NodeType::Package:
       case NodeType::Absent:
       case NodeType::Act:
         break;
     }
     for (const Member& member : facts.members) {
       if (!is_active(node, member)) continue;
-      if (told(node).type == NodeType::Own)
+      if (told(node).keeps_objects())
         own(node, member);
       else if (told(node).type == NodeType::Act)
         act(node, member);
@@ -111,7 +112,7 @@ class Reconciler {
     const bool is_there =
         !facts.members.empty() &&
         std::ranges::all_of(facts.members, [](const Member& each) { return each.observed.there(); });
-    if (!facts.answer.failure.empty() && facts.answer.stale)
+    if ((!facts.answer.failure.empty() && facts.answer.stale) || survey_.failed_release(node) != nullptr)
       return report(node, NodeState::Failed, std::move(why));
     report(node, is_there ? NodeState::Progressing : NodeState::Waiting, std::move(why));
   }
@@ -397,7 +398,7 @@ class Reconciler {
     if (plan_.applies.empty()) return;
     std::map<graph::Node, std::vector<Recorded>> ahead;
     for (const graph::Node node : blueprint_.order()) {
-      if (told(node).type != NodeType::Own || survey_.wanted(node) != Truth::True) continue;
+      if (!told(node).keeps_objects() || survey_.wanted(node) != Truth::True) continue;
       const bool is_made = survey_.of(node).made == Facts::Made::Yes;
       ahead[node] = is_made ? entries_of(node) : entries_to_come(node, ahead);
       for (const Recorded& each : ahead[node]) {
@@ -435,7 +436,7 @@ class Reconciler {
       if (edge.extract.empty() || edge.cyclic || survey_.wanted(edge.from) == Truth::False) continue;
       uses.insert(survey_.of(edge.from).uses.begin(), survey_.of(edge.from).uses.end());
       for (const Member& member : survey_.of(edge.from).members)
-        if (told(edge.from).type == NodeType::Own) uses.insert(member.id.text());
+        if (told(edge.from).keeps_objects()) uses.insert(member.id.text());
       if (const auto before = ahead.find(edge.from); before != ahead.end())
         for (const Recorded& each : before->second) {
           uses.insert(each.id.text());

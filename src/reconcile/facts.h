@@ -69,6 +69,8 @@ class Survey {
   graph::Truth reached(graph::Node state) const;
   /// Whether the objects are there, as wanted, and ready; `why` not.
   bool ready(graph::Node node, std::string* why = nullptr) const;
+  /// The Release among the objects of a node that failed and says so; null: none.
+  const Member* failed_release(graph::Node node) const;
   /// Whether its edges held when this object was last written, with this input: the record says so, or the object
   /// shows that it was written with it.
   bool latched(graph::Node node, const Member& member) const;
@@ -100,6 +102,7 @@ class Survey {
   void judge_edges(graph::Node node);
   bool holds(std::size_t edge, std::string& why) const;
   bool is_there(graph::Node node, std::string& why) const;
+  std::string why_not_released(const Member& member) const;
   bool is_gone(const blueprint::SequenceEdge& edge, std::string& why) const;
   bool is_changing(graph::Node node) const;
   bool are_states(graph::Node a, graph::Node b) const;

@@ -78,6 +78,8 @@ struct World {
   std::function<HttpAnswer(const std::string& node, const HttpQuestion&)> ask = {};
   /// Why a node isn't written with that input now: the server's last words, until the pause is over.
   std::function<std::optional<std::string>(const std::string& node, const std::string& hash)> held = {};
+  /// Why this operator doesn't look at a Release, and what to do about it; empty: it does.
+  std::function<std::string(const Value& release)> not_kept = {};
   /// Whether the server refused to change that object in place to that input.
   std::function<bool(const ObjectId&, const std::string& hash)> immutable = {};
   /// A node that came and went too often: it stays as it is.

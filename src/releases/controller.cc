@@ -37,6 +37,28 @@ Wish wish_of(const Value& object) {
           std::string(object.string_at({"metadata", "annotations", kReconcileAnnotation}))};
 }
 
+// One requirement of a label selector, without sets: `a=b`, `a!=b`, `a`, `!a`.
+bool meets(std::string_view requirement, const Value& release) {
+  const auto label = [&](std::string_view key) { return release.at_path({"metadata", "labels", trim(key)}); };
+  const auto equals = requirement.find('=');
+  if (equals == std::string_view::npos)
+    return requirement.starts_with('!') ? label(requirement.substr(1)) == nullptr
+                                        : label(requirement) != nullptr;
+  const bool is_not = equals > 0 && requirement[equals - 1] == '!';
+  const std::string_view key = requirement.substr(0, is_not ? equals - 1 : equals);
+  std::string_view value = requirement.substr(equals + 1);
+  if (value.starts_with('=')) value.remove_prefix(1);
+  const Value* const there = label(key);
+  return (there != nullptr && there->is_string() && there->as_string() == trim(value)) != is_not;
+}
+
+// A selector with sets isn't taken apart: its commas may be within one.
+bool matches(std::string_view selector, const Value& release) {
+  if (trim(selector).empty() || selector.find('(') != std::string_view::npos) return true;
+  return std::ranges::all_of(split(selector, ','),
+                             [&](std::string_view each) { return meets(trim(each), release); });
+}
+
 // Which Releases are about the same release, the oldest first.
 class Claims {
  public:
@@ -274,5 +296,17 @@ Controller::Controller(World world, operator_::Metrics& metrics, Scope scope, in
 Controller::~Controller() = default;
 
 Status Controller::run(const Context& context) { return state_->run(context); }
+
+std::string Controller::why_not_kept(const Scope& scope, const Value& release) {
+  if (!scope.ns.empty() && release.string_at({"metadata", "namespace"}) != scope.ns)
+    return fmt::format(
+        "this operator looks only at Releases of namespace {} (--releases own): start it with --releases all",
+        scope.ns);
+  if (matches(scope.selector, release)) return {};
+  return fmt::format(
+      "this operator looks only at Releases whose labels match {} (--release-selector), and "
+      "a node's function may give its labels",
+      scope.selector);
+}
 
 }  // namespace mist::releases
