@@ -57,7 +57,7 @@ blueprints, docs/release-resource.md the custom resource Release.
   --releases WHERE    keep Releases too: those of its own namespace (own), or of every one (all)
   --release-selector S
                       of these only those with matching labels (team=a,env!=dev)
-  --release-workers N look at that many Releases at once (8)
+  --release-workers N look at that many Releases at once, of one namespace a quarter (16)
   --crds              print the CustomResourceDefinition of Release, for kubectl apply -f -
   --workers N         write to that many instances of blueprints at once (8)
   -v, --verbose       say more
@@ -75,7 +75,7 @@ using mist::print_to;
 
 struct Options {
   std::string kubeconfig, context, ns, listen, lease_duration = "15s", default_account;
-  std::string releases, release_selector, release_workers = "8", workers = "8";
+  std::string releases, release_selector, release_workers = "16", workers = "8";
   bool elect = false, verbose = false, version = false, help = false, crds = false;
 };
 

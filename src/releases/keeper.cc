@@ -53,6 +53,24 @@ bool same_values(Value one, Value other) {
   return encoding::to_json(one) == encoding::to_json(other);
 }
 
+// Whether the host of an address, as it is written, is the machine itself.
+bool is_this_machine(std::string_view address) {
+  if (const auto scheme = address.find("://"); scheme != std::string_view::npos)
+    address.remove_prefix(scheme + 3);
+  address = address.substr(0, address.find('/'));
+  if (const auto user = address.rfind('@'); user != std::string_view::npos) address.remove_prefix(user + 1);
+  const bool is_v6 = address.starts_with('[');
+  const std::string host =
+      lower_case(is_v6 ? address.substr(0, address.find(']') + 1) : address.substr(0, address.find(':')));
+  const std::string_view name = std::string_view(host).substr(0, host.ends_with('.') ? host.size() - 1 : host.size());
+  if (name == "localhost" || name.ends_with(".localhost")) return true;
+  // An address can be written in many ways; other networks are where registries are.
+  const bool is_number = !name.empty() && name.find_first_not_of("0123456789abcdefx.") == std::string_view::npos &&
+                         name.find_first_of("0123456789") == 0;
+  if (!is_v6 && !is_number) return false;
+  return is_v6 || name.starts_with("127.") || name.starts_with("0") || name.find('.') == std::string_view::npos;
+}
+
 // Of the operator's machine nobody else may read anything.
 Status refuse_local(const std::string& reference) {
   MIST_TRY(const registry::PackageRef parsed, registry::PackageRef::parse(reference));
@@ -60,8 +78,9 @@ Status refuse_local(const std::string& reference) {
   if (const auto* const git = std::get_if<registry::GitRef>(&parsed.form())) {
     MIST_TRY(const registry::GitUrl url, registry::GitUrl::parse(git->url, "/"));
     using enum registry::GitUrl::Transport;
-    local = url.transport() == File || url.transport() == LoopbackHttp;
+    local = url.transport() == File || url.transport() == LoopbackHttp || is_this_machine(git->url);
   }
+  if (reference.starts_with("oci://")) local = is_this_machine(reference);
   if (!local) return {};
   return error(ErrorKind::Invalid, "{} is on the operator's own machine", parsed.display())
       .with_hint("name a package of a registry, oci:// or git+https://");
@@ -210,7 +229,10 @@ class Visit {
       if (const std::string cycle = cycle_of(key_, others_); !cycle.empty())
         return std::optional(
             gives_up(reason::kDependency, error(ErrorKind::Invalid, "it waits for itself: {}", cycle)));
-      const std::string why = other ? ready_words(*other) : "there is no such Release";
+      // Of another namespace its reader may know no more.
+      const std::string why = !other                    ? "there is no such Release"
+                              : on.first == key_.first ? ready_words(*other)
+                                                        : "it is not ready";
       Look look = says({.ready = "False",
                         .reason = reason::kDependency,
                         .message = fmt::format("waits for Release {}: {}", display(on), why)});
