@@ -303,7 +303,8 @@ def a_package_node_has_the_rights_of_its_blueprint_and_no_others(t):
     serve(t)
     registry(t)
     kind(t)
-    publish(t, "app", "1.0.0", config_map("app", {"a": "1"}))
+    publish(t, "app", "1.0.0", config_map("app", {"a": "1"}),
+            {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "app"}})
     # Other tests' Releases are none of its business.
     label = f'labels = {{ e2e = "{t.ns}" }}'
     text = blueprint(t, account="worker", more=label)
@@ -326,8 +327,8 @@ def a_package_node_has_the_rights_of_its_blueprint_and_no_others(t):
     check(t.kube.get("ConfigMap", t.ns, "app") is None, "it was made with other rights")
     mark = t.mark()
     role(t, t.ns, "worker", [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["*"]}], t.ns)
-    wait_told(t, "configmaps", user, reason="Failed", seconds=90)
-    t.kube.patch("Role", t.ns, "worker", {"rules": [{"apiGroups": [""], "resources": ["secrets", "configmaps"], "verbs": ["*"]}]})
+    wait_told(t, "serviceaccounts", user, reason="Failed", seconds=90)
+    t.kube.patch("Role", t.ns, "worker", {"rules": [{"apiGroups": [""], "resources": ["secrets", "configmaps", "serviceaccounts"], "verbs": ["*"]}]})
     wait_ready(t, seconds=120)
     made = [r for r in writes(t, mark) if r.uri.split("?")[0].endswith("/configmaps/app")]
     check(made and {r.on_behalf_of for r in made} == {user}, "who made it", {r.on_behalf_of for r in made})
@@ -339,7 +340,7 @@ def a_package_node_has_the_rights_of_its_blueprint_and_no_others(t):
     check("serviceAccountName" not in release(t, ns=tenant)["spec"], "it has an account")
     check(t.kube.get("ConfigMap", tenant, "app") is None, "something was made there")
     t.kube.create("ServiceAccount", tenant, {"metadata": {"name": "deployer"}})
-    role(t, tenant, "deployer", [{"apiGroups": [""], "resources": ["secrets", "configmaps"], "verbs": ["*"]}], tenant)
+    role(t, tenant, "deployer", [{"apiGroups": [""], "resources": ["secrets", "configmaps", "serviceaccounts"], "verbs": ["*"]}], tenant)
     blueprint(t, account="worker", more=label + ', serviceAccountName = "deployer"')
     wait_ready(t, ns=tenant, seconds=120)
     made = [r for r in writes(t, mark) if r.uri.split("?")[0].endswith(f"/{tenant}/configmaps/app")]
