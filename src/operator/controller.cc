@@ -150,7 +150,7 @@ class Controller::State {
                             bool& asks, const Context& context) {
     return {
         .make =
-            [&](const std::string& node, const Value& environment) {
+            [&, this](const std::string& node, const Value& environment) {
               return make(actor, loaded, item, node, environment, asks, context);
             },
         .identities =
@@ -233,7 +233,7 @@ class Controller::State {
     return failure;
   }
 
-  static Result<Value> make(Actor& actor, Loaded& loaded, const Item& item, const std::string& node,
+  Result<Value> make(Actor& actor, Loaded& loaded, const Item& item, const std::string& node,
                             const Value& environment, bool& asks, const Context& context) {
     const std::string what = "make " + node;
     const Result<Value>* const answer =

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 
+#include "base/diagnosis.h"
 #include "base/text.h"
 #include "crypto/hkdf.h"
 #include "crypto/keys.h"
