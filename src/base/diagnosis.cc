@@ -48,7 +48,8 @@ Error with_texts(Error error, const Change& change) {
   }
   Diagnosis diagnosis = *told;
   change_texts(diagnosis, change);
-  error.cause = std::shared_ptr<const Error>(new Error(std::move(cause)), HoldsDiagnosis{std::move(diagnosis)});
+  error.cause =
+      std::shared_ptr<const Error>(new Error(std::move(cause)), HoldsDiagnosis{std::move(diagnosis)});
   return error;
 }
 

@@ -38,8 +38,8 @@ struct Diagnosis {
 Error diagnosed(Error error, Diagnosis diagnosis);
 /// What diagnosed() gave; null: nothing. Lives as long as the error or a copy of it.
 const Diagnosis* diagnosis_of(const Error& error);
-/// The error with every text for people as `change` makes it: its own, those of its causes, and those of their
-/// diagnoses.
+/// The error with every text for people as `change` makes it: its own, those of its causes, and those of
+/// their diagnoses.
 Error with_texts(Error error, const std::function<std::string(std::string)>& change);
 
 }  // namespace mist

@@ -34,9 +34,9 @@ Value names_value(const std::vector<std::string>& names) {
 
 Value about_part(std::string_view what, const std::string& node, const Value& environment,
                  const std::vector<std::string>& unknown) {
-  return Value::object({{what, Value::object({{"node", node},
-                                              {"environment", environment},
-                                              {"unknown", names_value(unknown)}})}});
+  return Value::object(
+      {{what,
+        Value::object({{"node", node}, {"environment", environment}, {"unknown", names_value(unknown)}})}});
 }
 
 // It needed a value that isn't known.

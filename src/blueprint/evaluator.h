@@ -32,7 +32,8 @@ class Evaluator {
   static Value to_make(const std::string& node, const Value& environment);
   static Value to_check(const std::string& node, const Value& object);
   static Value to_check(std::size_t edge, const Value& object);
-  /// Of the spec or the status of an instance. answer_all() finds the exact place where it breaks its contract.
+  /// Of the spec or the status of an instance. answer_all() finds the exact place where it breaks its
+  /// contract.
   static Value to_check_spec(const Value& spec);
   static Value to_check_status(const Value& status);
   static Value to_identify(const std::string& node, const Value& environment,

@@ -186,8 +186,8 @@ Status Home::add_kubes_of_service(const Archive& archive, Catalog& catalog) cons
   catalog.problems.insert(catalog.problems.end(), std::make_move_iterator(index.problems.begin()),
                           std::make_move_iterator(index.problems.end()));
   if (index.unread > index.problems.size())
-    catalog.problems.push_back(error(ErrorKind::Invalid, "{} entries of the archive {} can't be read",
-                                     index.unread, archive.name));
+    catalog.problems.push_back(
+        error(ErrorKind::Invalid, "{} entries of the archive {} can't be read", index.unread, archive.name));
   return {};
 }
 
@@ -258,9 +258,8 @@ Result<std::optional<Kube>> Home::working_copy(const std::string& name) const {
 namespace {
 
 bool is_hidden(const std::string& path) {
-  return std::ranges::any_of(split(path, '/'), [](std::string_view part) {
-    return part.starts_with('.') && part != ".helmignore";
-  });
+  return std::ranges::any_of(
+      split(path, '/'), [](std::string_view part) { return part.starts_with('.') && part != ".helmignore"; });
 }
 
 }  // namespace

@@ -335,8 +335,8 @@ int main(int argc, char** argv) {
   }
   mist::Status usable;
   if (const auto term = term_of(*options); !term.ok()) usable = term.error();
-  for (const auto& [flag, text] : {std::pair("--release-workers", options->release_workers),
-                                   std::pair("--workers", options->workers)})
+  for (const auto& [flag, text] :
+       {std::pair("--release-workers", options->release_workers), std::pair("--workers", options->workers)})
     if (const auto workers = workers_of(flag, text); usable && !workers.ok()) usable = workers.error();
   if (usable && !options->releases.empty() && options->releases != "own" && options->releases != "all")
     usable = mist::error(mist::ErrorKind::Usage, "--releases {} is neither own nor all",

@@ -1,7 +1,7 @@
 #pragma once
-// What the program of a blueprint says: functions of nodes and contracts, by instance and question. A question that has
-// no answer yet is open, and open ones are evaluated together: evaluating many costs little more than evaluating one,
-// and they gather while others are evaluated. One thread at a time.
+// What the program of a blueprint says: functions of nodes and contracts, by instance and question. A
+// question that has no answer yet is open, and open ones are evaluated together: evaluating many costs little
+// more than evaluating one, and they gather while others are evaluated. One thread at a time.
 
 #include <deque>
 #include <map>

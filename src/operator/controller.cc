@@ -25,8 +25,9 @@ class Controller::State {
         ns_(ns),
         queue_(world_.clock),
         notices_(world_.client, world_.clock, world_.events),
-        actors_(world_.client_of, ns, world_.clock, world_.events,
-                [this](const Item& item) { queue_.add(item); }, mutex_),
+        actors_(
+            world_.client_of, ns, world_.clock, world_.events, [this](const Item& item) { queue_.add(item); },
+            mutex_),
         revisions_({world_.client, world_.renderer, world_.clock, world_.events, notices_, actors_,
                     world_.default_account},
                    std::move(ns), [this](const Item& item) { queue_.add(item); }) {}
@@ -54,8 +55,7 @@ class Controller::State {
  private:
   void work(const Item& item, const Context& context) {
     const SteadyTime began = world_.clock.steady_now();
-    const Status done =
-        item.is_blueprint() ? load(item.blueprint, context) : reconcile_one(item, context);
+    const Status done = item.is_blueprint() ? load(item.blueprint, context) : reconcile_one(item, context);
     if (context.stop().stop_requested()) return;
     world_.metrics.reconciled(item.blueprint, done.ok(), world_.clock.steady_now() - began);
     if (done.ok()) return queue_.succeeded(item);
@@ -146,8 +146,8 @@ class Controller::State {
 
   // `trouble`: why something isn't known, for a later try. `asks`: the program has to be asked first.
   reconcile::World world_of(Actor& actor, const Item& item, Loaded& loaded, const Value& instance,
-                            const Record& recorded, Memory& memory, std::optional<Error>& trouble,
-                            bool& asks, const Context& context) {
+                            const Record& recorded, Memory& memory, std::optional<Error>& trouble, bool& asks,
+                            const Context& context) {
     return {
         .make =
             [&, this](const std::string& node, const Value& environment) {
@@ -186,8 +186,8 @@ class Controller::State {
             },
         .check_node =
             [&](const std::string& node, const Value& object) {
-              return checked(loaded, item, "is ready " + node,
-                             blueprint::Evaluator::to_check(node, object), asks);
+              return checked(loaded, item, "is ready " + node, blueprint::Evaluator::to_check(node, object),
+                             asks);
             },
         .check_edge =
             [&](std::size_t edge, const Value& object) {
@@ -196,8 +196,8 @@ class Controller::State {
             },
         .check_spec =
             [&](const Value& spec) {
-              return checked(loaded, item, "is the spec good",
-                             blueprint::Evaluator::to_check_spec(spec), asks);
+              return checked(loaded, item, "is the spec good", blueprint::Evaluator::to_check_spec(spec),
+                             asks);
             },
         .check_status =
             [&](const Value& status) {
@@ -234,7 +234,7 @@ class Controller::State {
   }
 
   Result<Value> make(Actor& actor, Loaded& loaded, const Item& item, const std::string& node,
-                            const Value& environment, bool& asks, const Context& context) {
+                     const Value& environment, bool& asks, const Context& context) {
     const std::string what = "make " + node;
     const Result<Value>* const answer =
         answered(loaded, item, what, blueprint::Evaluator::to_make(node, environment), asks);
@@ -262,17 +262,16 @@ class Controller::State {
                                          const std::string& node, const Value& environment,
                                          const std::vector<std::string>& unknown, bool& asks,
                                          const Context& context) {
-    const Result<Value>* const answer =
-        answered(loaded, item, "name " + node,
-                 blueprint::Evaluator::to_identify(node, environment, unknown), asks);
+    const Result<Value>* const answer = answered(
+        loaded, item, "name " + node, blueprint::Evaluator::to_identify(node, environment, unknown), asks);
     if (answer == nullptr || !answer->ok()) return std::nullopt;
     Value named = **answer;
     if (!apply::give_namespaces(named, item.instance.first, actor.client, context)) return std::nullopt;
     return named;
   }
 
-  // Evaluates all open questions, without the lock, and then wakes those that asked. Others who come to have some
-  // meanwhile leave them to this thread.
+  // Evaluates all open questions, without the lock, and then wakes those that asked. Others who come to have
+  // some meanwhile leave them to this thread.
   void evaluate(const std::string& blueprint, std::unique_lock<std::mutex>& lock, const Context& context) {
     Loaded& loaded = revisions_.of(blueprint);
     if (loaded.is_evaluating) return;

@@ -1,7 +1,8 @@
 #pragma once
 // Carries out what a plan says for one instance: the record first, then everything else at once, then the
 // status. Each write names what it was decided on (uid, or that nothing is there), so that a decision that
-// came too late changes nothing. Any thread, but each instance is one thread's; it writes with a bounded pool.
+// came too late changes nothing. Any thread, but each instance is one thread's; it writes with a bounded
+// pool.
 
 #include <functional>
 #include <mutex>
@@ -28,9 +29,9 @@ class Executor {
         asking_(asking) {}
 
   /// `instances`: the informer that has it. `blueprint`: null if it is gone. `memory`: of it; learns what
-  /// failed. `wrote`: something was written that the next decision depends on. The record is stored if the stored one
-  /// doesn't say as much; the status isn't, for a moment, after such writes. Errors: of the record, the status, the
-  /// context; what fails for a node is in `plan` and `memory`, and is logged.
+  /// failed. `wrote`: something was written that the next decision depends on. The record is stored if the
+  /// stored one doesn't say as much; the status isn't, for a moment, after such writes. Errors: of the
+  /// record, the status, the context; what fails for a node is in `plan` and `memory`, and is logged.
   struct Outcome {
     bool wrote = false;
   };

@@ -1,7 +1,7 @@
 #pragma once
 // What an operator learns of the nodes of an instance while it runs, and may forget: which write failed and
-// when it is tried again, what the server won't change in place, how often a node came and went, what was written as
-// planned. One thread at a time.
+// when it is tried again, what the server won't change in place, how often a node came and went, what was
+// written as planned. One thread at a time.
 
 #include <deque>
 #include <map>
@@ -43,21 +43,22 @@ class Memory {
   void wanted(const std::string& node, graph::Truth wanted, SteadyTime now);
   bool frozen(const std::string& node, SteadyTime now) const;
 
-  /// The record of the instance: what is stored, and what needs not be stored, since it can be seen on the objects.
+  /// The record of the instance: what is stored, and what needs not be stored, since it can be seen on the
+  /// objects.
   const Record& record(std::string_view stored);
   /// What is stored alone.
   const Record& stored_record() const { return stored_record_; }
   void stored(std::string text, const Record& record);
   void keep(Record record) { record_ = std::move(record); }
 
-  /// That object isn't there, by the server's word or because nobody was ever asked to make it: no informer has it,
-  /// and that isn't for the lack of a label.
+  /// That object isn't there, by the server's word or because nobody was ever asked to make it: no informer
+  /// has it, and that isn't for the lack of a label.
   void gone(const ObjectId& id) { gone_.insert(id); }
   void there(const ObjectId& id) { gone_.erase(id); }
   bool is_gone(const ObjectId& id) const { return gone_.contains(id); }
 
-  /// Whether the status is written after a look that wrote something else, which the next look follows at once: only
-  /// if that goes on for long.
+  /// Whether the status is written after a look that wrote something else, which the next look follows at
+  /// once: only if that goes on for long.
   bool may_defer_status(SteadyTime now) {
     if (!deferred_since_) deferred_since_ = now;
     return now - *deferred_since_ < kMostDeferral;

@@ -39,9 +39,7 @@ std::string diagnostic_of(const Error& failure) {
 
 }  // namespace
 
-void Loaded::forget(const kube::Informer::Key& instance) {
-  answers.forget(instance);
-}
+void Loaded::forget(const kube::Informer::Key& instance) { answers.forget(instance); }
 
 Revisions::Revisions(World world, std::string ns, Observer::Wake wake)
     : world_(std::move(world)), ns_(std::move(ns)), wake_(std::move(wake)) {}
@@ -61,8 +59,7 @@ Status Revisions::start(const Context& context) {
   return {};
 }
 
-Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lock,
-                       const Context& context) {
+Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lock, const Context& context) {
   const auto map = config_maps_->get({ns_, name});
   Loaded& loaded = blueprints_[name];
   if (!map) {

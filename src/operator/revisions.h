@@ -1,6 +1,7 @@
 #pragma once
 // Which revision of each blueprint is in force: reads them from ConfigMaps, evaluates them, and keeps the
-// last good one where the next can't be used. Tells their authors by annotations and Events. One thread at a time.
+// last good one where the next can't be used. Tells their authors by annotations and Events. One thread at a
+// time.
 
 #include <map>
 #include <memory>

@@ -392,8 +392,9 @@ class Reconciler {
     add(entry.after, before.after);
   }
 
-  // What will be written next, as far as its name can be told without the values that are still missing: it is recorded
-  // together with what is written now, so that the record of a chain is stored once and not before each of its objects.
+  // What will be written next, as far as its name can be told without the values that are still missing: it
+  // is recorded together with what is written now, so that the record of a chain is stored once and not
+  // before each of its objects.
   void plan_ahead() {
     if (plan_.applies.empty()) return;
     std::map<graph::Node, std::vector<Recorded>> ahead;
@@ -402,8 +403,8 @@ class Reconciler {
       const bool is_made = survey_.of(node).made == Facts::Made::Yes;
       ahead[node] = is_made ? entries_of(node) : entries_to_come(node, ahead);
       for (const Recorded& each : ahead[node]) {
-        const bool is_recorded = std::ranges::find(plan_.record.objects, each.id, &Recorded::id) !=
-                                 plan_.record.objects.end();
+        const bool is_recorded =
+            std::ranges::find(plan_.record.objects, each.id, &Recorded::id) != plan_.record.objects.end();
         // What others have isn't ours to record.
         if (!is_recorded && world_.observe(each.id, true).absent()) plan_.record.objects.push_back(each);
       }

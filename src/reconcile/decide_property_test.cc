@@ -401,29 +401,30 @@ class Case {
   }
 
   World world() const {
-    return {.make = [this](const std::string& node, const Value& e) { return make(node, e); },
-            .identities =
-                [this](const std::string& node, const Value& e, const std::vector<std::string>&) {
-                  auto made = make(node, e);
-                  if (!made.ok()) return std::optional<Value>();
-                  return std::optional(made->is_array() ? *std::move(made) : Value::array({*std::move(made)}));
-                },
-            .observe = [this](const ObjectId& id, bool owned) { return observe(id, owned); },
-            .list = [this](const Collection&) -> std::optional<Value::Array> {
-              Value::Array all;
-              for (const auto& [id, object] : cluster_.seen())
-                if (id.name.starts_with("ext-")) all.push_back(object);
-              return all;
+    return {
+        .make = [this](const std::string& node, const Value& e) { return make(node, e); },
+        .identities =
+            [this](const std::string& node, const Value& e, const std::vector<std::string>&) {
+              auto made = make(node, e);
+              if (!made.ok()) return std::optional<Value>();
+              return std::optional(made->is_array() ? *std::move(made) : Value::array({*std::move(made)}));
             },
-            .check_node = [](const std::string&, const Value& object) -> Status {
-              if (is_ok(object)) return {};
-              return error(ErrorKind::Invalid, "data.ok is not true");
-            },
-            .frozen =
-                [this](const std::string& node) {
-                  const auto found = flips_.find(node);
-                  return found != flips_.end() && found->second.second >= kMostFlips;
-                }};
+        .observe = [this](const ObjectId& id, bool owned) { return observe(id, owned); },
+        .list = [this](const Collection&) -> std::optional<Value::Array> {
+          Value::Array all;
+          for (const auto& [id, object] : cluster_.seen())
+            if (id.name.starts_with("ext-")) all.push_back(object);
+          return all;
+        },
+        .check_node = [](const std::string&, const Value& object) -> Status {
+          if (is_ok(object)) return {};
+          return error(ErrorKind::Invalid, "data.ok is not true");
+        },
+        .frozen =
+            [this](const std::string& node) {
+              const auto found = flips_.find(node);
+              return found != flips_.end() && found->second.second >= kMostFlips;
+            }};
   }
 
   // --- what the operator does

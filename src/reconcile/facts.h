@@ -71,13 +71,13 @@ class Survey {
   bool ready(graph::Node node, std::string* why = nullptr) const;
   /// The Release among the objects of a node that failed and says so; null: none.
   const Member* failed_release(graph::Node node) const;
-  /// Whether its edges held when this object was last written, with this input: the record says so, or the object
-  /// shows that it was written with it.
+  /// Whether its edges held when this object was last written, with this input: the record says so, or the
+  /// object shows that it was written with it.
   bool latched(graph::Node node, const Member& member) const;
   /// May it be written? Of a member: repairs don't wait.
   bool may_write(graph::Node node, const Member& member) const;
-  /// What is known of the values for a node's function, and the names of the others. nullopt: it can't be called
-  /// whatever they are.
+  /// What is known of the values for a node's function, and the names of the others. nullopt: it can't be
+  /// called whatever they are.
   struct Inputs {
     Value environment;
     std::vector<std::string> unknown;

@@ -58,8 +58,8 @@ struct World {
   /// What a node's function gives, with namespaces filled in. `environment`: the instance and what edges
   /// extract.
   std::function<Result<Value>(const std::string& node, const Value& environment)> make;
-  /// What names the objects of a node's function (a list), if that doesn't depend on the values with these names, which
-  /// aren't known yet; nullopt: it does, or nobody can tell. Not asked where null.
+  /// What names the objects of a node's function (a list), if that doesn't depend on the values with these
+  /// names, which aren't known yet; nullopt: it does, or nobody can tell. Not asked where null.
   std::function<std::optional<Value>(const std::string& node, const Value& environment,
                                      const std::vector<std::string>& unknown)>
       identities = {};

@@ -301,7 +301,7 @@ class Controller::State {
   std::map<Key, Kept> kept_;
   std::map<std::string, std::size_t> looks_of_;  // that go on, by namespace
   std::map<Key, std::set<Key>> waiting_;         // by what they wait for
-  std::unique_ptr<kube::Informer> informer_;  // last: its thread uses the others
+  std::unique_ptr<kube::Informer> informer_;     // last: its thread uses the others
 };
 
 Controller::Controller(World world, operator_::Metrics& metrics, Scope scope, int looks)

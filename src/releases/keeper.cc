@@ -62,13 +62,16 @@ bool is_this_machine(std::string_view address) {
   const bool is_v6 = address.starts_with('[');
   const std::string host =
       lower_case(is_v6 ? address.substr(0, address.find(']') + 1) : address.substr(0, address.find(':')));
-  const std::string_view name = std::string_view(host).substr(0, host.ends_with('.') ? host.size() - 1 : host.size());
+  const std::string_view name =
+      std::string_view(host).substr(0, host.ends_with('.') ? host.size() - 1 : host.size());
   if (name == "localhost" || name.ends_with(".localhost")) return true;
   // An address can be written in many ways; other networks are where registries are.
-  const bool is_number = !name.empty() && name.find_first_not_of("0123456789abcdefx.") == std::string_view::npos &&
+  const bool is_number = !name.empty() &&
+                         name.find_first_not_of("0123456789abcdefx.") == std::string_view::npos &&
                          name.find_first_of("0123456789") == 0;
   if (!is_v6 && !is_number) return false;
-  return is_v6 || name.starts_with("127.") || name.starts_with("0") || name.find('.') == std::string_view::npos;
+  return is_v6 || name.starts_with("127.") || name.starts_with("0") ||
+         name.find('.') == std::string_view::npos;
 }
 
 // Of the operator's machine nobody else may read anything.
@@ -230,9 +233,9 @@ class Visit {
         return std::optional(
             gives_up(reason::kDependency, error(ErrorKind::Invalid, "it waits for itself: {}", cycle)));
       // Of another namespace its reader may know no more.
-      const std::string why = !other                    ? "there is no such Release"
+      const std::string why = !other                   ? "there is no such Release"
                               : on.first == key_.first ? ready_words(*other)
-                                                        : "it is not ready";
+                                                       : "it is not ready";
       Look look = says({.ready = "False",
                         .reason = reason::kDependency,
                         .message = fmt::format("waits for Release {}: {}", display(on), why)});

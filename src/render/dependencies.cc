@@ -49,7 +49,8 @@ std::string_view host_of(std::string_view reference) {
   return reference.substr(0, reference.find(':'));
 }
 
-// A package from elsewhere chooses no server of this machine or its networks, other than the one that it came from.
+// A package from elsewhere chooses no server of this machine or its networks, other than the one that it came
+// from.
 Status refuse_reach(const std::string& wanted, const std::string& declaring) {
   if (wanted.find("://") == std::string::npos && wanted.find("::") == std::string::npos &&
       wanted.find('@') == std::string::npos)

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/diagnosis.h"
 #include "base/text.h"
 #include "encoding/json.h"
 #include "testing/yaml.h"
