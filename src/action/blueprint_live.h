@@ -57,6 +57,7 @@ struct InstanceGraph {
       {};  ///< of each node, whether it is wanted or not, as far as they are known
   /// Of each package node: namespace and name of the release that its Release is about, if it is known.
   std::vector<std::optional<std::pair<std::string, std::string>>> releases = {};
+  std::string cluster_words = {};  ///< release::ReleaseId::cluster_words, for hints
   std::vector<graph::Node> unnamed =
       {};  ///< whose objects aren't known: their names depend on missing values
   bool terminating = false;

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "reconcile/status.h"
+#include "release/command_text.h"
 #include "view/blueprint_drawing.h"
 #include "view/style.h"
 #include "view/values.h"
@@ -72,8 +73,9 @@ std::string node_line(const InstanceGraph& graph, graph::Node node, bool color) 
 }
 
 // Where its objects are shown.
-std::string objects_of(const std::pair<std::string, std::string>& release) {
-  return fmt::format("its objects: mistctl status {} -n {}", release.second, release.first);
+std::string objects_of(const InstanceGraph& graph, graph::Node node) {
+  const auto& [ns, name] = *graph.releases[node];
+  return "its objects: " + release::command_text("status", {ns, name, graph.cluster_words});
 }
 
 Value release_name_value(const std::optional<std::pair<std::string, std::string>>& release) {
@@ -87,7 +89,7 @@ std::vector<std::string> node_details(const InstanceGraph& graph, graph::Node no
   if (report->state == NodeState::NotWanted) return action::reasons(graph, node);
   std::vector<std::string> details;
   if (!report->detail.empty()) details.push_back(report->detail);
-  if (graph.releases[node]) details.push_back(objects_of(*graph.releases[node]));
+  if (graph.releases[node]) details.push_back(objects_of(graph, node));
   return details;
 }
 
@@ -178,8 +180,7 @@ std::string why_node_text(const WhyNode& each, bool color) {
     text += fmt::format("  {}{}\n", paint(color, tone_of(report->state), word(report->state)),
                         report->detail.empty() ? "" : ": " + escape_controls(report->detail));
   }
-  if (graph.releases[each.node])
-    text += fmt::format("  {}\n", escape_controls(objects_of(*graph.releases[each.node])));
+  if (graph.releases[each.node]) text += fmt::format("  {}\n", escape_controls(objects_of(graph, each.node)));
   for (const NodeReport* const report : going(graph))
     if (report->node == node.name)
       text += fmt::format("  {}: {}\n", paint(color, Tone::Warning, word(report->state)),
