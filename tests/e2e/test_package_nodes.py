@@ -145,11 +145,11 @@ def a_chart_is_a_node_of_a_blueprint(t):
     contains(t.run("status", "web-cache").out, "team/cache:0.1.0", "Deployment", "Service")
 
     # Commands lead on to the release.
-    graph = t.run("blueprint", "status", "site/web", "-o", "json").json
+    graph = t.run("blueprint", "status", f"site.{t.ns}.example.com/web", "-o", "json").json
     valid(graph, json.loads((ROOT / "schemas/cli/blueprint-status.schema.json").read_text()))
     node = next(n for n in graph["nodes"] if n["name"] == "cache")
     equal((node["type"], node["state"], node["release"]), ("package", "Ready", {"namespace": t.ns, "name": "web-cache"}))
-    contains(t.run("blueprint", "status", "site/web").out, f"mistctl status web-cache -n {t.ns}")
+    contains(t.run("blueprint", "status", f"site.{t.ns}.example.com/web").out, f"mistctl status web-cache -n {t.ns}")
     contains(t.run("blueprint", "why", "release.mistletoe.dev/web-cache").out, "made by the node cache", "Ready",
              f"mistctl status web-cache -n {t.ns}")
     contains(t.run("blueprint", "why", "service/web-cache").out, "looked at by the node address",
@@ -205,7 +205,7 @@ def a_package_node_that_fails_says_why_and_comes_back(t):
     t.kube.wait("it is given up", lambda: any(c["type"] == "Stalled" for c in release(t)["status"]["conditions"]))
     wait_told(t, "RolledBack", "0 of 1 replicas", reason="Failed")
     equal((t.kube.get("ConfigMap", t.ns, "app")["data"], told(t)), ({"a": "1"}, "team/app:1.0.0"), "as before")
-    contains(t.run("blueprint", "status", "site/web").out, "Failed", "0 of 1 replicas")
+    contains(t.run("blueprint", "status", f"site.{t.ns}.example.com/web").out, "Failed", "0 of 1 replicas")
     # What can't be rendered has its place.
     change(t, package="team/bad:1.0.0")
     wait_told(t, "a is needed", "templates/all.yaml:4", reason="Failed")
@@ -273,7 +273,7 @@ def a_package_node_says_who_does_not_keep_its_release(t):
         make(t, package="team/app:1.0.0")
     wait_told(t, f"Release {t.ns}/web-base", "no operator with --releases has looked at it yet",
               "this operator looks at no Releases: start it with --releases all", seconds=90)
-    contains(t.run("blueprint", "status", "site/web").out, "no operator with --releases has looked at it yet")
+    contains(t.run("blueprint", "status", f"site.{t.ns}.example.com/web").out, "no operator with --releases has looked at it yet")
     operator.stop()
     operator = Operator(t, "--releases", "own", "--release-selector", "team=a", name="selected")
     wait_told(t, "whose labels match team=a")
