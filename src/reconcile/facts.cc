@@ -210,12 +210,11 @@ bool Survey::gather(graph::Node node, Value& environment) {
     const blueprint::Node& source = blueprint_.nodes()[edge.from];
     const bool is_wanted = wanted_[edge.from] != Truth::False;
     for (const Extraction& each : edge.extract) {
-      auto value = is_wanted ? extracted(edge, each) : Result<std::optional<Value>>(std::optional<Value>());
+      auto value = given(edge, each);
       if (!value.ok()) {
         fail(facts, fmt::format("the value {} from {}: {}", each.name, source.name, value.error().message));
         return false;
       }
-      if (!*value && each.fallback && (!is_wanted || edge.gate == Gate::Soft)) *value = each.fallback;
       if (!*value) {
         facts.why = is_wanted ? fmt::format("waits for {} of {}", each.path.text, source.name)
                               : fmt::format("the node {}, whose values it needs, is not wanted", source.name);
@@ -245,12 +244,9 @@ std::optional<Survey::Inputs> Survey::inputs(graph::Node node) const {
   Inputs found{Value::object({{"instance", for_functions(instance_)}}), {}};
   for (const std::size_t i : blueprint_.edges_into(node)) {
     const SequenceEdge& edge = blueprint_.sequence()[i];
-    const bool is_wanted = wanted_[edge.from] != Truth::False;
     for (const Extraction& each : edge.extract) {
-      auto value = is_wanted ? extracted(edge, each) : Result<std::optional<Value>>(std::optional<Value>());
-      if (!value.ok()) return std::nullopt;
-      if (!*value && each.fallback && (!is_wanted || edge.gate == Gate::Soft)) *value = each.fallback;
-      if (!*value && !is_wanted) return std::nullopt;
+      auto value = given(edge, each);
+      if (!value.ok() || (!*value && wanted_[edge.from] == Truth::False)) return std::nullopt;
       if (*value)
         found.environment.set(each.name, **std::move(value));
       else
@@ -258,6 +254,17 @@ std::optional<Survey::Inputs> Survey::inputs(graph::Node node) const {
     }
   }
   return found;
+}
+
+// What flows along an edge into a function: the value, or what stands in for it.
+Result<std::optional<Value>> Survey::given(const SequenceEdge& edge, const Extraction& extraction) const {
+  const bool is_wanted = wanted_[edge.from] != Truth::False;
+  std::optional<Value> value;
+  if (is_wanted) {
+    MIST_TRY(value, extracted(edge, extraction));
+  }
+  if (!value && (!is_wanted || edge.gate == Gate::Soft)) value = extraction.fallback;
+  return value;
 }
 
 Result<std::optional<Value>> Survey::extracted(const SequenceEdge& edge, const Extraction& extraction) const {

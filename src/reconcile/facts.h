@@ -89,6 +89,8 @@ class Survey {
  private:
   void look_at(graph::Node node);
   bool gather(graph::Node node, Value& environment);
+  Result<std::optional<Value>> given(const blueprint::SequenceEdge& edge,
+                                     const blueprint::Extraction& extraction) const;
   Result<std::optional<Value>> extracted(const blueprint::SequenceEdge& edge,
                                          const blueprint::Extraction& extraction) const;
   std::optional<Value> recorded_objects(graph::Node node) const;
