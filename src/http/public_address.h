@@ -16,4 +16,9 @@ bool is_public_address(std::string_view address);
 /// those for local use (RFC 6761, 6762, 8375; no dot).
 bool may_be_public_host(std::string_view host);
 
+/// Of a host as a URL names it, before anybody resolves it: an address of loopback, of none or of this link
+/// (where clouds serve the credentials of machines), a name that stands for one (RFC 6761), or an address in
+/// a spelling that only resolvers understand. Addresses of other networks are not.
+bool may_be_this_machine(std::string_view host);
+
 }  // namespace mist::http

@@ -56,5 +56,17 @@ TEST(PublicHost, IsToldByItsNameAsFarAsThatTells) {
     EXPECT_FALSE(may_be_public_host(host)) << host;
 }
 
+TEST(ThisMachine, IsToldByItsAddressesAndNames) {
+  for (const char* host :
+       {"localhost", "LocalHost.", "a.localhost", "127.0.0.1", "127.255.1.2", "0.0.0.0", "169.254.169.254",
+        "[::1]", "::1", "[::]", "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]", "[::127.0.0.1]", "[fe80::1]",
+        "[fe80::1%25eth0]", "127.1", "2130706433", "0x7f.1", "0x7f000001"})
+    EXPECT_TRUE(may_be_this_machine(host)) << host;
+  for (const char* host :
+       {"registry.example", "db", "10.1.2.3", "192.168.0.1", "[fd12::1]", "[2606:4700::1111]", "8.8.8.8",
+        "registry.internal", "localhost.example", "127.example", ""})
+    EXPECT_FALSE(may_be_this_machine(host)) << host;
+}
+
 }  // namespace
 }  // namespace mist::http

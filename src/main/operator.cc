@@ -7,8 +7,6 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
-#include <map>
-#include <mutex>
 #include <span>
 #include <string>
 #include <thread>
@@ -25,6 +23,7 @@
 #include "http/client.h"
 #include "http/retrying_client.h"
 #include "http/server.h"
+#include "kube/client_pool.h"
 #include "kube/connect.h"
 #include "kube/leader.h"
 #include "main/interrupt.h"
@@ -122,29 +121,6 @@ Result<Options> parse(std::span<char*> arguments) {
 }
 
 // A client for each user, all with the same cluster. Any thread.
-class Clients {
- public:
-  Clients(mist::kube::ConnectOptions connection, mist::kube::World world)
-      : connection_(std::move(connection)), world_(std::move(world)) {}
-
-  /// Empty: nobody is impersonated.
-  Result<mist::kube::RestClient*> as(const std::string& user) {
-    const std::lock_guard lock(mutex_);
-    std::unique_ptr<mist::kube::RestClient>& client = clients_[user];
-    if (client) return client.get();
-    mist::kube::ConnectOptions options = connection_;
-    options.as_user = user;
-    MIST_TRY(client, mist::kube::connect(options, world_));
-    return client.get();
-  }
-
- private:
-  const mist::kube::ConnectOptions connection_;
-  const mist::kube::World world_;
-  std::mutex mutex_;
-  std::map<std::string, std::unique_ptr<mist::kube::RestClient>> clients_;
-};
-
 // Which process this is, on which machine or in which Pod; another one with each start.
 std::string identity(mist::Random& random) {
   std::array<std::byte, 8> unlike{};
@@ -228,13 +204,19 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
       .ns = options.ns,
       .user_agent = mist::kube::user_agent("mistletoe-operator", MIST_VERSION),
       .cache_directory = {}};
-  Clients clients(connection, {.fs = files,
-                               .processes = processes,
-                               .clock = clock,
-                               .random = random,
-                               .events = log,
-                               .getenv = environment});
-  MIST_TRY(mist::kube::RestClient* const client, clients.as({}));
+  const mist::kube::World outside{.fs = files,
+                                  .processes = processes,
+                                  .clock = clock,
+                                  .random = random,
+                                  .events = log,
+                                  .getenv = environment};
+  MIST_TRY(const std::unique_ptr<mist::kube::RestClient> client, mist::kube::connect(connection, outside));
+  mist::kube::ClientPool clients([&](const std::string& user) -> Result<std::shared_ptr<mist::kube::Client>> {
+    mist::kube::ConnectOptions impersonating = connection;
+    impersonating.as_user = user;
+    MIST_TRY(std::unique_ptr<mist::kube::RestClient> as, mist::kube::connect(impersonating, outside));
+    return std::shared_ptr<mist::kube::Client>(std::move(as));
+  });
   mist::package::RendererOptions engines;
   engines.code_cache = paths.compiled_code();
   engines.engines = mist::package::EngineStore(paths.engines, mist::package::kEngineDigests);
@@ -269,10 +251,7 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
                          .engines = engines,
                          .holder = fmt::format("mistletoe-operator@{} pid {}", mist::host_name(), ::getpid()),
                          .client = *client,
-                         .client_of = [&clients](const std::string& user) -> Result<mist::kube::Client*> {
-                           MIST_TRY(mist::kube::RestClient* const as, clients.as(user));
-                           return as;
-                         },
+                         .client_of = [&clients](const std::string& user) { return clients.of(user); },
                          .ns = client->default_namespace(),
                          .default_account = options.default_account},
                      metrics, scope, release_workers);
@@ -280,11 +259,10 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
   const auto work = [&](const mist::Context& ours) {
     mist::operator_::Controller controller(
         {.client = *client,
-         .client_of = [&](const mist::operator_::Account& account) -> Result<mist::kube::Client*> {
-           const std::string& ns = client->default_namespace();
-           MIST_TRY(mist::kube::RestClient* const as,
-                    clients.as(account.empty() ? "" : mist::operator_::user_of(ns, account)));
-           return as;
+         .client_of =
+             [&](const mist::operator_::Account& account) -> Result<std::shared_ptr<mist::kube::Client>> {
+           if (account.empty()) return mist::kube::borrowed(*client);
+           return clients.of(mist::operator_::user_of(client->default_namespace(), account));
          },
          .default_account = options.default_account,
          .renderer = renderer,

@@ -185,6 +185,10 @@ Result<Repository> Repository::parse(std::string_view text) {
   return repository_of(text, parts);
 }
 
+std::string Repository::host_name() const {
+  return host.substr(0, host.starts_with('[') ? host.find(']') + 1 : host.find(':'));
+}
+
 std::string Repository::str() const { return fmt::format("{}{}/{}", kScheme, host, path); }
 
 std::string Repository::identity() const {

@@ -26,7 +26,8 @@ struct Repository {
   static Result<Repository> parse(std::string_view text);
 
   std::string name() const { return path.substr(path.rfind('/') + 1); }  ///< the last segment of the path
-  std::string str() const;                                               ///< "oci://host/path"
+  std::string host_name() const;  ///< without its port: "registry.example", "[::1]"
+  std::string str() const;        ///< "oci://host/path"
   /// The same text for each way to write the repository: see canonical_host. What trust is decided by.
   std::string identity() const;
   friend bool operator==(const Repository&, const Repository&) = default;

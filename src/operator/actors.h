@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -28,19 +29,21 @@ inline std::string user_of(const std::string& ns, const Account& account) {
   return fmt::format("system:serviceaccount:{}:{}", ns, account);
 }
 
-/// The client lives as long as the function. Errors: the operator can't impersonate.
-using ClientOf = std::function<Result<kube::Client*>(const Account&)>;
+/// Errors: the operator can't impersonate.
+using ClientOf = std::function<Result<std::shared_ptr<kube::Client>>(const Account&)>;
 
 struct Actor {
-  Actor(kube::Client& as, const std::string& ns, Clock& clock, EventSink& events, const Observer::Wake& wake,
-        std::mutex& asking)
-      : client(as),
-        notices(as, clock, events),
-        observer(as, clock, events, wake),
-        sources(as, clock, events, wake),
-        definitions({as, clock, events}, ns, wake),
-        executor(as, clock, events, observer, notices, asking) {}
+  Actor(std::shared_ptr<kube::Client> as, const std::string& ns, Clock& clock, EventSink& events,
+        const Observer::Wake& wake, std::mutex& asking)
+      : held(std::move(as)),
+        client(*held),
+        notices(client, clock, events),
+        observer(client, clock, events, wake),
+        sources(client, clock, events, wake),
+        definitions({client, clock, events}, ns, wake),
+        executor(client, clock, events, observer, notices, asking) {}
 
+  const std::shared_ptr<kube::Client> held;
   kube::Client& client;
   Notices notices;
   Observer observer;
@@ -69,8 +72,9 @@ class Actors {
   /// References stay good. Errors: of ClientOf.
   Result<Actor*> of(const Account& account) {
     if (const auto known = actors_.find(account); known != actors_.end()) return &known->second;
-    MIST_TRY(kube::Client* const client, client_of_(account));
-    return &actors_.try_emplace(account, *client, ns_, clock_, events_, wake_, asking_).first->second;
+    MIST_TRY(std::shared_ptr<kube::Client> client, client_of_(account));
+    return &actors_.try_emplace(account, std::move(client), ns_, clock_, events_, wake_, asking_)
+                .first->second;
   }
 
   /// `item` is looked at as this account: as nobody else any more.

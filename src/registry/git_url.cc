@@ -22,11 +22,18 @@ Error bad(std::string_view text, std::string_view why, std::string hint = std::s
       .with_hint(std::move(hint));
 }
 
-// Host and port of what follows "://", without userinfo.
-std::string_view host_of(std::string_view rest) {
-  std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
+std::string_view without_user(std::string_view authority) {
   if (const auto at = authority.rfind('@'); at != std::string_view::npos) authority.remove_prefix(at + 1);
   return authority;
+}
+
+// Host and port of what follows "://".
+std::string_view host_of(std::string_view rest) {
+  return without_user(rest.substr(0, rest.find_first_of("/?#")));
+}
+
+std::string_view without_port(std::string_view host) {
+  return host.starts_with('[') ? host.substr(0, host.find(']') + 1) : host.substr(0, host.find(':'));
 }
 
 // A host or user that begins with '-' would be an option of ssh.
@@ -36,8 +43,7 @@ bool is_host(std::string_view host) {
 }
 
 bool is_loopback(std::string_view host) {
-  const std::string_view name =
-      host.starts_with('[') ? host.substr(0, host.find(']') + 1) : host.substr(0, host.find(':'));
+  const std::string_view name = without_port(host);
   return name == "localhost" || name == "127.0.0.1" || name == "[::1]";
 }
 
@@ -74,8 +80,7 @@ Result<GitUrl> GitUrl::parse(std::string_view text, const Path& directory) {
   const auto scheme_end = text.find("://");
   if (scheme_end == std::string_view::npos) {
     if (is_scp_form(text)) {
-      std::string_view host = text.substr(0, text.find(':'));
-      if (const auto at = host.rfind('@'); at != std::string_view::npos) host.remove_prefix(at + 1);
+      const std::string_view host = without_user(text.substr(0, text.find(':')));
       if (!is_host(host) || text.ends_with(':')) return bad(text, "it has no host, or nothing behind it");
       return GitUrl(std::string(text), Transport::Ssh);
     }
@@ -101,6 +106,14 @@ Result<GitUrl> GitUrl::parse(std::string_view text, const Path& directory) {
 }
 
 std::string GitUrl::display() const { return config::redact_urls(text_); }
+
+std::string_view GitUrl::host() const {
+  if (transport_ == Transport::File) return {};
+  const std::string_view text = text_;
+  const auto scheme_end = text.find("://");
+  if (scheme_end == std::string_view::npos) return without_user(text.substr(0, text.find(':')));
+  return without_port(host_of(text.substr(scheme_end + 3)));
+}
 
 std::string_view GitUrl::protocol() const {
   switch (transport_) {

@@ -24,6 +24,8 @@ class GitUrl {
   const std::string& text() const { return text_; }  ///< as git takes it; may carry credentials
   std::string display() const;                       ///< without credentials
   Transport transport() const { return transport_; }
+  /// Without user and port, IPv6 in brackets; empty: a path of this machine.
+  std::string_view host() const;
   /// git's name of the protocol, for `protocol.<name>.allow`.
   std::string_view protocol() const;
 

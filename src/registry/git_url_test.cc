@@ -92,6 +92,17 @@ TEST(GitUrl, LimitedToPublicIsPinnedToTheAddressesThatWereJudged) {
         << text;
 }
 
+TEST(GitUrl, NamesItsHost) {
+  const auto host = [](const char* text) { return std::string(GitUrl::parse(text, "/")->host()); };
+  EXPECT_EQ(host("https://user:word@git.example:8443/r"), "git.example");
+  EXPECT_EQ(host("https://[2606:4700::1111]:443/r"), "[2606:4700::1111]");
+  EXPECT_EQ(host("ssh://git@git.example:22/r"), "git.example");
+  EXPECT_EQ(host("git@git.example:team/r"), "git.example");
+  EXPECT_EQ(host("[git@localhost:22]:r"), "localhost");
+  EXPECT_EQ(host("/srv/git/r"), "");
+  EXPECT_EQ(host("file:///srv/git/r"), "");
+}
+
 TEST(IsGitRef, TakesNamesAndCommitsOnly) {
   for (const char* ref : {"main", "v1.2.3", "release/1.x", "0123456789abcdef0123456789abcdef01234567"})
     EXPECT_TRUE(is_git_ref(ref)) << ref;

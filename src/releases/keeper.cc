@@ -12,7 +12,9 @@
 #include "base/text.h"
 #include "crypto/digest.h"
 #include "encoding/json.h"
+#include "http/public_address.h"
 #include "kube/api_failure.h"
+#include "kube/client_pool.h"
 #include "operator/actors.h"
 #include "operator/executor.h"
 #include "operator/notices.h"
@@ -53,37 +55,16 @@ bool same_values(Value one, Value other) {
   return encoding::to_json(one) == encoding::to_json(other);
 }
 
-// Whether the host of an address, as it is written, is the machine itself.
-bool is_this_machine(std::string_view address) {
-  if (const auto scheme = address.find("://"); scheme != std::string_view::npos)
-    address.remove_prefix(scheme + 3);
-  address = address.substr(0, address.find('/'));
-  if (const auto user = address.rfind('@'); user != std::string_view::npos) address.remove_prefix(user + 1);
-  const bool is_v6 = address.starts_with('[');
-  const std::string host =
-      lower_case(is_v6 ? address.substr(0, address.find(']') + 1) : address.substr(0, address.find(':')));
-  const std::string_view name =
-      std::string_view(host).substr(0, host.ends_with('.') ? host.size() - 1 : host.size());
-  if (name == "localhost" || name.ends_with(".localhost")) return true;
-  // An address can be written in many ways; other networks are where registries are.
-  const bool is_number = !name.empty() &&
-                         name.find_first_not_of("0123456789abcdefx.") == std::string_view::npos &&
-                         name.find_first_of("0123456789") == 0;
-  if (!is_v6 && !is_number) return false;
-  return is_v6 || name.starts_with("127.") || name.starts_with("0") ||
-         name.find('.') == std::string_view::npos;
-}
-
 // Of the operator's machine nobody else may read anything.
 Status refuse_local(const std::string& reference) {
   MIST_TRY(const registry::PackageRef parsed, registry::PackageRef::parse(reference));
   bool local = std::holds_alternative<registry::LocalRef>(parsed.form());
   if (const auto* const git = std::get_if<registry::GitRef>(&parsed.form())) {
     MIST_TRY(const registry::GitUrl url, registry::GitUrl::parse(git->url, "/"));
-    using enum registry::GitUrl::Transport;
-    local = url.transport() == File || url.transport() == LoopbackHttp || is_this_machine(git->url);
+    local = url.host().empty() || http::may_be_this_machine(url.host());
   }
-  if (reference.starts_with("oci://")) local = is_this_machine(reference);
+  if (const auto* const oci = std::get_if<oci::Reference>(&parsed.form()))
+    local = http::may_be_this_machine(oci->repository.host_name());
   if (!local) return {};
   return error(ErrorKind::Invalid, "{} is on the operator's own machine", parsed.display())
       .with_hint("name a package of a registry, oci:// or git+https://");
@@ -245,10 +226,10 @@ class Visit {
     return std::optional<Look>();
   }
 
-  Result<kube::Client*> client_of(const std::string& named) const {
+  Result<std::shared_ptr<kube::Client>> client_of(const std::string& named) const {
     const std::string& account = named.empty() ? world_.default_account : named;
     if (!account.empty()) return world_.client_of(operator_::user_of(key_.first, account));
-    if (key_.first == world_.ns) return &world_.client;
+    if (key_.first == world_.ns) return kube::borrowed(world_.client);
     return error(ErrorKind::Forbidden, "it names no ServiceAccount")
         .with_hint(fmt::format("set spec.serviceAccountName to one of namespace {} with the rights that the "
                                "package needs; only Releases of namespace {} act as the operator itself",
@@ -562,7 +543,7 @@ class Visit {
   Telling events_;
   operator_::Notices notices_;
   Spec spec_;
-  kube::Client* client_ = nullptr;  // with the rights of the Release
+  std::shared_ptr<kube::Client> client_;  // with the rights of the Release
   render::HiddenValues hidden_;
   render::MaskedEvents masked_{events_, hidden_};
   std::shared_ptr<const package::Source> source_;

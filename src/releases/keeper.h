@@ -36,8 +36,7 @@ struct World {
   package::RendererOptions engines;
   std::string holder;    ///< Environment::holder
   kube::Client& client;  ///< as the operator
-  /// As that user. The client lives as long as the function.
-  std::function<Result<kube::Client*>(const std::string& user)> client_of;
+  std::function<Result<std::shared_ptr<kube::Client>>(const std::string& user)> client_of;  ///< as that user
   std::string ns;               ///< of the operator: only Releases there may act as the operator itself
   std::string default_account;  ///< of Releases that name none; empty: there is none
 };

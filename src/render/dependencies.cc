@@ -40,13 +40,11 @@ Version version_of(const Source& source) {
   return version.ok() ? *std::move(version) : Version{};
 }
 
-std::string_view host_of(std::string_view reference) {
-  constexpr std::string_view kOci = "oci://";
-  if (!reference.starts_with(kOci)) return {};
-  reference.remove_prefix(kOci.size());
-  reference = reference.substr(0, reference.find('/'));
-  if (reference.starts_with('[')) return reference.substr(0, reference.find(']') + 1);
-  return reference.substr(0, reference.find(':'));
+// Of a package in an OCI registry; empty: it is elsewhere.
+std::string host_of(std::string_view reference) {
+  if (!reference.starts_with(oci::kScheme)) return {};
+  const auto parsed = oci::Reference::parse_destination(reference);
+  return parsed.ok() ? parsed->repository.host_name() : std::string();
 }
 
 // A package from elsewhere chooses no server of this machine or its networks, other than the one that it came
@@ -55,7 +53,7 @@ Status refuse_reach(const std::string& wanted, const std::string& declaring) {
   if (wanted.find("://") == std::string::npos && wanted.find("::") == std::string::npos &&
       wanted.find('@') == std::string::npos)
     return {};
-  const std::string_view host = host_of(wanted);
+  const std::string host = host_of(wanted);
   if (!host.empty() && (host == host_of(declaring) || http::may_be_public_host(host))) return {};
   return error(ErrorKind::Forbidden, "{} depends on {}, and packages from elsewhere may not reach that",
                declaring, escape_controls(wanted))
