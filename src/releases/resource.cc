@@ -11,12 +11,19 @@ namespace {
 
 constexpr std::string_view kDefaultKey = "values.yaml";
 constexpr std::string_view kDefaultInterval = "10m", kDefaultTimeout = "5m";
-constexpr Duration kShortestInterval = std::chrono::seconds(10);
 constexpr int kDefaultRetries = 1, kDefaultHistory = 10;
 
 Error wrong(std::string_view field, std::string_view what) {
   return error(ErrorKind::Invalid, "spec.{} {}", field, what);
 }
+
+// A look that waits keeps a worker of the operator, which others need too.
+struct Limits {
+  Duration least, most;
+  std::string_view words;
+};
+constexpr Limits kTimeouts{std::chrono::seconds(1), std::chrono::hours(24), "1s to 24h"};
+constexpr Limits kIntervals{std::chrono::seconds(10), std::chrono::hours(8784), "10s to 8784h"};
 
 // The definition gives all members their types; an object of an older definition may have others.
 class Reader {
@@ -43,13 +50,12 @@ class Reader {
     if (!fits) note(key, "is not a number from 0 to 1000");
     return fits ? static_cast<int>(value->as_int()) : otherwise;
   }
-  Duration duration(std::string_view key, std::string_view otherwise, Duration least) {
+  Duration duration(std::string_view key, std::string_view otherwise, const Limits& limits) {
     const std::string written = text(key, otherwise);
     const auto read = parse_duration(written);
-    if (read.ok() && *read >= least) return *read;
-    note(key, fmt::format("\"{}\" is not a duration of {} or more", escape_controls(written),
-                          format_elapsed(least)));
-    return least;
+    if (read.ok() && *read >= limits.least && *read <= limits.most) return *read;
+    note(key, fmt::format("\"{}\" is not a duration from {}", escape_controls(written), limits.words));
+    return limits.least;
   }
   /// The index of the word.
   std::size_t word(std::string_view key, std::initializer_list<std::string_view> words) {
@@ -164,8 +170,8 @@ Result<Spec> spec_of(const Value& object) {
               .values = spec.object("values"),
               .values_from = values_from(spec),
               .depends_on = depends_on(spec, object.string_at({"metadata", "namespace"})),
-              .interval = spec.duration("interval", kDefaultInterval, kShortestInterval),
-              .timeout = spec.duration("timeout", kDefaultTimeout, std::chrono::seconds(1)),
+              .interval = spec.duration("interval", kDefaultInterval, kIntervals),
+              .timeout = spec.duration("timeout", kDefaultTimeout, kTimeouts),
               .wait = spec.flag("wait", true),
               .create_namespace = spec.flag("createNamespace", false),
               .on_drift = static_cast<OnDrift>(spec.word("drift", {"Warn", "Fix", "Ignore"})),

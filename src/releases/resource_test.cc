@@ -89,8 +89,9 @@ TEST(ReleaseResource, ReadsAllThatTheDefinitionHas) {
 }
 
 TEST(ReleaseResource, NamesTheFieldThatIsWrong) {
-  EXPECT_EQ(fault("  interval: 1s\n"), "spec.interval \"1s\" is not a duration of 10s or more");
-  EXPECT_EQ(fault("  timeout: soon\n"), "spec.timeout \"soon\" is not a duration of 1.0s or more");
+  EXPECT_EQ(fault("  interval: 1s\n"), "spec.interval \"1s\" is not a duration from 10s to 8784h");
+  EXPECT_EQ(fault("  timeout: soon\n"), "spec.timeout \"soon\" is not a duration from 1s to 24h");
+  EXPECT_EQ(fault("  timeout: 25h\n"), "spec.timeout \"25h\" is not a duration from 1s to 24h");
   EXPECT_EQ(fault("  drift: Mind\n"), "spec.drift \"Mind\" is none of Warn, Fix, Ignore");
   EXPECT_EQ(fault("  retries: -1\n"), "spec.retries is not a number from 0 to 1000");
   EXPECT_EQ(fault("  wait: sometimes\n"), "spec.wait is neither true nor false");
