@@ -47,7 +47,7 @@ class DriftPrinter {
   }
 
   void print(const DriftOutcome& outcome) {
-    const std::string& name = outcome.id.name;
+    const std::string name = options_.with_namespace ? outcome.id.display() : outcome.id.name;
     if (!outcome.report) return;  // the error is told at the end
     const DriftReport& report = *outcome.report;
     hidden_ = &report.hidden;

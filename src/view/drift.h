@@ -21,6 +21,7 @@ struct DriftOptions {
   bool show_secrets = false;
   bool strict = false;  ///< DriftReport::drifted
   bool color = false;
+  bool with_namespace = false;  ///< of releases of several namespaces: "shop/web"
 };
 
 /// schemas/cli/drift.schema.json.

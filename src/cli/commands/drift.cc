@@ -95,8 +95,10 @@ Result<ExitCode> run_drift(const Invocation& invocation, World& world) {
         outcome.report->count(DriftKind::Foreign) + outcome.report->count(DriftKind::Unknown);
     drifted = drifted || !outcome.fixed_by || (strict && stay > 0);
   }
-  const view::DriftOptions options{
-      .show_secrets = invocation.enabled("show-secrets"), .strict = strict, .color = world.color_out};
+  const view::DriftOptions options{.show_secrets = invocation.enabled("show-secrets"),
+                                   .strict = strict,
+                                   .color = world.color_out,
+                                   .with_namespace = invocation.enabled("all-namespaces")};
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
     print_value(world, format, view::drift_value(outcomes, options));
   } else {
