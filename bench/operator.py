@@ -107,11 +107,9 @@ class Kro(Peer):
     name, agent, flags = "kro", "kro", ()
 
     def start(self, plane):
-        kube = plane.kube
         for file in sorted((self.programs.peers / "kro-crds").glob("*.yaml")):
             plane.kubectl("apply", "--server-side", "-f", file)
         self.run(plane, [self.programs.peers / "kro", "--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0", *self.flags])
-        del kube
 
     def define(self, kube, kind, plural, length, blocked=False):
         resources = []
@@ -200,8 +198,9 @@ def is_ready(instance):
 
 
 def make(kube, path, kind, count, threads=8):
+    """Instances chain-0, chain-1, … of the kind Chain: the graphs name their ConfigMaps after them, so kinds must not share names."""
     def one(at):
-        kube.checked("POST", path, {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": {"name": f"c{at}"}, "spec": {"value": "first"}})
+        kube.checked("POST", path, {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": {"name": f"{kind.lower()}-{at}"}, "spec": {"value": "first"}})
     with concurrent.futures.ThreadPoolExecutor(threads) as pool:
         list(pool.map(one, range(count)))
 
@@ -210,8 +209,8 @@ def ready_count(kube, path):
     return sum(map(is_ready, kube.checked("GET", path + "?resourceVersion=0")["items"]))
 
 
-def maps_count(kube):
-    return len([each for each in kube.checked("GET", MAPS + "?resourceVersion=0")["items"] if each["metadata"]["name"].startswith("c")])
+def maps_count(kube, kind):
+    return sum(each["metadata"]["name"].startswith(f"{kind.lower()}-") for each in kube.checked("GET", MAPS + "?resourceVersion=0")["items"])
 
 
 class Run:
@@ -276,7 +275,7 @@ class Run:
         stream = Stream(self.kube, MAPS, lambda each: (each.get("data") or {}).get("value"))
         first, last = [], []
         for at in range(rounds):
-            name, value = f"c{at * 7 % self.arguments.instances}", f"round-{at}"
+            name, value = f"chain-{at * 7 % self.arguments.instances}", f"round-{at}"
             self.kube.checked("PATCH", f"{CHAINS}/{name}", {"spec": {"value": value}}, "application/merge-patch+json")
             began = time.perf_counter()
             wait(f"{name} is changed", lambda: (f"{name}-{LENGTH}", value) in stream.seen, 120, 0.001)
@@ -290,7 +289,7 @@ class Run:
 
     def drift(self):
         count = self.arguments.instances
-        names = [f"c{at}-3" for at in range(count)]
+        names = [f"chain-{at}-3" for at in range(count)]
         uids = {each["metadata"]["name"]: each["metadata"]["uid"] for each in self.kube.checked("GET", MAPS)["items"]}
         stream = Stream(self.kube, MAPS, lambda each: each["metadata"]["uid"] != uids.get(each["metadata"]["name"]))
         began = time.perf_counter()
@@ -309,8 +308,8 @@ class Run:
         make(self.kube, path, "Deep", 1)
         wait("it is ready", lambda: ready_count(self.kube, path) == 1, pause=0.01)
         self.note(f"a chain of {length}, ready, s", time.perf_counter() - began)
-        self.kube.checked("DELETE", f"{path}/c0")
-        wait("it is gone", lambda: self.kube.request("GET", f"{path}/c0")[0] == 404, pause=0.01)
+        self.kube.checked("DELETE", f"{path}/deep-0")
+        wait("it is gone", lambda: self.kube.request("GET", f"{path}/deep-0")[0] == 404, pause=0.01)
 
     def blocked(self):
         path, count = CHAINS.replace("chains", "stucks"), self.arguments.instances
@@ -320,7 +319,7 @@ class Run:
         self.peer.define(self.kube, "Stuck", "stucks", LENGTH, blocked=True)
         time.sleep(3)
         make(self.kube, path, "Stuck", count)
-        wait("the first ConfigMap of each is there", lambda: maps_count(self.kube) >= count, pause=1)
+        wait("the first ConfigMap of each is there", lambda: maps_count(self.kube, "Stuck") >= count, pause=1)
         time.sleep(20)
         self.steady(f"{count} blocked, requests a minute")
         self.kube.checked("DELETE", path)
