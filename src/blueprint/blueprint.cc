@@ -171,6 +171,7 @@ void Blueprint::read_nodes(const Value& description, std::vector<Error>& faults)
                       .type = type->type,
                       .policy = policy == kPolicies.end() ? Policy::Delete : policy->policy,
                       .adopt = flag_at(told, "adopt"),
+                      .force = flag_at(told, "force"),
                       .replace = flag_at(told, "replace"),
                       .contract = flag_at(told, "contract")});
   }

@@ -53,6 +53,7 @@ struct Node {
   NodeType type = NodeType::Own;
   Policy policy = Policy::Delete;
   bool adopt = false;     ///< takes over an object that belongs to nobody
+  bool force = false;     ///< takes back fields that other managers set
   bool replace = false;   ///< deletes and recreates what can't be changed in place
   bool contract = false;  ///< its own contract decides whether it is ready
   /// Of a state node: the value node that says whether this state was reached.

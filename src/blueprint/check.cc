@@ -47,6 +47,7 @@ class Checker {
     // What an edge that can't be read gives would be said to be missing.
     if (!faults.empty()) return finished();
     add_unused(blueprint);
+    add_gaps(blueprint);
     for (graph::Node node = 0; node < blueprint.nodes().size(); ++node)
       MIST_TRY_VOID(check_function(blueprint, node, *evaluator));
     MIST_TRY_VOID(check_contracts(blueprint, *evaluator));
@@ -114,6 +115,46 @@ class Checker {
                        ? "give its value to a node with extract, use it as a guard (given), or remove it"
                        : "give its values to a node with extract, have a node wait for it, or remove it"});
     }
+  }
+
+  // An edge from an absent node holds wherever there is no such object, whether or not the node's own edges
+  // do.
+  void add_gaps(const Blueprint& blueprint) {
+    for (const SequenceEdge& after : blueprint.sequence()) {
+      if (blueprint.nodes()[after.from].type != NodeType::Absent) continue;
+      for (const SequenceEdge& before : blueprint.sequence()) {
+        if (before.to != after.from || comes_after(blueprint, before.from, after.to)) continue;
+        const std::string &first = blueprint.name_of(before.from), &last = blueprint.name_of(after.to);
+        checked_.findings.push_back(
+            {.error = false,
+             .rule = "order",
+             .message =
+                 fmt::format("{} doesn't wait for {} where there is nothing to remove: the object of {} "
+                             "may be gone from the beginning",
+                             last, first, blueprint.name_of(after.from)),
+             .hint =
+                 fmt::format("if it has to, add {{ from = \"{}\", to = \"{}\" }} to sequence", first, last)});
+      }
+    }
+  }
+
+  // By edges that hold only when `first` was reached.
+  static bool comes_after(const Blueprint& blueprint, graph::Node first, graph::Node last) {
+    std::vector<bool> seen(blueprint.nodes().size());
+    std::vector<graph::Node> open{first};
+    seen[first] = true;
+    while (!open.empty()) {
+      const graph::Node from = open.back();
+      open.pop_back();
+      if (from == last) return true;
+      if (blueprint.nodes()[from].type == NodeType::Absent) continue;
+      for (const SequenceEdge& edge : blueprint.sequence()) {
+        if (edge.from != from || seen[edge.to]) continue;
+        seen[edge.to] = true;
+        open.push_back(edge.to);
+      }
+    }
+    return false;
   }
 
   const FunctionHead* head_of(const Blueprint& blueprint, graph::Node node) const {

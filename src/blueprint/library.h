@@ -80,6 +80,7 @@ let TheNode = {
     | default
     = 'delete,
   adopt | Bool | doc "Takes over an object that is there and belongs to nobody" | default = false,
+  force | Bool | doc "Takes back fields that others have changed" | default = false,
   replace | Bool | doc "Deletes the object and recreates it where it can't be changed" | default = false,
   evidence
     | String
@@ -188,6 +189,7 @@ let described = fun name node =>
     contract = std.record.has_field "ready" node,
     policy = node.policy,
     adopt = node.adopt,
+    force = node.force,
     replace = node.replace,
     status = node.status,
   }

@@ -122,7 +122,8 @@ Result<Value> Executor::write(const reconcile::Apply& each, const Context& conte
   // The server creates it, or answers 409 and writes nothing.
   if (each.create) object["metadata"].set("resourceVersion", "1");
   return kube::apply_over_lost_version(client_, {resource, each.id.ns, each.id.name}, object,
-                                       {.field_manager = std::string(kManager)}, context);
+                                       {.field_manager = std::string(kManager), .force = each.force},
+                                       context);
 }
 
 Status Executor::remove(const reconcile::Delete& each, const Context& context) const {

@@ -71,6 +71,7 @@ class Reconciler {
     if (!facts.members.empty()) report_of.id = facts.members.front().id;
     report_of.hash = facts.hash;
     report_of.wanted = survey_.wanted(node);
+    if (facts.waits_on) report_of.waits_on = told(*facts.waits_on).name;
     if (survey_.wanted(node) == Truth::False) return;
     if (survey_.wanted(node) == Truth::Unknown)
       return report(node, NodeState::Waiting,
@@ -378,7 +379,12 @@ class Reconciler {
     plan_.record.objects.push_back(std::move(entry));
     const bool create = member.observed.absent();
     report(node, NodeState::Changing, create ? "it is being created" : "it is being changed");
-    plan_.applies.push_back({told(node).name, member.id, member.desired, member.hash, create});
+    plan_.applies.push_back({.node = told(node).name,
+                             .id = member.id,
+                             .object = member.desired,
+                             .hash = member.hash,
+                             .create = create,
+                             .force = told(node).force});
   }
 
   // Until it is written it has those of before, too.

@@ -36,6 +36,8 @@ struct NodeReport {
   std::string hash = {};  ///< of its input, if that is known
   graph::Truth wanted = graph::Truth::False;
   bool oscillating = false;
+  std::string waits_on =
+      {};  ///< of one that waits: the node before it that it waits for; empty: it is no node
 };
 
 struct Apply {
@@ -44,6 +46,7 @@ struct Apply {
   Value object;
   std::string hash;     ///< of the input
   bool create = false;  ///< nothing is there
+  bool force = false;   ///< also over fields that other managers own
 };
 struct Delete {
   Recorded what;

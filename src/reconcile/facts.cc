@@ -216,6 +216,7 @@ bool Survey::gather(graph::Node node, Value& environment) {
         return false;
       }
       if (!*value) {
+        if (is_wanted) facts.waits_on = edge.from;
         facts.why = is_wanted ? fmt::format("waits for {} of {}", each.path.text, source.name)
                               : fmt::format("the node {}, whose values it needs, is not wanted", source.name);
         const auto& live = facts_[edge.from].live;
@@ -451,7 +452,9 @@ void Survey::judge_edges(graph::Node node) {
     if (edge.gate == Gate::Soft || holds(i, why)) continue;
     why = fmt::format("waits for {}{}{}", blueprint_.name_of(edge.from), why.empty() ? "" : ": ", why);
     if (edge.gate == Gate::Continuous && facts.repair_gate.empty()) facts.repair_gate = why;
-    if (facts.gate.empty()) facts.gate = std::move(why);
+    if (!facts.gate.empty()) continue;
+    facts.gate = std::move(why);
+    facts.waits_on = edge.from;
   }
 }
 

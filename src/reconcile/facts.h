@@ -49,7 +49,9 @@ struct Facts {
   bool is_input_known = true;  ///< of each act that comes before: whether it is wanted, and its input
   std::string gate;            ///< why nothing new may be written; empty: all edges hold
   std::string repair_gate;     ///< why not even the same may be written again
-  HttpAnswer answer = {};      ///< of an HTTP node
+  /// The node before it because of which it isn't made, or nothing new may be written.
+  std::optional<graph::Node> waits_on = {};
+  HttpAnswer answer = {};  ///< of an HTTP node
 };
 
 class Survey {

@@ -42,6 +42,12 @@ void answer_for(const ObjectId& id, Value& object, std::int64_t& addresses) {
     if (object.string_at({"spec", "clusterIP"}).empty() &&
         object.string_at({"spec", "type"}) != "ExternalName")
       object["spec"].set("clusterIP", fmt::format("10.96.0.{}", ++addresses));
+    if (object.string_at({"spec", "type"}) == "LoadBalancer" &&
+        object.at_path({"status", "loadBalancer", "ingress"}) == nullptr)
+      object["status"]["loadBalancer"].set(
+          "ingress", Value::array({Value::object({{"ip", fmt::format("192.0.2.{}", ++addresses)}})}));
+  } else if (id.kind == "Namespace" && id.api_version == "v1") {
+    object["status"].set("phase", "Active");
   } else if (id.kind == "PersistentVolumeClaim" && id.api_version == "v1") {
     object["status"].set("phase", "Bound");
   } else if (id.kind == "Pod" && id.api_version == "v1") {

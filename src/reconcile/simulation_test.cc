@@ -73,5 +73,37 @@ TEST_F(SimulationTest, WithoutControllersItWaitsForEvents) {
   EXPECT_THAT(verbs(play.settle()), ElementsAre("create Deployment shop/web (node web)"));
 }
 
+// Of "a waits for b waits for c", c is what people have to know.
+TEST(SimulationStatus, NamesTheFirstCause) {
+  const blueprint::Blueprint blueprint = *blueprint::Blueprint::parse(
+      yaml("kind: {group: example.com, version: v1, kind: App}\n"
+           "nodes: {a: own, b: own, c: read}\n"
+           "also: [{from: instance, to: a}, {from: instance, to: b}, {from: instance, to: c}]\n"
+           "sequence: [{from: c, to: b, until: present}, {from: b, to: a, until: present}]\n"));
+  Simulation play(
+      blueprint,
+      yaml("{apiVersion: example.com/v1, kind: App, metadata: {name: x, namespace: shop}, spec: {}}"),
+      {.make = [](const std::string& node, const Value&) -> Result<Value> {
+         return yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: " + node + "}}");
+       },
+       .check_node = {},
+       .check_edge = {}},
+      true);
+  play.settle();
+  EXPECT_EQ(play.status().find("conditions")->as_array()[0].string_at("message"),
+            "ConfigMap shop/c: ConfigMap shop/c is not there");
+  // A namespace is active at once, and a load balancer gets an address.
+  play.write(yaml("{apiVersion: v1, kind: Namespace, metadata: {name: n}}"));
+  play.write(yaml("{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {type: LoadBalancer}}"));
+  play.write(yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}"));
+  play.settle();
+  EXPECT_EQ(play.status().find("conditions")->as_array()[0].string_at("status"), "True");
+  for (const Value& each : play.objects()) {
+    if (each.string_at("kind") == "Namespace") EXPECT_EQ(each.string_at({"status", "phase"}), "Active");
+    if (each.string_at("kind") == "Service")
+      EXPECT_EQ(each.at_path({"status", "loadBalancer", "ingress"})->size(), 1U);
+  }
+}
+
 }  // namespace
 }  // namespace mist::reconcile

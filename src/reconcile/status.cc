@@ -21,6 +21,16 @@ constexpr std::array<StateWord, 8> kStates{{{NodeState::NotWanted, "NotWanted"},
                                             {NodeState::Deleting, "Deleting"},
                                             {NodeState::Superseded, "Superseded"}}};
 
+// A node that waits for one that waits itself says less than that one.
+const NodeReport* first_cause(const Plan& plan, const NodeReport* waiting) {
+  for (std::size_t steps = 0; steps < plan.nodes.size() && !waiting->waits_on.empty(); ++steps) {
+    const auto before = std::ranges::find(plan.nodes, waiting->waits_on, &NodeReport::node);
+    if (before == plan.nodes.end() || before->state != NodeState::Waiting) break;
+    waiting = &*before;
+  }
+  return waiting;
+}
+
 }  // namespace
 
 const Value* condition_of(const Value& instance, std::string_view type) {
@@ -53,7 +63,7 @@ const NodeReport* problem_of(const Plan& plan) {
   for (const NodeState state : {NodeState::Failed, NodeState::Changing, NodeState::Progressing,
                                 NodeState::Deleting, NodeState::Waiting}) {
     const auto found = std::ranges::find(plan.nodes, state, &NodeReport::state);
-    if (found != plan.nodes.end()) return &*found;
+    if (found != plan.nodes.end()) return first_cause(plan, &*found);
   }
   return nullptr;
 }
