@@ -116,8 +116,9 @@ std::string_view to_string(SignatureForm form) {
   return "";
 }
 
-std::string signature_tag(const crypto::Digest& manifest) {
-  return fmt::format("sha256-{}.sig", manifest.hex());
+std::string signature_tag(const crypto::Digest& manifest) { return attached_tag(manifest, kSignatureSuffix); }
+std::string attached_tag(const crypto::Digest& manifest, std::string_view suffix) {
+  return fmt::format("sha256-{}{}", manifest.hex(), suffix);
 }
 std::string referrers_tag(const crypto::Digest& manifest) { return fmt::format("sha256-{}", manifest.hex()); }
 
@@ -212,14 +213,10 @@ std::vector<Descriptor> signature_layers(const Manifest& manifest) {
   return layers;
 }
 
-Artifact signature_artifact(const std::optional<Manifest>& there, std::string payload,
-                            std::string_view signature, std::string_view key_pem) {
-  Blob layer{descriptor_of(kSimpleSigningType, payload), std::move(payload)};
-  layer.descriptor.annotations.emplace(kSignatureAnnotation, base64_encode(signature));
-  layer.descriptor.annotations.emplace(kKeyAnnotation, key_pem);
-  std::vector<Descriptor> layers = there ? there->layers : std::vector<Descriptor>();
-  layers.push_back(layer.descriptor);
-  // An image's configuration, which cosign reads: it lists the layers' digests.
+namespace {
+
+// With an image's configuration, which cosign reads: it lists the layers' digests. It is the only blob.
+Artifact artifact_of_layers(std::vector<Descriptor> layers, Annotations annotations) {
   Value digests{Value::Array{}};
   for (const Descriptor& each : layers) digests.push_back(each.digest.str());
   std::string config = encoding::to_json(
@@ -232,10 +229,32 @@ Artifact signature_artifact(const std::optional<Manifest>& there, std::string pa
   const Manifest manifest{.artifact_type = {},
                           .config = first.descriptor,
                           .layers = std::move(layers),
-                          .annotations = there ? there->annotations : Annotations()};
+                          .annotations = std::move(annotations)};
   std::string text = manifest.to_json();
   const crypto::Digest digest = crypto::sha256(text);
-  return Artifact{{std::move(first), std::move(layer)}, std::move(text), digest};
+  return Artifact{{std::move(first)}, std::move(text), digest};
+}
+
+}  // namespace
+
+Artifact signature_artifact(const std::optional<Manifest>& there, std::string payload,
+                            std::string_view signature, std::string_view key_pem) {
+  Blob layer{descriptor_of(kSimpleSigningType, payload), std::move(payload)};
+  layer.descriptor.annotations.emplace(kSignatureAnnotation, base64_encode(signature));
+  layer.descriptor.annotations.emplace(kKeyAnnotation, key_pem);
+  std::vector<Descriptor> layers = there ? there->layers : std::vector<Descriptor>();
+  layers.push_back(layer.descriptor);
+  Artifact artifact = artifact_of_layers(std::move(layers), there ? there->annotations : Annotations());
+  artifact.blobs.push_back(std::move(layer));
+  return artifact;
+}
+
+std::optional<Artifact> merged_signatures(const Manifest& there, const Manifest& more) {
+  std::vector<Descriptor> layers = there.layers;
+  for (const Descriptor& layer : more.layers)
+    if (std::ranges::find(layers, layer) == layers.end()) layers.push_back(layer);
+  if (layers.size() == there.layers.size()) return std::nullopt;
+  return artifact_of_layers(std::move(layers), there.annotations);
 }
 
 }  // namespace mist::oci
