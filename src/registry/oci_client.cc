@@ -262,8 +262,10 @@ Result<std::optional<oci::Index>> OciClient::ask_for_referrers(const oci::Reposi
     const std::lock_guard lock(mutex_);
     if (without_referrers_.contains(repository.host)) return std::optional<oci::Index>();
   }
-  Call call = Call::to(repository, fmt::format("referrers/{}?artifactType={}", manifest.str(),
-                                               http::escape_query(std::string(artifact_type))));
+  const std::string filter =
+      artifact_type.empty() ? std::string()
+                            : fmt::format("?artifactType={}", http::escape_query(std::string(artifact_type)));
+  Call call = Call::to(repository, fmt::format("referrers/{}{}", manifest.str(), filter));
   call.request.headers.push_back({"Accept", std::string(oci::kIndexType)});
   call.request.response_limit = oci::kMaxManifestBytes;
   const std::string name = fmt::format("the referrers of {}@{}", repository.str(), manifest.str());
@@ -498,21 +500,21 @@ Status OciClient::push_blob(const oci::Repository& repository, const oci::Blob& 
   return upload(repository, digest, blob.bytes, {}, context);
 }
 
-Result<OciClient::Moved> OciClient::copy_blob(const oci::Repository& from, const oci::Repository& to,
-                                              const oci::Descriptor& descriptor, std::uint64_t limit,
-                                              const Context& context) {
+Result<Moved> OciClient::take_blob(OciSource& source, const oci::Repository& from, const oci::Repository& to,
+                                   const oci::Descriptor& descriptor, std::uint64_t limit,
+                                   const Context& context) {
   const std::string digest = descriptor.digest.str();
   MIST_TRY(const bool there, has_blob(to, digest, context));
   if (there) return Moved::WasThere;
   std::optional<std::string> opened;
-  if (from.host == to.host) {
+  if (&source == this && from.host == to.host) {
     Result<std::optional<std::string>> mounted = open_upload(to, context, &from, digest);
     // Some token servers give no token for two repositories at once.
     if (!mounted && mounted.error().kind != ErrorKind::Forbidden) return std::move(mounted).error();
     if (mounted && !*mounted) return Moved::Mounted;
     if (mounted) opened = *std::move(mounted);
   }
-  MIST_TRY(const std::string bytes, blob(from, descriptor, limit, context));
+  MIST_TRY(const std::string bytes, source.blob(from, descriptor, limit, context));
   MIST_TRY_VOID(upload(to, digest, bytes, std::move(opened), context));
   return Moved::Sent;
 }
@@ -520,6 +522,13 @@ Result<OciClient::Moved> OciClient::copy_blob(const oci::Repository& from, const
 Status OciClient::push_manifest(const oci::Repository& repository, const std::string& tag,
                                 const std::string& manifest, const Context& context,
                                 std::string_view media_type) {
+  MIST_TRY([[maybe_unused]] const bool lists, put_manifest(repository, tag, manifest, media_type, context));
+  return {};
+}
+
+Result<bool> OciClient::put_manifest(const oci::Repository& repository, const std::string& tag,
+                                     const std::string& manifest, std::string_view media_type,
+                                     const Context& context) {
   Call call = Call::to(repository, "manifests/" + tag);
   call.access = oci::Access::Push;
   call.request.method = "PUT";
@@ -528,7 +537,7 @@ Status OciClient::push_manifest(const oci::Repository& repository, const std::st
   MIST_TRY(const http::Response response, exchange(call, context));
   if (response.status != 201)
     return unexpected(response, repository.host, fmt::format("the upload of {}:{}", repository.str(), tag));
-  return {};
+  return !http::find_header(response.headers, "oci-subject").empty();
 }
 
 Status OciClient::delete_manifest(const oci::Repository& repository, const std::string& tag,

@@ -24,17 +24,11 @@
 #include "oci/manifest.h"
 #include "oci/reference.h"
 #include "registry/oci_auth.h"
+#include "registry/oci_store.h"
 
 namespace mist::registry {
 
-/// A manifest or index as it came: its digest is that of these bytes.
-struct RawManifest {
-  std::string bytes;
-  std::string content_type;
-  crypto::Digest digest;
-};
-
-class OciClient {
+class OciClient final : public OciTarget {
  public:
   struct Options {
     bool plain_http = false;                      ///< also to other machines
@@ -46,28 +40,32 @@ class OciClient {
   // Errors of all: Forbidden (no credentials, or refused), Retryable (network, 429, 5xx), Invalid (an answer
   // that can't be understood, or is too large), Timeout, Cancelled, of FindLogin.
 
-  /// `tag`: also a digest's text; then other bytes are a Conflict. NotFound, naming tags that there are.
   Result<RawManifest> manifest(const oci::Repository& repository, const std::string& tag,
-                               const Context& context);
-  /// The same, and nothing where there is no such tag.
+                               const Context& context) override;
   Result<std::optional<RawManifest>> find_manifest(const oci::Repository& repository, const std::string& tag,
-                                                   const Context& context);
-  /// What says of itself that it refers to that manifest, by the referrers API or, where there is none, by
-  /// the index under the tag that stands for it (distribution specification, "Listing Referrers"). Whoever
-  /// may push may list anything there. At most oci::kMaxDescriptors; more are Invalid.
+                                                   const Context& context) override;
+  /// By the referrers API or, where there is none, by the index under the tag that stands for it
+  /// (distribution specification, "Listing Referrers").
   Result<std::vector<oci::Descriptor>> referrers(const oci::Repository& repository,
                                                  const crypto::Digest& manifest,
-                                                 std::string_view artifact_type, const Context& context);
+                                                 std::string_view artifact_type,
+                                                 const Context& context) override;
   /// The digest that the tag points to; nothing if there is no such tag. `access`: what is done next, so that
   /// one token does for both.
   Result<std::optional<crypto::Digest>> digest_of(const oci::Repository& repository, const std::string& tag,
                                                   const Context& context,
                                                   oci::Access access = oci::Access::Push);
-  /// At most `limit` bytes. Conflict when they aren't what the descriptor says; NotFound.
+  Result<std::optional<crypto::Digest>> read_digest(const oci::Repository& repository, const std::string& tag,
+                                                    const Context& context) override {
+    return digest_of(repository, tag, context, oci::Access::Pull);
+  }
+  Result<std::optional<crypto::Digest>> find_digest(const oci::Repository& repository, const std::string& tag,
+                                                    const Context& context) override {
+    return digest_of(repository, tag, context);
+  }
   Result<std::string> blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
-                           std::uint64_t limit, const Context& context);
-  /// All pages, in the registry's order. NotFound.
-  Result<std::vector<std::string>> tags(const oci::Repository& repository, const Context& context);
+                           std::uint64_t limit, const Context& context) override;
+  Result<std::vector<std::string>> tags(const oci::Repository& repository, const Context& context) override;
 
   /// All repositories of a registry, as far as it lists them (`_catalog`): many don't. Errors: Invalid (it
   /// doesn't).
@@ -75,12 +73,18 @@ class OciClient {
 
   /// Sends nothing but a question when the registry has it already. An upload that breaks off, or that the
   /// registry forgot, is begun again.
-  Status push_blob(const oci::Repository& repository, const oci::Blob& blob, const Context& context);
-  /// A blob of `from` into `to`. Within one registry it is mounted, where the registry can do that; else it
-  /// passes through here, at most `limit` bytes.
-  enum class Moved : std::uint8_t { WasThere, Mounted, Sent };
-  Result<Moved> copy_blob(const oci::Repository& from, const oci::Repository& to,
-                          const oci::Descriptor& descriptor, std::uint64_t limit, const Context& context);
+  Status push_blob(const oci::Repository& repository, const oci::Blob& blob, const Context& context) override;
+  Result<bool> has_blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
+                        const Context& context) override {
+    return has_blob(repository, descriptor.digest.str(), context);
+  }
+  /// Within one registry it is mounted, where the registry can do that.
+  Result<Moved> take_blob(OciSource& source, const oci::Repository& from, const oci::Repository& to,
+                          const oci::Descriptor& descriptor, std::uint64_t limit,
+                          const Context& context) override;
+  Result<bool> put_manifest(const oci::Repository& repository, const std::string& tag,
+                            const std::string& manifest, std::string_view media_type,
+                            const Context& context) override;
   /// Its blobs must be there. `tag`: also a digest's text. `media_type`: of the bytes.
   Status push_manifest(const oci::Repository& repository, const std::string& tag, const std::string& manifest,
                        const Context& context, std::string_view media_type = oci::kManifestType);

@@ -14,7 +14,7 @@ Result<const trust::Policy*> OciTrust::policy() {
 }
 
 Result<Verdict> OciTrust::look(const oci::Repository& repository, const crypto::Digest& manifest,
-                               OciClient& client, const trust::Rule* rule, const Context& context) {
+                               OciSource& client, const trust::Rule* rule, const Context& context) {
   MIST_TRY(const trust::Policy* const policy, this->policy());
   const trust::Subject subject{repository.identity(), manifest};
   Verdict verdict{
@@ -86,7 +86,7 @@ Status OciTrust::check(const oci::Repository& repository, const crypto::Digest& 
   // What doesn't suffice may have been signed since.
   MIST_TRY(const bool is_known, suffices(subject, rule));
   if (is_known) return {};
-  MIST_TRY(OciClient* const open, client());
+  MIST_TRY(OciSource* const open, client());
   Result<Verdict> verdict = look(repository, manifest, *open, nullptr, context);
   if (!verdict) {
     MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(subject.package));
