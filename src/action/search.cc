@@ -60,7 +60,7 @@ Status refresh_oci(const SearchWorld& world, Database& database, const config::R
   }
   Activity activity(world.events, fmt::format("reading the index of {}", name));
   const auto read = [&]() -> Result<FetchedIndex> {
-    MIST_TRY(registry::OciClient* const client, world.registries.oci_client());
+    MIST_TRY(registry::OciSource* const client, world.registries.oci_source());
     return fetch_index(*client, url, known, context);
   };
   const Result<FetchedIndex> fetched = read();

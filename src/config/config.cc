@@ -39,7 +39,7 @@ class Reader {
     if (spec == nullptr || spec->is_null()) return std::vector<Registry>{};
     if (!spec->is_object())
       return fail(*spec, "spec is not an object", "write 'spec:' with 'registries:' below");
-    warn_of_unknown(*spec, "spec.", {"registries", "caches", "remoteBases"});
+    warn_of_unknown(*spec, "spec.", {"registries", "caches", "remoteBases", "mirrors"});
     return read_registries(spec->find("registries"));
   }
 
@@ -52,6 +52,23 @@ class Reader {
     if (*found == Value("none")) return RemoteBases::None;
     return fail(*found, "spec.remoteBases must be public, anywhere or none",
                 "it says where the remote bases of packages may be that aren't on this machine");
+  }
+
+  Result<std::vector<Mirror>> read_mirrors(const Value& document) const {
+    std::vector<Mirror> mirrors;
+    const Value* const list = document.at_path({"spec", "mirrors"});
+    if (list == nullptr || list->is_null()) return mirrors;
+    if (!list->is_array())
+      return fail(*list, "spec.mirrors is not a list",
+                  "write 'mirrors:' with '- prefix: registry.example' and 'places: [oci-layout:…]' below");
+    for (const Value& item : list->as_array()) {
+      MIST_TRY(Mirror mirror, read_mirror(item));
+      if (std::ranges::find(mirrors, mirror.prefix, &Mirror::prefix) != mirrors.end())
+        return fail(item, fmt::format("two mirrors are for {}", mirror.prefix),
+                    "write all of its places into one entry");
+      mirrors.push_back(std::move(mirror));
+    }
+    return mirrors;
   }
 
   Result<CacheLimits> read_cache_limits(const Value& document) const {
@@ -67,6 +84,39 @@ class Reader {
   }
 
  private:
+  Result<Mirror> read_mirror(const Value& item) const {
+    constexpr std::string_view kWhat = "a mirror", kOciScheme = "oci://";
+    if (!item.is_object())
+      return fail(item, "an entry of spec.mirrors is not an object",
+                  "write '- prefix: registry.example' and 'places: [oci-layout:…]'");
+    warn_of_unknown(item, "spec.mirrors: ", {"prefix", "places", "only"});
+    Mirror mirror;
+    MIST_TRY(mirror.prefix, required_text(item, kWhat, "prefix"));
+    if (mirror.prefix.starts_with(kOciScheme)) mirror.prefix.erase(0, kOciScheme.size());
+    while (mirror.prefix.ends_with('/')) mirror.prefix.pop_back();
+    const Value* const places = item.find("places");
+    if (places == nullptr || !places->is_array() || places->size() == 0)
+      return fail(places == nullptr ? item : *places,
+                  fmt::format("the mirror of {} has no list of places", mirror.prefix),
+                  "write 'places: [oci-layout:/media/mirror, oci://mirror.example/registry.example]'");
+    for (const Value& place : places->as_array()) {
+      const bool is_place = place.is_string() && (place.as_string().starts_with(kOciScheme) ||
+                                                  place.as_string().starts_with("oci-layout:") ||
+                                                  place.as_string().starts_with("oci-archive:"));
+      if (!is_place)
+        return fail(place, fmt::format("a place of the mirror of {} can't be used", mirror.prefix),
+                    "write oci://HOST/PATH, oci-layout:DIR or oci-archive:FILE");
+      mirror.places.push_back(place.as_string());
+    }
+    if (const Value* const only = item.find("only"); only != nullptr && !only->is_null()) {
+      if (!only->is_bool())
+        return fail(*only, fmt::format("only of the mirror of {} is neither true nor false", mirror.prefix),
+                    "true: the registry itself is never asked");
+      mirror.only = only->as_bool();
+    }
+    return mirror;
+  }
+
   static std::string described(const Value& value) {
     return value.is_null() ? "empty" : fmt::format("of type {}", encoding::kind_name(value.kind()));
   }
@@ -323,6 +373,7 @@ Result<Config> Config::parse(std::string_view text, const std::string& file,
   MIST_TRY(config.registries_, reader.read(*document).in("while reading the configuration"));
   MIST_TRY(config.remote_bases_, reader.read_remote_bases(*document).in("while reading the configuration"));
   MIST_TRY(config.cache_limits_, reader.read_cache_limits(*document).in("while reading the configuration"));
+  MIST_TRY(config.mirrors_, reader.read_mirrors(*document).in("while reading the configuration"));
   config.document_ = *std::move(document);
   return config;
 }

@@ -62,6 +62,14 @@ struct CacheLimits {
   friend bool operator==(const CacheLimits&, const CacheLimits&) = default;
 };
 
+/// Where copies of a registry's artifacts are (registry/oci_mirrors.h).
+struct Mirror {
+  std::string prefix;               ///< what repositories begin with: "registry.example", or with a path
+  std::vector<std::string> places;  ///< as OciPlace::parse takes them, in the order in which they are asked
+  bool only = false;                ///< the registry itself is never asked
+  friend bool operator==(const Mirror&, const Mirror&) = default;
+};
+
 /// Where packages may have remote bases: formats::RemoteBases.
 enum class RemoteBases : std::uint8_t { Public, Anywhere, None };
 
@@ -89,6 +97,7 @@ class Config {
   const Registry* find_registry(std::string_view name) const;
   const CacheLimits& cache_limits() const { return cache_limits_; }
   RemoteBases remote_bases() const { return remote_bases_; }
+  const std::vector<Mirror>& mirrors() const { return mirrors_; }
 
   /// Errors: Conflict (the name is taken), Invalid (the name is none, no remote, names twice).
   Status add_registry(Registry registry);
@@ -103,6 +112,7 @@ class Config {
   encoding::Value document_;  // the whole file; registries_ is what we understood of it
   std::vector<Registry> registries_;
   CacheLimits cache_limits_;
+  std::vector<Mirror> mirrors_;
   RemoteBases remote_bases_ = RemoteBases::Public;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <utility>
 
 #include "base/text.h"
@@ -13,6 +14,7 @@
 #include "registry/git.h"
 #include "registry/kustomization.h"
 #include "registry/local_source.h"
+#include "registry/oci_mirrors.h"
 #include "registry/oci_packages.h"
 #include "registry/oci_trust.h"
 #include "registry/package_cache.h"
@@ -155,6 +157,24 @@ class Registries::Impl {
   const World& world() const { return world_; }
   OciSession& oci() const { return oci_; }
 
+  /// The registries, or mirrors before them.
+  Result<OciSource*> oci_source() const {
+    MIST_TRY(OciClient* const client, oci_.client());
+    const std::lock_guard guard(mirrors_mutex_);
+    if (source_ != nullptr) return source_;
+    source_ = client;
+    if (world_.mirrors == Mirrors::Ignore) return source_;
+    source_ = nullptr;
+    MIST_TRY(const config::Config config, load());
+    if (!config.mirrors().empty()) {
+      MIST_TRY(mirrors_,
+               MirroredSource::make(*client, config.mirrors(),
+                                    {world_.files, world_.events, world_.paths.config_file.parent_path()}));
+    }
+    source_ = mirrors_ ? static_cast<OciSource*>(mirrors_.get()) : client;
+    return source_;
+  }
+
  private:
   // Packages of a named OCI registry are judged by what they are: oci://….
   Status check_rule_is_for_git(const RegistryRef& reference, const oci::Repository& repository) const {
@@ -170,9 +190,9 @@ class Registries::Impl {
   Status check_signed_version(const oci::Reference& tagged, const RawManifest& raw) const;
   Result<std::optional<Fetched>> known_manifest(oci::Reference reference,
                                                 const crypto::Digest& manifest) const;
-  Result<RawManifest> read_manifest(OciClient& client, const oci::Reference& reference,
+  Result<RawManifest> read_manifest(OciSource& client, const oci::Reference& reference,
                                     const Context& context) const;
-  Result<Fetched> fetch_manifest(OciClient& client, const oci::Reference& reference, const RawManifest& raw,
+  Result<Fetched> fetch_manifest(OciSource& client, const oci::Reference& reference, const RawManifest& raw,
                                  const Context& context) const;
 
   // As it is now: a commit that was fetched before needs no network.
@@ -203,7 +223,10 @@ class Registries::Impl {
   wasm::ModuleFiles modules_;
   PinStore pins_;
   mutable OciSession oci_;  // says itself that any thread may use it
-  mutable OciTrust trust_;  // the same
+  mutable std::mutex mirrors_mutex_;
+  mutable std::unique_ptr<MirroredSource> mirrors_;  // guarded by mirrors_mutex_ until source_ is set
+  mutable OciSource* source_ = nullptr;              // the same
+  mutable OciTrust trust_;                           // the same
 };
 
 Result<Fetched> Registries::Impl::fetch(const RegistryRef& reference, const Context& context,
@@ -381,7 +404,7 @@ Result<std::optional<Fetched>> Registries::Impl::known_manifest(oci::Reference r
 }
 
 // Of a version that was used before, the manifest that it had then will do while its registry is away.
-Result<RawManifest> Registries::Impl::read_manifest(OciClient& client, const oci::Reference& reference,
+Result<RawManifest> Registries::Impl::read_manifest(OciSource& client, const oci::Reference& reference,
                                                     const Context& context) const {
   Result<RawManifest> raw = client.manifest(
       reference.repository, reference.digest ? reference.digest->str() : reference.tag, context);
@@ -396,7 +419,7 @@ Result<RawManifest> Registries::Impl::read_manifest(OciClient& client, const oci
   return RawManifest{{}, {}, *manifest};
 }
 
-Result<Fetched> Registries::Impl::fetch_manifest(OciClient& client, const oci::Reference& reference,
+Result<Fetched> Registries::Impl::fetch_manifest(OciSource& client, const oci::Reference& reference,
                                                  const RawManifest& raw, const Context& context) const {
   MIST_TRY(std::optional<Fetched> known, known_manifest(reference, raw.digest));
   if (known) return *std::move(known);
@@ -442,7 +465,7 @@ Status Registries::Impl::check_signed_version(const oci::Reference& tagged, cons
 
 Result<Fetched> Registries::Impl::fetch(const oci::Reference& reference, const Context& context,
                                         std::string_view) const {
-  const OciTrust::FindClient find_client = [this] { return oci_.client(); };
+  const OciTrust::FindClient find_client = [this] { return oci_source(); };
   if (reference.digest) {
     MIST_TRY(std::optional<Fetched> known, known_manifest(reference, *reference.digest));
     if (known) {
@@ -450,7 +473,7 @@ Result<Fetched> Registries::Impl::fetch(const oci::Reference& reference, const C
       return *std::move(known);
     }
   }
-  MIST_TRY(OciClient* const client, oci_.client());
+  MIST_TRY(OciSource* const client, oci_source());
   Activity activity(world_.events, fmt::format("fetching {}", reference.str()));
   const auto all = [&]() -> Result<Fetched> {
     MIST_TRY(const oci::Reference tagged, with_tag(*client, reference, context));
@@ -598,7 +621,7 @@ Result<std::vector<std::string>> Registries::list_versions(const std::string& re
 
 Result<std::vector<std::string>> Registries::list_versions(const oci::Repository& repository,
                                                            const Context& context) {
-  MIST_TRY(OciClient* const client, oci_client());
+  MIST_TRY(OciSource* const client, oci_source());
   MIST_TRY(const std::vector<std::string> tags, client->tags(repository, context));
   std::vector<std::string> versions;
   for (const std::string& tag : oci::newest_first(tags)) versions.push_back(oci::version_of_tag(tag));
@@ -606,6 +629,8 @@ Result<std::vector<std::string>> Registries::list_versions(const oci::Repository
 }
 
 Result<OciClient*> Registries::oci_client() { return impl_->oci().client(); }
+
+Result<OciSource*> Registries::oci_source() { return impl_->oci_source(); }
 
 Result<std::vector<PackageVersions>> Registries::list_packages(const std::string& registry,
                                                                const Context& context) {

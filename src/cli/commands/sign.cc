@@ -259,7 +259,7 @@ Result<ExitCode> run_verify(const Invocation& invocation, World& world) {
   MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
   const config::Paths paths = access.paths;
   registry::Registries registries(std::move(access));
-  MIST_TRY(registry::OciClient* const client, registries.oci_client());
+  MIST_TRY(registry::OciSource* const client, registries.oci_source());
   MIST_TRY(oci::Reference exact, registry::with_tag(*client, wanted, world.context));
   if (!exact.digest) {
     MIST_TRY(const registry::RawManifest raw, client->manifest(exact.repository, exact.tag, world.context));
