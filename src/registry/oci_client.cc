@@ -1,6 +1,7 @@
 #include "registry/oci_client.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "base/text.h"
@@ -71,6 +72,18 @@ std::vector<oci::Challenge> challenges_in(const http::Response& response) {
     for (oci::Challenge& each : oci::parse_challenges(header.value)) all.push_back(std::move(each));
   }
   return all;
+}
+
+// "0-1233", "bytes=0-1233": the last byte that a registry has of an upload.
+std::optional<std::size_t> range_end(const http::Response& response) {
+  const std::string_view range = http::find_header(response.headers, "range");
+  const auto dash = range.rfind('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = range.substr(dash + 1);
+  std::size_t end = 0;
+  const auto [rest, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), end);
+  if (problem != std::errc() || rest != digits.data() + digits.size()) return std::nullopt;
+  return end;
 }
 
 // Counts and hashes a blob while it comes.
@@ -447,11 +460,21 @@ Result<std::optional<std::string>> OciClient::open_upload(const oci::Repository&
   const std::string_view location = http::find_header(opened.headers, "location");
   if (opened.status != 202 || location.empty())
     return unexpected(opened, repository.host, fmt::format("the wish to upload to {}", repository.str()));
-  std::string url = http::resolved_url(origin_of(repository.host) + open.request.url, location);
-  if (origin_of(repository.host).starts_with("https://") && !url.starts_with("https://"))
+  MIST_TRY(std::string url, upload_address(repository, open.request.url, opened));
+  return std::optional(std::move(url));
+}
+
+// Where the answer to `asked` says that the upload goes on.
+Result<std::string> OciClient::upload_address(const oci::Repository& repository, const std::string& asked,
+                                              const http::Response& response) const {
+  const std::string origin = origin_of(repository.host);
+  const std::string base = http::has_scheme(asked) ? asked : origin + asked;
+  const std::string_view location = http::find_header(response.headers, "location");
+  std::string url = location.empty() ? base : http::resolved_url(base, location);
+  if (origin.starts_with("https://") && !url.starts_with("https://"))
     return error(ErrorKind::Invalid, "{} wants uploads over plain http", repository.host)
         .with_hint("ask whoever runs the registry");
-  return std::optional(std::move(url));
+  return url;
 }
 
 Result<http::Response> OciClient::put_blob(const oci::Repository& repository, const std::string& location,
@@ -472,6 +495,96 @@ Result<http::Response> OciClient::put_blob(const oci::Repository& repository, co
 Status OciClient::upload(const oci::Repository& repository, const std::string& digest,
                          const std::string& bytes, std::optional<std::string> opened,
                          const Context& context) {
+  if (bytes.size() < options_.chunked_from)
+    return upload_whole(repository, digest, bytes, std::move(opened), context);
+  MIST_TRY(const Sending sent, upload_in_chunks(repository, digest, bytes, std::move(opened), context));
+  if (sent == Sending::Done) return {};
+  // A registry that takes no chunks.
+  return upload_whole(repository, digest, bytes, {}, context);
+}
+
+// Distribution specification, "Pushing a blob in chunks". BrokenOff: the connection, or the registry, failed.
+// Refused: it takes no chunks.
+Result<OciClient::Sending> OciClient::send_chunks(const oci::Repository& repository, const std::string& bytes,
+                                                  Progress& progress, const Context& context) {
+  while (progress.offset < bytes.size()) {
+    const std::size_t size = std::min(options_.chunk_bytes, bytes.size() - progress.offset);
+    Call patch = Call::to(repository, "");
+    patch.access = oci::Access::Push;
+    patch.request.method = "PATCH";
+    patch.request.url = progress.location;
+    patch.request.headers.push_back({"Content-Type", "application/octet-stream"});
+    patch.request.headers.push_back(
+        {"Content-Range", fmt::format("{}-{}", progress.offset, progress.offset + size - 1)});
+    patch.request.body = bytes.substr(progress.offset, size);
+    patch.request.repeat = http::Repeat::Unsafe;
+    const Result<http::Response> answer = exchange(patch, context);
+    if (!answer && answer.error().kind != ErrorKind::Retryable) return answer.error();
+    if (!answer || answer->status >= 500 || answer->status == 416 || answer->status == 404 ||
+        answer->status == 429)
+      return Sending::BrokenOff;
+    if (answer->status / 100 != 2) return Sending::Refused;
+    MIST_TRY(progress.location, upload_address(repository, progress.location, *answer));
+    const std::optional<std::size_t> end = range_end(*answer);
+    const std::size_t next = end && *end < bytes.size() ? *end + 1 : progress.offset + size;
+    if (next <= progress.offset) return Sending::BrokenOff;
+    progress.offset = next;
+  }
+  return Sending::Done;
+}
+
+// How much of it the registry has. False: it knows nothing of the upload.
+Result<bool> OciClient::find_offset(const oci::Repository& repository, std::size_t size, Progress& progress,
+                                    const Context& context) {
+  Call ask = Call::to(repository, "");
+  ask.access = oci::Access::Push;
+  ask.request.url = progress.location;
+  MIST_TRY(const http::Response answer, exchange(ask, context));
+  const std::optional<std::size_t> end = range_end(answer);
+  if (answer.status / 100 != 2 || !end || *end >= size) return false;
+  MIST_TRY(progress.location, upload_address(repository, progress.location, answer));
+  // "0-0" also stands for an upload of which nothing came.
+  progress.offset = *end == 0 ? 0 : *end + 1;
+  return true;
+}
+
+Result<OciClient::Sending> OciClient::upload_in_chunks(const oci::Repository& repository,
+                                                       const std::string& digest, const std::string& bytes,
+                                                       std::optional<std::string> opened,
+                                                       const Context& context) {
+  Progress progress{opened.value_or(""), 0};
+  std::size_t farthest = 0;
+  for (int attempt = 1; attempt <= kUploadAttempts; ++attempt) {
+    if (progress.location.empty()) {
+      MIST_TRY(const std::optional<std::string> location, open_upload(repository, context));
+      progress = {location.value_or(""), 0};
+    }
+    MIST_TRY(Sending sent, send_chunks(repository, bytes, progress, context));
+    if (sent == Sending::Refused) return sent;
+    if (sent == Sending::Done) {
+      const Result<http::Response> stored = put_blob(repository, progress.location, digest, {}, context);
+      if (stored && stored->status == 201) return Sending::Done;
+      if (!stored && stored.error().kind != ErrorKind::Retryable) return stored.error();
+      if (stored && stored->status != 404 && stored->status < 500)
+        return unexpected(*stored, repository.host, fmt::format("the upload of {}", digest));
+      MIST_TRY(const bool there, has_blob(repository, digest, context));
+      if (there) return Sending::Done;
+    }
+    // Whatever got on counts as a new beginning.
+    if (progress.offset > farthest) attempt = 0;
+    farthest = std::max(farthest, progress.offset);
+    MIST_TRY(const bool known, find_offset(repository, bytes.size(), progress, context));
+    if (!known) progress.location.clear();
+  }
+  return error(ErrorKind::Retryable, "{} breaks off the upload of {} again and again", repository.host,
+               digest)
+      .with_because(fmt::format("{} of its {} bytes arrived", farthest, bytes.size()))
+      .with_hint("try again; what has arrived in whole is not sent again");
+}
+
+Status OciClient::upload_whole(const oci::Repository& repository, const std::string& digest,
+                               const std::string& bytes, std::optional<std::string> opened,
+                               const Context& context) {
   for (int attempt = 1;; ++attempt) {
     if (!opened) {
       MIST_TRY(opened, open_upload(repository, context));

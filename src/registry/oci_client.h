@@ -31,8 +31,10 @@ namespace mist::registry {
 class OciClient final : public OciTarget {
  public:
   struct Options {
-    bool plain_http = false;                      ///< also to other machines
-    http::Resolver resolve = http::resolve_host;  ///< tells whether a registry is at a private address
+    bool plain_http = false;                           ///< also to other machines
+    http::Resolver resolve = http::resolve_host;       ///< tells whether a registry is at a private address
+    std::size_t chunked_from = std::size_t{32} << 20;  ///< blobs that large are sent in chunks
+    std::size_t chunk_bytes = std::size_t{16} << 20;
   };
   /// `transport` outlives this; it repeats what may be repeated (http::RetryingTransport).
   OciClient(http::Transport& transport, FindLogin logins, Options options);
@@ -71,8 +73,8 @@ class OciClient final : public OciTarget {
   /// doesn't).
   Result<std::vector<std::string>> repositories(const std::string& host, const Context& context);
 
-  /// Sends nothing but a question when the registry has it already. An upload that breaks off, or that the
-  /// registry forgot, is begun again.
+  /// An upload that breaks off, or that the registry forgot, is begun again; one in chunks goes on where the
+  /// registry has got to.
   Status push_blob(const oci::Repository& repository, const oci::Blob& blob, const Context& context) override;
   Result<bool> has_blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
                         const Context& context) override {
@@ -106,8 +108,25 @@ class OciClient final : public OciTarget {
   Result<http::Response> put_blob(const oci::Repository& repository, const std::string& location,
                                   const std::string& digest, const std::string& bytes,
                                   const Context& context);
+  Result<std::string> upload_address(const oci::Repository& repository, const std::string& asked,
+                                     const http::Response& response) const;
   Status upload(const oci::Repository& repository, const std::string& digest, const std::string& bytes,
                 std::optional<std::string> opened, const Context& context);
+  Status upload_whole(const oci::Repository& repository, const std::string& digest, const std::string& bytes,
+                      std::optional<std::string> opened, const Context& context);
+  /// An upload in chunks: where it goes on, and how much of it the registry has.
+  struct Progress {
+    std::string location;
+    std::size_t offset = 0;
+  };
+  enum class Sending : std::uint8_t { Done, BrokenOff, Refused };
+  Result<Sending> send_chunks(const oci::Repository& repository, const std::string& bytes, Progress& progress,
+                              const Context& context);
+  Result<bool> find_offset(const oci::Repository& repository, std::size_t size, Progress& progress,
+                           const Context& context);
+  Result<Sending> upload_in_chunks(const oci::Repository& repository, const std::string& digest,
+                                   const std::string& bytes, std::optional<std::string> opened,
+                                   const Context& context);
   Result<http::Response> exchange(const Call& call, const Context& context);
   Result<http::Response> follow(const Call& call, const std::string& origin,
                                 const std::optional<OciAnswer>& known, const Context& context);

@@ -1,5 +1,6 @@
 """Air gap: copies with their signatures, mirrors in registries, directories and files, and reading from them."""
 import hashlib
+import http.client
 import json
 import pathlib
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import time
 
 from harness import check, config_map, contains, equal, test
+from quiet_server import QuietHandler, QuietServer
 from registries import ROOT, Registry
 from test_calls import caller, calls
 from test_registries import chart, module, package_of
@@ -298,3 +300,59 @@ def mirror_refuses_what_it_cannot_copy(t):
     (t.dir / "full/notes.txt").write_text("mine")
     t.refused("mirror", origin("team/web:1.4.0"), "--to", "oci-layout:full", says=["is not an OCI layout, and not empty", "notes.txt"])
     t.refused("mirror", t.package("plain", config_map("a")), "--to", "oci-layout:copies")
+
+
+class BreakingProxy:
+    """In front of a registry; breaks the connection in the middle of a chunk, as often as `breaks` says. `chunks`: ranges."""
+
+    def __init__(self, t, registry, breaks):
+        self.chunks, self.breaks = [], breaks
+        server = self
+
+        class Handler(QuietHandler):
+            def handle_any(self):
+                length = int(self.headers.get("Content-Length") or 0)
+                if self.command == "PATCH":
+                    server.chunks.append(self.headers.get("Content-Range"))
+                    if len(server.chunks) > 1 and server.breaks > 0:
+                        server.breaks -= 1
+                        self.rfile.read(length // 2)
+                        self.close_connection = True
+                        return self.connection.close()
+                body = self.rfile.read(length) if length else None
+                connection = http.client.HTTPConnection("127.0.0.1", registry.port, timeout=60)
+                headers = {name: value for name, value in self.headers.items() if name.lower() not in ("connection",)}
+                connection.request(self.command, self.path, body, headers)
+                answer = connection.getresponse()
+                content = answer.read()
+                self.send_response(answer.status)
+                for name, value in answer.getheaders():
+                    if name.lower() not in ("transfer-encoding", "connection", "content-length", "date"):
+                        self.send_header(name, value)
+                size = answer.getheader("Content-Length") if self.command == "HEAD" else len(content)
+                self.send_header("Content-Length", str(size or 0))
+                self.end_headers()
+                self.wfile.write(content)
+
+        Handler.do_HEAD = Handler.dispatch
+        self.web = QuietServer(Handler)
+        t.cleanup(self.web.stop)
+        # Uploads are sent where the registry says, and it says what the Host header has.
+        self.host = f"localhost:{self.web.port}"
+
+
+@test
+def oci_large_uploads_go_on_after_they_broke_off(t):
+    registry = Registry(t)
+    proxy = BreakingProxy(t, registry, breaks=2)
+    size = 40 << 20
+    directory = t.files("large", {"map.yaml": json.dumps(config_map("a"))})
+    noise = b"".join(hashlib.sha256(str(number).encode()).digest() for number in range(size // 32))
+    (pathlib.Path(directory) / "noise.bin").write_bytes(noise)
+    pushed = t.run("push", directory, f"oci://{proxy.host}/team/large:1.0.0", "-o", "json").json
+    check(pushed["bytes"] > size, pushed)
+    equal([chunk.split("-")[0] for chunk in proxy.chunks][:2], ["0", str(16 << 20)])
+    equal(proxy.breaks, 0)
+    check(len(proxy.chunks) <= 5, proxy.chunks)
+    t.run("pull", registry("team/large:1.0.0"), "-o", str(t.dir / "pulled"))
+    equal((t.dir / "pulled/noise.bin").read_bytes(), noise)
