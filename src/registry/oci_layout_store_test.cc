@@ -165,7 +165,8 @@ TEST_F(OciLayout, AnArtifactWithoutATagIsKeptByItsDigest) {
   const Path directory = temp.path() / "a";
   const auto target = writer(directory);
   const oci::Reference from = *oci::Reference::parse("oci://reg.example/team/shop@" + tree.digest.str());
-  ASSERT_TRUE(copy_artifact(client, *target, from, {.repository = shop}, {}, Context()).ok());
+  const oci::Reference to = *oci::Reference::parse_destination(shop.str());
+  ASSERT_TRUE(copy_artifact(client, *target, from, to, {}, Context()).ok());
   ASSERT_TRUE(target->finish().ok());
   const auto layout = reader(directory_layout(files, directory));
   EXPECT_TRUE(layout->entries().contains("reg.example/team/shop@" + tree.digest.str()));
