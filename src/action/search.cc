@@ -24,6 +24,7 @@ std::string place_of(const config::Registry& registry) {
   const auto& source = registry.remote().source;
   if (const auto* oci = std::get_if<config::OciSource>(&source)) return fmt::format("oci {}\n", oci->url);
   if (const auto* git = std::get_if<config::GitSource>(&source)) return fmt::format("git {}\n", git->url);
+  if (const auto* helm = std::get_if<config::HelmSource>(&source)) return fmt::format("helm {}\n", helm->url);
   return fmt::format("directory {}\n", std::get<config::DirectorySource>(source).path);
 }
 

@@ -251,7 +251,7 @@ class Reader {
       if (std::ranges::find(remotes, remote.name, &Remote::name) != remotes.end())
         return fail(item, fmt::format("two remotes of {} are named {}", what, remote.name), "rename one");
       warn_of_unknown(item, fmt::format("{}, remote {}: ", what, remote.name),
-                      {"name", "git", "directory", "oci"});
+                      {"name", "git", "directory", "oci", "helm"});
       MIST_TRY(remote.source, read_source(item, fmt::format("the remote {} of {}", remote.name, what)));
       remotes.push_back(std::move(remote));
     }
@@ -264,7 +264,8 @@ class Reader {
     struct Form {
       std::string_view name, key;
     };
-    constexpr std::array kForms{Form{"git", "url"}, Form{"directory", "path"}, Form{"oci", "url"}};
+    constexpr std::array kForms{Form{"git", "url"}, Form{"directory", "path"}, Form{"oci", "url"},
+                                Form{"helm", "url"}};
     const Form* form = nullptr;
     std::size_t count = 0;
     for (const Form& each : kForms) {
@@ -273,8 +274,8 @@ class Reader {
       ++count;
     }
     if (count != 1)
-      return fail(item, fmt::format("{} must have exactly one of git, directory and oci", what),
-                  "write 'git: {url: …}', 'directory: {path: …}' or 'oci: {url: oci://…}'");
+      return fail(item, fmt::format("{} must have exactly one of git, directory, oci and helm", what),
+                  "write 'git: {url: …}', 'directory: {path: …}', 'oci: {url: oci://…}' or 'helm: {url: …}'");
     const Value& source = *item.find(form->name);
     if (!source.is_object())
       return fail(source, fmt::format("{} of {} is not an object", form->name, what),
@@ -283,6 +284,7 @@ class Reader {
     MIST_TRY(std::string text, required_text(source, what, form->key));
     if (form->name == "git") return Source(GitSource{std::move(text)});
     if (form->name == "directory") return Source(DirectorySource{std::move(text)});
+    if (form->name == "helm") return Source(HelmSource{std::move(text)});
     if (!text.starts_with("oci://"))
       return fail(source, fmt::format("the url of {} doesn't begin with oci://", what),
                   "write 'oci: {url: oci://registry.example/team}'");
@@ -300,6 +302,8 @@ Value remote_document(const Remote& remote) {
     result.set("git", Value::object({{"url", git->url}}));
   else if (const auto* directory = std::get_if<DirectorySource>(&remote.source))
     result.set("directory", Value::object({{"path", directory->path}}));
+  else if (const auto* helm = std::get_if<HelmSource>(&remote.source))
+    result.set("helm", Value::object({{"url", helm->url}}));
   else
     result.set("oci", Value::object({{"url", std::get<OciSource>(remote.source).url}}));
   return result;

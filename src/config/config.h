@@ -39,10 +39,16 @@ struct OciSource {
   friend bool operator==(const OciSource&, const OciSource&) = default;
 };
 
+/// A chart repository of Helm's: an index.yaml and archives.
+struct HelmSource {
+  std::string url;  ///< "https://charts.example.com", without credentials
+  friend bool operator==(const HelmSource&, const HelmSource&) = default;
+};
+
 /// One way to reach a registry; all remotes of a registry hold the same packages.
 struct Remote {
   std::string name;
-  std::variant<GitSource, DirectorySource, OciSource> source;
+  std::variant<GitSource, DirectorySource, OciSource, HelmSource> source;
   friend bool operator==(const Remote&, const Remote&) = default;
 };
 

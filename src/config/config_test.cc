@@ -172,7 +172,7 @@ TEST(Config, ErrorsSayWhereAndWhat) {
   EXPECT_THAT(error_of(head + "  - name: a/b\n"), HasSubstr("config.yaml:5:11: 'a/b' can't name a registry"));
   EXPECT_THAT(error_of(head + "  - name: a\n"), HasSubstr("no list of remotes"));
   EXPECT_THAT(error_of(head + "  - name: a\n    remotes: [{name: r}]\n"),
-              HasSubstr("exactly one of git, directory and oci"));
+              HasSubstr("exactly one of git, directory, oci and helm"));
   EXPECT_THAT(error_of(head + "  - name: a\n    remotes: [{name: r, git: {}}]\n"), HasSubstr("has no url"));
   EXPECT_THAT(error_of(head + "  - name: a\n    remotes: [{name: r, git: {url: 7}}]\n"),
               HasSubstr("must be a text"));

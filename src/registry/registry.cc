@@ -12,6 +12,7 @@
 #include "oci/tags.h"
 #include "registry/file_trust.h"
 #include "registry/git.h"
+#include "registry/helm_view.h"
 #include "registry/kustomization.h"
 #include "registry/local_source.h"
 #include "registry/oci_mirrors.h"
@@ -130,7 +131,7 @@ class Registries::Impl {
     MIST_TRY(const config::Config config, load());
     const config::Registry* registry = config.find_registry(name);
     if (registry == nullptr) return config::unknown_registry(config, name);
-    return open_view(*registry, world_.paths, world_.files, git_, world_.events);
+    return open_view(*registry, world_.paths, world_.files, git_, world_.events, world_.oci);
   }
 
   Result<Fetched> fetch(const RegistryRef& reference, const Context& context, std::string_view engine) const;
@@ -187,6 +188,18 @@ class Registries::Impl {
                                   reference.registry, rule.place))
         .with_hint(fmt::format("write it for {}", repository.str()));
   }
+  // Signatures that nobody here can read are no signatures.
+  Status check_verifiable(const RegistryRef& reference, const std::string& because) const {
+    if (because.empty()) return {};
+    MIST_TRY(const trust::Rule rule,
+             trust_.rule_for(fmt::format("{}/{}", reference.registry, reference.path)));
+    if (rule.mode != trust::Mode::Require) return {};
+    return error(ErrorKind::Forbidden, "the trust policy's rule {} can't be held for {}", rule.match,
+                 PackageRef(reference).display())
+        .with_because(because)
+        .with_hint(
+            "publish it in an OCI registry and sign it there: mistctl push CHART.tgz oci://… --sign KEY");
+  }
   Status check_signed_version(const oci::Reference& tagged, const RawManifest& raw) const;
   Result<std::optional<Fetched>> known_manifest(oci::Reference reference,
                                                 const crypto::Digest& manifest) const;
@@ -229,10 +242,11 @@ class Registries::Impl {
   mutable OciTrust trust_;                           // the same
 };
 
-Result<Fetched> Registries::Impl::fetch(const RegistryRef& reference, const Context& context,
+Result<Fetched> Registries::Impl::fetch(const RegistryRef& wanted, const Context& context,
                                         std::string_view engine) const {
-  MIST_TRY(const std::optional<std::string> url, oci_url(reference.registry));
+  MIST_TRY(const std::optional<std::string> url, oci_url(wanted.registry));
   if (url) {
+    const RegistryRef& reference = wanted;
     MIST_TRY(oci::Repository repository, repository_below(*url, reference.path));
     MIST_TRY_VOID(check_rule_is_for_git(reference, repository));
     const oci::Reference there{.repository = std::move(repository),
@@ -243,9 +257,12 @@ Result<Fetched> Registries::Impl::fetch(const RegistryRef& reference, const Cont
     MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, fetched.digest));
     return fetched;
   }
-  MIST_TRY(const std::unique_ptr<RegistryView> view, open(reference.registry));
+  MIST_TRY(const std::unique_ptr<RegistryView> view, open(wanted.registry));
+  MIST_TRY(const RegistryRef reference, view->exact(wanted, context, refusing(wanted.registry)));
+  MIST_TRY_VOID(check_verifiable(reference, view->unverifiable()));
   const std::string key = pin_key(reference);
-  const auto is_trusted = [&](const PackageContent& content, const crypto::Digest& digest) {
+  const auto is_trusted = [&](const PackageContent& content, const crypto::Digest& digest) -> Status {
+    if (!view->unverifiable().empty()) return {};
     return check_file_trust(trust_, reference, content, digest,
                             [&](const std::string& path) -> Result<std::optional<std::string>> {
                               MIST_TRY(RegistryFile file,
@@ -661,6 +678,8 @@ Status Registries::add(const config::Registry& registry, const Context& context)
     } else if (auto* oci = std::get_if<config::OciSource>(&remote.source)) {
       while (oci->url.ends_with('/') && oci->url.size() > oci::kScheme.size()) oci->url.pop_back();
       MIST_TRY([[maybe_unused]] const oci::Repository any, repository_below(oci->url, "package"));
+    } else if (auto* helm = std::get_if<config::HelmSource>(&remote.source)) {
+      MIST_TRY(helm->url, parse_helm_url(helm->url));
     } else {
       // Relative means "from here" on a command line, but "from the file" in the configuration.
       std::string& path = std::get<config::DirectorySource>(remote.source).path;
@@ -701,6 +720,12 @@ Result<UpdateReport> Registries::update(const std::string& name, const Context& 
 config::Registry registry_with_git(std::string name, std::string url) {
   config::Registry registry{.name = std::move(name), .default_remote = "default", .remotes = {}};
   registry.remotes.push_back({"default", config::GitSource{std::move(url)}});
+  return registry;
+}
+
+config::Registry registry_with_helm(std::string name, std::string url) {
+  config::Registry registry{.name = std::move(name), .default_remote = "default", .remotes = {}};
+  registry.remotes.push_back({"default", config::HelmSource{std::move(url)}});
   return registry;
 }
 

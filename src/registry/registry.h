@@ -154,6 +154,7 @@ class Registries {
 config::Registry registry_with_git(std::string name, std::string url);
 config::Registry registry_with_directory(std::string name, std::string path);
 config::Registry registry_with_oci(std::string name, std::string url);
+config::Registry registry_with_helm(std::string name, std::string url);
 
 /// The repository of a package of a registry that is an OCI registry: `path` below `url`. Errors: Invalid.
 Result<oci::Repository> repository_below(const std::string& url, std::string_view path);

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "config/redact.h"
 #include "registry/directory_registry.h"
+#include "registry/helm_view.h"
 #include "registry/snapshot_store.h"
 
 namespace mist::registry {
@@ -187,7 +188,8 @@ class DirectoryView final : public RegistryView {
 }  // namespace
 
 Result<std::unique_ptr<RegistryView>> open_view(const config::Registry& registry, const config::Paths& paths,
-                                                FileSystem& files, const Git& git, EventSink& events) {
+                                                FileSystem& files, const Git& git, EventSink& events,
+                                                const OciAccess& web) {
   const Path base = paths.config_file.parent_path();
   const auto& source = registry.remote().source;
   if (const auto* directory = std::get_if<config::DirectorySource>(&source))
@@ -196,6 +198,10 @@ Result<std::unique_ptr<RegistryView>> open_view(const config::Registry& registry
   if (std::holds_alternative<config::OciSource>(source))
     return error(ErrorKind::Invalid, "the registry {} is an OCI registry, which has no local copy",
                  registry.name);
+  if (const auto* helm = std::get_if<config::HelmSource>(&source))
+    return open_helm_view(registry.name, helm->url,
+                          paths.registries() / snapshot_directory_name(registry.name, helm->url), files,
+                          events, web);
   const std::string& address = std::get<config::GitSource>(source).url;
   Result<GitUrl> url = GitUrl::parse(address, base);
   if (!url)
