@@ -48,7 +48,7 @@ constexpr PeerVerb kVerbs[] = {
     {Peer::Helm, "repo add", "NAME URL", "registry add NAME --helm URL",
      "then -p NAME/CHART:VERSION; Helm's credentials for that URL are used"},
     {Peer::Helm, "repo list", "", "registry list"},
-    {Peer::Helm, "repo update", "NAME", "registry update NAME"},
+    {Peer::Helm, "repo update", "", "registry update"},
     {Peer::Helm, "repo remove", "NAME", "registry remove NAME"},
     {Peer::Helm, "repo index", "", "push CHART oci://HOST/PATH/CHART",
      "charts are published in OCI registries"},
